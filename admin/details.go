@@ -73,6 +73,25 @@ type ClusterStatus struct {
 	// use it.
 	ConfigVersion int64  `json:"config_version"`
 	ConfigDiffers string `json:"config_differs,omitempty"`
+	// Nodes are all nodes as the one that crawls saw them last; nil for some seconds after it has started.
+	Nodes []ClusterNode `json:"nodes,omitempty"`
+}
+
+// ClusterNode is one node as others see it.
+type ClusterNode struct {
+	Node   string `json:"node"`
+	Does   string `json:"does"` // for people
+	Alive  bool   `json:"alive"`
+	Crawls bool   `json:"crawls"`
+	InSync bool   `json:"in_sync"`
+	Unfit  string `json:"unfit,omitempty"` // why it cannot use the configuration in force, and so takes nothing over
+	// BehindBytes of the log are not safe on its disk; nil if it has no copy.
+	BehindBytes *uint64 `json:"behind_bytes,omitempty"`
+	// LastSignOfLife is by the node's clock; nil if it stopped in order, or never ran.
+	LastSignOfLife *time.Time `json:"last_sign_of_life,omitempty"`
+	Machine        string     `json:"machine,omitempty"`
+	Peer           string     `json:"peer,omitempty"`    // where other nodes reach it
+	Console        string     `json:"console,omitempty"` // where people do
 }
 
 // IllHost is a host whose documents turn bad: none of them is replaced, or deleted unasked.

@@ -82,6 +82,35 @@ func (s *State) Unprotected(p *PartitionState) string {
 // Observe looks at a cluster for as long as it takes to see who lives: until all nodes have given a sign of life,
 // at most Times.Right. ErrNoCluster if there is none.
 func Observe(ctx context.Context, e Engine, c Clock, t Times) (*State, error) {
+	s, err := begunState(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	if s.Nodes, err = signs(ctx, e, c, t, "beat/"); err != nil {
+		return nil, err
+	}
+	return s, s.addPartitions(ctx, e)
+}
+
+// Glance is Observe without waiting: a node is alive if it has given a sign of life since before, a glance some beats ago. For the first
+// one before is nil, and nobody is alive.
+func Glance(ctx context.Context, e Engine, before *State) (*State, error) {
+	s, err := begunState(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	if s.Nodes, err = Nodes(ctx, e); err != nil {
+		return nil, err
+	}
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		n.Alive = before != nil && !slices.ContainsFunc(before.Nodes, func(b NodeState) bool { return b.Node == n.Node && b.Wall.Equal(n.Wall) })
+	}
+	return s, s.addPartitions(ctx, e)
+}
+
+// begunState is a state without nodes and partitions.
+func begunState(ctx context.Context, e Engine) (*State, error) {
 	v, err := e.Read(ctx, metaKey)
 	if err != nil {
 		return nil, err
@@ -90,20 +119,18 @@ func Observe(ctx context.Context, e Engine, c Clock, t Times) (*State, error) {
 	if v.Keys[0].Revision == 0 {
 		return nil, fmt.Errorf("%w under the prefix that --engine names: correct it, or make one by sextant cluster init", ErrNoCluster)
 	}
-	if err := read(v.Keys[0], &s.Meta); err != nil {
-		return nil, err
-	}
-	if s.Nodes, err = signs(ctx, e, c, t, "beat/"); err != nil {
-		return nil, err
-	}
+	return s, read(v.Keys[0], &s.Meta)
+}
+
+func (s *State) addPartitions(ctx context.Context, e Engine) error {
 	for p := range Partition(s.Partitions) {
 		one, err := observe(ctx, e, p)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		s.States = append(s.States, one)
 	}
-	return s, nil
+	return nil
 }
 
 func observe(ctx context.Context, e Engine, p Partition) (s PartitionState, err error) {

@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"errors"
+	"maps"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -57,5 +58,47 @@ func TestObserve(t *testing.T) {
 		if err := alone("n1"); err != nil || time.Since(began) < w.times.Right {
 			t.Errorf("after a kill: %v after %v, want at least %v", err, time.Since(began), w.times.Right)
 		}
+	})
+}
+
+// TestGlance: who has beaten since the last glance lives; the first one does not know; and what each node does is said.
+func TestGlance(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, disk := newWorld(t, 1)
+		var last *cluster.State
+		look := func() map[string]string {
+			t.Helper()
+			time.Sleep(3 * w.times.Beat)
+			s, err := cluster.Glance(t.Context(), w.engine, last)
+			if err != nil {
+				t.Fatal(err)
+			}
+			last = s
+			does := map[string]string{}
+			for _, p := range s.Parts(&s.States[0]) {
+				does[p.Node] = p.Does()
+			}
+			return does
+		}
+		want := func(what string, got, want map[string]string) {
+			t.Helper()
+			if !maps.Equal(got, want) {
+				t.Errorf("%s: %v, want %v", what, got, want)
+			}
+		}
+		one := w.start("n1", 1, disk)
+		time.Sleep(5 * time.Second)
+		want("at first", look(), map[string]string{"n1": "gives no sign of life"})
+		want("then", look(), map[string]string{"n1": "crawls"})
+		one.kill(0)
+		look()
+		want("killed", look(), map[string]string{"n1": "gives no sign of life"})
+		two := w.start("n1", 1, disk)
+		time.Sleep(5 * time.Second)
+		want("back", look(), map[string]string{"n1": "crawls"})
+		if err := two.stop(); err != nil {
+			t.Fatal(err)
+		}
+		want("stopped", look(), map[string]string{"n1": "does not run"})
 	})
 }

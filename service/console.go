@@ -16,7 +16,7 @@ func (s *Service) mountConsole(server *admin.Server) error {
 	if s.open == nil || s.access == nil {
 		return nil
 	}
-	settings := console.Settings{Version: s.version, Config: s.config.Path()}
+	settings := console.Settings{Version: s.version, Config: s.config.Path(), Cluster: s.lent != nil}
 	for _, r := range s.crawls {
 		settings.Crawlers = append(settings.Crawlers, r.Name())
 	}

@@ -59,7 +59,14 @@ type clusterNode struct {
 	waits    string // for what, "" if the node runs
 	started  bool   // the engine has answered
 	hangups  chan struct{}
-	others   map[string]string // where other nodes are reached, also those that are gone, by name
+	known    knownNodes
+}
+
+// knownNodes are what is known of all nodes.
+type knownNodes struct {
+	others map[string]string // where other nodes are reached, also those that are gone, by name
+	seen   *cluster.State    // at the last look, which began at looked
+	looked time.Time
 }
 
 // RunNode is Run for a node of a cluster: it follows the crawl of another node, and crawls as a

@@ -213,6 +213,16 @@ func (c *common) unprotected(set []cluster.Seat) string {
 	return unfitAll(c.all, c.node.Name, set)
 }
 
+// unfitOf says why a node cannot use what is in force, "" if it can, as far as is known.
+func (c *common) unfitOf(node string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if said := c.all.Of(node); said != nil {
+		return said.Unfit
+	}
+	return ""
+}
+
 // differs says whose file differs, "" if none does, and number which version is in force.
 func (c *common) differs() (number int64, words string) {
 	c.mu.Lock()

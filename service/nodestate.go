@@ -62,32 +62,37 @@ func (c *clusterNode) reaches(a cluster.Addresses) bool {
 	return !IsLoopbackHost(u.Hostname()) || err == nil && here == a.Machine
 }
 
-// statusOften is how often systemd is told about a node that does not lead, nodesOften how often is looked where the
+// statusOften is how often systemd is told about a node that does not lead, nodesBeats after how many beats is looked how the
 // others are, and nodeLook how often is looked at all.
 const (
 	statusOften = 30 * time.Second
-	nodesOften  = 5 * time.Second
+	nodesBeats  = 5
 	nodeLook    = time.Second
 )
 
-// lookForNodes notes where the other nodes are. Those that stop take that back, and are remembered: they may still
-// have what they wrote when they are started again.
+// lookForNodes notes how the nodes are, and where the others are. Those that stop take that back, and are remembered: they may
+// still have what they wrote when they are started again.
 func (c *clusterNode) lookForNodes(ctx context.Context) {
-	all, err := cluster.Nodes(ctx, c.of.Engine)
+	c.mu.Lock()
+	before := c.known.seen
+	c.known.looked = time.Now()
+	c.mu.Unlock()
+	seen, err := cluster.Glance(ctx, c.of.Engine, before)
 	if err != nil {
 		c.Log.Debug("the other nodes are not known", "error", err)
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, n := range all {
+	c.known.seen = seen
+	for _, n := range seen.Nodes {
 		if n.Node == c.of.Name || n.Peer == "" {
 			continue
 		}
-		if c.others == nil {
-			c.others = map[string]string{}
+		if c.known.others == nil {
+			c.known.others = map[string]string{}
 		}
-		c.others[n.Node] = n.Peer
+		c.known.others[n.Node] = n.Peer
 	}
 }
 
@@ -95,20 +100,19 @@ func (c *clusterNode) lookForNodes(ctx context.Context) {
 func (c *clusterNode) otherNodes() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.Collect(maps.Values(c.others))
+	return slices.Collect(maps.Values(c.known.others))
 }
 
 // tell tells systemd how a node stands that does not lead, feeds its watchdog, and takes SIGHUP; while
 // this node leads its Service does so.
 func (c *clusterNode) tell(ctx context.Context) error {
-	var told, looked time.Time
+	var told time.Time
 	ready := false
 	for {
 		c.mu.Lock()
-		leads, started, hangups := c.leads, c.started, c.hangups
+		leads, started, hangups, looked := c.leads, c.started, c.hangups, c.known.looked
 		c.mu.Unlock()
-		if started && time.Since(looked) > nodesOften {
-			looked = time.Now()
+		if started && time.Since(looked) > nodesBeats*c.of.times.Beat {
 			c.lookForNodes(ctx)
 		}
 		if !leads && started {
@@ -157,5 +161,31 @@ func (c *clusterNode) status(m *cluster.Member) *admin.ClusterStatus {
 		out.Unprotected = c.common.unprotected(s.InSync)
 	}
 	out.ConfigVersion, out.ConfigDiffers = c.common.differs()
+	out.Nodes = c.nodes()
 	return out
+}
+
+// nodes are all nodes, as last seen; none before the second look: only from then on it is known who lives, this node itself before all.
+func (c *clusterNode) nodes() (all []admin.ClusterNode) {
+	c.mu.Lock()
+	seen := c.known.seen
+	c.mu.Unlock()
+	if seen == nil || !seen.Alive(c.of.Name) {
+		return nil
+	}
+	for _, p := range seen.Parts(&seen.States[0]) {
+		n := admin.ClusterNode{Node: p.Node, Does: p.Does(), Alive: p.Alive, Crawls: p.Crawls, InSync: p.InSync, Unfit: c.common.unfitOf(p.Node), Machine: p.Machine, Peer: p.Peer, Console: p.Console}
+		if n.Unfit != "" && n.Alive && !n.Crawls {
+			n.Does = "follows, takes nothing over"
+		}
+		if p.Copied != nil {
+			n.BehindBytes = &p.Copied.Behind
+		}
+		if !p.Wall.IsZero() {
+			at := p.Wall.UTC()
+			n.LastSignOfLife = &at
+		}
+		all = append(all, n)
+	}
+	return all
 }

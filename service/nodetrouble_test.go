@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"path/filepath"
@@ -105,6 +106,46 @@ func (n *nodes) does(what string, do func() error) {
 		if time.Since(began) > 2*time.Minute {
 			n.Fatalf("%s: not after two minutes: %v", what, err)
 		}
+	}
+}
+
+// TestNodesAreTold: the node that crawls tells which nodes there are, what they do and where; and the console has their page.
+func TestNodesAreTold(t *testing.T) {
+	n := newNodes(t)
+	if err := n.found("n1", ""); err != nil {
+		t.Fatal(err)
+	}
+	n.start("n1")
+	stop := n.start("n2")
+	n.crawls("n1", 2)
+	client := n.client("n1")
+	told := func(what, two string) []admin.ClusterNode {
+		var nodes []admin.ClusterNode
+		n.does(what, func() error {
+			all, err := client.Status(t.Context())
+			if err != nil {
+				return err
+			}
+			if nodes = all[0].Cluster.Nodes; len(nodes) != 2 || nodes[0].Does != "crawls" || nodes[1].Does != two {
+				return fmt.Errorf("%+v", nodes)
+			}
+			return nil
+		})
+		return nodes
+	}
+	nodes := told("two nodes", "follows, could take over")
+	if a, b := nodes[0], nodes[1]; a.Node != "n1" || !a.Crawls || !a.Alive || !a.InSync || a.LastSignOfLife == nil || a.Console != n.address("n1")+"/" ||
+		b.Node != "n2" || b.Crawls || !b.Alive || !b.InSync || b.BehindBytes == nil || b.Peer == "" || b.Machine == "" {
+		t.Errorf("%+v", nodes)
+	}
+	if a, _ := n.answer(n.address("n1") + "/cluster"); a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/signin?next=%2Fcluster" {
+		t.Errorf("the console's page: %d to %s", a.StatusCode, a.Header.Get("Location"))
+	}
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	if two := told("n2 has stopped", "does not run")[1]; two.Alive || two.LastSignOfLife != nil {
+		t.Errorf("%+v", two)
 	}
 }
 

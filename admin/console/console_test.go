@@ -36,7 +36,12 @@ func newConsole(t *testing.T, role admin.Role, api http.Handler, crawlers ...str
 	if crawlers == nil {
 		crawlers = []string{"a"}
 	}
-	c, err := New(fakeService{api, role}, Settings{Crawlers: crawlers, Version: "test", Config: "/etc/sextant/CrawlConfig.xml"}, slog.New(slog.DiscardHandler))
+	return consoleOf(t, role, api, Settings{Crawlers: crawlers, Version: "test", Config: "/etc/sextant/CrawlConfig.xml"})
+}
+
+func consoleOf(t *testing.T, role admin.Role, api http.Handler, s Settings) *Console {
+	t.Helper()
+	c, err := New(fakeService{api, role}, s, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,8 +98,8 @@ func sendForm(t *testing.T, c *Console, path string, form url.Values) *httptest.
 // TestEveryPageIsGuarded: nobody without a token sees a page, and each says what a
 // browser may do with it.
 func TestEveryPageIsGuarded(t *testing.T) {
-	c := newConsole(t, admin.Local, http.NotFoundHandler())
-	for _, p := range pages() {
+	c := consoleOf(t, admin.Local, http.NotFoundHandler(), Settings{Crawlers: []string{"a"}, Cluster: true})
+	for _, p := range pages(true) {
 		method, path, _ := strings.Cut(p.pattern, " ")
 		path = strings.NewReplacer("{$}", "", "{host}", "x", "{path...}", "x", "{name}", "x").Replace(path)
 		r := httptest.NewRequestWithContext(t.Context(), method, path, nil)
@@ -122,7 +127,7 @@ func TestEveryPageIsGuarded(t *testing.T) {
 // TestChangesComeFromPages: a form that does not say where it comes from does nothing.
 func TestChangesComeFromPages(t *testing.T) {
 	c := newConsole(t, admin.Operator, http.NotFoundHandler())
-	for _, p := range pages() {
+	for _, p := range pages(true) {
 		method, path, _ := strings.Cut(p.pattern, " ")
 		if method != http.MethodPost {
 			continue

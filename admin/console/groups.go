@@ -58,5 +58,8 @@ func groups(v *visit, d *overviewData) []group {
 		{"Dead letters", count(d.Outbox.Dead), "", alarm(d.Outbox.Dead, "bad"), to("/outbox", "state", "dead")},
 		{"Ill hosts", count(d.IllHosts), "", alarm(uint64(max(d.IllHosts, 0)), "bad"), to("/hosts", "show", "ill")},
 	}
+	if d.Lost > 0 {
+		trouble = append(trouble, figure{"Documents lost", count(d.Lost), "", "warn", to("/urls", "fate", scheduler.FateBodyLost.String())})
+	}
 	return []group{{"crawling", "Crawling", crawling}, {"index", "Index", index}, {"trouble", "Trouble", trouble}}
 }

@@ -45,7 +45,7 @@ func (d *inspected) judge(v *visit) shownAnswer {
 	if a.Fate == scheduler.FateIndexed {
 		r.Since = d.Stored.EnteredAt
 		if r.Since == nil && d.Stored.ChangedAt != nil {
-			r.why("Its document has changed since it entered the index, last on " + d.Stored.ChangedAt.UTC().Format("2006-01-02 15:04 UTC") + ".")
+			r.why("Its document has changed since it entered the index, last on " + d.Stored.ChangedAt.UTC().Format(minutes) + ".")
 		}
 	}
 	r.why(a.Notes...)

@@ -30,8 +30,12 @@ type page struct {
 	answer func(*visit) error
 }
 
-// pages are all paths, in the order of the navigation.
-func pages() []page {
+// pages are all paths, in the order of the navigation; those of a cluster only for a node of one.
+func pages(cluster bool) []page {
+	var nodes []page
+	if cluster {
+		nodes = clusterPages()
+	}
 	return slices.Concat(
 		overviewPages(),
 		urlPages(),
@@ -43,6 +47,7 @@ func pages() []page {
 		documentPages(),
 		reportPages(),
 		eventPages(),
+		nodes,
 		manualPages(),
 		signInPages(),
 	)

@@ -15,6 +15,9 @@ import (
 // maxShown is how many characters of a URL or title are shown.
 const maxShown = 300
 
+// minutes is how times are written within a sentence.
+const minutes = "2006-01-02 15:04 UTC"
+
 // functions are those of the templates.
 func functions(f *files) template.FuncMap {
 	return template.FuncMap{

@@ -258,63 +258,26 @@ func printCluster(w io.Writer, s *service.ClusterState, paint paint, now time.Ti
 	if why := s.Unprotected(p); why != "" {
 		fmt.Fprintf(w, "%s: %s\n", paint(bad, "unprotected"), why)
 	}
-	for _, n := range nodesOf(s.State) {
-		fmt.Fprintln(w, "  "+n.words(now))
+	for _, n := range s.Parts(p) {
+		fmt.Fprintln(w, "  "+nodeWords(&n, now))
 	}
 	printConfiguration(w, s, paint)
 	_, err := fmt.Fprintf(w, "log: entries %d to %d; cluster %s\n", p.First, p.Entries, s.Cluster)
 	return err
 }
 
-// nodeLine is all that is known of one node.
-type nodeLine struct {
-	cluster.NodeState
-	crawls, inSync bool
-	copied         *cluster.CopyState
-}
-
-// nodesOf are the nodes that live, or have a copy that counts.
-func nodesOf(s *cluster.State) (all []nodeLine) {
-	p, known := &s.States[0], map[string]int{}
-	of := func(name string) *nodeLine {
-		i, ok := known[name]
-		if !ok {
-			i = len(all)
-			known[name], all = i, append(all, nodeLine{NodeState: cluster.NodeState{Node: name}})
-		}
-		return &all[i]
-	}
-	for _, n := range s.Nodes {
-		of(n.Node).NodeState = n
-	}
-	for _, seat := range p.InSync {
-		of(seat.Node).inSync = true
-	}
-	for _, one := range p.Copies {
-		of(one.Node).copied = &one
-	}
-	of(p.Owner.Node).crawls = !p.Released && s.Alive(p.Owner.Node)
-	return all
-}
-
-func (n *nodeLine) words(now time.Time) string {
-	does := "does not run"
-	switch {
-	case n.crawls:
-		does = "crawls"
-	case n.Alive && n.inSync:
-		does = "follows, could take over"
-	case n.Alive:
-		does = "catches up, could not take over"
-	case !n.Wall.IsZero():
+// nodeWords say how a node stands.
+func nodeWords(n *cluster.Part, now time.Time) string {
+	does := n.Does()
+	if !n.Alive && !n.Wall.IsZero() {
 		does = "gave its last sign of life at " + n.Wall.Local().Format(time.DateTime)
 	}
 	words := n.Node + " " + does
-	if !n.inSync {
+	if !n.InSync {
 		words += ", not in the in-sync set"
 	}
-	if n.copied != nil && !n.crawls {
-		words += ", " + humanize.IBytes(n.copied.Behind) + " of the log not safe on its disk yet"
+	if n.Copied != nil && !n.Crawls {
+		words += ", " + humanize.IBytes(n.Copied.Behind) + " of the log not safe on its disk yet"
 	}
 	if apart := n.Wall.Sub(now).Abs(); n.Alive && apart > 3*time.Second {
 		words += fmt.Sprintf(", its clock is %s from this machine's", apart.Round(time.Second))

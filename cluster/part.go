@@ -1,0 +1,47 @@
+package cluster
+
+// Part is all that is known of one node's part in a partition.
+type Part struct {
+	NodeState
+	Crawls, InSync bool
+	Copied         *CopyState // nil: no copy of it is known
+}
+
+// Parts are those of the nodes that live, or have a copy that counts.
+func (s *State) Parts(p *PartitionState) (all []Part) {
+	known := map[string]int{}
+	of := func(name string) *Part {
+		i, ok := known[name]
+		if !ok {
+			i = len(all)
+			known[name], all = i, append(all, Part{NodeState: NodeState{Node: name}})
+		}
+		return &all[i]
+	}
+	for _, n := range s.Nodes {
+		of(n.Node).NodeState = n
+	}
+	for _, seat := range p.InSync {
+		of(seat.Node).InSync = true
+	}
+	for _, one := range p.Copies {
+		of(one.Node).Copied = &one
+	}
+	of(p.Owner.Node).Crawls = !p.Released && s.Alive(p.Owner.Node)
+	return all
+}
+
+// Does says for people what the node is doing.
+func (p *Part) Does() string {
+	switch {
+	case p.Crawls:
+		return "crawls"
+	case p.Alive && p.InSync:
+		return "follows, could take over"
+	case p.Alive:
+		return "catches up, could not take over"
+	case !p.Wall.IsZero():
+		return "gives no sign of life"
+	}
+	return "does not run"
+}
