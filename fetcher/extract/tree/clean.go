@@ -178,7 +178,7 @@ func (c *cleaner) attribute(element string, own []string, a html.Attribute) (val
 		return c.address(value, a.Key != "src")
 	case "alt":
 		if c.form == formMarkdown { // where it is written as it is
-			value = plainAlt.Replace(value)
+			value = textOnly.Replace(plainAlt.Replace(value))
 		}
 	case "colspan", "rowspan", "start", "value":
 		n, err := strconv.Atoi(value)
@@ -231,8 +231,9 @@ func (c *cleaner) address(written string, linked bool) (string, bool) {
 
 var (
 	// plainAddress encodes what would end an address in Markdown, or a cell.
-	plainAddress = strings.NewReplacer("(", "%28", ")", "%29", "<", "%3C", ">", "%3E", `"`, "%22", "`", "%60", `\`, "%5C", "|", "%7C", " ", "%20")
-	plainAlt     = strings.NewReplacer("[", "(", "]", ")", "<", " ", ">", " ", "`", "'", `\`, "/", "|", "/", "\n", " ", "\r", " ")
+	plainAddress = strings.NewReplacer("(", "%28", ")", "%29", "<", "%3C", ">", "%3E", `"`, "%22", "`", "%60", `\`, "%5C", "|", "%7C", " ", "%20",
+		codeBegins, "%EF%B7%90", codeEnds, "%EF%B7%91", barMark, "%EF%B7%92", squareMark, "%EF%B7%93", "\uF002", "%EF%80%82")
+	plainAlt = strings.NewReplacer("[", "(", "]", ")", "<", " ", ">", " ", "`", "'", `\`, "/", "|", "/", "\n", " ", "\r", " ")
 )
 
 // text copies text, as far as there is room.

@@ -3,26 +3,10 @@ package tree
 import (
 	"strings"
 
-	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
-	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
-	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
-	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/strikethrough"
-	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
 	"golang.org/x/net/html"
 
 	"github.com/sextant-crawler/sextant/fetcher/extract/markup"
 )
-
-// markdown writes a clean tree, which it may change, as Markdown: CommonMark with tables. Cells
-// are not padded: a long one would make its whole column as wide.
-func markdown(top *html.Node) (string, error) {
-	c := converter.NewConverter(converter.WithPlugins(
-		base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(commonmark.WithListEndComment(false)), strikethrough.NewStrikethroughPlugin(),
-		table.NewTablePlugin(table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal), table.WithHeaderPromotion(true), table.WithNewlineBehavior(table.NewlineBehaviorPreserve)),
-	))
-	written, err := c.ConvertNode(top)
-	return string(written), err
-}
 
 // writeLines writes the text of a clean tree, each block on lines of its own.
 func writeLines(b *strings.Builder, top *html.Node) {
