@@ -241,7 +241,11 @@ func (m *Member) protection(stay []Seat, alive map[string]bool) {
 	was := m.Standing().Unprotected
 	m.stand(func(s *Standing) { s.InSync, s.Owner, s.Unprotected = slices.Clone(stay), m.seat, why })
 	if why != was {
-		m.log.Warn("protection of the partition", "unprotected", why)
+		if why == "" {
+			m.log.Info("the crawl is protected again: another node can take over")
+		} else {
+			m.log.Warn("the crawl is unprotected", "why", why)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/sextant-crawler/sextant/cluster"
+	"github.com/sextant-crawler/sextant/cluster/peer"
 	"github.com/sextant-crawler/sextant/cluster/shared"
 )
 
@@ -63,7 +64,7 @@ type Applied struct {
 
 // ApplyCluster makes a text the configuration of all nodes, whatever it was made from, and waits until it is in force. With trial the
 // nodes only say whether they can use it. A recovery is not waited for: it changes what is in force.
-func ApplyCluster(ctx context.Context, e cluster.Engine, text []byte, by string, word, trial bool) (Applied, error) {
+func ApplyCluster(ctx context.Context, e cluster.Engine, t peer.Token, text []byte, by string, word, trial bool) (Applied, error) {
 	if err := e.Check(ctx); err != nil {
 		return Applied{}, err
 	}
@@ -79,7 +80,7 @@ func ApplyCluster(ctx context.Context, e cluster.Engine, text []byte, by string,
 		return a, nil
 	}
 	a.Changed = true
-	err = shared.Apply(ctx, e, cluster.SystemClock{}, cluster.DefaultTimes(), shared.Proposal{Base: a.Version, Content: text, By: by, Word: word, Trial: trial})
+	err = shared.Apply(ctx, e, cluster.SystemClock{}, cluster.DefaultTimes(), shared.Proposal{Base: a.Version, Content: text, By: by, Word: word, Trial: trial, Seal: t.Seal})
 	if err == nil && !trial {
 		a.Version++
 	}
@@ -102,12 +103,16 @@ func keepConfiguration(ctx context.Context, f *Founding) error {
 	if last.Version.Number == 0 {
 		return nil
 	}
+	token, err := NodeToken(f.Token)
+	if err != nil {
+		return err
+	}
 	o, err := shared.Look(ctx, f.Engine)
 	if err != nil || o.Active.ID == last.Version.ID || slices.Contains(o.Active.Former, last.Version.ID) {
 		return err // the engine's is the same, or a later one
 	}
 	f.Log.Info("the configuration that was in force at this node last is put in force", "version", last.Version.Number, "by", last.Version.By)
 	return shared.Begin(ctx, f.Engine, cluster.SystemClock{}, o.Active, shared.Proposal{
-		Base: max(last.Version.Number, o.Active.Number), Content: last.Text, By: last.Version.By + ", after a recovery from " + f.Node,
+		Base: max(last.Version.Number, o.Active.Number), Content: last.Text, By: last.Version.By + ", after a recovery from " + f.Node, Seal: token.Seal,
 	})
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sextant-crawler/sextant/admin"
 )
 
 // machine is a folder with a configuration, as it lies on the service's machine.
@@ -158,6 +160,21 @@ func TestDraftCertificateFromTheNetwork(t *testing.T) {
 			if words := m.draft(login(attributes), false); !strings.Contains(words, want) {
 				t.Errorf("%s over the network: %s", attributes, words)
 			}
+		}
+	}
+}
+
+// TestOwnFiles: nothing that a configuration names may be written over what the service keeps for itself.
+func TestOwnFiles(t *testing.T) {
+	data := t.TempDir()
+	own := Own(data, admin.AccessSettings{})
+	for name, is := range map[string]bool{
+		"node.token": true, "operator.token": true, "config-baseline.json": true, "config-baseline.json.new": true, "config-in-force.json": true,
+		"notices.json.new": true, "cookies": true, "cookies.new": true, "store/000001.sst": true, "docs/store/LOCK": true,
+		"crawl.log": false, "docs/crawl.log": false, "logs/node.token": false,
+	} {
+		if got := own.owner(filepath.Join(own.data, name)); (got != "") != is {
+			t.Errorf("%s: %q", name, got)
 		}
 	}
 }

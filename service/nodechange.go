@@ -16,7 +16,7 @@ import (
 
 // propose makes a text the configuration of all nodes, and returns when this one goes by it.
 func (c *common) propose(ctx context.Context, text []byte, base int64, word bool, by string) error {
-	err := shared.Apply(ctx, c.node.Engine, cluster.SystemClock{}, c.node.times, shared.Proposal{Base: base, Content: text, By: by, Word: word})
+	err := shared.Apply(ctx, c.node.Engine, cluster.SystemClock{}, c.node.times, shared.Proposal{Base: base, Content: text, By: by, Word: word, Seal: c.node.Token.Seal})
 	if errors.Is(err, shared.ErrRefused) || errors.Is(err, shared.ErrChanged) {
 		return &admin.Declined{Err: err}
 	}

@@ -37,11 +37,15 @@ type common struct {
 	now     inForce
 	service *Service // that leads here, nil if none does
 	unfit   error    // why this node cannot go by what is in force
+	unfitOf string   // the ID of that
 	memory  remembered
 	file    shared.Said // how the file stands
 	others  string      // whose file differs, at the node that leads
 	all     shared.Overview
 }
+
+// errSeal refuses what somebody wrote to the engine who has not the cluster's token.
+var errSeal = errors.New("it does not bear the seal of this cluster's token, so it was not applied by one of its operators: see who can write to the engine, and put the right one in force with sextant cluster apply")
 
 // inForce is a version that this node has compiled; Number 0: none yet.
 type inForce struct {
@@ -88,6 +92,9 @@ func (c *common) parse(text []byte) (*config.File, config.Report, error) {
 // compile says whether this node can go by a version, and changes nothing.
 func (c *common) compile(ctx context.Context, v shared.Version, text []byte) (inForce, error) {
 	compiled := inForce{Version: v, text: text}
+	if !c.node.Token.Sealed(v.Sealed(), v.Seal) {
+		return compiled, errSeal
+	}
 	file, report, err := c.parse(text)
 	if err == nil && file == nil {
 		err = report.Err()
@@ -103,7 +110,7 @@ func (c *common) compile(ctx context.Context, v shared.Version, text []byte) (in
 		}
 	}
 	if compiled.crawler.Name == "" {
-		return compiled, fmt.Errorf("it has no Crawler %q, which the file or --crawler of this node names, but %q: the name belongs to the store; give both the same one", c.crawler, strings.Join(names, ", "))
+		return compiled, fmt.Errorf("it has no Crawler %q, which the file or --crawler of this node names, but %q: the name belongs to the store; give both the same one, and restart this node if its file was wrong", c.crawler, strings.Join(names, ", "))
 	}
 	if home := HomeOf(file, compiled.crawler, c.data); home.Dir != c.home.Dir {
 		return compiled, fmt.Errorf("with %d Crawlers its store would be in %s, and this node's is in %s: keep one Crawler, or several, while a cluster runs", len(file.Crawlers), home.Store(), c.home.Store())
@@ -123,8 +130,8 @@ func (c *common) take(ctx context.Context, compiled inForce) error {
 	defer c.taking.Unlock()
 	c.mu.Lock()
 	same, s := c.now.ID == compiled.ID, c.service
+	c.now = compiled
 	if !same {
-		c.now = compiled
 		c.memory.Version, c.memory.Text = compiled.Version, compiled.text
 	}
 	memory := c.memory
@@ -150,7 +157,7 @@ func (c *common) take(ctx context.Context, compiled inForce) error {
 func (c *common) found(v shared.Version, err error) {
 	c.mu.Lock()
 	before, s := c.unfit, c.service
-	c.unfit = err
+	c.unfit, c.unfitOf = err, v.ID
 	c.mu.Unlock()
 	if err == nil {
 		return
@@ -197,18 +204,36 @@ func (c *common) look(ctx context.Context, begin bool) (inForce, error) {
 	if err != nil || v.Number == 0 {
 		return inForce{}, err
 	}
-	c.mu.Lock()
-	now := c.now
-	c.mu.Unlock()
-	if now.ID == v.ID {
-		return now, nil
-	}
+	// Also what is known already: what it names on this machine may have changed since, and with the file what it may name.
 	compiled, err := c.compile(ctx, v, text)
 	if err == nil {
 		err = c.take(ctx, compiled)
 	}
 	c.found(v, err)
 	return compiled, err
+}
+
+// again sees whether a node that follows can still use what is in force, which what is written on its machine may end, or bring back. Where the
+// crawl is, a reload sees that.
+func (c *common) again(ctx context.Context) {
+	c.taking.Lock()
+	defer c.taking.Unlock()
+	c.mu.Lock()
+	now, s, about := c.now, c.service, c.unfit == nil || c.unfitOf == c.now.ID
+	c.mu.Unlock()
+	if now.Number == 0 || s != nil || !about {
+		return
+	}
+	compiled, err := c.compile(ctx, now.Version, now.text)
+	if ctx.Err() != nil {
+		return
+	}
+	c.mu.Lock()
+	if c.service == nil && err == nil {
+		c.now = compiled
+	}
+	c.mu.Unlock()
+	c.found(now.Version, err)
 }
 
 // begin makes the file of this node the first version of the cluster.
@@ -220,7 +245,7 @@ func (c *common) begin(ctx context.Context) error {
 	if file, report := config.Parse(c.path, text, c.own.Lookups()); file == nil {
 		return fmt.Errorf("the cluster has no configuration yet, and the file of this node cannot become its first: %w", report.Err())
 	}
-	err = shared.Begin(ctx, c.node.Engine, cluster.SystemClock{}, shared.Version{}, shared.Proposal{Content: text, By: c.node.Name + ", its file"})
+	err = shared.Begin(ctx, c.node.Engine, cluster.SystemClock{}, shared.Version{}, shared.Proposal{Content: text, By: c.node.Name + ", its file", Seal: c.node.Token.Seal})
 	if errors.Is(err, shared.ErrChanged) {
 		return nil // another node was first
 	}

@@ -67,7 +67,7 @@ func (n *nodes) handOver(to string) {
 }
 
 func (n *nodes) apply(text string, trial bool) error {
-	_, err := ApplyCluster(n.Context(), n.engine, []byte(text), "a test", false, trial)
+	_, err := ApplyCluster(n.Context(), n.engine, n.token(), []byte(text), "a test", false, trial)
 	return err
 }
 
@@ -291,7 +291,7 @@ func TestEditUnderTakeOver(t *testing.T) {
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() {
-		_, err := ApplyCluster(ctx, n.engine, []byte(n.text("docs", "/1", "/2")), "n1", false, false)
+		_, err := ApplyCluster(ctx, n.engine, n.token(), []byte(n.text("docs", "/1", "/2")), "n1", false, false)
 		ended <- err
 	}()
 	n.handOver("n2")
@@ -312,7 +312,9 @@ func TestFileThatCannotFollow(t *testing.T) {
 	c := newCommon(&o, &NodeOptions{Name: "n1", Engine: n.engine, times: n.times}, HomeOf(o.File, o.Crawlers[0], o.Data))
 	first, second := n.text("docs", "/"), n.text("docs", "/2")
 	version := func(number int64, text string) shared.Version {
-		return shared.Version{Number: number, ID: fmt.Sprint(number), Sum: digestOf([]byte(text))}
+		v := shared.Version{Number: number, ID: fmt.Sprint(number), Sum: digestOf([]byte(text))}
+		v.Seal = c.node.Token.Seal(v.Sealed())
+		return v
 	}
 	take := func(number int64, text string) {
 		t.Helper()

@@ -140,6 +140,7 @@ func (c *common) lookAgain(ctx context.Context) {
 		if now := c.signature(); now != signature || time.Since(seen) > time.Minute {
 			signature, seen = now, time.Now()
 			c.lookAtFile()
+			c.again(ctx)
 		}
 		err := shared.Say(ctx, c.node.Engine, c.said())
 		if err == nil && time.Since(others) > c.node.times.Beat*5 {

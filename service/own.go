@@ -25,6 +25,10 @@ func (o OwnFiles) owner(path string) string {
 	if err != nil {
 		return ""
 	}
+	// node.token and its like, and what is written beside a file to be put in its place.
+	if filepath.Dir(inside) == "." && (strings.HasSuffix(inside, ".token") || strings.HasSuffix(inside, ".new")) {
+		return "the service's own"
+	}
 	// A store lies in the data directory, or in a Crawler's folder there.
 	if filepath.Base(inside) == cookieFile && strings.Count(inside, string(filepath.Separator)) < 2 && !strings.HasPrefix(inside, "..") {
 		return "the file of kept cookies"

@@ -16,8 +16,10 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math/big"
 	"strings"
@@ -55,6 +57,16 @@ func (Token) Format(s fmt.State, _ rune) { _, _ = s.Write([]byte("(token)")) }
 
 // LogValue implements slog.LogValuer.
 func (Token) LogValue() slog.Value { return slog.StringValue("(token)") }
+
+// Seal is what only who has the token can make of a text: it shows to the others that have it that the text is one of theirs.
+func (t Token) Seal(of string) string {
+	mac := hmac.New(sha256.New, t.key[:])
+	_, _ = io.WriteString(mac, "seal "+of)
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// Sealed reports whether a seal is that of a text.
+func (t Token) Sealed(of, seal string) bool { return hmac.Equal([]byte(t.Seal(of)), []byte(seal)) }
 
 // The ends of a connection: a proof of one is none of the other.
 const (

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/sextant-crawler/sextant/cluster"
@@ -125,6 +126,17 @@ func (n *Node) prepare(ctx context.Context, v *Version) error {
 	return nil
 }
 
+// refusedMost bounds the words of a refusal: they are stored in the engine, and a text may have any number of errors.
+const refusedMost = 4096
+
+// clip cuts a text to that, between characters.
+func clip(words string) string {
+	if len(words) <= refusedMost {
+		return words
+	}
+	return strings.ToValidUTF8(words[:refusedMost], "") + " …"
+}
+
 // answer says whether this node can use what is proposed. While it cannot use what is in force it says so of
 // what is proposed all the same: that may be the remedy.
 func (n *Node) answer(ctx context.Context, s *state) error {
@@ -137,7 +149,7 @@ func (n *Node) answer(ctx context.Context, s *state) error {
 	}
 	a := answer{ID: s.proposed.ID}
 	if n.prepared.err != nil {
-		a.Refused = n.prepared.err.Error()
+		a.Refused = clip(n.prepared.err.Error())
 	}
 	_, err = n.Engine.Commit(ctx, cluster.Step{
 		If:   append(s.conditions(), cluster.Condition{Key: readyKey(n.Name), Revision: at}),

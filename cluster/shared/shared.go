@@ -56,6 +56,8 @@ type Version struct {
 	Sum    string    `json:"sha256"` // of the whole
 	By     string    `json:"by"`     // for people
 	At     time.Time `json:"at"`
+	// Seal shows that who proposed it has a secret of the nodes, see Proposal.Seal and Sealed.
+	Seal string `json:"seal,omitempty"`
 	// Former are the IDs of the configurations that were in force before, the latest first: who waits for one that was soon
 	// replaced finds it here.
 	Former []string `json:"former,omitempty"`
@@ -65,6 +67,11 @@ type Version struct {
 	Trial bool `json:"trial,omitempty"`
 	// Refused says why a proposal will never be in force; "" while it may be.
 	Refused string `json:"refused,omitempty"`
+}
+
+// Sealed is what a seal is of: all that decides what is in force and what that may delete. The text is in it by its checksum.
+func (v *Version) Sealed() string {
+	return fmt.Sprintf("%d %s %s word=%t trial=%t", v.Number, v.ID, v.Sum, v.Word, v.Trial)
 }
 
 // trialPassed ends a trial that all nodes can use.

@@ -122,6 +122,9 @@ type Proposal struct {
 	By      string // who wants it, for people
 	Word    bool   // of the operator, for what changed rules delete
 	Trial   bool   // it is not to come into force: Apply returns nil if all nodes can use it
+	// Seal, if not nil, makes the version's seal out of Version.Sealed, for nodes that ask for one in Prepare: who can write to the engine has
+	// not for that reason a say in what they run.
+	Seal func(of string) string
 }
 
 // Apply proposes a configuration and waits until it is in force, which is nil, or until it is not and will not be:
@@ -202,7 +205,11 @@ func propose(ctx context.Context, e cluster.Engine, c cluster.Clock, p Proposal)
 }
 
 func (p *Proposal) version(id string, parts int, c cluster.Clock) Version {
-	return Version{Number: p.Base + 1, ID: id, Parts: parts, Sum: sumOf(p.Content), By: p.By, At: c.Wall().UTC(), Word: p.Word, Trial: p.Trial}
+	v := Version{Number: p.Base + 1, ID: id, Parts: parts, Sum: sumOf(p.Content), By: p.By, At: c.Wall().UTC(), Word: p.Word, Trial: p.Trial}
+	if p.Seal != nil {
+		v.Seal = p.Seal(v.Sealed())
+	}
+	return v
 }
 
 // Begin puts a configuration in force in the place of over, the zero Version for none, without asking any node: a new cluster's first

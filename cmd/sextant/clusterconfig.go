@@ -13,6 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/cluster"
 	"github.com/sextant-crawler/sextant/cluster/shared"
 	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/push/wire"
 	"github.com/sextant-crawler/sextant/service"
 )
 
@@ -26,7 +27,11 @@ func clusterApply(c *cli.Context, e cluster.Engine) error {
 	if err := sound(path, text); err != nil {
 		return err
 	}
-	done, err := service.ApplyCluster(c.Context, e, text, path+", "+whoAmI(), c.Bool("yes"), trial)
+	token, err := service.NodeToken(nodeToken(c))
+	if err != nil {
+		return err
+	}
+	done, err := service.ApplyCluster(c.Context, e, token, text, path+", "+whoAmI(), c.Bool("yes"), trial)
 	switch {
 	case errors.Is(err, shared.ErrRefused) || errors.Is(err, shared.ErrChanged):
 		return no(err)
@@ -80,13 +85,13 @@ func printConfiguration(w io.Writer, s *service.ClusterState, paint paint) {
 		fmt.Fprintln(w, "configuration: none yet: the file of the node that crawls first becomes version 1")
 		return
 	}
-	fmt.Fprintf(w, "configuration: version %d (%s) since %s, by %s\n", o.Active.Number, short(o.Active.Sum), clock(o.Active.At), o.Active.By)
+	fmt.Fprintf(w, "configuration: version %d (%s) since %s, by %s\n", o.Active.Number, short(o.Active.Sum), clock(o.Active.At), wire.Plain(o.Active.By))
 	if p := o.Proposed; p != nil && p.Refused != "" {
 		if !p.Trial {
-			fmt.Fprintf(w, "  refused: a later one by %s at %s: %s\n", p.By, clock(p.At), p.Refused)
+			fmt.Fprintf(w, "  refused: a later one by %s at %s: %s\n", wire.Plain(p.By), clock(p.At), wire.Plain(p.Refused))
 		}
 	} else if p != nil {
-		fmt.Fprintf(w, "  version %d by %s waits until all nodes have said that they can use it\n", p.Number, p.By)
+		fmt.Fprintf(w, "  version %d by %s waits until all nodes have said that they can use it\n", p.Number, wire.Plain(p.By))
 	}
 	for _, said := range o.Nodes {
 		if !s.Alive(said.Node) {
@@ -94,7 +99,7 @@ func printConfiguration(w io.Writer, s *service.ClusterState, paint paint) {
 		}
 		words := fmt.Sprintf("  %s goes by version %d, ", said.Node, said.Version)
 		if said.Unfit != "" {
-			words = fmt.Sprintf("  %s %s: %s; ", said.Node, paint(bad, "cannot use it"), said.Unfit)
+			words = fmt.Sprintf("  %s %s: %s; ", said.Node, paint(bad, "cannot use it"), wire.Plain(said.Unfit))
 		}
 		fmt.Fprintln(w, words+fileWords(&said, paint))
 	}

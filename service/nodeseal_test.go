@@ -1,0 +1,111 @@
+package service
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/cluster"
+	"github.com/sextant-crawler/sextant/cluster/peer"
+	"github.com/sextant-crawler/sextant/cluster/shared"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// TestSealOfAVersion: who can write to the engine and has not the token puts nothing in force, by none of the ways.
+func TestSealOfAVersion(t *testing.T) {
+	n := newNodes(t)
+	if err := n.found("n1", ""); err != nil {
+		t.Fatal(err)
+	}
+	n.start("n1")
+	n.crawls("n1", 1)
+	n.stand(1, map[string]string{"n1": shared.FileSame})
+	other, err := peer.ParseToken(peer.NewToken())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, seal := range map[string]func(string) string{"no seal": nil, "the seal of another cluster": other.Seal} {
+		err := shared.Apply(t.Context(), n.engine, cluster.SystemClock{}, n.times, shared.Proposal{Base: 1, Content: []byte(n.text("docs", "/", "/forged")), By: "nobody", Seal: seal})
+		if !errors.Is(err, shared.ErrRefused) || !strings.Contains(err.Error(), "seal of this cluster's token") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	active, _, err := shared.Active(t.Context(), n.engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := shared.Begin(t.Context(), n.engine, cluster.SystemClock{}, active, shared.Proposal{Base: 1, Content: []byte(n.text("docs", "/forged"))}); err != nil {
+		t.Fatal(err)
+	}
+	n.overview("n1 does not go by it", func(o *shared.Overview) bool {
+		said := o.Of("n1")
+		return said != nil && said.Version == 1 && strings.Contains(said.Unfit, "seal of this cluster's token")
+	})
+	if err := n.apply(n.text("docs", "/", "/true"), false); err != nil {
+		t.Fatal(err)
+	}
+	n.overview("n1 goes by the version that was applied with the token", func(o *shared.Overview) bool {
+		said := o.Of("n1")
+		return said != nil && said.Version == 3 && said.Unfit == ""
+	})
+	if _, asked := n.asked.Load("/forged"); asked {
+		t.Error("the site was asked for what a forged version names")
+	}
+}
+
+// TestFilesAreReadAtTakeOver: what the version in force names on a machine, and what its own file lets it name, is as it is when the node takes over,
+// not as it was when the version came into force.
+func TestFilesAreReadAtTakeOver(t *testing.T) {
+	n := newNodes(t)
+	with := strings.Replace(n.text("docs", "/1", "/2"), "</Crawler>", `</Crawler><Notify command="/bin/true" on="stop"/>`, 1)
+	n.file("n1", with)
+	n.file("n2", with)
+	rules := func(name, text string) {
+		t.Helper()
+		n.write(filepath.Join(filepath.Dir(n.own[name]), "crawl.rules"), text)
+	}
+	rules("n1", "allow domain *\n")
+	rules("n2", "allow domain *\nforbid prefix "+n.site+"/2\n")
+	if err := n.found("n1", ""); err != nil {
+		t.Fatal(err)
+	}
+	n.start("n1")
+	n.crawls("n1", 1)
+	n.start("n2")
+	n.crawls("n1", 2)
+	n.fetches("/2")
+	n.stand(1, map[string]string{"n1": shared.FileSame, "n2": shared.FileSame})
+	n.write(n.own["n2"], n.text("docs", "/1", "/2"))
+	n.overview("n2 cannot use it: its file names no program any more", func(o *shared.Overview) bool {
+		said := o.Of("n2")
+		return said != nil && strings.Contains(said.Unfit, "the file on this machine")
+	})
+	n.write(n.own["n2"], with)
+	n.stand(1, map[string]string{"n1": shared.FileSame, "n2": shared.FileSame})
+	rules("n2", "allow domain *\n")
+	n.asked.Clear()
+	n.handOver("n2")
+	client, err := admin.Dial(t.Context(), filepath.Join(n.dir, "n2"), "")
+	if err != nil || client == nil {
+		t.Fatalf("the socket of n2: %v", err)
+	}
+	n.until("n2 answers", func(*cluster.State) bool { return client.Ready(t.Context()) == nil })
+	known, err := client.Knowledge(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := weburl.Parse(n.site + "/2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, err := known.Lookup(u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(fmt.Sprintf("%+v", stored), "crawl.rules") {
+		t.Errorf("n2 goes by the crawl.rules that it had before: %+v", stored)
+	}
+}
