@@ -37,7 +37,7 @@ type common struct {
 	now     inForce
 	service *Service // that leads here, nil if none does
 	unfit   error    // why this node cannot go by what is in force
-	unfitOf string   // the ID of that
+	unfitBy string   // the ID of that
 	memory  remembered
 	file    shared.Said // how the file stands
 	others  string      // whose file differs, at the node that leads
@@ -157,7 +157,7 @@ func (c *common) take(ctx context.Context, compiled inForce) error {
 func (c *common) found(v shared.Version, err error) {
 	c.mu.Lock()
 	before, s := c.unfit, c.service
-	c.unfit, c.unfitOf = err, v.ID
+	c.unfit, c.unfitBy = err, v.ID
 	c.mu.Unlock()
 	if err == nil {
 		return
@@ -219,7 +219,7 @@ func (c *common) again(ctx context.Context) {
 	c.taking.Lock()
 	defer c.taking.Unlock()
 	c.mu.Lock()
-	now, s, about := c.now, c.service, c.unfit == nil || c.unfitOf == c.now.ID
+	now, s, about := c.now, c.service, c.unfit == nil || c.unfitBy == c.now.ID
 	c.mu.Unlock()
 	if now.Number == 0 || s != nil || !about {
 		return
