@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help build release profile test lint fuzz fuzz-long bench corpus crash cluster-crash illness illness-real trust ci sextant-etcd etcd-conformance pictures console-editor
+.PHONY: help build release profile test lint fuzz fuzz-long bench corpus crash cluster-crash partitions illness illness-real trust ci sextant-etcd etcd-conformance pictures console-editor
 
 GOLANGCI_LINT ?= $(shell command -v golangci-lint || echo $(shell go env GOPATH)/bin/golangci-lint)
 VERSION ?= $(shell packaging/version 2>/dev/null || echo dev)
@@ -59,6 +59,10 @@ cluster-crash: ## kill two real nodes at random on three real etcd, CLUSTER_KILL
 	  go test -count=1 -run 'TestCampaign|TestCopies' ./cluster/node ./scheduler/badgerstore || exit; \
 	  SEXTANT_CLUSTER_KILLS=$(CLUSTER_KILLS) go test -count=1 -v -timeout 60m -run 'TestClusterKilled$$' ./cmd/sextant || exit; \
 	done
+
+partitions: export SEXTANT_SEED = $(SEED)
+partitions: ## kill, move and set back partitions of a crawl, and lose messages between them; SEED repeats a run
+	go test -count=1 -timeout 60m ./scheduler/partitioned
 
 illness: ## have sites of all sizes fall ill in all ways under all policies, and count what leaves the index
 	SEXTANT_ILLNESS=all bash -o pipefail -c "go test -count=1 -timeout 120m -v ./internal/illness | grep -v '^ *==='"

@@ -20,6 +20,8 @@ var (
 	// it does not know of: nothing is stored, and the URL still waits.
 	ErrChanged = errors.New("the URL was changed meanwhile")
 	ErrUpgrade = errors.New("the store must be upgraded before it can be read")
+	// ErrElsewhere is what is said of a partition that this process does not own.
+	ErrElsewhere = errors.New("the partition is not here")
 )
 
 // MaxAliases is how many aliases a store keeps of a URL: the first ones.
@@ -43,10 +45,12 @@ type WaitingURL struct {
 	AsOf uint64
 }
 
-// Note is a named value, as of SetValue, that is stored in one step with a change.
+// Note is a named value, as of SetValue, that is stored in one step with a change. If its
+// Home is not Here, it becomes a Letter.
 type Note struct {
 	Name  string
 	Value []byte
+	Home  Home
 }
 
 // Completion is everything that one page changes. It is applied whole or not at
@@ -81,6 +85,9 @@ type Completion struct {
 	// missing) and, with Depths, a shorter Depth are stored. If two links lead to one URL, the first
 	// counts as new, the second as known. A page may link to itself.
 	Links []Link
+	// Homes, if not nil, are those of Links. A link that is not at home Here becomes a Letter
+	// (see Partition); it must not be to the page itself.
+	Homes []Home
 	// Depths asks for shorter depths of known links to be stored, which costs a read
 	// for each: only gates that limit depths need them.
 	Depths bool

@@ -1,7 +1,6 @@
 package badgerstore
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -106,7 +105,9 @@ func (g *group) complete(c *scheduler.Completion, keys []weburl.Key, ps *places)
 	if err := g.links(c, keys, ps, func(k weburl.Key) bool { return !large || k == c.Key }, nil); err != nil {
 		return err
 	}
-	g.notes(c.Notes)
+	if err := g.notes(c.Notes); err != nil {
+		return err
+	}
 	if err := g.trace(c, keys); err != nil {
 		return err
 	}
@@ -124,7 +125,7 @@ func (g *group) links(c *scheduler.Completion, keys []weburl.Key, ps *places, wh
 		if !which(keys[i]) {
 			continue
 		}
-		if err := g.link(keys[i], &c.Links[i], c.Depths, ps); err != nil {
+		if err := g.linkHome(c, i, keys[i], ps); err != nil {
 			return err
 		}
 		if after == nil {
@@ -135,6 +136,14 @@ func (g *group) links(c *scheduler.Completion, keys []weburl.Key, ps *places, wh
 		}
 	}
 	return nil
+}
+
+// linkHome stores what a page says of another URL, or leaves it as a letter for the partition that has that.
+func (g *group) linkHome(c *scheduler.Completion, i int, k weburl.Key, ps *places) error {
+	if c.Homes != nil && c.Homes[i] != scheduler.Here {
+		return g.write(c.Homes[i], &scheduler.Letter{Link: c.Links[i], Depths: c.Depths})
+	}
+	return g.link(k, &c.Links[i], c.Depths, ps)
 }
 
 // taken returns the record of a URL that still stands where the completion took it from,
@@ -189,13 +198,6 @@ func (g *group) finish(c *scheduler.Completion, old *scheduler.Record, ps *place
 		next.Aliases = union(next.Aliases, a)
 	}
 	return g.replace(c.Key, old, &next, ps)
-}
-
-// notes stores named values.
-func (g *group) notes(notes []scheduler.Note) {
-	for _, n := range notes {
-		g.set(record.ValueKey(n.Name), bytes.Clone(n.Value)) // nil removes it
-	}
 }
 
 // Forget implements scheduler.Store. Without an order, what waits in the outbox of the

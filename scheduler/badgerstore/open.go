@@ -102,7 +102,7 @@ func openFiles(dir string, o *Options) (f files, err error) {
 // newStore makes a store that nothing was read of yet.
 func newStore(f files, o Options) *Store {
 	return &Store{
-		db: f.db, dir: f.dir, lock: f.lock, log: o.Logger, readOnly: o.ReadOnly, firstOrder: o.FirstOrder, minFree: o.MinFree, tableBytes: o.MemtableBytes, long: o.longValue(), at: o.at, commit: (*badger.Txn).Commit,
+		db: f.db, dir: f.dir, lock: f.lock, log: o.Logger, readOnly: o.ReadOnly, numbers: numbers{o.FirstOrder, o.Numbers}, minFree: o.MinFree, tableBytes: o.MemtableBytes, long: o.longValue(), at: o.at, commit: (*badger.Txn).Commit,
 		sync: o.Durability == Sync, directory: badgerfiles.Directory{Path: f.dir},
 		committing: committing{
 			changed: make(chan struct{}, 1), writes: make(chan *write, groupWrites), batches: make(chan *batch, 1),
@@ -209,7 +209,7 @@ func (s *Store) start() (err error) {
 	s.clean = c.Clean
 	c.Clean = s.readOnly && c.Clean
 	if !s.readOnly {
-		c.Order = max(c.Order, s.firstOrder)
+		c.Order = max(c.Order, s.numbers.first)
 	}
 	s.committed.Store(&c)
 	if from != format { // then it is not read-only

@@ -113,6 +113,9 @@ type Options struct {
 	// made again, or restored, are newer than all that were pushed before: indexers
 	// that compare versions would refuse them otherwise.
 	FirstOrder uint64
+	// Numbers, if not nil, gives numbers that rise from call to call: an outbox entry has one that is not
+	// below. Stores that share it have entries that can be compared.
+	Numbers func() uint64
 	// NoCompaction leaves all tables where they are written, for a store that is small and
 	// short-lived: one under virtual time, whose clock Badger's compactors would stop at
 	// every 50 ms. Writing ends when there are 60 tables.
@@ -138,14 +141,13 @@ func (o Options) longValue() int64 { return o.MemtableBytes * 15 / 100 / 4 }
 // Store implements scheduler.Store, and push.Outbox through Outbox. Its methods
 // may be called at once by any number of goroutines.
 type Store struct {
-	db       *badger.DB
-	dir      string
-	lock     *os.File // of dir
-	segments *segments.Files
-	log      *slog.Logger
-	readOnly bool
-	// firstOrder is Options.FirstOrder.
-	firstOrder uint64
+	db         *badger.DB
+	dir        string
+	lock       *os.File // of dir
+	segments   *segments.Files
+	log        *slog.Logger
+	readOnly   bool
+	numbers    numbers
 	minFree    int64
 	tableBytes int64 // Options.MemtableBytes
 	long       int64 // Options.longValue
@@ -162,6 +164,12 @@ type Store struct {
 	closing
 
 	background sync.WaitGroup // reading and writing of the fingerprints' file
+}
+
+// numbers are where those of orders and letters come from: Options.FirstOrder and Numbers.
+type numbers struct {
+	first uint64
+	next  func() uint64
 }
 
 // committing is what goes between the callers of a Store and its goroutines.

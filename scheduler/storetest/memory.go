@@ -39,6 +39,9 @@ type contents struct {
 	outbox   map[weburl.Key]scheduler.Order // that wait
 	deleted  map[weburl.Key]deletion        // that rest or are held
 	values   map[string][]byte
+	origins  map[weburl.HostKey]string
+	mail     mail
+	numbers  func() uint64 // of deletions; nil: from 1 on
 }
 
 type waiting struct {
@@ -56,6 +59,8 @@ func NewMemory() *Memory {
 		outbox:  map[weburl.Key]scheduler.Order{},
 		deleted: map[weburl.Key]deletion{},
 		values:  map[string][]byte{},
+		origins: map[weburl.HostKey]string{},
+		mail:    newMail(),
 	})
 }
 
@@ -174,7 +179,11 @@ func (m *Memory) complete(ctx context.Context, c scheduler.Completion) ([]schedu
 			places.add(p)
 		}
 	}
-	for _, l := range c.Links {
+	for i, l := range c.Links {
+		if c.Homes != nil && c.Homes[i] != scheduler.Here {
+			d.mail.write(c.Homes[i], scheduler.Letter{Link: l, Depths: c.Depths})
+			continue
+		}
 		d.link(l, c.Depths, places)
 	}
 	d.note(c.Notes)
@@ -186,6 +195,10 @@ func (m *Memory) complete(ctx context.Context, c scheduler.Completion) ([]schedu
 
 func (d *contents) note(notes []scheduler.Note) {
 	for _, n := range notes {
+		if n.Home != scheduler.Here {
+			d.mail.write(n.Home, scheduler.Letter{Note: &scheduler.Note{Name: n.Name, Value: slices.Clone(n.Value)}})
+			continue
+		}
 		d.setValue(n.Name, n.Value)
 	}
 }
@@ -236,6 +249,7 @@ func (d *contents) add(l scheduler.Link) scheduler.Place {
 	if _, seen := d.hosts[h]; !seen {
 		d.hosts[h] = scheduler.HostState{}
 	}
+	d.origins[h] = l.URL.Origin()
 	state := scheduler.Waiting
 	if l.Kind == scheduler.KindItem {
 		state = scheduler.AtRest

@@ -68,11 +68,18 @@ func (d *contents) send(k weburl.Key, old scheduler.Record, has scheduler.Deleti
 	if ok && before.Edit == o.Edit {
 		n.Seq, n.State, n.Hold, n.At, n.Again = before.Seq, before.State, before.Hold, before.At, n.At
 	} else {
-		d.orders++
-		n.Seq = d.orders
+		n.Seq = d.numberOrder()
 	}
 	d.deleted[k] = n
 	return n.State
+}
+
+// numberOrder gives the number of a deletion.
+func (d *contents) numberOrder() uint64 {
+	if d.orders++; d.numbers != nil {
+		d.orders = max(d.orders, d.numbers())
+	}
+	return d.orders
 }
 
 // move does with a deletion what ReviseDeletions was told.
@@ -91,8 +98,7 @@ func (d *contents) move(k weburl.Key, old scheduler.Record, m scheduler.Deletion
 		if n.State == scheduler.DeletionResting {
 			return n.State
 		}
-		d.orders++
-		n.State, n.Hold, n.Seq = scheduler.DeletionResting, scheduler.NotHeld, d.orders
+		n.State, n.Hold, n.Seq = scheduler.DeletionResting, scheduler.NotHeld, d.numberOrder()
 	}
 	d.deleted[k] = n
 	return n.State

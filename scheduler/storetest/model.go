@@ -2,10 +2,12 @@ package storetest
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -27,7 +29,7 @@ func Model(t *testing.T, open Opener) {
 	for i := range uint64(runs) {
 		seed := first + i
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			m := &model{fixture: newFixture(t, open), rand: rand.New(rand.NewPCG(seed, 0)), ref: NewMemory(), now: time.Unix(1e9, 0), leases: map[uint64]scheduler.WaitingURL{}}
+			m := &model{fixture: newFixture(t, open), rand: rand.New(rand.NewPCG(seed, 0)), ref: NewMemory(), now: time.Unix(1e9, 0), leases: map[taken]scheduler.WaitingURL{}}
 			for step := range 200 {
 				m.step()
 				if m.compare(); t.Failed() {
@@ -47,10 +49,16 @@ type model struct {
 	now  time.Time
 	// ticks are nanoseconds that make times differ.
 	ticks time.Duration
-	// leases are URLs as the store under test gave them first, by Seq.
-	leases map[uint64]scheduler.WaitingURL
+	// leases are URLs as the store under test gave them first.
+	leases map[taken]scheduler.WaitingURL
 	// stale are completions that were made before, of either store.
 	stale []staleCompletion
+}
+
+// taken is a URL in its place in a queue. Queues of two hosts may have the same Seq.
+type taken struct {
+	key weburl.Key
+	seq uint64
 }
 
 type staleCompletion struct{ tested, ref scheduler.Completion }
@@ -157,12 +165,13 @@ func (m *model) taken(ref scheduler.WaitingURL) scheduler.WaitingURL {
 	q, err := m.Queue(m.ctx, placeOf(ref.Record), 0, 1<<20)
 	m.must(err)
 	for _, w := range q {
-		if _, old := m.leases[w.Seq]; !old {
-			m.leases[w.Seq] = w
+		at := taken{w.Key, w.Seq}
+		if _, old := m.leases[at]; !old {
+			m.leases[at] = w
 		}
 		if w.Key == ref.Key {
 			if m.rand.IntN(2) == 0 {
-				return m.leases[w.Seq]
+				return m.leases[at]
 			}
 			return w
 		}
@@ -277,33 +286,51 @@ func (m *model) forgetOne() {
 
 // revise changes some URLs, known or not, in ways that follow from their records.
 func (m *model) revise() {
-	var keys []weburl.Key
-	for range 1 + m.rand.IntN(6) {
-		keys = append(keys, m.link(m.url(), 0).URL.Key())
-	}
+	keys, ordered := m.someKeys()
 	seed := m.rand.Uint64()
 	m.ticks += time.Duration(len(keys))
 	first := m.ticks
 	m.both(fmt.Sprintf("Revise(%v) with %d", keys, seed), func(s scheduler.Store) (any, error) {
-		draw, calls := rand.New(rand.NewPCG(seed, 1)), []scheduler.Record{}
-		places, n, err := s.Revise(m.ctx, keys, func(_ weburl.Key, r scheduler.Record) *scheduler.Revision {
-			calls = append(calls, normal(r))
+		calls := map[weburl.Key]scheduler.Record{}
+		places, n, err := s.Revise(m.ctx, keys, func(k weburl.Key, r scheduler.Record) *scheduler.Revision {
+			draw := m.drawFor(seed, k)
+			calls[k] = normal(r)
 			if draw.IntN(4) == 0 {
 				return nil
 			}
 			r.State, r.Source = scheduler.State(draw.IntN(3)), scheduler.Source(draw.IntN(scheduler.Sources))
-			r.NextAt = m.now.Add(time.Duration(draw.IntN(100))*time.Second + first - time.Duration(len(calls)-1))
+			r.NextAt = m.now.Add(time.Duration(draw.IntN(100))*time.Second + first - time.Duration(slices.Index(keys, k)))
 			r.Class, r.Status = scheduler.Class(draw.IntN(6)), 760+draw.IntN(2)
 			r.Indexed, r.RulesVersion = draw.IntN(2) == 0, draw.Uint64()
 			r.Gone, r.Settled = draw.IntN(3) == 0, draw.IntN(2) == 0
 			v := &scheduler.Revision{Next: r, CancelDeletion: draw.IntN(3) == 0, Forget: draw.IntN(8) == 0, Move: scheduler.SendDeletion}
-			if draw.IntN(2) == 0 {
+			if ordered && draw.IntN(2) == 0 {
 				v.Order = order(draw, v.Forget)
 			}
 			return v
 		})
 		return []any{calls, places, n}, err
 	})
+}
+
+// someKeys are those of URLs, known or not, and whether all are of one host: in which order a store asks about those of
+// several, and so numbers their orders, is left open.
+func (m *model) someKeys() (keys []weburl.Key, ordered bool) {
+	host := m.rand.IntN(3)
+	ordered = m.rand.IntN(2) == 0
+	for range 1 + m.rand.IntN(6) {
+		raw := m.url()
+		if ordered {
+			raw = fmt.Sprintf("http://h%d.test/%d", host, m.rand.IntN(8))
+		}
+		keys = append(keys, m.link(raw, 0).URL.Key())
+	}
+	return keys, ordered
+}
+
+// drawFor gives random numbers for a URL.
+func (m *model) drawFor(seed uint64, k weburl.Key) *rand.Rand {
+	return rand.New(rand.NewPCG(seed, binary.BigEndian.Uint64(k[:])))
 }
 
 func (m *model) setValue() {

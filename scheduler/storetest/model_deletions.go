@@ -3,7 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -12,28 +12,29 @@ import (
 
 // reviseDeletions changes the deletions of some URLs, with or without one.
 func (m *model) reviseDeletions() {
-	var keys []weburl.Key
-	for range 1 + m.rand.IntN(6) {
-		keys = append(keys, m.link(m.url(), 0).URL.Key())
-	}
+	keys, ordered := m.someKeys()
 	seed := m.rand.Uint64()
 	m.ticks += time.Duration(len(keys))
 	first := m.ticks
 	m.both(fmt.Sprintf("ReviseDeletions(%v) with %d", keys, seed), func(s scheduler.Store) (any, error) {
-		draw, calls := rand.New(rand.NewPCG(seed, 2)), []any{}
+		calls := map[weburl.Key][]any{}
 		places, n, err := s.ReviseDeletions(m.ctx, keys, func(d scheduler.StoredDeletion, r scheduler.Record) *scheduler.Revision {
-			calls = append(calls, normalDeletion(d), normal(r))
+			draw := m.drawFor(seed, d.Key)
+			calls[d.Key] = append(calls[d.Key], normalDeletion(d), normal(r))
 			if draw.IntN(4) == 0 {
 				return nil
 			}
 			v := &scheduler.Revision{Next: r, Move: scheduler.DeletionMove(draw.IntN(4)), Hold: scheduler.Hold(1 + draw.IntN(3)), CancelDeletion: draw.IntN(6) == 0}
+			if !ordered && v.Move == scheduler.RestDeletion {
+				v.Move = scheduler.KeepDeletion
+			}
 			v.Next.Misses++
 			if v.Next.Indexed = v.Move != scheduler.SendDeletion; r.State != scheduler.Waiting {
 				v.Next.State, v.Next.Source = scheduler.State(draw.IntN(3)), scheduler.Source(draw.IntN(scheduler.Sources))
-				v.Next.NextAt = m.now.Add(time.Duration(draw.IntN(100))*time.Second + first - time.Duration(len(calls)/2-1))
+				v.Next.NextAt = m.now.Add(time.Duration(draw.IntN(100))*time.Second + first - time.Duration(slices.Index(keys, d.Key)))
 				v.Forget = draw.IntN(6) == 0
 			}
-			if draw.IntN(6) == 0 {
+			if ordered && draw.IntN(6) == 0 {
 				v.Order = order(draw, v.Forget)
 			}
 			return v

@@ -1,0 +1,231 @@
+package partitioned
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Changes of several partitions are made in goroutines, for which their method waits; a mutex of it has the caller's
+// function called by one at a time.
+
+// Add implements scheduler.Store. If the partition of a link is elsewhere, nothing is added.
+func (s *Store) Add(ctx context.Context, links []scheduler.Link, requeue bool) ([]scheduler.Place, int, error) {
+	groups := map[int][]scheduler.Link{}
+	for _, l := range links {
+		n := Of(l.URL.Host(), s.partitions)
+		groups[n] = append(groups[n], l)
+	}
+	return s.each(groupsOf(groups), func(i int) (*owned, error) { return s.use(i) }, func(o *owned) ([]scheduler.Place, int, error) {
+		return o.store.Add(ctx, groups[o.number], requeue)
+	})
+}
+
+func groupsOf[T any](groups map[int][]T) (numbers []int) {
+	for n := range groups {
+		numbers = append(numbers, n)
+	}
+	slices.Sort(numbers)
+	return numbers
+}
+
+// each changes several partitions at once, if all of them are here, and adds up what came of it.
+func (s *Store) each(numbers []int, use func(int) (*owned, error), change func(*owned) ([]scheduler.Place, int, error)) (places []scheduler.Place, n int, err error) {
+	var p parts
+	defer func() { p.done() }()
+	for _, i := range numbers {
+		o, err := use(i)
+		if err != nil {
+			return nil, 0, err
+		}
+		p = append(p, o)
+	}
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for _, o := range p {
+		all.Go(func() {
+			got, changed, failed := change(o)
+			mu.Lock()
+			defer mu.Unlock()
+			places, n, err = append(places, s.learn(o, got)...), n+changed, errors.Join(err, failed)
+		})
+	}
+	all.Wait()
+	if err != nil {
+		return nil, 0, err
+	}
+	return places, n, nil
+}
+
+// Complete implements scheduler.Store. Links to other partitions that are here are stored there before it is
+// settled, and after the page, so that each is either a letter or there. It waits while too much waits for a
+// partition that the page has links to.
+func (s *Store) Complete(ctx context.Context, c scheduler.Completion, settled func(scheduler.Completed)) error {
+	if c.Next.Origin == "" {
+		return fmt.Errorf("completing %q, which says no host", c.Next.URL)
+	}
+	o, err := s.use(s.ofOrigin(c.Next.Origin))
+	if err != nil {
+		return err
+	}
+	c.Homes = s.homes(o, hostOf(c.Next.Origin), c.Links)
+	if c.Notes, err = s.homeNotes(ctx, o, c.Notes); err == nil {
+		err = s.awaitRoom(ctx, o, c.Homes)
+	}
+	if err == nil {
+		o.lane.begin()
+		err = o.store.Complete(ctx, c, func(is scheduler.Completed) {
+			s.learn(o, is.Places)
+			if is.Err == nil && c.Next.State == scheduler.Timed && !c.Forget {
+				o.dueAt(c.Next.NextAt)
+			}
+			o.lane.push(settlement{is: is, links: c.Links, homes: c.Homes, notes: c.Notes, settled: settled})
+		})
+		if err != nil {
+			o.lane.told()
+		}
+	}
+	if err != nil {
+		o.done()
+	}
+	return err
+}
+
+// homes are those of links of a page; nil if all are in its own partition, host's.
+func (s *Store) homes(o *owned, host string, links []scheduler.Link) (homes []scheduler.Home) {
+	home := scheduler.Here
+	for i := range links {
+		if h := links[i].URL.Host(); h != host {
+			if host, home = h, scheduler.HomeOf(Of(h, s.partitions)); home.Partition() == o.number {
+				home = scheduler.Here
+			}
+		}
+		if home != scheduler.Here && homes == nil {
+			homes = make([]scheduler.Home, len(links))
+		}
+		if homes != nil {
+			homes[i] = home
+		}
+	}
+	return homes
+}
+
+// awaitRoom waits while the letters for one of the homes are too many.
+func (s *Store) awaitRoom(ctx context.Context, o *owned, homes []scheduler.Home) error {
+	for {
+		o.mu.Lock()
+		full := len(o.heavy) > 0 && slices.ContainsFunc(homes, func(to scheduler.Home) bool { return o.heavy[to] })
+		room := o.room
+		o.mu.Unlock()
+		if !full {
+			return nil
+		}
+		select {
+		case <-room:
+		case <-o.quit:
+			return s.gone(o)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Forget implements scheduler.Store.
+func (s *Store) Forget(ctx context.Context, k weburl.Key, order *scheduler.Order) error {
+	o, _, err := s.byKey(ctx, k)
+	if err != nil {
+		return err
+	}
+	defer o.done()
+	return o.store.Forget(ctx, k, order)
+}
+
+// Revise implements scheduler.Store. URLs that are elsewhere are passed over, as those that are not known.
+func (s *Store) Revise(ctx context.Context, keys []weburl.Key, fn func(weburl.Key, scheduler.Record) *scheduler.Revision) ([]scheduler.Place, int, error) {
+	return s.revise(ctx, keys, func(o *owned, keys []weburl.Key, r *reviser) ([]scheduler.Place, int, error) {
+		return o.store.Revise(ctx, keys, func(k weburl.Key, rec scheduler.Record) *scheduler.Revision {
+			return r.ask(func() *scheduler.Revision { return fn(k, rec) })
+		})
+	})
+}
+
+// ReviseDeletions implements scheduler.Store, as Revise does.
+func (s *Store) ReviseDeletions(ctx context.Context, keys []weburl.Key, fn func(scheduler.StoredDeletion, scheduler.Record) *scheduler.Revision) ([]scheduler.Place, int, error) {
+	return s.revise(ctx, keys, func(o *owned, keys []weburl.Key, r *reviser) ([]scheduler.Place, int, error) {
+		return o.store.ReviseDeletions(ctx, keys, func(d scheduler.StoredDeletion, rec scheduler.Record) *scheduler.Revision {
+			return r.ask(func() *scheduler.Revision { return fn(d, rec) })
+		})
+	})
+}
+
+// reviser is a revision of one partition under way.
+type reviser struct {
+	s      *Store
+	turn   *sync.Mutex // of the caller's function; it guards the rest, too
+	due    time.Time   // the earliest that was said; zero: none
+	posted bool        // there are notes of the whole crawl
+}
+
+// ask asks the caller's function, and says where its notes belong. A store may ask while it is being changed, so that is
+// said without asking the store that the URL is in.
+func (r *reviser) ask(fn func() *scheduler.Revision) *scheduler.Revision {
+	r.turn.Lock()
+	defer r.turn.Unlock()
+	v := fn()
+	if v == nil {
+		return nil
+	}
+	if v.Next.State == scheduler.Timed && (r.due.IsZero() || v.Next.NextAt.Before(r.due)) {
+		r.due = v.Next.NextAt
+	}
+	if len(v.Notes) == 0 {
+		return v
+	}
+	homed := *v
+	homed.Notes = slices.Clone(v.Notes)
+	for i := range homed.Notes {
+		if of, _ := scopeOf(homed.Notes[i].Name); of == ofCrawl {
+			homed.Notes[i].Home, r.posted = r.s.whole(), true
+		}
+	}
+	return &homed
+}
+
+func (s *Store) revise(ctx context.Context, keys []weburl.Key, in func(*owned, []weburl.Key, *reviser) ([]scheduler.Place, int, error)) ([]scheduler.Place, int, error) {
+	groups := map[int][]weburl.Key{}
+	for _, k := range keys {
+		o, _, err := s.byKey(ctx, k)
+		if errors.Is(err, scheduler.ErrNotFound) || errors.Is(err, scheduler.ErrElsewhere) {
+			continue
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		groups[o.number] = append(groups[o.number], k)
+		o.done()
+	}
+	var turn sync.Mutex
+	return s.each(groupsOf(groups), s.use, func(o *owned) ([]scheduler.Place, int, error) {
+		r := reviser{s: s, turn: &turn}
+		places, n, err := in(o, groups[o.number], &r)
+		turn.Lock()
+		due, posted := r.due, r.posted
+		turn.Unlock()
+		switch {
+		case err != nil:
+			o.dueUnknown() // it may be stored nevertheless
+		case !due.IsZero():
+			o.dueAt(due)
+		}
+		if posted {
+			s.post(o, []settlement{{notes: []scheduler.Note{{Home: s.whole()}}}})
+		}
+		return places, n, err
+	})
+}

@@ -1,0 +1,165 @@
+package partitioned
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// scope says what a named value is of.
+type scope uint8
+
+const (
+	ofCrawl  scope = iota // the whole crawl: Options.Values
+	ofOrigin              // a host, whose origin is the rest of the name
+	ofHost                // a host, whose key is the rest of the name, in hexadecimal
+	ofURL                 // a URL, whose key is the rest of the name, in hexadecimal
+)
+
+// name is one that is stored, or what names begin with.
+type name struct {
+	name  string
+	scope scope
+	what  string
+}
+
+// names are all that are stored; another one is of the whole crawl. A test finds the places in the program that store
+// some.
+func names() []name {
+	return []name{
+		{"robots/", ofOrigin, "robots.txt of a host"},
+		{"scheduler.deletions.", ofHost, "what a host has deleted and held"},
+		{"crawl.frame.", ofHost, "what the pages of a host have in common"},
+		{"crawl.xml.", ofURL, "the items of a feed or an XML file"},
+
+		{"alive", ofCrawl, "whether anything can be stored"},
+		{"crawl.patterns", ofCrawl, "patterns of copies, over hosts"},
+		{"crawl.paused", ofCrawl, "the operator's pause"},
+		{"crawl.refreshes", ofCrawl, "when schedules last ran: once for all"},
+		{"crawl.robots", ofCrawl, "hosts whose robots.txt became stricter"},
+		{"crawl.roots", ofCrawl, "roots of the configuration"},
+		{"crawl.rounds", ofCrawl, "rounds of a crawl that runs once"},
+		{"crawl.rules", ofCrawl, "how far judging again has got; partitions are judged one by one"},
+		{"crawl.traps", ofCrawl, "counts of traps, over hosts"},
+		{"crawl.width", ofCrawl, "hosts that the crawl has widened to"},
+		{"event.", ofCrawl, "events for the operator"},
+		{"moved-sites", ofCrawl, "sites that moved; rules follow from them"},
+		{"notices sent", ofCrawl, "notices that went out, so that each goes once"},
+		{"orders repeated at", ofCrawl, "the targets' repetition after a take-over"},
+		{"scheduler.brake", ofCrawl, "deletions of the last time, for the brake over the index"},
+		{"scheduler.edits", ofCrawl, "edits of the rules"},
+		{"scheduler.rests", ofCrawl, "hosts that rest at the end of a process"},
+	}
+}
+
+// scopeOf is that of a name, and the rest of it.
+func scopeOf(value string) (scope, string) {
+	for _, n := range names() {
+		if n.scope == ofCrawl {
+			break
+		}
+		if rest, ok := strings.CutPrefix(value, n.name); ok {
+			return n.scope, rest
+		}
+	}
+	return ofCrawl, ""
+}
+
+// nobody is the home of a value that belongs to a host that nobody knows.
+const nobody = scheduler.Here
+
+// homeOf is the home of a named value. If its host or URL is known in no partition here that is nobody, or
+// ErrElsewhere if some are elsewhere.
+func (s *Store) homeOf(ctx context.Context, value string) (scheduler.Home, error) {
+	of, rest := scopeOf(value)
+	var o *owned
+	var err error
+	switch of {
+	case ofOrigin:
+		return scheduler.HomeOf(s.ofOrigin(rest)), nil
+	case ofHost:
+		if b, bad := hex.DecodeString(rest); bad == nil && len(b) == len(weburl.HostKey{}) {
+			o, err = s.byHost(ctx, weburl.HostKey(b))
+		}
+	case ofURL:
+		if b, bad := hex.DecodeString(rest); bad == nil && len(b) == len(weburl.Key{}) {
+			if o, _, err = s.byKey(ctx, weburl.Key(b)); errors.Is(err, scheduler.ErrNotFound) {
+				err = nil
+			}
+		}
+	case ofCrawl:
+		return s.whole(), nil
+	}
+	if o == nil || err != nil {
+		return nobody, err
+	}
+	o.done()
+	return scheduler.HomeOf(o.number), nil
+}
+
+// valuesOf is where a home's named values are; done must be called.
+func (s *Store) valuesOf(home scheduler.Home) (_ scheduler.Values, done func(), err error) {
+	if home == s.whole() {
+		return s.values, func() {}, nil
+	}
+	o, err := s.use(home.Partition())
+	if err != nil {
+		return nil, nil, err
+	}
+	return o.store, o.done, nil
+}
+
+// Value implements scheduler.Store.
+func (s *Store) Value(ctx context.Context, name string) ([]byte, error) {
+	home, err := s.homeOf(ctx, name)
+	if err != nil || home == nobody {
+		return nil, err
+	}
+	values, done, err := s.valuesOf(home)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return values.Value(ctx, name)
+}
+
+// SetValue implements scheduler.Store. What is said of a host or a URL that is not known is not kept.
+func (s *Store) SetValue(ctx context.Context, name string, value []byte) error {
+	home, err := s.homeOf(ctx, name)
+	if err != nil || home == nobody {
+		return err
+	}
+	values, done, err := s.valuesOf(home)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return values.SetValue(ctx, name, value)
+}
+
+// homeNotes says where the notes of a change in a partition belong. Those of a host that is not here any more are
+// left out: its owner has its own.
+func (s *Store) homeNotes(ctx context.Context, in *owned, notes []scheduler.Note) ([]scheduler.Note, error) {
+	if len(notes) == 0 {
+		return notes, nil
+	}
+	homed := make([]scheduler.Note, 0, len(notes))
+	for _, n := range notes {
+		home, err := s.homeOf(ctx, n.Name)
+		if errors.Is(err, scheduler.ErrElsewhere) || err == nil && home == nobody {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if n.Home = home; home == scheduler.HomeOf(in.number) {
+			n.Home = scheduler.Here
+		}
+		homed = append(homed, n)
+	}
+	return homed, nil
+}
