@@ -32,7 +32,8 @@ type Settings struct {
 	// Prefix is where the cluster's keys lie. It ends with a slash; "": "sextant/".
 	Prefix string
 	// TLS has the certificate that names the user; nil: none.
-	TLS *tls.Config
+	TLS   *tls.Config
+	files Files // of TLS, for words
 	// Timeout is how long one member may take to answer. 0: 1.5 s, which is more than a
 	// member needs with a disk that is usable, and lets a beat try the next one in time.
 	Timeout time.Duration
@@ -49,6 +50,13 @@ type Engine struct {
 	names   []string      // their endpoints
 	turn    atomic.Uint32 // which member is asked first: the next one after a failure
 	listed  atomic.Int64  // how many keys a list asks for, by the sizes seen
+	secure  secure
+}
+
+// secure is how the members are asked by hand why they do not answer.
+type secure struct {
+	Files
+	TLS *tls.Config
 }
 
 // Open makes an engine. It connects when it is used first.
@@ -56,7 +64,7 @@ func Open(s Settings) (*Engine, error) {
 	if len(s.Endpoints) == 0 {
 		return nil, errors.New("etcd: no endpoint: write the client URLs of its members")
 	}
-	e := &Engine{prefix: s.Prefix, timeout: s.Timeout, quota: s.QuotaBytes, names: s.Endpoints}
+	e := &Engine{prefix: s.Prefix, timeout: s.Timeout, quota: s.QuotaBytes, names: s.Endpoints, secure: secure{s.files, s.TLS}}
 	if e.prefix == "" {
 		e.prefix = "sextant/"
 	}

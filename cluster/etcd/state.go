@@ -106,6 +106,11 @@ func (e *Engine) Check(ctx context.Context) error {
 		}
 		first = &h
 	}
+	if first == nil && ctx.Err() == nil {
+		if why := e.unreached(ctx); why != "" {
+			return fmt.Errorf("%w: no member of etcd answers: %s", cluster.ErrUnavailable, why)
+		}
+	}
 	if first == nil {
 		return fmt.Errorf("%w: no member of etcd answers: %w", cluster.ErrUnavailable, last)
 	}

@@ -75,7 +75,7 @@ func (s *Settings) Secure(f Files) error {
 		}
 		return nil
 	}
-	s.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
+	s.TLS, s.files = &tls.Config{MinVersion: tls.VersionTLS12}, f
 	if f.CA != "" {
 		pem, err := os.ReadFile(f.CA)
 		if err != nil {
@@ -92,15 +92,16 @@ func (s *Settings) Secure(f Files) error {
 	if f.Certificate == "" {
 		return nil
 	}
-	// Read at each connection, so that a certificate may be renewed while the node runs.
-	load := func() (*tls.Certificate, error) {
-		c, err := tls.LoadX509KeyPair(f.Certificate, f.Key)
-		if err != nil {
-			return nil, fmt.Errorf("engine: certificate %s: %w", f.Certificate, err)
-		}
-		return &c, nil
-	}
-	s.TLS.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return load() }
-	_, err := load()
+	s.TLS.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return f.load() }
+	_, err := f.load()
 	return err
+}
+
+// load reads the certificate: at each connection, so that it may be renewed while the node runs.
+func (f *Files) load() (*tls.Certificate, error) {
+	c, err := tls.LoadX509KeyPair(f.Certificate, f.Key)
+	if err != nil {
+		return nil, fmt.Errorf("engine: certificate %s with the key %s: %w", f.Certificate, f.Key, err)
+	}
+	return &c, nil
 }

@@ -169,3 +169,32 @@ func FuzzBodies(f *testing.F) {
 		}
 	})
 }
+
+// TestHugeBodies: a node that answers more than it was asked for is not read, and in the end taken for gone.
+func TestHugeBodies(t *testing.T) {
+	secret := token(t)
+	config, err := peer.ServerConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewUnstartedServer(peer.Guard(secret, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, err := w.Write(binary.BigEndian.AppendUint64(nil, 1<<40))
+		for err == nil && r.Context().Err() == nil {
+			_, err = w.Write(make([]byte, 1<<16))
+		}
+	})))
+	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	s.TLS = config
+	s.StartTLS()
+	defer s.Close()
+	address := s.Listener.Addr().String()
+	e := &Elsewhere{Client: &peer.Client{Token: secret}, Addresses: func() []string { return []string{address} }}
+	place := []record.BodyPlace{{Segment: 1 << 41, Length: 5}}
+	if got, err := e.Bodies(t.Context(), place); got != nil || err == nil || !strings.Contains(err.Error(), address) || !strings.Contains(err.Error(), "5 were asked for") {
+		t.Errorf("%v, %v; want words with the node, and what was asked for", got, err)
+	}
+	e.since[address] = time.Now().Add(-patience)
+	if got, err := e.Bodies(t.Context(), place); err != nil || len(got) != 1 || got[0] != nil {
+		t.Errorf("after two minutes: %v, %v, want that nobody has it", got, err)
+	}
+}

@@ -21,8 +21,9 @@ var ErrDeclined = errors.New("it declined")
 
 const (
 	connectFor = 5 * time.Second
-	// silence is how long the other node may send nothing.
+	// silence is how long the other node may send less than enough.
 	silence = 30 * time.Second
+	enough  = 16 << 10
 )
 
 // Client asks other nodes. Each question has a connection of its own, since the proof is of one
@@ -119,19 +120,31 @@ func (c *Client) ask(conn *tls.Conn, req *http.Request) (io.Reader, error) {
 	case resp.StatusCode != http.StatusOK:
 		return nil, fmt.Errorf("it answered %s", http.StatusText(resp.StatusCode))
 	}
-	limited.R, limited.N = patient{conn}, 1<<62
+	limited.R, limited.N = &patient{Conn: conn}, 1<<62
 	return resp.Body, nil
 }
 
-// patient reads as long as something comes now and then.
-type patient struct{ *tls.Conn }
+// patient waits for each next piece of an answer for so long in all: a node that sends byte after byte would hold up
+// who asked for days. What the reader itself takes between two reads does not count.
+type patient struct {
+	*tls.Conn
+	wants int           // bytes of this piece
+	left  time.Duration // for them
+}
 
 // Read implements io.Reader.
-func (p patient) Read(b []byte) (int, error) {
-	if err := p.SetReadDeadline(time.Now().Add(silence)); err != nil {
+func (p *patient) Read(b []byte) (int, error) {
+	if p.wants <= 0 {
+		p.wants, p.left = enough, silence
+	}
+	begun := time.Now()
+	if err := p.SetReadDeadline(begun.Add(p.left)); err != nil {
 		return 0, err
 	}
-	return p.Conn.Read(b)
+	n, err := p.Conn.Read(b)
+	p.wants -= n
+	p.left -= time.Since(begun)
+	return n, err
 }
 
 // answer is what a node sends.

@@ -1,6 +1,15 @@
 package peer
 
-import "net/http"
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+)
+
+// stalled is how long the other node may take nothing of an answer before it is given up: a store that is busy with its
+// disk reads nothing for a while, and one that is frozen would keep the log, and a body's file, for ever.
+const stalled = 2 * time.Minute
 
 // Guard answers by next whoever proves to have the token, and nobody else. Its own proof goes
 // with the answer, and only to those that have shown theirs.
@@ -16,6 +25,26 @@ func Guard(t Token, next http.Handler) http.Handler {
 			return
 		}
 		w.Header().Set(header, own)
-		next.ServeHTTP(w, r)
+		next.ServeHTTP(&urged{w}, r)
 	})
 }
+
+// urged gives each piece of an answer its time.
+type urged struct{ http.ResponseWriter }
+
+// Write implements http.ResponseWriter.
+func (u *urged) Write(b []byte) (written int, err error) {
+	for piece := range slices.Chunk(b, enough) {
+		if err := http.NewResponseController(u.ResponseWriter).SetWriteDeadline(time.Now().Add(stalled)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+			return written, err
+		}
+		n, err := u.ResponseWriter.Write(piece)
+		if written += n; err != nil {
+			return written, err
+		}
+	}
+	return written, nil
+}
+
+// Unwrap is for http.ResponseController.
+func (u *urged) Unwrap() http.ResponseWriter { return u.ResponseWriter }

@@ -4,6 +4,7 @@ package testetcd
 
 import (
 	"cmp"
+	"crypto/tls"
 	"fmt"
 	"net/http"
 	"os"
@@ -24,6 +25,7 @@ type Server struct {
 	Client string // its URL
 
 	program    string
+	secure     *Secure // nil: no TLS
 	name, peer string
 	dir        string
 	cluster    string
@@ -31,9 +33,28 @@ type Server struct {
 	log        testlog.Buffer
 }
 
+// Secure are the PEM files of a server that its clients reach over TLS, and which asks them for a certificate.
+type Secure struct {
+	Authority        string // of the clients' certificates
+	Certificate, Key string // of the server; it may be a client, too
+	// Ask is the TLS by which Start asks the server whether it runs.
+	Ask *tls.Config
+}
+
 // Start starts an etcd of so many members and waits until all of them answer. Their ports are reserved by the system
 // until the test ends.
 func Start(t testing.TB, members int) []*Server {
+	t.Helper()
+	return start(t, members, nil)
+}
+
+// StartSecure is Start of one member with TLS.
+func StartSecure(t testing.TB, s Secure) *Server {
+	t.Helper()
+	return start(t, 1, &s)[0]
+}
+
+func start(t testing.TB, members int, secure *Secure) []*Server {
 	t.Helper()
 	program := cmp.Or(os.Getenv("SEXTANT_ETCD"), "etcd")
 	if _, err := exec.LookPath(program); err != nil {
@@ -41,8 +62,12 @@ func Start(t testing.TB, members int) []*Server {
 	}
 	all := make([]*Server, members)
 	var peers []string
+	scheme := "http://"
+	if secure != nil {
+		scheme = "https://"
+	}
 	for i := range all {
-		all[i] = &Server{program: program, name: fmt.Sprintf("m%d", i), Client: "http://" + testport.Reserve(t), peer: "http://" + testport.Reserve(t), dir: t.TempDir()}
+		all[i] = &Server{program: program, secure: secure, name: fmt.Sprintf("m%d", i), Client: scheme + testport.Reserve(t), peer: "http://" + testport.Reserve(t), dir: t.TempDir()}
 		peers = append(peers, all[i].name+"="+all[i].peer)
 	}
 	for _, s := range all {
@@ -64,7 +89,11 @@ func Start(t testing.TB, members int) []*Server {
 // await waits until the member answers, and sees a leader.
 func (s *Server) await(t testing.TB) {
 	t.Helper()
-	client := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	transport := &http.Transport{DisableKeepAlives: true}
+	if s.secure != nil {
+		transport.TLSClientConfig = s.secure.Ask
+	}
+	client := http.Client{Timeout: 5 * time.Second, Transport: transport}
 	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		answer, err := client.Get(s.Client + "/health")
 		if err == nil {
@@ -82,10 +111,16 @@ func (s *Server) await(t testing.TB) {
 // Run starts the member, again after Kill. It does not sync its files: nobody pulls a plug here, and the disk may be slow.
 func (s *Server) Run(t testing.TB) {
 	t.Helper()
-	s.cmd = exec.Command(s.program, "--name", s.name, "--data-dir", s.dir+"/data",
+	arguments := []string{
+		"--name", s.name, "--data-dir", s.dir + "/data",
 		"--listen-client-urls", s.Client, "--advertise-client-urls", s.Client,
 		"--listen-peer-urls", s.peer, "--initial-advertise-peer-urls", s.peer,
-		"--initial-cluster", s.cluster, "--unsafe-no-fsync", "--log-level", "warn")
+		"--initial-cluster", s.cluster, "--unsafe-no-fsync", "--log-level", "warn",
+	}
+	if s.secure != nil {
+		arguments = append(arguments, "--client-cert-auth", "--trusted-ca-file", s.secure.Authority, "--cert-file", s.secure.Certificate, "--key-file", s.secure.Key)
+	}
+	s.cmd = exec.Command(s.program, arguments...)
 	s.cmd.Stdout, s.cmd.Stderr = &s.log, &s.log
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
