@@ -80,7 +80,7 @@ func Join(ctx context.Context, e Engine, s NodeSettings) (*Node, error) {
 	}
 	n := &Node{
 		name: s.Name, addresses: s.Addresses, run: NewID().String(), clock: s.Clock, times: s.Times, log: s.Log.With("node", s.Name),
-		engine: &session{engine: e, clock: s.Clock, seen: s.Seen, answered: s.Clock.Now(), answeredAt: s.Clock.Wall()}, wake: make(chan struct{}, 1), holds: map[Partition]*hold{},
+		engine: &session{engine: e, clock: s.Clock, answered: s.Clock.Now(), answeredAt: s.Clock.Wall()}, wake: make(chan struct{}, 1), holds: map[Partition]*hold{},
 	}
 	var err error
 	if n.packer, err = entry.NewPacker(); err != nil {
@@ -102,6 +102,10 @@ func Join(ctx context.Context, e Engine, s NodeSettings) (*Node, error) {
 	}
 	if s.Known != (Meta{}) && s.Known != n.meta {
 		return nil, fmt.Errorf("%w: the store is of %s (incarnation %s), the engine holds %s (%s): name the engine and the prefix in which this one was made, or move the store away to get a copy", ErrStranger, s.Known.Cluster, s.Known.Incarnation, n.meta.Cluster, n.meta.Incarnation)
+	}
+	// Only now: another engine, or one that was recovered from another copy, has revisions of its own.
+	if err := n.engine.saw(s.Seen, v.Revision); err != nil {
+		return nil, err
 	}
 	n.metaAt = at.Revision
 	if n.incarnation, err = n.meta.incarnation(); err != nil {

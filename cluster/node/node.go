@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/cluster"
+	"github.com/sextant-crawler/sextant/cluster/entry"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
@@ -63,6 +64,13 @@ type replica struct {
 	*badgerstore.Replica
 	clock cluster.Clock
 	lead  func(context.Context, *Active) error
+	seen  func() cluster.Revision
+}
+
+// Sync implements cluster.Copy. How far the engine was goes to the disk, too, so that one that was set back is noticed by a node that starts.
+func (r *replica) Sync(ctx context.Context) (entry.Position, error) {
+	r.Saw(int64(r.seen()))
+	return r.Replica.Sync(ctx)
 }
 
 // Lead implements cluster.Copy.
@@ -106,11 +114,12 @@ func Run(ctx context.Context, s Settings) (err error) {
 	joined, err := cluster.Join(ctx, s.Engine, cluster.NodeSettings{
 		Name: s.Name, Clock: s.Clock, Times: s.Times, Log: s.Log, Addresses: s.Addresses,
 		Known: cluster.Meta{Cluster: self.Cluster, Incarnation: self.Incarnation, Partitions: self.Partitions},
+		Seen:  cluster.Revision(self.Seen),
 	})
 	if err != nil {
 		return fmt.Errorf("node %s: %w", s.Name, err)
 	}
-	member, err := joined.Member(cluster.MemberSettings{Store: self.Store, Copy: &replica{copied, s.Clock, s.Lead}, Unfit: s.Unfit})
+	member, err := joined.Member(cluster.MemberSettings{Store: self.Store, Copy: &replica{copied, s.Clock, s.Lead, joined.Seen}, Unfit: s.Unfit})
 	if err != nil {
 		return fmt.Errorf("node %s: %w", s.Name, err)
 	}
@@ -128,7 +137,9 @@ func Run(ctx context.Context, s Settings) (err error) {
 	}()
 	err = member.Run(ctx)
 	stop()
-	return errors.Join(err, <-ended)
+	err = errors.Join(err, <-ended)
+	copied.Saw(int64(joined.Seen()))
+	return err
 }
 
 // Recover begins a cluster anew from the copy in dir, see cluster.Recover. The copy keeps all that it has.
@@ -153,7 +164,7 @@ func Recover(ctx context.Context, e cluster.Engine, name, dir string, o badgerst
 	if at, err = meta.Genesis(0, at.Seq); err != nil {
 		return meta, err
 	}
-	self.Incarnation, self.Partitions = meta.Incarnation, meta.Partitions
+	self.Incarnation, self.Partitions, self.Seen = meta.Incarnation, meta.Partitions, 0
 	return meta, badgerstore.Reenlist(dir, self, at)
 }
 

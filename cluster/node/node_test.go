@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -448,6 +449,50 @@ func TestWrongEngine(t *testing.T) {
 			t.Errorf("error %v, want %v", err, want)
 		}
 	}
+}
+
+// TestEngineFromBackup: an engine that was restored from a backup is noticed by a node that starts, though it has every step of the log;
+// a recovery ends that, and the other node gets to know that its copy is void.
+func TestEngineFromBackup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPair(t)
+		p.locked(func() { p.quiet = true })
+		time.Sleep(time.Minute)
+		backup := p.engine.Snapshot()
+		time.Sleep(10 * time.Minute)
+		v, err := p.engine.Read(t.Context(), "x")
+		p.must(err)
+		for _, dir := range p.dirs { // kill -9 would leave what is there now
+			if self, _, err := badgerstore.MembershipOf(dir); err != nil || self.Seen < int64(v.Revision)-200 {
+				t.Errorf("%d is remembered of %d, %v", self.Seen, v.Revision, err)
+			}
+		}
+		p.must(p.stopOne(1, false))
+		_ = p.stopOne(0, true)
+		p.engine.SetTo(backup)
+		for n := range p.nodes {
+			p.start(n)
+			select {
+			case err := <-p.nodes[n].ended:
+				if !errors.Is(err, cluster.ErrSetBack) || !strings.Contains(err.Error(), "sextant cluster recover") {
+					t.Errorf("n%d: %v, want ErrSetBack and the way out", n, err)
+				}
+				p.set(n, nil)
+			case <-time.After(time.Minute):
+				t.Fatalf("n%d runs on an engine that was set back", n)
+			}
+		}
+		_, err = node.Recover(t.Context(), p.engine, "n0", p.dirs[0], options())
+		p.must(err)
+		p.start(0)
+		p.until("it leads", p.leading(0))
+		p.start(1)
+		if err := <-p.nodes[1].ended; !errors.Is(err, cluster.ErrStranger) {
+			t.Errorf("the other copy: %v, want ErrStranger", err)
+		}
+		p.set(1, nil)
+		p.must(p.stopOne(0, false))
+	})
 }
 
 // TestRecover: when the engine has lost everything, a cluster begins anew from one copy, with all that it has, and

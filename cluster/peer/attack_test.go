@@ -149,7 +149,9 @@ func inTime(t *testing.T, h http.HandlerFunc, test func(t *testing.T, c *Client)
 			if err := s.Close(); err != nil {
 				t.Error(err)
 			}
-			<-ended
+			if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+				t.Error(err)
+			}
 		}()
 		test(t, &Client{Token: token(t, secret), Dial: func(context.Context, string, string) (net.Conn, error) {
 			near, far := net.Pipe()

@@ -29,6 +29,8 @@ type Membership struct {
 	Store       string `json:"store"` // drawn when the copy was made
 	// Founder says that the cluster was made from this store: bodies from before are here.
 	Founder bool `json:"founder,omitempty"`
+	// Seen is the highest revision of the engine that was seen, 0 if none is remembered: an engine that is below it was set back.
+	Seen int64 `json:"engine_revision,omitempty"`
 }
 
 // replicaFile is what the file holds: besides, up to where the copy is safe on the disk.

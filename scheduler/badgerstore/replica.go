@@ -37,9 +37,14 @@ type Replica struct {
 
 	mu      sync.Mutex
 	at      entry.Position // behind the last step
-	syncing sync.Mutex     // held by a Sync; it guards synced
+	seen    int64          // Membership.Seen, as it is now
+	syncing sync.Mutex     // held by a Sync; it guards synced and kept
 	synced  entry.Position
+	kept    int64 // of seen
 }
+
+// seenOften is how many revisions of the engine may be seen before that is kept although no step was applied: about a minute's.
+const seenOften = 100
 
 // OpenReplica opens the copy in dir, which must be one: see Enlist and Rebuild. Of o, Durability
 // and ReadOnly do not count.
@@ -56,7 +61,7 @@ func OpenReplica(dir string, o Options) (*Replica, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Replica{files: f, options: o, self: self, at: at, synced: at}
+	r := &Replica{files: f, options: o, self: self, at: at, synced: at, seen: self.Seen, kept: self.Seen}
 	if err := r.open(); err != nil {
 		return nil, errors.Join(err, f.close())
 	}
@@ -94,6 +99,13 @@ func (r *Replica) moved(to entry.Position) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.at = to
+}
+
+// Saw notes the highest revision of the engine that was seen, for Sync and Close to keep. Any goroutine may call it.
+func (r *Replica) Saw(revision int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seen = max(r.seen, revision)
 }
 
 // Apply applies a step. It is not called while a Store leads.
@@ -162,34 +174,51 @@ func (r *Replica) forgetLocal() error {
 // a Store leads. Badger's own sync takes in the newest memtable alone, so all files are
 // synced by their names; one that is gone meanwhile has become a table, which was synced.
 func (r *Replica) Sync(ctx context.Context) (entry.Position, error) {
+	return r.sync(ctx, seenOften)
+}
+
+// sync is Sync; if no step was applied the engine's revision is kept if it is so many further.
+func (r *Replica) sync(ctx context.Context, often int64) (entry.Position, error) {
 	r.syncing.Lock()
 	defer r.syncing.Unlock()
-	at := r.Applied()
-	if at == r.synced {
+	r.mu.Lock()
+	at, self := r.at, r.self
+	self.Seen = r.seen
+	r.mu.Unlock()
+	if at == r.synced && self.Seen-r.kept < often {
 		return at, ctx.Err()
 	}
+	if at != r.synced {
+		if err := r.syncFiles(ctx); err != nil {
+			return at, err
+		}
+	}
+	if err := writeMembership(r.dir, self, at); err != nil {
+		return at, err
+	}
+	r.synced, r.kept = at, self.Seen
+	return at, nil
+}
+
+func (r *Replica) syncFiles(ctx context.Context) error {
 	for _, pattern := range []string{"*.vlog", "*.mem", "*" + segments.Ext} {
 		names, err := filepath.Glob(filepath.Join(r.dir, pattern))
 		if err != nil {
-			return at, fmt.Errorf("store: %w", err)
+			return fmt.Errorf("store: %w", err)
 		}
 		for _, name := range names {
 			if err := ctx.Err(); err != nil {
-				return at, err
+				return err
 			}
 			if err := syncFile(name); err != nil {
-				return at, fmt.Errorf("store: %w", err)
+				return fmt.Errorf("store: %w", err)
 			}
 		}
 	}
 	if err := badgerfiles.SyncDir(r.dir); err != nil {
-		return at, fmt.Errorf("store: %w", err)
+		return fmt.Errorf("store: %w", err)
 	}
-	if err := writeMembership(r.dir, r.self, at); err != nil {
-		return at, err
-	}
-	r.synced = at
-	return at, nil
+	return nil
 }
 
 func syncFile(name string) error {
@@ -225,7 +254,7 @@ func (r *Replica) resume() error { return r.forgetLocal() }
 
 // Close makes everything safe and closes the copy. No Store leads any more.
 func (r *Replica) Close() error {
-	_, err := r.Sync(context.Background())
+	_, err := r.sync(context.Background(), 1)
 	err = errors.Join(err, r.db.Close())
 	if err == nil {
 		err = badgerfiles.MarkClosed(r.dir)
