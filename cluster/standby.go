@@ -231,6 +231,6 @@ func (m *Member) claim(ctx context.Context, v view) (*hold, error) {
 		author: entry.Author{Incarnation: n.incarnation, Epoch: uint64(out.Revision), Claim: id},
 	}
 	n.take(h)
-	m.log.Warn("this node takes over", "from", v.owner.Node, "released", v.owner.Released, "why", v.owner.Why)
+	m.log.Warn("this node takes over", "from", v.owner.Node, "released", v.owner.Released, "why", v.owner.gone())
 	return h, nil
 }

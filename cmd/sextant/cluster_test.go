@@ -72,7 +72,7 @@ func TestPrintCluster(t *testing.T) {
 	want := "n1 crawls since " + clock(now.Add(-time.Hour)) + ` (n2 gave no sign of life)
   n1 crawls, console http://a:7370/
   n2 follows, could take over, 2.0 KiB of the log not safe on its disk yet, its clock is 1m0s from this machine's
-  n3 catches up, could not take over, not in the in-sync set, 1.0 MiB of the log not safe on its disk yet
+  n3 follows, takes nothing over, not in the in-sync set, 1.0 MiB of the log not safe on its disk yet
 configuration: version 3 (0123456789ab) since ` + clock(now) + `, by n1, its file
   n1 goes by version 3, its file is the same
   n2 goes by version 3, its file differs (fedcba987654, made from version 2)
