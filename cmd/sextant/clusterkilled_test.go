@@ -346,7 +346,7 @@ func (c *killedCluster) configure() {
 		c.Fatal(err)
 	}
 	for _, check := range []bool{true, false} {
-		args := []string{"cluster", "apply", next, "--engine", c.url, "--json"}
+		args := []string{"cluster", "apply", next, "--engine", c.url, "--node-token-file", c.token, "--json"}
 		if check {
 			args = append(args, "--check")
 		}
