@@ -3,7 +3,6 @@ package admin
 import (
 	"context"
 	"crypto/tls"
-	"fmt"
 	"net"
 	"net/http"
 	"strings"
@@ -85,24 +84,6 @@ type Standby struct {
 	Cluster *ClusterStatus
 }
 
-// metrics writes what is known of a node that follows, in the form of Prometheus, to those who may read the metrics of one
-// that crawls: over the socket, from the machine itself, or with a token.
-func (s Standby) metrics(w http.ResponseWriter) {
-	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-store")
-	one := &Status{Details: Details{Cluster: s.Cluster}}
-	one.Crawler = s.Crawler
-	for _, m := range clusterMetrics() {
-		m.value(one, func(v float64, labels ...string) {
-			named := fmt.Sprintf("crawler=%q", s.Crawler)
-			for i, value := range labels {
-				named += fmt.Sprintf(",%s=%q", m.labels[i], value)
-			}
-			fmt.Fprintf(w, "# HELP %[1]s %[2]s\n# TYPE %[1]s gauge\n%[1]s{%[3]s} %[4]v\n", m.name, m.help, named, v)
-		})
-	}
-}
-
 // StandingBy answers on l as Opening does, for a node of a cluster while another one crawls: that it lives,
 // whether it is ready to take over, and to all else where the crawl is. Over TCP, requests are sent on to the console
 // of the other node.
@@ -125,7 +106,8 @@ func StandingBy(l net.Listener, access *Access, now func() Standby) (done func()
 		}
 		writeReadiness(w, r, ready)
 	})
-	guard := newGuard(access)
+	guard, metrics := newGuard(access), standbyMetrics(now)
+	// For those who may read the metrics of a node that crawls: over the socket, from the machine itself, or with a token.
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
 		if overTCP {
 			p, caller := guard.judge(r), Caller{}
@@ -140,7 +122,8 @@ func StandingBy(l net.Listener, access *Access, now func() Standby) (done func()
 				return
 			}
 		}
-		now().metrics(w)
+		w.Header().Set("Cache-Control", "no-store")
+		metrics.ServeHTTP(w, r)
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s := now()
