@@ -172,13 +172,20 @@ func Nodes(ctx context.Context, e Engine) (all []NodeState, err error) {
 		return nil, err
 	}
 	for _, kv := range v.Keys {
-		var b beat
-		if err := read(kv, &b); err != nil {
+		n, err := nodeState(kv)
+		if err != nil {
 			return nil, err
 		}
-		all = append(all, NodeState{Node: nodeOfBeat(kv.Key), Wall: b.Wall, Addresses: b.Addresses})
+		all = append(all, n)
 	}
 	return newest(all), nil
+}
+
+// nodeState is a process as its beat says; whether it lives is not in that.
+func nodeState(kv KeyValue) (NodeState, error) {
+	var b beat
+	err := read(kv, &b)
+	return NodeState{Node: nodeOfBeat(kv.Key), Wall: b.Wall, Addresses: b.Addresses}, err
 }
 
 // signs are the processes that have beaten, and which of them do so now.
@@ -193,8 +200,8 @@ func signs(ctx context.Context, e Engine, c Clock, t Times, prefix string) (all 
 		quiet := 0
 		all = all[:0]
 		for _, kv := range v.Keys {
-			var b beat
-			if err := read(kv, &b); err != nil {
+			n, err := nodeState(kv)
+			if err != nil {
 				return nil, err
 			}
 			before, known := seen[kv.Key]
@@ -202,8 +209,7 @@ func signs(ctx context.Context, e Engine, c Clock, t Times, prefix string) (all 
 				before = kv.Revision
 				seen[kv.Key] = before
 			}
-			n := NodeState{Node: nodeOfBeat(kv.Key), Alive: kv.Revision != before, Wall: b.Wall, Addresses: b.Addresses}
-			if !n.Alive {
+			if n.Alive = kv.Revision != before; !n.Alive {
 				quiet++
 			}
 			all = append(all, n)

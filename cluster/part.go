@@ -5,6 +5,8 @@ type Part struct {
 	NodeState
 	Crawls, InSync bool
 	Copied         *CopyState // nil: no copy of it is known
+	// Unfit says why the node must not take over, for a reason that is not the log's; "" if there is none. Who asks for Parts fills it.
+	Unfit string
 }
 
 // Parts are those of the nodes that live, or have a copy that counts.
@@ -36,6 +38,8 @@ func (p *Part) Does() string {
 	switch {
 	case p.Crawls:
 		return "crawls"
+	case p.Alive && p.Unfit != "":
+		return "follows, takes nothing over"
 	case p.Alive && p.InSync:
 		return "follows, could take over"
 	case p.Alive:

@@ -47,11 +47,11 @@ func unfitAll(o shared.Overview, owner string, set []cluster.Seat) string {
 		if seat.Node == owner {
 			continue
 		}
-		said := o.Of(seat.Node)
-		if said == nil || said.Unfit == "" {
+		unfit := o.UnfitOf(seat.Node)
+		if unfit == "" {
 			return ""
 		}
-		why = fmt.Sprintf("%s cannot use the configuration in force: %s", seat.Node, said.Unfit)
+		why = fmt.Sprintf("%s cannot use the configuration in force: %s", seat.Node, unfit)
 	}
 	return why
 }

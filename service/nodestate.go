@@ -174,10 +174,8 @@ func (c *clusterNode) nodes() (all []admin.ClusterNode) {
 		return nil
 	}
 	for _, p := range seen.Parts(&seen.States[0]) {
-		n := admin.ClusterNode{Node: p.Node, Does: p.Does(), Alive: p.Alive, Crawls: p.Crawls, InSync: p.InSync, Unfit: c.common.unfitOf(p.Node), Machine: p.Machine, Peer: p.Peer, Console: p.Console}
-		if n.Unfit != "" && n.Alive && !n.Crawls {
-			n.Does = "follows, takes nothing over"
-		}
+		p.Unfit = c.common.unfitOf(p.Node)
+		n := admin.ClusterNode{Node: p.Node, Does: p.Does(), Alive: p.Alive, Crawls: p.Crawls, InSync: p.InSync, Unfit: p.Unfit, Machine: p.Machine, Peer: p.Peer, Console: p.Console}
 		if p.Copied != nil {
 			n.BehindBytes = &p.Copied.Behind
 		}

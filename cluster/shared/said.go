@@ -83,3 +83,11 @@ func (o *Overview) Of(node string) *Said {
 	}
 	return nil
 }
+
+// UnfitOf says why a node cannot use the version in force, "" if it can, as far as it said.
+func (o *Overview) UnfitOf(node string) string {
+	if said := o.Of(node); said != nil {
+		return said.Unfit
+	}
+	return ""
+}

@@ -17,7 +17,6 @@ import (
 
 	"github.com/sextant-crawler/sextant/cluster"
 	"github.com/sextant-crawler/sextant/cluster/etcd"
-	"github.com/sextant-crawler/sextant/cluster/shared"
 	"github.com/sextant-crawler/sextant/service"
 )
 
@@ -260,19 +259,17 @@ func printCluster(w io.Writer, s *service.ClusterState, paint paint, now time.Ti
 		fmt.Fprintf(w, "%s: %s\n", paint(bad, "unprotected"), why)
 	}
 	for _, n := range s.Parts(p) {
-		fmt.Fprintln(w, "  "+nodeWords(&n, s.Configuration.Of(n.Node), now))
+		n.Unfit = s.Configuration.UnfitOf(n.Node)
+		fmt.Fprintln(w, "  "+nodeWords(&n, now))
 	}
 	printConfiguration(w, s, paint)
 	_, err := fmt.Fprintf(w, "log: entries %d to %d; cluster %s\n", p.First, p.Entries, s.Cluster)
 	return err
 }
 
-// nodeWords say how a node stands, with what it said of the configuration, nil if nothing.
-func nodeWords(n *cluster.Part, said *shared.Said, now time.Time) string {
+// nodeWords say how a node stands.
+func nodeWords(n *cluster.Part, now time.Time) string {
 	does := n.Does()
-	if n.Alive && !n.Crawls && said != nil && said.Unfit != "" {
-		does = "follows, takes nothing over"
-	}
 	if !n.Alive && !n.Wall.IsZero() {
 		does = "gave its last sign of life at " + n.Wall.Local().Format(time.DateTime)
 	}
