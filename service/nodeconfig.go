@@ -130,6 +130,10 @@ func (c *common) take(ctx context.Context, compiled inForce) error {
 	defer c.taking.Unlock()
 	c.mu.Lock()
 	same, s := c.now.ID == compiled.ID, c.service
+	if compiled.Number < c.now.Number { // a later one came into force while this one was compiled
+		c.mu.Unlock()
+		return nil
+	}
 	c.now = compiled
 	if !same {
 		c.memory.Version, c.memory.Text = compiled.Version, compiled.text
@@ -157,6 +161,10 @@ func (c *common) take(ctx context.Context, compiled inForce) error {
 func (c *common) found(v shared.Version, err error) {
 	c.mu.Lock()
 	before, s := c.unfit, c.service
+	if v.Number < c.now.Number {
+		c.mu.Unlock()
+		return
+	}
 	c.unfit, c.unfitBy = err, v.ID
 	c.mu.Unlock()
 	if err == nil {
@@ -205,35 +213,30 @@ func (c *common) look(ctx context.Context, begin bool) (inForce, error) {
 		return inForce{}, err
 	}
 	// Also what is known already: what it names on this machine may have changed since, and with the file what it may name.
+	return c.bring(ctx, v, text)
+}
+
+// bring has this node go by a version, or notes why it cannot.
+func (c *common) bring(ctx context.Context, v shared.Version, text []byte) (inForce, error) {
 	compiled, err := c.compile(ctx, v, text)
 	if err == nil {
 		err = c.take(ctx, compiled)
 	}
-	c.found(v, err)
+	if ctx.Err() == nil {
+		c.found(v, err)
+	}
 	return compiled, err
 }
 
 // again sees whether a node that follows can still use what is in force, which what is written on its machine may end, or bring back. Where the
-// crawl is, a reload sees that.
+// crawl is, a reload sees that. What another version is unfit for, package shared tries again.
 func (c *common) again(ctx context.Context) {
-	c.taking.Lock()
-	defer c.taking.Unlock()
 	c.mu.Lock()
-	now, s, about := c.now, c.service, c.unfit == nil || c.unfitBy == c.now.ID
+	now, about := c.now, c.service == nil && (c.unfit == nil || c.unfitBy == c.now.ID)
 	c.mu.Unlock()
-	if now.Number == 0 || s != nil || !about {
-		return
+	if now.Number > 0 && about {
+		_, _ = c.bring(ctx, now.Version, now.text) // found tells
 	}
-	compiled, err := c.compile(ctx, now.Version, now.text)
-	if ctx.Err() != nil {
-		return
-	}
-	c.mu.Lock()
-	if c.service == nil && err == nil {
-		c.now = compiled
-	}
-	c.mu.Unlock()
-	c.found(now.Version, err)
 }
 
 // begin makes the file of this node the first version of the cluster.

@@ -135,12 +135,15 @@ func (c *common) stands(said shared.Said) {
 // lookAgain looks at the file when it has changed, tells the other nodes how it stands, and sees at the node that leads how theirs do.
 func (c *common) lookAgain(ctx context.Context) {
 	var seen, others time.Time
-	signature := ""
+	var id, file string
 	for ctx.Err() == nil {
-		if now := c.signature(); now != signature || time.Since(seen) > time.Minute {
-			signature, seen = now, time.Now()
+		if nowID, nowFile := c.signature(); nowID != id || nowFile != file || time.Since(seen) > time.Minute {
+			known := nowID == id // else it was compiled just now
+			id, file, seen = nowID, nowFile, time.Now()
 			c.lookAtFile()
-			c.again(ctx)
+			if known {
+				c.again(ctx)
+			}
 		}
 		err := shared.Say(ctx, c.node.Engine, c.said())
 		if err == nil && time.Since(others) > c.node.times.Beat*5 {
@@ -154,16 +157,16 @@ func (c *common) lookAgain(ctx context.Context) {
 	}
 }
 
-// signature changes with the file, and with the version.
-func (c *common) signature() string {
+// signature is the version, and what changes with the file.
+func (c *common) signature() (id, file string) {
 	c.mu.Lock()
-	id := c.now.ID
+	id = c.now.ID
 	c.mu.Unlock()
 	info, err := os.Stat(c.path)
 	if err != nil {
-		return id + err.Error()
+		return id, err.Error()
 	}
-	return fmt.Sprint(id, info.Size(), info.ModTime().UnixNano())
+	return id, fmt.Sprint(info.Size(), info.ModTime().UnixNano())
 }
 
 // said is what this node tells the others.
@@ -191,9 +194,9 @@ func (c *common) lookAtOthers(ctx context.Context) error {
 	}
 	var words []string
 	for _, n := range nodes {
-		if said := o.Of(n.Node); said != nil && said.Unfit != "" {
-			words = append(words, n.Node+" cannot use it: "+said.Unfit)
-		} else if said != nil && said.File == shared.FileDiffers {
+		if unfit := o.UnfitOf(n.Node); unfit != "" {
+			words = append(words, n.Node+" cannot use it: "+unfit)
+		} else if said := o.Of(n.Node); said != nil && said.File == shared.FileDiffers {
 			words = append(words, "the file of "+n.Node+" differs from it")
 		}
 	}
@@ -218,10 +221,7 @@ func (c *common) unprotected(set []cluster.Seat) string {
 func (c *common) unfitOf(node string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if said := c.all.Of(node); said != nil {
-		return said.Unfit
-	}
-	return ""
+	return c.all.UnfitOf(node)
 }
 
 // differs says whose file differs, "" if none does, and number which version is in force.

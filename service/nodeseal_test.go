@@ -3,6 +3,7 @@ package service
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -107,5 +108,35 @@ func TestFilesAreReadAtTakeOver(t *testing.T) {
 	}
 	if strings.Contains(fmt.Sprintf("%+v", stored), "crawl.rules") {
 		t.Errorf("n2 goes by the crawl.rules that it had before: %+v", stored)
+	}
+}
+
+// TestEarlierVersionIsNotTaken: a version that was compiled while a later one came into force does not replace that, and what is
+// found of it says nothing of the node.
+func TestEarlierVersionIsNotTaken(t *testing.T) {
+	n := newNodes(t)
+	o := n.options("n1")
+	if err := os.MkdirAll(o.Data, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	c := newCommon(&o, &NodeOptions{Name: "n1", Engine: n.engine, times: n.times}, HomeOf(o.File, o.Crawlers[0], o.Data))
+	var all []inForce
+	for i, text := range []string{n.text("docs", "/"), n.text("docs", "/2")} {
+		v := shared.Version{Number: int64(i + 1), ID: fmt.Sprint(i + 1), Sum: digestOf([]byte(text))}
+		v.Seal = c.node.Token.Seal(v.Sealed())
+		compiled, err := c.compile(t.Context(), v, []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, compiled)
+	}
+	for _, i := range []int{1, 0} {
+		if err := c.take(t.Context(), all[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.found(all[0].Version, errors.New("too late"))
+	if got := string(c.text()); got != string(all[1].text) || c.Unfit() != "" {
+		t.Errorf("in force is %s, unfit: %q", got, c.Unfit())
 	}
 }
