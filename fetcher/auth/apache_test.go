@@ -1,55 +1,23 @@
 package auth_test
 
 import (
-	"bytes"
 	"crypto/md5"
 	"crypto/sha1"
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
-	"net"
 	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/fetcher/auth"
-	"github.com/sextant-crawler/sextant/internal/testport"
+	"github.com/sextant-crawler/sextant/internal/testapache"
 	"github.com/sextant-crawler/sextant/secret"
-	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// apache is a real Apache httpd (Debian package apache2-bin) on a free port.
-type apache struct {
-	origin, dir string
-}
-
-const apacheModules = "/usr/lib/apache2/modules"
-
-const apacheConfig = `
-ServerRoot "{dir}"
-ServerName localhost
-Listen {address}
-PidFile "{dir}/pid"
-ErrorLog "{dir}/error.log"
-LoadModule mpm_event_module {modules}/mod_mpm_event.so
-LoadModule authn_core_module {modules}/mod_authn_core.so
-LoadModule authn_file_module {modules}/mod_authn_file.so
-LoadModule authz_core_module {modules}/mod_authz_core.so
-LoadModule authz_user_module {modules}/mod_authz_user.so
-LoadModule auth_basic_module {modules}/mod_auth_basic.so
-LoadModule auth_digest_module {modules}/mod_auth_digest.so
-DefaultRuntimeDir "{dir}"
-{user}
-LogFormat "%r %>s %u" short
-CustomLog "{dir}/access.log" short
-DocumentRoot "{dir}/www"
-<Directory "{dir}/www/basic">
+const apacheConfig = `<Directory "{dir}/www/basic">
   AuthType Basic
   AuthName "Basic \"quoted\" realm"
   AuthUserFile "{dir}/basic"
@@ -74,69 +42,22 @@ DocumentRoot "{dir}/www"
 </Directory>
 `
 
+// startApache starts a real Apache httpd.
 func startApache(t *testing.T) *apache {
 	t.Helper()
-	binary, err := exec.LookPath("apache2")
-	if err == nil {
-		_, err = os.Stat(apacheModules + "/mod_auth_digest.so")
-	}
-	if err != nil {
-		t.Skipf("no Apache httpd here (Debian: apt-get install apache2-bin): %v", err)
-	}
-	address := testport.Reserve(t)
-	a := &apache{origin: "http://" + address, dir: t.TempDir()}
-	user := ""
-	if os.Geteuid() == 0 {
-		user = "User nobody\nGroup nogroup"
-	}
-	config := strings.NewReplacer("{dir}", a.dir, "{modules}", apacheModules, "{address}", address, "{user}", user).Replace(apacheConfig)
 	sum := sha1.Sum([]byte(password))
 	hash := base64.StdEncoding.EncodeToString(sum[:])
 	const realm = "Digest, realm=x"
 	ha1 := md5.Sum([]byte("robot:" + realm + ":" + password))
-	a.write(t, "conf", config)
-	a.write(t, "basic", "robot:{SHA}"+hash+"\nboss:{SHA}"+hash+"\n")
-	a.write(t, "digest", "robot:"+realm+":"+hex.EncodeToString(ha1[:])+"\n")
+	files := map[string]string{"basic": "robot:{SHA}" + hash + "\nboss:{SHA}" + hash + "\n", "digest": "robot:" + realm + ":" + hex.EncodeToString(ha1[:]) + "\n"}
 	for _, page := range []string{"basic/1", "basic/2", "basic/secret/3", "digest/1", "digest/2", "digest/3", "once/1", "once/2", "once/3"} {
-		a.write(t, "www/"+page, "content of "+page)
+		files["www/"+page] = "content of " + page
 	}
-	if err := os.Chmod(filepath.Dir(a.dir), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	var words bytes.Buffer
-	cmd := exec.Command(binary, "-f", a.dir+"/conf", "-DFOREGROUND")
-	cmd.Stdout, cmd.Stderr = &words, &words
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(os.Interrupt)
-		_ = cmd.Wait()
-	})
-	for deadline := time.Now().Add(time.Minute); ; {
-		conn, err := net.Dial("tcp", address)
-		if err == nil {
-			_ = conn.Close()
-			return a
-		}
-		if time.Now().After(deadline) {
-			log, _ := os.ReadFile(a.dir + "/error.log")
-			t.Fatalf("Apache does not start: %v\n%s%s", err, words.String(), log)
-		}
-		time.Sleep(20 * time.Millisecond) // a process to wait for, not an assertion
-	}
+	return &apache{testapache.Start(t, testapache.Settings{Modules: []string{"authn_file", "auth_basic", "auth_digest"}, Conf: apacheConfig, Files: files}).Origin}
 }
 
-func (a *apache) write(t *testing.T, name, content string) {
-	t.Helper()
-	file := filepath.Join(a.dir, name)
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
+// apache is at an origin.
+type apache struct{ origin string }
 
 // crawl crawls pages with a session of kind k, and says what it was answered
 // and how many requests it took.
@@ -146,15 +67,7 @@ func (a *apache) crawl(t *testing.T, k auth.Kind, paths ...string) *crawl {
 	t.Cleanup(transport.CloseIdleConnections)
 	c := newCrawl(newSession(t, auth.Settings{Origins: []string{a.origin}, Do: transportDo(transport)}, k))
 	c.pause = func(bool) {}
-	var urls []weburl.URL
-	for _, p := range paths {
-		urls = append(urls, parse(t, a.origin+p))
-	}
-	for range 20 {
-		for len(urls) > 0 && c.visit(t.Context(), urls[0]) {
-			urls = urls[1:]
-		}
-	}
+	c.all(t, a.origin, paths, 20)
 	return c
 }
 

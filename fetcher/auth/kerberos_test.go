@@ -14,7 +14,6 @@ import (
 	"github.com/sextant-crawler/sextant/internal/testkdc"
 	"github.com/sextant-crawler/sextant/internal/testport"
 	"github.com/sextant-crawler/sextant/secret"
-	"github.com/sextant-crawler/sextant/weburl"
 )
 
 const testRealm = "EXAMPLE.TEST"
@@ -29,15 +28,7 @@ func kerberosCrawl(t *testing.T, origin string, k auth.Kerberos, paths ...string
 	l := &logs{}
 	c := newCrawl(newSession(t, auth.Settings{Name: "intranet", Origins: []string{origin}, Do: transportDo(freshTransport(t)), Logger: l.logger()}, k))
 	c.pause = func(bool) {}
-	var urls []weburl.URL
-	for _, p := range paths {
-		urls = append(urls, parse(t, origin+p))
-	}
-	for range 10 {
-		for len(urls) > 0 && c.visit(t.Context(), urls[0]) {
-			urls = urls[1:]
-		}
-	}
+	c.all(t, origin, paths, 10)
 	noSecret(t, l.String()+everything(c.waits, c.session), k.Settings.Password.Reveal())
 	return c
 }

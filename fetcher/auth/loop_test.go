@@ -119,6 +119,20 @@ func (c *crawl) ready(urls []weburl.URL) int {
 	return first
 }
 
+// all visits pages of a site in turn, from the one that was not done on, so many times.
+func (c *crawl) all(t *testing.T, origin string, paths []string, times int) {
+	t.Helper()
+	var urls []weburl.URL
+	for _, p := range paths {
+		urls = append(urls, parse(t, origin+p))
+	}
+	for range times {
+		for len(urls) > 0 && c.visit(t.Context(), urls[0]) {
+			urls = urls[1:]
+		}
+	}
+}
+
 // visit is the loop of the package's documentation. It says whether the page is done.
 func (c *crawl) visit(ctx context.Context, u weburl.URL) (done bool) {
 	name := u.String()

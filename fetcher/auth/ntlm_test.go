@@ -21,7 +21,6 @@ import (
 
 	"github.com/sextant-crawler/sextant/fetcher/auth"
 	"github.com/sextant-crawler/sextant/secret"
-	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // ntlmServer authenticates connections as MS-NLMP says, section 3.3.2 (NTLMv2),
@@ -161,15 +160,7 @@ func ntlmCrawl(t *testing.T, origin, password string, do auth.Do, paths ...strin
 	c := newCrawl(newSession(t, auth.Settings{Name: "iis", Origins: []string{origin}, Do: do, Logger: l.logger()},
 		auth.NTLM{Username: `CORP\robot`, Password: secret.New(password), Workstation: "CRAWLER"}))
 	c.pause = func(bool) {}
-	var urls []weburl.URL
-	for _, p := range paths {
-		urls = append(urls, parse(t, origin+p))
-	}
-	for range 10 {
-		for len(urls) > 0 && c.visit(t.Context(), urls[0]) {
-			urls = urls[1:]
-		}
-	}
+	c.all(t, origin, paths, 10)
 	noSecret(t, l.String()+everything(c.waits), password)
 	return c, l
 }

@@ -5,20 +5,15 @@ package testkdc
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/sextant-crawler/sextant/internal/testlog"
 	"github.com/sextant-crawler/sextant/internal/testport"
 )
-
-// patience is how long a process may take to answer: far longer than on any machine.
-const patience = 2 * time.Minute
 
 // KDC serves one realm.
 type KDC struct {
@@ -67,7 +62,7 @@ func program(t testing.TB, name string) string {
 	}
 	path = "/usr/sbin/" + name
 	if _, err := os.Stat(path); err != nil {
-		t.Skipf("%s is not installed: apt-get install krb5-kdc krb5-admin-server apache2-bin libapache2-mod-auth-gssapi", name)
+		t.Skipf("%s is not installed: apt-get install krb5-kdc krb5-admin-server", name)
 	}
 	return path
 }
@@ -135,7 +130,7 @@ func (k *KDC) Serve(t testing.TB, server string) {
 	t.Helper()
 	k.cmd = exec.Command(server, "-n", "-r", k.Realm)
 	k.cmd.Env, k.cmd.Stdout, k.cmd.Stderr = k.env, &k.log, &k.log
-	await(t, "krb5kdc", k.Address, k.cmd)
+	testport.Await(t, "krb5kdc", k.Address, k.cmd)
 	t.Cleanup(func() {
 		k.Stop()
 		if t.Failed() {
@@ -149,26 +144,6 @@ func (k *KDC) Serve(t testing.TB, server string) {
 func (k *KDC) Stop() {
 	_ = k.cmd.Process.Kill()
 	_ = k.cmd.Wait()
-}
-
-// await starts a server and waits until it listens.
-func await(t testing.TB, name, address string, cmd *exec.Cmd) {
-	t.Helper()
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		conn, err := net.Dial("tcp", address)
-		if err == nil {
-			_ = conn.Close()
-			return
-		}
-		if time.Now().After(deadline) {
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
-			t.Fatalf("%s does not listen at %s: %v\n%v", name, address, err, cmd.Stderr)
-		}
-	}
 }
 
 func write(t testing.TB, file, content string) {
