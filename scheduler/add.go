@@ -78,15 +78,20 @@ func (f *Frontier) Announce(places []Place) {
 // announce makes places known that got work. The mutex is held.
 func (f *Frontier) announce(places []Place) {
 	for _, p := range places {
-		h := f.entry(p.Host)
-		q := h.queue(p.Source)
-		if q == nil {
-			q = &queue{host: h, source: p.Source, sibling: h.queues}
-			h.queues = q
+		if h := f.entry(p.Host); h != nil {
+			f.announceAt(p.Source, h)
 		}
-		q.more, q.news = true, true
-		f.place(h, false)
 	}
+}
+
+func (f *Frontier) announceAt(s Source, h *host) {
+	q := h.queue(s)
+	if q == nil {
+		q = &queue{host: h, source: s, sibling: h.queues}
+		h.queues = q
+	}
+	q.more, q.news = true, true
+	f.place(h, false)
 }
 
 // dueBy makes Run look for due URLs by a time. The mutex is held.

@@ -195,6 +195,8 @@ func (f *Frontier) landed(l *Lease) {
 	h := l.queue.host
 	h.live.land(l)
 	f.inFlight--
+	h.share.inFlight--
+	f.leaves(h.share)
 	for q := h.queues; q != nil; q = q.sibling {
 		q.blocked = false
 	}
@@ -202,6 +204,9 @@ func (f *Frontier) landed(l *Lease) {
 
 // unread puts a lease's URL back into its queue's buffer.
 func (f *Frontier) unread(l *Lease, check bool) {
+	if l.queue.host.share.gone {
+		return
+	}
 	l.queue.unread(&Lease{Place: l.Place, Key: l.Key, Seq: l.Seq, Record: l.Record, asOf: l.asOf, check: check})
 	f.buffered++
 }
@@ -234,6 +239,9 @@ func (f *Frontier) committed(l *Lease, c *Completion, e ending, is Completed) er
 	case errors.Is(err, ErrNotFound):
 		f.log.Info("a URL was removed or re-queued while it was fetched", "url", l.Record.URL)
 		err = nil
+	case h.share.gone: // its URL stands in its queue, wherever that is now
+		f.log.Debug("a page was not completed: its partition was released", "url", l.Record.URL, "error", err)
+		places, err = nil, nil
 	case errors.Is(err, ErrChanged): // it is judged by what is stored now
 		f.unread(l, true)
 		f.dueBy(c.Next.NextAt)

@@ -73,7 +73,7 @@ func (f *Frontier) fill(ctx context.Context, p pick) (*Lease, error) {
 	} else {
 		f.accept(q, w, got.urls)
 	}
-	if l := q.first(); l != nil && !l.check && !f.isBlocked(q) && !f.stopped && !f.paused && f.now() >= q.host.gate {
+	if l := q.first(); l != nil && !l.check && !q.host.share.leaving && !f.isBlocked(q) && !f.stopped && !f.paused && f.now() >= q.host.gate {
 		return f.take(p), nil
 	}
 	f.takeBack(p)
@@ -146,7 +146,9 @@ func (f *Frontier) readFailed(ctx context.Context, p pick, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.Is(err, ErrClosed) || errors.Is(err, ErrDamaged):
+	case p.queue.host.share.leaving:
+		return nil
+	case f.parted == nil && (errors.Is(err, ErrClosed) || errors.Is(err, ErrDamaged)):
 		return err
 	}
 	f.log.Error("cannot read a queue; its host rests", "host", fmt.Sprintf("%x", p.queue.host.key), "pause", errorPause, "error", err)

@@ -90,7 +90,11 @@ type (
 		silent    map[weburl.HostKey]struct{} // hosts that failed silentAfter times in a row
 		addresses map[netip.Addr]*address
 		lists     [Sources]list
-		ready     uint8 // bit s: lists[s] is not empty
+		ready     uint8          // bit s: lists[s] is not empty
+		parted    Parted         // the store, if it is of several partitions
+		shares    map[int]*share // those of them that were adopted
+		adopting  int            // those whose places are being read
+		unplaced  bool           // of some host that got work it was not remembered where it is
 	}
 	pausing struct {
 		paused    bool
@@ -109,12 +113,10 @@ type (
 		busy                        atomic.Int64  // callers of Busy that are not done
 	}
 	gates struct {
-		closed    closed
-		gated     bool  // Run has loaded the gates, at loadedAt
-		unclean   bool  // the last run may have made requests that no state tells of
-		loadedAt  int64 // in the Frontier's time, as are the next two
-		notBefore int64 // all hosts are closed until then
-		wakeAt    int64 // until when Run sleeps, 0 if until it is kicked
+		closed closed
+		gated  bool  // Run has loaded the gates
+		own    share // all hosts, unless the store is Parted
+		wakeAt int64 // until when Run sleeps, 0 if until it is kicked; in the Frontier's time
 	}
 	// due is how far Run is with what waits and what becomes due.
 	due struct {
@@ -130,8 +132,9 @@ func New(store Store, s Settings, log *slog.Logger) *Frontier {
 		store: store, log: log, kick: make(chan struct{}, 1),
 		epoch: time.Now(), jitter: rand.Float64, shuffle: rand.Shuffle,
 		set: &s, stride: newStride(s.Weights),
-		roster: roster{hosts: map[weburl.HostKey]*host{}, silent: map[weburl.HostKey]struct{}{}, addresses: map[netip.Addr]*address{}},
+		roster: roster{hosts: map[weburl.HostKey]*host{}, silent: map[weburl.HostKey]struct{}{}, addresses: map[netip.Addr]*address{}, shares: map[int]*share{}},
 	}
+	f.parted, _ = store.(Parted)
 	return f
 }
 
@@ -240,7 +243,7 @@ func (f *Frontier) isBlocked(q *queue) bool {
 // pickable are the sources that hold ready work: none before Run knows which
 // hosts must rest.
 func (f *Frontier) pickable() uint8 {
-	if !f.gated || f.paused || f.now() < f.notBefore {
+	if !f.gated || f.paused || f.now() < f.own.notBefore {
 		return 0
 	}
 	return f.ready
@@ -257,6 +260,7 @@ func (f *Frontier) take(p pick) *Lease {
 	}
 	f.buffered--
 	f.inFlight++
+	h.share.inFlight++
 	l.queue, l.set, l.whole, l.ready = q, f.set, -1, p.ready
 	h.live.lift(l)
 	if h.live.wholeOf == f.set {

@@ -12,7 +12,8 @@ import (
 
 // What no completion stored, such as a pause that a log-in page asked for, is kept from
 // one run to the next in the value restsName. Its form: the time of saving (8 bytes), then
-// host and end of its pause (8 bytes each), in nanoseconds since 1970, big endian.
+// host and end of its pause (8 bytes each), in nanoseconds since 1970, big endian. The host allHosts has
+// until when requests may have been made that no state tells of.
 
 // Closing is why a host may not be visited yet.
 type Closing uint8
@@ -38,6 +39,8 @@ func (r Closing) String() string {
 	}
 	return words[r]
 }
+
+var allHosts weburl.HostKey
 
 const (
 	// restsName is the store's value that keeps, from one run to the next, the
@@ -110,8 +113,8 @@ func (f *Frontier) openGates() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := f.now()
-	if f.notBefore > 0 && now >= f.notBefore {
-		f.notBefore = 0
+	if f.own.notBefore > 0 && now >= f.own.notBefore {
+		f.own.notBefore = 0
 		f.wake()
 	}
 	for len(f.closed) > 0 && now >= f.closed[0].gate {
@@ -124,51 +127,72 @@ func (f *Frontier) openGates() {
 // address. A rest is never longer than it was when it was stored, whatever became
 // of the clock.
 func (f *Frontier) loadGates(ctx context.Context) error {
-	stored, err := f.store.Value(ctx, restsName)
+	stored, err := f.storedRests(ctx, restsName)
 	if err != nil {
 		return err
 	}
-	if len(stored) > 0 && len(stored)%16 != 8 {
-		return fmt.Errorf("the stored %s has %d bytes: %w", restsName, len(stored), ErrDamaged)
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.unclean = !f.store.ClosedCleanly()
-	f.loadedAt = f.now()
-	if f.unclean || f.set.PerAddress {
-		f.notBefore = f.loadedAt + int64(f.set.pause(nil))
+	f.own.begin(f, f.store.ClosedCleanly())
+	if f.set.PerAddress {
+		f.own.notBefore = f.own.loadedAt + int64(f.set.pause(nil))
 	}
-	for b := stored; len(b) > 8; b = b[16:] {
-		saved := time.Unix(0, int64(binary.BigEndian.Uint64(stored)))
-		until := time.Unix(0, int64(binary.BigEndian.Uint64(b[16:])))
-		rest := min(time.Until(until), until.Sub(saved))
-		if rest <= 0 {
-			continue
-		}
-		h := f.entry(weburl.HostKey(b[8:16]))
-		f.closeUntil(h, f.now()+int64(rest), ByThrottle)
-		f.place(h, false)
-	}
+	f.rest(stored, &f.own)
 	f.gated = true
 	f.dueAt = time.Now()
 	f.wake()
 	return nil
 }
 
+// storedRests reads what the last run has left under a name.
+func (f *Frontier) storedRests(ctx context.Context, name string) ([]byte, error) {
+	stored, err := f.store.Value(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if len(stored) > 0 && len(stored)%16 != 8 {
+		return nil, fmt.Errorf("the stored %s has %d bytes: %w", name, len(stored), ErrDamaged)
+	}
+	return stored, nil
+}
+
+// rest closes the hosts of a share's stored rests. The mutex is held.
+func (f *Frontier) rest(stored []byte, of *share) {
+	for b := stored; len(b) > 8; b = b[16:] {
+		saved := time.Unix(0, int64(binary.BigEndian.Uint64(stored)))
+		until := time.Unix(0, int64(binary.BigEndian.Uint64(b[16:])))
+		if weburl.HostKey(b[8:16]) == allHosts {
+			of.lost(f, f.now()-int64(max(saved.Sub(until), 0)))
+			continue
+		}
+		rest := min(time.Until(until), until.Sub(saved))
+		if rest <= 0 {
+			continue
+		}
+		h := f.entryIn(weburl.HostKey(b[8:16]), of)
+		f.closeUntil(h, f.now()+int64(rest), ByThrottle)
+		f.place(h, false)
+	}
+}
+
 // saveGates stores the gates that the next run would not know of: the time, and
 // each host with its own.
-func (f *Frontier) saveGates(ctx context.Context) error {
+func (f *Frontier) saveGates(ctx context.Context, of *share, name string) error {
 	f.mu.Lock()
 	now := f.now()
 	b := binary.BigEndian.AppendUint64(nil, uint64(f.time(now).UnixNano()))
+	if of.unclean && now-of.lostAt < int64(afterLongest) {
+		b = append(b, allHosts[:]...)
+		b = binary.BigEndian.AppendUint64(b, uint64(f.time(of.lostAt).UnixNano()))
+	}
 	for _, h := range f.hosts {
-		if at := h.lasting(); h.unsaved && at > now {
+		if at := h.lasting(); h.share == of && h.unsaved && at > now {
 			b = append(b, h.key[:]...)
 			b = binary.BigEndian.AppendUint64(b, uint64(f.time(at).UnixNano()))
 		}
 	}
 	f.mu.Unlock()
-	if err := f.store.SetValue(ctx, restsName, b); err != nil {
+	if err := f.store.SetValue(ctx, name, b); err != nil {
 		return fmt.Errorf("storing which hosts must rest: %w", err)
 	}
 	return nil

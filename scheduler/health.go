@@ -238,8 +238,11 @@ func (f *Frontier) leavesTarget(ctx context.Context, l *Lease, c *Completion, se
 
 // noteIll tells of a host that became ill or well. The mutex is held.
 func (f *Frontier) noteIll(h *host, origin string) {
+	if h.share.gone {
+		return
+	}
 	if h.live.health.ill {
-		f.ill.add(h.key, origin, h.live.health.since)
+		f.ill.add(h.key, origin, h.live.health.since, h.share)
 		f.log.Warn("a host is ill: its documents turn bad, so none of them is deleted or replaced", "host", origin)
 	} else {
 		f.ill.remove(h.key)

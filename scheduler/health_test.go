@@ -202,8 +202,8 @@ func TestIllHostsAreBounded(t *testing.T) {
 	var ill illHosts
 	key := func(i int) weburl.HostKey { return weburl.HostKey{byte(i), byte(i >> 8), byte(i >> 16), 1} }
 	for i := range illNamed + illUnnamed + 50 {
-		ill.add(key(i), "http://h.test", start())
-		ill.add(key(i), "http://h.test", start())
+		ill.add(key(i), "http://h.test", start(), nil)
+		ill.add(key(i), "http://h.test", start(), nil)
 	}
 	if len(ill.named) != illNamed || len(ill.unnamed) != illUnnamed {
 		t.Errorf("%d named, %d more", len(ill.named), len(ill.unnamed))

@@ -15,6 +15,7 @@ type host struct {
 	gate   int64  // no request before, in the Frontier's time (Frontier.now)
 	queues *queue // those with work, in no order
 	live   *live
+	share  *share
 	heap   int32 // place in closed, -1 if not there
 	stand  standing
 	why    Closing // the gate is closed

@@ -12,6 +12,10 @@ const shedAfter = time.Minute
 // place puts a host where it belongs after any change: among the ready ones,
 // first or last, among those with closed gates, or nowhere. The mutex is held.
 func (f *Frontier) place(h *host, first bool) {
+	if h.share.leaving {
+		f.withdraw(h, nowhere)
+		return
+	}
 	f.count(h)
 	awaits := f.awaitsTurn(h)
 	switch now := f.now(); {
@@ -150,13 +154,27 @@ func (h *host) quiet() bool {
 	return true
 }
 
-// entry is a host's entry, made if there is none.
+// entry is a host's entry, made if there is none; nil if the host belongs to no partition that was adopted.
 func (f *Frontier) entry(key weburl.HostKey) *host {
+	if h := f.hosts[key]; h != nil {
+		return h
+	}
+	if of := f.shareOf(key); of != nil {
+		return f.entryIn(key, of)
+	}
+	return nil
+}
+
+// entryIn is entry of a host whose share is known.
+func (f *Frontier) entryIn(key weburl.HostKey, of *share) *host {
 	h := f.hosts[key]
 	if h == nil {
-		h = &host{key: key, heap: -1}
+		h = &host{key: key, heap: -1, share: of}
 		f.hosts[key] = h
 		f.tally(h, 1)
+		if f.parted != nil && f.now() < of.notBefore {
+			f.closeUntil(h, of.notBefore, ByThrottle)
+		}
 	}
 	return h
 }

@@ -28,7 +28,7 @@ func (f *Frontier) judge(h *host, r *Result) {
 		delete(f.silent, h.key)
 		return
 	}
-	if h.live.errors++; h.live.errors >= silentAfter {
+	if h.live.errors++; h.live.errors >= silentAfter && !h.share.gone {
 		f.silent[h.key] = struct{}{}
 	}
 	if n := h.live.errors - hostFailuresFree; n > 0 {
@@ -54,8 +54,8 @@ func (f *Frontier) Delay(key weburl.HostKey, d time.Duration) bool {
 	h.live.delay = d
 	if h.live.ended > 0 {
 		f.closeUntil(h, h.live.ended+int64(d), ByCrawlDelay)
-	} else if f.unclean {
-		f.closeUntil(h, f.loadedAt+int64(d), ByCrawlDelay)
+	} else if h.share.unclean {
+		f.closeUntil(h, h.share.lostAt+int64(d), ByCrawlDelay)
 	}
 	f.place(h, false)
 	return f.now() >= h.gate
@@ -72,20 +72,20 @@ func (f *Frontier) learn(h *host, s HostState) {
 	l.loaded = true
 	l.backoff, l.errors, l.delay = s.Backoff, s.Errors, s.Delay
 	l.health = health{answers: s.Answers, ill: s.Ill, since: s.IllSince, goods: goodsKnown(s.Goods)}
-	latest := f.loadedAt + int64(max(afterLongest, f.set.longestPause()))
+	latest := h.share.loadedAt + int64(max(afterLongest, f.set.longestPause()))
 	if at := min(f.instant(s.NextAt), latest); at > f.now() {
 		l.storedGate = at
 		f.closeUntil(h, l.storedGate, ByRetryAfter)
 		h.unsaved = h.gate != l.storedGate
 	}
-	if f.unclean {
+	if h.share.unclean {
 		pause, why := h.pause(f.set, nil)
-		f.closeUntil(h, f.loadedAt+int64(pause), why)
+		f.closeUntil(h, h.share.lostAt+int64(pause), why)
 	}
 	s.NextAt = time.Time{}
 	l.stored = s
-	if s.Ill {
-		f.ill.add(h.key, s.Origin, s.IllSince)
+	if s.Ill && !h.share.gone {
+		f.ill.add(h.key, s.Origin, s.IllSince, h.share)
 	}
 }
 

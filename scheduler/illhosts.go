@@ -19,29 +19,31 @@ type IllHost struct {
 	Host   weburl.HostKey
 	Origin string
 	Since  time.Time
+
+	share *share
 }
 
 // illHosts are those, in order of time. The Frontier's mutex guards it.
 type illHosts struct {
-	named   []IllHost               // the latest illNamed
-	unnamed map[weburl.HostKey]bool // those before them, the last illUnnamed of them
+	named   []IllHost                 // the latest illNamed
+	unnamed map[weburl.HostKey]*share // those before them, the last illUnnamed of them
 }
 
-func (f *illHosts) add(k weburl.HostKey, origin string, since time.Time) {
-	if f.unnamed[k] || f.index(k) >= 0 {
+func (f *illHosts) add(k weburl.HostKey, origin string, since time.Time, of *share) {
+	if f.unnamed[k] != nil || f.index(k) >= 0 {
 		return
 	}
 	if len(f.named) == illNamed {
 		f.unname()
 	}
-	f.named = append(f.named, IllHost{k, origin, since})
+	f.named = append(f.named, IllHost{k, origin, since, of})
 }
 
 // unname makes room for a name. One that is forgotten counts as new when it is seen again,
 // which does no harm.
 func (f *illHosts) unname() {
 	if f.unnamed == nil {
-		f.unnamed = map[weburl.HostKey]bool{}
+		f.unnamed = map[weburl.HostKey]*share{}
 	}
 	if len(f.unnamed) == illUnnamed {
 		for k := range f.unnamed {
@@ -49,7 +51,7 @@ func (f *illHosts) unname() {
 			break
 		}
 	}
-	f.unnamed[f.named[0].Host] = true
+	f.unnamed[f.named[0].Host] = f.named[0].share
 	f.named = slices.Delete(f.named, 0, 1)
 }
 
@@ -57,6 +59,16 @@ func (f *illHosts) remove(k weburl.HostKey) {
 	delete(f.unnamed, k)
 	if i := f.index(k); i >= 0 {
 		f.named = slices.Delete(f.named, i, i+1)
+	}
+}
+
+// removeOf forgets the hosts of a share.
+func (f *illHosts) removeOf(s *share) {
+	f.named = slices.DeleteFunc(f.named, func(h IllHost) bool { return h.share == s })
+	for k, of := range f.unnamed {
+		if of == s {
+			delete(f.unnamed, k)
+		}
 	}
 }
 

@@ -36,6 +36,7 @@ func (f *Frontier) Run(ctx context.Context) error {
 		case <-timer.C:
 		}
 		f.openGates()
+		f.placeAgain(ctx)
 		f.moveDue(ctx)
 		f.wentRound()
 		if d, ok := f.sleep(); ok {
@@ -93,7 +94,7 @@ func (f *Frontier) moveDue(ctx context.Context) {
 func (f *Frontier) sleep() (time.Duration, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	at := f.notBefore
+	at := f.own.notBefore
 	if len(f.closed) > 0 && (at == 0 || f.closed[0].gate < at) {
 		at = f.closed[0].gate
 	}
@@ -110,6 +111,10 @@ func (f *Frontier) sleep() (time.Duration, bool) {
 
 // load reads what the last run left, before the first pick.
 func (f *Frontier) load(ctx context.Context) error {
+	if f.parted != nil {
+		f.begun()
+		return nil
+	}
 	if err := f.loadGates(ctx); err != nil {
 		return fmt.Errorf("reading which hosts must rest: %w", err)
 	}
@@ -118,7 +123,10 @@ func (f *Frontier) load(ctx context.Context) error {
 
 // save stores what the next run would not know of.
 func (f *Frontier) save(ctx context.Context) error {
-	return f.saveGates(ctx)
+	if f.parted != nil {
+		return f.saveShares(ctx)
+	}
+	return f.saveGates(ctx, &f.own, restsName)
 }
 
 // Drained blocks until no URL waits and none is in flight: sources of weight 0 do
@@ -132,7 +140,7 @@ func (f *Frontier) Drained(ctx context.Context) error {
 		}
 		changed, set := f.changed, f.set
 		due := f.moving || !f.dueAt.IsZero() && !time.Now().Before(f.dueAt)
-		quiet := f.started && f.inFlight == 0 && f.busy.Load() == 0 && !due
+		quiet := f.started && f.adopting == 0 && !f.unplaced && f.inFlight == 0 && f.busy.Load() == 0 && !due
 		f.mu.Unlock()
 		if quiet {
 			c, err := f.store.Counts(ctx)

@@ -2,8 +2,13 @@ package scheduler
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"sync"
 	"time"
 )
+
+// The mutex of Fix guards its source of chance, which any goroutine of the Frontier may draw
+// from.
 
 // Policy says which failures are permanent. Its words are the values of the
 // configuration's errorPolicy.
@@ -118,5 +123,25 @@ func DefaultSettings() Settings {
 		SitemapHints:          true,
 		IndexRedirectSources:  true,
 		Brake:                 Brake{On: true, Rest: time.Minute, Min: 3, Percent: 20, Window: time.Hour},
+	}
+}
+
+// Shuffle is chance as the Frontier has it: that of math/rand, or that of Fix.
+func (f *Frontier) Shuffle(n int, swap func(i, j int)) { f.shuffle(n, swap) }
+
+// Fix makes what is left to chance the same each time. Simulations and tests
+// call it before Run.
+func (f *Frontier) Fix(seed uint64) {
+	var mu sync.Mutex
+	r := rand.New(rand.NewPCG(seed, seed)) //nolint:gosec // no secret
+	f.jitter = func() float64 {
+		mu.Lock()
+		defer mu.Unlock()
+		return r.Float64()
+	}
+	f.shuffle = func(n int, swap func(i, j int)) {
+		mu.Lock()
+		defer mu.Unlock()
+		r.Shuffle(n, swap)
 	}
 }

@@ -76,8 +76,8 @@ func (f *Frontier) Snapshot() Snapshot {
 // nextOpening is when the next host may be visited that may not be yet.
 func (f *Frontier) nextOpening() time.Time {
 	switch {
-	case f.notBefore > f.now():
-		return f.time(f.notBefore)
+	case f.own.notBefore > f.now():
+		return f.time(f.own.notBefore)
 	case len(f.closed) > 0:
 		return f.time(f.closed[0].gate)
 	default:
@@ -95,8 +95,8 @@ func (f *Frontier) idle() (Idle, string) {
 		return NotIdle, ""
 	case !f.started:
 		return IdleStarting, "starting"
-	case f.notBefore > f.now():
-		return IdleClosed, fmt.Sprintf("all hosts rest until %s: the last run may have visited them just before", f.time(f.notBefore).Format(time.RFC3339))
+	case f.own.notBefore > f.now():
+		return IdleClosed, fmt.Sprintf("all hosts rest until %s: the last run may have visited them just before", f.time(f.own.notBefore).Format(time.RFC3339))
 	case f.ready != 0:
 		return IdleOff, "the sources with work are switched off"
 	case f.working == 0 && f.inFlight > 0:

@@ -140,8 +140,8 @@ func (f *Frontier) admit(ctx context.Context, l *Lease) bool {
 	switch {
 	case shut:
 		f.closeUntil(h, f.instant(t.opens(now)), ByHours)
-	case f.unclean && f.now() < f.loadedAt+int64(set.pause(t)):
-		f.closeUntil(h, f.loadedAt+int64(set.pause(t)), ByThrottle)
+	case h.share.unclean && f.now() < h.share.lostAt+int64(set.pause(t)):
+		f.closeUntil(h, h.share.lostAt+int64(set.pause(t)), ByThrottle)
 	case h.live.requests > h.limit(set, t):
 		h.live.room = h.limit(set, t)
 	default:

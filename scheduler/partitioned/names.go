@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -14,10 +16,11 @@ import (
 type scope uint8
 
 const (
-	ofCrawl  scope = iota // the whole crawl: Options.Values
-	ofOrigin              // a host, whose origin is the rest of the name
-	ofHost                // a host, whose key is the rest of the name, in hexadecimal
-	ofURL                 // a URL, whose key is the rest of the name, in hexadecimal
+	ofCrawl     scope = iota // the whole crawl: Options.Values
+	ofOrigin                 // a host, whose origin is the rest of the name
+	ofHost                   // a host, whose key is the rest of the name, in hexadecimal
+	ofURL                    // a URL, whose key is the rest of the name, in hexadecimal
+	ofPartition              // a partition, whose number is the rest of the name
 )
 
 // name is one that is stored, or what names begin with.
@@ -35,6 +38,7 @@ func names() []name {
 		{"scheduler.deletions.", ofHost, "what a host has deleted and held"},
 		{"crawl.frame.", ofHost, "what the pages of a host have in common"},
 		{"crawl.xml.", ofURL, "the items of a feed or an XML file"},
+		{"scheduler.rests.", ofPartition, "hosts that rest when a partition is released"},
 
 		{"alive", ofCrawl, "whether anything can be stored"},
 		{"crawl.patterns", ofCrawl, "patterns of copies, over hosts"},
@@ -52,7 +56,7 @@ func names() []name {
 		{"orders repeated at", ofCrawl, "the targets' repetition after a take-over"},
 		{"scheduler.brake", ofCrawl, "deletions of the last time, for the brake over the index"},
 		{"scheduler.edits", ofCrawl, "edits of the rules"},
-		{"scheduler.rests", ofCrawl, "hosts that rest at the end of a process"},
+		{"scheduler.rests", ofCrawl, "hosts that rest at the end of a process whose store is one"},
 	}
 }
 
@@ -91,6 +95,12 @@ func (s *Store) homeOf(ctx context.Context, value string) (scheduler.Home, error
 				err = nil
 			}
 		}
+	case ofPartition:
+		n, bad := strconv.Atoi(rest)
+		if bad != nil || n < 0 || n >= s.partitions {
+			return nobody, fmt.Errorf("%q is of no partition: there are those from 0 to %d", value, s.partitions-1)
+		}
+		return scheduler.HomeOf(n), nil
 	case ofCrawl:
 		return s.whole(), nil
 	}

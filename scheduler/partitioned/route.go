@@ -80,6 +80,9 @@ func (s *Store) learn(o *owned, places []scheduler.Place) []scheduler.Place {
 	return places
 }
 
+// PartitionOf implements scheduler.Parted.
+func (s *Store) PartitionOf(h weburl.HostKey) (int, bool) { return s.hosts.find(h) }
+
 // byHost is the partition that knows a host, nil if no URL of it is known; done must be called on it.
 func (s *Store) byHost(ctx context.Context, h weburl.HostKey) (*owned, error) {
 	if n, ok := s.hosts.find(h); ok {

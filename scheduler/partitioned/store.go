@@ -86,7 +86,7 @@ type Store struct {
 	cancel   context.CancelFunc
 }
 
-var _ scheduler.Store = (*Store)(nil)
+var _ scheduler.Parted = (*Store)(nil)
 
 // New makes a store without partitions. The caller must Close it.
 func New(o Options) (*Store, error) {
@@ -288,6 +288,16 @@ func (s *Store) Owns(u weburl.URL) bool {
 	}
 	o.done()
 	return true
+}
+
+// LeftCleanly implements scheduler.Parted.
+func (s *Store) LeftCleanly(number int) (bool, error) {
+	o, err := s.use(number)
+	if err != nil {
+		return false, err
+	}
+	defer o.done()
+	return o.store.ClosedCleanly(), nil
 }
 
 // ClosedCleanly implements scheduler.Store: whether all that are here were.

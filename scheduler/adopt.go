@@ -1,0 +1,224 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// A Frontier on a Parted store gives out the URLs of the partitions that it has adopted. Each host belongs to a
+// share: a partition, or everything if the store is one. The Frontier's mutex guards all of it.
+
+// Parted is a Store over the partitions of a crawl that are here.
+type Parted interface {
+	Store
+	// PartitionOf is the partition of a host that a method of the Store named a short while ago. ok is false if
+	// it is not remembered any more.
+	PartitionOf(h weburl.HostKey) (number int, ok bool)
+	// PlacesOf is Places of one partition.
+	PlacesOf(ctx context.Context, number int, fn func(p Place, waiting uint64) error) error
+	// LeftCleanly is ClosedCleanly of one partition.
+	LeftCleanly(number int) (bool, error)
+}
+
+// share is hosts that come and go together.
+type share struct {
+	unclean   bool  // a run before may have made requests that no state tells of, until lostAt
+	lostAt    int64 // in the Frontier's time, as are the next two
+	loadedAt  int64 // when its rests were read
+	notBefore int64 // its hosts are closed until then
+	inFlight  int
+	leaving   bool          // none of its URLs is given out any more
+	gone      bool          // it is forgotten; leases of it may be left
+	empty     chan struct{} // closed when nothing of it is in flight; nil if nobody waits
+}
+
+// begin is the moment when rests are read. The mutex is held.
+func (s *share) begin(f *Frontier, clean bool) {
+	if s.loadedAt = f.now(); !clean {
+		s.lost(f, s.loadedAt)
+	}
+}
+
+// lost notes until when requests may have been made that no state tells of. The mutex is held.
+func (s *share) lost(f *Frontier, at int64) {
+	if !s.unclean || at > s.lostAt {
+		s.unclean, s.lostAt = true, at
+		s.notBefore = max(s.notBefore, at+int64(f.set.pause(nil)))
+	}
+}
+
+// restsOf is restsName of a partition, where it is kept.
+func restsOf(number int) string { return fmt.Sprintf("%s.%d", restsName, number) }
+
+// shareOf is where a host belongs, nil if that was not adopted. The mutex is held.
+func (f *Frontier) shareOf(h weburl.HostKey) *share {
+	if f.parted == nil {
+		return &f.own
+	}
+	n, ok := f.parted.PartitionOf(h)
+	if !ok {
+		f.unplaced = true
+		f.kickRun()
+		return nil
+	}
+	return f.shares[n]
+}
+
+// placeAgain looks for work everywhere if some host that got work was not known to be anywhere.
+func (f *Frontier) placeAgain(ctx context.Context) {
+	f.mu.Lock()
+	again := f.unplaced
+	f.unplaced = false
+	f.mu.Unlock()
+	if !again {
+		return
+	}
+	if err := f.readPlaces(ctx); err != nil && ctx.Err() == nil {
+		f.log.Error("cannot read where work waits", "error", err)
+		f.mu.Lock()
+		f.unplaced = true // Run goes round at the latest when something else is to be done
+		f.mu.Unlock()
+	}
+}
+
+// begun lets partitions be adopted.
+func (f *Frontier) begun() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.gated, f.dueAt = true, time.Now()
+	f.wake()
+}
+
+// Adopt gives out the URLs of a partition, which the store has adopted before. Its hosts rest as they did
+// where it was before; all of them, for their pause, if it was not released there. A partition's Adopt and Release
+// are called one after the other.
+func (f *Frontier) Adopt(ctx context.Context, number int) error {
+	if f.parted == nil {
+		return fmt.Errorf("partition %d: the store has none", number)
+	}
+	clean, err := f.parted.LeftCleanly(number)
+	if err != nil {
+		return err
+	}
+	stored, err := f.storedRests(ctx, restsOf(number))
+	if err != nil {
+		return fmt.Errorf("reading which hosts must rest: %w", err)
+	}
+	f.mu.Lock()
+	if f.shares[number] != nil {
+		f.mu.Unlock()
+		return fmt.Errorf("partition %d was adopted already", number)
+	}
+	s := &share{}
+	s.begin(f, clean)
+	f.rest(stored, s) // before letters that arrive make other hosts known
+	f.shares[number] = s
+	f.adopting++
+	f.mu.Unlock()
+	err = f.parted.PlacesOf(ctx, number, func(p Place, _ uint64) error {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.announceAt(p.Source, f.entryIn(p.Host, s))
+		return nil
+	})
+	f.mu.Lock()
+	f.adopting--
+	f.dueBy(time.Now())
+	f.signal()
+	f.mu.Unlock()
+	if err != nil {
+		f.forget(number, s)
+		return fmt.Errorf("partition %d: %w", number, err)
+	}
+	return nil
+}
+
+// Release ends the giving out of a partition's URLs, waits until no lease of it is left, or ctx ends, and
+// forgets it. Release it from the store afterwards: leases that are left then come to nothing, and
+// their URLs stand where they were.
+func (f *Frontier) Release(ctx context.Context, number int) error {
+	f.mu.Lock()
+	s := f.shares[number]
+	if s == nil {
+		f.mu.Unlock()
+		return fmt.Errorf("partition %d: %w", number, ErrElsewhere)
+	}
+	s.leaving, s.empty = true, make(chan struct{})
+	empty := s.empty
+	for _, h := range f.hosts {
+		if h.share == s {
+			f.withdraw(h, nowhere)
+		}
+	}
+	f.leaves(s)
+	f.mu.Unlock()
+	var err error
+	select {
+	case <-empty:
+		err = f.saveGates(context.WithoutCancel(ctx), s, restsOf(number))
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	f.forget(number, s)
+	return err
+}
+
+// leaves tells who waits in Release if nothing of its share is in flight. landed calls it, and Release itself.
+func (f *Frontier) leaves(s *share) {
+	if s.empty != nil && s.inFlight == 0 {
+		close(s.empty)
+		s.empty = nil
+	}
+}
+
+// forget forgets all hosts of a share.
+func (f *Frontier) forget(number int, s *share) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s.leaving, s.gone, s.empty = true, true, nil
+	delete(f.shares, number)
+	for k, h := range f.hosts {
+		if h.share != s {
+			continue
+		}
+		f.withdraw(h, nowhere)
+		f.tally(h, -1)
+		if h.counted {
+			f.working--
+		}
+		for q := h.queues; q != nil; q = q.sibling {
+			if q.reading != nil {
+				f.buffered -= len(q.reading.buffer)
+				q.reading.buffer = nil
+			}
+		}
+		if h.live != nil {
+			f.unbind(h)
+		}
+		delete(f.hosts, k)
+		delete(f.silent, k)
+	}
+	f.ill.removeOf(s)
+	f.signal()
+}
+
+// saveShares stores the gates of all partitions that were adopted.
+func (f *Frontier) saveShares(ctx context.Context) error {
+	f.mu.Lock()
+	shares := make(map[int]*share, len(f.shares))
+	for n, s := range f.shares {
+		shares[n] = s
+	}
+	f.mu.Unlock()
+	var failed error
+	for n, s := range shares {
+		if err := f.saveGates(ctx, s, restsOf(n)); err != nil && !errors.Is(err, ErrElsewhere) {
+			failed = errors.Join(failed, err)
+		}
+	}
+	return failed
+}
