@@ -40,7 +40,7 @@ func ProjectRules() Rules {
 			{"actionrules/match", "config/words", "cluster/entry", "crawl/copies/near", "docs", "fault", "fetcher/extract/markup", "fetcher/http1", "fetcher/processes", "histogram", "permit", "secret", "weburl"},
 			{"actionrules", "cluster", "fetcher", "fetcher/kerberos", "fetcher/render", "push", "scheduler/badgerstore/fingerprints", "scheduler/tally"},
 			{"scheduler"},
-			{"cluster/etcd", "cluster/peer", "cluster/shared", "push/wire", "scheduler/badgerstore/badgerfiles", "scheduler/badgerstore/record", "scheduler/deletion", "scheduler/partitioned"},
+			{"cluster/etcd", "cluster/finish", "cluster/peer", "cluster/shared", "push/wire", "scheduler/badgerstore/badgerfiles", "scheduler/badgerstore/record", "scheduler/deletion", "scheduler/partitioned"},
 			{
 				"actionrules/crawlspace", "crawl/crawllog", "crawl/events", "crawl/meter", "fetcher/auth", "fetcher/extract", "fetcher/extract/feeds", "fetcher/robots",
 				"push/elastic", "push/file", "push/funnelback", "push/papi", "push/solr", "push/webhook",
