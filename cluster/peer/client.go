@@ -103,25 +103,33 @@ func (c *Client) ask(conn *tls.Conn, req *http.Request) (io.Reader, error) {
 	if err := req.Write(conn); err != nil {
 		return nil, err
 	}
-	const most = 64 << 10 // of the head of an answer
-	limited := &io.LimitedReader{R: conn, N: most}
+	limited := &io.LimitedReader{R: conn, N: headMost}
 	r := bufio.NewReader(limited)
 	resp, err := http.ReadResponse(r, req) //nolint:bodyclose // it ends with the connection, which the caller closes
-	switch {
-	case err != nil:
+	if err == nil {
+		err = c.judge(&state, resp)
+	}
+	if err != nil {
 		return nil, err
-	case !c.Token.proves(&state, answers, resp.Header.Get(header)):
-		return nil, fmt.Errorf("%w (it answered %d): give all nodes the same one", ErrProof, resp.StatusCode)
-	case resp.StatusCode == http.StatusNotFound:
-		return nil, ErrMissing
-	case resp.StatusCode == http.StatusConflict:
-		words, err := io.ReadAll(io.LimitReader(resp.Body, 4<<10))
-		return nil, errors.Join(fmt.Errorf("%w: %s", ErrDeclined, strings.TrimSpace(string(words))), err)
-	case resp.StatusCode != http.StatusOK:
-		return nil, fmt.Errorf("it answered %s", http.StatusText(resp.StatusCode))
 	}
 	limited.R, limited.N = &patient{Conn: conn}, 1<<62
 	return resp.Body, nil
+}
+
+// judge is what is wrong with an answer. Without the proof nothing else of it counts.
+func (c *Client) judge(state *tls.ConnectionState, resp *http.Response) error {
+	switch {
+	case !c.Token.proves(state, answers, resp.Header.Get(header)):
+		return fmt.Errorf("%w (it answered %d): give all nodes the same one", ErrProof, resp.StatusCode)
+	case resp.StatusCode == http.StatusNotFound:
+		return ErrMissing
+	case resp.StatusCode == http.StatusConflict:
+		words, err := io.ReadAll(io.LimitReader(resp.Body, 4<<10))
+		return errors.Join(fmt.Errorf("%w: %s", ErrDeclined, strings.TrimSpace(string(words))), err)
+	case resp.StatusCode != http.StatusOK:
+		return fmt.Errorf("it answered %s", http.StatusText(resp.StatusCode))
+	}
+	return nil
 }
 
 // patient waits for each next piece of an answer for so long in all: a node that sends byte after byte would hold up

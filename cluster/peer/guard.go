@@ -2,6 +2,8 @@ package peer
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"time"
@@ -48,3 +50,16 @@ func (u *urged) Write(b []byte) (written int, err error) {
 
 // Unwrap is for http.ResponseController.
 func (u *urged) Unwrap() http.ResponseWriter { return u.ResponseWriter }
+
+// Question reads what a node asks by Lines, of at most so many bytes, in the time that it may be silent.
+func Question(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
+	timed := http.NewResponseController(w)
+	if err := timed.SetReadDeadline(time.Now().Add(silence)); err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
+	if err != nil {
+		return nil, fmt.Errorf("the question cannot be read: %w", err)
+	}
+	return b, timed.SetReadDeadline(time.Time{})
+}

@@ -29,6 +29,7 @@ type box struct {
 	arrived uint64
 	removed uint64 // up to here they are removed
 	kept    uint64 // Store.keeps, when the receiver was last asked
+	failing bool   // the last delivery came to nothing, which was said
 }
 
 // wake has the letters for a home delivered soon.
@@ -144,8 +145,11 @@ func (s *Store) deliver(ctx context.Context, o *owned, to scheduler.Home) {
 		more, err := s.deliverSome(ctx, o, to, b, receive)
 		if err != nil {
 			b.asked = false // the answer may be lost, and what was sent arrived
-			s.failed("links to another partition are not delivered", o, to, err)
+			if !b.failing {
+				s.failed("links to another partition are not delivered", o, to, err)
+			}
 		}
+		b.failing = err != nil
 		if err != nil || !more {
 			break
 		}
@@ -263,6 +267,11 @@ func (s *Store) Receive(ctx context.Context, to int, p scheduler.Post) (schedule
 		return scheduler.Receipt{}, err
 	}
 	defer o.done()
+	for i := range p.Letters {
+		if n := &p.Letters[i]; n.Note == nil && Of(n.Link.URL.Host(), s.partitions) != to {
+			return scheduler.Receipt{}, fmt.Errorf("a letter for partition %d is for %s, which is not in it", to, n.Link.URL)
+		}
+	}
 	is, err := o.store.Receive(ctx, p)
 	if err == nil && len(is.Places) > 0 {
 		s.arrived(s.learn(o, is.Places))
