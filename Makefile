@@ -53,12 +53,15 @@ crash: ## kill, cut the power, fill the disk and damage files: ROUNDS (200) of t
 	SEXTANT_KILLS=$(KILLS) go test -race -count=1 -timeout 60m -run 'Crash|Kill' ./cmd/... ./demo/... ./push/...
 	SEXTANT_HOSTILE=10000 go test -count=1 -timeout 30m -run Flat ./fetcher
 
+TALLY = bin/cluster-crash$(if $(filter random,$(SEED)),,-$(SEED))
 cluster-crash: export SEXTANT_SEED = $(SEED)
-cluster-crash: ## kill two real nodes at random on three real etcd, CLUSTER_KILLS (10) times, and stop and cut off nodes in memory, CAMPAIGNS (20) times over; SEED repeats a run
-	for i in $$(seq $(CAMPAIGNS)); do \
+cluster-crash: ## kill two real nodes in many ways on three real etcd, CLUSTER_KILLS (10) times in each of CAMPAIGNS (20), and go on after those in TALLY; SEED repeats one
+	mkdir -p bin; touch $(TALLY)
+	while [ "$$(wc -l < $(TALLY))" -lt $(CAMPAIGNS) ]; do \
 	  go test -count=1 -run 'TestCampaign|TestCopies' ./cluster/node ./scheduler/badgerstore || exit; \
-	  SEXTANT_CLUSTER_KILLS=$(CLUSTER_KILLS) go test -count=1 -v -timeout 60m -run 'TestClusterKilled$$' ./cmd/sextant || exit; \
+	  SEXTANT_CLUSTER_KILLS=$(CLUSTER_KILLS) SEXTANT_CLUSTER_TALLY=$(abspath $(TALLY)) go test -count=1 -v -timeout 60m -run 'TestClusterKilled$$' ./cmd/sextant || exit; \
 	done
+	cat $(TALLY)
 
 partitions: export SEXTANT_SEED = $(SEED)
 partitions: ## kill, move and set back partitions of a crawl, and lose messages between them; SEED repeats a run

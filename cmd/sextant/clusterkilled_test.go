@@ -63,14 +63,16 @@ type killedCluster struct {
 	front   *counted
 	indexer *indexer.Server
 	nodes   [2]*member
+	servers []*testetcd.Server
 	kills   int
+	long    bool // a campaign
 }
 
 func newKilledCluster(t *testing.T, servers, pages int) *killedCluster {
 	t.Helper()
 	all := testetcd.Start(t, servers)
 	dir := t.TempDir()
-	c := &killedCluster{T: t, url: testetcd.URL(all), token: filepath.Join(dir, "token")}
+	c := &killedCluster{T: t, url: testetcd.URL(all), token: filepath.Join(dir, "token"), servers: all, long: servers > 1}
 	s, err := etcd.ParseURL(c.url)
 	if err != nil {
 		t.Fatal(err)
@@ -293,44 +295,139 @@ func (c *killedCluster) compare() {
 	}
 }
 
-// wound does one thing to the node that crawls, after which the other one takes over.
-func (c *killedCluster) wound(r *rand.Rand, long bool) {
+// clusterPoints are the moments at which a node is killed: at a request of its crawl, or as soon as a key of the engine has changed.
+// %[1]s is the node that crawls, %[2]s the other one.
+var clusterPoints = []struct{ name, key string }{
+	{"a request", ""},
+	{"an append that nobody was told of", "head/p00"},
+	{"a sync of its copy", "done/p00/%[1]s"},
+	{"a sync of the other copy", "done/p00/%[2]s"},
+	{"a trim of the log", "first/p00"},
+}
+
+// reach waits until the node n is at a point drawn by r, in half of the cases some moments beyond it.
+func (c *killedCluster) reach(r *rand.Rand, n int) (point string) {
 	c.Helper()
-	n := c.leader()
+	p := clusterPoints[0]
+	if c.long {
+		p = clusterPoints[r.IntN(len(clusterPoints))]
+	}
 	select {
-	case <-c.front.after(r.IntN(60)): // at one of its requests
+	case <-c.front.after(r.IntN(60)):
 	case <-time.After(5 * time.Second): // the crawl may be done
 	}
-	what := 0
-	if long {
-		what = r.IntN(5)
+	if p.key != "" {
+		key := p.key
+		if strings.Contains(key, "%") {
+			key = fmt.Sprintf(key, c.nodes[n].name, c.nodes[1-n].name)
+		}
+		c.changes(key)
 	}
-	c.Logf("kill %d: %s, in the way %d", c.kills+1, c.nodes[n].name, what)
+	if c.long && r.IntN(2) == 0 {
+		seeded.Pause(r, 100*time.Millisecond)
+	}
+	return p.name
+}
+
+// changes waits until a key of the engine changes, if it does.
+func (c *killedCluster) changes(key string) {
+	c.Helper()
+	ctx, cancel := context.WithTimeout(c.Context(), 8*time.Second)
+	defer cancel()
+	for was := cluster.Revision(-1); ctx.Err() == nil; {
+		v, err := c.engine.Read(ctx, key)
+		if err != nil {
+			continue
+		}
+		now := v.Keys[0].Revision
+		if was >= 0 && now != was {
+			return
+		}
+		was = now
+		_ = c.engine.Wait(ctx, key, now) // it only wakes
+	}
+}
+
+// Ways in which wound hurts a cluster.
+const (
+	wayKill    = iota
+	waySleep   // it sleeps until another one has taken over, and wakes up
+	wayBoth    // both are killed
+	wayDisk    // it is killed, and its disk is lost
+	wayClaim   // the one that takes over is killed when it has claimed
+	wayCopy    // its disk is lost, and the other one is killed while it is copied
+	wayEngine  // a machine of the engine is killed with it
+	wayRelease // it is killed while it hands over
+	waysEnd
+)
+
+// wound does one thing to the node that crawls, after which the other one takes over.
+func (c *killedCluster) wound(r *rand.Rand) {
+	c.Helper()
+	n := c.leader()
+	at, way := c.reach(r, n), wayKill
+	if c.long {
+		way = r.IntN(waysEnd)
+	}
 	c.kills++
-	switch what {
-	case 1: // it sleeps until another one has taken over, and wakes up
+	c.Logf("kill %d: %s, in the way %d, at %s", c.kills, c.nodes[n].name, way, at)
+	switch way {
+	case waySleep:
 		_ = c.nodes[n].cmd.Process.Signal(syscall.SIGSTOP)
 		time.Sleep(time.Duration(4+r.IntN(4)) * time.Second)
 		_ = c.nodes[n].cmd.Process.Signal(syscall.SIGCONT)
 		return
-	case 2: // both
+	case wayBoth:
 		c.kill(1 - n)
 		c.kill(n)
 		c.start(1 - n)
-	case 3: // its disk is lost
+	case wayDisk:
+		c.loseDisk(n)
+	case wayClaim:
 		c.kill(n)
-		if err := os.RemoveAll(filepath.Join(c.nodes[n].data, "store")); err != nil {
+		c.changes("own/p00")
+		seeded.Pause(r, 50*time.Millisecond)
+		c.kill(1 - n)
+		c.start(1 - n)
+	case wayCopy:
+		c.loseDisk(n)
+		c.start(n)
+		seeded.Pause(r, 3*time.Second)
+		c.kill(1 - n)
+		c.start(1 - n)
+		return // only it has a copy, unless the new one is whole
+	case wayEngine:
+		member := c.servers[r.IntN(len(c.servers))]
+		member.Kill()
+		c.kill(n)
+		c.until("the other one crawls without a machine of the engine", func(s *cluster.State) bool { return s.States[0].Owner.Node == c.nodes[1-n].name })
+		member.Run(c.T)
+	case wayRelease:
+		release := process(c.T, "cluster", "release", "--engine", c.url, "--node-token-file", c.token)
+		if err := release.Start(); err != nil {
 			c.Fatal(err)
 		}
+		seeded.Pause(r, time.Second)
+		c.kill(n)
+		_ = release.Wait() // it may have come too late
 	default:
 		c.kill(n)
 	}
-	if !long || r.IntN(2) == 0 {
+	if !c.long || r.IntN(2) == 0 {
 		c.until("the other one crawls", func(s *cluster.State) bool {
 			return s.States[0].Owner.Node == c.nodes[1-n].name && s.Alive(c.nodes[1-n].name)
 		})
 	}
 	c.start(n)
+}
+
+// loseDisk kills a node, whose store is lost.
+func (c *killedCluster) loseDisk(n int) {
+	c.Helper()
+	c.kill(n)
+	if err := os.RemoveAll(filepath.Join(c.nodes[n].data, "store")); err != nil {
+		c.Fatal(err)
+	}
 }
 
 // configure changes what is in force by the commands, on an etcd and with nodes that run.
@@ -376,26 +473,43 @@ func (c *killedCluster) backup() {
 
 // TestClusterKilled kills the node that crawls with SIGKILL at one of its requests, again and again, and wants in the end that
 // both copies are equal, verify finds nothing, the indexer has what the site has, and the site saw no two requests closer than its pause. SEXTANT_CLUSTER_KILLS
-// sets how often; then there are three etcd, and nodes are also stopped for a while, killed both, and lose their disks.
+// sets how often; then there are three etcd, and nodes are killed at all clusterPoints and hurt in all ways; SEXTANT_CLUSTER_TALLY names a file that
+// gets a line if that ends well.
 func TestClusterKilled(t *testing.T) {
-	kills, servers, long := 1, 1, false
+	kills, servers := 1, 1
 	if s := os.Getenv("SEXTANT_CLUSTER_KILLS"); s != "" {
 		var err error
 		if kills, err = strconv.Atoi(s); err != nil {
 			t.Fatalf("SEXTANT_CLUSTER_KILLS: %v", err)
 		}
-		servers, long = 3, true
+		servers = 3
 	}
 	c := newKilledCluster(t, servers, 400*kills)
 	r := seeded.Rand(t)
 	c.start(0)
 	c.start(1)
 	for range kills {
-		c.wound(r, long)
+		c.wound(r)
 	}
 	c.configure()
 	c.finish()
 	c.backup()
 	c.settle(c.finish())
 	c.compare()
+	if file := os.Getenv("SEXTANT_CLUSTER_TALLY"); file != "" && !t.Failed() {
+		c.tally(file)
+	}
+}
+
+// tally notes in a file how many kills ended well, with which seed.
+func (c *killedCluster) tally(file string) {
+	c.Helper()
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		c.Fatal(err)
+	}
+	_, err = fmt.Fprintf(f, "%d kills, seed %d, %d requests\n", c.kills, seeded.Seed(c.T), c.front.count())
+	if err := errors.Join(err, f.Close()); err != nil {
+		c.Fatal(err)
+	}
 }
