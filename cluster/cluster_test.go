@@ -40,6 +40,33 @@ func TestStandbyFollowsAndTakesOver(t *testing.T) {
 	})
 }
 
+// TestRestartDoesNotDelay: a node that was killed and runs again before the others have seen its silence keeps nobody from taking over.
+func TestRestartDoesNotDelay(t *testing.T) {
+	for _, back := range []time.Duration{100 * time.Millisecond, time.Second, 2 * time.Second, 3 * time.Second} {
+		t.Run(back.String(), func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				w, a, b := pair(t)
+				defer w.stopAll()
+				a.send(w, 5)
+				killed := time.Now()
+				a.line.Set(clustertest.Faults{Dead: true})
+				a.cancel()
+				time.Sleep(back)
+				again := w.start("n1", 3, a.disk.Copied("s1")) // what was killed still tries to speak
+				w.until("taken over", 20*time.Second, func() bool { return b.is(cluster.Active)() || again.is(cluster.Active)() })
+				if took := time.Since(killed); took < w.times.Silence-w.times.Beat || took > w.times.Silence+w.times.Beat+w.times.Beat/2 {
+					t.Errorf("taken over after %v", took)
+				}
+				w.equal(b.disk, again.disk)
+				w.until("no sign of the run that was killed", 20*time.Second, func() bool {
+					v, err := w.engine.List(t.Context(), "beat/n1/", "beat/n10", 10)
+					return err == nil && len(v.Keys) == 1
+				})
+			})
+		})
+	}
+}
+
 // TestReleaseIsAtOnce: a process that stops in order makes nobody wait for its silence.
 func TestReleaseIsAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -134,6 +134,8 @@ func (s syncSet) has(seat Seat) bool { return slices.Contains(s.Seats, seat) }
 type done struct {
 	Store string `json:"store"`
 	place
+	// Peer is where the node is reached, for as long as others may want something of what it wrote.
+	Peer string `json:"peer,omitempty"`
 }
 
 // read fills v from a key that must be there.

@@ -111,9 +111,7 @@ func Join(ctx context.Context, e Engine, s NodeSettings) (*Node, error) {
 	if n.incarnation, err = n.meta.incarnation(); err != nil {
 		return nil, err
 	}
-	// The signs of life of earlier runs. If one of them still lives it beats again.
-	from, to := folder(beatKey(n.name, ""))
-	if _, err := n.engine.commit(ctx, Step{If: []Condition{n.same()}, Then: []Write{{Key: from, To: to, Remove: true}}}); err != nil && !errors.Is(err, ErrInDoubt) {
+	if err := n.forget(ctx); err != nil && !errors.Is(err, ErrInDoubt) {
 		return nil, err
 	}
 	return n, nil

@@ -37,7 +37,8 @@ type PartitionState struct {
 type CopyState struct {
 	Node   string `json:"node"`
 	Seq    uint64 `json:"seq"`
-	Behind uint64 `json:"behind_bytes"` // bytes of the log
+	Behind uint64 `json:"behind_bytes"`   // bytes of the log
+	Peer   string `json:"peer,omitempty"` // where the node was reached when it said so
 }
 
 // NodeState is one process.
@@ -159,7 +160,7 @@ func observe(ctx context.Context, e Engine, p Partition) (s PartitionState, err 
 		if err := read(kv, &d); err != nil {
 			return s, err
 		}
-		s.Copies = append(s.Copies, CopyState{strings.TrimPrefix(kv.Key, from), d.Seq, head.Size - min(head.Size, d.Size)})
+		s.Copies = append(s.Copies, CopyState{strings.TrimPrefix(kv.Key, from), d.Seq, head.Size - min(head.Size, d.Size), d.Peer})
 	}
 	return s, nil
 }
@@ -250,4 +251,40 @@ func Alone(ctx context.Context, e Engine, name string, c Clock, t Times) error {
 		}
 	}
 	return nil
+}
+
+// forget removes the signs of life of earlier runs of the node; if one of them still lives it beats again. That of an owner stays for
+// whoever claims: a standby that waits for its silence would have to begin anew if it went.
+func (n *Node) forget(ctx context.Context) error {
+	owns := make([]string, n.meta.Partitions)
+	for p := range owns {
+		owns[p] = ownKey(Partition(p))
+	}
+	owners, err := n.engine.read(ctx, owns...)
+	if err != nil {
+		return err
+	}
+	keep := map[string]bool{}
+	for _, kv := range owners.Keys {
+		var o ownership
+		if err := read(kv, &o); err != nil {
+			return err
+		}
+		keep[beatKey(o.Node, o.Session)] = !o.Released
+	}
+	from, to := folder(beatKey(n.name, ""))
+	old, err := n.engine.list(ctx, from, to, MaxStepWrites)
+	if err != nil {
+		return err
+	}
+	step := Step{If: []Condition{n.same()}}
+	for _, kv := range old.Keys {
+		if !keep[kv.Key] {
+			step.Then = append(step.Then, Write{Key: kv.Key, Remove: true})
+		}
+	}
+	if len(step.Then) > 0 {
+		_, err = n.engine.commit(ctx, step)
+	}
+	return err
 }

@@ -181,7 +181,7 @@ func (m *Member) sync(ctx context.Context) (entry.Position, error) {
 	}
 	_, err = m.node.engine.commit(ctx, Step{
 		If:   []Condition{m.node.same()},
-		Then: []Write{put(doneKey(m.partition, m.seat.Node), done{m.seat.Store, placeOf(at)})},
+		Then: []Write{put(doneKey(m.partition, m.seat.Node), done{m.seat.Store, placeOf(at), m.node.addresses.Peer})},
 	})
 	return at, err
 }

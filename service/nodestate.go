@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -85,22 +86,35 @@ func (c *clusterNode) lookForNodes(ctx context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.known.seen = seen
-	for _, n := range seen.Nodes {
-		if n.Node == c.of.Name || n.Peer == "" {
-			continue
-		}
-		if c.known.others == nil {
-			c.known.others = map[string]string{}
-		}
-		c.known.others[n.Node] = n.Peer
+	if c.known.others == nil {
+		c.known.others = map[string]string{}
 	}
+	for _, p := range seen.States {
+		for _, one := range p.Copies { // what it says of itself while it runs is newer
+			if one.Peer != "" && c.known.others[one.Node] == "" {
+				c.known.others[one.Node] = one.Peer
+			}
+		}
+	}
+	for _, n := range seen.Nodes {
+		if n.Peer != "" {
+			c.known.others[n.Node] = n.Peer
+		}
+	}
+	delete(c.known.others, c.of.Name)
 }
 
-// otherNodes are where all that were ever seen are reached.
-func (c *clusterNode) otherNodes() []string {
+// errNotLooked says that the engine has not told yet which nodes there are.
+var errNotLooked = errors.New("where the other nodes are is not known yet")
+
+// otherNodes are where all others are reached that have, or had, a copy.
+func (c *clusterNode) otherNodes() ([]string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.Collect(maps.Values(c.known.others))
+	if c.known.seen == nil {
+		return nil, errNotLooked
+	}
+	return slices.Collect(maps.Values(c.known.others)), nil
 }
 
 // tell tells systemd how a node stands that does not lead, feeds its watchdog, and takes SIGHUP; while

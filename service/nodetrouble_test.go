@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -146,6 +147,40 @@ func TestNodesAreTold(t *testing.T) {
 	}
 	if two := told("n2 has stopped", "does not run")[1]; two.Alive || two.LastSignOfLife != nil {
 		t.Errorf("%+v", two)
+	}
+}
+
+// TestNodesOfEarlierRuns: a node knows where others were reached that have not run since it started, from what they last said of
+// their copies: they may have bodies that nobody else has.
+func TestNodesOfEarlierRuns(t *testing.T) {
+	n := newNodes(t)
+	if err := n.found("n1", ""); err != nil {
+		t.Fatal(err)
+	}
+	first := n.start("n1")
+	n.crawls("n1", 1)
+	second := n.start("n2")
+	n.crawls("n1", 2)
+	state, err := n.observe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, one := range state.Nodes {
+		if one.Node == "n2" {
+			want = append(want, one.Peer)
+		}
+	}
+	if err := errors.Join(second(), first()); err != nil {
+		t.Fatal(err)
+	}
+	c := &clusterNode{Options: n.options("n1"), of: NodeOptions{Name: "n1", Engine: n.engine}}
+	if all, err := c.otherNodes(); !errors.Is(err, errNotLooked) {
+		t.Errorf("before it has looked: %v, %v", all, err)
+	}
+	c.lookForNodes(t.Context())
+	if all, err := c.otherNodes(); err != nil || len(want) != 1 || !slices.Equal(all, want) {
+		t.Errorf("others are at %v, %v, want %v", all, err, want)
 	}
 }
 

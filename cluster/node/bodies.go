@@ -105,8 +105,8 @@ func parsePlaces(query string) ([]record.BodyPlace, error) {
 type Elsewhere struct {
 	Client *peer.Client
 	// Addresses are those of all other nodes of the cluster, also of those that do not answer now. What none of them has
-	// is fetched again.
-	Addresses func() []string
+	// is fetched again. An error says that they are not known: then nothing is.
+	Addresses func() ([]string, error)
 
 	mu    sync.Mutex
 	since map[string]time.Time // that an address does not answer
@@ -114,9 +114,13 @@ type Elsewhere struct {
 
 // Bodies implements badgerstore.Elsewhere. A node that has not answered for two minutes is taken for gone.
 func (e *Elsewhere) Bodies(ctx context.Context, places []record.BodyPlace) ([][]byte, error) {
+	addresses, err := e.Addresses()
+	if err != nil {
+		return nil, err
+	}
 	found := make([][]byte, len(places))
 	var waits error
-	for _, address := range e.Addresses() {
+	for _, address := range addresses {
 		err := e.askAll(ctx, address, places, found)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()

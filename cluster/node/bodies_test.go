@@ -79,7 +79,7 @@ func TestBodiesBetweenNodes(t *testing.T) {
 	places, want = append(places, damaged, missing), append(want, "", "")
 	secret := token(t)
 	addresses := []string{gives(t, secret, dirs[0]), gives(t, secret, dirs[1])}
-	e := &Elsewhere{Client: &peer.Client{Token: secret}, Addresses: func() []string { return addresses }}
+	e := &Elsewhere{Client: &peer.Client{Token: secret}, Addresses: func() ([]string, error) { return addresses, nil }}
 	got, err := e.Bodies(t.Context(), places)
 	if err != nil {
 		t.Fatal(err)
@@ -101,7 +101,7 @@ func TestNodeThatDoesNotAnswer(t *testing.T) {
 		refused := errors.New("refused")
 		e := &Elsewhere{
 			Client:    &peer.Client{Dial: func(context.Context, string, string) (net.Conn, error) { return nil, refused }},
-			Addresses: func() []string { return []string{"n1:1", "n2:1"} },
+			Addresses: func() ([]string, error) { return []string{"n1:1", "n2:1"}, nil },
 		}
 		place := []record.BodyPlace{{Segment: 1 << 41, Length: 5}}
 		for range 2 {
@@ -123,6 +123,15 @@ func TestNodeThatDoesNotAnswer(t *testing.T) {
 			t.Errorf("after two minutes: %v, %v, want that nobody has it", got, err)
 		}
 	})
+}
+
+// TestNodesNotKnown: as long as it is not known which nodes there are, no body counts as lost.
+func TestNodesNotKnown(t *testing.T) {
+	unknown := errors.New("unknown")
+	e := &Elsewhere{Client: &peer.Client{}, Addresses: func() ([]string, error) { return nil, unknown }}
+	if got, err := e.Bodies(t.Context(), []record.BodyPlace{{Segment: 1 << 41, Length: 5}}); !errors.Is(err, unknown) || got != nil {
+		t.Errorf("%v, %v, want to wait", got, err)
+	}
 }
 
 // TestBodiesRefused: what is not such a question is told so.
@@ -188,7 +197,7 @@ func TestHugeBodies(t *testing.T) {
 	s.StartTLS()
 	defer s.Close()
 	address := s.Listener.Addr().String()
-	e := &Elsewhere{Client: &peer.Client{Token: secret}, Addresses: func() []string { return []string{address} }}
+	e := &Elsewhere{Client: &peer.Client{Token: secret}, Addresses: func() ([]string, error) { return []string{address}, nil }}
 	place := []record.BodyPlace{{Segment: 1 << 41, Length: 5}}
 	if got, err := e.Bodies(t.Context(), place); got != nil || err == nil || !strings.Contains(err.Error(), address) || !strings.Contains(err.Error(), "5 were asked for") {
 		t.Errorf("%v, %v; want words with the node, and what was asked for", got, err)
