@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -12,8 +14,8 @@ import (
 	"github.com/sextant-crawler/sextant/notices"
 )
 
-// whileStored starts a goroutine that looks, during a request that changes something, whether it still can, and waits
-// for it.
+// whileStored has requests other than GET answered on a goroutine each, and waits for it as long as changes can be stored; one that was given up
+// ends when the store does, at the latest.
 
 // About is what a Server tells of its process. The zero value tells nothing.
 type About struct {
@@ -138,7 +140,7 @@ func (s *Status) problems() (out []ReadinessProblem) {
 const stallLook = 500 * time.Millisecond
 
 // whileStored has the route answer. What would wait for a change to be stored, perhaps for hours, is told at once that
-// none is.
+// none is. What has begun already is told within a second of that; such a change may be stored yet.
 func (s *Server) whileStored(c *call) (any, error) {
 	if s.about.Stalled == nil || c.r.Method == http.MethodGet || c.r.Method == http.MethodHead {
 		return c.route.answer(c)
@@ -147,30 +149,84 @@ func (s *Server) whileStored(c *call) (any, error) {
 		return nil, p
 	}
 	ctx, end := context.WithCancelCause(c.r.Context())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		look := time.NewTicker(stallLook)
-		defer look.Stop()
-		for ctx.Err() == nil {
-			select {
-			case <-ctx.Done():
-			case <-look.C:
-				if p := s.stall(); p != nil {
-					end(p)
-				}
-			}
+	defer end(nil)
+	ended := c.beside(ctx)
+	look := time.NewTicker(stallLook)
+	defer look.Stop()
+	var why *Problem
+	for {
+		select {
+		case a := <-ended:
+			return c.take(a, why)
+		case <-look.C:
 		}
-	}()
-	c.r = c.r.WithContext(ctx)
-	answer, err := c.route.answer(c)
-	end(nil)
-	<-ended
-	if p, ok := context.Cause(ctx).(*Problem); ok && err != nil { //nolint:errorlint // it is the one that was given
-		return nil, p
+		switch p := s.stall(); {
+		case p == nil:
+		case why == nil:
+			why = p
+			end(p) // most changes are given up by that
+		case c.route.change != "":
+			p.Detail += ". Whether this change will be stored is not known: look when the engine answers"
+			return nil, p
+		}
 	}
-	return answer, err
 }
+
+// done is how a call went on a goroutine of its own.
+type done struct {
+	call     call
+	answer   any
+	err      error
+	panicked any
+}
+
+// beside answers a call on a goroutine of its own. What changes nothing writes its answer itself, so it is waited for; what does has a header
+// alone, as nobody may wait for it any more.
+func (c *call) beside(ctx context.Context) <-chan done {
+	ended, d := make(chan done, 1), done{call: *c}
+	d.call.r = c.r.WithContext(ctx)
+	if c.route.change != "" {
+		d.call.w = &headerOnly{ResponseWriter: c.w, header: http.Header{}}
+	}
+	go func() {
+		defer func() {
+			if d.panicked = recover(); d.panicked != nil && d.panicked != http.ErrAbortHandler {
+				d.panicked = fmt.Sprintf("%v\n%s", d.panicked, debug.Stack())
+			}
+			ended <- d
+		}()
+		d.answer, d.err = c.route.answer(&d.call)
+	}()
+	return ended
+}
+
+// take is the end of a call that was answered beside, with why it was given up, if it was.
+func (c *call) take(d done, why *Problem) (any, error) {
+	if d.panicked != nil {
+		panic(d.panicked)
+	}
+	c.change, c.target, c.result = d.call.change, d.call.target, d.call.result
+	if h, ok := d.call.w.(*headerOnly); ok {
+		maps.Copy(c.w.Header(), h.header)
+	}
+	if why != nil && d.err != nil {
+		return nil, why
+	}
+	return d.answer, d.err
+}
+
+// headerOnly keeps the header of an answer that is written later, or never.
+type headerOnly struct {
+	http.ResponseWriter
+	header http.Header
+}
+
+// Header implements http.ResponseWriter.
+func (h *headerOnly) Header() http.Header { return h.header }
+
+// Unwrap lets http.ResponseController find the connection.
+func (h *headerOnly) Unwrap() http.ResponseWriter { return h.ResponseWriter }
+
 
 // stall is why nothing can be stored at present, nil if it can.
 func (s *Server) stall() *Problem {
