@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -190,7 +191,8 @@ func (c *call) beside(ctx context.Context) <-chan done {
 	}
 	go func() {
 		defer func() {
-			if d.panicked = recover(); d.panicked != nil && d.panicked != http.ErrAbortHandler {
+			d.panicked = recover()
+			if err, _ := d.panicked.(error); d.panicked != nil && !errors.Is(err, http.ErrAbortHandler) {
 				d.panicked = fmt.Sprintf("%v\n%s", d.panicked, debug.Stack())
 			}
 			ended <- d
@@ -226,7 +228,6 @@ func (h *headerOnly) Header() http.Header { return h.header }
 
 // Unwrap lets http.ResponseController find the connection.
 func (h *headerOnly) Unwrap() http.ResponseWriter { return h.ResponseWriter }
-
 
 // stall is why nothing can be stored at present, nil if it can.
 func (s *Server) stall() *Problem {

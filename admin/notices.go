@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/sextant-crawler/sextant/notices"
 )
@@ -75,7 +76,11 @@ func (s *Status) observe(out *notices.Observation) {
 		}
 	}
 	if c := s.Cluster; c != nil && c.Unprotected != "" {
-		add(notices.Cluster, "unprotected", "the crawl is unprotected: "+c.Unprotected)
+		words := "the crawl is unprotected: " + c.Unprotected
+		if c.TakenOverAt != nil && c.TakenOverWhy != "" { // the loss of a node is told with its consequence
+			words += fmt.Sprintf(" (this node crawls since %s: %s)", c.TakenOverAt.Local().Format(time.DateTime), c.TakenOverWhy)
+		}
+		add(notices.Cluster, "unprotected", words)
 	}
 	if c := s.Cluster; c != nil && c.ConfigDiffers != "" {
 		add(notices.Cluster, "configuration", "the nodes do not have one configuration: "+c.ConfigDiffers)

@@ -111,7 +111,7 @@ func Join(ctx context.Context, e Engine, s NodeSettings) (*Node, error) {
 	if n.incarnation, err = n.meta.incarnation(); err != nil {
 		return nil, err
 	}
-	if err := n.forget(ctx); err != nil && !errors.Is(err, ErrInDoubt) {
+	if err := n.forget(ctx); err != nil && !errors.Is(err, ErrInDoubt) && !errors.Is(err, ErrUnavailable) {
 		return nil, err
 	}
 	return n, nil

@@ -29,7 +29,7 @@ type Event string
 // The events.
 const (
 	Brake   Event = "brake"   // deletions are held
-	Cluster Event = "cluster" // another node could not take over, or the log's engine is nearly full, or does not answer
+	Cluster Event = "cluster" // another node could not take over, or nobody crawls, or the log's engine is nearly full, or does not answer
 	Config  Event = "config"  // a changed configuration is refused
 	Disk    Event = "disk"    // the disk is nearly full
 	Host    Event = "host"    // a host is ill: its documents turn bad

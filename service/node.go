@@ -132,6 +132,10 @@ func (c *clusterNode) run(ctx context.Context, l net.Listener) error {
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
+	alarms, err := c.alarms()
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
 	server := &http.Server{
 		TLSConfig: secured, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute,
 		ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug),
@@ -151,6 +155,7 @@ func (c *clusterNode) run(ctx context.Context, l net.Listener) error {
 		return server.Close()
 	})
 	group.Go(func() error { return c.tell(beside) })
+	group.Go(func() error { return alarms.Run(beside) })
 	c.Log.Info("a node of a cluster starts", "node", c.of.Name, "version", c.Version, "data", c.Data, "listen", c.Address(), "nodes", c.of.Advertise)
 	err = c.work(ctx)
 	c.notify.end()()
@@ -198,8 +203,15 @@ func (c *clusterNode) takePart(ctx context.Context) error {
 			Unfit: c.common.Unfit,
 		})
 		c.watched(nil)
-		if err == nil || ctx.Err() != nil {
+		switch {
+		case err == nil || ctx.Err() != nil:
 			return err
+		case errors.Is(err, cluster.ErrUnavailable): // it answered a moment ago
+			c.wait("the engine does not answer: " + err.Error())
+			if err := (cluster.SystemClock{}).Sleep(ctx, nodeRetry); err != nil {
+				return err
+			}
+			continue
 		}
 		if err := c.copyAnew(ctx, err); err != nil {
 			return err

@@ -32,6 +32,7 @@ type nodes struct {
 	dir    string
 	engine *clustertest.Memory
 	line   *clustertest.Line // by which nodes reach it; nil: directly
+	way    cluster.Engine    // the same, of any kind
 	times  cluster.Times
 	log    *slog.Logger      // nil: none
 	config string            // the file of every node
@@ -119,6 +120,9 @@ func (n *nodes) start(name string) (stop func() error) {
 	engine := cluster.Engine(n.engine)
 	if n.line != nil {
 		engine = n.line
+	}
+	if n.way != nil {
+		engine = n.way
 	}
 	if n.log != nil {
 		o.Log = n.log

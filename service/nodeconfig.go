@@ -275,6 +275,13 @@ func (c *common) detach() {
 	c.service, c.others = nil, ""
 }
 
+// inForce is the version in force here as it was compiled, nil if there is none yet.
+func (c *common) inForce() *config.File {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now.file
+}
+
 // text is what is in force here.
 func (c *common) text() []byte {
 	c.mu.Lock()

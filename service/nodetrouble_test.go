@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -147,6 +148,34 @@ func TestNodesAreTold(t *testing.T) {
 	}
 	if two := told("n2 has stopped", "does not run")[1]; two.Alive || two.LastSignOfLife != nil {
 		t.Errorf("%+v", two)
+	}
+}
+
+// hiccup is an engine that answers the first check, and then not a few of them.
+type hiccup struct {
+	cluster.Engine
+	checks atomic.Int64
+}
+
+func (h *hiccup) Check(ctx context.Context) error {
+	if n := h.checks.Add(1); n == 2 {
+		return cluster.ErrUnavailable
+	}
+	return h.Engine.Check(ctx)
+}
+
+// TestEngineAwayWhileStarting: an engine that does not answer at any moment of a node's start is waited for.
+func TestEngineAwayWhileStarting(t *testing.T) {
+	n := newNodes(t)
+	if err := n.found("n1", ""); err != nil {
+		t.Fatal(err)
+	}
+	way := &hiccup{Engine: n.engine}
+	n.way = way
+	n.start("n1")
+	n.crawls("n1", 1)
+	if way.checks.Load() < 3 {
+		t.Errorf("%d checks, want that the second one failed", way.checks.Load())
 	}
 }
 
