@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/sextant-crawler/sextant/permit"
 )
 
 // watchedConn remembers that reading met the connection's end. net/http takes
@@ -19,6 +21,7 @@ type watchedConn struct {
 	ended   atomic.Bool
 	limited atomic.Bool // what a proxy needs to lead to the host, by a deadline
 	refused atomic.Bool // closed because there was no permit to ask anything over it
+	permit  permit.Permit
 }
 
 // SyscallConn is that of the connection below, if it has one.
@@ -41,6 +44,17 @@ func (c *watchedConn) inUse() {
 	if c.limited.Swap(false) {
 		_ = c.SetDeadline(time.Time{}) // else the first use of it fails
 	}
+}
+
+// Write asks for the permit before each write: between the question when the connection was got and the write lies the work of other goroutines,
+// during which a process may be stopped for long.
+func (c *watchedConn) Write(p []byte) (int, error) {
+	if c.permit != nil && !c.permit.May() {
+		c.refused.Store(true)
+		_ = c.Close() // nothing can follow either
+		return 0, permit.ErrEnded
+	}
+	return c.Conn.Write(p)
 }
 
 func (c *watchedConn) Read(p []byte) (int, error) {

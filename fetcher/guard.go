@@ -64,7 +64,7 @@ func (d *dialer) dial(ctx context.Context, network, hostPort string) (net.Conn, 
 		host, _, _ := net.SplitHostPort(hostPort) // it was looked up
 		return nil, &dialError{try.reason(d.sureOf(ctx, host, err))}
 	}
-	watched := &watchedConn{Conn: conn}
+	watched := &watchedConn{Conn: conn, permit: d.permit}
 	if hostPort == d.proxy {
 		return watched, watched.limit(d.net.Timeout + 2*d.handshake)
 	}

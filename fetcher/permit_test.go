@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"net/netip"
 	"sync/atomic"
 	"testing"
@@ -111,6 +112,39 @@ func testPermitEndsWhileConnecting(t *testing.T, newFetcher maker) {
 	if n := asked.Load(); n > 0 {
 		t.Errorf("the site was asked %d times", n)
 	}
+}
+
+// TestPermitEndsBeforeTheWrite: a process that is stopped when it has its connection, and has not written yet, writes nothing when it goes on.
+func TestPermitEndsBeforeTheWrite(t *testing.T) {
+	onBoth(t, func(t *testing.T, newFetcher maker) {
+		var asked atomic.Int32
+		told := false
+		addr := serve(t, func(http.ResponseWriter, *http.Request) { asked.Add(1) })
+		for way := range asks(nil, "http://h/") {
+			p := testpermit.New()
+			f := newFetcher(t, func(s *Settings) { s.Permit = p }, addr)
+			ask := asks(f, "http://"+addr+"/")[way]
+			for _, kept := range []bool{false, true} {
+				if kept {
+					if p.Give(); ask(t.Context()) != nil {
+						t.Fatalf("%s: no answer with a permit", way)
+					}
+				}
+				before, got := asked.Load(), false
+				err := ask(httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
+					got = true
+					p.Expire()
+				}}))
+				if n := asked.Load() - before; got && (err == nil || n > 0) { // a client of our own tells nobody
+					t.Errorf("%s, kept %v: %v, asked %d times", way, kept, err, n)
+				}
+				told = told || got
+			}
+		}
+		if !told {
+			t.Error("no request told that it had a connection")
+		}
+	})
 }
 
 // TestPermitCutsRequests: what is under way ends with the permit, before the answer or in its body.
