@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help build release profile test lint fuzz fuzz-long bench corpus crash cluster-crash partitions illness illness-real trust ci sextant-etcd etcd-conformance pictures console-editor
+.PHONY: help build release profile test lint fuzz fuzz-long bench corpus crash cluster-crash cluster-figures partitions illness illness-real trust ci sextant-etcd etcd-conformance pictures console-editor
 
 GOLANGCI_LINT ?= $(shell command -v golangci-lint || echo $(shell go env GOPATH)/bin/golangci-lint)
 VERSION ?= $(shell packaging/version 2>/dev/null || echo dev)
@@ -62,6 +62,16 @@ cluster-crash: ## kill two real nodes in many ways on three real etcd, CLUSTER_K
 	  SEXTANT_CLUSTER_KILLS=$(CLUSTER_KILLS) SEXTANT_CLUSTER_TALLY=$(abspath $(TALLY)) go test -count=1 -v -timeout 60m -run 'TestClusterKilled$$' ./cmd/sextant || exit; \
 	done
 	cat $(TALLY)
+
+PARTS ?= takeover handover rate promotion engine
+cluster-figures: export SEXTANT_CLUSTER_FIGURES = $(PARTS)
+cluster-figures: export SEXTANT_CLUSTER_TIMES = $(TIMES)
+cluster-figures: export SEXTANT_ETCD_SYNCS = 1
+cluster-figures: ## measure a cluster on this machine: PARTS (takeover handover rate promotion engine), TIMES times each; some 25 minutes
+	go test -c -o bin/figures.test ./cmd/sextant
+	cd cmd/sextant && ../../bin/figures.test -test.v -test.timeout 60m -test.run 'TestFigure(TakeOver|HandOver|Promotion)' | grep -E '^FAIL|_test.go' | grep -v 'runs it' || :
+	cd cmd/sextant && taskset -c 1 ../../bin/figures.test -test.v -test.timeout 60m -test.run 'TestFigureRate' | grep -E '^FAIL|_test.go' | grep -v 'runs it' || :
+	go test -count=1 -v -timeout 60m -run 'TestFigure' ./cluster/etcd | grep -E '^FAIL|_test.go' | grep -v 'runs it' || :
 
 partitions: export SEXTANT_SEED = $(SEED)
 partitions: ## kill, move and set back partitions of a crawl, and lose messages between them; SEED repeats a run

@@ -146,8 +146,8 @@ func TestLogOnEtcd(t *testing.T) {
 	var l ledger
 	a := clustertest.NewDisk("s1", at)
 	b := a.Copied("s2")
-	stopA := live(ctx, t, "n1", &clustertest.Copy{Disk: a, Write: l.writer("n1")}, servers)
-	stopB := live(ctx, t, "n2", &clustertest.Copy{Disk: b, Write: l.writer("n2")}, servers)
+	stopA := live(ctx, t, "n1", "s1", &clustertest.Copy{Disk: a, Write: l.writer("n1")}, servers)
+	stopB := live(ctx, t, "n2", "s2", &clustertest.Copy{Disk: b, Write: l.writer("n2")}, servers)
 	eventually(t, "in the set", func(ctx context.Context) bool {
 		v, err := e.Read(ctx, "set/p00")
 		return err == nil && strings.Contains(string(v.Keys[0].Value), `"s2"`)
@@ -158,7 +158,7 @@ func TestLogOnEtcd(t *testing.T) {
 	stopA()
 	l.more(t, "n2", 5)
 	stopB()
-	stopA = live(ctx, t, "n1", &clustertest.Copy{Disk: a}, servers)
+	stopA = live(ctx, t, "n1", "s1", &clustertest.Copy{Disk: a}, servers)
 	eventually(t, "equal", func(context.Context) bool { return a.At() == b.At() })
 	stopA()
 	if diff := clustertest.Equal(a, b); diff != "" {
@@ -238,7 +238,7 @@ func (l *ledger) check(t *testing.T, steps []clustertest.Step) {
 }
 
 // live runs a node until stop.
-func live(ctx context.Context, t *testing.T, name string, c *clustertest.Copy, servers []*testetcd.Server) (stop func()) {
+func live(ctx context.Context, t *testing.T, name, store string, c cluster.Copy, servers []*testetcd.Server) (stop func()) {
 	t.Helper()
 	e := open(t, "", servers...)
 	var node *cluster.Node
@@ -247,7 +247,7 @@ func live(ctx context.Context, t *testing.T, name string, c *clustertest.Copy, s
 		node, err = cluster.Join(ctx, e, cluster.NodeSettings{Name: name, Clock: cluster.SystemClock{}, Times: cluster.DefaultTimes(), Log: slog.New(slog.DiscardHandler)})
 		return err == nil
 	})
-	member, err := node.Member(cluster.MemberSettings{Store: c.Store, Copy: c})
+	member, err := node.Member(cluster.MemberSettings{Store: store, Copy: c})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,6 +70,20 @@ type killedCluster struct {
 
 func newKilledCluster(t *testing.T, servers, pages int) *killedCluster {
 	t.Helper()
+	c := unfounded(t, servers, pages)
+	c.found()
+	return c
+}
+
+// found makes the cluster, with n0 as its first node.
+func (c *killedCluster) found(args ...string) {
+	c.Helper()
+	c.command(append([]string{"cluster", "init", "--engine", c.url, "--node", "n0", "--node-token-file", c.token, "-c", c.nodes[0].config, "-d", c.nodes[0].data}, args...)...)
+}
+
+// unfounded has everything but the cluster.
+func unfounded(t *testing.T, servers, pages int) *killedCluster {
+	t.Helper()
 	all := testetcd.Start(t, servers)
 	dir := t.TempDir()
 	c := &killedCluster{T: t, url: testetcd.URL(all), token: filepath.Join(dir, "token"), servers: all, long: servers > 1}
@@ -96,7 +110,6 @@ func newKilledCluster(t *testing.T, servers, pages int) *killedCluster {
 		}
 		c.nodes[i] = m
 	}
-	c.command("cluster", "init", "--engine", c.url, "--node", "n0", "--node-token-file", c.token, "-c", c.nodes[0].config, "-d", c.nodes[0].data)
 	t.Cleanup(c.end)
 	return c
 }
@@ -296,6 +309,13 @@ func (c *killedCluster) compare() {
 	}
 	if gap, ok := c.site.ShortestGap(u.Host); !ok || gap < clusterPause {
 		c.Errorf("the site saw two requests %v apart, want %v at least", gap, clusterPause)
+		var before testsite.Visit
+		for _, v := range c.site.Visits() {
+			if v.Begin.Sub(before.End) < clusterPause {
+				c.Logf("%s until %v, %s from %v", before.Path, before.End, v.Path, v.Begin)
+			}
+			before = v
+		}
 	}
 }
 

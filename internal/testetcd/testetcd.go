@@ -5,6 +5,7 @@ package testetcd
 import (
 	"cmp"
 	"crypto/tls"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -108,6 +109,9 @@ func (s *Server) await(t testing.TB) {
 	}
 }
 
+// syncs, in the environment, has members sync their files: for measurements.
+const syncs = "SEXTANT_ETCD_SYNCS"
+
 // Run starts the member, again after Kill. It does not sync its files: nobody pulls a plug here, and the disk may be slow.
 func (s *Server) Run(t testing.TB) {
 	t.Helper()
@@ -115,7 +119,10 @@ func (s *Server) Run(t testing.TB) {
 		"--name", s.name, "--data-dir", s.dir + "/data",
 		"--listen-client-urls", s.Client, "--advertise-client-urls", s.Client,
 		"--listen-peer-urls", s.peer, "--initial-advertise-peer-urls", s.peer,
-		"--initial-cluster", s.cluster, "--unsafe-no-fsync", "--log-level", "warn",
+		"--initial-cluster", s.cluster, "--log-level", "warn",
+	}
+	if os.Getenv(syncs) == "" {
+		arguments = append(arguments, "--unsafe-no-fsync")
 	}
 	if s.secure != nil {
 		arguments = append(arguments, "--client-cert-auth", "--trusted-ca-file", s.secure.Authority, "--cert-file", s.secure.Certificate, "--key-file", s.secure.Key)
@@ -140,4 +147,32 @@ func URL(servers []*Server) string {
 		hosts[i] = strings.TrimPrefix(s.Client, "http://")
 	}
 	return "etcd://" + strings.Join(hosts, ",")
+}
+
+// Leader is the member that leads, once one does.
+func Leader(t testing.TB, servers []*Server) *Server {
+	t.Helper()
+	client := http.Client{Timeout: 5 * time.Second}
+	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		for _, s := range servers {
+			answer, err := client.Post(s.Client+"/v3/maintenance/status", "application/json", strings.NewReader("{}"))
+			if err != nil {
+				continue
+			}
+			var status struct {
+				Header struct {
+					Member string `json:"member_id"`
+				} `json:"header"`
+				Leader string `json:"leader"`
+			}
+			err = json.NewDecoder(answer.Body).Decode(&status)
+			_ = answer.Body.Close()
+			if err == nil && status.Leader != "" && status.Leader == status.Header.Member {
+				return s
+			}
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("no member of etcd leads")
+		}
+	}
 }

@@ -1,0 +1,278 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sextant-crawler/sextant/cluster"
+	"github.com/sextant-crawler/sextant/internal/testetcd"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// figures skips what measures, unless make cluster-figures asks for it.
+func figures(t *testing.T, part string) {
+	t.Helper()
+	if parts := os.Getenv("SEXTANT_CLUSTER_FIGURES"); !slices.Contains(strings.Fields(parts), part) {
+		t.Skipf("make cluster-figures PARTS=%s runs it", part)
+	}
+}
+
+// often is how many times something is measured.
+func often(t *testing.T, usual int) int {
+	t.Helper()
+	s := os.Getenv("SEXTANT_CLUSTER_TIMES")
+	if s == "" {
+		return usual
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 {
+		t.Fatalf("SEXTANT_CLUSTER_TIMES=%s: write a number", s)
+	}
+	return n
+}
+
+// told logs what was measured.
+func told(t *testing.T, what string, all []time.Duration) {
+	t.Helper()
+	slices.Sort(all)
+	at := func(share float64) time.Duration { return all[int(share*float64(len(all)-1)+0.5)] }
+	t.Logf("FIGURE %s: %d times, median %.2f s, p95 %.2f s, from %.2f to %.2f s", what, len(all), at(0.5).Seconds(), at(0.95).Seconds(), all[0].Seconds(), all[len(all)-1].Seconds())
+}
+
+// next waits for the next request of the crawl.
+func (c *killedCluster) next(what string) {
+	c.Helper()
+	select {
+	case <-c.front.after(1):
+	case <-time.After(time.Minute):
+		c.Fatalf("%s: no request within a minute", what)
+	}
+}
+
+// TestFigureTakeOver: how long after a kill -9 of the node that crawls the site is asked again; every third time the machine
+// of etcd's leader is killed with it.
+func TestFigureTakeOver(t *testing.T) {
+	figures(t, "takeover")
+	n := often(t, 30)
+	c := newKilledCluster(t, 3, 2000*n)
+	c.start(0)
+	c.start(1)
+	var alone, both []time.Duration
+	for i := range n {
+		leads := c.leader()
+		c.next("before a kill")
+		var with *testetcd.Server
+		if i%3 == 2 {
+			with = testetcd.Leader(t, c.servers)
+			with.Kill()
+		}
+		killed := time.Now()
+		c.kill(leads)
+		time.Sleep(100 * time.Millisecond) // what was on its way has arrived
+		c.next("after a kill")
+		if took := time.Since(killed); with != nil {
+			both = append(both, took)
+			with.Run(t)
+		} else {
+			alone = append(alone, took)
+		}
+		c.start(leads)
+	}
+	told(t, "kill -9 to the next request", alone)
+	if len(both) > 0 {
+		told(t, "the same, and etcd's leader killed with it", both)
+	}
+}
+
+// TestFigureHandOver: how long after cluster release the site is asked by the other node.
+func TestFigureHandOver(t *testing.T) {
+	figures(t, "handover")
+	n := often(t, 12)
+	c := newKilledCluster(t, 3, 1500*n)
+	c.start(0)
+	c.start(1)
+	var all []time.Duration
+	for range n {
+		to := c.nodes[1-c.leader()].name
+		c.next("before a hand-over")
+		var began time.Time
+		released := make(chan string, 1)
+		for owner := ""; owner != to; owner = c.owner() {
+			if began.IsZero() {
+				began = time.Now()
+				go func() {
+					_, _, errOut := sextant(t, "", "cluster", "release", "--engine", c.url, "--node-token-file", c.token)
+					released <- errOut
+				}()
+			}
+			select {
+			case <-released: // the node that crawls does not know yet that the other one could take over
+				began = time.Time{}
+			case <-time.After(5 * time.Millisecond):
+			}
+		}
+		c.next("after a hand-over")
+		all = append(all, time.Since(began))
+		<-released
+	}
+	told(t, "cluster release to the next request", all)
+}
+
+// owner is who owns the crawl now, "" if nobody does.
+func (c *killedCluster) owner() string {
+	c.Helper()
+	var own struct {
+		Node     string `json:"node"`
+		Released bool   `json:"released"`
+	}
+	v, err := c.engine.Read(c.Context(), "own/p00")
+	if err == nil && v.Keys[0].Revision != 0 {
+		err = json.Unmarshal(v.Keys[0].Value, &own)
+	}
+	if err != nil || own.Released {
+		return ""
+	}
+	return own.Node
+}
+
+// rateConfig is a crawl without pauses that never ends.
+const rateConfig = `<CrawlConfig>
+  <Crawler name="rate" nthreads="32" aggressive="true" maxConnectionsPerHost="32" nearDuplicateDetector="false">
+    <Root url="%s/"/>
+    <Push kind="file"/>
+  </Crawler>
+</CrawlConfig>`
+
+// TestFigureRate: how many pages a second a crawler on one core crawls alone and as the only node of a cluster, in turn. The site and
+// three etcd are on the other core: the test is to run there.
+func TestFigureRate(t *testing.T) {
+	figures(t, "rate")
+	site := newCounted(t, profiledSite())
+	var ratios []float64
+	for i := range often(t, 4) {
+		alone, cpuAlone := crawlRate(t, site, "")
+		node, cpuNode := crawlRate(t, site, testetcd.URL(testetcd.Start(t, 3)))
+		ratios = append(ratios, node/alone)
+		t.Logf("pair %d: alone %.0f pages/s, %.3f ms of CPU a page; in a cluster %.0f, %.3f: %.3f of it", i+1, alone, cpuAlone, node, cpuNode, node/alone)
+	}
+	slices.Sort(ratios)
+	t.Logf("FIGURE rate of a node to that of one machine: median %.3f, from %.3f to %.3f", ratios[len(ratios)/2], ratios[0], ratios[len(ratios)-1])
+}
+
+// crawlRate is how many pages a second are crawled for 20 seconds after the first thousand, and the CPU time for one in ms.
+func crawlRate(t *testing.T, site *counted, engine string) (rate, cpu float64) {
+	t.Helper()
+	dir := t.TempDir()
+	config, data := filepath.Join(dir, "CrawlConfig.xml"), filepath.Join(dir, "data")
+	if err := os.WriteFile(config, fmt.Appendf(nil, rateConfig, strings.TrimSuffix(site.url, "/")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"run", "--listen=off", "--log-level=warn", "-c", config, "-d", data}
+	if engine != "" {
+		of := []string{"--engine", engine, "--node", "n1", "--node-token-file", filepath.Join(dir, "token")}
+		if code, out, errOut := sextant(t, "", append([]string{"cluster", "init", "-c", config, "-d", data}, of...)...); code != exitOK {
+			t.Fatal(out, errOut)
+		}
+		args = append(args, append(of, "--node-listen", "127.0.0.1:0")...)
+	}
+	crawl := process(t, args...)
+	pinned := exec.CommandContext(t.Context(), "taskset", append([]string{"-c", "0"}, crawl.Args...)...)
+	pinned.Env = crawl.Env
+	if err := pinned.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-site.after(1000)
+	began, requests, ticks := time.Now(), site.count(), cpuOf(t, pinned.Process.Pid)
+	time.Sleep(20 * time.Second)
+	pages := float64(site.count() - requests)
+	rate, cpu = pages/time.Since(began).Seconds(), float64(cpuOf(t, pinned.Process.Pid)-ticks)*10/pages
+	_ = pinned.Process.Kill()
+	_ = pinned.Wait() // it was killed
+	return rate, cpu
+}
+
+// cpuOf is the CPU time of a process in hundredths of a second.
+func cpuOf(t *testing.T, pid int) int {
+	t.Helper()
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Skip(err)
+	}
+	_, after, _ := strings.Cut(string(stat), ") ")
+	fields := strings.Fields(after)
+	user, err := strconv.Atoi(fields[11])
+	system, err2 := strconv.Atoi(fields[12])
+	if err := errors.Join(err, err2); err != nil {
+		t.Fatal(err)
+	}
+	return user + system
+}
+
+// TestFigurePromotion: how long after its claim a node crawls that follows a store of two million URLs of a thousand hosts.
+func TestFigurePromotion(t *testing.T) {
+	figures(t, "promotion")
+	const hosts, each = 1000, 2000
+	c := unfounded(t, 1, 20)
+	store, err := badgerstore.Open(filepath.Join(c.nodes[0].data, "store"), badgerstore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for h := range hosts {
+		var links []scheduler.Link
+		for n := range each {
+			u, err := weburl.Parse(fmt.Sprintf("http://host%d.invalid/section/page-%d.html", h, n))
+			if err != nil {
+				t.Fatal(err)
+			}
+			links = append(links, scheduler.Link{URL: u, Fifo: scheduler.IndexFollow})
+		}
+		if _, _, err := store.Add(t.Context(), links, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c.found("--from-store", c.nodes[0].data)
+	c.start(0)
+	c.start(1)
+	var all []time.Duration
+	for range often(t, 4) {
+		n := c.leader()
+		c.kill(n)
+		other := c.nodes[1-n]
+		known := len(tookOver(other.log.String()))
+		c.until("the other one crawls", func(*cluster.State) bool { return len(tookOver(other.log.String())) > known })
+		all = append(all, tookOver(other.log.String())[known])
+		c.start(n)
+	}
+	told(t, "two million URLs, from the claim to the crawl", all)
+}
+
+// tookOver are the times from claims to crawls in a node's log.
+func tookOver(log string) (all []time.Duration) {
+	var claimed time.Time
+	for line := range strings.Lines(log) {
+		stamp, rest, _ := strings.Cut(strings.TrimPrefix(line, "time="), " ")
+		at, err := time.Parse(time.RFC3339Nano, stamp)
+		switch {
+		case err != nil:
+		case strings.Contains(rest, `msg="this node takes over"`):
+			claimed = at
+		case strings.Contains(rest, `msg="this node crawls"`) && !claimed.IsZero():
+			all = append(all, at.Sub(claimed))
+		}
+	}
+	return all
+}
