@@ -16,10 +16,10 @@ func (s *Server) deletionRoutes() []route {
 	const path = "/api/v1/deletions"
 	const filter = "state host reason edit url"
 	return []route{
-		{method: "GET", path: path, role: Reader, crawler: true, query: filter + " limit cursor", answer: s.deletions},
-		{method: "GET", path: path + "/counts", role: Reader, crawler: true, query: filter + " by limit", answer: s.deletionCounts},
-		{method: "POST", path: path + "/release", role: Operator, crawler: true, change: "release deletions", answer: s.release},
-		{method: "POST", path: path + "/drop", role: Operator, crawler: true, change: "drop deletions", answer: s.drop},
+		{method: "GET", path: path, role: Reader, crawler: true, query: filter + " limit cursor", answer: s.deletions, whole: wholeDeletions()},
+		{method: "GET", path: path + "/counts", role: Reader, crawler: true, query: filter + " by limit", answer: s.deletionCounts, whole: summed()},
+		{method: "POST", path: path + "/release", role: Operator, crawler: true, change: "release deletions", answer: s.release, whole: command()},
+		{method: "POST", path: path + "/drop", role: Operator, crawler: true, change: "drop deletions", answer: s.drop, whole: command()},
 	}
 }
 

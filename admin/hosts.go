@@ -77,9 +77,9 @@ func closedWords(reason string) string {
 // hostRoutes tell of hosts, beside the list of the longest queues.
 func (s *Server) hostRoutes() []route {
 	return []route{
-		{method: "GET", path: "/api/v1/host", role: Reader, crawler: true, query: "host", answer: s.host},
+		{method: "GET", path: "/api/v1/host", role: Reader, crawler: true, query: "host", answer: s.host, whole: ofOwner("host")},
 		{method: "GET", path: "/api/v1/hosts/all", role: Reader, crawler: true, heavy: true, query: "host sort from limit", answer: s.allHosts},
-		{method: "GET", path: "/api/v1/hosts/ill", role: Reader, crawler: true, answer: s.ill},
+		{method: "GET", path: "/api/v1/hosts/ill", role: Reader, crawler: true, answer: s.ill, whole: summed()},
 	}
 }
 

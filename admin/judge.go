@@ -19,7 +19,7 @@ import (
 func (s *Server) judgeRoutes() []route {
 	const path = "/api/v1/"
 	return []route{
-		{method: "GET", path: path + "explain", role: Reader, crawler: true, query: "url", answer: s.explainGet},
+		{method: "GET", path: path + "explain", role: Reader, crawler: true, query: "url", answer: s.explainGet, whole: ofOwner("url")},
 		{method: "POST", path: path + "explain", role: Reader, crawler: true, body: maxConfigBytes, heavy: true, answer: s.explainPost},
 		{method: "POST", path: path + "test", role: Reader, crawler: true, body: maxConfigBytes, heavy: true, answer: s.test},
 		{method: "POST", path: path + "check", role: Operator, body: maxConfigBytes, heavy: true, answer: s.check},

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/sextant-crawler/sextant/admin/whole"
 )
 
 // route is a path of the service: what it needs, and what it does.
@@ -25,6 +27,8 @@ type route struct {
 	body         int64  // bytes that a request may have; 0 is maxRequestBytes
 	query        string // parameters that it takes beside crawler, with spaces between
 
+	// whole says how the answers of a cluster's nodes become one; nil: in a cluster it is this node's alone.
+	whole  *whole.Rule
 	answer func(*call) (any, error)
 	// plain answers by itself.
 	plain http.Handler
@@ -72,6 +76,9 @@ func (s *Server) serve(route *route, w http.ResponseWriter, r *http.Request, cal
 	}
 	if route.plain != nil {
 		route.plain.ServeHTTP(w, r)
+		return
+	}
+	if s.forAll(route, w, r, caller) {
 		return
 	}
 	c := &call{w: w, r: r, caller: caller, route: route, change: route.change}

@@ -25,6 +25,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/sextant-crawler/sextant/admin/whole"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/events"
 	"github.com/sextant-crawler/sextant/crawl/policy"
@@ -104,6 +105,7 @@ type Server struct {
 	about    About
 	console  string // its URL; empty for none
 
+	whole   *whole.Server // nil: there is no cluster
 	guard   *guard
 	history *history
 	watcher *watcher
@@ -307,7 +309,7 @@ func (s *Server) openRoutes() []route {
 	return []route{
 		{method: "GET", path: "/healthz", role: Nobody, plain: http.HandlerFunc(healthz)},
 		{method: "GET", path: "/readyz", role: Nobody, plain: http.HandlerFunc(s.readyz)},
-		{method: "GET", path: "/status", role: Local, answer: s.status},
+		{method: "GET", path: "/status", role: Local, answer: s.status, whole: wholeStatus()},
 		{method: "GET", path: "/metrics", role: Local, plain: s.metrics()},
 	}
 }

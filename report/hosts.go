@@ -180,7 +180,7 @@ func sortHosts(ctx context.Context, store Store, rows []keyedHost, o Order) erro
 	}
 	i := slices.IndexFunc(hostRowColumns, func(c column[HostRow]) bool { return c.Name == o.By })
 	slices.SortFunc(rows, func(a, b keyedHost) int {
-		return o.compare(
+		return o.Compare(
 			Place{sortable(hostRowColumns[i].cell(&a.HostRow)), string(a.key[:])},
 			Place{sortable(hostRowColumns[i].cell(&b.HostRow)), string(b.key[:])})
 	})

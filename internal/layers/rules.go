@@ -51,6 +51,7 @@ func ProjectRules() Rules {
 			{"crawl/review", "crawl/visit", "push/compare"},
 			{"crawl", "demo/indexer", "notices"},
 			{"config"},
+			{"admin/whole"},
 			{"admin"}, // it shows crawls
 			{"admin/console"},
 			{"cmd/sextant/manual", "config/format", "config/importer", "demo/site", "service"},

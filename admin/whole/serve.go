@@ -1,0 +1,384 @@
+package whole
+
+// serve.go: a goroutine writes this node's own part, while it is read here; it ends before Serve does.
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Rule says how the answers to one path become one.
+type Rule struct {
+	// Order makes the path a list: it compares its cursors, by the query. After says that a cursor names what
+	// stands before the rest, in place of its beginning.
+	Order func(q url.Values) (Order, error)
+	After func(q url.Values) bool
+	// Sums makes it figures; an empty one adds all.
+	Sums Sums
+	// Of is the parameter with the URL or host whose owner is asked.
+	Of string
+	// Order of an operator: it goes to all, and Sums adds what was done.
+	Command bool
+}
+
+// Cluster is what Serve needs to know of the others.
+type Cluster interface {
+	// Others are the other nodes that have a part of the crawl, or may have: also those that do not answer.
+	Others(ctx context.Context) ([]Node, error)
+	// Owner is the name of the node that has a host, "" if nobody has.
+	Owner(ctx context.Context, of string) (node string, err error)
+}
+
+// Asker is who asks, for the other nodes.
+type Asker struct{ Role, Name string }
+
+// Server answers for all nodes.
+type Server struct {
+	Name    string // of this node
+	Cluster Cluster
+	// Own answers for this node alone, with the asker's rights.
+	Own func(w http.ResponseWriter, r *http.Request, by Asker)
+}
+
+type partKey struct{}
+
+// IsPart reports whether a request is for a node's part alone, and whether it wants lines.
+func IsPart(ctx context.Context) (part, lines bool) {
+	q, part := ctx.Value(partKey{}).(*Question)
+	return part, part && q.Lines
+}
+
+// Answer answers another node's question.
+func (s *Server) Answer(ctx context.Context, w io.Writer, q *Question) error {
+	ctx = context.WithValue(ctx, partKey{}, q)
+	r, err := http.NewRequestWithContext(ctx, q.Method, "http://node"+q.Path, bytes.NewReader(q.Body))
+	if err != nil || !strings.HasPrefix(q.Path, "/api/v1/") && q.Path != "/status" {
+		return fmt.Errorf("the question is about %q, which is no path of the API: %w", q.Path, errors.Join(err, http.ErrNotSupported))
+	}
+	if r.Header.Set("Content-Type", q.Media); q.Media == "" {
+		r.Header.Del("Content-Type")
+	}
+	out := &writer{to: w, header: http.Header{}}
+	s.Own(out, r, Asker{q.Role, q.Name})
+	out.WriteHeader(http.StatusOK)
+	return nil
+}
+
+// own is this node as one of those that are asked.
+func (s *Server) own(done *sync.WaitGroup) Node {
+	return Node{Name: s.Name, Ask: func(ctx context.Context, q *Question) (io.ReadCloser, error) {
+		r, w := io.Pipe()
+		done.Go(func() {
+			defer func() {
+				if broke := recover(); broke != nil { // http.ErrAbortHandler, when a stream breaks off
+					w.CloseWithError(fmt.Errorf("it broke off: %v", broke))
+				}
+			}()
+			w.CloseWithError(s.Answer(ctx, w, q))
+		})
+		return r, nil
+	}}
+}
+
+// Serve answers a request for all nodes by a rule.
+func (s *Server) Serve(w http.ResponseWriter, r *http.Request, by Asker, rule *Rule) {
+	ctx, cancel := context.WithCancelCause(r.Context())
+	defer cancel(nil)
+	var own sync.WaitGroup
+	defer own.Wait()
+	q := &Question{Method: r.Method, Path: r.URL.RequestURI(), Role: by.Role, Name: by.Name, Media: r.Header.Get("Content-Type"), Lines: rule.Order != nil}
+	if r.Body != nil {
+		b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxQuestion))
+		if err != nil {
+			refuse(w, http.StatusRequestEntityTooLarge, "too_large", "the body cannot be read: "+err.Error())
+			return
+		}
+		q.Body = b
+	}
+	others, err := s.Cluster.Others(ctx)
+	if err != nil {
+		refuse(w, http.StatusServiceUnavailable, "busy", "who else has a part of the crawl cannot be seen: "+err.Error())
+		return
+	}
+	nodes := append([]Node{s.own(&own)}, others...)
+	streams := rule.Order != nil && strings.Contains(r.Header.Get("Accept"), "application/jsonl")
+	if !streams {
+		late := time.AfterFunc(pageFor, func() { cancel(errLate) })
+		defer late.Stop()
+	}
+	switch {
+	case rule.Of != "":
+		s.ofOne(ctx, w, nodes, q, rule)
+	case rule.Order != nil:
+		s.list(ctx, w, nodes, q, rule, streams)
+	default:
+		s.figures(ctx, w, nodes, q, rule)
+	}
+}
+
+// Alone says that an answer is of this node alone, because there is no way to join it with others'.
+func (s *Server) Alone(ctx context.Context, h http.Header) {
+	others, err := s.Cluster.Others(ctx)
+	if err != nil {
+		h.Set(Missing, "who else has a part of the crawl cannot be seen: "+clean(err.Error()))
+		return
+	}
+	var all []*part
+	for _, n := range others {
+		all = append(all, &part{node: n.Name, err: fmt.Errorf("not asked: this is of %s alone", s.Name)})
+	}
+	tell(h, all)
+}
+
+// tell names the nodes that are missing.
+func tell(h http.Header, parts []*part) (missing bool) {
+	var all []string
+	for _, p := range parts {
+		if p.err != nil {
+			all = append(all, p.node+": "+clean(p.err.Error()))
+		}
+	}
+	if len(all) > 0 {
+		h.Set(Missing, strings.Join(all, "; "))
+	}
+	return len(all) > 0
+}
+
+// clean makes a text fit for a header.
+func clean(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return ' '
+		}
+		return r
+	}, text)
+	return text[:min(len(text), 300)]
+}
+
+// refuse answers with a problem, as admin writes them.
+func refuse(w http.ResponseWriter, status int, code, words string) {
+	b, err := json.Marshal(map[string]any{"type": "about:blank", "title": http.StatusText(status), "status": status, "detail": words, "code": code})
+	if err != nil {
+		b = nil // texts can always be written
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(b, '\n'))
+}
+
+// judged are the parts that count. What this node itself refuses is refused: a wrong query is wrong everywhere.
+func judged(w http.ResponseWriter, parts []*part) bool {
+	for i, p := range parts {
+		if p.err != nil || p.status == http.StatusOK {
+			continue
+		}
+		body := p.rest()
+		if i == 0 {
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.WriteHeader(p.status)
+			_, _ = w.Write(body)
+			return false
+		}
+		p.fail("it answered %d: %s", p.status, detail(body))
+	}
+	return true
+}
+
+// ofOne answers with what the owner says.
+func (s *Server) ofOne(ctx context.Context, w http.ResponseWriter, nodes []Node, q *Question, rule *Rule) {
+	u, err := url.Parse(q.Path)
+	if err != nil {
+		refuse(w, http.StatusBadRequest, "wrong_use", err.Error())
+		return
+	}
+	owner, err := s.Cluster.Owner(ctx, u.Query().Get(rule.Of))
+	if err != nil || owner == "" {
+		owner = s.Name // a URL that cannot be read is refused as ever
+		if err == nil {
+			tell(w.Header(), []*part{{node: "no node", err: errors.New("the partition of this host has no owner now: what follows is without what is stored")}})
+		}
+	}
+	for _, n := range nodes {
+		if n.Name != owner {
+			continue
+		}
+		parts := open(ctx, []Node{n}, q)
+		defer closeAll(parts)
+		body := parts[0].rest()
+		if err := parts[0].err; err != nil {
+			tell(w.Header(), parts)
+			refuse(w, http.StatusServiceUnavailable, "busy", fmt.Sprintf("node %s has this host, and cannot be asked: %v", owner, err))
+			return
+		}
+		kind := "application/json"
+		if parts[0].status != http.StatusOK {
+			kind = "application/problem+json"
+		}
+		w.Header().Set("Content-Type", kind)
+		w.WriteHeader(parts[0].status)
+		_, _ = w.Write(body)
+		return
+	}
+	refuse(w, http.StatusServiceUnavailable, "busy", fmt.Sprintf("node %s has this host, and is not seen", owner))
+}
+
+// figures adds what all say.
+func (s *Server) figures(ctx context.Context, w http.ResponseWriter, nodes []Node, q *Question, rule *Rule) {
+	parts := open(ctx, nodes, q)
+	defer closeAll(parts)
+	if rule.Command {
+		parts = didSomething(parts)
+	}
+	if !judged(w, parts) {
+		return
+	}
+	var sum any
+	for _, p := range parts {
+		body := p.rest()
+		if p.err != nil {
+			continue
+		}
+		v, err := decode(body)
+		if err == nil {
+			v, err = rule.Sums.Sum(sum, v)
+		}
+		if err != nil {
+			p.fail("its answer is garbage: %w", err)
+			continue
+		}
+		sum = v
+	}
+	if tell(w.Header(), parts) && rule.Command {
+		refuse(w, http.StatusBadGateway, "failed", "it was done at all other nodes: "+w.Header().Get(Missing)+". Repeat it when they are there")
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(sum) // a reader that has gone is no fault
+}
+
+// didSomething leaves out nodes that had nothing to do, because what the command names is not theirs, if others had.
+func didSomething(parts []*part) []*part {
+	declined := func(p *part) bool { return p.err == nil && p.status == http.StatusUnprocessableEntity }
+	did := slices.DeleteFunc(slices.Clone(parts), declined)
+	if slices.ContainsFunc(did, func(p *part) bool { return p.err == nil && p.status == http.StatusOK }) {
+		return did
+	}
+	return parts
+}
+
+// list merges a list, as a page or as a stream.
+func (s *Server) list(ctx context.Context, w http.ResponseWriter, nodes []Node, q *Question, rule *Rule, streams bool) {
+	u, err := url.Parse(q.Path)
+	var order Order
+	if err == nil {
+		order, err = rule.Order(u.Query())
+	}
+	if err != nil {
+		refuse(w, http.StatusBadRequest, "wrong_use", err.Error())
+		return
+	}
+	limit, _ := strconv.Atoi(u.Query().Get("limit")) // this node refuses what is none
+	parts := open(ctx, nodes, q)
+	defer closeAll(parts)
+	if !judged(w, parts) {
+		return
+	}
+	if streams {
+		s.stream(w, parts, order, limit)
+		return
+	}
+	after := rule.After != nil && rule.After(u.Query())
+	body := page(parts, order, limit, after)
+	tell(w.Header(), parts)
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(body)
+}
+
+const (
+	defaultLimit = 100
+	// maxPage are bytes that make a page full, and sameMost how many items with the same cursor may stand beyond that.
+	maxPage  = 16 << 20
+	sameMost = 1000
+)
+
+// listed is a page of a list.
+type listed struct {
+	Items []json.RawMessage `json:"items"`
+	Next  string            `json:"next,omitempty"`
+}
+
+// page merges the first items. It ends where it is full, never between two items with the same cursor, or after as many marks
+// as there are nodes: then enough was looked at.
+func page(parts []*part, order Order, limit int, after bool) listed {
+	if limit == 0 {
+		limit = defaultLimit
+	}
+	out, marks, bytes, last := listed{Items: []json.RawMessage{}}, 0, 0, ""
+	rest, cut := merge(parts, order, func(l Line) bool {
+		switch full := len(out.Items) >= limit || bytes >= maxPage || marks >= len(parts); {
+		case l.Item == nil && after:
+			return true // a cursor in front of what follows is none of this list
+		case full && order(l.At, last) != 0, len(out.Items) >= limit+sameMost, bytes >= 2*maxPage, marks >= len(parts)+sameMost:
+			return false
+		}
+		bytes += len(l.Item)
+		if last = l.At; l.Item == nil {
+			marks++
+			return true
+		}
+		out.Items = append(out.Items, l.Item)
+		return true
+	})
+	switch {
+	case cut && after:
+		out.Next = last
+	case cut:
+		out.Next = rest
+	}
+	return out
+}
+
+// stream merges all items. A node that is missing from the beginning is named in the header; one that gets lost breaks the stream off, since
+// nothing else tells the reader then.
+func (s *Server) stream(w http.ResponseWriter, parts []*part, order Order, limit int) {
+	gone := func() (n int) {
+		for _, p := range parts {
+			if p.err != nil {
+				n++
+			}
+		}
+		return n
+	}
+	before := gone()
+	tell(w.Header(), parts)
+	w.Header().Set("Content-Type", "application/jsonl")
+	w.WriteHeader(http.StatusOK)
+	n, control := 0, http.NewResponseController(w)
+	merge(parts, order, func(l Line) bool {
+		if l.Item == nil {
+			return true
+		}
+		if n++; limit > 0 && n > limit {
+			return false
+		}
+		if err := control.SetWriteDeadline(time.Now().Add(time.Minute)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+			return false
+		}
+		_, err := w.Write(append(l.Item, '\n'))
+		return err == nil
+	})
+	if gone() > before {
+		panic(http.ErrAbortHandler)
+	}
+}
