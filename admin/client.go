@@ -11,12 +11,14 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/sextant-crawler/sextant/admin/whole"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/crawl/review"
@@ -39,6 +41,19 @@ var ErrDeclined = errors.New("not done")
 type Client struct {
 	http    http.Client
 	crawler string
+	// Missing is told which nodes of a cluster an answer is without. Dial has it print that to standard error, once.
+	Missing func(who string)
+}
+
+// onStderr says once who is missing.
+func onStderr() func(string) {
+	said := ""
+	return func(who string) {
+		if who != said {
+			fmt.Fprintln(os.Stderr, "Not all of the cluster is in what follows. Missing:", who)
+		}
+		said = who
+	}
 }
 
 // dialTimeout is how long a service may take to say that it is there. It is long, because a busy
@@ -57,7 +72,7 @@ func dialWithin(ctx context.Context, data, crawler string, limit time.Duration) 
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", path)
 	}
-	c := &Client{http: http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}, crawler: crawler}
+	c := &Client{http: http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}, crawler: crawler, Missing: onStderr()}
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	answer, err := c.ask(within, http.MethodGet, "/healthz", nil, nil)
@@ -98,6 +113,9 @@ func (c *Client) ask(ctx context.Context, method, path string, query url.Values,
 	response, err := c.http.Do(request)
 	if err != nil {
 		return nil, fmt.Errorf("the running service: %w", err)
+	}
+	if who := response.Header.Get(whole.Missing); who != "" && c.Missing != nil {
+		c.Missing(who)
 	}
 	if response.StatusCode == http.StatusOK {
 		return response.Body, nil

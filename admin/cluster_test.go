@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -163,5 +164,22 @@ func TestEveryRouteIsWhole(t *testing.T) {
 		if s.forAll(&r, w, req, Caller{Role: Operator}) || !strings.Contains(w.Header().Get(whole.Missing), "n2: not asked") {
 			t.Errorf("%s: %v", r.path, w.Header())
 		}
+	}
+}
+
+// TestClientHearsWhoIsMissing: a command learns which nodes are not in what it prints.
+func TestClientHearsWhoIsMissing(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set(whole.Missing, "n3: it gave no answer in time")
+		_, _ = io.WriteString(w, "[]")
+	}))
+	defer s.Close()
+	var who string
+	c := &Client{Missing: func(w string) { who = w }}
+	c.http.Transport = &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, network, s.Listener.Addr().String())
+	}}
+	if _, err := c.Hosts(t.Context(), 5); err != nil || who != "n3: it gave no answer in time" {
+		t.Errorf("%q, %v", who, err)
 	}
 }

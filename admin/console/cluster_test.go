@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/admin/whole"
 	"github.com/sextant-crawler/sextant/crawl"
 )
 
@@ -134,6 +135,25 @@ func TestHostileNodes(t *testing.T) {
 				t.Errorf("%s with %.20q holds %.80q", path, bad, found)
 			}
 			harmlessPage(t, path, body)
+		}
+	}
+}
+
+// TestMissingNode: a page says which nodes are not in what it shows, on each page in the same place.
+func TestMissingNode(t *testing.T) {
+	api := answers(t, map[string]any{"GET /status": []admin.Status{*inCluster(nil)}, "GET /urls": admin.URLPage{}})
+	for _, path := range []string{"/", "/urls"} {
+		for who, want := range map[string]bool{"": false, "n3: <b>it gave no answer in time</b>": true} {
+			c := consoleOf(t, admin.Reader, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if who != "" {
+					w.Header().Set(whole.Missing, who)
+				}
+				api.ServeHTTP(w, r)
+			}), Settings{Crawlers: []string{"a"}, Cluster: true})
+			_, body := visitPage(t, c, path)
+			if got := strings.Contains(body, "Not all of the cluster is in what is shown. Missing:"); got != want || strings.Contains(body, "<b>it") {
+				t.Errorf("%s, missing %q: %t\n%s", path, who, got, body)
+			}
 		}
 	}
 }
