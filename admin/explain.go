@@ -30,9 +30,12 @@ type Explanation struct {
 	Status     *int                    `json:"status"`
 	Rules      []RuleExplanation       `json:"rules"`
 	Gates      []crawlspace.GateAnswer `json:"gates,omitempty"`
-	Fetch      string                  `json:"fetch,omitempty"`     // the Fetch element by which it is asked for
-	KilledBy   *crawlspace.Reason      `json:"killed_by,omitempty"` // the kill list's entry that keeps it out of the index
-	Stored     *StoredExplanation      `json:"stored,omitempty"`
+	Fetch      string                  `json:"fetch,omitempty"` // the Fetch element by which it is asked for
+	// Render is auto or browser where a browser makes such pages, LogIn the log-in that they are asked for with.
+	Render   string             `json:"render,omitempty"`
+	LogIn    string             `json:"log_in,omitempty"`
+	KilledBy *crawlspace.Reason `json:"killed_by,omitempty"` // the kill list's entry that keeps it out of the index
+	Stored   *StoredExplanation `json:"stored,omitempty"`
 
 	Told `json:"-"`
 	// Crawler is the one of a configuration that has several.
@@ -237,7 +240,16 @@ func (e *Explainer) explanationOf(raw string, x policy.Explained) *Explanation {
 	out := &Explanation{
 		URL: raw, Canonical: x.URL.String(), Decision: "ignore", Accept: d.Accept, Index: d.Index && x.Status == 0, Follow: d.Follow && x.Status == 0,
 		Shift: d.Shift, Source: d.Source, Metas: map[string][]string{}, Rules: []RuleExplanation{}, Told: Told{Start: x.Rules.Start.Why, Others: len(e.settings.Rules.Rules)},
-		Gates: x.Gates, KilledBy: x.Killed, Fetch: x.Fetch,
+		Gates: x.Gates, KilledBy: x.Killed, Fetch: x.Fetch.Name,
+	}
+	if r := x.Fetch.Render; r != nil {
+		out.Render = "auto"
+		if r.Always {
+			out.Render = "browser"
+		}
+	}
+	if x.Fetch.Login != nil {
+		out.LogIn = x.Fetch.Login.Name
 	}
 	for _, m := range d.Metas {
 		out.Metas[m.Name] = append(out.Metas[m.Name], m.Value)

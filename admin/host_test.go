@@ -6,6 +6,7 @@ import (
 
 	"log/slog"
 
+	"github.com/sextant-crawler/sextant/crawl/meter"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -23,6 +24,11 @@ func (f fakeCrawler) LastRound() (began, ended time.Time) {
 }
 
 func (f fakeCrawler) HostTime(weburl.HostKey) time.Duration { return 120 * time.Millisecond }
+
+// HostPages are those of any host.
+func (fakeCrawler) HostPages(weburl.HostKey) *meter.HostPagesStatus {
+	return &meter.HostPagesStatus{Rendered: 3, RenderFailed: 1, Searched: 5, NoField: 2, Main: 4, NoMain: 1, LogIns: []string{"wiki"}}
+}
 
 func (f fakeCrawler) Ill() []scheduler.IllHost {
 	u, err := weburl.Parse("http://b.test/")

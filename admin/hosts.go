@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sextant-crawler/sextant/crawl/meter"
 	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -91,6 +92,9 @@ type HostDetails struct {
 	// the one after failures; in seconds.
 	DelayS   float64 `json:"delay_s"`
 	BackoffS float64 `json:"backoff_s"`
+	// Pages counts those that were rendered or searched since the service started, and names the log-ins; nil
+	// where there was none of that.
+	Pages *meter.HostPagesStatus `json:"pages,omitempty"`
 	// Queue are the first that wait, of each source.
 	Queue []QueuedURL `json:"queue"`
 }
@@ -128,7 +132,7 @@ func (s *Server) host(c *call) (any, error) {
 	info.Errors = max(info.Errors, state.Errors)
 	out := HostDetails{
 		HostStatus: NewHostStatus(info), BySource: map[string]uint64{}, Queue: []QueuedURL{},
-		DelayS: info.Delay.Seconds(), BackoffS: info.Backoff.Seconds(),
+		DelayS: info.Delay.Seconds(), BackoffS: info.Backoff.Seconds(), Pages: c.crawler.HostPages(key),
 	}
 	out.Ill = out.Ill || state.Ill
 	for source, n := range info.Waiting {

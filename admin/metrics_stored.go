@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl/meter"
+	"github.com/sextant-crawler/sextant/fetcher/render"
 )
 
 func outboxMetrics() []metric {
@@ -247,13 +248,6 @@ func readingMetrics() []metric {
 					number(s.Fields.Failed, emit)
 				}
 			}},
-		{name: "sextant_rendered_pages_total", kind: counter, labels: []string{"result"}, help: "Pages that a browser was asked to render, by result: rendered or failed.",
-			value: func(s *Status, emit emitValue) {
-				if s.Rendered != nil {
-					emit(float64(s.Rendered.Pages), "rendered")
-					emit(float64(s.Rendered.Failed), "failed")
-				}
-			}},
 		{name: "sextant_document_read_duration_seconds", kind: spread, labels: []string{"kind"}, help: "Duration of reading a PDF or office document, the wait for a process included.",
 			times: func(s *Status, emit emitTimes) { durations(s.Timings.Documents, emit) }},
 		duplicates("sextant_duplicates_originals", gauge, "Documents that others are compared with.", func(d *duplicatesStatus) float64 { return float64(d.Documents) }),
@@ -280,6 +274,42 @@ func readingMetrics() []metric {
 			}
 			return float64(s.Robots.Origins)
 		}),
+	}
+}
+
+// renderingMetrics are of what makes pages, and of their main content.
+func renderingMetrics() []metric {
+	browser := func(name, help string, value func(*render.Status) float64) metric {
+		return metric{name: name, kind: gauge, help: help, value: func(s *Status, emit emitValue) {
+			if s.Browser != nil {
+				emit(value(s.Browser))
+			}
+		}}
+	}
+	main := func(name, help string, value func(*meter.MainStatus) int64) metric {
+		return metric{name: name, kind: counter, help: help, value: func(s *Status, emit emitValue) {
+			if s.Fields != nil && s.Fields.Main != nil {
+				emit(float64(value(s.Fields.Main)))
+			}
+		}}
+	}
+	return []metric{
+		{name: "sextant_rendered_pages_total", kind: counter, labels: []string{"result"}, help: "Visits of pages that a browser was asked to render, by result: rendered, failed, timed_out, or no_browser where none could be started.",
+			value: func(s *Status, emit emitValue) {
+				if r := s.Rendered; r != nil {
+					emit(float64(r.Pages), "rendered")
+					emit(float64(r.Failed-r.TimedOut), "failed")
+					emit(float64(r.TimedOut), "timed_out")
+					emit(float64(r.NoBrowser), "no_browser")
+				}
+			}},
+		browser("sextant_browsers", "Browsers that run; absent where no page is to be rendered, as the others of the browser are.", func(b *render.Status) float64 { return float64(b.Running) }),
+		browser("sextant_browsers_limit", "Browsers that may run at once.", func(b *render.Status) float64 { return float64(b.Limit) }),
+		browser("sextant_browser_pages_rendering", "Pages that have a browser, or one that starts.", func(b *render.Status) float64 { return float64(b.Rendering) }),
+		browser("sextant_browser_pages_waiting", "Pages for which no browser is free.", func(b *render.Status) float64 { return float64(b.Waiting) }),
+		browser("sextant_browser_down", "1 if no browser could be started the last time.", func(b *render.Status) float64 { return yes(b.Trouble != "") }),
+		main("sextant_main_content_pages_total", "Pages whose main content was looked for.", func(m *meter.MainStatus) int64 { return m.Pages }),
+		main("sextant_main_content_empty_total", "Pages in which no main content was found: they have their whole text.", func(m *meter.MainStatus) int64 { return m.Empty }),
 	}
 }
 

@@ -34,7 +34,7 @@ type metric struct {
 // A label never has more values than the configuration names, or a fixed list.
 func metrics() []metric {
 	var all []metric
-	for _, part := range [][]metric{crawlMetrics(), pageMetrics(), hostMetrics(), outboxMetrics(), targetMetrics(), storeMetrics(), clusterMetrics(), readingMetrics(), configMetrics()} {
+	for _, part := range [][]metric{crawlMetrics(), pageMetrics(), hostMetrics(), outboxMetrics(), targetMetrics(), storeMetrics(), clusterMetrics(), readingMetrics(), renderingMetrics(), configMetrics()} {
 		all = append(all, part...)
 	}
 	return all

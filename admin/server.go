@@ -28,6 +28,7 @@ import (
 	"github.com/sextant-crawler/sextant/admin/whole"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/events"
+	"github.com/sextant-crawler/sextant/crawl/meter"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/push/compare"
 	"github.com/sextant-crawler/sextant/report"
@@ -62,6 +63,8 @@ type Crawler interface {
 	LastRound() (began, ended time.Time)
 	// HostTime is how long an answer of a host takes on average, 0 if nobody knows.
 	HostTime(host weburl.HostKey) time.Duration
+	// HostPages counts pages of a host that were rendered or searched, nil for none.
+	HostPages(host weburl.HostKey) *meter.HostPagesStatus
 	// Note keeps an event, which events.List then finds in Reports.
 	Note(ctx context.Context, e events.Event) error
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sextant-crawler/sextant/crawl/meter"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -28,6 +29,12 @@ func (c *Crawl) Ill() []scheduler.IllHost { return c.frontier.Ill() }
 // HostTime is how long an answer of a host took on average since the process started; 0 if
 // none is remembered.
 func (c *Crawl) HostTime(host weburl.HostKey) time.Duration { return c.meter.HostTimes.Mean(host) }
+
+// HostPages counts pages of a host that were rendered or searched since the process started, and names
+// its log-ins; nil if there was none of that.
+func (c *Crawl) HostPages(host weburl.HostKey) *meter.HostPagesStatus {
+	return c.meter.HostPages.Status(host)
+}
 
 // aliveName is the value that a proof of life stores.
 const aliveName = "alive"

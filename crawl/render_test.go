@@ -102,6 +102,13 @@ func TestRenderedPages(t *testing.T) {
 				if got := plain.Directives&scheduler.Rendered != 0; got != c.how.Always {
 					t.Errorf("the page that was whole already: rendered %t", got)
 				}
+				u, err := weburl.Parse(hostA)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := w.crawl.HostPages(u.HostKey()); got == nil || got.Rendered != int64(len(c.want)) || got.RenderFailed+got.Searched+got.Main != 0 {
+					t.Errorf("of the host are known %+v", got)
+				}
 				if got := w.status().Rendered; got == nil || got.Pages != int64(len(c.want)) {
 					t.Errorf("the status is %+v", got)
 				}

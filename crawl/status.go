@@ -9,6 +9,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/meter"
 	"github.com/sextant-crawler/sextant/crawl/review"
 	"github.com/sextant-crawler/sextant/crawl/visit"
+	"github.com/sextant-crawler/sextant/fetcher/render"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -58,6 +59,8 @@ type Status struct {
 	Documents *meter.DocumentsStatus `json:"documents,omitempty"`
 	// Rendered counts pages that a browser made, since the process started; nil for none.
 	Rendered *meter.RenderedStatus `json:"rendered,omitempty"`
+	// Browser tells of what renders pages; nil where none is to be rendered. Whoever owns it sets it.
+	Browser *render.Status `json:"browser,omitempty"`
 	// Shells counts pages that only scripts fill, since the process started; nil for none.
 	Shells *meter.ShellsStatus `json:"shells,omitempty"`
 	// Fields counts the pages in which fields were looked for; nil while there was none.

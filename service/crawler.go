@@ -66,6 +66,10 @@ func (r *running) Status(ctx context.Context) (crawl.Status, error) {
 	if words := r.configError.Load(); words != nil {
 		s.ConfigError = *words
 	}
+	if r.inForce.Load().Renders() {
+		browser := r.renderer.Status()
+		s.Browser = &browser
+	}
 	if words := r.stalled(); words != "" {
 		s.IdleCode, s.Idle = crawl.IdleEngine, words
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/sextant-crawler/sextant/admin"
+	visiting "github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
@@ -197,6 +198,8 @@ type hostData struct {
 	Sources []sourceRow
 	// Listed says that stored URLs were asked for.
 	Listed bool
+	// LogIns are those that its pages are asked for with.
+	LogIns []visiting.SessionStatus
 	// Row counts them by class, nil if none is stored.
 	Row  *report.HostRow
 	URLs []report.StoredURL
@@ -232,6 +235,13 @@ func oneHost(v *visit) (any, error) {
 	}
 	if err := d.count(v); err != nil {
 		return nil, err
+	}
+	if d.Pages != nil && len(d.Pages.LogIns) > 0 {
+		status, err := statusOf(v)
+		if err != nil {
+			return nil, err
+		}
+		d.LogIns = logInsOf(status, d.Pages.LogIns...)
 	}
 	own := "/hosts/" + url.PathEscape(d.Host)
 	d.List = v.link(own, url.Values{"list": {"1"}})

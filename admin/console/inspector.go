@@ -11,6 +11,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/crawl"
+	visiting "github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/report"
 )
 
@@ -50,6 +51,9 @@ type inspected struct {
 	// Links are pages that link to it, looked for only where they are asked for.
 	LinksAsked, MoreLinks bool
 	Links                 []report.LinkedFrom
+	// LogIns holds that which it is asked for with; Browser says why none starts that would render it.
+	LogIns  []visiting.SessionStatus
+	Browser string
 	// Fetched is a dry run.
 	Fetched *fetched
 }
@@ -69,6 +73,9 @@ func inspect(v *visit, raw string) (*inspected, error) {
 		return nil, err
 	}
 	d.Answer = d.judge(v)
+	if err := d.stands(v); err != nil {
+		return nil, err
+	}
 	if d.LinksAsked = v.r.URL.Query().Get("show") == "links"; !d.LinksAsked {
 		return d, nil
 	}
@@ -104,6 +111,22 @@ func explained(v *visit, raw string) (*inspected, error) {
 		}
 	}
 	return d, nil
+}
+
+// stands looks how that stands which the page needs: its log-in, and a browser.
+func (d *inspected) stands(v *visit) error {
+	if d.Explained.LogIn == "" && d.Explained.Render == "" {
+		return nil
+	}
+	status, err := statusOf(v)
+	if err != nil {
+		return err
+	}
+	d.LogIns = logInsOf(status, d.Explained.LogIn)
+	if b := status.Browser; b != nil && d.Explained.Render != "" {
+		d.Browser = b.Trouble
+	}
+	return nil
 }
 
 // Name is the URL as it is stored, else as the gates make it.

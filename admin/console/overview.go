@@ -161,6 +161,12 @@ func troubles(v *visit, s *admin.Status) []trouble {
 			say("login-"+strconv.Itoa(i), "warn", fmt.Sprintf("The log-in %s fails, its pages wait: %s", l.Name, l.Words), "", "", nil)
 		}
 	}
+	if b := s.Browser; b != nil && b.Trouble != "" {
+		say("browser", "bad", "No browser can be started, pages to be rendered wait: "+b.Trouble, "/urls", "Show them", url.Values{"reason": {scheduler.ReasonNoBrowser.String()}})
+	}
+	for i, name := range fieldTroubles(s) {
+		say("field-"+strconv.Itoa(i), "warn", fmt.Sprintf("The field %s was found in no page that was searched for it: its selector may be wrong.", name), "/urls", "Show such pages", url.Values{"reason": {scheduler.ReasonNoField.String()}})
+	}
 	if s.Paused {
 		say("paused", "warn", "The crawl is paused: nothing is fetched.", "", "", nil)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/meter"
 	visiting "github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
@@ -53,6 +54,9 @@ func TestHostileTextIsShown(t *testing.T) {
 			Targets:  []crawl.TargetStatus{{Name: bad, LastError: bad, DownSince: &at}},
 			Sessions: []visiting.SessionStatus{{Name: bad, State: "failed", Words: bad}},
 		}}
+		reading := readingStatus(bad)
+		status.Fields, status.Rendered, status.Browser = reading.Fields, reading.Rendered, reading.Browser
+		status.Browser.Trouble, status.Browser.Since = bad, &at
 		status.Schedules = []admin.ScheduleStatus{{Schedule: bad, Group: bad, Next: at}}
 		host := admin.HostStatus{Host: bad, Waiting: 1, ClosedUntil: &at, ClosedBy: bad, Address: bad}
 		c := newConsole(t, admin.Operator, answers(t, map[string]any{
@@ -60,7 +64,7 @@ func TestHostileTextIsShown(t *testing.T) {
 			"GET /hosts":     []admin.HostStatus{host},
 			"GET /hosts/all": report.HostsPage{Known: 1, Hosts: []report.HostRow{{Host: bad, URLs: 1, Robots: bad, Ill: true}}},
 			"GET /hosts/ill": []admin.IllHost{{Host: bad, Since: at}},
-			"GET /host":      admin.HostDetails{HostStatus: host, Queue: []admin.QueuedURL{{URL: bad, Source: bad}}},
+			"GET /host":      admin.HostDetails{HostStatus: host, Queue: []admin.QueuedURL{{URL: bad, Source: bad}}, Pages: &meter.HostPagesStatus{LogIns: []string{bad}}},
 			"GET /urls":      map[string]any{"items": []report.StoredURL{{URL: bad, Class: "ok"}}, "next": bad},
 		}))
 		for _, path := range []string{"/", "/hosts", "/hosts?show=waiting", "/hosts?show=resting", "/hosts?show=ill", "/hosts/x", "/hosts/x?list=1"} {

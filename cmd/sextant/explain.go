@@ -177,6 +177,15 @@ func (e explanation) decision(x *admin.Explanation) {
 	if x.Fetch != "" {
 		e.row("fetch", "by the settings %s", x.Fetch)
 	}
+	switch x.Render {
+	case "auto":
+		e.row("render", "by a browser, if it is an application shell")
+	case "browser":
+		e.row("render", "by a browser")
+	}
+	if x.LogIn != "" {
+		e.row("log-in", "%s", x.LogIn)
+	}
 	if x.KilledBy != nil {
 		e.row("killed", "not indexed: %s", x.KilledBy)
 	}

@@ -17,7 +17,6 @@ import (
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/crawl"
-	"github.com/sextant-crawler/sextant/crawl/meter"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
@@ -229,8 +228,8 @@ func printRunning(w io.Writer, s *admin.Status) {
 			row(w, "pattern", "%s", &s.Patterns.Learnt[i])
 		}
 	}
-	if r := s.Rendered; r != nil {
-		row(w, "rendered", "%s by a browser, %d failed", count(r.Pages, "page"), r.Failed)
+	if s.Rendered != nil || s.Browser != nil {
+		row(w, "rendered", "%s", renderWords(s))
 	}
 	if s.Shells != nil {
 		row(w, "app shells", "%s", shellWords(s.Shells))
@@ -261,37 +260,6 @@ func printRunning(w io.Writer, s *admin.Status) {
 	for _, t := range s.Targets {
 		row(w, "target", "%s", t)
 	}
-}
-
-// shellWords tells of pages that only scripts fill.
-func shellWords(s *meter.ShellsStatus) string {
-	var hosts []string
-	for _, h := range s.ByHost {
-		hosts = append(hosts, fmt.Sprintf("%s (%d)", h.Host, h.Pages))
-	}
-	if s.Hosts > len(hosts) {
-		hosts = append(hosts, fmt.Sprintf("and %d hosts more", s.Hosts-len(hosts)))
-	}
-	return fmt.Sprintf("%d pages that only scripts fill, with hardly any text: %s", s.Pages, strings.Join(hosts, ", "))
-}
-
-// fieldWords tells of the fields that were looked for.
-func fieldWords(s *meter.FieldsStatus) string {
-	var parts []string
-	for _, f := range s.Fields {
-		words := fmt.Sprintf("%s in %d of %s", f.Name, f.Pages-f.Empty, count(f.Pages, "page"))
-		if f.Cut > 0 {
-			words += fmt.Sprintf(" (cut in %d)", f.Cut)
-		}
-		parts = append(parts, words)
-	}
-	if m := s.Main; m != nil {
-		parts = append(parts, fmt.Sprintf("main content in %d of %s", m.Pages-m.Empty, count(m.Pages, "page")))
-	}
-	for _, reason := range slices.Sorted(maps.Keys(s.Failed)) {
-		parts = append(parts, fmt.Sprintf("%s could not be searched (%s)", count(s.Failed[reason], "page"), reason))
-	}
-	return strings.Join(parts, ", ")
 }
 
 // printHosts says which hosts rest, why, and which are ill.

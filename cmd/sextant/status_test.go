@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/meter"
+	"github.com/sextant-crawler/sextant/fetcher/render"
 )
 
 // TestStatusOfFullDisk: that nothing is stored has a line of its own.
@@ -16,6 +19,23 @@ func TestStatusOfFullDisk(t *testing.T) {
 		printStatus(&out, &s, unpainted)
 		if strings.Contains(out.String(), line) != want {
 			t.Errorf("%d MiB free:\n%s", free, out.String())
+		}
+	}
+}
+
+// TestStatusOfRendering: the row says how the browser stands, also while it has rendered nothing.
+func TestStatusOfRendering(t *testing.T) {
+	some := &meter.RenderedStatus{Pages: 6, Failed: 2, TimedOut: 1}
+	for want, s := range map[string]crawl.Status{
+		"6 pages by a browser, 2 failed (1 timed out)\n":                                             {Rendered: some},
+		"6 pages by a browser, 2 failed (1 timed out); 1 of 2 browsers at work, 3 pages waiting\n": {Rendered: some, Browser: &render.Status{Limit: 2, Running: 1, Rendering: 1, Waiting: 3}},
+		"0 pages by a browser, 0 failed; no browser runs at present\n":                             {Browser: &render.Status{Limit: 1}},
+		"0 pages by a browser, 0 failed; no browser can be started: no sandbox\n":                  {Browser: &render.Status{Trouble: "no sandbox"}},
+	} {
+		var out strings.Builder
+		printStatus(&out, &admin.Status{Status: s}, unpainted)
+		if !strings.Contains(out.String(), "rendered    "+want) {
+			t.Errorf("%q is not in\n%s", want, &out)
 		}
 	}
 }

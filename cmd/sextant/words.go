@@ -2,14 +2,19 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize"
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
+	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/crawl/copies"
+	"github.com/sextant-crawler/sextant/crawl/meter"
 )
 
 // colour is what a word means, for a terminal.
@@ -57,4 +62,57 @@ func duplicateWords(d *copies.Status) string {
 		words += "; not all are read yet"
 	}
 	return words
+}
+
+// renderWords tells of pages that a browser makes, and of the browser.
+func renderWords(s *admin.Status) string {
+	r := s.Rendered
+	if r == nil {
+		r = new(meter.RenderedStatus)
+	}
+	words := fmt.Sprintf("%s by a browser, %d failed", count(r.Pages, "page"), r.Failed)
+	if r.TimedOut > 0 {
+		words += fmt.Sprintf(" (%d timed out)", r.TimedOut)
+	}
+	switch b := s.Browser; {
+	case b == nil:
+	case b.Trouble != "":
+		words += "; no browser can be started: " + b.Trouble
+	case b.Running+b.Rendering+b.Waiting == 0:
+		words += "; no browser runs at present"
+	default:
+		words += fmt.Sprintf("; %d of %s at work, %s waiting", b.Running, count(b.Limit, "browser"), count(b.Waiting, "page"))
+	}
+	return words
+}
+
+// shellWords tells of pages that only scripts fill.
+func shellWords(s *meter.ShellsStatus) string {
+	var hosts []string
+	for _, h := range s.ByHost {
+		hosts = append(hosts, fmt.Sprintf("%s (%d)", h.Host, h.Pages))
+	}
+	if s.Hosts > len(hosts) {
+		hosts = append(hosts, fmt.Sprintf("and %d hosts more", s.Hosts-len(hosts)))
+	}
+	return fmt.Sprintf("%d pages that only scripts fill, with hardly any text: %s", s.Pages, strings.Join(hosts, ", "))
+}
+
+// fieldWords tells of the fields that were looked for.
+func fieldWords(s *meter.FieldsStatus) string {
+	var parts []string
+	for _, f := range s.Fields {
+		words := fmt.Sprintf("%s in %d of %s", f.Name, f.Pages-f.Empty, count(f.Pages, "page"))
+		if f.Cut > 0 {
+			words += fmt.Sprintf(" (cut in %d)", f.Cut)
+		}
+		parts = append(parts, words)
+	}
+	if m := s.Main; m != nil {
+		parts = append(parts, fmt.Sprintf("main content in %d of %s", m.Pages-m.Empty, count(m.Pages, "page")))
+	}
+	for _, reason := range slices.Sorted(maps.Keys(s.Failed)) {
+		parts = append(parts, fmt.Sprintf("%s could not be searched (%s)", count(s.Failed[reason], "page"), reason))
+	}
+	return strings.Join(parts, ", ")
 }

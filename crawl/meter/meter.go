@@ -27,6 +27,7 @@ type Meter struct {
 	Fields                 Fields
 	Rendered               Rendered
 	HostTimes              HostTimes
+	HostPages              HostPages
 	LastRound              atomic.Pointer[Round] // nil: none has ended yet
 	pace                   pace
 }

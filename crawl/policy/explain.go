@@ -35,8 +35,8 @@ type Explained struct {
 	Rules actionrules.Explanation
 	// Killed is the kill list's entry that keeps the page out of the index, nil if none does.
 	Killed *crawlspace.Reason
-	// Fetch is the name of the settings by which it is asked for; empty for those of all.
-	Fetch string
+	// Fetch are the settings by which it is asked for; the zero value for those of all.
+	Fetch Fetch
 	Fifo  scheduler.Source // where the URL is crawled
 }
 

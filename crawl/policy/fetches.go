@@ -64,14 +64,14 @@ type Login struct {
 	Identity [32]byte
 }
 
-// fetchOf is the name of the first of Fetches that matches, empty if none does.
-func (s *Settings) fetchOf(u weburl.URL) string {
+// fetchOf is the first of Fetches that matches, the zero value if none does.
+func (s *Settings) fetchOf(u weburl.URL) Fetch {
 	for _, f := range s.Fetches {
 		if f.Match == nil || f.Match(u) {
-			return f.Name
+			return f
 		}
 	}
-	return ""
+	return Fetch{}
 }
 
 // IgnoresRobots reports whether a URL is fetched whatever robots.txt says.

@@ -35,6 +35,7 @@ type Access struct {
 
 // login is a session that may outlive the fetcher that makes its requests.
 type login struct {
+	name     string
 	identity [32]byte
 	session  *auth.Session
 	renews   bool // it is made of requests: a form, a token
@@ -199,7 +200,7 @@ func (e *Equipment) login(l *policy.Login, by *Access, before Accesses) (*login,
 			return a.login, nil
 		}
 	}
-	out := &login{identity: l.Identity, access: by, keeps: l.KeepCookies}
+	out := &login{name: l.Name, identity: l.Identity, access: by, keeps: l.KeepCookies}
 	switch l.Kind.(type) {
 	case auth.Form, auth.OAuth2:
 		out.renews = true

@@ -48,6 +48,7 @@ func (v *visit) fetchLoggedIn(ctx context.Context, r fetcher.Request, by *Access
 	if s, err := v.takeAddress(ctx); err != nil || s.failure != nil {
 		return s, err
 	}
+	v.meter.HostPages.AddLogIn(v.lease.Place.Host, by.login.name)
 	session := by.login.session.Step(r.URL)
 	defer session.End()
 	switch session.Action {

@@ -151,6 +151,7 @@ func baseAddress(page weburl.URL, p *extract.Page) string {
 func (v *visit) mainContent(s *search, p *extract.Page) {
 	if s.failed == "" {
 		v.meter.Fields.AddMain(s.found.Main != "")
+		v.meter.HostPages.AddMain(v.lease.Place.Host, s.found.Main != "")
 	}
 	if s.found.Main != "" {
 		p.Text = s.found.Main
@@ -242,6 +243,10 @@ func (v *visit) absolute(values []string, p *extract.Page) {
 // count counts the fields by name, and puts into the result the first that is not there, unless
 // something else is wrong.
 func (v *visit) count(in *inside, result *scheduler.Result) {
+	if len(in.fields) == 0 {
+		return
+	}
+	all := true
 	for i := range in.fields {
 		f := &in.fields[i]
 		if slices.ContainsFunc(in.fields[:i], func(e Found) bool { return e.Name == f.Name }) {
@@ -250,6 +255,7 @@ func (v *visit) count(in *inside, result *scheduler.Result) {
 		values, cut := in.valuesOf(f.Name)
 		found := len(values) > 0
 		v.meter.Fields.Add(f.Name, found, cut)
+		all = all && found
 		if found || result.Reason != scheduler.NoReason {
 			continue
 		}
@@ -258,6 +264,7 @@ func (v *visit) count(in *inside, result *scheduler.Result) {
 			result.Words = "the field " + f.Name + " was not found: " + f.Failed
 		}
 	}
+	v.meter.HostPages.AddSearched(v.lease.Place.Host, all)
 }
 
 // valuesOf are those of the first field of a name that found some, and whether they were cut.

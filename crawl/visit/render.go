@@ -80,6 +80,7 @@ func (v *visit) render(ctx context.Context, how *policy.Render, r *fetcher.Respo
 		return 0, ctx.Err()
 	}
 	v.meter.Rendered.Add(out.Took, err)
+	v.meter.HostPages.AddRendered(v.lease.Place.Host, err == nil)
 	if err != nil {
 		return 0, v.notRendered(ctx, err, result)
 	}

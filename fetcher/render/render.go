@@ -174,8 +174,9 @@ type Renderer struct {
 	jobs  chan job
 	ended chan struct{} // closed when Run has returned
 
-	mu       sync.Mutex // guards settings
+	mu       sync.Mutex // guards settings and status
 	settings Settings
+	status   Status
 }
 
 // job is a page for whichever browser comes first.
@@ -225,14 +226,19 @@ var errEnded = &Error{Unavailable, "the service is stopping"}
 // Render has a page rendered. The error is an *Error, or that of ctx.
 func (r *Renderer) Render(ctx context.Context, p Page) (Rendered, error) {
 	reply := make(chan result, 1)
+	r.note(func(s *Status) { s.Waiting++ })
 	select {
 	case r.jobs <- job{ctx, p, reply}:
+		r.note(func(s *Status) { s.Waiting, s.Rendering = s.Waiting-1, s.Rendering+1 })
 	case <-r.ended:
+		r.note(func(s *Status) { s.Waiting-- })
 		return Rendered{}, errEnded
 	case <-ctx.Done():
+		r.note(func(s *Status) { s.Waiting-- })
 		return Rendered{}, ctx.Err()
 	}
 	out := <-reply
+	r.note(func(s *Status) { s.Rendering-- })
 	if ctx.Err() != nil {
 		return Rendered{}, ctx.Err()
 	}
@@ -246,6 +252,7 @@ func (r *Renderer) serve(ctx context.Context) {
 		if b != nil {
 			b.end()
 			b = nil
+			r.note(func(s *Status) { s.Running-- })
 		}
 	}
 	defer end()
@@ -266,6 +273,7 @@ func (r *Renderer) serve(ctx context.Context) {
 			s := r.now()
 			if b == nil {
 				b, out.err = start(ctx, s, r.log)
+				r.started(ctx, out.err)
 			}
 			if b != nil {
 				out.rendered, out.err = r.render(ctx, b, s, j)

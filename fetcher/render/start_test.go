@@ -42,6 +42,9 @@ func TestNoBrowser(t *testing.T) {
 			if e, ok := errors.AsType[*render.Error](err); !ok || e.Kind != render.Unavailable || !strings.Contains(e.Words, c.want) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
+			if s := r.Status(); s.Trouble != err.Error() || s.Since == nil || s.Running+s.Rendering+s.Waiting != 0 || s.Program != c.command[0] || s.Limit != 1 {
+				t.Errorf("the status is %+v", s)
+			}
 		})
 	}
 	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "sextant-browser-*")); len(left) > 0 && os.Getenv("TMPDIR") == dir {
@@ -59,6 +62,9 @@ func TestRenderEnds(t *testing.T) {
 	}
 	if err := r.Run(ctx); err != nil {
 		t.Error(err)
+	}
+	if s := r.Status(); s.Running+s.Rendering+s.Waiting != 0 || s.Trouble != "" {
+		t.Errorf("the status is %+v", s)
 	}
 	_, err := r.Render(t.Context(), render.Page{})
 	if e, ok := errors.AsType[*render.Error](err); !ok || e.Kind != render.Unavailable {

@@ -31,7 +31,7 @@ func allPages(w *world) []shownPage {
 	host := strings.TrimPrefix(w.siteURL, "http://")
 	of := func(path string) string { return url.Values{"url": {w.siteURL + path}}.Encode() }
 	return []shownPage{
-		{name: "overview", path: "/", ready: "Overview"},
+		{name: "overview", path: "/", ready: "The field nowhere was found in no page"},
 		{name: "urls", path: "/urls", ready: "In the order of the store"},
 		{name: "urls-filtered", path: "/urls?status=404&sort=-fetched_at&reason=not_found", ready: "Sorted over all"},
 		{name: "rules", path: "/rules", operator: true, ready: "Test cases"},
@@ -39,7 +39,7 @@ func allPages(w *world) []shownPage {
 		{name: "manual-page", path: "/docs/first-crawl"},
 		{name: "manual-tables", path: "/docs/configuration"},
 		{name: "hosts", path: "/hosts", ready: "Hosts"},
-		{name: "host", path: "/hosts/" + url.PathEscape("http://"+host), ready: host},
+		{name: "host", path: "/hosts/" + url.PathEscape("http://"+host), ready: "looked for in"},
 		{name: "events", path: "/events", ready: "The last 1,000 are remembered"},
 		{name: "outbox", path: "/outbox", ready: "Outbox"},
 		{name: "deletions", path: "/deletions", ready: "No deletion rests or is held"},
@@ -52,6 +52,7 @@ func allPages(w *world) []shownPage {
 		{name: "url", path: "/url?" + of("/products/"), ready: "crawled for its links only"},
 		{name: "url-missing", path: "/url?" + of("/hostile/headers.html"), ready: "Not in the index"},
 		{name: "url-unknown", path: "/url?" + of("/nobody-links-here.html"), ready: "not known"},
+		{name: "url-log-in", path: "/url?" + of("/old/x.html"), ready: "if it is an application shell"},
 		{name: "url-hostile", path: "/url?" + of(hostilePaths()[2]), ready: "In the index"},
 		{name: "document", path: "/documents?" + of("/")},
 	}
