@@ -35,7 +35,9 @@ type Crawler struct {
 	ReadDocuments bool
 	Reading       documents.Settings
 	// Browser renders pages, where a Fetch says so.
-	Browser    render.Settings
+	Browser render.Settings
+	// BrowserAt is where that is written, At where it is not.
+	BrowserAt  actionrules.Position
 	Durability badgerstore.Durability
 	// Push has at least one target; their names are unique.
 	Push []Push

@@ -130,12 +130,14 @@ func (p *parser) rendering(n *node) *policy.Render {
 
 // browser reads what renders pages; n is nil where it is not written.
 func (p *parser) browser(n, crawler *node, c *Crawler) {
+	c.BrowserAt = c.At
 	if n == nil {
 		if c.Renders() && !p.lookups.Exists(render.DefaultCommand) {
 			p.warnf(crawler.at, "pages are to be rendered, and there is no browser at %s: they wait until there is; install Chromium, or write <Browser command=\"...\"/>", render.DefaultCommand)
 		}
 		return
 	}
+	c.BrowserAt = p.position(n.at)
 	c.Browser = render.Settings{
 		Command: strings.Fields(n.str("command")), Pages: int(n.number("pages")), Timeout: n.duration("timeoutS"), MaxMemory: n.number("maxMemoryMB") << 20,
 	}

@@ -30,6 +30,7 @@ import (
 // running is one Crawler with what it owns.
 type running struct {
 	*crawl.Crawl
+	log    *slog.Logger
 	agent  string        // the User-Agent of a configuration without one
 	permit permit.Permit // to ask sites for anything; nil: always
 	store  *badgerstore.Store
@@ -57,6 +58,9 @@ type running struct {
 // Run is the crawl's, with what renders its pages beside it.
 func (r *running) Run(ctx context.Context, once crawl.Once) error {
 	defer runBeside(ctx, r.renderer)()
+	if r.inForce.Load().Renders() {
+		defer r.tryBrowser(ctx)()
+	}
 	return r.Crawl.Run(ctx, once)
 }
 
@@ -213,7 +217,7 @@ func newCrawl(ctx context.Context, crawler config.Crawler, h Home, store *badger
 	if err != nil {
 		return nil, err
 	}
-	r := &running{agent: o.Agent, store: store, cookieFile: filepath.Join(h.Dir, cookieFile), opened: crawler, documents: documents.NewPool(crawler.Reading, log),
+	r := &running{log: log, agent: o.Agent, store: store, cookieFile: filepath.Join(h.Dir, cookieFile), opened: crawler, documents: documents.NewPool(crawler.Reading, log),
 		pages: documents.NewPool(crawler.Reading.ForPages(), log), renderer: render.New(crawler.Browser, log)}
 	if o.lent != nil {
 		r.permit = o.lent.claim.Permit

@@ -1,12 +1,14 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/sextant-crawler/sextant/crawl/policy"
 
@@ -20,7 +22,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// What renders the page runs in a goroutine of runBeside, whose end it waits for.
+// What renders the page runs in a goroutine of runBeside, whose end it waits for; a browser is tried in one of tryBrowser.
 
 // DryRun fetches one page as a crawl would, and tells what would become of it. The sites
 // that moved and the traps that are known count; what is stored of the URL does not.
@@ -71,6 +73,48 @@ func runBeside(ctx context.Context, r *render.Renderer) (end func()) {
 		cancel()
 		running.Wait()
 	}
+}
+
+// tryBrowser looks beside the crawl whether the browser can be used, and says so in the log: its pages wait if not. The
+// returned function waits for that, which ends with ctx.
+func (r *running) tryBrowser(ctx context.Context) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var trying sync.WaitGroup
+	trying.Go(func() {
+		version, err := r.renderer.Try(ctx)
+		switch {
+		case errors.Is(err, context.Canceled) || errors.Is(err, render.ErrEnded):
+		case err != nil:
+			r.log.Warn("pages that are to be rendered wait: the browser cannot be used", "program", r.renderer.Status().Program, "error", err)
+		default:
+			r.log.Info("the browser that renders pages starts", "version", version)
+		}
+	})
+	return func() {
+		cancel()
+		trying.Wait()
+	}
+}
+
+// browserTrial is how long TryBrowser takes at most.
+const browserTrial = 30 * time.Second
+
+// TryBrowser says why a browser that is there cannot be used on this machine, by this user.
+func TryBrowser(ctx context.Context, s render.Settings) error {
+	ctx, cancel := context.WithTimeout(ctx, browserTrial)
+	defer cancel()
+	renderer := render.New(s, slog.New(slog.DiscardHandler))
+	program := renderer.Status().Program
+	path := cmp.Or(render.Socket([]string{program}), program)
+	if _, err := os.Stat(path); err != nil {
+		return nil //nolint:nilerr // that has a warning of its own
+	}
+	defer runBeside(ctx, renderer)()
+	_, err := renderer.Try(ctx)
+	if ctx.Err() != nil {
+		return fmt.Errorf("the browser %s has rendered nothing within %s: it is not the Chromium that is meant, or the machine is too busy", program, browserTrial)
+	}
+	return err
 }
 
 // Fetch implements admin.Service.

@@ -22,7 +22,7 @@ func readingStatus(text string) admin.Status {
 			Main:   &meter.MainStatus{Pages: 8, Empty: 2}, Failed: map[string]int64{"too-slow" + text: 1},
 		},
 		Rendered: &meter.RenderedStatus{Pages: 6, Failed: 2, TimedOut: 1, NoBrowser: 4, Seconds: 20},
-		Browser:  &render.Status{Program: "/usr/bin/chromium" + text, Limit: 2, Running: 1, Rendering: 1, Waiting: 3},
+		Browser:  &render.Status{Program: "/usr/bin/chromium" + text, Version: "HeadlessChrome/156.0" + text, Limit: 2, Running: 1, Rendering: 1, Waiting: 3},
 		Sessions: []visiting.SessionStatus{{Name: "wiki" + text, Kind: "form" + text, State: "failed", Words: "no form" + text, Until: &at, LogIns: 2, Since: &at}, {Name: "shop", Kind: "basic", State: "good", LogIns: 1}},
 	}}
 }
@@ -40,7 +40,7 @@ func TestOverviewOfReading(t *testing.T) {
 	body, text := show(readingStatus(""))
 	saysAll(t, "the overview", text,
 		"price 40 30 75 % 10 3", "nowhere 25 0 0 % 25 0", "main content 8 6 75 % 2", "1 page could not be searched: too-slow", "Pages that lack a field",
-		"runs 1 of 2", "1 page in work, 3 waiting", "6 pages, 2.5 s each", "2 , of these 1 by a time-out", "4 visits", "/usr/bin/chromium",
+		"runs 1 of 2", "1 page in work, 3 waiting", "6 pages, 2.5 s each", "2 , of these 1 by a time-out", "4 visits", "/usr/bin/chromium, HeadlessChrome/156.0",
 		"wiki form fails until", "no form", "shop basic good 1",
 		"The field nowhere was found in no page that was searched for it: its selector may be wrong. Show such pages", "The log-in wiki fails, its pages wait: no form",
 	)

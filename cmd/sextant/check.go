@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -20,9 +21,11 @@ func checkCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "check",
 		Usage: "check the configuration: all errors, then warnings",
-		Description: "With --data, check also warns of rules that match none of the stored URLs. With --json " +
+		Description: "With --data, check also warns of rules that match none of the stored URLs. If pages are to be rendered, it has the browser " +
+			"render a small page of its own, as the user who runs it, for half a minute at most. With --json " +
 			"each finding is a line, and the last line is a summary.",
-		Flags:  flags(&cli.BoolFlag{Name: "patterns", Usage: "print each pattern beside the regular expression that it became"}),
+		Flags: flags(&cli.BoolFlag{Name: "patterns", Usage: "print each pattern beside the regular expression that it became"},
+			&cli.BoolFlag{Name: "no-browser", Usage: "do not try whether the browser of a configuration that renders can be used: start no program"}),
 		Action: check,
 	}
 }
@@ -63,6 +66,9 @@ func check(c *cli.Context) error {
 			report.AddWarnings(problems)
 		}
 	}
+	if parsed != nil && !c.Bool("no-browser") {
+		report.AddWarnings(tryBrowsers(c.Context, parsed))
+	}
 	for _, f := range admin.Findings(report) {
 		if err := showFinding(c, f); err != nil {
 			return err
@@ -75,6 +81,27 @@ func check(c *cli.Context) error {
 		return no(nil)
 	}
 	return nil
+}
+
+// tryBrowsers warns of browsers that cannot be used here. What is missing is known by what was read.
+func tryBrowsers(ctx context.Context, parsed *config.File) (problems []config.Problem) {
+	tried := map[string]error{}
+	for i := range parsed.Crawlers {
+		crawler := &parsed.Crawlers[i]
+		if !crawler.Renders() {
+			continue
+		}
+		command := strings.Join(crawler.Browser.Command, " ")
+		err, known := tried[command]
+		if !known {
+			err = service.TryBrowser(ctx, crawler.Browser)
+			tried[command] = err
+		}
+		if err != nil {
+			problems = append(problems, config.Problem{At: crawler.BrowserAt, Message: "pages that are to be rendered wait: " + err.Error()})
+		}
+	}
+	return problems
 }
 
 // showChecked prints the patterns if they are wanted, and the summary.

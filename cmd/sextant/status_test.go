@@ -27,7 +27,7 @@ func TestStatusOfFullDisk(t *testing.T) {
 func TestStatusOfRendering(t *testing.T) {
 	some := &meter.RenderedStatus{Pages: 6, Failed: 2, TimedOut: 1}
 	for want, s := range map[string]crawl.Status{
-		"6 pages by a browser, 2 failed (1 timed out)\n":                                             {Rendered: some},
+		"6 pages by a browser, 2 failed (1 timed out)\n":                                           {Rendered: some},
 		"6 pages by a browser, 2 failed (1 timed out); 1 of 2 browsers at work, 3 pages waiting\n": {Rendered: some, Browser: &render.Status{Limit: 2, Running: 1, Rendering: 1, Waiting: 3}},
 		"0 pages by a browser, 0 failed; no browser runs at present\n":                             {Browser: &render.Status{Limit: 1}},
 		"0 pages by a browser, 0 failed; no browser can be started: no sandbox\n":                  {Browser: &render.Status{Trouble: "no sandbox"}},

@@ -47,6 +47,7 @@ func Flags() []string {
 // browser is one Chromium with all its processes.
 type browser struct {
 	pipe    *pipe
+	product string                         // its name and version
 	handler atomic.Pointer[func(*message)] // events of the page at hand
 	begun   time.Time
 	pages   int
@@ -133,7 +134,18 @@ func (b *browser) greet(ctx context.Context) (*browser, error) {
 	if err == nil {
 		err = b.pipe.call(ctx, "", "Browser.setDownloadBehavior", object{"behavior": "deny"}, nil)
 	}
+	var version struct {
+		Product string `json:"product"`
+	}
 	if err == nil {
+		err = b.pipe.call(ctx, "", "Browser.getVersion", object{}, &version)
+	}
+	if err == nil && tooOld(version.Product) {
+		b.end()
+		return nil, failed(Unavailable, "the browser is too old: it is %s, and Chromium %d or later is needed", version.Product, OldestBrowser)
+	}
+	if err == nil {
+		b.product = version.Product
 		return b, nil
 	}
 	b.end()

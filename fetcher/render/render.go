@@ -221,7 +221,8 @@ func (r *Renderer) Run(ctx context.Context) error {
 	return nil
 }
 
-var errEnded = &Error{Unavailable, "the service is stopping"}
+// ErrEnded is the error of pages for which there will be no browser: Run ends.
+var ErrEnded = &Error{Unavailable, "the service is stopping"}
 
 // Render has a page rendered. The error is an *Error, or that of ctx.
 func (r *Renderer) Render(ctx context.Context, p Page) (Rendered, error) {
@@ -232,7 +233,7 @@ func (r *Renderer) Render(ctx context.Context, p Page) (Rendered, error) {
 		r.note(func(s *Status) { s.Waiting, s.Rendering = s.Waiting-1, s.Rendering+1 })
 	case <-r.ended:
 		r.note(func(s *Status) { s.Waiting-- })
-		return Rendered{}, errEnded
+		return Rendered{}, ErrEnded
 	case <-ctx.Done():
 		r.note(func(s *Status) { s.Waiting-- })
 		return Rendered{}, ctx.Err()
@@ -273,7 +274,7 @@ func (r *Renderer) serve(ctx context.Context) {
 			s := r.now()
 			if b == nil {
 				b, out.err = start(ctx, s, r.log)
-				r.started(ctx, out.err)
+				r.started(ctx, b, out.err)
 			}
 			if b != nil {
 				out.rendered, out.err = r.render(ctx, b, s, j)
@@ -296,7 +297,7 @@ func (r *Renderer) render(ctx context.Context, b *browser, s Settings, j job) (R
 	t := newTab(b, r.cache, j.page)
 	out, err := t.render(own, s.Timeout)
 	if ctx.Err() != nil {
-		return Rendered{}, errEnded
+		return Rendered{}, ErrEnded
 	}
 	return out, err
 }

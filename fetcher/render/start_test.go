@@ -1,13 +1,20 @@
 package render_test
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/sextant-crawler/sextant/fetcher/render"
 )
@@ -50,6 +57,70 @@ func TestNoBrowser(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "sextant-browser-*")); len(left) > 0 && os.Getenv("TMPDIR") == dir {
 		t.Errorf("left over: %q", left)
 	}
+}
+
+// TestTry: a browser that renders says its version, and is there for the pages that come.
+func TestTry(t *testing.T) {
+	r := renderer(t, render.Settings{})
+	version, err := r.Try(t.Context())
+	if err != nil || !strings.Contains(version, "/") {
+		t.Errorf("%q, %v", version, err)
+	}
+	if s := r.Status(); s.Running != 1 || s.Started != 1 || s.Version != version || s.Trouble != "" || s.Rendering+s.Waiting != 0 {
+		t.Errorf("the status is %+v", s)
+	}
+}
+
+// TestOldBrowser: one that is too old is not used; one that does not say its age is taken as it is.
+func TestOldBrowser(t *testing.T) {
+	for product, old := range map[string]bool{"HeadlessChrome/131.0.6778.204": true, "HeadlessChrome/132.0.1": false, "Chrome/9": true, "Own/x": false, "": false} {
+		r := renderer(t, render.Settings{Command: []string{"unix:" + sayingOnly(t, product)}, Timeout: time.Millisecond})
+		_, err := r.Try(t.Context())
+		if err == nil || strings.Contains(err.Error(), "the browser is too old: it is "+product+", and Chromium 132 or later is needed") != old {
+			t.Errorf("%q: %v", product, err)
+		}
+		if s := r.Status(); (s.Trouble != "") != old {
+			t.Errorf("%q: the status is %+v", product, s)
+		}
+	}
+}
+
+// sayingOnly is the socket of a browser that tells its name, and ends when it is asked for a page.
+func sayingOnly(t *testing.T, product string) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "old") // the path of a socket is short
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := new(net.ListenConfig).Listen(t.Context(), "unix", filepath.Join(dir, "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		for in := bufio.NewReader(conn); ; {
+			line, err := in.ReadBytes(0)
+			if err != nil || bytes.Contains(line, []byte("Target.createBrowserContext")) {
+				return
+			}
+			var m struct{ ID int }
+			if json.Unmarshal(bytes.TrimSuffix(line, []byte{0}), &m) != nil {
+				return
+			}
+			_, _ = fmt.Fprintf(conn, `{"id":%d,"result":{"product":%q}}`+"\x00", m.ID, product)
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		serving.Wait()
+		_ = os.RemoveAll(dir)
+	})
+	return l.Addr().String()
 }
 
 // TestRenderEnds: whoever waits for a browser is told when there will be none, or when its own time is over.
