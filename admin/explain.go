@@ -30,16 +30,21 @@ type Explanation struct {
 	Status     *int                    `json:"status"`
 	Rules      []RuleExplanation       `json:"rules"`
 	Gates      []crawlspace.GateAnswer `json:"gates,omitempty"`
-	Fetch      string                  `json:"fetch,omitempty"` // the Fetch element by which it is asked for
-	// Render is auto or browser where a browser makes such pages, LogIn the log-in that they are asked for with.
-	Render   string             `json:"render,omitempty"`
-	LogIn    string             `json:"log_in,omitempty"`
+	AskedFor
 	KilledBy *crawlspace.Reason `json:"killed_by,omitempty"` // the kill list's entry that keeps it out of the index
 	Stored   *StoredExplanation `json:"stored,omitempty"`
 
 	Told `json:"-"`
 	// Crawler is the one of a configuration that has several.
 	Crawler string `json:"crawler,omitempty"`
+}
+
+// AskedFor says how a URL is asked for.
+type AskedFor struct {
+	Fetch string `json:"fetch,omitempty"` // the Fetch element by which
+	// Render is auto or browser where a browser makes such pages, LogIn the log-in that they are asked for with.
+	Render string `json:"render,omitempty"`
+	LogIn  string `json:"log_in,omitempty"`
 }
 
 // Told is what an explanation has for a person only.
@@ -240,7 +245,7 @@ func (e *Explainer) explanationOf(raw string, x policy.Explained) *Explanation {
 	out := &Explanation{
 		URL: raw, Canonical: x.URL.String(), Decision: "ignore", Accept: d.Accept, Index: d.Index && x.Status == 0, Follow: d.Follow && x.Status == 0,
 		Shift: d.Shift, Source: d.Source, Metas: map[string][]string{}, Rules: []RuleExplanation{}, Told: Told{Start: x.Rules.Start.Why, Others: len(e.settings.Rules.Rules)},
-		Gates: x.Gates, KilledBy: x.Killed, Fetch: x.Fetch.Name,
+		Gates: x.Gates, KilledBy: x.Killed, AskedFor: AskedFor{Fetch: x.Fetch.Name},
 	}
 	if r := x.Fetch.Render; r != nil {
 		out.Render = "auto"

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/visit"
+	"github.com/sextant-crawler/sextant/fetcher/auth"
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 	"github.com/sextant-crawler/sextant/fetcher/render"
 	"github.com/sextant-crawler/sextant/push"
@@ -21,6 +22,8 @@ type Fetched struct {
 	CrawlDelay int64  `json:"crawl_delay_ms,omitempty"`
 	// AskedDelay is what robots.txt asks for, if it is more than maxCrawlDelayS.
 	AskedDelay int64 `json:"asked_delay_ms,omitempty"`
+	// LogIn are the steps of the log-in, and the requests with its credentials.
+	LogIn []auth.Event `json:"log_in,omitempty"`
 	// Answer is null where there was none.
 	Answer *FetchedAnswer `json:"answer"`
 	// Location is where the answer leads to, by HTTP or a meta refresh.
@@ -71,9 +74,12 @@ type FetchedPage struct {
 // FetchedRendered is what a browser did for a page.
 type FetchedRendered struct {
 	render.Counts
-	TimeMS   int64  `json:"time_ms"`
-	Location string `json:"location,omitempty"` // where the page's scripts led
-	Emptied  bool   `json:"emptied,omitempty"`  // nothing was left of the page, which counts as it was sent
+	TimeMS   int64 `json:"time_ms"`
+	WaitedMS int64 `json:"waited_ms"` // before, for a browser, its start included
+	// Made are the requests that were made, or refused by robots.txt and the like, in their order.
+	Made     []visit.PageRequest `json:"made"`
+	Location string              `json:"location,omitempty"` // where the page's scripts led
+	Emptied  bool                `json:"emptied,omitempty"`  // nothing was left of the page, which counts as it was sent
 }
 
 // FetchedMeta is a meta of the page.
@@ -86,7 +92,7 @@ type FetchedMeta struct {
 func NewFetched(raw string, u weburl.URL, t *crawl.Trial, x *Explanation) *Fetched {
 	f := &Fetched{
 		URL: raw, Canonical: u.String(), ExcludedBy: t.Excluded, Robots: t.Robots, CrawlDelay: t.CrawlDelay.Milliseconds(),
-		Location: t.Location, Links: t.Links, Document: t.Document, Explain: x,
+		LogIn: t.LogIn, Location: t.Location, Links: t.Links, Document: t.Document, Explain: x,
 	}
 	if t.AskedDelay > t.CrawlDelay {
 		f.AskedDelay = t.AskedDelay.Milliseconds()
@@ -117,7 +123,7 @@ func NewFetched(raw string, u weburl.URL, t *crawl.Trial, x *Explanation) *Fetch
 		f.Plain.Read = true
 	}
 	if r := t.Rendered; r != nil {
-		f.Rendered = &FetchedRendered{Counts: r.Counts, TimeMS: r.Took.Milliseconds(), Location: r.Location, Emptied: t.Emptied}
+		f.Rendered = &FetchedRendered{Counts: r.Counts, TimeMS: r.Took.Milliseconds(), WaitedMS: r.Waited.Milliseconds(), Made: append([]visit.PageRequest{}, t.Requested...), Location: r.Location, Emptied: t.Emptied}
 	}
 	return f
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -12,13 +14,14 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/crawl/visit"
+	"github.com/sextant-crawler/sextant/fetcher/auth"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // A dry run visits its URL in the caller's goroutine. The frontier's runs beside it, and is
-// waited for at the end.
+// waited for at the end. A mutex guards the steps of a log-in, which requests of a page that is rendered add to.
 
 // Trial is what a dry run on one URL came to.
 type Trial struct {
@@ -60,6 +63,12 @@ func Try(ctx context.Context, s policy.Settings, moved policy.Moves, store Store
 	defer func() { c.inForce().Gear.Accesses.Close() }()
 	t := &Trial{Sight: visit.Sight{Robots: robots.NeedsFetch.String()}}
 	c.visitor.Watch(&t.Sight)
+	var mu sync.Mutex // a page that is rendered makes several requests at once
+	ctx = auth.Watch(ctx, func(e auth.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		t.LogIn = append(t.LogIn, e)
+	})
 	link, v, ok := c.policy().Link(crawlspace.Link{URL: u, Host: crawlspace.SpelledHost(raw, u)})
 	if !ok {
 		t.Excluded = c.policy().Detail(&v)
@@ -193,6 +202,17 @@ func trialLink(p *policy.Policy, href string, u weburl.URL) TrialLink {
 	return l
 }
 
+// withoutTokens leaves the tokens of Negotiate and NTLM out of challenges.
+func withoutTokens(challenges []string) (out []string) {
+	for _, c := range challenges {
+		if scheme, _, _ := strings.Cut(c, " "); strings.EqualFold(scheme, "Negotiate") || strings.EqualFold(scheme, "NTLM") {
+			c = scheme
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
 // TrialHeaders are the fields of an answer's header that say something here.
 func TrialHeaders(h http.Header) http.Header {
 	out := http.Header{}
@@ -200,7 +220,11 @@ func TrialHeaders(h http.Header) http.Header {
 		"Content-Type", "Content-Language", "Last-Modified", "Etag", "Date", "Age", "Cache-Control", "Location", "Retry-After",
 		"X-Robots-Tag", "Server", "Www-Authenticate", "Link", "Refresh",
 	} {
-		if values := h.Values(name); len(values) > 0 {
+		values := h.Values(name)
+		if name == "Www-Authenticate" {
+			values = withoutTokens(values)
+		}
+		if len(values) > 0 {
 			out[http.CanonicalHeaderKey(name)] = values
 		}
 	}

@@ -40,7 +40,7 @@ func TestOverviewOfReading(t *testing.T) {
 	body, text := show(readingStatus(""))
 	saysAll(t, "the overview", text,
 		"price 40 30 75 % 10 3", "nowhere 25 0 0 % 25 0", "main content 8 6 75 % 2", "1 page could not be searched: too-slow", "Pages that lack a field",
-		"runs 1 of 2", "1 page in work, 3 waiting", "6 pages, 2.5 s each", "2 , of these 1 by a time-out", "4 visits", "/usr/bin/chromium, HeadlessChrome/156.0",
+		"runs 1 of 2", "1 page in work, 3 waiting", "6 pages, 2.5 s each", "2 , of these 1 by a time-out", "4 visits", "/usr/bin/chromium , HeadlessChrome/156.0",
 		"wiki form fails until", "no form", "shop basic good 1",
 		"The field nowhere was found in no page that was searched for it: its selector may be wrong. Show such pages", "The log-in wiki fails, its pages wait: no form",
 	)
@@ -65,7 +65,7 @@ func TestOverviewOfReading(t *testing.T) {
 func TestReadingOfHostAndURL(t *testing.T) {
 	s := readingStatus("")
 	s.Browser.Trouble = "no sandbox here"
-	x := admin.Explanation{URL: "http://a.test/", Canonical: "http://a.test/", Decision: "crawl", Fetch: "app", Render: "auto", LogIn: "wiki"}
+	x := admin.Explanation{URL: "http://a.test/", Canonical: "http://a.test/", Decision: "crawl", AskedFor: admin.AskedFor{Fetch: "app", Render: "auto", LogIn: "wiki"}}
 	c := newConsole(t, admin.Reader, answers(t, map[string]any{
 		"GET /status": []admin.Status{s},
 		"GET /host": admin.HostDetails{

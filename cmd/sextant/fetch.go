@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/visit"
+	"github.com/sextant-crawler/sextant/fetcher/auth"
 	"github.com/sextant-crawler/sextant/fetcher/extract/tree"
 	"github.com/sextant-crawler/sextant/fetcher/render"
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -105,6 +107,7 @@ func printFetched(w io.Writer, f *admin.Fetched, text int, p paint) {
 		row("fetch", "not fetched: %s", f.ExcludedBy)
 		return
 	}
+	printLogIn(f.LogIn, row)
 	if f.Answer == nil {
 		row("fetch", "no answer: %s", f.Stored.LastError)
 		return
@@ -138,6 +141,29 @@ func printAnswer(a *admin.FetchedAnswer, row func(string, string, ...any)) {
 	}
 }
 
+// printLogIn tells the steps of a log-in.
+func printLogIn(steps []auth.Event, row func(string, string, ...any)) {
+	for i := range steps {
+		e, name := &steps[i], ""
+		if i == 0 {
+			name = "steps"
+		}
+		words := strings.Join(e.Words, "; ")
+		switch {
+		case e.Method == "":
+			row(name, "%s", words)
+			continue
+		case e.Error != "":
+			words = strings.Join(append([]string{"no answer: " + e.Error}, e.Words...), "; ")
+		case words == "":
+			words = strconv.Itoa(e.Status)
+		default:
+			words = strconv.Itoa(e.Status) + "; " + words
+		}
+		row(name, "%s %s: %s", e.Method, e.URL, words)
+	}
+}
+
 // printRendered tells what a browser made of the page, and what the page was before.
 func printRendered(f *admin.Fetched, row func(string, string, ...any)) {
 	if p := f.Plain; p != nil {
@@ -155,6 +181,16 @@ func printRendered(f *admin.Fetched, row func(string, string, ...any)) {
 		return
 	}
 	row("rendered", "by a browser in %d ms: %s made, %d from its cache, %d refused, %d failed", r.TimeMS, count(r.Requests, "request"), r.Cached, r.Refused, r.Failed)
+	if r.WaitedMS > 0 {
+		row("", "after %d ms for a browser, its start included", r.WaitedMS)
+	}
+	for _, m := range r.Made {
+		if m.Error != "" {
+			row("", "%s %s: %s", strings.ToLower(m.Kind), m.URL, m.Error)
+		} else {
+			row("", "%s %s: %d", strings.ToLower(m.Kind), m.URL, m.Status)
+		}
+	}
 	if r.TooMany {
 		row("", "further requests were refused: a page has %d", render.MaxRequests)
 	}

@@ -72,6 +72,38 @@ type logIn struct {
 	admit func(s *guarded, w http.ResponseWriter, r *http.Request) bool
 }
 
+// logInSteps are what fetch tells of each, in this order, with %s for the origin.
+var logInSteps = map[string][]string{
+	"basic":  {"steps     GET %s/robots.txt: 200; with credentials (Basic)\n", "GET %s/: 200; with credentials (Basic)\n"},
+	"bearer": {"steps     GET %s/robots.txt: 200; with credentials (Bearer)\n", "GET %s/: 200; with credentials (Bearer)\n"},
+	"digest": {"steps     GET %s/robots.txt: 401; the server offers digest\n", "GET %s/robots.txt: 200; with credentials (Digest)\n", "GET %s/: 200; with credentials (Digest)\n"},
+	"ntlm": {
+		"steps     GET %s/robots.txt: 401; the server offers ntlm\n", "GET %s/robots.txt: 401; with credentials (NTLM); the server offers ntlm\n",
+		"GET %s/robots.txt: 200; with credentials (NTLM)\n", "GET %s/: 200\n",
+	},
+	"oauth2": {"steps     POST %s/token: 200; with credentials (Basic)\n", "the log-in here worked\n", "GET %s/: 200; with credentials (Bearer)\n"},
+	"form": {
+		"steps     GET %s/login: 200\n", `form 1 of 1 (name "", id "") is filled in: u, p; it is sent by POST to %s/login` + "\n",
+		"POST %s/login: 303; leads to %s/; sets the cookie SID\n", "GET %s/: 200; with the cookie SID\n", "the log-in here worked: the answer does not hold the log-in form\n",
+		"GET %s/: 200; with the cookie SID\n",
+	},
+	"certificate": {"steps     GET %s/robots.txt: 200\n", "GET %s/: 200\n"},
+}
+
+// followEachOther fails unless the text has all of it, one after the other.
+func followEachOther(t *testing.T, text string, all ...string) {
+	t.Helper()
+	rest := text
+	for _, want := range all {
+		_, after, ok := strings.Cut(rest, want)
+		if !ok {
+			t.Errorf("%q is not in, or not behind what comes before it:\n%s", want, text)
+			return
+		}
+		rest = after
+	}
+}
+
 var logIns = map[string]logIn{
 	"basic": {`auth="basic" user="robot" password="Password" origins="%s">`, func(_ *guarded, w http.ResponseWriter, r *http.Request) bool {
 		_, password, _ := r.BasicAuth()
@@ -261,6 +293,24 @@ func TestLogIns(t *testing.T) {
 			if diff := cmp.Diff(want, crawl(text)); diff != "" {
 				t.Fatalf("documents (-want +got):\n%s", diff)
 			}
+			var steps []string
+			for _, step := range logInSteps[name] {
+				steps = append(steps, strings.ReplaceAll(step, "%s", site.URL))
+			}
+			for _, form := range [][]string{nil, {"--json"}} {
+				site.mu.Lock()
+				delete(site.known, "nc") // a dry run begins anew
+				site.mu.Unlock()
+				code, out, errOut := sextant(t, "", append(append([]string{"fetch", "-c", config}, form...), site.URL+"/")...)
+				if code != exitOK || strings.Contains(out+errOut, "Password") || strings.Contains(out, "t0") || strings.Contains(out, "SID=") {
+					t.Errorf("fetch: exit %d\n%s%s", code, out, errOut)
+				}
+				if form == nil {
+					followEachOther(t, out, steps...)
+				} else if !strings.Contains(out, `"log_in":[{"`) {
+					t.Error(out)
+				}
+			}
 			site.mu.Lock()
 			clear(site.known)
 			site.asked = 0
@@ -305,6 +355,12 @@ func TestSingleSignOn(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{web.Origin + "/", web.Origin + "/a.html"}, slices.Sorted(maps.Keys(fileDocuments(t, filepath.Join(data, "out"))))); diff != "" {
 		t.Errorf("documents (-want +got):\n%s", diff)
+	}
+	_, out, _ := sextant(t, "", "fetch", "-c", config, web.Origin+"/")
+	followEachOther(t, out, "steps     the KDC is asked for a ticket-granting ticket\n", "the log-in intranet worked\n", "GET "+web.Origin+"/robots.txt: 401; the server offers negotiate\n",
+		"there is a ticket for HTTP/127.0.0.1\n", "GET "+web.Origin+"/robots.txt: 404; with credentials (Negotiate)", "GET "+web.Origin+"/: 200; with credentials (Negotiate)\n", "the server proves that it is HTTP/127.0.0.1\n")
+	if !strings.Contains(out, "header    Www-Authenticate: Negotiate\n") {
+		t.Errorf("the server's token is shown, or nothing:\n%s", out)
 	}
 	kdc.Admin(t, "delprinc -force HTTP/127.0.0.1\n")
 	code, out, errOut := sextant(t, "", "fetch", "-c", config, web.Origin+"/")

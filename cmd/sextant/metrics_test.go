@@ -23,7 +23,8 @@ import (
 const metricsConfig = `<CrawlConfig xmlns="exa:com.exalead.mercury.mami.crawl.v21">
 <Notify command="/bin/true" on="stop"/>
 <Crawler name="docs" throttleTimeMS="0" aggressive="true" nthreads="4"><Root url="%[1]s/"/><Refresh schedule="@daily"/>
-<Fetch name="all" auth="basic" user="ann" password="p" origins="%[1]s"><Path val="/"/></Fetch>
+<Fetch name="all" auth="basic" user="ann" password="p" origins="%[1]s" render="auto"><Path val="/"/></Fetch>
+<Field name="heading" select="css:h1"/><MainContent/><Browser command="/bin/false"/>
 <Push kind="file"/><Push name="gone" kind="papi" url="http://127.0.0.1:1" connector="docs" timeoutS="1"/>
 </Crawler></CrawlConfig>`
 
@@ -52,6 +53,7 @@ func scrape(t *testing.T) string {
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		text, err := read("http://" + address + "/metrics")
 		if err == nil && strings.Contains(text, `reason="no_url"} 1`) && strings.Contains(text, "sextant_documents_read_total") &&
+			strings.Contains(text, "sextant_main_content_pages_total") && strings.Contains(text, `sextant_browser_down{crawler="docs"} 1`) &&
 			strings.Contains(text, `sextant_target_up{crawler="docs",kind="papi",target="gone"} 0`) {
 			return text
 		}
@@ -82,11 +84,11 @@ func TestScrape(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(?m)^# TYPE (\S+)`).FindAllStringSubmatch(text, -1) {
 		there[m[1]] = true
 	}
-	// Those are absent while there is nothing to tell: no field was looked for, no page rendered, the
+	// Those are absent while there is nothing to tell: no page could not be searched, none was rendered, the
 	// process is no node.
 	for _, name := range []string{
 		"sextant_deletions_held", "sextant_deletions_held_oldest_timestamp_seconds", "sextant_next_due_timestamp_seconds", "sextant_app_shells_total",
-		"sextant_field_pages_total", "sextant_field_empty_total", "sextant_field_cut_total", "sextant_field_failed_total", "sextant_rendered_pages_total",
+		"sextant_field_failed_total", "sextant_rendered_pages_total",
 		"sextant_cluster_in_sync", "sextant_cluster_unprotected", "sextant_cluster_held", "sextant_cluster_kept_bytes",
 		"sextant_cluster_role", "sextant_cluster_behind_bytes", "sextant_cluster_engine_up", "sextant_cluster_engine_bytes", "sextant_cluster_engine_quota_bytes",
 		"sextant_cluster_taken_over_timestamp_seconds",

@@ -31,7 +31,16 @@ type pageRequests struct {
 
 	mu     sync.Mutex
 	hosts  map[weburl.HostKey]*askedHost
+	made   []PageRequest // in a dry run
 	access *Access
+}
+
+// PageRequest is one that a page made in the browser.
+type PageRequest struct {
+	URL    string `json:"url"`
+	Kind   string `json:"kind"`             // of the DevTools protocol: Script, XHR, Fetch and so on
+	Status int    `json:"status,omitempty"` // 0: there was no answer
+	Error  string `json:"error,omitempty"`
 }
 
 // askedHost is one that a page asks.
@@ -49,6 +58,7 @@ func newPageRequests(v *visit, page *fetcher.Response) *pageRequests {
 func (q *pageRequests) end() (own int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.visit.visitor.trial.requested(q.made)
 	for key, h := range q.hosts {
 		if key == q.visit.lease.Place.Host {
 			own = h.requests
@@ -63,8 +73,22 @@ func refused(format string, args ...any) error {
 	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), render.ErrRefused)
 }
 
-// fetch makes a request as the page's own was made, or refuses it.
+// fetch makes a request as the page's own was made, or refuses it. A dry run notes it.
 func (q *pageRequests) fetch(ctx context.Context, r render.Request) (render.Answer, error) {
+	answer, err := q.ask(ctx, r)
+	if q.visit.visitor.trial != nil {
+		made := PageRequest{URL: r.URL, Kind: r.Kind, Status: answer.Status}
+		if err != nil {
+			made.Error = err.Error()
+		}
+		q.mu.Lock()
+		q.made = append(q.made, made)
+		q.mu.Unlock()
+	}
+	return answer, err
+}
+
+func (q *pageRequests) ask(ctx context.Context, r render.Request) (render.Answer, error) {
 	u, err := weburl.Parse(r.URL)
 	if err != nil {
 		return render.Answer{}, refused("%v", err)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/fetcher/auth"
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 	"github.com/sextant-crawler/sextant/fetcher/render"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
@@ -20,6 +21,8 @@ type Sight struct {
 	// that is kept for it, and AskedDelay the one that it asks for.
 	Robots                 string
 	CrawlDelay, AskedDelay time.Duration
+	// LogIn are the steps of the log-in, and the requests that it is for.
+	LogIn []auth.Event
 	// Answer is the page's, nil if there was none that can be used.
 	Answer *fetcher.Response
 	// Location is where the answer, or a meta refresh, leads to.
@@ -32,6 +35,8 @@ type Sight struct {
 	// Plain is the page as it was read before a browser made it, Rendered what that was; nil where it was not rendered.
 	Plain    *extract.Page
 	Rendered *render.Rendered
+	// Requested are the requests that were made or refused for it in the browser.
+	Requested []PageRequest
 	// Emptied says that nothing was left of the page in the browser, so that it counts as it was before.
 	Emptied bool
 	// Follows says that the page's links are followed, by rules and directives.
@@ -92,6 +97,12 @@ func (t *Sight) readPlain(p *extract.Page) {
 func (t *Sight) rendered(r *render.Rendered) {
 	if t != nil {
 		t.Rendered = r
+	}
+}
+
+func (t *Sight) requested(made []PageRequest) {
+	if t != nil {
+		t.Requested = made
 	}
 }
 

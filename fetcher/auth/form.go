@@ -203,7 +203,7 @@ func (m *formMethod) step(ctx context.Context, asked *request, f *flow) (done bo
 	case f.posted:
 		return m.submitted(asked, resp, f)
 	}
-	return false, m.fill(asked, resp, f)
+	return false, m.fill(ctx, asked, resp, f)
 }
 
 func isRedirect(resp *http.Response) bool {
@@ -242,7 +242,7 @@ func (m *formMethod) redirected(asked *request, resp *read, f *flow) (done bool,
 }
 
 // fill sends the form of the log-in page next.
-func (m *formMethod) fill(asked *request, resp *read, f *flow) error {
+func (m *formMethod) fill(ctx context.Context, asked *request, resp *read, f *flow) error {
 	if resp.StatusCode >= 400 && resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden {
 		return fmt.Errorf("the log-in page %s answers %d", place(asked.url), resp.StatusCode)
 	}
@@ -265,6 +265,7 @@ func (m *formMethod) fill(asked *request, resp *read, f *flow) error {
 	if err := m.origins.admit(next.url); err != nil {
 		return wrap(fmt.Errorf("its form sends to %s: %w", place(next.url), err))
 	}
+	tell(ctx, "%s", m.formWords(p, found, next))
 	m.remember(asked.url, found)
 	f.pending, f.posted = next, true
 	return nil

@@ -148,6 +148,41 @@ func TestFormLogsInOnceForAllPages(t *testing.T) {
 	})
 }
 
+// TestFormSteps: who watches is told each request of a log-in, what was found, and how it ended; secrets, tokens and values of
+// cookies are in none of it.
+func TestFormSteps(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*portal, *auth.Form)
+		want   string
+	}{
+		"works":          {func(*portal, *auth.Form) {}, "the log-in portal worked: the answer does not hold the log-in form"},
+		"wrong password": {func(p *portal, _ *auth.Form) { p.password = "another" }, "the log-in portal failed: https://intranet.example.com/login shows the log-in form again: check user name and password"},
+		"a field that the form lacks": {func(_ *portal, k *auth.Form) {
+			k.Fields = append(k.Fields, auth.Field{Name: "otp", Value: secret.New("secret otp")})
+		}, "is filled in: user, pw, otp (which the form lacks); its own fields are csrf, remember, public, realm, go, cancel; it is sent by POST"},
+		"a cookie": {func(_ *portal, k *auth.Form) { k.Success.Cookie = "sid" }, "the log-in portal worked: the cookie sid is set"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPortal()
+				k := p.kind()
+				c.change(p, &k)
+				var said strings.Builder
+				ctx := auth.Watch(t.Context(), func(e auth.Event) {
+					fmt.Fprintf(&said, "%s %s %d %s\n", e.Method, e.URL, e.Status, strings.Join(e.Words, "; "))
+				})
+				newCrawl(newSession(t, auth.Settings{Name: "portal", Do: inMemory(p)}, k)).run(ctx, 3, pages(t, origin, "/a")...)
+				for _, want := range []string{"GET " + origin + "/login 200 sets the cookie anon\n", `form 2 of 2 (name "", id "lf") is filled in: `, c.want} {
+					if !strings.Contains(said.String(), want) {
+						t.Errorf("%q is not in\n%s", want, &said)
+					}
+				}
+				noSecret(t, said.String(), password, "sid-", "token-", "anon-", "robot", "secret otp", "do=login")
+			})
+		})
+	}
+}
+
 func TestFormLogsInAgainWhenTheSessionIsOver(t *testing.T) {
 	for _, redirect := range []bool{true, false} {
 		t.Run(fmt.Sprint("redirect=", redirect), func(t *testing.T) {

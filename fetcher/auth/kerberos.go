@@ -64,6 +64,7 @@ func (*kerberosMethod) risks(*url.URL) bool { return false }
 
 // login asks the KDCs, and no web server: its step has no URL.
 func (m *kerberosMethod) login(ctx context.Context) (bool, error) {
+	tell(ctx, "the KDC is asked for a ticket-granting ticket")
 	if err := m.client.LogIn(ctx); err != nil {
 		return false, errors.New(m.clean(err.Error()))
 	}
@@ -87,8 +88,10 @@ func (m *kerberosMethod) exchange(ctx context.Context, req *http.Request) (*http
 	spn := cmp.Or(m.Service, "HTTP/"+strings.ToLower(req.URL.Hostname()))
 	ticket, err := m.client.Service(ctx, spn)
 	if err != nil {
+		tell(ctx, "no ticket for %s: %s", tidy(spn, 100), m.clean(err.Error()))
 		return nil, false, m.fault(ctx, err)
 	}
+	tell(ctx, "there is a ticket for %s", tidy(spn, 100))
 	token, proof, err := ticket.Token()
 	if err != nil {
 		return nil, false, m.fault(ctx, err)
@@ -100,6 +103,9 @@ func (m *kerberosMethod) exchange(ctx context.Context, req *http.Request) (*http
 		return nil, false, err
 	}
 	proved, err := verify(resp, proof)
+	if proved {
+		tell(ctx, "the server proves that it is %s", tidy(spn, 100))
+	}
 	if err != nil {
 		drain(resp)
 		return nil, true, &Error{m.clean(err.Error()), denied}

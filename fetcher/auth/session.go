@@ -142,6 +142,7 @@ func New(set Settings, k Kind) (*Session, error) {
 	}
 	set.MaxBackoff = max(set.MaxBackoff, set.MinBackoff)
 	s := &Session{settings: set, jar: NewJar(), log: set.Logger, state: state{suspects: suspects{}}}
+	s.settings.Do = s.told(set.Do)
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}

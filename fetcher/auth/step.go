@@ -151,6 +151,7 @@ func (st *Step) LogIn(ctx context.Context) {
 	}
 	s := st.session
 	done, err := s.method.login(ctx)
+	s.tellLogIn(ctx, done, err)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.loggingIn != st { // ended already: a mistake of the caller

@@ -130,7 +130,8 @@ type Rendered struct {
 	// Location is where the page's scripts led, which was not followed; "" for nowhere.
 	Location string
 	Counts
-	Took time.Duration
+	Took   time.Duration // without the wait for a browser
+	Waited time.Duration // for a browser, its start included
 }
 
 // Counts tell of the requests of a page.
@@ -226,7 +227,7 @@ var ErrEnded = &Error{Unavailable, "the service is stopping"}
 
 // Render has a page rendered. The error is an *Error, or that of ctx.
 func (r *Renderer) Render(ctx context.Context, p Page) (Rendered, error) {
-	reply := make(chan result, 1)
+	reply, began := make(chan result, 1), time.Now()
 	r.note(func(s *Status) { s.Waiting++ })
 	select {
 	case r.jobs <- job{ctx, p, reply}:
@@ -239,6 +240,7 @@ func (r *Renderer) Render(ctx context.Context, p Page) (Rendered, error) {
 		return Rendered{}, ctx.Err()
 	}
 	out := <-reply
+	out.rendered.Waited = time.Since(began) - out.rendered.Took
 	r.note(func(s *Status) { s.Rendering-- })
 	if ctx.Err() != nil {
 		return Rendered{}, ctx.Err()
