@@ -196,6 +196,12 @@ func TestRenderingFails(t *testing.T) {
 
 // TestRenderedEmpty: a page that stays a shell while requests of its scripts fail keeps the document that it has.
 func TestRenderedEmpty(t *testing.T) {
+	for name, left := range map[string]string{"with its scripts": appShell, "as the browser gives it": `<title>App</title><body><div id="app"></div>`} {
+		t.Run(name, func(t *testing.T) { renderedEmpty(t, left) })
+	}
+}
+
+func renderedEmpty(t *testing.T, left string) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.set(hostA+"/", answered{body: appShell})
 		out := content("what the scripts write at first")
@@ -203,7 +209,7 @@ func TestRenderedEmpty(t *testing.T) {
 		w.begin()
 		w.quiet()
 		first := w.record(hostA + "/")
-		out = render.Rendered{HTML: []byte(appShell), Counts: render.Counts{Requests: 1, Failed: 1}}
+		out = render.Rendered{HTML: []byte(left), Counts: render.Counts{Requests: 1, Failed: 1}}
 		w.refresh(Selection{All: true})
 		time.Sleep(time.Minute)
 		if r := w.record(hostA + "/"); r.Class != scheduler.Temporary || r.Reason != scheduler.ReasonRendering || r.Hash != first.Hash || !r.Indexed {

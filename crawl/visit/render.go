@@ -42,20 +42,28 @@ func (v *visit) pageOf(ctx context.Context, r *fetcher.Response, result *schedul
 	switch {
 	case err != nil:
 	case p.Shell && failed > 0:
-		// Its scripts wrote nothing, maybe because of that: what is indexed of it stays.
-		result.Fault, result.Words = fault.Render, fmt.Sprintf("its scripts wrote nothing, and %d of their requests failed", failed)
-		return extract.Page{}, false, nil
+		return extract.Page{}, false, wroteNothing(failed, result)
 	case p.Text == "" && p.Refresh == "" && r.Header.Get("Refresh") == "":
-		return v.asSent(ctx, &sent, r, &p, result)
+		return v.asSent(ctx, &sent, r, &p, failed, result)
 	}
 	return p, read, err
 }
 
+// wroteNothing is what a page comes to whose scripts wrote nothing, maybe because their requests failed: what is indexed of
+// it stays.
+func wroteNothing(failed int, result *scheduler.Result) error {
+	result.Fault, result.Words = fault.Render, fmt.Sprintf("its scripts wrote nothing, and %d of their requests failed", failed)
+	return nil
+}
+
 // asSent reads a page that is empty once its scripts ran, such as one that throws an error, as its server sent it, if
-// that had something to say.
-func (v *visit) asSent(ctx context.Context, sent, r *fetcher.Response, empty *extract.Page, result *scheduler.Result) (extract.Page, bool, error) {
+// that had something to say. Failed requests may be why it is empty.
+func (v *visit) asSent(ctx context.Context, sent, r *fetcher.Response, empty *extract.Page, failed int, result *scheduler.Result) (extract.Page, bool, error) {
 	p, read, err := v.extract(ctx, sent)
-	if err != nil || p.Text == "" || p.Shell {
+	switch nothing := p.Text == "" || p.Shell; {
+	case err == nil && nothing && failed > 0:
+		return extract.Page{}, false, wroteNothing(failed, result)
+	case err != nil || nothing:
 		return *empty, true, err
 	}
 	v.log.Warn("a page is empty once its scripts ran: it is read as its server sent it", "url", v.lease.URL.String())

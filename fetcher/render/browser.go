@@ -92,10 +92,20 @@ func start(ctx context.Context, s Settings, log *slog.Logger) (*browser, error) 
 	return nil, err
 }
 
+// profiles is the folder for profiles. Chromium has sockets in its profile, whose paths may have 107 bytes: in a folder whose
+// name is too long for that, it would not start.
+func profiles(temporary string) string {
+	const longest = 107 - len("/sextant-browser-4294967295/.org.chromium.Chromium.XXXXXX/SingletonSocket")
+	if len(temporary) > longest {
+		return "/tmp"
+	}
+	return temporary
+}
+
 // startProcess starts the program, with a profile of its own that is removed at the end. Its environment
 // is not this process's, which may hold secrets.
 func startProcess(s Settings, isolated bool) (*browser, error) {
-	profile, err := os.MkdirTemp("", "sextant-browser-")
+	profile, err := os.MkdirTemp(profiles(os.TempDir()), "sextant-browser-")
 	if err != nil {
 		return nil, failed(Unavailable, "there is no browser: %v", err)
 	}

@@ -71,6 +71,18 @@ func TestTry(t *testing.T) {
 	}
 }
 
+// TestLongTemporaryFolder: where the folder for temporary files has a name too long for Chromium's sockets, it starts all the same.
+func TestLongTemporaryFolder(t *testing.T) {
+	long := filepath.Join(t.TempDir(), strings.Repeat("long", 20))
+	if err := os.Mkdir(long, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", long)
+	if _, err := renderer(t, render.Settings{}).Try(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestOldBrowser: one that is too old is not used; one that does not say its age is taken as it is.
 func TestOldBrowser(t *testing.T) {
 	for product, old := range map[string]bool{"HeadlessChrome/131.0.6778.204": true, "HeadlessChrome/132.0.1": false, "Chrome/9": true, "Own/x": false, "": false} {
