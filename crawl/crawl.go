@@ -46,6 +46,15 @@ type Store interface {
 	OnWork(fn func([]scheduler.Place))
 }
 
+// Relay pushes what the outbox has. A *push.Relay is one, and so are *push.Relays.
+type Relay interface {
+	Run(ctx context.Context) error
+	Urge() (done func())
+	Drained(ctx context.Context) error
+	Status() []push.TargetStatus
+	Times() []push.Times
+}
+
 // Crawl is one Crawler element at work. Its methods may be called concurrently.
 type Crawl struct {
 	name      string
@@ -54,7 +63,7 @@ type Crawl struct {
 	store     Store
 	frontier  *scheduler.Frontier
 	deletions *deletion.Owner
-	relay     *push.Relay
+	relay     Relay
 	rules     *inForce
 	visitor   *visit.Visitor
 	reviewer  *review.Reviewer
@@ -76,6 +85,8 @@ type changing struct {
 	replacing sync.Mutex  // held while other rules come into force, and before pages are fetched
 	allowed   atomic.Bool // AllowNextEdit
 	pausing   sync.Mutex  // held while the crawl is paused or resumed
+	// partitions are those of its store; nil: that is one.
+	partitions *Partitions
 }
 
 // lasting is what outlives each of the rules that come into force.
@@ -135,7 +146,7 @@ type Once struct {
 }
 
 // New puts a crawl together. It owns none of store and relay's targets.
-func New(ctx context.Context, s policy.Settings, store Store, relay *push.Relay, log *slog.Logger) (*Crawl, error) {
+func New(ctx context.Context, s policy.Settings, store Store, relay Relay, log *slog.Logger) (*Crawl, error) {
 	p, err := policy.Stored(ctx, s, store)
 	if err != nil {
 		return nil, err
@@ -209,13 +220,16 @@ func (c *Crawl) inForce() *visit.Rules { return c.rules.now.Load() }
 // policy is what decides about URLs now.
 func (c *Crawl) policy() *policy.Policy { return c.inForce().Policy }
 
+// endedPause is how long a host rests whose page may not be asked for: its partition is about to go.
+const endedPause = 100 * time.Millisecond
+
 // page takes one lease through all stages. ended is called once when its outcome is stored, or
 // is not, and its URL was judged again if other rules came into force meanwhile. A page that is cut because the
 // permit ended waits where it was, and no error is told.
 func (c *Crawl) page(ctx context.Context, lease *scheduler.Lease, slot *meter.Slot, ended func(error)) visit.Asked {
-	under, leave, err := permit.Begin(ctx, c.gates.permit)
+	under, leave, err := permit.Begin(ctx, permit.For(c.gates.permit, lease.URL.Host()))
 	if err != nil {
-		c.frontier.GiveBack(lease, false, time.Time{})
+		c.frontier.GiveBack(lease, false, time.Now().Add(endedPause))
 		ended(nil)
 		return visit.AskedNothing
 	}

@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -24,23 +25,39 @@ const (
 
 // addRoots puts the configured roots in; known ones are not crawled sooner for it.
 func (c *Crawl) addRoots(ctx context.Context, p *policy.Policy) error {
+	if c.partitions == nil {
+		return c.addRootsTo(ctx, p, rootsName, func(weburl.URL) bool { return true })
+	}
+	for n := range c.partitions.Number {
+		if err := c.addRootsOf(ctx, p, n); err != nil && !errors.Is(err, scheduler.ErrElsewhere) {
+			return err
+		}
+	}
+	return nil
+}
+
+// addRootsTo is addRoots for what one store has, which keeps the list of its roots under a name.
+func (c *Crawl) addRootsTo(ctx context.Context, p *policy.Policy, name string, has func(weburl.URL) bool) error {
 	links := p.RootLinks(func(root weburl.URL, v *policy.Verdict) {
-		c.log.Warn("a root is not crawled: the rules exclude it", "url", root.String(), "by", p.Detail(v))
+		if has(root) {
+			c.log.Warn("a root is not crawled: the rules exclude it", "url", root.String(), "by", p.Detail(v))
+		}
 	})
+	links = slices.DeleteFunc(links, func(l scheduler.Link) bool { return !has(l.URL) })
 	if _, err := c.frontier.Add(ctx, links, false); err != nil {
 		return err
 	}
-	if err := c.markRoots(ctx, links); err != nil {
+	if err := c.markRoots(ctx, name, links); err != nil {
 		return err
 	}
-	return c.addSources(ctx, p)
+	return c.addSources(ctx, p, has)
 }
 
 // markRoots has the records of links say that they are roots, and those of URLs that were
 // roots that they are not. What waits is left to its visit (knowRoot), and stays in the
 // stored list of roots until it is done.
-func (c *Crawl) markRoots(ctx context.Context, links []scheduler.Link) error {
-	stored, err := storedRoots(ctx, c.store)
+func (c *Crawl) markRoots(ctx context.Context, name string, links []scheduler.Link) error {
+	stored, err := storedRoots(ctx, c.store, name)
 	if err != nil {
 		return err
 	}
@@ -66,7 +83,7 @@ func (c *Crawl) markRoots(ctx context.Context, links []scheduler.Link) error {
 	if slices.Equal(list, stored) {
 		return nil
 	}
-	return c.store.SetValue(ctx, rootsName, slices.Concat(bytesOf(list)...))
+	return c.store.SetValue(ctx, name, slices.Concat(bytesOf(list)...))
 }
 
 // markAs marks URLs that became roots, and those that were, and returns those that could not
@@ -94,7 +111,12 @@ func (c *Crawl) markAs(ctx context.Context, roots map[weburl.Key]bool, news, for
 			still[k] = true
 		}
 	}
-	c.lasting.former.Store(&still)
+	known := still
+	if before := c.lasting.former.Load(); c.partitions != nil && before != nil { // those of the other partitions
+		known = maps.Clone(still)
+		maps.Copy(known, *before)
+	}
+	c.lasting.former.Store(&known)
 	return still, nil
 }
 
@@ -107,8 +129,8 @@ func bytesOf(keys []weburl.Key) [][]byte {
 	return out
 }
 
-func storedRoots(ctx context.Context, store scheduler.Reader) ([]weburl.Key, error) {
-	v, err := store.Value(ctx, rootsName)
+func storedRoots(ctx context.Context, store scheduler.Reader, name string) ([]weburl.Key, error) {
+	v, err := store.Value(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -124,9 +146,12 @@ func storedRoots(ctx context.Context, store scheduler.Reader) ([]weburl.Key, err
 
 // addSources puts the configured sources in. One that was read by other rules or
 // settings is read again.
-func (c *Crawl) addSources(ctx context.Context, p *policy.Policy) error {
+func (c *Crawl) addSources(ctx context.Context, p *policy.Policy, has func(weburl.URL) bool) error {
 	var links []scheduler.Link
 	for _, s := range p.Sources {
+		if !has(s.URL) {
+			continue
+		}
 		l, v, ok := p.SourceLink(s.URL, s.Kind, "")
 		if !ok {
 			c.log.Warn("a sitemap or feed is not read: the rules exclude it", "url", s.URL.String(), "by", p.Detail(&v))

@@ -99,7 +99,7 @@ func failingRoot(ctx context.Context, store scheduler.Reader, r *scheduler.Recor
 
 // storedFailing are the roots that a store remembers, as far as they fail.
 func storedFailing(ctx context.Context, store scheduler.Reader) (failing []RootStatus, err error) {
-	keys, err := storedRoots(ctx, store)
+	keys, err := storedRoots(ctx, store, rootsName)
 	if err != nil {
 		return nil, err
 	}

@@ -47,7 +47,7 @@ func (t *attempt) connectFirst(ctx context.Context, network, hostPort string) (n
 // connectTo connects to one address, if the guard lets it pass.
 func (t *attempt) connectTo(ctx context.Context, network string, address netip.AddrPort, proxy bool) (net.Conn, error) {
 	if !proxy {
-		if err := t.control(network, address.String(), nil); err != nil {
+		if err := t.control(ctx, network, address.String(), nil); err != nil {
 			return nil, err
 		}
 	}

@@ -51,7 +51,7 @@ func (d *dialer) dial(ctx context.Context, network, hostPort string) (net.Conn, 
 	try := attempt{dialer: d, exempt: d.exempt[hostPort]}
 	use := d.net
 	if hostPort != d.proxy {
-		use.Control = try.control
+		use.ControlContext = try.control
 	}
 	ctx, cancel := context.WithTimeout(ctx, d.net.Timeout)
 	defer cancel()
@@ -81,8 +81,8 @@ type attempt struct {
 	refused *refusedAddress
 }
 
-func (t *attempt) control(_, address string, _ syscall.RawConn) error {
-	if t.permit != nil && !t.permit.May() { // the last moment before it connects
+func (t *attempt) control(ctx context.Context, _, address string, _ syscall.RawConn) error {
+	if t.permit != nil && (!t.permit.May() || !permit.May(ctx)) { // the last moment before it connects
 		return permit.ErrEnded
 	}
 	refused := t.ask(address)

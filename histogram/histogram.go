@@ -58,6 +58,15 @@ func (h *Histogram) Snapshot() Snapshot {
 	return out
 }
 
+// Add adds what another histogram has counted.
+func (s *Snapshot) Add(other Snapshot) {
+	s.Count += other.Count
+	s.Sum += other.Sum
+	for i, n := range other.Buckets {
+		s.Buckets[i] += n
+	}
+}
+
 // Seconds are the buckets by their bounds in seconds.
 func (s *Snapshot) Seconds() map[float64]uint64 {
 	out := make(map[float64]uint64, len(bounds))

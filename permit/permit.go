@@ -25,6 +25,21 @@ type Permit interface {
 	May() bool
 }
 
+// Hosts is a Permit that differs by host. It holds by itself for what is for no host in particular.
+type Hosts interface {
+	Permit
+	// Of is the permit to ask a host, as weburl.URL.Host writes it.
+	Of(host string) Permit
+}
+
+// For is the permit that p, which may be nil, has to ask a host.
+func For(p Permit, host string) Permit {
+	if hosts, ok := p.(Hosts); ok {
+		return hosts.Of(host)
+	}
+	return p
+}
+
 // key is that of the Permit in a context that Begin gave.
 type key struct{}
 

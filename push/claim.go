@@ -35,7 +35,12 @@ func (d *delivery) permitted(ctx context.Context, ask func(context.Context) erro
 		return err
 	}
 	defer end()
-	if err = ask(under); permit.Ended(ctx, under, err) {
+	leave, err := d.relay.turns.begin(under, d.name)
+	if err == nil {
+		err = ask(under)
+		leave()
+	}
+	if permit.Ended(ctx, under, err) {
 		err = errors.Join(permit.ErrEnded, err)
 	}
 	return err

@@ -71,6 +71,7 @@ type Relay struct {
 	log        *slog.Logger
 	deliveries []*delivery
 	claim      Claim
+	turns      *Turns        // nil: nobody else feeds the targets
 	done       chan struct{} // closed when Run returns
 
 	mu       sync.Mutex

@@ -24,6 +24,10 @@ var (
 	ErrElsewhere = errors.New("the partition is not here")
 )
 
+// IsUnknown reports whether an error of Lookup says no more than that the URL is not known here: a partition that is
+// elsewhere may know it.
+func IsUnknown(err error) bool { return errors.Is(err, ErrNotFound) || errors.Is(err, ErrElsewhere) }
+
 // MaxAliases is how many aliases a store keeps of a URL: the first ones.
 const MaxAliases = 32
 

@@ -88,6 +88,8 @@ type pass struct {
 	store scheduler.Store
 	edits editor
 	kick  chan struct{} // capacity 1
+	// judged, if not nil, is told by which rules all stored URLs were judged.
+	judged func(context.Context, *policy.Policy) error
 
 	mu    sync.Mutex
 	state Progress
@@ -256,6 +258,11 @@ func (a *pass) advance(ctx context.Context, p *policy.Policy, next weburl.Key, l
 		s.From = ""
 	}
 	a.next = next
+	if s.Done && a.judged != nil {
+		if err := a.judged(ctx, p); err != nil {
+			return err
+		}
+	}
 	if firm && (s.Done || time.Since(a.saved) >= passSave) {
 		if err := a.save(ctx, s); err != nil {
 			return err

@@ -2,7 +2,6 @@ package visit
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
@@ -64,7 +63,7 @@ func (v *visit) followed(ctx context.Context, links []scheduler.Link) ([]schedul
 		switch {
 		case err == nil:
 			kept = append(kept, link)
-		case !errors.Is(err, scheduler.ErrNotFound):
+		case !scheduler.IsUnknown(err):
 			return nil, err
 		default:
 			if other, ok := v.shortened(link); ok && !cut[other.URL.Key()] {
@@ -103,7 +102,7 @@ func (v *visit) admits(ctx context.Context, by *Rules, u weburl.URL) (crawlspace
 		return crawlspace.Reason{}, true, nil
 	}
 	_, err := v.store.Lookup(ctx, u.Key())
-	if !errors.Is(err, scheduler.ErrNotFound) {
+	if !scheduler.IsUnknown(err) {
 		return crawlspace.Reason{}, err == nil, err
 	}
 	reason, ok := v.admitNew(by, u)

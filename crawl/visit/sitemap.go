@@ -2,7 +2,6 @@ package visit
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/sextant-crawler/sextant/crawl/policy"
@@ -176,7 +175,7 @@ func (v *visit) stillNamed(ctx context.Context) (bool, error) {
 		return rules == nil || named, err
 	}
 	parent, err := v.store.Lookup(ctx, from.Key())
-	if errors.Is(err, scheduler.ErrNotFound) {
+	if scheduler.IsUnknown(err) {
 		return true, nil
 	}
 	return !unnamed(&parent), err

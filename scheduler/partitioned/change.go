@@ -70,7 +70,7 @@ func (s *Store) Complete(ctx context.Context, c scheduler.Completion, settled fu
 	if c.Next.Origin == "" {
 		return fmt.Errorf("completing %q, which says no host", c.Next.URL)
 	}
-	o, err := s.use(s.ofOrigin(c.Next.Origin))
+	o, err := s.use(s.OfOrigin(c.Next.Origin))
 	if err != nil {
 		return err
 	}

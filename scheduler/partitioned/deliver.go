@@ -274,7 +274,7 @@ func (s *Store) Receive(ctx context.Context, to int, p scheduler.Post) (schedule
 	}
 	is, err := o.store.Receive(ctx, p)
 	if err == nil && len(is.Places) > 0 {
-		s.arrived(s.learn(o, is.Places))
+		s.tell(s.learn(o, is.Places))
 	}
 	return is, err
 }

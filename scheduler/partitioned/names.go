@@ -38,6 +38,8 @@ func names() []name {
 		{"scheduler.deletions.", ofHost, "what a host has deleted and held"},
 		{"crawl.frame.", ofHost, "what the pages of a host have in common"},
 		{"crawl.xml.", ofURL, "the items of a feed or an XML file"},
+		{"crawl.judged.", ofPartition, "by which rules all URLs of a partition were judged"},
+		{"crawl.roots.", ofPartition, "roots of the configuration that belong to a partition"},
 		{"scheduler.rests.", ofPartition, "hosts that rest when a partition is released"},
 
 		{"alive", ofCrawl, "whether anything can be stored"},
@@ -45,7 +47,7 @@ func names() []name {
 		{"crawl.paused", ofCrawl, "the operator's pause"},
 		{"crawl.refreshes", ofCrawl, "when schedules last ran: once for all"},
 		{"crawl.robots", ofCrawl, "hosts whose robots.txt became stricter"},
-		{"crawl.roots", ofCrawl, "roots of the configuration"},
+		{"crawl.roots", ofCrawl, "roots of the configuration of a crawl whose store is one"},
 		{"crawl.rounds", ofCrawl, "rounds of a crawl that runs once"},
 		{"crawl.rules", ofCrawl, "how far judging again has got; partitions are judged one by one"},
 		{"crawl.traps", ofCrawl, "counts of traps, over hosts"},
@@ -84,7 +86,7 @@ func (s *Store) homeOf(ctx context.Context, value string) (scheduler.Home, error
 	var err error
 	switch of {
 	case ofOrigin:
-		return scheduler.HomeOf(s.ofOrigin(rest)), nil
+		return scheduler.HomeOf(s.OfOrigin(rest)), nil
 	case ofHost:
 		if b, bad := hex.DecodeString(rest); bad == nil && len(b) == len(weburl.HostKey{}) {
 			o, err = s.byHost(ctx, weburl.HostKey(b))

@@ -33,7 +33,8 @@ func hostOf(origin string) string {
 	return host
 }
 
-func (s *Store) ofOrigin(origin string) int { return Of(hostOf(origin), s.partitions) }
+// OfOrigin is the partition of a host, by its origin.
+func (s *Store) OfOrigin(origin string) int { return Of(hostOf(origin), s.partitions) }
 
 // hosts remembers in which partitions hosts are, about twice hostsKept of them: what was not asked for in a long time is
 // looked up again.

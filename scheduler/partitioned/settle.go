@@ -198,7 +198,7 @@ func (s *Store) settle(o *owned) {
 			o.done()
 		}
 		if others := o.lane.unclaimed(); len(others) > 0 {
-			s.arrived(others)
+			s.tell(others)
 		}
 	}
 }

@@ -68,7 +68,7 @@ type Store struct {
 	partitions int
 	values     scheduler.Values
 	carrier    Carrier
-	arrived    func([]scheduler.Place)
+	arrived    atomic.Pointer[func([]scheduler.Place)]
 	maxPile    uint64
 	log        *slog.Logger
 	hosts      hosts
@@ -98,12 +98,13 @@ func New(o Options) (*Store, error) {
 		return nil, errors.New("a partitioned store needs a place for what is of the whole crawl: Options.Values")
 	}
 	s := &Store{
-		partitions: n, values: o.Values, carrier: o.Carrier, arrived: o.Arrived, maxPile: cmp.Or(o.MaxPile, DefaultMaxPile), log: o.Logger,
+		partitions: n, values: o.Values, carrier: o.Carrier, maxPile: cmp.Or(o.MaxPile, DefaultMaxPile), log: o.Logger,
 		owned: make([]*owned, n), wakes: make([]chan struct{}, int(scheduler.HomeOf(n))+1),
 	}
-	if s.arrived == nil {
-		s.arrived = func([]scheduler.Place) {}
+	if o.Arrived == nil {
+		o.Arrived = func([]scheduler.Place) {}
 	}
+	s.arrived.Store(&o.Arrived)
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -152,12 +153,21 @@ func (s *Store) Adopt(number int, p scheduler.Partition) error {
 		return fmt.Errorf("partition %d is here already", number)
 	}
 	s.owned[number] = o
+	if tells, ok := p.(interface{ OnWork(func([]scheduler.Place)) }); ok {
+		tells.OnWork(func(places []scheduler.Place) { s.tell(s.learn(o, places)) })
+	}
 	o.lane.running.Go(func() { s.settle(o) })
 	for to := scheduler.HomeOf(0); to <= s.whole(); to++ {
 		s.wake(to)
 	}
 	return nil
 }
+
+// OnWork has fn told what Options.Arrived is told, in place of that, and of places that get work by what relays and
+// operators do in the outboxes. fn must not wait for a change of the store.
+func (s *Store) OnWork(fn func([]scheduler.Place)) { s.arrived.Store(&fn) }
+
+func (s *Store) tell(places []scheduler.Place) { (*s.arrived.Load())(places) }
 
 // Release takes a partition out, once nothing is under way in it any more, and returns it for
 // the caller to close. Walks over all partitions end with scheduler.ErrElsewhere.
@@ -279,6 +289,9 @@ func (s *Store) gone(o *owned) error {
 	}
 	return errElsewhere(o.number)
 }
+
+// PartitionFor is the partition that a URL belongs to, wherever that is.
+func (s *Store) PartitionFor(u weburl.URL) int { return Of(u.Host(), s.partitions) }
 
 // Owns reports whether the partition of a URL is here.
 func (s *Store) Owns(u weburl.URL) bool {
