@@ -56,6 +56,10 @@ type Times struct {
 	Compact time.Duration
 	Lag     time.Duration // how long a copy may make no progress before it leaves the in-sync set
 	Retry   time.Duration // the first pause after an engine did not answer; the longest is Beat
+	// HandOver is how long an owner may take to end what is in flight when a partition goes to another node.
+	HandOver time.Duration
+	// Gone is how long a node may be away before its copies are made anew elsewhere.
+	Gone time.Duration
 }
 
 // DefaultTimes are what docs/decisions/0038 reckons with.
@@ -63,5 +67,6 @@ func DefaultTimes() Times {
 	return Times{
 		Beat: time.Second, Right: 2500 * time.Millisecond, Silence: 3500 * time.Millisecond,
 		Sync: 5 * time.Second, Compact: time.Minute, Lag: 10 * time.Minute, Retry: 50 * time.Millisecond,
+		HandOver: time.Minute, Gone: 10 * time.Minute,
 	}
 }

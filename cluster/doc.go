@@ -9,8 +9,12 @@
 // Copy, the store, equal to the log, claims the partition when its owner is gone, and lets
 // the Copy lead while it holds it. docs/decisions/0038 has the reasons and the arithmetic.
 //
-// Goroutines: Node.Run, three: beats, appends, how full the engine is; Member.Run, one, and while it leads one more for
-// chores and one that watches the right to act. Each ends before the Run that started it returns. Locks: Node.mu
-// guards what the node holds, right.mu one right, session.mu the highest revision seen. None is held while
+// A cluster of several partitions has a map of who should have which, and a leader that changes it (cluster/placement);
+// Node.Serve has a Member for each copy that the map gives to this node. docs/decisions/0070 is about that.
+//
+// Goroutines: Node.Run, three: beats, appends, how full the engine is, and with several partitions one for the map; Node.Serve, one for each
+// partition; Member.Run, one, and while it leads one more for
+// chores, one that watches the right to act and one that looks whether to hand over. Each ends before the Run that started it returns. Locks: Node.mu
+// guards what the node holds, right.mu one right, session.mu the highest revision seen, chart.mu the map. None is held while
 // the engine or a Copy is called.
 package cluster

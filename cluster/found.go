@@ -8,6 +8,7 @@ import (
 	"regexp"
 
 	"github.com/sextant-crawler/sextant/cluster/entry"
+	"github.com/sextant-crawler/sextant/cluster/placement"
 )
 
 // Errors of founding and joining a cluster.
@@ -24,21 +25,26 @@ type Founding struct {
 	// Seqs are where the logs of a recovery go on, by partition: what the founder's store
 	// has applied. A partition that is not named begins at 1.
 	Seqs map[Partition]uint64
+	// Stores are the ids of the founder's copies where they differ from Seat's.
+	Stores map[Partition]string
+	// Replicas is how many copies there should be of each partition, where there are several; 0: MinReplicas.
+	Replicas int
 	// Meta, if not zero, is what an earlier try of Found may have made: then there is such a cluster, or it is made.
 	Meta Meta
 }
 
 func nodeName() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,62}$`) }
 
-func (f Founding) check() error {
+// Check says what is wrong in it.
+func (f Founding) Check() error {
 	if !nodeName().MatchString(f.Seat.Node) {
 		return fmt.Errorf("node %q: a name has 1 to 63 letters, digits, dots, dashes and underscores, and begins with a letter or digit", f.Seat.Node)
 	}
-	if f.Seat.Store == "" {
-		return errors.New("a founder needs the id of its store")
-	}
 	if f.Partitions < 1 || f.Partitions > MaxPartitions {
 		return fmt.Errorf("%d partitions: write 1 to %d", f.Partitions, MaxPartitions)
+	}
+	if f.Replicas != 0 && (f.Partitions == 1 || f.Replicas < MinReplicas || f.Replicas > MaxReplicas) {
+		return fmt.Errorf("%d copies of each of %d partitions: write %d or %d where there are several partitions; of one, each node has a copy", f.Replicas, f.Partitions, MinReplicas, MaxReplicas)
 	}
 	return nil
 }
@@ -54,8 +60,11 @@ func NewID() entry.ID {
 // under the engine's prefix makes it refuse too: two clusters never share one. A founding whose answer was lost is
 // tried again until it is decided.
 func Found(ctx context.Context, e Engine, f Founding) (Meta, error) {
-	if err := f.check(); err != nil {
+	if err := f.Check(); err != nil {
 		return Meta{}, err
+	}
+	if f.Seat.Store == "" {
+		return Meta{}, errors.New("a founder needs the id of its store")
 	}
 	meta := f.Meta
 	if meta == (Meta{}) {
@@ -76,7 +85,11 @@ func Found(ctx context.Context, e Engine, f Founding) (Meta, error) {
 		}
 		return Meta{}, fmt.Errorf("%w: key %s exists: use another prefix, or sextant cluster recover", ErrFounded, there.Keys[0].Key)
 	}
-	return settle(ctx, e, meta, 0, f, nil)
+	var aim []Write
+	if f.Replicas != 0 {
+		aim = append(aim, put(aimKey, placement.Aim{Replicas: f.Replicas}))
+	}
+	return settle(ctx, e, meta, 0, f, aim)
 }
 
 // Recover begins a new incarnation from one copy, when the engine has lost its log, or when
@@ -84,7 +97,7 @@ func Found(ctx context.Context, e Engine, f Founding) (Meta, error) {
 // is for a person to decide, with all nodes stopped; a node that still runs is fenced by it. cluster is the id that
 // the founder's store remembers.
 func Recover(ctx context.Context, e Engine, cluster string, f Founding) (Meta, error) {
-	if err := f.check(); err != nil {
+	if err := f.Check(); err != nil {
 		return Meta{}, err
 	}
 	v, err := e.Read(ctx, metaKey)
@@ -117,12 +130,15 @@ func settle(ctx context.Context, e Engine, m Meta, over Revision, f Founding, wr
 	}
 	writes = append(writes, put(metaKey, m))
 	for p := range Partition(f.Partitions) {
-		at := entry.Genesis(incarnation, int(p), f.Seqs[p])
+		at, seat := entry.Genesis(incarnation, int(p), f.Seqs[p]), f.Seat
+		if store := f.Stores[p]; store != "" {
+			seat.Store = store
+		}
 		writes = append(writes,
 			put(headKey(p), placeOf(at)),
 			put(firstKey(p), first{at.Seq + 1}),
-			put(setKey(p), syncSet{Seats: []Seat{f.Seat}}),
-			put(ownKey(p), ownership{Seat: f.Seat, Released: true, Why: founded}))
+			put(setKey(p), syncSet{Seats: []Seat{seat}}),
+			put(ownKey(p), ownership{Seat: seat, Released: true, Why: founded}))
 	}
 	for {
 		out, err := e.Commit(ctx, Step{If: []Condition{{metaKey, over}}, Then: writes})

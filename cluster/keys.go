@@ -33,7 +33,18 @@ func (p Partition) String() string { return fmt.Sprintf("p%02d", int(p)) }
 //	set/P             the in-sync set: who may claim P
 //	done/P/NODE       how far a copy is safe on its disk
 //	log/P/SEQ         the entries
-const metaKey = "meta"
+//
+// and, where there are several partitions:
+//
+//	leader            the process that writes the map
+//	map               which nodes should have and own which partition
+//	aim               what people want of it
+const (
+	metaKey   = "meta"
+	leaderKey = "leader"
+	mapKey    = "map"
+	aimKey    = "aim"
+)
 
 func beatKey(node, session string) string     { return "beat/" + node + "/" + session }
 func nodeOfBeat(key string) string            { return strings.Split(key, "/")[1] }
@@ -85,6 +96,8 @@ type Addresses struct {
 type beat struct {
 	Wall  time.Time `json:"wall"`
 	Count uint64    `json:"count"`
+	// Refuses is why the process makes no further copy at present, "" if it does.
+	Refuses string `json:"refuses,omitempty"`
 	Addresses
 }
 

@@ -1,7 +1,7 @@
 package cluster
 
 // lead.go: what a member does while it owns its partition. Member.lead starts a goroutine that
-// watches the right to act and one for chores, and waits for both.
+// watches the right to act, one for chores and one that looks whether to hand over, and waits for all.
 
 import (
 	"context"
@@ -41,6 +41,10 @@ func (l *Lead) Acting(ctx context.Context) (acting context.Context, cancel conte
 	return l.hold.right.acting(ctx)
 }
 
+// Leaving is closed when the partition is to go to another node: whoever leads finishes what is in flight, begins nothing, and
+// returns. After Times.HandOver its context ends, with the cause ErrHandOver.
+func (l *Lead) Leaving() <-chan struct{} { return l.hold.leaving }
+
 // lead lets the copy write until the claim is lost, it returns, or ctx ends.
 func (m *Member) lead(ctx context.Context, h *hold) error {
 	ctx, end := context.WithCancelCause(ctx)
@@ -62,7 +66,13 @@ func (m *Member) lead(ctx context.Context, h *hold) error {
 		end(err)
 		return err
 	})
+	g.Go(func() error {
+		m.handOver(beside, h, end)
+		return nil
+	})
+	m.leads(h.leave)
 	err := m.copy.Lead(ctx, &Lead{m.node, h, m.copy})
+	m.leads(nil)
 	stop()
 	if failed := g.Wait(); failed != nil && err == nil {
 		err = failed
@@ -70,8 +80,8 @@ func (m *Member) lead(ctx context.Context, h *hold) error {
 	if why := h.right.over(); why != nil {
 		return why
 	}
-	if errors.Is(err, context.Canceled) {
-		return nil // the process stops: the partition is released
+	if errors.Is(err, context.Canceled) || errors.Is(err, ErrHandOver) {
+		return nil // the process stops, or another one goes on: the partition is released
 	}
 	return err
 }

@@ -120,6 +120,7 @@ type Member struct {
 
 	mu       sync.Mutex
 	standing Standing
+	handing  func() // see HandOver; nil while it does not lead
 }
 
 // Member makes a member of the node. It does nothing until Run.
@@ -138,6 +139,9 @@ func (n *Node) Member(s MemberSettings) (*Member, error) {
 		log: n.log.With("partition", s.Partition.String()),
 	}, nil
 }
+
+// Partition is the member's.
+func (m *Member) Partition() Partition { return m.partition }
 
 // Standing is how the member stands now.
 func (m *Member) Standing() Standing {
@@ -208,6 +212,11 @@ func (m *Member) giveUp(ctx context.Context, h *hold, why error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.node.times.Silence)
 	defer cancel()
 	words := "in order"
+	select {
+	case <-h.leaving:
+		words = "handed over"
+	default:
+	}
 	if why != nil {
 		words = why.Error()
 	}

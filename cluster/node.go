@@ -1,7 +1,7 @@
 package cluster
 
-// node.go: one process in a cluster. Node.Run starts a goroutine for beats, one that appends
-// and one that looks how full the engine is, and waits for all. Node.mu guards holds and queue; members, beats and appends take it.
+// node.go: one process in a cluster. Node.Run starts a goroutine for beats, one that appends,
+// one that looks how full the engine is, and with several partitions one for the map, and waits for all. Node.mu guards holds and queue; members, beats and appends take it.
 
 import (
 	"context"
@@ -45,6 +45,7 @@ type Node struct {
 	wake        chan struct{} // there is something in queue
 	guard       guard
 	packer      *entry.Packer
+	chart       chart
 
 	mu    sync.Mutex
 	holds map[Partition]*hold
@@ -58,6 +59,8 @@ type hold struct {
 	epoch     Revision
 	right     *right
 	keeps     keeps
+	leaving   chan struct{} // closed when the partition is to go to another node
+	leave     func()        // closes it
 	// The end of the log, and the revision of its key. Node.Run's appends alone use them once the hold is taken up.
 	end   entry.Position
 	endAt Revision
@@ -137,6 +140,9 @@ func (n *Node) Run(ctx context.Context) error {
 	g.Go(func() error { return n.beats(ctx) })
 	g.Go(func() error { return n.appends(ctx) })
 	g.Go(func() error { return n.fullness(ctx) })
+	if n.meta.Partitions > 1 {
+		g.Go(func() error { return n.leadership(ctx) })
+	}
 	err := g.Wait()
 	n.mu.Lock()
 	held := n.holds
@@ -161,6 +167,7 @@ func (n *Node) farewell(ctx context.Context) {
 	if err != nil {
 		n.log.Debug("the last sign of life was not taken back", "error", err)
 	}
+	n.resign(ctx)
 }
 
 // beats sends a sign of life each Times.Beat, and soon again when one was not answered. A node that has heard
@@ -218,7 +225,7 @@ func (n *Node) tellSilence(told bool) bool {
 
 // sign is a sign of life of this process.
 func (n *Node) sign(count uint64) beat {
-	return beat{Wall: n.clock.Wall(), Count: count, Addresses: n.addresses}
+	return beat{Wall: n.clock.Wall(), Count: count, Addresses: n.addresses, Refuses: n.chart.refusal(n.clock.Now())}
 }
 
 // A node is deaf after so many times Times.Right without an answer, and its appends are if they have none while

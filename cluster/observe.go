@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/sextant-crawler/sextant/cluster/placement"
 )
 
 // ErrTwice says that another process lives under a node's name.
@@ -17,6 +19,9 @@ type State struct {
 	Meta
 	States []PartitionState `json:"states"`
 	Nodes  []NodeState      `json:"nodes"` // those that have given a sign of life since they started
+	// Leader is the node that writes the map, and Aim what it makes of it; only where there are several partitions.
+	Leader string         `json:"leader,omitempty"`
+	Aim    *placement.Aim `json:"aim,omitempty"`
 }
 
 // PartitionState is one partition of it.
@@ -31,6 +36,8 @@ type PartitionState struct {
 	Entries   uint64      `json:"entries"` // SEQ of the log's end
 	First     uint64      `json:"first"`   // lowest SEQ that is left
 	Copies    []CopyState `json:"copies"`
+	// Members are the nodes that should have it, by the map, and the first of them should own it.
+	Members []string `json:"members,omitempty"`
 }
 
 // CopyState is how far a node's copy is safe on its disk.
@@ -111,16 +118,25 @@ func Glance(ctx context.Context, e Engine, before *State) (*State, error) {
 }
 
 // begunState is a state without nodes and partitions.
-func begunState(ctx context.Context, e Engine) (*State, error) {
-	v, err := e.Read(ctx, metaKey)
+func begunState(ctx context.Context, e Engine) (s *State, err error) {
+	s = &State{}
+	s.Meta, err = MetaOf(ctx, e)
 	if err != nil {
 		return nil, err
 	}
-	s := &State{}
-	if v.Keys[0].Revision == 0 {
-		return nil, fmt.Errorf("%w under the prefix that --engine names: correct it, or make one by sextant cluster init", ErrNoCluster)
+	return s, nil
+}
+
+// MetaOf is what the cluster in an engine is. ErrNoCluster if there is none.
+func MetaOf(ctx context.Context, e Engine) (m Meta, err error) {
+	v, err := e.Read(ctx, metaKey)
+	if err != nil {
+		return m, err
 	}
-	return s, read(v.Keys[0], &s.Meta)
+	if v.Keys[0].Revision == 0 {
+		return m, fmt.Errorf("%w under the prefix that --engine names: correct it, or make one by sextant cluster init", ErrNoCluster)
+	}
+	return m, read(v.Keys[0], &m)
 }
 
 func (s *State) addPartitions(ctx context.Context, e Engine) error {
@@ -130,6 +146,42 @@ func (s *State) addPartitions(ctx context.Context, e Engine) error {
 			return err
 		}
 		s.States = append(s.States, one)
+	}
+	if s.Partitions == 1 {
+		return nil
+	}
+	return s.addMap(ctx, e)
+}
+
+// addMap says who should have what.
+func (s *State) addMap(ctx context.Context, e Engine) error {
+	v, err := e.Read(ctx, leaderKey, mapKey, aimKey)
+	if err != nil {
+		return err
+	}
+	aim, err := aimOf(v.Keys[2])
+	if err != nil {
+		return err
+	}
+	s.Aim = &aim
+	var l leadership
+	if v.Keys[0].Revision != 0 {
+		if err := read(v.Keys[0], &l); err != nil {
+			return err
+		}
+		if !l.Released {
+			s.Leader = l.Node
+		}
+	}
+	var m mapped
+	if v.Keys[1].Revision == 0 {
+		return nil
+	}
+	if err := read(v.Keys[1], &m); err != nil || m.Incarnation != s.Incarnation {
+		return err
+	}
+	for i := range s.States {
+		s.States[i].Members = m.Of(i)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/sextant-crawler/sextant/cluster/entry"
@@ -158,6 +159,9 @@ func (m *Member) keep(ctx context.Context, v view) error {
 		return err
 	}
 	m.synced = now
+	if named, known := m.node.chart.names(m.partition, m.seat.Node); known && !named {
+		return m.step(ctx, v)
+	}
 	if v.inSync.has(m.seat) || at.Seq+1 < v.low.Seq {
 		return nil
 	}
@@ -189,6 +193,8 @@ func (m *Member) sync(ctx context.Context) (entry.Position, error) {
 // mayNotClaim says why the member may not claim now, "" if it may.
 func (m *Member) mayNotClaim(v view) string {
 	now, unfit := m.node.clock.Now(), m.unfit()
+	// Who comes before this node is given time to claim, so that the map holds for take-overs, too.
+	turn := time.Duration(m.node.chart.ahead(m.partition, m.seat.Node, v)) * 2 * m.node.times.Beat
 	switch {
 	case unfit != "":
 		return unfit
@@ -199,8 +205,11 @@ func (m *Member) mayNotClaim(v view) string {
 	case now < m.rest:
 		return "this node has just given the partition up"
 	case v.owner.Released || v.owner.Session == m.node.run:
+		if now-m.watch.since < turn {
+			return "another node takes over first"
+		}
 		return "" // nobody acts for it: a claim of this process that was lost or in doubt acts for nobody
-	case now-m.watch.since < m.node.times.Silence:
+	case now-m.watch.since < m.node.times.Silence+turn:
 		return "the owner beats"
 	}
 	return ""
@@ -228,8 +237,10 @@ func (m *Member) claim(ctx context.Context, v view) (*hold, error) {
 	}
 	h := &hold{
 		partition: m.partition, epoch: out.Revision, right: newRight(n.clock, sent+n.times.Right),
-		author: entry.Author{Incarnation: n.incarnation, Epoch: uint64(out.Revision), Claim: id},
+		author:  entry.Author{Incarnation: n.incarnation, Epoch: uint64(out.Revision), Claim: id},
+		leaving: make(chan struct{}),
 	}
+	h.leave = sync.OnceFunc(func() { close(h.leaving) })
 	n.take(h)
 	m.log.Warn("this node takes over", "from", v.owner.Node, "released", v.owner.Released, "why", v.owner.gone())
 	return h, nil

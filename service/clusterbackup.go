@@ -74,7 +74,7 @@ func (m *Manifest) fill(ctx context.Context, e cluster.Engine, c *peer.Client, a
 	}
 	m.Configuration = version
 	err = writeFile(filepath.Join(dir, storeFile), func(w io.Writer) (err error) {
-		m.Entry, m.Bytes, err = node.Backup(ctx, c, address, w)
+		m.Entry, m.Bytes, err = node.Backup(ctx, c, address, 0, w)
 		return err
 	})
 	if err == nil {

@@ -257,7 +257,7 @@ func (c *clusterNode) wait(why string) {
 // peers is what other nodes may ask, and who has the cluster's token.
 func (c *clusterNode) peers() http.Handler {
 	mux := http.NewServeMux()
-	leads := node.Handler(func() *node.Active {
+	leads := node.Handler(func(cluster.Partition) *node.Active {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		return c.active

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 
+	"github.com/sextant-crawler/sextant/cluster"
 	"github.com/sextant-crawler/sextant/cluster/peer"
 )
 
@@ -18,11 +19,10 @@ import (
 const backupPath = "/v1/backup"
 
 // withBackup answers at backupPath, too.
-func withBackup(mux *http.ServeMux, active func() *Active, log *slog.Logger) {
+func withBackup(mux *http.ServeMux, active func(cluster.Partition) *Active, log *slog.Logger) {
 	mux.HandleFunc("GET "+backupPath, func(w http.ResponseWriter, r *http.Request) {
-		a := active()
+		a := asked(w, r, active)
 		if a == nil {
-			http.NotFound(w, r) // another one leads
 			return
 		}
 		log.Info("a backup of the cluster begins", "address", r.RemoteAddr)
@@ -37,9 +37,9 @@ func withBackup(mux *http.ServeMux, active func() *Active, log *slog.Logger) {
 	})
 }
 
-// Backup writes the backup of the node that leads, which is at an address, to w. It is at least of the entry.
-func Backup(ctx context.Context, c *peer.Client, address string, w io.Writer) (entry uint64, bytes int64, err error) {
-	from, err := c.Get(ctx, address, backupPath)
+// Backup writes the backup of a partition, whose leader is at an address, to w. It is at least of the entry.
+func Backup(ctx context.Context, c *peer.Client, address string, p cluster.Partition, w io.Writer) (entry uint64, bytes int64, err error) {
+	from, err := c.Get(ctx, address, PathOf(backupPath, p))
 	if err != nil {
 		return 0, 0, err
 	}

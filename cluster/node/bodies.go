@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sextant-crawler/sextant/cluster"
 	"github.com/sextant-crawler/sextant/cluster/peer"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
@@ -32,8 +33,8 @@ const (
 	patience = 2 * time.Minute
 )
 
-// WithBodies answers for the bodies that the copy in dir wrote, whether it leads or follows, and all else by next: what
-// Handler gives.
+// WithBodies answers for the bodies that the copy in dir wrote, or where there are several partitions the copies in it, whether they lead or
+// follow, and all else by next: what Handler gives.
 func WithBodies(dir string, next http.Handler, log *slog.Logger) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", next)
@@ -43,8 +44,16 @@ func WithBodies(dir string, next http.Handler, log *slog.Logger) http.Handler {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		for _, p := range places {
-			if err := sendBody(w, dir, p); err != nil {
+		p, ok := partitionOf(w, r)
+		if !ok {
+			return
+		}
+		from := dir
+		if r.Form.Has(partitionField) {
+			from = StoreDir(dir, cluster.MaxPartitions, p)
+		}
+		for _, place := range places {
+			if err := sendBody(w, from, place); err != nil {
 				log.Warn("another node did not get the body of a document", "address", r.RemoteAddr, "error", err)
 				panic(http.ErrAbortHandler) // so that it sees that the answer was cut short
 			}
@@ -112,8 +121,25 @@ type Elsewhere struct {
 	since map[string]time.Time // that an address does not answer
 }
 
-// Bodies implements badgerstore.Elsewhere. A node that has not answered for two minutes is taken for gone.
+// Bodies implements badgerstore.Elsewhere, for the only partition. A node that has not answered for two minutes is taken for gone.
 func (e *Elsewhere) Bodies(ctx context.Context, places []record.BodyPlace) ([][]byte, error) {
+	return e.bodies(ctx, bodiesPath+"?", places)
+}
+
+// elsewhere is Elsewhere for one of several partitions.
+type elsewhere struct {
+	*Elsewhere
+	partition cluster.Partition
+}
+
+// Bodies implements badgerstore.Elsewhere.
+func (e elsewhere) Bodies(ctx context.Context, places []record.BodyPlace) ([][]byte, error) {
+	return e.bodies(ctx, PathOf(bodiesPath, e.partition)+"&", places)
+}
+
+func (e *Elsewhere) of(p cluster.Partition) badgerstore.Elsewhere { return elsewhere{e, p} }
+
+func (e *Elsewhere) bodies(ctx context.Context, path string, places []record.BodyPlace) ([][]byte, error) {
 	addresses, err := e.Addresses()
 	if err != nil {
 		return nil, err
@@ -121,7 +147,7 @@ func (e *Elsewhere) Bodies(ctx context.Context, places []record.BodyPlace) ([][]
 	found := make([][]byte, len(places))
 	var waits error
 	for _, address := range addresses {
-		err := e.askAll(ctx, address, places, found)
+		err := e.askAll(ctx, address, path, places, found)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -155,7 +181,7 @@ func (e *Elsewhere) isGone(address string, err error) bool {
 }
 
 // askAll asks a node for what is not found yet, in requests of a bounded size.
-func (e *Elsewhere) askAll(ctx context.Context, address string, places []record.BodyPlace, found [][]byte) error {
+func (e *Elsewhere) askAll(ctx context.Context, address, path string, places []record.BodyPlace, found [][]byte) error {
 	for i := 0; i < len(places); {
 		var ask []record.BodyPlace
 		var which []int
@@ -171,7 +197,7 @@ func (e *Elsewhere) askAll(ctx context.Context, address string, places []record.
 		if len(ask) == 0 {
 			continue
 		}
-		answer, err := e.Client.Get(ctx, address, bodiesPath+"?"+placesQuery(ask))
+		answer, err := e.Client.Get(ctx, address, path+placesQuery(ask))
 		if err != nil {
 			return err
 		}

@@ -18,6 +18,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sextant-crawler/sextant/cluster"
 	"github.com/sextant-crawler/sextant/cluster/peer"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
@@ -45,7 +46,7 @@ func gives(t *testing.T, token peer.Token, dir string) string {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	s := httptest.NewUnstartedServer(peer.Guard(token, WithBodies(dir, Handler(func() *Active { return nil }, log), log)))
+	s := httptest.NewUnstartedServer(peer.Guard(token, WithBodies(dir, Handler(func(cluster.Partition) *Active { return nil }, log), log)))
 	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	s.TLS = config
 	s.StartTLS()

@@ -1,8 +1,8 @@
 // Package node makes a process a node of a cluster: it lets a copy of the store follow the log,
 // and lead, with whatever crawls on it, while this node holds the claim.
 //
-// Goroutines: Run has one for the cluster's node beside the one that it is called on; while
-// the copy leads there is another that bounds how long last changes may take. Each ends before what started it
+// Goroutines: Run has one for the cluster's node beside the one that it is called on, and those of cluster.Node.Serve; while
+// a copy leads there is another that bounds how long last changes may take. Each ends before what started it
 // returns. There is no lock.
 package node
 
@@ -30,24 +30,30 @@ type Settings struct {
 	// Addresses are told to the other nodes.
 	Addresses cluster.Addresses
 	Engine    cluster.Engine
-	Dir       string // of the copy, see Found and badgerstore.Rebuild
-	Store     badgerstore.Options
-	Log       *slog.Logger
-	Clock     cluster.Clock // cluster.SystemClock, except in tests
-	Times     cluster.Times // cluster.DefaultTimes, except in tests
-	// Lead crawls until ctx ends, and returns when nothing acts any more. The Store is closed
+	// Dir is that of the copy, or where there are several partitions the folder of the copies: see StoreDir.
+	Dir   string
+	Store badgerstore.Options
+	Log   *slog.Logger
+	Clock cluster.Clock // cluster.SystemClock, except in tests
+	Times cluster.Times // cluster.DefaultTimes, except in tests
+	// Lead crawls until ctx ends, or a.Leaving is closed, and returns when nothing acts any more. The Store is closed
 	// afterwards. ctx ends when the node is to stop, when the claim is lost, and when the log or the disk
-	// has refused a change.
+	// has refused a change. It is called for each partition that this node comes to lead, for several at once.
 	Lead func(ctx context.Context, a *Active) error
 	// Unfit, if not nil, says why this node must not lead, "" if it may. Lead returns when that changes.
 	Unfit func() string
-	// Watch, if not nil, gets the node's member once, to ask how it stands.
+	// Watch, if not nil, gets each member of the node before it runs, to ask how it stands; one of the same partition replaces
+	// the one before.
 	Watch func(*cluster.Member)
+	// Others are the other nodes, of which copies and bodies of documents are asked. Needed where there are several partitions; Store.Elsewhere
+	// does not count then.
+	Others *Elsewhere
 }
 
 // Active is a copy that leads.
 type Active struct {
-	Store *badgerstore.Store
+	Partition int
+	Store     *badgerstore.Store
 	// Lead says whether this node may ask anything of a site or an indexer: each request asks
 	// Acting before it begins, and May before it connects. Only the Store appends.
 	*cluster.Lead
@@ -62,9 +68,10 @@ func (a *Active) Snapshot(ctx context.Context, w io.Writer) error { return a.rep
 // replica is the copy as the cluster sees it.
 type replica struct {
 	*badgerstore.Replica
-	clock cluster.Clock
-	lead  func(context.Context, *Active) error
-	seen  func() cluster.Revision
+	partition cluster.Partition
+	clock     cluster.Clock
+	lead      func(context.Context, *Active) error
+	seen      func() cluster.Revision
 }
 
 // Sync implements cluster.Copy. How far the engine was goes to the disk, too, so that one that was set back is noticed by a node that starts.
@@ -92,7 +99,7 @@ func (r *replica) Lead(ctx context.Context, l *cluster.Lead) error {
 	if err != nil {
 		return err
 	}
-	err = r.lead(ctx, &Active{store, l, r.Replica})
+	err = r.lead(ctx, &Active{int(r.partition), store, l, r.Replica})
 	if why := context.Cause(ctx); why != nil {
 		err = why // what Lead says follows from it
 	}
@@ -102,9 +109,25 @@ func (r *replica) Lead(ctx context.Context, l *cluster.Lead) error {
 	return err
 }
 
-// Run lets the copy follow the log and lead while it holds the claim, until ctx ends, which is no
-// error. It returns an error for what only a person can end.
-func Run(ctx context.Context, s Settings) (err error) {
+// Run lets copies follow their logs and lead while this node holds their claims, until ctx ends, which is no
+// error. It returns an error for what only a person can end. In a cluster of one partition there has to be a copy in Dir; where there are
+// several, Run makes the copies that the map of the cluster gives to this node, and takes those away that it no longer does.
+func Run(ctx context.Context, s Settings) error {
+	if badgerstore.Exists(s.Dir) {
+		return runOne(ctx, s)
+	}
+	meta, err := cluster.MetaOf(ctx, s.Engine)
+	switch {
+	case err == nil && meta.Partitions == 1:
+		return runOne(ctx, s)
+	case err != nil && !errors.Is(err, cluster.ErrNoCluster):
+		return fmt.Errorf("node %s: %w", s.Name, err)
+	}
+	return runMany(ctx, s, meta)
+}
+
+// runOne is Run for the only partition.
+func runOne(ctx context.Context, s Settings) (err error) {
 	copied, err := badgerstore.OpenReplica(s.Dir, s.Store)
 	if err != nil {
 		return err
@@ -119,14 +142,20 @@ func Run(ctx context.Context, s Settings) (err error) {
 	if err != nil {
 		return fmt.Errorf("node %s: %w", s.Name, err)
 	}
-	member, err := joined.Member(cluster.MemberSettings{Store: self.Store, Copy: &replica{copied, s.Clock, s.Lead, joined.Seen}, Unfit: s.Unfit})
+	member, err := joined.Member(cluster.MemberSettings{Store: self.Store, Copy: &replica{copied, 0, s.Clock, s.Lead, joined.Seen}, Unfit: s.Unfit})
 	if err != nil {
 		return fmt.Errorf("node %s: %w", s.Name, err)
 	}
 	if s.Watch != nil {
 		s.Watch(member)
 	}
-	// The member ends first: until then it may append, and release the claim.
+	err = s.along(ctx, joined, member.Run)
+	copied.Saw(int64(joined.Seen()))
+	return err
+}
+
+// along runs the node, and members beside it. These end first: until then they may append, and release their claims.
+func (s *Settings) along(ctx context.Context, joined *cluster.Node, members func(context.Context) error) error {
 	alive, stop := context.WithCancel(context.WithoutCancel(ctx))
 	ctx, fail := context.WithCancel(ctx)
 	defer fail()
@@ -135,37 +164,9 @@ func Run(ctx context.Context, s Settings) (err error) {
 		defer fail()
 		ended <- joined.Run(alive)
 	}()
-	err = member.Run(ctx)
+	err := members(ctx)
 	stop()
-	err = errors.Join(err, <-ended)
-	copied.Saw(int64(joined.Seen()))
-	return err
-}
-
-// Recover begins a cluster anew from the copy in dir, see cluster.Recover. The copy keeps all that it has.
-func Recover(ctx context.Context, e cluster.Engine, name, dir string, o badgerstore.Options) (cluster.Meta, error) {
-	copied, err := badgerstore.OpenReplica(dir, o)
-	if err == nil {
-		err = copied.Close()
-	}
-	if err != nil {
-		return cluster.Meta{}, err
-	}
-	self, at, err := badgerstore.MembershipOf(dir)
-	if err != nil {
-		return cluster.Meta{}, err
-	}
-	meta, err := cluster.Recover(ctx, e, self.Cluster, cluster.Founding{
-		Seat: cluster.Seat{Node: name, Store: self.Store}, Partitions: self.Partitions, Seqs: map[cluster.Partition]uint64{0: at.Seq},
-	})
-	if err != nil {
-		return meta, err
-	}
-	if at, err = meta.Genesis(0, at.Seq); err != nil {
-		return meta, err
-	}
-	self.Incarnation, self.Partitions, self.Seen = meta.Incarnation, meta.Partitions, 0
-	return meta, badgerstore.Reenlist(dir, self, at)
+	return errors.Join(err, <-ended)
 }
 
 // Join makes a copy in dir from what another node's Snapshot wrote. It may claim once it has caught up.

@@ -93,7 +93,7 @@ func serve(t *testing.T, token peer.Token, a *node.Active) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := httptest.NewUnstartedServer(peer.Guard(token, node.Handler(func() *node.Active { return a }, slog.New(slog.DiscardHandler))))
+	s := httptest.NewUnstartedServer(peer.Guard(token, node.Handler(func(cluster.Partition) *node.Active { return a }, slog.New(slog.DiscardHandler))))
 	s.TLS = config
 	s.StartTLS()
 	t.Cleanup(s.Close)

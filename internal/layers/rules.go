@@ -37,7 +37,7 @@ type Border struct {
 func ProjectRules() Rules {
 	return Rules{
 		Levels: [][]string{
-			{"actionrules/match", "config/words", "cluster/entry", "crawl/copies/near", "docs", "fault", "fetcher/extract/markup", "fetcher/http1", "fetcher/processes", "histogram", "permit", "secret", "weburl"},
+			{"actionrules/match", "config/words", "cluster/entry", "cluster/placement", "crawl/copies/near", "docs", "fault", "fetcher/extract/markup", "fetcher/http1", "fetcher/processes", "histogram", "permit", "secret", "weburl"},
 			{"actionrules", "cluster", "fetcher", "fetcher/kerberos", "fetcher/render", "push", "scheduler/badgerstore/fingerprints", "scheduler/tally"},
 			{"scheduler"},
 			{"cluster/etcd", "cluster/finish", "cluster/peer", "cluster/shared", "push/wire", "scheduler/badgerstore/badgerfiles", "scheduler/badgerstore/record", "scheduler/deletion", "scheduler/partitioned"},

@@ -1,0 +1,181 @@
+package node
+
+// stores.go: the copies of several partitions, each in a folder of its own. stores has no lock: cluster.Node.Serve calls it for
+// one partition at a time each.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+
+	"github.com/sextant-crawler/sextant/cluster"
+	"github.com/sextant-crawler/sextant/cluster/entry"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+)
+
+// StoreDir is where the copy of a partition lies, if dir is where the only one lies in a cluster of one partition.
+func StoreDir(dir string, partitions int, p cluster.Partition) string {
+	if partitions == 1 {
+		return dir
+	}
+	return filepath.Join(dir, p.String())
+}
+
+// discarded is behind the name of a copy that is being removed.
+const discarded = ".discarded"
+
+// stores are the copies of a node. They implement cluster.Copies.
+type stores struct {
+	*Settings
+	meta    cluster.Meta
+	joined  *cluster.Node
+	numbers func() uint64
+}
+
+// runMany is Run where there are several partitions, or no cluster at all. meta is what the engine holds.
+func runMany(ctx context.Context, s Settings, meta cluster.Meta) error {
+	if s.Others == nil {
+		return errors.New("a node of a cluster of several partitions has to know how to ask the other nodes")
+	}
+	known, seen, err := remembered(s.Dir, meta)
+	if err != nil {
+		return err
+	}
+	joined, err := cluster.Join(ctx, s.Engine, cluster.NodeSettings{
+		Name: s.Name, Clock: s.Clock, Times: s.Times, Log: s.Log, Addresses: s.Addresses, Known: known, Seen: cluster.Revision(seen),
+	})
+	if err != nil {
+		return fmt.Errorf("node %s: %w", s.Name, err)
+	}
+	if err := os.MkdirAll(s.Dir, 0o750); err != nil {
+		return err
+	}
+	c := &stores{&s, joined.Meta(), joined, numbers(s.Store.FirstOrder)}
+	return s.along(ctx, joined, func(ctx context.Context) error { return joined.Serve(ctx, c, s.Watch) })
+}
+
+// numbers gives numbers that rise, to all stores of a process.
+func numbers(first uint64) func() uint64 {
+	var last atomic.Uint64
+	last.Store(first)
+	return func() uint64 { return last.Add(1) }
+}
+
+// present is a copy that is on the disk.
+type present struct {
+	dir  string
+	self badgerstore.Membership
+	at   entry.Position
+}
+
+// presentIn are the copies of partitions in a folder.
+func presentIn(dir string) (map[cluster.Partition]present, error) {
+	all := map[cluster.Partition]present{}
+	for p := range cluster.Partition(cluster.MaxPartitions) {
+		at := filepath.Join(dir, p.String())
+		if !badgerstore.Exists(at) {
+			continue
+		}
+		c := present{dir: at}
+		var err error
+		if c.self, c.at, err = badgerstore.MembershipOf(at); err != nil {
+			return nil, err
+		}
+		all[p] = c
+	}
+	return all, nil
+}
+
+// anyOf is the membership of the first of some copies.
+func anyOf(all map[cluster.Partition]present) (m badgerstore.Membership) {
+	for p := range cluster.Partition(cluster.MaxPartitions) {
+		if c, there := all[p]; there {
+			return c.self
+		}
+	}
+	return m
+}
+
+// remembered is what the copies in a folder say of their cluster, for Join to compare. Those of an earlier incarnation of it are void, and say
+// nothing.
+func remembered(dir string, meta cluster.Meta) (known cluster.Meta, seen int64, err error) {
+	all, err := presentIn(dir)
+	if err != nil {
+		return known, 0, err
+	}
+	for _, c := range all {
+		of := cluster.Meta{Cluster: c.self.Cluster, Incarnation: c.self.Incarnation, Partitions: c.self.Partitions}
+		switch {
+		case of == meta:
+			known, seen = of, max(seen, c.self.Seen)
+		case meta == (cluster.Meta{}) || of.Cluster != meta.Cluster:
+			return of, 0, nil // Join says what that means
+		}
+	}
+	return known, seen, nil
+}
+
+// Open implements cluster.Copies. A copy that a recovery has made void is none.
+func (s *stores) Open(_ context.Context, p cluster.Partition) (o cluster.Opened, err error) {
+	dir := s.dir(p)
+	if err := os.RemoveAll(dir + discarded); err != nil { // what a kill has left of it
+		return o, err
+	}
+	if !badgerstore.Exists(dir) {
+		return o, cluster.ErrNoCopy
+	}
+	copied, err := badgerstore.OpenReplica(dir, s.options(p))
+	if err != nil {
+		return o, err
+	}
+	self := copied.Membership()
+	if self.Incarnation != s.meta.Incarnation {
+		s.Log.Warn("a copy is taken away: the cluster was recovered from another one", "partition", p.String())
+		return o, errors.Join(copied.Close(), s.Discard(p), cluster.ErrNoCopy)
+	}
+	return cluster.Opened{
+		MemberSettings: cluster.MemberSettings{
+			Partition: p, Store: self.Store, Unfit: s.Unfit, Copy: &replica{copied, p, s.Clock, s.Lead, s.joined.Seen},
+		},
+		Close: func() error {
+			copied.Saw(int64(s.joined.Seen()))
+			return copied.Close()
+		},
+	}, nil
+}
+
+func (s *stores) dir(p cluster.Partition) string { return StoreDir(s.Dir, s.meta.Partitions, p) }
+
+// options are those of one partition's store.
+func (s *stores) options(p cluster.Partition) badgerstore.Options {
+	o := s.Store
+	o.Numbers, o.Elsewhere = s.numbers, s.Others.of(p)
+	if o.Logger != nil {
+		o.Logger = o.Logger.With("partition", p.String())
+	}
+	return o
+}
+
+// Make implements cluster.Copies.
+func (s *stores) Make(ctx context.Context, p cluster.Partition, from cluster.Addresses) error {
+	dir := s.dir(p)
+	if half, ok := badgerstore.HalfRestored(dir); ok { // a kill has left it
+		if err := os.RemoveAll(half); err != nil {
+			return err
+		}
+	}
+	s.Log.Info("a copy of a partition is made from another node's", "partition", p.String(), "from", from.Peer)
+	return FetchPartition(ctx, s.Others.Client, []string{from.Peer}, s.meta, p, dir, s.options(p))
+}
+
+// Discard implements cluster.Copies.
+func (s *stores) Discard(p cluster.Partition) error {
+	dir := s.dir(p)
+	if err := os.Rename(dir, dir+discarded); err != nil { // so that what a kill leaves of it is no copy
+		return err
+	}
+	return os.RemoveAll(dir + discarded)
+}
