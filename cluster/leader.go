@@ -184,7 +184,7 @@ func (n *Node) placeAll(ctx context.Context, c *candidate) error {
 		return err
 	}
 	next := placement.Next(s.now, s.View)
-	if next.Equal(s.now) && s.at != 0 {
+	if s.at != 0 && !placement.Due(s.now, next, s.View) {
 		return nil
 	}
 	out, err := n.engine.commit(ctx, Step{If: s.seen, Then: []Write{put(mapKey, mapped{n.meta.Incarnation, next})}})

@@ -125,6 +125,20 @@ func Next(m Map, v View) Map {
 	return p.Map
 }
 
+// Due reports whether next, which is to follow m, has to be written: it is another map, or it has a partition handed over that
+// its owner claimed after m was written, who goes by later maps alone.
+func Due(m, next Map, v View) bool {
+	if !next.Equal(m) {
+		return true
+	}
+	for i, p := range v.Partitions {
+		if p.Fresh && p.Owner != "" && p.Owner != next.First(i) {
+			return true
+		}
+	}
+	return false
+}
+
 // move begins what comes next, after what has to be.
 func (p *planner) move() {
 	switch {

@@ -77,7 +77,7 @@ func (s *sim) tick(leads bool) (busy bool) {
 			s.Partitions[i].Fresh = s.claimed[i] > s.mapAt
 		}
 		next := placement.Next(s.Map, s.View)
-		if !next.Equal(s.Map) {
+		if placement.Due(s.Map, next, s.View) {
 			busy, s.mapAt = true, s.now
 		}
 		s.check(next)
@@ -269,6 +269,24 @@ func TestRestart(t *testing.T) {
 	if s.copies != 0 || s.moves != 8 || s.fault != "" {
 		t.Errorf("when it is back: %d copies, %d moves, want 0, 8; %s", s.copies, s.moves, s.fault)
 	}
+}
+
+// TestTakenOverUnseen: a partition that was taken over while nobody wrote the map goes back where it belongs, though the map says so
+// already.
+func TestTakenOverUnseen(t *testing.T) {
+	s := newSim(3, 2, "n0")
+	s.start("n1", "n2")
+	s.settle(t)
+	s.kill("n2")
+	for range 5 {
+		s.tick(false)
+	}
+	if s.takeovers != 1 {
+		t.Fatalf("%d taken over, want 1", s.takeovers)
+	}
+	s.start("n2")
+	s.settle(t)
+	even(t, "owned", s.owned(), "n0", "n1", "n2")
 }
 
 // TestGone: what a lost node had is made anew, and nothing else.
