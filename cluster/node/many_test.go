@@ -135,7 +135,7 @@ func (s *several) run(name string) {
 		err := node.Run(ctx, node.Settings{
 			Name: name, Engine: n.line, Dir: s.dir(name), Store: options(), Log: log, Clock: clustertest.NewClock(1), Times: s.times,
 			Addresses: cluster.Addresses{Peer: name + ":1"}, Lead: n.crawl,
-			Others: &node.Elsewhere{Client: &peer.Client{Token: s.token, Dial: s.dial}, Addresses: func() []string { return nil }},
+			Others: &node.Elsewhere{Client: &peer.Client{Token: s.token, Dial: s.dial}, Addresses: func() ([]string, error) { return nil, nil }},
 		})
 		err = errors.Join(err, server.Close())
 		served.Wait()
