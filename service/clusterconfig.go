@@ -9,6 +9,7 @@ import (
 	"github.com/sextant-crawler/sextant/cluster"
 	"github.com/sextant-crawler/sextant/cluster/peer"
 	"github.com/sextant-crawler/sextant/cluster/shared"
+	"github.com/sextant-crawler/sextant/config"
 )
 
 // ClusterState is a cluster with how its configuration stands.
@@ -115,4 +116,16 @@ func keepConfiguration(ctx context.Context, f *Founding) error {
 	return shared.Begin(ctx, f.Engine, cluster.SystemClock{}, o.Active, shared.Proposal{
 		Base: max(last.Version.Number, o.Active.Number), Content: last.Text, By: last.Version.By + ", after a recovery from " + f.Node, Seal: token.Seal,
 	})
+}
+
+// fitsPartitions refuses what cannot be kept where several nodes crawl at once.
+func fitsPartitions(ctx context.Context, e cluster.Engine, c *config.Crawler) error {
+	if !c.Frontier.PerAddress {
+		return nil
+	}
+	owned, err := cluster.Owners(ctx, e)
+	if err != nil || owned.Partitions <= 1 {
+		return err
+	}
+	return fmt.Errorf("Crawler %q: perAddress=\"true\": this cluster has %d partitions, and two nodes could ask hosts of one address at the same time: leave perAddress out, and give these hosts a longer throttleTimeMS in a Throttle element; or crawl with one partition", c.Name, owned.Partitions)
 }

@@ -115,6 +115,9 @@ func (c *common) compile(ctx context.Context, v shared.Version, text []byte) (in
 	if home := HomeOf(file, compiled.crawler, c.data); home.Dir != c.home.Dir {
 		return compiled, fmt.Errorf("with %d Crawlers its store would be in %s, and this node's is in %s: keep one Crawler, or several, while a cluster runs", len(file.Crawlers), home.Store(), c.home.Store())
 	}
+	if err := fitsPartitions(ctx, c.node.Engine, &compiled.crawler); err != nil {
+		return compiled, err
+	}
 	c.mu.Lock()
 	s := c.service
 	c.mu.Unlock()
