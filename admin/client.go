@@ -37,6 +37,9 @@ var ErrRefused = errors.New("the service refused the command")
 // ErrDeclined is the error for a command that cannot be carried out, with the reason.
 var ErrDeclined = errors.New("not done")
 
+// ErrFollows is the error for a question to a node of a cluster while another one crawls, with where to ask.
+var ErrFollows = errors.New("asked of a node that does not crawl")
+
 // Client talks to a running service over its Unix socket.
 type Client struct {
 	http    http.Client
@@ -146,10 +149,20 @@ func saidNo(body []byte) error {
 		return fmt.Errorf("%w: %s", ErrDeclined, p.Detail)
 	case codeNotKnown:
 		return ErrNotKnown
+	case codeStandby:
+		return &followsError{p.Detail}
 	default:
 		return errors.New(p.Detail)
 	}
 }
+
+// followsError says in the node's words where to ask; it is ErrFollows.
+type followsError struct{ words string }
+
+func (f *followsError) Error() string { return f.words }
+
+// Is reports whether target is ErrFollows.
+func (f *followsError) Is(target error) bool { return target == ErrFollows }
 
 func (c *Client) decode(ctx context.Context, method, path string, query url.Values, body io.Reader, into any) error {
 	answer, err := c.ask(ctx, method, path, query, body)

@@ -45,7 +45,7 @@ type Readiness struct {
 // ReadinessProblem is one reason.
 type ReadinessProblem struct {
 	Crawler string `json:"crawler,omitempty"`
-	// Code is starting, stopping, store_failing, disk_low or engine_silent.
+	// Code is starting, stopping, store_failing, disk_low, engine_silent or cannot_take_over.
 	Code  string `json:"code"`
 	Words string `json:"words"`
 }
@@ -73,6 +73,7 @@ const (
 	notReadyStore    = "store_failing"
 	notReadyDisk     = "disk_low"
 	notReadyEngine   = "engine_silent"
+	notReadyFollower = "cannot_take_over"
 )
 
 // healthz says that the process lives, and nothing else.

@@ -99,8 +99,12 @@ func StandingBy(l net.Listener, access *Access, now func() Standby) (done func()
 		ready := Readiness{Ready: s.Ready}
 		if !s.Ready {
 			why := ReadinessProblem{Code: notReadyStarting, Words: s.Words}
-			if s.Cluster != nil && s.Cluster.EngineSilentSince != nil {
+			switch {
+			case s.Cluster == nil: // it is not a member yet
+			case s.Cluster.EngineSilentSince != nil:
 				why.Code = notReadyEngine
+			default:
+				why.Code = notReadyFollower
 			}
 			ready.Problems = []ReadinessProblem{why}
 		}

@@ -126,9 +126,29 @@ func StoreOfBackup(path string) (string, error) {
 	if m.Format != 1 {
 		return "", fmt.Errorf("%s has format %d, and this version of the program reads 1: take a newer one", filepath.Join(path, manifestFile), m.Format)
 	}
+	if err := m.checkText(filepath.Join(path, config.FileName)); err != nil {
+		return "", err
+	}
 	store := filepath.Join(path, storeFile)
 	if info, err = os.Stat(store); err == nil && info.Size() != m.Bytes {
 		err = fmt.Errorf("%s has %d bytes, and its manifest says %d: it was cut short", store, info.Size(), m.Bytes)
 	}
 	return store, err
+}
+
+// checkText wants the configuration of a backup as it was in force. A backup of a cluster that had none has an empty one.
+func (m *Manifest) checkText(path string) error {
+	if m.Configuration.Number == 0 {
+		return nil
+	}
+	text, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s is missing: the configuration that was in force belongs to the backup; to restore the store alone, name %s", path, filepath.Join(filepath.Dir(path), storeFile))
+	case err != nil:
+		return err
+	case digestOf(text) != m.Configuration.Sum:
+		return fmt.Errorf("%s is not the configuration that was in force: its manifest has another checksum; put back the file of the backup, and edit a copy of it; to restore the store alone, name %s", path, filepath.Join(filepath.Dir(path), storeFile))
+	}
+	return nil
 }

@@ -55,6 +55,18 @@ func TestClusterBackup(t *testing.T) {
 		t.Errorf("the configuration is %s, %v", text, err)
 	}
 	n.restoredElsewhere(backup, kept)
+	inForce := filepath.Join(backup, "CrawlConfig.xml")
+	n.write(inForce, string(text)+"<!-- altered -->")
+	if _, err := StoreOfBackup(backup); err == nil || !strings.Contains(err.Error(), "another checksum") || !strings.Contains(err.Error(), inForce) {
+		t.Errorf("a configuration that was altered: %v", err)
+	}
+	if err := os.Remove(inForce); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := StoreOfBackup(backup); err == nil || !strings.Contains(err.Error(), "missing") {
+		t.Errorf("no configuration: %v", err)
+	}
+	n.write(inForce, string(text))
 	if err := os.Truncate(filepath.Join(backup, storeFile), m.Bytes-1); err != nil {
 		t.Fatal(err)
 	}

@@ -4,15 +4,34 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/cluster"
 	"github.com/sextant-crawler/sextant/cluster/shared"
 	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/scheduler"
 )
 
 // nodechange.go: how the node that leads changes what is in force in the cluster. For the locks see common.
+
+// wordName is the value of the store that says for which version the operator's word was given last.
+const wordName = "word for version"
+
+// spendWord reports whether the operator's word for what a version deletes has still to be given to the crawl, and notes that it is: the node that
+// was asked for it may have been lost before its crawl went by the version. It is given once, since later edits are not meant by it.
+func spendWord(ctx context.Context, store scheduler.Store, v *shared.Version) (bool, error) {
+	if !v.Word {
+		return false, nil
+	}
+	number := strconv.FormatInt(v.Number, 10)
+	given, err := store.Value(ctx, wordName)
+	if err != nil || string(given) == number {
+		return false, err
+	}
+	return true, store.SetValue(ctx, wordName, []byte(number))
+}
 
 // propose makes a text the configuration of all nodes, and returns when this one goes by it.
 func (c *common) propose(ctx context.Context, text []byte, base int64, word bool, by string) error {

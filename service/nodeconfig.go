@@ -97,7 +97,7 @@ func (c *common) compile(ctx context.Context, v shared.Version, text []byte) (in
 	}
 	file, report, err := c.parse(text)
 	if err == nil && file == nil {
-		err = report.Err()
+		err = report.ErrIn(c.path, fmt.Sprintf("version %d, %s", v.Number, config.FileName))
 	}
 	if err != nil {
 		return compiled, err
@@ -154,10 +154,11 @@ func (c *common) take(ctx context.Context, compiled inForce) error {
 	if s == nil {
 		return nil
 	}
-	if err := s.reload(ctx, compiled.Word); err != nil && !errors.Is(err, errEnding) && !errors.Is(err, errAccess) {
-		return err
+	err := c.adopt(ctx, s, &compiled.Version)
+	if errors.Is(err, errEnding) || errors.Is(err, errAccess) {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // found notes whether this node can go by the version in force. If not it hands over.
@@ -264,10 +265,22 @@ func (c *common) attach(ctx context.Context, s *Service, with string) error {
 	defer c.taking.Unlock()
 	c.mu.Lock()
 	c.service = s
-	behind := c.now.ID != with
+	now := c.now.Version
 	c.mu.Unlock()
-	if behind { // one came into force while it was opened
-		return s.reload(ctx, false)
+	if now.ID != with { // it came into force while the service was opened
+		return c.adopt(ctx, s, &now)
+	}
+	return nil
+}
+
+// adopt has a service that leads go by a version, with the operator's word if that was given for it. If the service ends first, the next one
+// that leads has the word.
+func (c *common) adopt(ctx context.Context, s *Service, v *shared.Version) error {
+	if err := s.reload(ctx, v.Word); err != nil {
+		return err
+	}
+	if _, err := spendWord(ctx, s.lent.store, v); err != nil {
+		c.log.Debug("that the operator's word was given is not noted", "version", v.Number, "error", err)
 	}
 	return nil
 }

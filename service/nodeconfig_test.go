@@ -16,6 +16,9 @@ import (
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/cluster"
 	"github.com/sextant-crawler/sextant/cluster/shared"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/deletion"
+	"github.com/sextant-crawler/sextant/scheduler/storetest"
 )
 
 // overview waits for how the configuration stands.
@@ -425,4 +428,65 @@ func TestPauseAndNoticesHold(t *testing.T) {
 		}
 		return s.Paused
 	})
+}
+
+// TestWordIsGivenOnce: the operator's word for a version is given by whichever node goes by it first, and not for later edits.
+func TestWordIsGivenOnce(t *testing.T) {
+	store := storetest.NewMemory()
+	for _, one := range []struct {
+		version shared.Version
+		want    bool
+	}{
+		{shared.Version{Number: 2}, false},
+		{shared.Version{Number: 3, Word: true}, true},
+		{shared.Version{Number: 3, Word: true}, false}, // another node takes over
+		{shared.Version{Number: 4}, false},
+		{shared.Version{Number: 5, Word: true}, true},
+	} {
+		word, err := spendWord(t.Context(), store, &one.version)
+		if err != nil || word != one.want {
+			t.Errorf("version %d, word %v: given %v, %v", one.version.Number, one.version.Word, word, err)
+		}
+	}
+}
+
+// TestWordSurvivesTakeOver: a version that deletes with the operator's word comes into force while nobody crawls: the node that crawls then
+// has the word, and does not hold back what it deletes.
+func TestWordSurvivesTakeOver(t *testing.T) {
+	n := newNodes(t)
+	if err := n.found("n1", ""); err != nil {
+		t.Fatal(err)
+	}
+	stop := n.start("n1")
+	n.crawls("n1", 1)
+	n.fetches("/")
+	n.stand(1, map[string]string{"n1": shared.FileSame})
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	next := strings.Replace(n.text("docs", "/"), "</Crawler>", `<Rules><Rule><Path val="/x/"/><Ignore/></Rule></Rules></Crawler>`, 1)
+	if _, err := ApplyCluster(t.Context(), n.engine, n.token(), []byte(next), "n1", true, false); err != nil {
+		t.Fatal(err)
+	}
+	stop = n.start("n1")
+	n.stand(2, map[string]string{"n1": shared.FileSame})
+	n.crawls("n1", 1)
+	n.until("its crawl goes by it", func(*cluster.State) bool {
+		client, err := admin.Dial(t.Context(), filepath.Join(n.dir, "n1"), "")
+		return err == nil && client != nil && client.Ready(t.Context()) == nil
+	})
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	o := n.options("n1")
+	err := ReadStore(t.Context(), HomeOf(o.File, o.Crawlers[0], o.Data), o.Log, func(ctx context.Context, store *badgerstore.Store) error {
+		edits, err := deletion.StoredEdits(ctx, store)
+		if len(edits) != 1 || !edits[0].Word {
+			t.Errorf("edits %+v, want one, with the operator's word", edits)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -43,7 +43,11 @@ func (c *clusterNode) lead(ctx context.Context, a *node.Active) error {
 		ownerBack()
 		c.answered = c.standBy()
 	}()
-	if c.start.Yes {
+	word, err := spendWord(ctx, a.Store, &in.Version)
+	if err != nil {
+		return errors.Join(err, s.Close())
+	}
+	if c.start.Yes || word {
 		for _, r := range s.crawls {
 			r.AllowNextEdit()
 		}

@@ -45,6 +45,10 @@ func TestSealOfAVersion(t *testing.T) {
 		said := o.Of("n1")
 		return said != nil && said.Version == 1 && strings.Contains(said.Unfit, "seal of this cluster's token")
 	})
+	wrong := strings.Replace(n.text("docs", "/"), "nthreads", "threads", 1)
+	if err := n.apply(strings.Replace(wrong, "<Root", "<Rood", 1), false); err == nil || !strings.Contains(err.Error(), "version 3, CrawlConfig.xml:1:") || strings.Contains(err.Error(), n.config) {
+		t.Errorf("a text with an error: %v, want its place in that, not in a node's file", err)
+	}
 	if err := n.apply(n.text("docs", "/", "/true"), false); err != nil {
 		t.Fatal(err)
 	}

@@ -324,6 +324,30 @@ func TestBegin(t *testing.T) {
 	}
 }
 
+// TestForgedNumber: a version with a number that nobody reaches blocks later ones, with words that say how to get out.
+func TestForgedNumber(t *testing.T) {
+	w := newWorld(t)
+	forged := shared.Proposal{Base: 1<<62 - 1, Content: []byte("forged"), By: "somebody"}
+	if err := shared.Begin(t.Context(), w.engine, cluster.SystemClock{}, shared.Version{}, forged); err != nil {
+		t.Fatal(err)
+	}
+	v, _, err := shared.Active(t.Context(), w.engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = shared.Apply(t.Context(), w.engine, cluster.SystemClock{}, cluster.DefaultTimes(), shared.Proposal{Base: v.Number, Content: []byte("next")})
+	if !errors.Is(err, shared.ErrForged) || !strings.Contains(err.Error(), "cluster recover") {
+		t.Errorf("a version after %d: %v", v.Number, err)
+	}
+	// What recover does.
+	if err := shared.Begin(t.Context(), w.engine, cluster.SystemClock{}, v, shared.Proposal{Base: 6, Content: []byte("the last true one")}); err != nil {
+		t.Fatal(err)
+	}
+	if v, _, err = shared.Active(t.Context(), w.engine); err != nil || v.Number != 7 {
+		t.Errorf("in force is %d, %v, want 7", v.Number, err)
+	}
+}
+
 // TestSay: what nodes say of themselves is seen by all, and written when it is news.
 func TestSay(t *testing.T) {
 	e := clustertest.NewMemory()

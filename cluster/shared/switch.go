@@ -172,12 +172,20 @@ func passes(err error) bool {
 	return errors.Is(err, cluster.ErrUnavailable) || errors.Is(err, cluster.ErrInDoubt) || errors.Is(err, cluster.ErrBusy)
 }
 
+// lastNumber is more versions than anybody makes.
+const lastNumber = 1 << 40
+
+// ErrForged says that a configuration's number is none that Apply gave.
+var ErrForged = errors.New("no version has such a number: somebody wrote it who should not write to the engine; close it to all but the nodes, stop them, and sextant cluster recover, which puts the version in force that its node had")
+
 // propose writes a proposal. A step whose answer is lost is not sent again: whoever waits for the ID sees whether it was taken.
 func propose(ctx context.Context, e cluster.Engine, c cluster.Clock, p Proposal) (id string, err error) {
 	s, err := look(ctx, e)
 	switch {
 	case err != nil:
 		return "", err
+	case s.active.Number >= lastNumber || s.proposed.Number >= lastNumber:
+		return "", fmt.Errorf("configuration %d: %w", max(s.active.Number, s.proposed.Number), ErrForged)
 	case s.active.Number != p.Base:
 		return "", changed(&s.active)
 	case s.pending():

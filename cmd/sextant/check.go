@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -60,7 +61,11 @@ func check(c *cli.Context) error {
 	if parsed != nil && c.IsSet("data") {
 		for _, crawler := range parsed.Crawlers {
 			problems, err := unmatched(c, parsed, crawler)
-			if err != nil {
+			switch {
+			case errors.Is(err, admin.ErrFollows): // a node that follows may have its file checked, too
+				at := actionrules.Position{File: path}
+				report.Notes = append(report.Notes, config.Problem{At: at, Message: "its rules were not compared with the stored URLs: " + err.Error()})
+			case err != nil:
 				return err
 			}
 			report.AddWarnings(problems)

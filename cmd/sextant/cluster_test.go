@@ -2,12 +2,16 @@ package main
 
 import (
 	"bytes"
+	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/cluster"
 	"github.com/sextant-crawler/sextant/cluster/shared"
 	"github.com/sextant-crawler/sextant/service"
@@ -97,5 +101,35 @@ log: entries 7 to 12; cluster c0ffee
 	state.States[0].Released, state.States[0].Why = true, "in order"
 	if got := show(); !strings.HasPrefix(got, "no node crawls; n1 gave it up: in order\n") {
 		t.Errorf("n1 gave up: %s", got)
+	}
+}
+
+// TestCheckBesideFollower: check --data of a node that follows judges its file, and says what it could not compare.
+func TestCheckBesideFollower(t *testing.T) {
+	dir, err := os.MkdirTemp("", "follower") // short enough for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	config := filepath.Join(dir, "CrawlConfig.xml")
+	if err := os.WriteFile(config, []byte(`<CrawlConfig><Crawler name="c"><Root url="http://a.test/"/><Rules><Rule><Path val="/x/"/><Ignore/></Rule></Rules></Crawler></CrawlConfig>`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	socket, err := net.Listen("unix", admin.SocketPath(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lent, back := admin.Lend(socket)
+	done := admin.StandingBy(lent, nil, func() admin.Standby {
+		return admin.Standby{Words: "node n2 is in the cluster (standby), and n1 crawls: ask there"}
+	})
+	t.Cleanup(func() {
+		done()
+		back()
+		_ = socket.Close() // lent out, it may be closed
+	})
+	code, out, errOut := sextant(t, "", "check", "-c", config, "-d", dir)
+	if code != exitOK || !strings.Contains(out, "not compared with the stored URLs: node n2 is in the cluster (standby), and n1 crawls: ask there") {
+		t.Errorf("exit %d\n%s%s", code, out, errOut)
 	}
 }
