@@ -67,6 +67,32 @@ func TestRestartDoesNotDelay(t *testing.T) {
 	}
 }
 
+// TestLongRequest: what began under the right goes on as long as beats are confirmed, however long that is, and ends with the right.
+func TestLongRequest(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w, a, b := pair(t)
+		defer w.stopAll()
+		a.mu.Lock()
+		lead := a.lead
+		a.mu.Unlock()
+		download, done, err := lead.Acting(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer done()
+		time.Sleep(10 * time.Minute)
+		if download.Err() != nil || !a.may() || b.may() {
+			t.Fatalf("after ten minutes of beats: %v, may %v, the other one %v", context.Cause(download), a.may(), b.may())
+		}
+		cut := time.Now()
+		a.line.Set(clustertest.Faults{Cut: true})
+		<-download.Done()
+		if took := time.Since(cut); took > w.times.Right || !errors.Is(context.Cause(download), cluster.ErrPaused) {
+			t.Errorf("it ends after %v: %v", took, context.Cause(download))
+		}
+	})
+}
+
 // TestReleaseIsAtOnce: a process that stops in order makes nobody wait for its silence.
 func TestReleaseIsAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {

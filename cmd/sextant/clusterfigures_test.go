@@ -65,7 +65,7 @@ func (c *killedCluster) next(what string) {
 func TestFigureTakeOver(t *testing.T) {
 	figures(t, "takeover")
 	n := often(t, 30)
-	c := newKilledCluster(t, 3, 2000*n)
+	c := newKilledCluster(t, 3, 200*n)
 	c.start(0)
 	c.start(1)
 	var alone, both []time.Duration
@@ -99,7 +99,7 @@ func TestFigureTakeOver(t *testing.T) {
 func TestFigureHandOver(t *testing.T) {
 	figures(t, "handover")
 	n := often(t, 12)
-	c := newKilledCluster(t, 3, 1500*n)
+	c := newKilledCluster(t, 3, 200*n)
 	c.start(0)
 	c.start(1)
 	var all []time.Duration

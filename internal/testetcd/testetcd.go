@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -174,5 +175,17 @@ func Leader(t testing.TB, servers []*Server) *Server {
 		if time.Now().After(deadline) {
 			t.Fatal("no member of etcd leads")
 		}
+	}
+}
+
+// Freeze stops the member's process for a while, as a disk does on which a sync hangs: its connections stay.
+func (s *Server) Freeze(t testing.TB, long time.Duration) {
+	t.Helper()
+	if err := s.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(long)
+	if err := s.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
 	}
 }
