@@ -30,6 +30,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/scheduler/partitioned"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
 const (
@@ -40,7 +41,7 @@ const (
 )
 
 // fleet is some nodes that crawl one site of many hosts over partitions, each page of which is linked from other hosts
-// alone. The mutex guards what the site saw.
+// alone. The mutex guards what the site saw, and which nodes there are.
 type fleet struct {
 	t        *testing.T
 	dir      string
@@ -74,7 +75,10 @@ func (uncleanly) ClosedCleanly() bool { return false }
 
 // Carry implements partitioned.Carrier.
 func (f *fleet) Carry(ctx context.Context, to int, p scheduler.Post) (scheduler.Receipt, error) {
-	for _, n := range f.nodes {
+	f.mu.Lock()
+	nodes := slices.Clone(f.nodes)
+	f.mu.Unlock()
+	for _, n := range nodes {
 		if n.dead.Load() {
 			continue
 		}
@@ -188,7 +192,9 @@ func (f *fleet) start() {
 	ctx, cancel := context.WithCancel(f.t.Context())
 	n := &crewNode{Crawl: c, cancel: cancel, ended: make(chan error, 1)}
 	go func() { n.ended <- c.Run(ctx, Once{}) }()
+	f.mu.Lock()
 	f.nodes = append(f.nodes, n)
+	f.mu.Unlock()
 	synctest.Wait()
 }
 
@@ -368,4 +374,35 @@ func TestFleetPerAddress(t *testing.T) {
 	if _, err := NewOver(t.Context(), s, &Partitions{}, slog.New(slog.DiscardHandler)); err == nil {
 		t.Error("perAddress is accepted")
 	}
+}
+
+// TestFleetJudges: a partition whose URLs were judged by other rules is judged by those of the node that adopts it, and one that was judged by the
+// same is not judged again.
+func TestFleetJudges(t *testing.T) {
+	inFleet(t, 1, func(f *fleet) {
+		const pages = fleetHosts * (fleetDepth + 1)
+		f.check(0)
+		before := f.nodes[0].reviewer.Progress()
+		f.move(0, f.nodes[0])
+		time.Sleep(time.Minute)
+		if after := f.nodes[0].reviewer.Progress(); after.Judged != before.Judged || !after.Done {
+			t.Errorf("a partition that comes back is judged again: %+v, before %+v", after, before)
+		}
+		f.settings.Rules.Roots = slices.Clone(f.settings.Rules.Roots[:fleetHosts/2])
+		f.start()
+		for i := range fleetParts {
+			f.move(i, f.nodes[1])
+		}
+		time.Sleep(time.Minute)
+		outside := 0
+		f.must(f.nodes[1].partitions.Store.Inspect(t.Context(), scheduler.Filter{}, func(_ weburl.Key, r scheduler.Record) error {
+			if r.Class == scheduler.Ignored {
+				outside++
+			}
+			return nil
+		}))
+		if s := f.nodes[1].reviewer.Progress(); !s.Done || outside != pages/2 {
+			t.Errorf("%d pages of the sites that are no roots any more are outside, want %d: %+v", outside, pages/2, s)
+		}
+	})
 }
