@@ -23,7 +23,7 @@ func TestPerAddressBesidePartitions(t *testing.T) {
 		}
 		c.Frontier.PerAddress = true
 		err := fitsPartitions(t.Context(), e, &c)
-		if (err != nil) != refused || refused && !strings.Contains(err.Error(), `Crawler "docs": perAddress="true": this cluster has 24 partitions`) {
+		if (err != nil) != refused || refused && !strings.Contains(err.Error(), `of Crawler "docs", perAddress="true" cannot be kept: this cluster has 24 partitions`) {
 			t.Errorf("%d partitions: %v", partitions, err)
 		}
 	}

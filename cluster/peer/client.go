@@ -2,6 +2,7 @@ package peer
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -42,15 +43,24 @@ func (c *Client) Get(ctx context.Context, address, path string) (io.ReadCloser, 
 
 // Do is Get with another method, for what is no question.
 func (c *Client) Do(ctx context.Context, method, address, path string) (io.ReadCloser, error) {
-	body, err := c.do(ctx, method, address, path)
+	return c.send(ctx, method, address, path, nil)
+}
+
+// Post sends a question that is too long for a path; the answer is read as that of Get.
+func (c *Client) Post(ctx context.Context, address, path string, question []byte) (io.ReadCloser, error) {
+	return c.send(ctx, http.MethodPost, address, path, question)
+}
+
+func (c *Client) send(ctx context.Context, method, address, path string, question []byte) (io.ReadCloser, error) {
+	body, err := c.do(ctx, method, address, path, question)
 	if err != nil {
 		return nil, fmt.Errorf("node at %s: %w", address, err)
 	}
 	return body, nil
 }
 
-func (c *Client) do(ctx context.Context, method, address, path string) (io.ReadCloser, error) {
-	req, err := http.NewRequestWithContext(ctx, method, "https://"+address+path, nil)
+func (c *Client) do(ctx context.Context, method, address, path string, question []byte) (io.ReadCloser, error) {
+	req, err := http.NewRequestWithContext(ctx, method, "https://"+address+path, bytes.NewReader(question))
 	if err != nil {
 		return nil, err
 	}
