@@ -172,6 +172,7 @@ func (p *parser) kerberos(n *node, login *policy.Login) (auth.Kind, error) {
 	if k.Settings.Realms, err = p.realms(n, login); err != nil {
 		return nil, err
 	}
+	p.smallRealm(n)
 	if a := n.attr("keytab"); a != nil {
 		content, err := p.readFor(login, a)
 		if err != nil {
@@ -191,10 +192,26 @@ func (p *parser) kerberos(n *node, login *policy.Login) (auth.Kind, error) {
 	return k, nil
 }
 
+// smallRealm warns of a realm that is not in capitals, as nearly all are, and KDCs tell letters apart.
+func (p *parser) smallRealm(n *node) {
+	for _, name := range []string{"realm", "user"} {
+		a, realm := n.attr(name), n.str(name)
+		if name == "user" {
+			_, realm, _ = strings.Cut(realm, "@")
+		}
+		if large := strings.ToUpper(realm); a != nil && realm != large {
+			p.warnf(a.value, "%s=%s: realms are written in capitals, and KDCs tell letters apart: write %s, unless yours is really called %s", name, quote(a.text), large, realm)
+		}
+	}
+}
+
 // realms are those of kdc, or of the krb5.conf, with the realm that is written.
 func (p *parser) realms(n *node, login *policy.Login) (kerberos.Realms, error) {
 	conf, kdcs := n.attr("krb5Conf"), strings.Fields(n.str("kdc"))
-	if (conf == nil) == (len(kdcs) == 0) {
+	if conf != nil && len(kdcs) > 0 {
+		return kerberos.Realms{}, errors.New("kdc beside krb5Conf: the KDCs are written here, or read from that file; remove one of the two")
+	}
+	if conf == nil && len(kdcs) == 0 {
 		return kerberos.Realms{}, errors.New("write where the KDCs are: kdc=\"kdc.example.com\" with realm=\"EXAMPLE.COM\", or krb5Conf=\"/etc/krb5.conf\"")
 	}
 	if conf != nil {
@@ -218,6 +235,9 @@ func (p *parser) realms(n *node, login *policy.Login) (kerberos.Realms, error) {
 	}
 	out := kerberos.Realms{Default: realm, KDCs: map[string][]string{}}
 	for _, written := range kdcs {
+		if several := strings.FieldsFunc(written, func(r rune) bool { return r == ',' || r == ';' }); written != strings.Join(several, "") {
+			return out, fmt.Errorf("kdc=%s: KDCs are separated by spaces: write kdc=%s", quote(n.str("kdc")), quote(strings.Join(strings.FieldsFunc(n.str("kdc"), func(r rune) bool { return strings.ContainsRune(",; \t", r) }), " ")))
+		}
 		address, err := kerberos.Address(written)
 		if err != nil {
 			return out, err

@@ -1,8 +1,11 @@
 package config
 
 import (
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -80,7 +83,7 @@ func TestKerberos(t *testing.T) {
 		`credentialCache="c" krb5Conf="krb5.conf" spn="HTTP/a"`:              "",
 		`user="crawler@EXAMPLE.COM" password="p" kdc="h"`:                    "",
 		`keytab="k" kdc="h"`:                                                 complaint + "kdc without a realm: write realm=\"EXAMPLE.COM\", too\n",
-		`keytab="k" kdc="h" krb5Conf="krb5.conf"`:                            complaint + "write where the KDCs are: kdc=\"kdc.example.com\" with realm=\"EXAMPLE.COM\", or krb5Conf=\"/etc/krb5.conf\"\n",
+		`keytab="k" kdc="h" krb5Conf="krb5.conf"`:                            complaint + "kdc beside krb5Conf: the KDCs are written here, or read from that file; remove one of the two\n",
 		`user="crawler" krb5Conf="krb5.conf"`:                                complaint + "write one of password, keytab and credentialCache\n",
 		`password="p" krb5Conf="krb5.conf"`:                                  complaint + "a password without user: write user, too\n",
 		`user="other" keytab="k" krb5Conf="krb5.conf"`:                       complaint + "the keytab has no key of other@EXAMPLE.COM that can be used (AES, RC4): it has keys of crawler@EXAMPLE.COM\n",
@@ -96,6 +99,51 @@ func TestKerberos(t *testing.T) {
 		_, report := Parse(FileName, []byte(text), lookups)
 		if diff := cmp.Diff(want, problemLines(report.Errors)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", attributes, diff)
+		}
+	}
+}
+
+// TestSlipsOfKerberos: KDCs with commas, a realm in small letters, and both kdc and krb5Conf are told apart from a log-in that
+// lacks something.
+func TestSlipsOfKerberos(t *testing.T) {
+	const login = `auth="kerberos" origins="https://a" password="p" user="crawler@`
+	for attributes, want := range map[string]string{
+		login + `EXAMPLE.COM" kdc="a,b"`:                         `kdc="a,b": KDCs are separated by spaces: write kdc="a b"`,
+		login + `EXAMPLE.COM" kdc="a:88, b;c"`:                   `kdc="a:88, b;c": KDCs are separated by spaces: write kdc="a:88 b c"`,
+		login + `EXAMPLE.COM" kdc="a" krb5Conf="/etc/krb5.conf"`: `kdc beside krb5Conf: the KDCs are written here, or read from that file; remove one of the two`,
+		login + `EXAMPLE.COM"`:                                   `write where the KDCs are: kdc="kdc.example.com"`,
+		login + `example.com" kdc="a"`:                           `1:94: user="crawler@example.com": realms are written in capitals, and KDCs tell letters apart: write EXAMPLE.COM, unless yours is really called example.com`,
+		`auth="kerberos" origins="https://a" password="p" user="crawler" realm="Example.com" kdc="a"`: `realm="Example.com": realms are written in capitals, and KDCs tell letters apart: write EXAMPLE.COM`,
+	} {
+		_, report := oneKerberos(attributes)
+		said := ""
+		for _, p := range append(report.Errors, report.Warnings...) {
+			said += p.String() + "\n"
+		}
+		if !strings.Contains(said, want) {
+			t.Errorf("%s: %q is not in\n%s", attributes, want, said)
+		}
+	}
+	if _, report := oneKerberos(login + `EXAMPLE.COM" kdc="a b"`); len(report.Errors) > 0 || strings.Contains(fmt.Sprint(report.Warnings), "capitals") {
+		t.Errorf("%v %v", report.Errors, report.Warnings)
+	}
+}
+
+// oneKerberos reads a configuration with one Fetch, which has no Field.
+func oneKerberos(attributes string) (*File, Report) {
+	return Parse(FileName, []byte(`<CrawlConfig><Crawler name="a"><Fetch `+attributes+`><Host val="a"/></Fetch></Crawler></CrawlConfig>`), Lookups{})
+}
+
+// TestUnreadablePassword: the message names the file, and says what to do where it may not be read.
+func TestUnreadablePassword(t *testing.T) {
+	for err, want := range map[error]string{
+		fs.ErrPermission: `password: the file /etc/sextant/password cannot be read: permission denied; let the user who runs this read it`,
+		fs.ErrNotExist:   `password: the file /etc/sextant/password cannot be read: no such file`,
+	} {
+		lookups := Lookups{ReadFile: func(string) ([]byte, error) { return nil, err }}
+		_, report := Parse(FileName, []byte(`<CrawlConfig><Crawler name="a"><Fetch auth="basic" origins="https://a" user="u" password="file:/etc/sextant/password"><Host val="a"/></Fetch></Crawler></CrawlConfig>`), lookups)
+		if said := report.Err(); said == nil || !strings.HasSuffix(strings.TrimSpace(said.Error()), want) {
+			t.Errorf("%v, want %q", said, want)
 		}
 	}
 }

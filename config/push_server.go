@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 
+	"github.com/sextant-crawler/sextant/push/solr"
 	"github.com/sextant-crawler/sextant/push/wire"
 	"github.com/sextant-crawler/sextant/secret"
 )
@@ -128,5 +129,28 @@ func (p *parser) pushFields(push *node) map[string]string {
 		}
 		targets[as], out[name.text] = name.text, as
 	}
+	p.takenNames(push, out)
 	return out
+}
+
+// takenNames warns of a name that another part of the document has by itself: the target would get both as a list.
+func (p *parser) takenNames(push *node, fields wire.Names) {
+	names := fields
+	switch push.str("kind") {
+	case "solr":
+		names = fields.Over(solr.DefaultFields())
+	case "funnelback": // whose parts have places of their own
+		return
+	}
+	for _, n := range push.children {
+		as := n.attr("as")
+		if n.spec.Name != "PushField" || as == nil || fields[n.str("name")] != as.text {
+			continue
+		}
+		for _, part := range wire.Parts() {
+			if _, written := fields[part]; part != n.str("name") && !written && names.Name(part) == as.text && (part != "content" || push.boolean("content")) {
+				p.warnf(as.value, "as=%s is also where the document's %s goes: the target gets both, as a list; write another name, or <PushField name=%s drop=\"true\"/>", quote(as.text), part, quote(part))
+			}
+		}
+	}
 }

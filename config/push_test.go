@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -123,6 +124,30 @@ func TestSamePushFolder(t *testing.T) {
 	for _, other := range []string{`<Push kind="file" dir="other"/>`, `<Push kind="file" dir="out" rotateBytes="4096"/>`, `<Push kind="file"/>`} {
 		if written.Same(first(FileName, other)) {
 			t.Errorf("%s is the same target as one with dir=\"out\" alone", other)
+		}
+	}
+}
+
+// TestTakenNames: a PushField onto the name of another part is warned of, unless that part goes elsewhere.
+func TestTakenNames(t *testing.T) {
+	for push, want := range map[string]bool{
+		`kind="webhook" url="https://a"><PushField name="meta:body" as="text"/>`:                                     true,
+		`kind="webhook" url="https://a"><PushField name="meta:body" as="text"/><PushField name="text" drop="true"/>`: false,
+		`kind="webhook" url="https://a"><PushField name="meta:body" as="text"/><PushField name="text" as="plain"/>`:  false,
+		`kind="webhook" url="https://a"><PushField name="title" as="metas"/>`:                                        true,
+		`kind="webhook" url="https://a"><PushField name="meta:body" as="content"/>`:                                  false,
+		`kind="webhook" url="https://a" content="true"><PushField name="meta:body" as="content"/>`:                   true,
+		`kind="webhook" url="https://a"><PushField name="text" as="text"/>`:                                          false,
+		`kind="elasticsearch" url="https://a" index="i"><PushField name="meta:body" as="title"/>`:                    true,
+		`kind="solr" url="https://a" collection="i"><PushField name="meta:body" as="title"/>`:                        false,
+		`kind="solr" url="https://a" collection="i"><PushField name="meta:body" as="title_t"/>`:                      true,
+	} {
+		_, report := Parse(FileName, []byte(`<CrawlConfig><Crawler name="a" smartRefresh="true"><Root url="https://a/"/><Push `+push+`</Push></Crawler></CrawlConfig>`), Lookups{})
+		if err := report.Err(); err != nil {
+			t.Errorf("%s: %v", push, err)
+		}
+		if got := strings.Contains(fmt.Sprint(report.Warnings), "goes: the target gets both, as a list"); got != want {
+			t.Errorf("%s: %v", push, report.Warnings)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/url"
 	"path/filepath"
@@ -168,7 +169,11 @@ func (p *parser) resolve(element string, spec *Attribute, value string, at place
 	}
 	content, err := p.lookups.ReadFile(p.resolvePath(file))
 	if err != nil {
-		p.errorf(at.value, "%s: the file cannot be read: %v", spec.Name, cause(err))
+		words := fmt.Sprintf("%s: the file %s cannot be read: %v", spec.Name, p.resolvePath(file), cause(err))
+		if errors.Is(err, fs.ErrPermission) {
+			words += "; let the user who runs this read it"
+		}
+		p.errorf(at.value, "%s", words)
 		return "", false
 	}
 	return strings.TrimRight(string(content), "\r\n"), true

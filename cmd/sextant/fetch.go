@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"net/http"
 	"os"
@@ -63,7 +65,8 @@ func fetchOne(c *cli.Context, raw string) error {
 		return err
 	}
 	var known admin.Knowledge
-	if err := withKnowledge(c, h, crawler.Name, func(k admin.Knowledge) error { known = k; return nil }); err != nil {
+	err = withKnowledge(c, h, crawler.Name, func(k admin.Knowledge) error { known = k; return nil })
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // before the first crawl there is no store, and nothing is known
 		return err
 	}
 	log, err := newLogger(c)

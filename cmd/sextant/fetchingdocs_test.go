@@ -20,7 +20,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// TestRenderingDocumentation: the example of docs/rendering.md is a configuration without errors, and a browser fills the shells of its site.
+// TestRenderingDocumentation: the example of docs/rendering.md is a configuration without errors, by which a browser fills the shells of its
+// site, in a dry run and in a crawl.
 func TestRenderingDocumentation(t *testing.T) {
 	content, err := os.ReadFile(filepath.Join("..", "..", "docs", "rendering.md"))
 	if err != nil {
@@ -33,6 +34,9 @@ func TestRenderingDocumentation(t *testing.T) {
 			fmt.Fprint(w, "fetch('/api' + location.pathname).then(r => r.text()).then(t => { document.title = t; document.getElementById('app').innerHTML = '<h1>' + t + '</h1>'; });")
 		case "/api/products/7":
 			fmt.Fprint(w, "A lamp of tin")
+		case "/":
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(w, "<title>Home</title><h1>All products</h1><a href=/products/7>7</a>")
 		case "/products/7":
 			w.Header().Set("Content-Type", "text/html")
 			fmt.Fprint(w, "<title>App</title><body><div id=app></div><script src=/app.js></script>")
@@ -64,9 +68,13 @@ func TestRenderingDocumentation(t *testing.T) {
 	if f.Plain == nil || !f.Plain.Shell || f.Rendered == nil || f.Rendered.Requests != 2 || f.Document == nil || f.Document.Title != "A lamp of tin" || !f.Stored.Rendered {
 		t.Errorf("before %+v, rendered %+v, document %+v, stored %+v", f.Plain, f.Rendered, f.Document, f.Stored)
 	}
+	documents, said := crawlConfigured(t, site.URL, "<CrawlConfig>"+strings.Replace(replaced, "<Crawler ", `<Crawler throttleTimeMS="1" `, 1)+"</CrawlConfig>")
+	if d := documents["products/7"]; d.Title != "A lamp of tin" || d.Text != "A lamp of tin" || documents[""].Text == "" || len(documents) != 2 {
+		t.Errorf("the crawl has %+v\n%s", documents, said)
+	}
 	var out strings.Builder
 	printFetched(&out, f, 100, unpainted)
-	for _, want := range []string{`before    title "App", 0 characters, 0 links`, "an application shell: only its scripts fill it", "by a browser in ", "title     A lamp of tin"} {
+	for _, want := range []string{`before    title "App", 0 characters, 0 links`, "an application shell: only its scripts fill it", "by a browser in ", "title     A lamp of tin", "script " + site.URL + "/app.js: 200", " " + site.URL + "/api/products/7: 200", " ms for a browser, its start included"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, &out)
 		}

@@ -23,7 +23,8 @@ const lampPage = `<title>Lamp</title><meta property="article:tag" content="light
 func shopSite(t *testing.T) string {
 	t.Helper()
 	pages := map[string]string{
-		"/":              `<title>Shop</title><a href=/products/lamp>x</a><a href=/products/desk>x</a><a href=/products/deep>x</a><a href=/products/slow>x</a>`,
+		"/":              `<title>Shop</title><a href=/products/lamp>x</a><a href=/products/desk>x</a><a href=/products/deep>x</a><a href=/products/slow>x</a><a href=/news/sale>x</a>`,
+		"/news/sale":     "<title>Sale</title><nav><ul><li><a href=/>Menu</a></ul></nav><main><article><h1>Lamps for less</h1>" + strings.Repeat("<p>All lamps are sold for less than ever, and so are desks of wood. Come in and see them, says the owner.</p>", 8) + "</article></main>",
 		"/products/lamp": lampPage,
 		"/products/desk": `<title>Desk</title><script type="application/ld+json">{"@graph":[{"@type":"Product","offers":[{"price":99.90}]}]}</script>of wood`,
 		"/products/deep": "<title>Deep</title>" + strings.Repeat("<div>", 100_000) + "at the bottom",
@@ -48,8 +49,23 @@ func shopSite(t *testing.T) string {
 func fieldsConfig(t *testing.T, site string) string {
 	t.Helper()
 	config := strings.Replace(configOf(t, "fields.md"), "https://shop.example.com", site, 1)
+	config = strings.Replace(config, "</Crawler>", mainOf(t, "fields.md")+"</Crawler>", 1)
 	config = strings.Replace(config, `<Crawler name="shop"`, `<Crawler name="shop" throttleTimeMS="0" documentTimeoutS="3" nthreads="2"`, 1)
 	return strings.Replace(config, "</Crawler>", `<Field name="slow" select="css:b i i i i i i i"><Path val="/products/slow"/></Field></Crawler>`, 1)
+}
+
+// mainOf is the MainContent that a page of the manual shows.
+func mainOf(t *testing.T, name string) string {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := regexp.MustCompile("(?s)```xml\n(<MainContent>.*?)```").FindSubmatch(page)
+	if text == nil {
+		t.Fatalf("docs/%s has no MainContent", name)
+	}
+	return string(text[1])
 }
 
 // configOf is the configuration that a page of the manual shows.
@@ -77,6 +93,7 @@ func TestFieldsOfTheManual(t *testing.T) {
 		"products/desk": {"cached": {"HIT"}, "price": {"99.90"}},
 		"products/deep": {"cached": {"HIT"}},
 		"products/slow": {"cached": {"HIT"}},
+		"news/sale":     {"cached": {"HIT"}},
 	}
 	got := map[string]map[string][]string{}
 	for u, d := range documents {
@@ -87,6 +104,9 @@ func TestFieldsOfTheManual(t *testing.T) {
 	}
 	if !strings.HasSuffix(documents["products/deep"].Text, "at the bottom") || !strings.HasSuffix(documents["products/slow"].Text, "never ready") {
 		t.Error("the text of a page that could not be searched is not there")
+	}
+	if text := documents["news/sale"].Text; !strings.Contains(text, "sold for less") || strings.Contains(text, "Menu") {
+		t.Errorf("the main content is %q", text)
 	}
 	for _, reason := range []string{"too-deep", "too-slow"} {
 		if strings.Count(said, reason) == 0 {

@@ -26,6 +26,9 @@ func parts() []string {
 	}
 }
 
+// Parts are the names that parts of a document have by themselves, metas included.
+func Parts() []string { return append(parts(), "metas") }
+
 // CheckName says what is wrong with a name in Names, nil if a document can have it.
 func CheckName(name string) error {
 	if name == "metas" || slices.Contains(parts(), name) || strings.HasPrefix(name, MetaPrefix) && len(name) > len(MetaPrefix) {
