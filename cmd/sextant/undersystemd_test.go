@@ -23,6 +23,23 @@ const systemdConfig = `<CrawlConfig>
 // TestUnderSystemd runs the unit under a systemd that is process 1 of namespaces of its
 // own, and does with it what testdata/systemd/drive says.
 func TestUnderSystemd(t *testing.T) {
+	underSystemd(t, "drive", fmt.Sprintf(systemdConfig, systemdSite(t)))
+}
+
+// TestBrowserUnderSystemd runs the browser's unit beside it: a page is rendered by a browser of another user, which has no
+// network, a limit of memory and its own sandbox, and ends with the service.
+func TestBrowserUnderSystemd(t *testing.T) {
+	chromiumCommand(t)
+	site := newAppSite(t)
+	site.page("/", "text/html", `<title>App</title><div id=app></div><script src=/app.js></script>`)
+	site.page("/app.js", "text/javascript", `document.getElementById('app').textContent = 'made by scripts'`)
+	underSystemd(t, "drive-browser", fmt.Sprintf(`<CrawlConfig><Crawler name="docs" throttleTimeMS="1" smartRefresh="true"><Root url="%s/"/>
+		<Browser command="unix:/run/sextant-browser/socket" timeoutS="600"/><Fetch name="app" render="auto"><Host val="127.0.0.1"/></Fetch></Crawler></CrawlConfig>`, site.URL))
+}
+
+// underSystemd has a script of testdata/systemd drive the units, on a configuration.
+func underSystemd(t *testing.T, script, config string) {
+	t.Helper()
 	if raceDetector {
 		t.Skip("the race detector needs more memory than limits of processes allow")
 	}
@@ -40,11 +57,10 @@ func TestUnderSystemd(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	site := systemdSite(t)
-	write("CrawlConfig.xml", fmt.Sprintf(systemdConfig, site))
+	write("CrawlConfig.xml", config)
 	write("default", beMain+"=1\nSEXTANT_LISTEN=off\n")
 	write("sysusers.conf", "u sextant - \"Sextant\" /var/lib/sextant\n")
-	drive, err := os.ReadFile(filepath.Join("testdata", "systemd", "drive"))
+	drive, err := os.ReadFile(filepath.Join("testdata", "systemd", script))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +69,7 @@ func TestUnderSystemd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	boot, err := exec.CommandContext(ctx, "unshare", "--pid", "--mount", "--fork", "--ipc", "--uts", "--kill-child",
 		"bash", filepath.Join("testdata", "systemd", "boot"), dir, os.Args[0], unit).CombinedOutput()
@@ -62,7 +78,7 @@ func TestUnderSystemd(t *testing.T) {
 		t.Skipf("systemd cannot be process 1 here: %v\n%s", err, boot)
 	}
 	t.Logf("%s", out)
-	if !strings.HasSuffix(string(out), "\ndone\n") {
+	if !strings.HasSuffix("\n"+string(out), "\ndone\n") {
 		t.Errorf("%v\n%s", err, boot)
 	}
 }
