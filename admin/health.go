@@ -141,8 +141,11 @@ func (s *Status) problems() (out []ReadinessProblem) {
 // stallLook is how often is looked whether changes can be stored.
 const stallLook = 500 * time.Millisecond
 
+// stallLooks is how many looks a change has to end once it was given up.
+const stallLooks = 5
+
 // whileStored has the route answer. What would wait for a change to be stored, perhaps for hours, is told at once that
-// none is. What has begun already is told within a second of that; such a change may be stored yet.
+// none is. What has begun already is told within seconds of that; such a change may be stored yet.
 func (s *Server) whileStored(c *call) (any, error) {
 	if s.about.Stalled == nil || c.r.Method == http.MethodGet || c.r.Method == http.MethodHead {
 		return c.route.answer(c)
@@ -156,17 +159,21 @@ func (s *Server) whileStored(c *call) (any, error) {
 	look := time.NewTicker(stallLook)
 	defer look.Stop()
 	var why *Problem
-	for {
+	for looks := 0; ; {
 		select {
 		case a := <-ended:
 			return c.take(a, why)
 		case <-look.C:
+		}
+		if why != nil {
+			looks++
 		}
 		switch p := s.stall(); {
 		case p == nil:
 		case why == nil:
 			why = p
 			end(p) // most changes are given up by that
+		case looks < stallLooks || len(ended) > 0: // it ends, or has
 		case c.route.change != "":
 			p.Detail += ". Whether this change will be stored is not known: look when the engine answers"
 			return nil, p
