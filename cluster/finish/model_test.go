@@ -326,7 +326,7 @@ func run(t *testing.T, seed uint64, blind bool) (early int) {
 
 // TestModel: never too early, and it does end.
 func TestModel(t *testing.T) {
-	seed, runs := seeded.Seed(t), 60
+	seed, runs := seeded.Seed(t), 12
 	if seeded.Long() {
 		runs = 2000
 	}

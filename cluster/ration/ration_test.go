@@ -142,7 +142,7 @@ func run(t *testing.T, seed uint64, silence time.Duration) (most float64) {
 
 // TestModel: all together never use more than the limit, and all of it when all is well.
 func TestModel(t *testing.T) {
-	seed, runs := seeded.Seed(t), uint64(25)
+	seed, runs := seeded.Seed(t), uint64(8)
 	if seeded.Long() {
 		runs = 3000
 	}
