@@ -249,6 +249,23 @@ func (p *pair) await(t *testing.T, n int, links []scheduler.Link) {
 	}
 }
 
+// swept waits until no letters are left at the first node.
+func (p *pair) swept(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for {
+		piles, err := p.stores[0].Piles(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(piles) == 0 {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
 // TestLinksTravel: links to the other node's partitions arrive there, and wait while nobody is known to own theirs, or the
 // one that is asked does not.
 func TestLinksTravel(t *testing.T) {
@@ -257,6 +274,7 @@ func TestLinksTravel(t *testing.T) {
 	p.await(t, 1, slices.Concat(links[1], links[3]))
 	p.await(t, 0, slices.Concat(links[0], links[2]))
 
+	p.swept(t)           // what has arrived is removed a moment later
 	p.owner[1].Store(-1) // nobody is known
 	p.owner[3].Store(0)  // the one that asks is taken for the owner
 	asked := p.asked[0].Load()
