@@ -65,7 +65,9 @@ func (c *Crawl) runRounds(ctx context.Context, once bool, first func()) error {
 		pause := roundStep
 		if interval := c.policy().Settings.Rounds; interval > 0 {
 			before := r.Began
-			if err := c.round(ctx, &r, interval, !once || !began); err != nil {
+			if err := c.round(ctx, &r, interval, !once || !began); err != nil && ctx.Err() != nil {
+				return c.keepRound(context.WithoutCancel(ctx), &r)
+			} else if err != nil {
 				return err
 			}
 			began = began || !r.Began.Equal(before)
@@ -129,6 +131,15 @@ func (c *Crawl) endRound(ctx context.Context, r *round) error {
 	c.rounds.awaited.Store(nil)
 	r.Running, r.Ended = false, time.Now().Round(0)
 	c.meter.LastRound.Store(&meter.Round{Began: r.Began, Ended: r.Ended})
+	return c.saveRound(ctx, r)
+}
+
+// keepRound stores a round that was on its way into the store when the crawl stopped: what is lost there would be taken for
+// a round that still runs, and the next begin an interval later.
+func (c *Crawl) keepRound(ctx context.Context, r *round) error {
+	if r.Running {
+		return c.endRound(ctx, r)
+	}
 	return c.saveRound(ctx, r)
 }
 
