@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/permit"
@@ -27,6 +28,7 @@ type Partitions struct {
 
 	rights rights
 	moving sync.Mutex
+	coming atomic.Int32 // one that is being adopted, and is not known to be judged yet, and 1; 0: none
 }
 
 // Owned is a partition that this process owns from now on.
@@ -122,6 +124,8 @@ func (c *Crawl) Adopt(ctx context.Context, o Owned) (err error) {
 	p := c.partitions
 	p.moving.Lock()
 	defer p.moving.Unlock()
+	p.coming.Store(int32(o.Number) + 1) //nolint:gosec // partitions are few
+	defer p.coming.Store(0)
 	if err := p.Store.Adopt(o.Number, o.Store); err != nil {
 		return err
 	}
@@ -138,6 +142,7 @@ func (c *Crawl) Adopt(ctx context.Context, o Owned) (err error) {
 	if err := c.judgeAdopted(ctx, o); err != nil {
 		return err
 	}
+	p.coming.Store(0)
 	if err := c.frontier.Adopt(ctx, o.Number); err != nil {
 		return err
 	}
@@ -202,6 +207,9 @@ func (c *Crawl) judgeAdopted(ctx context.Context, o Owned) error {
 func (c *Crawl) markJudged(ctx context.Context, by *policy.Policy) error {
 	var failed error
 	for n := range c.partitions.Number {
+		if n+1 == int(c.partitions.coming.Load()) { // the pass began before it came
+			continue
+		}
 		err := c.store.SetValue(ctx, judgedName(n), judgedBy(by))
 		if err != nil && !errors.Is(err, scheduler.ErrElsewhere) {
 			failed = errors.Join(failed, err)

@@ -59,6 +59,7 @@ func names() []name {
 		{"scheduler.brake", ofCrawl, "deletions of the last time, for the brake over the index"},
 		{"scheduler.edits", ofCrawl, "edits of the rules"},
 		{"scheduler.rests", ofCrawl, "hosts that rest at the end of a process whose store is one"},
+		{"word for version", ofCrawl, "the operator's word for what a version of the configuration deletes"},
 	}
 }
 
