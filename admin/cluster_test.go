@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/sextant-crawler/sextant/admin/whole"
@@ -21,7 +22,9 @@ import (
 type nodes struct {
 	servers []*Server
 	missing []whole.Node
-	asked   []*whole.Question
+
+	mu    sync.Mutex // guards asked: all are asked at once
+	asked []*whole.Question
 }
 
 func (n *nodes) of(i int) whole.Cluster { return ofNodes{n, i} }
@@ -35,7 +38,9 @@ func (n ofNodes) Others(context.Context) (all []whole.Node, err error) {
 	for i, s := range n.servers {
 		if i != n.self {
 			all = append(all, whole.Node{Name: fmt.Sprint("n", i), Ask: func(ctx context.Context, q *whole.Question) (io.ReadCloser, error) {
+				n.mu.Lock()
 				n.asked = append(n.asked, q)
+				n.mu.Unlock()
 				var out bytes.Buffer
 				err := s.whole.Answer(ctx, &out, q)
 				return io.NopCloser(&out), err
