@@ -1,7 +1,6 @@
 package peer
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/tls"
@@ -101,28 +100,18 @@ func (c *Client) connect(ctx context.Context, address string) (*tls.Conn, error)
 
 // ask sends a request with the proof, and wants the other's before it looks at anything else.
 func (c *Client) ask(conn *tls.Conn, req *http.Request) (io.Reader, error) {
-	state := conn.ConnectionState()
-	own, err := c.Token.proof(&state, asks)
+	on := newLine(conn)
+	if err := c.sign(on, req); err != nil {
+		return nil, err
+	}
+	if err := on.put(req); err != nil {
+		return nil, err
+	}
+	resp, err := c.answer(on, req) //nolint:bodyclose // it ends with the connection, which the caller closes
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set(header, own)
-	if err := conn.SetDeadline(time.Now().Add(silence)); err != nil {
-		return nil, err
-	}
-	if err := req.Write(conn); err != nil {
-		return nil, err
-	}
-	limited := &io.LimitedReader{R: conn, N: headMost}
-	r := bufio.NewReader(limited)
-	resp, err := http.ReadResponse(r, req) //nolint:bodyclose // it ends with the connection, which the caller closes
-	if err == nil {
-		err = c.judge(&state, resp)
-	}
-	if err != nil {
-		return nil, err
-	}
-	limited.R, limited.N = &patient{Conn: conn}, 1<<62
+	on.limited.R, on.limited.N = &patient{Conn: conn}, 1<<62
 	return resp.Body, nil
 }
 

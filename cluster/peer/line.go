@@ -41,6 +41,13 @@ type line struct {
 	since   time.Time // idle
 }
 
+func newLine(conn *tls.Conn) *line {
+	on := &line{Conn: conn}
+	on.limited.R = conn
+	on.r = bufio.NewReader(&on.limited)
+	return on
+}
+
 // Ask posts a question to the node at address, and gives its answer, of which no more is read than most bytes. A question may
 // arrive twice: a connection that was kept may break without a word.
 func (l *Lines) Ask(ctx context.Context, address, path string, question []byte, most int64) ([]byte, error) {
@@ -83,10 +90,7 @@ func (l *Lines) take(ctx context.Context, address string) (on *line, kept bool, 
 	if err != nil {
 		return nil, false, err
 	}
-	on = &line{Conn: conn}
-	on.limited.R = conn
-	on.r = bufio.NewReader(&on.limited)
-	return on, false, nil
+	return newLine(conn), false, nil
 }
 
 // keep has a connection wait for the next question.
@@ -140,7 +144,20 @@ func (l *Lines) exchange(ctx context.Context, on *line, address, path string, qu
 }
 
 func (l *Lines) answer(on *line, req *http.Request, most int64) (answer []byte, goesOn bool, err error) {
-	resp, err := l.Client.put(on, req) //nolint:bodyclose // it is read to its end, or the connection is closed
+	if err := l.Client.sign(on, req); err != nil {
+		return nil, false, err
+	}
+	err = on.put(req)
+	if err == nil {
+		_, err = on.r.Peek(1)
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, false, err // another connection would be as silent
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("%w: %w", errBroken, err)
+	}
+	resp, err := l.Client.answer(on, req) //nolint:bodyclose // it is read to its end, or the connection is closed
 	if err != nil {
 		return nil, false, err
 	}
@@ -152,31 +169,31 @@ func (l *Lines) answer(on *line, req *http.Request, most int64) (answer []byte, 
 	return answer, !resp.Close && on.r.Buffered() == 0, err
 }
 
-// put sends a question with its proof, and gives an answer that bears one.
-func (c *Client) put(on *line, req *http.Request) (*http.Response, error) {
+// sign puts the proof into a question.
+func (c *Client) sign(on *line, req *http.Request) error {
 	state := on.ConnectionState()
 	own, err := c.Token.proof(&state, asks)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		req.Header.Set(header, own)
 	}
-	req.Header.Set(header, own)
+	return err
+}
+
+// put sends a question; it and the head of its answer have the time that a node may be silent.
+func (on *line) put(req *http.Request) error {
 	if err := on.SetDeadline(time.Now().Add(silence)); err != nil {
-		return nil, fmt.Errorf("%w: %w", errBroken, err)
+		return err
 	}
 	on.limited.N = headMost
-	err = req.Write(on)
-	if err == nil {
-		_, err = on.r.Peek(1)
-	}
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return nil, err // another connection would be as silent
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errBroken, err)
-	}
+	return req.Write(on)
+}
+
+// answer reads the head of an answer, which bears the proof of who sent it.
+func (c *Client) answer(on *line, req *http.Request) (*http.Response, error) {
 	resp, err := http.ReadResponse(on.r, req)
 	if err != nil {
 		return nil, err
 	}
+	state := on.ConnectionState()
 	return resp, c.judge(&state, resp)
 }
