@@ -53,7 +53,7 @@ func ChangeAim(ctx context.Context, e Engine, change func(*placement.Aim)) (plac
 		change(&a)
 		slices.Sort(a.Drained)
 		slices.Sort(a.Leaving)
-		out, err := e.Commit(ctx, Step{If: []Condition{{metaKey, v.Keys[0].Revision}, {aimKey, v.Keys[1].Revision}}, Then: []Write{put(aimKey, a)}})
+		out, err := e.Commit(ctx, Step{If: []Condition{{metaKey, v.Keys[0].Revision}, {aimKey, v.Keys[1].Revision}}, Then: []Write{Put(aimKey, a)}})
 		if err != nil || out.Taken {
 			return a, err
 		}

@@ -197,7 +197,7 @@ func (n *Node) stepOf(pieces []piece) (step Step, holds []*hold, taken int) {
 		taken++
 	}
 	for _, h := range holds {
-		step.Then = append(step.Then, put(headKey(h.partition), placeOf(ends[h])))
+		step.Then = append(step.Then, Put(headKey(h.partition), placeOf(ends[h])))
 	}
 	return step, holds, taken
 }

@@ -140,7 +140,7 @@ func (m *Member) step(ctx context.Context, v view) error {
 	stay := slices.DeleteFunc(slices.Clone(v.inSync.Seats), func(s Seat) bool { return s == m.seat })
 	out, err := m.node.engine.commit(ctx, Step{
 		If:   []Condition{m.node.same(), {mapKey, at}, {v.own.Key, v.own.Revision}, {v.set.Key, v.set.Revision}},
-		Then: []Write{put(v.set.Key, syncSet{stay})},
+		Then: []Write{Put(v.set.Key, syncSet{stay})},
 	})
 	if err != nil || !out.Taken {
 		return err

@@ -23,6 +23,11 @@ var (
 	ErrUntrusted = errors.New("the engine is refused")
 )
 
+// Passes reports whether an error of an Engine may pass by itself.
+func Passes(err error) bool {
+	return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrInDoubt) || errors.Is(err, ErrBusy)
+}
+
 // refused is an error that is ErrRefused too.
 type refused struct{ text string }
 

@@ -87,7 +87,7 @@ func Found(ctx context.Context, e Engine, f Founding) (Meta, error) {
 	}
 	var aim []Write
 	if f.Replicas != 0 {
-		aim = append(aim, put(aimKey, placement.Aim{Replicas: f.Replicas}))
+		aim = append(aim, Put(aimKey, placement.Aim{Replicas: f.Replicas}))
 	}
 	return settle(ctx, e, meta, 0, f, aim)
 }
@@ -116,7 +116,7 @@ func Recover(ctx context.Context, e Engine, cluster string, f Founding) (Meta, e
 	}
 	var old []Write
 	for _, prefix := range []string{"beat/", "done/", "log/"} {
-		from, to := folder(prefix)
+		from, to := Folder(prefix)
 		old = append(old, Write{Key: from, To: to, Remove: true})
 	}
 	return settle(ctx, e, Meta{Cluster: cluster, Incarnation: NewID().String(), Partitions: f.Partitions}, v.Keys[0].Revision, f, old)
@@ -128,17 +128,17 @@ func settle(ctx context.Context, e Engine, m Meta, over Revision, f Founding, wr
 	if err != nil {
 		return Meta{}, err
 	}
-	writes = append(writes, put(metaKey, m))
+	writes = append(writes, Put(metaKey, m))
 	for p := range Partition(f.Partitions) {
 		at, seat := entry.Genesis(incarnation, int(p), f.Seqs[p]), f.Seat
 		if store := f.Stores[p]; store != "" {
 			seat.Store = store
 		}
 		writes = append(writes,
-			put(headKey(p), placeOf(at)),
-			put(firstKey(p), first{at.Seq + 1}),
-			put(setKey(p), syncSet{Seats: []Seat{seat}}),
-			put(ownKey(p), ownership{Seat: seat, Released: true, Why: founded}))
+			Put(headKey(p), placeOf(at)),
+			Put(firstKey(p), first{at.Seq + 1}),
+			Put(setKey(p), syncSet{Seats: []Seat{seat}}),
+			Put(ownKey(p), ownership{Seat: seat, Released: true, Why: founded}))
 	}
 	for {
 		out, err := e.Commit(ctx, Step{If: []Condition{{metaKey, over}}, Then: writes})

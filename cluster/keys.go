@@ -46,7 +46,10 @@ const (
 	aimKey    = "aim"
 )
 
-func beatKey(node, session string) string     { return "beat/" + node + "/" + session }
+// BeatFolder is what keys of signs of life begin with.
+const BeatFolder = "beat/"
+
+func beatKey(node, session string) string     { return BeatFolder + node + "/" + session }
 func nodeOfBeat(key string) string            { return strings.Split(key, "/")[1] }
 func ownKey(p Partition) string               { return "own/" + p.String() }
 func headKey(p Partition) string              { return "head/" + p.String() }
@@ -55,7 +58,6 @@ func setKey(p Partition) string               { return "set/" + p.String() }
 func doneKey(p Partition, node string) string { return doneFolder(p) + node }
 func doneFolder(p Partition) string           { return "done/" + p.String() + "/" }
 func logKey(p Partition, seq uint64) string   { return fmt.Sprintf("log/%s/%016x", p, seq) }
-func folder(prefix string) (from, to string)  { return prefix, prefix[:len(prefix)-1] + "0" } // '0' follows '/'
 
 // Meta is what a cluster is. A copy belongs to one incarnation of one cluster.
 type Meta struct {
@@ -151,6 +153,20 @@ type done struct {
 	Peer string `json:"peer,omitempty"`
 }
 
+// Folder are the keys below a prefix that ends with a slash, for Engine.List and for a Write that removes them.
+func Folder(prefix string) (from, to string) { return prefix, prefix[:len(prefix)-1] + "0" } // '0' follows '/'
+
+// Decode fills v from the key's JSON, and leaves it if there is no such key.
+func (kv KeyValue) Decode(v any) error {
+	if kv.Revision == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(kv.Value, v); err != nil {
+		return fmt.Errorf("key %s of the engine cannot be read: %w", kv.Key, err)
+	}
+	return nil
+}
+
 // read fills v from a key that must be there.
 func read(kv KeyValue, v any) error {
 	if kv.Revision == 0 {
@@ -162,8 +178,8 @@ func read(kv KeyValue, v any) error {
 	return nil
 }
 
-// put is a write of v as JSON. The values are our own types, which always encode.
-func put(key string, v any) Write {
+// Put is a write of v as JSON. v is of a type of our own, which always encodes.
+func Put(key string, v any) Write {
 	b, err := json.Marshal(v)
 	if err != nil {
 		panic(err)

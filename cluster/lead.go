@@ -108,7 +108,7 @@ func (m *Member) chores(ctx context.Context, h *hold) error {
 		err := m.round(ctx, h, &o)
 		switch {
 		case err == nil:
-		case errors.Is(err, ErrInDoubt) || errors.Is(err, ErrUnavailable) || errors.Is(err, ErrRefused):
+		case Passes(err) || errors.Is(err, ErrRefused):
 			m.log.Debug("a round of chores was not done", "error", err)
 		default:
 			return err
@@ -147,7 +147,7 @@ func (m *Member) round(ctx context.Context, h *hold, o *owner) error {
 	if len(stay) < len(v.inSync.Seats) {
 		_, err := n.engine.commit(ctx, Step{
 			If:   []Condition{n.same(), h.condition(), {v.set.Key, v.set.Revision}},
-			Then: []Write{put(v.set.Key, syncSet{stay})},
+			Then: []Write{Put(v.set.Key, syncSet{stay})},
 		})
 		return err // the log is trimmed in a later round, by the set that is then stored
 	}
@@ -191,7 +191,7 @@ func (m *Member) doneOf(ctx context.Context, set syncSet) (map[Seat]done, error)
 
 // alive are the nodes that have beaten since the last round, and this one.
 func (m *Member) alive(ctx context.Context, o *owner) (map[string]bool, error) {
-	from, to := folder("beat/")
+	from, to := Folder(BeatFolder)
 	v, err := m.node.engine.list(ctx, from, to, 1000)
 	if err != nil {
 		return nil, err
@@ -269,7 +269,7 @@ func (m *Member) trim(ctx context.Context, h *hold, v view, low uint64) error {
 		If: []Condition{m.node.same(), h.condition(), {v.set.Key, v.set.Revision}, {v.first.Key, v.first.Revision}},
 		Then: []Write{
 			{Key: logKey(m.partition, v.low.Seq), To: logKey(m.partition, low+1), Remove: true},
-			put(v.first.Key, first{low + 1}),
+			Put(v.first.Key, first{low + 1}),
 		},
 	})
 	return err
@@ -285,7 +285,7 @@ func (m *Member) leave(ctx context.Context) {
 	stay := slices.DeleteFunc(slices.Clone(v.inSync.Seats), func(s Seat) bool { return s == m.seat })
 	out, err := m.node.engine.commit(ctx, Step{
 		If:   []Condition{m.node.same(), {v.set.Key, v.set.Revision}},
-		Then: []Write{put(v.set.Key, syncSet{stay})},
+		Then: []Write{Put(v.set.Key, syncSet{stay})},
 	})
 	m.log.Warn("this node leaves the in-sync set", "done", err == nil && out.Taken)
 }

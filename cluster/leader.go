@@ -96,7 +96,7 @@ func (n *Node) mapOf(kv KeyValue) (placement.Map, Revision, error) {
 func (n *Node) claimMap(ctx context.Context, c *candidate) error {
 	out, err := n.engine.commit(ctx, Step{
 		If:   []Condition{n.same(), {leaderKey, c.at}, {beatKey(c.last.Node, c.last.Session), c.watch.beat}},
-		Then: []Write{put(leaderKey, leadership{Node: n.name, Session: n.run, Since: n.clock.Wall()})},
+		Then: []Write{Put(leaderKey, leadership{Node: n.name, Session: n.run, Since: n.clock.Wall()})},
 	})
 	if err == nil && out.Taken {
 		n.log.Info("this node writes the map of the cluster")
@@ -117,7 +117,7 @@ func (n *Node) resign(ctx context.Context) {
 		return
 	}
 	l.Released = true
-	_, err = n.engine.commit(ctx, Step{If: []Condition{n.same(), {leaderKey, v.Keys[0].Revision}}, Then: []Write{put(leaderKey, l)}})
+	_, err = n.engine.commit(ctx, Step{If: []Condition{n.same(), {leaderKey, v.Keys[0].Revision}}, Then: []Write{Put(leaderKey, l)}})
 	if err != nil {
 		n.log.Debug("the map was not left to others: they claim it after a silence", "error", err)
 	}
@@ -125,43 +125,15 @@ func (n *Node) resign(ctx context.Context) {
 
 // sight is what a leader has seen of the nodes since it began, by its own clock.
 type sight struct {
-	began    time.Duration
-	beats    map[string]sign          // by key
+	began time.Duration
+	Signs
 	absent   map[string]time.Duration // nodes that have no beat at all, since when
 	moves    map[int]time.Duration    // hand-overs that were begun, since when
 	declines map[string]time.Duration // nodes that did not take over, until when they are left alone
 }
 
-// sign is a beat, and since when it is the last.
-type sign struct {
-	revision Revision
-	since    time.Duration
-	refuses  bool
-}
-
 func newSight(now time.Duration) *sight {
-	return &sight{began: now, beats: map[string]sign{}, absent: map[string]time.Duration{}, moves: map[int]time.Duration{}, declines: map[string]time.Duration{}}
-}
-
-// take takes in the beats that there are.
-func (s *sight) take(all []KeyValue, now time.Duration) {
-	seen := map[string]sign{}
-	for _, kv := range all {
-		one, known := s.beats[kv.Key]
-		if !known || one.revision != kv.Revision {
-			var b beat
-			_ = read(kv, &b) // a beat that cannot be read is one all the same
-			one = sign{kv.Revision, now, b.Refuses != ""}
-		}
-		seen[kv.Key] = one
-	}
-	s.beats = seen
-}
-
-// lives reports whether a process gives signs of life.
-func (s *sight) lives(key string, now, silence time.Duration) bool {
-	one, known := s.beats[key]
-	return known && now-one.since < silence
+	return &sight{began: now, absent: map[string]time.Duration{}, moves: map[int]time.Duration{}, declines: map[string]time.Duration{}}
 }
 
 // placeAll changes the map, if that is due. A leader that has just begun knows of nobody how long he has been away.
@@ -170,12 +142,12 @@ func (n *Node) placeAll(ctx context.Context, c *candidate) error {
 	if c.sight == nil {
 		c.sight = newSight(now)
 	}
-	from, to := folder("beat/")
+	from, to := Folder(BeatFolder)
 	beats, err := n.engine.list(ctx, from, to, 1000)
 	if err != nil {
 		return err
 	}
-	c.sight.take(beats.Keys, now)
+	c.sight.Take(beats.Keys, now)
 	if now-c.sight.began < n.times.Silence {
 		return nil
 	}
@@ -187,7 +159,7 @@ func (n *Node) placeAll(ctx context.Context, c *candidate) error {
 	if s.at != 0 && !placement.Due(s.now, next, s.View) {
 		return nil
 	}
-	out, err := n.engine.commit(ctx, Step{If: s.seen, Then: []Write{put(mapKey, mapped{n.meta.Incarnation, next})}})
+	out, err := n.engine.commit(ctx, Step{If: s.seen, Then: []Write{Put(mapKey, mapped{n.meta.Incarnation, next})}})
 	if err != nil || !out.Taken {
 		return err
 	}

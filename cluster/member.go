@@ -250,7 +250,7 @@ func (m *Member) takeOver(ctx context.Context, h *hold) error {
 
 // patience waits a moment after what passes by itself, and returns every other error.
 func (m *Member) patience(ctx context.Context, err error) error {
-	if errors.Is(err, ErrUnavailable) || errors.Is(err, ErrInDoubt) || errors.Is(err, ErrBusy) || errors.Is(err, ErrFull) {
+	if Passes(err) || errors.Is(err, ErrFull) {
 		return m.node.clock.Sleep(ctx, m.node.times.Retry)
 	}
 	return err

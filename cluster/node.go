@@ -158,6 +158,22 @@ func (n *Node) Run(ctx context.Context) error {
 	return err
 }
 
+// RunWith runs the node, and its members beside it, until ctx or one of the two ends. Members end first: until then they may append, and release
+// their claims.
+func (n *Node) RunWith(ctx context.Context, members func(context.Context) error) error {
+	alive, stop := context.WithCancel(context.WithoutCancel(ctx))
+	ctx, fail := context.WithCancel(ctx)
+	defer fail()
+	ended := make(chan error, 1)
+	go func() {
+		defer fail()
+		ended <- n.Run(alive)
+	}()
+	err := members(ctx)
+	stop()
+	return errors.Join(err, <-ended)
+}
+
 // farewell takes back this process's sign of life, so that its next start need not wait to see whether
 // it still lives. If that fails the next start waits.
 func (n *Node) farewell(ctx context.Context) {
@@ -240,7 +256,7 @@ const (
 func (n *Node) beat(ctx context.Context, sent time.Duration, count uint64) error {
 	for {
 		held := n.held()
-		step := Step{If: []Condition{n.same()}, Then: []Write{put(beatKey(n.name, n.run), n.sign(count))}}
+		step := Step{If: []Condition{n.same()}, Then: []Write{Put(beatKey(n.name, n.run), n.sign(count))}}
 		for _, h := range held {
 			step.If = append(step.If, h.condition())
 		}

@@ -202,7 +202,7 @@ func observe(ctx context.Context, e Engine, p Partition) (s PartitionState, err 
 		Partition: p, Owner: own.Seat, Released: own.Released, Since: own.Since, Why: own.Why, Epoch: int64(v.Keys[0].Revision),
 		InSync: set.Seats, Entries: head.Seq, First: low.Seq,
 	}
-	from, to := folder(doneFolder(p))
+	from, to := Folder(doneFolder(p))
 	copies, err := e.List(ctx, from, to, 1000)
 	if err != nil {
 		return s, err
@@ -219,7 +219,7 @@ func observe(ctx context.Context, e Engine, p Partition) (s PartitionState, err 
 
 // Nodes are the processes that have beaten, one of each node; whether they still do is not looked at.
 func Nodes(ctx context.Context, e Engine) (all []NodeState, err error) {
-	from, to := folder("beat/")
+	from, to := Folder(BeatFolder)
 	v, err := e.List(ctx, from, to, 1000)
 	if err != nil {
 		return nil, err
@@ -243,7 +243,7 @@ func nodeState(kv KeyValue) (NodeState, error) {
 
 // signs are the processes that have beaten, and which of them do so now.
 func signs(ctx context.Context, e Engine, c Clock, t Times, prefix string) (all []NodeState, err error) {
-	from, to := folder(prefix)
+	from, to := Folder(prefix)
 	seen := map[string]Revision{}
 	for began := c.Now(); ; {
 		v, err := e.List(ctx, from, to, 1000)
@@ -324,7 +324,7 @@ func (n *Node) forget(ctx context.Context) error {
 		}
 		keep[beatKey(o.Node, o.Session)] = !o.Released
 	}
-	from, to := folder(beatKey(n.name, ""))
+	from, to := Folder(beatKey(n.name, ""))
 	old, err := n.engine.list(ctx, from, to, MaxStepWrites)
 	if err != nil {
 		return err

@@ -169,7 +169,7 @@ func (m *Member) keep(ctx context.Context, v view) error {
 	seats := slices.DeleteFunc(slices.Clone(v.inSync.Seats), func(s Seat) bool { return s.Node == m.seat.Node })
 	out, err := m.node.engine.commit(ctx, Step{
 		If:   []Condition{m.node.same(), {v.set.Key, v.set.Revision}, {v.first.Key, v.first.Revision}},
-		Then: []Write{put(v.set.Key, syncSet{append(seats, m.seat)})},
+		Then: []Write{Put(v.set.Key, syncSet{append(seats, m.seat)})},
 	})
 	if err == nil && out.Taken {
 		m.log.Info("this node is in the in-sync set now", "seq", at.Seq)
@@ -185,7 +185,7 @@ func (m *Member) sync(ctx context.Context) (entry.Position, error) {
 	}
 	_, err = m.node.engine.commit(ctx, Step{
 		If:   []Condition{m.node.same()},
-		Then: []Write{put(doneKey(m.partition, m.seat.Node), done{m.seat.Store, placeOf(at), m.node.addresses.Peer})},
+		Then: []Write{Put(doneKey(m.partition, m.seat.Node), done{m.seat.Store, placeOf(at), m.node.addresses.Peer})},
 	})
 	return at, err
 }
@@ -223,8 +223,8 @@ func (m *Member) claim(ctx context.Context, v view) (*hold, error) {
 	step := Step{
 		If: []Condition{n.same(), {v.own.Key, v.own.Revision}, {v.set.Key, v.set.Revision}},
 		Then: []Write{
-			put(v.own.Key, ownership{Seat: m.seat, Session: n.run, Claim: id.String(), Since: n.clock.Wall(), Why: v.owner.gone()}),
-			put(beatKey(n.name, n.run), n.sign(0)),
+			Put(v.own.Key, ownership{Seat: m.seat, Session: n.run, Claim: id.String(), Since: n.clock.Wall(), Why: v.owner.gone()}),
+			Put(beatKey(n.name, n.run), n.sign(0)),
 		},
 	}
 	if !v.owner.Released && v.owner.Session != n.run {

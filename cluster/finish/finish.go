@@ -7,7 +7,6 @@ package finish
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -87,11 +86,11 @@ func (n *Node) Await(ctx context.Context) error {
 		case s.round.Run > run || s.round.Run == run && s.round.Ended:
 			return nil
 		case s.round.Run < run:
-			_, err = n.commit(ctx, &s, nil, put(n.roundKey(), round{Incarnation: incarnation, Run: run, Round: 1}))
+			_, err = n.commit(ctx, &s, nil, cluster.Put(n.roundKey(), round{Incarnation: incarnation, Run: run, Round: 1}))
 		default:
 			over, err = n.advance(ctx, &s)
 		}
-		if over || err != nil && !passes(err) {
+		if over || err != nil && !cluster.Passes(err) && !errors.Is(err, cluster.ErrRefused) {
 			return err
 		}
 		if err := n.Clock.Sleep(ctx, n.Times.Beat); err != nil {
@@ -110,14 +109,14 @@ func (n *Node) look(ctx context.Context) (s state, err error) {
 		return s, err
 	}
 	s.roundAt = v.Keys[0].Revision
-	if err := decode(v.Keys[0], &s.round); err != nil {
+	if err := v.Keys[0].Decode(&s.round); err != nil {
 		return s, err
 	}
 	if s.round.Incarnation != s.Incarnation {
 		s.round = round{Run: s.round.Run, Ended: true} // of a cluster that was recovered since
 	}
-	folder := n.folder()
-	v, err = n.Engine.List(ctx, folder, folder[:len(folder)-1]+"0", cluster.MaxStepWrites) // '0' follows '/'
+	folder, to := cluster.Folder(n.folder())
+	v, err = n.Engine.List(ctx, folder, to, cluster.MaxStepWrites)
 	if err == nil && v.More {
 		err = fmt.Errorf("%s has more than %d nodes: remove what is left of old ones", folder, cluster.MaxStepWrites)
 	}
@@ -126,7 +125,7 @@ func (n *Node) look(ctx context.Context) (s state, err error) {
 	}
 	for _, kv := range v.Keys {
 		var r report
-		if err := decode(kv, &r); err != nil {
+		if err := kv.Decode(&r); err != nil {
 			return s, err
 		}
 		if strings.TrimPrefix(kv.Key, folder) == n.Name {
@@ -176,7 +175,7 @@ func (n *Node) advance(ctx context.Context, s *state) (over bool, err error) {
 	if next.Ended = slices.Equal(all, s.round.First); next.Ended {
 		next.First = nil
 	}
-	taken, err := n.commit(ctx, s, s.said, put(n.roundKey(), next))
+	taken, err := n.commit(ctx, s, s.said, cluster.Put(n.roundKey(), next))
 	return taken && next.Ended, err
 }
 
@@ -198,7 +197,7 @@ func (n *Node) report(ctx context.Context, s *state) error {
 		return nil
 	}
 	_, err = n.commit(ctx, s, []cluster.Condition{{Key: n.folder() + n.Name, Revision: s.own}},
-		put(n.folder()+n.Name, report{s.Incarnation, s.round.Run, s.round.Round, parts}))
+		cluster.Put(n.folder()+n.Name, report{s.Incarnation, s.round.Run, s.round.Round, parts}))
 	return err
 }
 
@@ -209,29 +208,4 @@ func (n *Node) commit(ctx context.Context, s *state, more []cluster.Condition, w
 		Then: []cluster.Write{w},
 	})
 	return err == nil && out.Taken, err
-}
-
-// put is a write of v as JSON. The values are our own types, which always encode.
-func put(key string, v any) cluster.Write {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
-	return cluster.Write{Key: key, Value: b}
-}
-
-// decode fills v from a key, and leaves it if there is none.
-func decode(kv cluster.KeyValue, v any) error {
-	if kv.Revision == 0 {
-		return nil
-	}
-	if err := json.Unmarshal(kv.Value, v); err != nil {
-		return fmt.Errorf("key %s of the engine cannot be read: %w", kv.Key, err)
-	}
-	return nil
-}
-
-// passes reports whether an error of the engine may pass by itself.
-func passes(err error) bool {
-	return errors.Is(err, cluster.ErrUnavailable) || errors.Is(err, cluster.ErrInDoubt) || errors.Is(err, cluster.ErrRefused)
 }

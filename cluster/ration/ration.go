@@ -73,7 +73,7 @@ func (n *Node) Run(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case err != nil && !passes(err):
+		case err != nil && !cluster.Passes(err) && !errors.Is(err, cluster.ErrRefused) && !errors.Is(err, context.Canceled):
 			return err
 		}
 		next := n.Times.Beat / 2
@@ -183,9 +183,4 @@ func (n *Node) set(part float64) {
 		n.part = part
 		n.Set(part)
 	}
-}
-
-// passes reports whether an error of the engine may pass by itself.
-func passes(err error) bool {
-	return errors.Is(err, cluster.ErrUnavailable) || errors.Is(err, cluster.ErrInDoubt) || errors.Is(err, cluster.ErrRefused) || errors.Is(err, context.Canceled)
 }

@@ -100,15 +100,16 @@ func sweep(a, b string) []cluster.Write {
 		a, b = b, a
 	}
 	var all []cluster.Write
-	from := "shared/part/"
+	from, end := cluster.Folder("shared/part/")
 	for _, id := range []string{a, b} {
 		if id == "" {
 			continue
 		}
-		if to := partFolder(id); from < to {
-			all = append(all, cluster.Write{Key: from, To: to, Remove: true})
+		of, behind := cluster.Folder(partFolder(id))
+		if from < of {
+			all = append(all, cluster.Write{Key: from, To: of, Remove: true})
 		}
-		from = after(partFolder(id))
+		from = behind
 	}
-	return append(all, cluster.Write{Key: from, To: after("shared/part/"), Remove: true})
+	return append(all, cluster.Write{Key: from, To: end, Remove: true})
 }

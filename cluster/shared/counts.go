@@ -32,15 +32,15 @@ func SayCounts(ctx context.Context, e cluster.Engine, node string, counts []Coun
 
 // Counts are the latest of all partitions that have any, in order of their numbers.
 func Counts(ctx context.Context, e cluster.Engine) ([]Count, error) {
-	folder := valueKey(countsFolder)
-	v, err := e.List(ctx, folder, after(folder), 1000)
+	from, to := cluster.Folder(valueKey(countsFolder))
+	v, err := e.List(ctx, from, to, 1000)
 	if err != nil {
 		return nil, err
 	}
 	latest := map[cluster.Partition]Count{}
 	for _, kv := range v.Keys {
 		var counts []Count
-		if err := decode(kv, &counts); err != nil {
+		if err := kv.Decode(&counts); err != nil {
 			return nil, err
 		}
 		for _, c := range counts {

@@ -50,7 +50,7 @@ func (n *Node) Run(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case err != nil && !passes(err) && !errors.Is(err, cluster.ErrRefused):
+		case err != nil && !cluster.Passes(err) && !errors.Is(err, cluster.ErrRefused):
 			return err
 		}
 		if err := n.Clock.Sleep(ctx, n.Times.Beat); err != nil {
@@ -153,7 +153,7 @@ func (n *Node) answer(ctx context.Context, s *state) error {
 	}
 	_, err = n.Engine.Commit(ctx, cluster.Step{
 		If:   append(s.conditions(), cluster.Condition{Key: readyKey(n.Name), Revision: at}),
-		Then: []cluster.Write{put(readyKey(n.Name), a)},
+		Then: []cluster.Write{cluster.Put(readyKey(n.Name), a)},
 	})
 	return err
 }

@@ -59,14 +59,14 @@ func Look(ctx context.Context, e cluster.Engine) (o Overview, err error) {
 	if s.proposed.Number > s.active.Number {
 		o.Proposed = &s.proposed
 	}
-	folder := valueKey(saidFolder)
-	v, err := e.List(ctx, folder, after(folder), 1000)
+	folder, to := cluster.Folder(valueKey(saidFolder))
+	v, err := e.List(ctx, folder, to, 1000)
 	if err != nil {
 		return o, err
 	}
 	for _, kv := range v.Keys {
 		one := Said{Node: strings.TrimPrefix(kv.Key, folder)}
-		if err := decode(kv, &one); err != nil {
+		if err := kv.Decode(&one); err != nil {
 			return o, err
 		}
 		o.Nodes = append(o.Nodes, one)

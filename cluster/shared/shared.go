@@ -20,7 +20,6 @@ package shared
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -46,7 +45,6 @@ func readyKey(node string) string     { return "shared/ready/" + node }
 func valueKey(name string) string     { return "shared/value/" + name }
 func partFolder(id string) string     { return "shared/part/" + id + "/" }
 func partKey(id string, n int) string { return fmt.Sprintf("%s%04d", partFolder(id), n) }
-func after(folder string) string      { return folder[:len(folder)-1] + "0" } // '0' follows '/'
 
 // Version says which configuration something is about; the zero one is that before the first.
 type Version struct {
@@ -108,27 +106,7 @@ func look(ctx context.Context, e cluster.Engine) (s state, err error) {
 		return s, err
 	}
 	s.meta, s.activeAt, s.proposedAt = v.Keys[0].Revision, v.Keys[1].Revision, v.Keys[2].Revision
-	return s, errors.Join(decode(v.Keys[1], &s.active), decode(v.Keys[2], &s.proposed))
-}
-
-// decode fills v from a key, and leaves it if there is none.
-func decode(kv cluster.KeyValue, v any) error {
-	if kv.Revision == 0 {
-		return nil
-	}
-	if err := json.Unmarshal(kv.Value, v); err != nil {
-		return fmt.Errorf("key %s of the engine cannot be read: %w", kv.Key, err)
-	}
-	return nil
-}
-
-// put is a write of v as JSON. The values are our own types, which always encode.
-func put(key string, v any) cluster.Write {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
-	return cluster.Write{Key: key, Value: b}
+	return s, errors.Join(v.Keys[1].Decode(&s.active), v.Keys[2].Decode(&s.proposed))
 }
 
 // Active is the configuration in force; nil content if there never was one.
@@ -147,13 +125,13 @@ func Value(ctx context.Context, e cluster.Engine, name string, v any) (cluster.R
 	if err != nil {
 		return 0, err
 	}
-	return all.Keys[0].Revision, decode(all.Keys[0], v)
+	return all.Keys[0].Revision, all.Keys[0].Decode(v)
 }
 
 // SetValue writes a small value over the revision that Value gave. ErrChanged if there is another one by now. After an error of the engine
 // the value may be written all the same: who must know reads it again.
 func SetValue(ctx context.Context, e cluster.Engine, name string, over cluster.Revision, v any) error {
-	out, err := e.Commit(ctx, cluster.Step{If: []cluster.Condition{{Key: valueKey(name), Revision: over}}, Then: []cluster.Write{put(valueKey(name), v)}})
+	out, err := e.Commit(ctx, cluster.Step{If: []cluster.Condition{{Key: valueKey(name), Revision: over}}, Then: []cluster.Write{cluster.Put(valueKey(name), v)}})
 	if err == nil && !out.Taken {
 		err = fmt.Errorf("%s: %w", name, ErrChanged)
 	}

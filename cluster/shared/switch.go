@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/sextant-crawler/sextant/cluster"
@@ -20,43 +19,27 @@ type decider struct {
 	clock  cluster.Clock
 	times  cluster.Times
 
-	beats map[string]sign // by key
-	since time.Duration   // that the proposal is known
-	of    string          // the ID of it
-}
-
-type sign struct {
-	revision cluster.Revision
-	since    time.Duration
+	signs cluster.Signs
+	since time.Duration // that the proposal is known
+	of    string        // the ID of it
 }
 
 // living are the nodes that may live: their beat has changed within Times.Silence, or is not known for longer.
-func (d *decider) living(ctx context.Context) (nodes []string, err error) {
-	const folder = "beat/"
-	now, all := d.clock.Now(), map[string]sign{}
-	for from := folder; ; {
-		v, err := d.engine.List(ctx, from, after(folder), 1000)
+func (d *decider) living(ctx context.Context) ([]string, error) {
+	now, all := d.clock.Now(), []cluster.KeyValue(nil)
+	for from, to := cluster.Folder(cluster.BeatFolder); ; {
+		v, err := d.engine.List(ctx, from, to, 1000)
 		if err != nil {
 			return nil, err
 		}
-		for _, kv := range v.Keys {
-			s, known := d.beats[kv.Key]
-			if !known || s.revision != kv.Revision {
-				s = sign{kv.Revision, now}
-			}
-			all[kv.Key] = s
-			node, _, _ := strings.Cut(strings.TrimPrefix(kv.Key, folder), "/")
-			if now-s.since < d.times.Silence && !slices.Contains(nodes, node) {
-				nodes = append(nodes, node)
-			}
-			from = kv.Key + "\x00"
-		}
+		all = append(all, v.Keys...)
 		if !v.More {
 			break
 		}
+		from = all[len(all)-1].Key + "\x00"
 	}
-	d.beats = all
-	return nodes, nil
+	d.signs.Take(all, now)
+	return d.signs.Living(now, d.times.Silence), nil
 }
 
 // decide ends the proposal if it can be ended: all that live are ready, or one is not and will not be. living
@@ -91,7 +74,7 @@ func (d *decider) decide(ctx context.Context, s *state) error {
 	case waits == "" && s.proposed.Trial:
 		return d.refuse(ctx, s, trialPassed)
 	case waits == "":
-		step.Then = append([]cluster.Write{put(activeKey, s.proposed)}, sweep(s.active.ID, s.proposed.ID)...)
+		step.Then = append([]cluster.Write{cluster.Put(activeKey, s.proposed)}, sweep(s.active.ID, s.proposed.ID)...)
 		_, err = d.engine.Commit(ctx, step)
 		return err // if it was not taken the next round sees why
 	case d.clock.Now()-d.since > answerFor:
@@ -105,13 +88,13 @@ func (d *decider) said(ctx context.Context, node string) (a answer, at cluster.R
 	if err != nil {
 		return a, 0, err
 	}
-	return a, v.Keys[0].Revision, decode(v.Keys[0], &a)
+	return a, v.Keys[0].Revision, v.Keys[0].Decode(&a)
 }
 
 func (d *decider) refuse(ctx context.Context, s *state, why string) error {
 	refused := s.proposed
 	refused.Refused = why
-	_, err := d.engine.Commit(ctx, cluster.Step{If: s.conditions(), Then: append([]cluster.Write{put(proposedKey, refused)}, sweep(s.active.ID, "")...)})
+	_, err := d.engine.Commit(ctx, cluster.Step{If: s.conditions(), Then: append([]cluster.Write{cluster.Put(proposedKey, refused)}, sweep(s.active.ID, "")...)})
 	return err
 }
 
@@ -139,7 +122,7 @@ func Apply(ctx context.Context, e cluster.Engine, c cluster.Clock, t cluster.Tim
 	for {
 		s, err := look(ctx, e)
 		switch {
-		case err != nil && !passes(err):
+		case err != nil && !cluster.Passes(err):
 			return err
 		case err != nil:
 		case s.active.ID == id || slices.Contains(s.active.Former, id):
@@ -153,7 +136,7 @@ func Apply(ctx context.Context, e cluster.Engine, c cluster.Clock, t cluster.Tim
 		case s.proposed.Refused != "":
 			return fmt.Errorf("%w: %s", ErrRefused, s.proposed.Refused)
 		default:
-			if err := d.decide(ctx, &s); err != nil && !passes(err) {
+			if err := d.decide(ctx, &s); err != nil && !cluster.Passes(err) {
 				return err
 			}
 		}
@@ -165,11 +148,6 @@ func Apply(ctx context.Context, e cluster.Engine, c cluster.Clock, t cluster.Tim
 
 func changed(v *Version) error {
 	return fmt.Errorf("configuration %d by %s: %w: look at it, and apply yours again", v.Number, v.By, ErrChanged)
-}
-
-// passes reports whether an error of the engine may pass by itself.
-func passes(err error) bool {
-	return errors.Is(err, cluster.ErrUnavailable) || errors.Is(err, cluster.ErrInDoubt) || errors.Is(err, cluster.ErrBusy)
 }
 
 // lastNumber is more versions than anybody makes.
@@ -200,7 +178,7 @@ func propose(ctx context.Context, e cluster.Engine, c cluster.Clock, p Proposal)
 	former = former[:min(len(former), formerMost)]
 	v := p.version(id, len(parts), c)
 	v.Former = former
-	out, err := e.Commit(ctx, cluster.Step{If: append(s.conditions(), parts...), Then: []cluster.Write{put(proposedKey, v)}})
+	out, err := e.Commit(ctx, cluster.Step{If: append(s.conditions(), parts...), Then: []cluster.Write{cluster.Put(proposedKey, v)}})
 	switch {
 	case err == nil && !out.Taken:
 		return "", fmt.Errorf("a proposal at the same time: %w: apply yours again", ErrChanged)
@@ -238,7 +216,7 @@ func Begin(ctx context.Context, e cluster.Engine, c cluster.Clock, over Version,
 	}
 	v := p.version(id, len(parts), c)
 	none := Version{Number: v.Number, ID: id, Refused: "another one came into force"} // ends whatever is proposed
-	step := cluster.Step{If: append(s.conditions(), parts...), Then: append([]cluster.Write{put(activeKey, v), put(proposedKey, none)}, sweep(id, "")...)}
+	step := cluster.Step{If: append(s.conditions(), parts...), Then: append([]cluster.Write{cluster.Put(activeKey, v), cluster.Put(proposedKey, none)}, sweep(id, "")...)}
 	out, err := e.Commit(ctx, step)
 	switch {
 	case err == nil && !out.Taken:
