@@ -316,7 +316,7 @@ func (n *Node) release(ctx context.Context, h *hold, seat Seat, why string) erro
 	n.drop(h, ErrFenced)
 	step := Step{
 		If:   []Condition{n.same(), h.condition()},
-		Then: []Write{put(ownKey(h.partition), ownership{Seat: seat, Session: n.run, Claim: h.author.Claim.String(), Released: true, Why: why, Since: n.clock.Wall()})},
+		Then: []Write{Put(ownKey(h.partition), ownership{Seat: seat, Session: n.run, Claim: h.author.Claim.String(), Released: true, Why: why, Since: n.clock.Wall()})},
 	}
 	for {
 		out, err := n.engine.commit(ctx, step)

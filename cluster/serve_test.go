@@ -113,21 +113,13 @@ func (n *farmer) live(ctx context.Context) error {
 			return err
 		}
 	}
-	alive, stop := context.WithCancel(context.WithoutCancel(ctx))
-	ctx, fail := context.WithCancel(ctx)
-	defer fail()
-	ended := make(chan error, 1)
-	go func() {
-		defer fail()
-		ended <- node.Run(alive)
-	}()
-	err := node.Serve(ctx, n, func(m *cluster.Member) {
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		n.member[m.Partition()] = m
+	return node.RunWith(ctx, func(ctx context.Context) error {
+		return node.Serve(ctx, n, func(m *cluster.Member) {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			n.member[m.Partition()] = m
+		})
 	})
-	stop()
-	return errors.Join(err, <-ended)
 }
 
 // Open implements cluster.Copies.

@@ -3,7 +3,6 @@ package cluster_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -100,18 +99,7 @@ func (p *process) run(ctx context.Context, w *world) error {
 	p.mu.Lock()
 	p.node, p.member = node, member
 	p.mu.Unlock()
-	// The node runs longer than its member, which may append until it has returned.
-	nodes, stop := context.WithCancel(context.WithoutCancel(ctx))
-	ctx, fail := context.WithCancel(ctx)
-	defer fail()
-	ended := make(chan error, 1)
-	go func() {
-		defer fail()
-		ended <- node.Run(nodes)
-	}()
-	err = member.Run(ctx)
-	stop()
-	return errors.Join(err, <-ended)
+	return node.RunWith(ctx, member.Run)
 }
 
 // write appends what the test sends, until the claim is over.

@@ -149,24 +149,9 @@ func runOne(ctx context.Context, s Settings) (err error) {
 	if s.Watch != nil {
 		s.Watch(member)
 	}
-	err = s.along(ctx, joined, member.Run)
+	err = joined.RunWith(ctx, member.Run)
 	copied.Saw(int64(joined.Seen()))
 	return err
-}
-
-// along runs the node, and members beside it. These end first: until then they may append, and release their claims.
-func (s *Settings) along(ctx context.Context, joined *cluster.Node, members func(context.Context) error) error {
-	alive, stop := context.WithCancel(context.WithoutCancel(ctx))
-	ctx, fail := context.WithCancel(ctx)
-	defer fail()
-	ended := make(chan error, 1)
-	go func() {
-		defer fail()
-		ended <- joined.Run(alive)
-	}()
-	err := members(ctx)
-	stop()
-	return errors.Join(err, <-ended)
 }
 
 // Join makes a copy in dir from what another node's Snapshot wrote. It may claim once it has caught up.

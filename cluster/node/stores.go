@@ -54,7 +54,7 @@ func runMany(ctx context.Context, s Settings, meta cluster.Meta) error {
 		return err
 	}
 	c := &stores{&s, joined.Meta(), joined, numbers(s.Store.FirstOrder)}
-	return s.along(ctx, joined, func(ctx context.Context) error { return joined.Serve(ctx, c, s.Watch) })
+	return joined.RunWith(ctx, func(ctx context.Context) error { return joined.Serve(ctx, c, s.Watch) })
 }
 
 // numbers gives numbers that rise, to all stores of a process.
