@@ -12,11 +12,28 @@ import (
 func (d *Owner) Adopt(ctx context.Context, from scheduler.Partition) error {
 	d.judging.Lock()
 	defer d.judging.Unlock()
+	if err := d.read(ctx, from, func(k weburl.HostKey) (string, error) { return from.Origin(ctx, k) }); err != nil {
+		return err
+	}
+	d.wake()
+	return nil
+}
+
+// deletions is the part of a store, or of a partition, that tells which deletions rest or are held.
+type deletions interface {
+	DeletionGroups(ctx context.Context, fn func(scheduler.DeletionGroup, uint64) error) error
+	HeldDeletions(ctx context.Context, f scheduler.DeletionFilter, fn func(scheduler.StoredDeletion) error) error
+}
+
+// read has the hosts judged anew whose deletions rest, or are held because they were ill. originOf may not know an origin: judging
+// finds it. judging is held.
+func (d *Owner) read(ctx context.Context, from deletions, originOf func(weburl.HostKey) (string, error)) error {
 	now := d.f.Active()
-	note := func(k weburl.HostKey, origin string, change func(*restingHost)) {
+	note := func(k weburl.HostKey, origin string, well bool) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		change(d.host(k, origin, now))
+		h := d.host(k, origin, now)
+		h.doubtful, h.well = true, h.well || well
 	}
 	var resting []weburl.HostKey
 	err := from.DeletionGroups(ctx, func(g scheduler.DeletionGroup, _ uint64) error {
@@ -30,22 +47,21 @@ func (d *Owner) Adopt(ctx context.Context, from scheduler.Partition) error {
 			break
 		}
 		var origin string
-		if origin, err = from.Origin(ctx, k); err == nil {
-			note(k, origin, func(h *restingHost) { h.doubtful = true })
-		}
-	}
-	if err == nil {
-		err = from.HeldDeletions(ctx, scheduler.DeletionFilter{State: scheduler.DeletionHeld}, func(s scheduler.StoredDeletion) error {
-			if u, ok := weburl.FromCanonical(s.URL); ok && s.Hold == scheduler.HeldIll {
-				note(u.HostKey(), u.Origin(), func(h *restingHost) { h.well = true })
-			}
-			return nil
-		})
+		origin, err = originOf(k)
+		note(k, origin, false)
 	}
 	if err != nil {
-		return fmt.Errorf("reading which deletions rest or are held: %w", err)
+		return fmt.Errorf("reading which deletions rest: %w", err)
 	}
-	d.wake()
+	err = from.HeldDeletions(ctx, scheduler.DeletionFilter{State: scheduler.DeletionHeld}, func(s scheduler.StoredDeletion) error {
+		if u, ok := weburl.FromCanonical(s.URL); ok && s.Hold == scheduler.HeldIll {
+			note(u.HostKey(), u.Origin(), true) // judged before it is believed
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("reading which deletions are held: %w", err)
+	}
 	return nil
 }
 

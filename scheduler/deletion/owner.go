@@ -11,7 +11,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -153,35 +152,11 @@ func (d *Owner) load(ctx context.Context) error {
 	if d.loaded {
 		return nil
 	}
-	f := d.f
 	if err := d.loadCounts(ctx); err != nil {
 		return err
 	}
-	now := f.Active()
-	note := func(k weburl.HostKey, origin string) *restingHost {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		h := d.host(k, origin, now)
-		h.doubtful = true
-		return h
-	}
-	err := d.store.DeletionGroups(ctx, func(g scheduler.DeletionGroup, _ uint64) error {
-		if g.Edit == 0 {
-			note(g.Host, "")
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("reading which deletions rest: %w", err)
-	}
-	err = d.store.HeldDeletions(ctx, scheduler.DeletionFilter{State: scheduler.DeletionHeld}, func(s scheduler.StoredDeletion) error {
-		if u, ok := weburl.FromCanonical(s.URL); ok && s.Hold == scheduler.HeldIll {
-			note(u.HostKey(), u.Origin()).well = true // judged before it is believed
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("reading which deletions are held: %w", err)
+	if err := d.read(ctx, d.store, func(weburl.HostKey) (string, error) { return "", nil }); err != nil {
+		return err
 	}
 	d.loaded = true
 	return nil
