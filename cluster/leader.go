@@ -59,7 +59,7 @@ func (n *Node) mapRound(ctx context.Context, c *candidate) error {
 			return err
 		}
 	}
-	if m, at, err := n.mapOf(v.Keys[2]); err != nil {
+	if m, at, err := n.meta.mapOf(v.Keys[2]); err != nil {
 		return err
 	} else if at != 0 {
 		n.chart.saw(m, at)
@@ -80,16 +80,16 @@ func (n *Node) mapRound(ctx context.Context, c *candidate) error {
 }
 
 // mapOf reads the map; its revision is 0 if there is none, or none of this incarnation.
-func (n *Node) mapOf(kv KeyValue) (placement.Map, Revision, error) {
-	var m mapped
+func (m Meta) mapOf(kv KeyValue) (placement.Map, Revision, error) {
+	var of mapped
 	if kv.Revision == 0 {
-		return m.Map, 0, nil
+		return of.Map, 0, nil
 	}
-	err := read(kv, &m)
-	if err != nil || m.Incarnation != n.meta.Incarnation || len(m.Members) != n.meta.Partitions {
+	err := read(kv, &of)
+	if err != nil || of.Incarnation != m.Incarnation || len(of.Members) != m.Partitions {
 		return placement.Map{}, 0, err
 	}
-	return m.Map, kv.Revision, nil
+	return of.Map, kv.Revision, nil
 }
 
 // claimMap makes this node the leader, if nothing has changed meanwhile; the next round tells.
@@ -199,7 +199,7 @@ func (n *Node) survey(ctx context.Context, c *candidate) (s survey, err error) {
 	if v.Keys[0].Revision != n.metaAt || v.Keys[1].Revision != c.at {
 		return s, ErrFenced
 	}
-	if s.now, s.at, err = n.mapOf(v.Keys[2]); err != nil {
+	if s.now, s.at, err = n.meta.mapOf(v.Keys[2]); err != nil {
 		return s, err
 	}
 	if s.Aim, err = aimOf(v.Keys[3]); err != nil {

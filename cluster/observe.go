@@ -173,11 +173,8 @@ func (s *State) addMap(ctx context.Context, e Engine) error {
 			s.Leader = l.Node
 		}
 	}
-	var m mapped
-	if v.Keys[1].Revision == 0 {
-		return nil
-	}
-	if err := read(v.Keys[1], &m); err != nil || m.Incarnation != s.Incarnation {
+	m, at, err := s.mapOf(v.Keys[1])
+	if err != nil || at == 0 {
 		return err
 	}
 	for i := range s.States {

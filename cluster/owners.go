@@ -32,12 +32,12 @@ func (o *Ownership) Same() []Condition {
 
 // Owners reads who owns what. ErrNoCluster if there is no cluster.
 func Owners(ctx context.Context, e Engine) (o Ownership, err error) {
-	s, err := begunState(ctx, e)
+	meta, err := MetaOf(ctx, e)
 	if err != nil {
 		return o, err
 	}
 	keys := []string{metaKey}
-	for p := range Partition(s.Partitions) {
+	for p := range Partition(meta.Partitions) {
 		keys = append(keys, ownKey(p))
 	}
 	v, err := e.Read(ctx, keys...)

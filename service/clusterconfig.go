@@ -123,9 +123,9 @@ func fitsPartitions(ctx context.Context, e cluster.Engine, c *config.Crawler) er
 	if !c.Frontier.PerAddress {
 		return nil
 	}
-	owned, err := cluster.Owners(ctx, e)
-	if err != nil || owned.Partitions <= 1 {
+	meta, err := cluster.MetaOf(ctx, e)
+	if err != nil || meta.Partitions <= 1 {
 		return err
 	}
-	return fmt.Errorf("of Crawler %q, perAddress=\"true\" cannot be kept: this cluster has %d partitions, and two nodes could ask hosts of one address at the same time: leave perAddress out, and give these hosts a longer throttleTimeMS in a Throttle element; or crawl with one partition", c.Name, owned.Partitions)
+	return fmt.Errorf("of Crawler %q, perAddress=\"true\" cannot be kept: this cluster has %d partitions, and two nodes could ask hosts of one address at the same time: leave perAddress out, and give these hosts a longer throttleTimeMS in a Throttle element; or crawl with one partition", c.Name, meta.Partitions)
 }

@@ -111,6 +111,17 @@ func (n *nodes) token() peer.Token {
 	return token
 }
 
+// first begins a cluster with the node n1, and waits until that crawls.
+func (n *nodes) first() (stop func() error) {
+	n.Helper()
+	if err := n.found("n1", ""); err != nil {
+		n.Fatal(err)
+	}
+	stop = n.start("n1")
+	n.crawls("n1", 1)
+	return stop
+}
+
 // start runs a node until the returned function ends it, and gives its error.
 func (n *nodes) start(name string) (stop func() error) {
 	n.Helper()
@@ -213,11 +224,7 @@ func (n *nodes) answer(url string) (*http.Response, string) {
 // hand over, in one process each, and the first one follows then.
 func TestNodes(t *testing.T) {
 	n := newNodes(t)
-	if err := n.found("n1", ""); err != nil {
-		t.Fatal(err)
-	}
-	first := n.start("n1")
-	n.crawls("n1", 1)
+	first := n.first()
 	second := n.start("n2")
 	n.crawls("n1", 2)
 	active, standby := n.address("n1"), n.address("n2")
@@ -271,11 +278,7 @@ func TestNodes(t *testing.T) {
 // TestReleaseAlone: a node that nobody could take over from goes on.
 func TestReleaseAlone(t *testing.T) {
 	n := newNodes(t)
-	if err := n.found("n1", ""); err != nil {
-		t.Fatal(err)
-	}
-	n.start("n1")
-	n.crawls("n1", 1)
+	n.first()
 	n.until("it is refused", func(*cluster.State) bool {
 		_, _, err := ReleaseCluster(t.Context(), n.engine, n.token())
 		return errors.Is(err, peer.ErrDeclined) && strings.Contains(err.Error(), "no other node")

@@ -110,11 +110,7 @@ func TestNobodyCrawlsIsTold(t *testing.T) {
 	}
 	n.write(n.config, text("docs"))
 	n.file("n2", text("other"))
-	if err := n.found("n1", ""); err != nil {
-		t.Fatal(err)
-	}
-	first := n.start("n1")
-	n.crawls("n1", 1)
+	first := n.first()
 	second := n.start("n2")
 	n.until("both live", func(s *cluster.State) bool { return s.Alive("n1") && s.Alive("n2") })
 	if err := first(); err != nil {

@@ -121,11 +121,7 @@ func TestOneConfiguration(t *testing.T) {
 	n := newNodes(t)
 	n.file("n1", n.text("docs", "/one"))
 	n.file("n2", n.text("docs", "/stray"))
-	if err := n.found("n1", ""); err != nil {
-		t.Fatal(err)
-	}
-	n.start("n1")
-	n.crawls("n1", 1)
+	n.first()
 	n.fetches("/one")
 	n.start("n2")
 	n.crawls("n1", 2)
@@ -230,11 +226,7 @@ func TestProgramOfEachMachine(t *testing.T) {
 	with := strings.Replace(n.text("docs", "/1"), "</Crawler>", `</Crawler><Notify command="/bin/true" on="stop"/>`, 1)
 	n.file("n1", with)
 	n.file("n2", n.text("docs", "/1"))
-	if err := n.found("n1", ""); err != nil {
-		t.Fatal(err)
-	}
-	n.start("n1")
-	n.crawls("n1", 1)
+	n.first()
 	n.start("n2")
 	n.crawls("n1", 2)
 	n.overview("n2 cannot use it", func(o *shared.Overview) bool {
@@ -254,11 +246,7 @@ func TestProgramOfEachMachine(t *testing.T) {
 func TestOtherCrawler(t *testing.T) {
 	n := newNodes(t)
 	n.file("n2", n.text("other", "/stray"))
-	if err := n.found("n1", ""); err != nil {
-		t.Fatal(err)
-	}
-	first := n.start("n1")
-	n.crawls("n1", 1)
+	first := n.first()
 	n.start("n2")
 	n.crawls("n1", 2)
 	n.overview("n2 cannot use it", func(o *shared.Overview) bool {
@@ -454,11 +442,7 @@ func TestWordIsGivenOnce(t *testing.T) {
 // has the word, and does not hold back what it deletes.
 func TestWordSurvivesTakeOver(t *testing.T) {
 	n := newNodes(t)
-	if err := n.found("n1", ""); err != nil {
-		t.Fatal(err)
-	}
-	stop := n.start("n1")
-	n.crawls("n1", 1)
+	stop := n.first()
 	n.fetches("/")
 	n.stand(1, map[string]string{"n1": shared.FileSame})
 	if err := stop(); err != nil {

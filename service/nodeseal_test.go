@@ -18,11 +18,7 @@ import (
 // TestSealOfAVersion: who can write to the engine and has not the token puts nothing in force, by none of the ways.
 func TestSealOfAVersion(t *testing.T) {
 	n := newNodes(t)
-	if err := n.found("n1", ""); err != nil {
-		t.Fatal(err)
-	}
-	n.start("n1")
-	n.crawls("n1", 1)
+	n.first()
 	n.stand(1, map[string]string{"n1": shared.FileSame})
 	other, err := peer.ParseToken(peer.NewToken())
 	if err != nil {
@@ -74,11 +70,7 @@ func TestFilesAreReadAtTakeOver(t *testing.T) {
 	}
 	rules("n1", "allow domain *\n")
 	rules("n2", "allow domain *\nforbid prefix "+n.site+"/2\n")
-	if err := n.found("n1", ""); err != nil {
-		t.Fatal(err)
-	}
-	n.start("n1")
-	n.crawls("n1", 1)
+	n.first()
 	n.start("n2")
 	n.crawls("n1", 2)
 	n.fetches("/2")

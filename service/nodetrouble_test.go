@@ -183,11 +183,7 @@ func TestEngineAwayWhileStarting(t *testing.T) {
 // their copies: they may have bodies that nobody else has.
 func TestNodesOfEarlierRuns(t *testing.T) {
 	n := newNodes(t)
-	if err := n.found("n1", ""); err != nil {
-		t.Fatal(err)
-	}
-	first := n.start("n1")
-	n.crawls("n1", 1)
+	first := n.first()
 	second := n.start("n2")
 	n.crawls("n1", 2)
 	state, err := n.observe()

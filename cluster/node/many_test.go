@@ -256,36 +256,10 @@ func (s *several) compare() {
 				furthest, to = dir, at
 			}
 		}
-		s.verify(furthest, s.acked[i])
+		sound(s.T, furthest, s.acked[i])
 		if len(ends) == 2 && ends[0] == ends[1] && !bytes.Equal(sent[0].Bytes(), sent[1].Bytes()) {
 			s.Errorf("%s: the copies differ", p.Partition)
 		}
-	}
-}
-
-// verify wants a store to be sound, and to have all these URLs.
-func (s *several) verify(dir string, urls []string) {
-	s.Helper()
-	store, err := badgerstore.Open(dir, badgerstore.Options{ReadOnly: true})
-	if err != nil {
-		s.Fatal(err)
-	}
-	defer func() {
-		if err := store.Close(); err != nil {
-			s.Error(err)
-		}
-	}()
-	if _, err := store.Verify(s.Context(), func(f badgerstore.Fault) { s.Errorf("%s: %s %s", dir, f.URL, f.Words) }); err != nil {
-		s.Error(err)
-	}
-	missing := 0
-	for _, u := range urls {
-		if _, err := store.Lookup(s.Context(), storetest.Link(u, scheduler.Index).URL.Key()); err != nil {
-			missing++
-		}
-	}
-	if missing > 0 {
-		s.Errorf("%s: %d of %d URLs that were acknowledged are missing", dir, missing, len(urls))
 	}
 }
 
@@ -334,7 +308,7 @@ func (s *several) backups() {
 			s.mu.Lock()
 			first := s.acked[p][:1]
 			s.mu.Unlock()
-			s.verify(to, first)
+			sound(s.T, to, first)
 		}
 		if _, err := c.Get(s.Context(), name+":1", node.PathOf("/v1/copy", 24)); err == nil || !strings.Contains(err.Error(), "Bad Request") {
 			s.Errorf("partition 24: %v", err)

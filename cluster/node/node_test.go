@@ -263,7 +263,7 @@ func (p *pair) settle() {
 		if err := errors.Join(r.Snapshot(p.Context(), &sent[n]), r.Close()); err != nil {
 			p.Error(err)
 		}
-		p.compare(dir)
+		sound(p.T, dir, p.stored())
 	}
 	if !bytes.Equal(sent[0].Bytes(), sent[1].Bytes()) {
 		p.Errorf("the copies differ: %d and %d bytes", sent[0].Len(), sent[1].Len())
@@ -273,24 +273,24 @@ func (p *pair) settle() {
 	}
 }
 
-// compare wants a store to be sound and to have all that was acknowledged.
-func (p *pair) compare(dir string) {
-	p.Helper()
+// sound wants a store to be sound, and to have all these URLs, which were acknowledged.
+func sound(t *testing.T, dir string, urls []string) {
+	t.Helper()
 	s, err := badgerstore.Open(dir, badgerstore.Options{ReadOnly: true})
 	if err != nil {
-		p.Fatal(err)
+		t.Fatal(err)
 	}
 	defer func() {
 		if err := s.Close(); err != nil {
-			p.Error(err)
+			t.Error(err)
 		}
 	}()
-	if _, err := s.Verify(p.Context(), func(f badgerstore.Fault) { p.Errorf("%s: %s %s", dir, f.URL, f.Words) }); err != nil {
-		p.Error(err)
+	if _, err := s.Verify(t.Context(), func(f badgerstore.Fault) { t.Errorf("%s: %s %s", dir, f.URL, f.Words) }); err != nil {
+		t.Error(err)
 	}
-	for _, u := range p.stored() {
-		if _, err := s.Lookup(p.Context(), storetest.Link(u, scheduler.Index).URL.Key()); err != nil {
-			p.Errorf("%s was acknowledged: %v", u, err)
+	for _, u := range urls {
+		if _, err := s.Lookup(t.Context(), storetest.Link(u, scheduler.Index).URL.Key()); err != nil {
+			t.Errorf("%s: %s was acknowledged: %v", dir, u, err)
 		}
 	}
 }
@@ -527,6 +527,6 @@ func TestRecover(t *testing.T) {
 		p.locked(func() { p.quiet = false })
 		p.until("the crawl goes on", func() bool { return len(p.stored()) > before+5 })
 		p.must(p.stopOne(0, false))
-		p.compare(p.dirs[0])
+		sound(p.T, p.dirs[0], p.stored())
 	})
 }

@@ -196,15 +196,18 @@ func TestFrozenReader(t *testing.T) {
 	})
 }
 
+// drip sends byte after byte, without end.
+func drip(w http.ResponseWriter, r *http.Request) {
+	for r.Context().Err() == nil {
+		_, _ = w.Write([]byte("x"))
+		_ = http.NewResponseController(w).Flush()
+		time.Sleep(7 * time.Second)
+	}
+}
+
 // TestDrops: a node that sends byte after byte does not hold up who asked.
 func TestDrops(t *testing.T) {
-	inTime(t, func(w http.ResponseWriter, r *http.Request) {
-		for r.Context().Err() == nil {
-			_, _ = w.Write([]byte("x"))
-			_ = http.NewResponseController(w).Flush()
-			time.Sleep(7 * time.Second)
-		}
-	}, func(t *testing.T, c *Client) {
+	inTime(t, drip, func(t *testing.T, c *Client) {
 		begun := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()

@@ -100,13 +100,7 @@ func TestHugeQuestions(t *testing.T) {
 
 // TestDrippingAnswer: a node that answers byte after byte is given up in the time of a question, all bytes together.
 func TestDrippingAnswer(t *testing.T) {
-	inTime(t, func(w http.ResponseWriter, r *http.Request) {
-		for r.Context().Err() == nil {
-			_, _ = w.Write([]byte("x"))
-			_ = http.NewResponseController(w).Flush()
-			time.Sleep(7 * time.Second)
-		}
-	}, func(t *testing.T, c *Client) {
+	inTime(t, drip, func(t *testing.T, c *Client) {
 		begun := time.Now()
 		l := &Lines{Client: c}
 		if got, err := l.Ask(t.Context(), "n1:1", "/", nil, 1<<20); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(begun) != silence {
