@@ -203,6 +203,9 @@ type Reader interface {
 	Host(ctx context.Context, h weburl.HostKey) (HostState, error)
 	// Lookup returns a URL's record, or ErrNotFound.
 	Lookup(ctx context.Context, k weburl.Key) (Record, error)
+	// Known reports whether a link to a URL would find it known. It is for links: a Store may
+	// say so, as rarely as it passes over a link, of a URL that is not.
+	Known(ctx context.Context, k weburl.Key) (bool, error)
 	// Inspect calls fn for each stored record that f selects, in order of keys,
 	// over a consistent snapshot.
 	Inspect(ctx context.Context, f Filter, fn func(weburl.Key, Record) error) error

@@ -16,6 +16,20 @@ type Lookuper interface {
 	Lookup(ctx context.Context, k weburl.Key) (Record, error)
 }
 
+// Knower is the part of a Store that tells which URLs are known, without reading them.
+type Knower interface {
+	Known(ctx context.Context, k weburl.Key) (bool, error)
+}
+
+// KnownByLookup is Known for a store that has nothing quicker.
+func KnownByLookup(ctx context.Context, store Lookuper, k weburl.Key) (bool, error) {
+	_, err := store.Lookup(ctx, k)
+	if IsUnknown(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // Find returns what is stored of a URL, nil if it is not known.
 func Find(ctx context.Context, store Lookuper, k weburl.Key) (*Record, error) {
 	r, err := store.Lookup(ctx, k)

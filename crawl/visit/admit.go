@@ -59,12 +59,12 @@ func (v *visit) followed(ctx context.Context, links []scheduler.Link) ([]schedul
 			kept = append(kept, link)
 			continue
 		}
-		_, err := v.store.Lookup(ctx, link.URL.Key())
+		known, err := v.store.Known(ctx, link.URL.Key())
 		switch {
-		case err == nil:
-			kept = append(kept, link)
-		case !scheduler.IsUnknown(err):
+		case err != nil:
 			return nil, err
+		case known:
+			kept = append(kept, link)
 		default:
 			if other, ok := v.shortened(link); ok && !cut[other.URL.Key()] {
 				cut[other.URL.Key()] = true
@@ -101,9 +101,8 @@ func (v *visit) admits(ctx context.Context, by *Rules, u weburl.URL) (crawlspace
 	if by.Gear.Traps == nil {
 		return crawlspace.Reason{}, true, nil
 	}
-	_, err := v.store.Lookup(ctx, u.Key())
-	if !scheduler.IsUnknown(err) {
-		return crawlspace.Reason{}, err == nil, err
+	if known, err := v.store.Known(ctx, u.Key()); known || err != nil {
+		return crawlspace.Reason{}, known, err
 	}
 	reason, ok := v.admitNew(by, u)
 	return reason, ok, nil

@@ -49,6 +49,7 @@ type Visitor struct {
 // Store is what visits ask of the store beside the frontier.
 type Store interface {
 	scheduler.Lookuper
+	scheduler.Knower
 	scheduler.Inspector
 	scheduler.Values
 }

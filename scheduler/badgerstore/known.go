@@ -103,6 +103,14 @@ func (g *group) known(k weburl.Key) (n knowledge, err error) {
 	return n, nil
 }
 
+// Known implements scheduler.Store. Nothing is read of what is in the set.
+func (s *Store) Known(ctx context.Context, k weburl.Key) (bool, error) {
+	if set := s.known.set.Load(); set != nil && set.Has(k) {
+		return true, ctx.Err()
+	}
+	return scheduler.KnownByLookup(ctx, s, k)
+}
+
 // forget removes a URL's record, which stands nowhere any more.
 func (g *group) forget(k weburl.Key) {
 	g.remove(record.URLKey(k))

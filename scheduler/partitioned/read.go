@@ -49,6 +49,21 @@ func (s *Store) Lookup(ctx context.Context, k weburl.Key) (scheduler.Record, err
 	return r, err
 }
 
+// Known implements scheduler.Store. What no partition here knows is not known, though one elsewhere may know it.
+func (s *Store) Known(ctx context.Context, k weburl.Key) (bool, error) {
+	p, err := s.here()
+	if err != nil {
+		return false, err
+	}
+	defer p.done()
+	for _, o := range p {
+		if known, err := o.store.Known(ctx, k); known || err != nil {
+			return known, err
+		}
+	}
+	return false, nil
+}
+
 // keyed is what walks in order of keys give.
 type keyed[T any] struct {
 	key   weburl.Key

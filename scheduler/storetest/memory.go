@@ -393,6 +393,11 @@ func (m *Memory) Lookup(ctx context.Context, k weburl.Key) (scheduler.Record, er
 	return clone(r), nil
 }
 
+// Known implements scheduler.Store.
+func (m *Memory) Known(ctx context.Context, k weburl.Key) (bool, error) {
+	return scheduler.KnownByLookup(ctx, m, k)
+}
+
 // Forget implements scheduler.Store.
 func (m *Memory) Forget(ctx context.Context, k weburl.Key, o *scheduler.Order) error {
 	d, err := m.lock(ctx)

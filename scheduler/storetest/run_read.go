@@ -185,6 +185,16 @@ func lookupUnknown(f *fixture) {
 	if _, err := f.Lookup(f.ctx, weburl.Key{1}); !errors.Is(err, scheduler.ErrNotFound) {
 		f.Errorf("Lookup = %v, want ErrNotFound", err)
 	}
+	l, w := f.put("http://a.test/known", scheduler.Index)
+	for k, want := range map[weburl.Key]bool{{1}: false, l.URL.Key(): true} {
+		if got, err := f.Known(f.ctx, k); err != nil || got != want {
+			f.Errorf("Known = %t, %v, want %t", got, err, want)
+		}
+	}
+	f.complete(completion(w))
+	if got, err := f.Known(f.ctx, l.URL.Key()); err != nil || !got {
+		f.Errorf("Known = %t, %v, once it was fetched", got, err)
+	}
 }
 
 // fullRecord has every field set, so that a new field that a store does not keep
