@@ -1,5 +1,7 @@
 package cluster
 
+import "slices"
+
 // Part is all that is known of one node's part in a partition.
 type Part struct {
 	NodeState
@@ -30,6 +32,30 @@ func (s *State) Parts(p *PartitionState) (all []Part) {
 		of(one.Node).Copied = &one
 	}
 	of(p.Owner.Node).Crawls = !p.Released && s.Alive(p.Owner.Node)
+	return all
+}
+
+// AllParts are the nodes' parts in the whole crawl: a node crawls, or could take over, if it does in some partition, and what it lags behind is added.
+func (s *State) AllParts() (all []Part) {
+	for i := range s.States {
+		for _, one := range s.Parts(&s.States[i]) {
+			at := slices.IndexFunc(all, func(p Part) bool { return p.Node == one.Node })
+			if at < 0 {
+				all = append(all, one)
+				continue
+			}
+			p := &all[at]
+			p.Crawls, p.InSync = p.Crawls || one.Crawls, p.InSync || one.InSync
+			switch {
+			case p.Copied == nil:
+				p.Copied = one.Copied
+			case one.Copied != nil:
+				sum := *p.Copied
+				sum.Behind += one.Copied.Behind
+				p.Copied = &sum
+			}
+		}
+	}
 	return all
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"sync"
 	"sync/atomic"
 
@@ -56,6 +57,9 @@ func NewOver(ctx context.Context, s policy.Settings, p *Partitions, log *slog.Lo
 	c.reviewer.Judged(c.markJudged)
 	return c, nil
 }
+
+// Permit is asked before each request to a host: its partition's decides, and one whose partition is elsewhere may not be asked.
+func (p *Partitions) Permit() permit.Hosts { return &p.rights }
 
 // rights are the permits of the partitions that are here.
 type rights struct {
@@ -176,6 +180,36 @@ func (c *Crawl) drop(ctx context.Context, number int) (scheduler.Partition, erro
 	p.rights.set(number, nil)
 	released, gone := p.Store.Release(number)
 	return released, errors.Join(err, gone)
+}
+
+// Renew takes in what other processes of the crawl have changed of what is one for all: whether it is paused, and which sites moved.
+func (c *Crawl) Renew(ctx context.Context) error {
+	if err := c.renewPause(ctx); err != nil {
+		return err
+	}
+	return c.replace(ctx, false, func(old *policy.Policy) (*policy.Policy, error) {
+		moved, err := policy.StoredMoves(ctx, c.store)
+		if err != nil || reflect.DeepEqual(moved, old.Moved) || len(moved)+len(old.Moved) == 0 {
+			return old, err
+		}
+		return policy.New(old.Settings, moved)
+	})
+}
+
+func (c *Crawl) renewPause(ctx context.Context) error {
+	c.pausing.Lock()
+	defer c.pausing.Unlock()
+	paused, err := storedPause(ctx, c.store)
+	switch {
+	case err != nil || paused == c.frontier.Paused():
+		return err
+	case paused:
+		c.frontier.Pause()
+	default:
+		c.frontier.Resume()
+	}
+	c.log.Info("another node has told the crawl", "paused", paused)
+	return nil
 }
 
 // judgedName is the value of a partition that says by which rules all of its URLs were judged.

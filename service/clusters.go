@@ -56,7 +56,9 @@ type Founding struct {
 	// From is the store, or the data directory, that is to become the first copy; "": there is none yet.
 	From  string
 	Token string // its file, which is made if it is not there
-	Log   *slog.Logger
+	// Partitions are how many the crawl is divided into for good, 0 for one, and Replicas how many copies there should be of each, if there are several.
+	Partitions, Replicas int
+	Log                  *slog.Logger
 }
 
 // FoundCluster makes a cluster. made says whether the token's file is new.
@@ -86,7 +88,7 @@ func FoundCluster(ctx context.Context, f Founding) (m cluster.Meta, made bool, e
 	if made, err = ensureNodeToken(f.Token, f.Home.Dir); err != nil {
 		return m, made, err
 	}
-	m, err = node.Found(ctx, f.Engine, f.Node, dir, StoreOptions(f.Crawler, f.Log))
+	m, err = node.FoundDivided(ctx, f.Engine, f.Node, dir, max(f.Partitions, 1), f.Replicas, StoreOptions(f.Crawler, f.Log))
 	if made && (errors.Is(err, cluster.ErrFounded) || errors.Is(err, cluster.ErrRefused)) {
 		return m, false, errors.Join(err, os.Remove(f.Token))
 	}

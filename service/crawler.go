@@ -25,6 +25,7 @@ import (
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // running is one Crawler with what it owns.
@@ -33,7 +34,7 @@ type running struct {
 	log    *slog.Logger
 	agent  string        // the User-Agent of a configuration without one
 	permit permit.Permit // to ask sites for anything; nil: always
-	store  *badgerstore.Store
+	store  store
 	// cookieFile is where the Crawler's cookies outlive the process.
 	cookieFile string
 	// opened is what the Crawler was started with; weights are those in force.
@@ -148,7 +149,7 @@ func clusterStatusOf(s cluster.Standing) *admin.ClusterStatus {
 }
 
 // StoredDetails are what a store alone can tell.
-func StoredDetails(ctx context.Context, store *badgerstore.Store) (admin.Details, error) {
+func StoredDetails(ctx context.Context, store measured) (admin.Details, error) {
 	lag, err := outboxLag(ctx, store)
 	if err != nil {
 		return admin.Details{}, err
@@ -204,32 +205,41 @@ func openCrawl(ctx context.Context, crawler config.Crawler, h Home, memtable int
 	if err != nil {
 		return nil, err
 	}
-	r, err := newCrawl(ctx, crawler, h, store, o, log)
+	r, err := newCrawl(ctx, crawler, h, single{store}, o, log)
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
 	return r, nil
 }
 
-// newCrawl makes the crawl on a store that is open, and opens its targets.
-func newCrawl(ctx context.Context, crawler config.Crawler, h Home, store *badgerstore.Store, o *Options, log *slog.Logger) (*running, error) {
-	relay, err := relayOf(crawler, h, store.Outbox(), log)
+// newCrawl makes the crawl on a store that is open, and opens its targets, or over partitions that come and go, each with targets of its own.
+func newCrawl(ctx context.Context, crawler config.Crawler, h Home, store store, o *Options, log *slog.Logger) (*running, error) {
+	r := &running{log: log, agent: o.Agent, store: store, cookieFile: filepath.Join(h.Dir, cookieFile), opened: crawler, documents: documents.NewPool(crawler.Reading, log),
+		pages: documents.NewPool(crawler.Reading.ForPages(), log), renderer: render.New(crawler.Browser, log)}
+	r.events = events.NewLog(store)
+	r.comesIntoForce(&crawler)
+	r.weights.Store(&crawler.Frontier.Weights)
+	var err error
+	if o.lent != nil && o.lent.over != nil {
+		r.permit = o.lent.over.Permit()
+		r.Crawl, err = crawl.NewOver(ctx, r.settings(crawler), o.lent.over, log)
+	} else {
+		r.Crawl, err = r.newAlone(ctx, h, store.(single), o)
+	}
+	return r, err
+}
+
+// newAlone makes the crawl on a store that has all of it.
+func (r *running) newAlone(ctx context.Context, h Home, store single, o *Options) (*crawl.Crawl, error) {
+	relay, err := relayOf(r.opened, h, store.Outbox(), r.log)
 	if err != nil {
 		return nil, err
 	}
-	r := &running{log: log, agent: o.Agent, store: store, cookieFile: filepath.Join(h.Dir, cookieFile), opened: crawler, documents: documents.NewPool(crawler.Reading, log),
-		pages: documents.NewPool(crawler.Reading.ForPages(), log), renderer: render.New(crawler.Browser, log)}
 	if o.lent != nil {
 		r.permit = o.lent.claim.Permit
 		relay.Under(o.lent.claim)
 	}
-	r.events = events.NewLog(store)
-	r.comesIntoForce(&crawler)
-	if r.Crawl, err = crawl.New(ctx, r.settings(crawler), store, relay, log); err != nil {
-		return nil, err
-	}
-	r.weights.Store(&crawler.Frontier.Weights)
-	return r, nil
+	return crawl.New(ctx, r.settings(r.opened), store, relay, r.log)
 }
 
 // configured notes a configuration that came into force while the Crawler runs, and
@@ -274,7 +284,15 @@ func (r *running) Sent(ctx context.Context, url string) (*push.Listed, *push.Doc
 	if err != nil || newest == nil || newest.State != push.Waiting || newest.Op != push.Add {
 		return newest, nil, err
 	}
-	entries, err := r.store.Outbox().Entries(ctx, newest.Seq-1, 1, 1)
+	u, err := weburl.Parse(newest.URL)
+	if err != nil {
+		return newest, nil, err
+	}
+	outbox, err := r.store.OutboxOf(u)
+	if err != nil {
+		return newest, nil, err
+	}
+	entries, err := outbox.Entries(ctx, newest.Seq-1, 1, 1)
 	if err != nil || len(entries) == 0 || entries[0].Seq != newest.Seq || entries[0].Damage != "" {
 		return newest, nil, err // it was sent meanwhile, or its body is lost
 	}
@@ -283,7 +301,7 @@ func (r *running) Sent(ctx context.Context, url string) (*push.Listed, *push.Doc
 }
 
 // outboxLag tells how far the outbox is behind.
-func outboxLag(ctx context.Context, store *badgerstore.Store) (*admin.OutboxDetails, error) {
+func outboxLag(ctx context.Context, store measured) (*admin.OutboxDetails, error) {
 	f, err := store.OutboxFigures(ctx)
 	if err != nil {
 		return nil, err

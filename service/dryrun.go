@@ -127,7 +127,7 @@ func (s *Service) Fetch(ctx context.Context, c admin.Crawler, raw string, u webu
 		if err != nil {
 			return nil, err
 		}
-		under, end, err := permit.Begin(ctx, r.permit)
+		under, end, err := permit.Begin(ctx, permit.For(r.permit, u.Host()))
 		if err != nil {
 			return nil, err
 		}

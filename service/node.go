@@ -16,7 +16,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/admin/whole"
 	"github.com/sextant-crawler/sextant/cluster"
+	"github.com/sextant-crawler/sextant/cluster/letters"
 	"github.com/sextant-crawler/sextant/cluster/node"
 	"github.com/sextant-crawler/sextant/cluster/peer"
 	"github.com/sextant-crawler/sextant/config"
@@ -50,8 +52,9 @@ type clusterNode struct {
 	end      context.CancelFunc // of the node, when nothing leads here
 
 	mu       sync.Mutex
-	member   *cluster.Member
-	active   *node.Active
+	members  map[cluster.Partition]*cluster.Member
+	active   map[cluster.Partition]*node.Active
+	parts    *parts // nil: the cluster has one partition, or this node does not take part yet
 	service  *Service
 	leads    bool
 	stopping bool
@@ -77,7 +80,8 @@ func RunNode(ctx context.Context, o Options, n NodeOptions, start Start) (err er
 	if len(o.Crawlers) != 1 {
 		return errors.New("a node of a cluster runs one Crawler: name it with --crawler, and give each its own engine prefix")
 	}
-	c := &clusterNode{Options: o, of: n, start: start, home: HomeOf(o.File, o.Crawlers[0], o.Data), waits: "it starts"}
+	c := &clusterNode{Options: o, of: n, start: start, home: HomeOf(o.File, o.Crawlers[0], o.Data), waits: "it starts",
+		members: map[cluster.Partition]*cluster.Member{}, active: map[cluster.Partition]*node.Active{}}
 	if c.of.times == (cluster.Times{}) {
 		c.of.times = cluster.DefaultTimes()
 	}
@@ -190,19 +194,47 @@ func (c *clusterNode) work(ctx context.Context) error {
 	return group.Wait()
 }
 
-// takePart gets a copy if there is none, and lets it follow and lead.
+// takePart lets the copies of this node follow and lead. Of the only partition of a cluster it gets one first, if there is none.
 func (c *clusterNode) takePart(ctx context.Context) error {
+	meta, err := c.cluster(ctx)
+	if err != nil {
+		return err
+	}
+	if meta.Partitions > 1 {
+		return c.takeParts(ctx, meta.Partitions)
+	}
+	return c.follow(ctx, c.haveCopy, c.lead)
+}
+
+// cluster is what the engine has, which has answered a moment ago.
+func (c *clusterNode) cluster(ctx context.Context) (meta cluster.Meta, err error) {
 	for {
-		if err := c.haveCopy(ctx); err != nil {
+		meta, err = cluster.MetaOf(ctx, c.of.Engine)
+		if !errors.Is(err, cluster.ErrUnavailable) {
+			return meta, err
+		}
+		if err := (cluster.SystemClock{}).Sleep(ctx, nodeRetry); err != nil {
+			return meta, err
+		}
+	}
+}
+
+// follow runs the node until ctx ends, which is no error. ready is called before each try.
+func (c *clusterNode) follow(ctx context.Context, ready func(context.Context) error, lead func(context.Context, *node.Active) error) error {
+	for {
+		if err := ready(ctx); err != nil {
 			return err
 		}
 		c.wait("")
+		o, others := c.storeOptions()
 		err := node.Run(ctx, node.Settings{
-			Name: c.of.Name, Engine: c.of.Engine, Dir: c.home.Store(), Store: c.storeOptions(), Log: c.Log,
-			Clock: cluster.SystemClock{}, Times: c.of.times, Addresses: c.addresses(), Lead: c.lead, Watch: c.watched,
+			Name: c.of.Name, Engine: c.of.Engine, Dir: c.home.Store(), Store: o, Others: others, Log: c.Log,
+			Clock: cluster.SystemClock{}, Times: c.of.times, Addresses: c.addresses(), Lead: lead, Watch: c.watched,
 			Unfit: c.common.Unfit,
 		})
-		c.watched(nil)
+		c.mu.Lock()
+		clear(c.members)
+		c.mu.Unlock()
 		switch {
 		case err == nil || ctx.Err() != nil:
 			return err
@@ -228,19 +260,18 @@ func (c *clusterNode) addresses() cluster.Addresses {
 	return a
 }
 
-func (c *clusterNode) storeOptions() badgerstore.Options {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (c *clusterNode) storeOptions() (badgerstore.Options, *node.Elsewhere) {
 	o := StoreOptions(c.common.known(c.Crawlers[0]), c.Log)
 	o.MemtableBytes = memtableFor(c.home, memtableOf(c.Memory, 1))
-	o.Elsewhere = &node.Elsewhere{Client: &peer.Client{Token: c.of.Token}, Addresses: c.otherNodes}
-	return o
+	others := &node.Elsewhere{Client: &peer.Client{Token: c.of.Token}, Addresses: c.otherNodes}
+	o.Elsewhere = others
+	return o, others
 }
 
 func (c *clusterNode) watched(m *cluster.Member) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.member = m
+	c.members[m.Partition()] = m
 }
 
 // wait notes for what the node waits, "" for nothing, and logs it if it is news.
@@ -257,12 +288,9 @@ func (c *clusterNode) wait(why string) {
 // peers is what other nodes may ask, and who has the cluster's token.
 func (c *clusterNode) peers() http.Handler {
 	mux := http.NewServeMux()
-	leads := node.Handler(func(cluster.Partition) *node.Active {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		return c.active
-	}, c.Log)
-	mux.Handle("/", node.WithBodies(c.home.Store(), leads, c.Log))
+	mux.Handle("/", node.WithBodies(c.home.Store(), node.Handler(c.leading, c.Log), c.Log))
+	mux.Handle(letters.Path, letters.Handler(c.receiver, c.Log))
+	mux.HandleFunc(whole.AskPath, c.answerNode)
 	mux.HandleFunc("POST "+node.ReleasePath, func(w http.ResponseWriter, r *http.Request) {
 		err := c.release()
 		switch {

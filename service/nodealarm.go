@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"path/filepath"
 	"sync"
@@ -100,25 +101,36 @@ func (a *alarm) tells(ctx context.Context, of string) (mine bool, err error) {
 	return a.mine, err
 }
 
-// deserted is desertion as this node sees it; it is not known before it is a member, and has looked at the others.
+// deserted is desertion as this node sees it, of the first partition of which it has a copy and that nobody crawls; it is not known before it is a
+// member, and has looked at the others.
 func (c *clusterNode) deserted(ctx context.Context) (words, of string, known bool) {
 	c.mu.Lock()
-	member, seen := c.member, c.known.seen
+	members, seen := maps.Clone(c.members), c.known.seen
 	c.mu.Unlock()
-	if member == nil || seen == nil {
+	if seen == nil {
 		return "", "", false
 	}
-	c.mu.Lock()
-	address := c.known.others[seen.States[0].Owner.Node]
-	c.mu.Unlock()
-	there := func() bool { return address == "" || knocks(ctx, address) }
-	return desertion(c.of.Name, member.Standing(), seen, c.common.Unfit(), there)
+	for i := range seen.States {
+		p := &seen.States[i]
+		member := members[p.Partition]
+		if member == nil {
+			continue
+		}
+		c.mu.Lock()
+		address := c.known.others[p.Owner.Node]
+		c.mu.Unlock()
+		there := func() bool { return address == "" || knocks(ctx, address) }
+		words, of, known = desertion(c.of.Name, member.Standing(), seen, p, c.common.Unfit(), there)
+		if words != "" || !known {
+			break
+		}
+	}
+	return words, of, known
 }
 
-// desertion says in words that nobody crawls, "" if somebody does, who then tells all else. of is the state of affairs that all nodes see. there
+// desertion says in words that nobody crawls a partition, "" if somebody does, who then tells all else. of is the state of affairs that all nodes see. there
 // reports whether the process of the node that crawled is there.
-func desertion(name string, at cluster.Standing, seen *cluster.State, unfit string, there func() bool) (words, of string, known bool) {
-	owner := &seen.States[0]
+func desertion(name string, at cluster.Standing, seen *cluster.State, owner *cluster.PartitionState, unfit string, there func() bool) (words, of string, known bool) {
 	switch {
 	case at.Role == cluster.Active:
 		return "", "", true
@@ -136,8 +148,12 @@ func desertion(name string, at cluster.Standing, seen *cluster.State, unfit stri
 	if owner.Released {
 		gone = owner.Owner.Node + ", which did, gave it up: " + owner.Why
 	}
+	what := ""
+	if seen.Partitions > 1 {
+		what = " partition " + owner.Partition.String()
+	}
 	why := cmp.Or(unfit, at.Unprotected, "it has not claimed it yet")
-	return fmt.Sprintf("nobody crawls: %s; %s cannot take over: %s", gone, name, why), fmt.Sprint(owner.Epoch), true
+	return fmt.Sprintf("nobody crawls%s: %s; %s cannot take over: %s", what, gone, name, why), fmt.Sprint(owner.Epoch), true
 }
 
 // knocks reports whether something listens at an address.

@@ -45,7 +45,7 @@ func TestDesertion(t *testing.T) {
 		{"silent, and the other one is there", silent, seen(false, "n1 n2"), "", true, true, "", ""},
 		{"silent, and the other one is gone", silent, seen(false, "n1 n2"), "", false, true, "nor does n1 answer, which crawled", ""},
 	} {
-		words, of, known := desertion("n2", one.at, one.seen, one.unfit, func() bool { return one.there })
+		words, of, known := desertion("n2", one.at, one.seen, &one.seen.States[0], one.unfit, func() bool { return one.there })
 		if known != one.known || of != one.of || (words == "") != (one.want == "") || !strings.Contains(words, one.want) {
 			t.Errorf("%s: %q, %q, known %v; want %q, %q, %v", one.name, words, of, known, one.want, one.of, one.known)
 		}

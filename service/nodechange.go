@@ -21,7 +21,7 @@ const wordName = "word for version"
 
 // spendWord reports whether the operator's word for what a version deletes has still to be given to the crawl, and notes that it is: the node that
 // was asked for it may have been lost before its crawl went by the version. It is given once, since later edits are not meant by it.
-func spendWord(ctx context.Context, store scheduler.Store, v *shared.Version) (bool, error) {
+func spendWord(ctx context.Context, store scheduler.Values, v *shared.Version) (bool, error) {
 	if !v.Word {
 		return false, nil
 	}

@@ -42,10 +42,7 @@ func (c *clusterNode) awaitEngine(ctx context.Context) error {
 func (c *clusterNode) haveCopy(ctx context.Context) error {
 	dir := c.home.Store()
 	if badgerstore.Exists(dir) {
-		if !badgerstore.IsReplica(dir) {
-			return fmt.Errorf("%s is a store of one machine: sextant cluster init --from-store makes it the first copy of a new cluster; or move it away, and this node gets its copy from another one", dir)
-		}
-		return nil
+		return c.isCopy(dir)
 	}
 	for {
 		err := c.fetchCopy(ctx, dir)
@@ -65,6 +62,14 @@ func (c *clusterNode) haveCopy(ctx context.Context) error {
 	}
 }
 
+// isCopy refuses a store that is of one machine.
+func (c *clusterNode) isCopy(dir string) error {
+	if !badgerstore.Exists(dir) || badgerstore.IsReplica(dir) {
+		return nil
+	}
+	return fmt.Errorf("%s is a store of one machine: sextant cluster init --from-store makes it the first copy of a new cluster; or move it away, and this node gets its copy from another one", dir)
+}
+
 func (c *clusterNode) fetchCopy(ctx context.Context, dir string) error {
 	state, err := cluster.Observe(ctx, c.of.Engine, cluster.SystemClock{}, c.of.times)
 	if err != nil {
@@ -80,7 +85,8 @@ func (c *clusterNode) fetchCopy(ctx context.Context, dir string) error {
 		}
 	}
 	c.wait("it gets a copy of the store from another node")
-	return node.Fetch(ctx, &peer.Client{Token: c.of.Token}, peers, state.Meta, dir, c.storeOptions())
+	o, others := c.storeOptions()
+	return node.Fetch(ctx, others.Client, peers, state.Meta, dir, o)
 }
 
 // copyAnew puts a copy aside that cannot follow any more, so that haveCopy gets another one; it returns every other error.

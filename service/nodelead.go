@@ -7,17 +7,18 @@ import (
 	"fmt"
 
 	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/cluster"
 	"github.com/sextant-crawler/sextant/cluster/node"
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
 )
 
-// lead is a service that crawls while this node holds the claim.
+// lead is a service that crawls while this node holds the claim of a cluster's only partition.
 func (c *clusterNode) lead(ctx context.Context, a *node.Active) error {
 	if !c.begin(a) {
 		return nil
 	}
-	defer c.ended()
+	defer c.ended(a)
 	claim, err := a.Claim(ctx)
 	if err != nil {
 		return err
@@ -28,11 +29,17 @@ func (c *clusterNode) lead(ctx context.Context, a *node.Active) error {
 	} else if err != nil {
 		return err
 	}
+	return c.crawl(ctx, in, &lent{store: single{a.Store}, claim: claim}, func(*Service) func() { return func() {} })
+}
+
+// crawl runs a service by what is in force, with what this node lends to it. beside is called before it runs, and what that returns when it has ended.
+func (c *clusterNode) crawl(ctx context.Context, in inForce, l *lent, beside func(*Service) (ended func())) error {
 	o := c.Options
 	o.File, o.Crawlers = in.file, []config.Crawler{in.crawler}
 	open, openBack := admin.Lend(c.open)
 	owner, ownerBack := admin.Lend(c.owner)
-	o.hangups, o.lent = c.hangups, &lent{door: door{open, owner, c.access}, store: a.Store, claim: claim, config: c.common.configuration}
+	l.door, l.config = door{open, owner, c.access}, c.common.configuration
+	o.hangups, o.lent = c.hangups, l
 	s, err := Open(ctx, o)
 	if err != nil {
 		return err
@@ -43,7 +50,7 @@ func (c *clusterNode) lead(ctx context.Context, a *node.Active) error {
 		ownerBack()
 		c.answered = c.standBy()
 	}()
-	word, err := spendWord(ctx, a.Store, &in.Version)
+	word, err := spendWord(ctx, l.store, &in.Version)
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}
@@ -58,29 +65,33 @@ func (c *clusterNode) lead(ctx context.Context, a *node.Active) error {
 		return errors.Join(err, s.Close())
 	}
 	c.Log.Info("this node crawls", "node", c.of.Name, "crawler", o.Crawlers[0].Name, "console", c.Address())
-	return errors.Join(s.Run(ctx, crawl.Once{}), s.Close())
+	ended := beside(s)
+	err = s.Run(ctx, crawl.Once{})
+	ended()
+	return errors.Join(err, s.Close())
 }
 
-// begin notes that this node leads; not if it is to stop.
+// begin notes that this node leads, with its only partition, or with any of several if a is nil; not if it is to stop.
 func (c *clusterNode) begin(a *node.Active) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.stopping {
 		return false
 	}
-	c.leads, c.active, c.released, c.hangups = true, a, false, make(chan struct{}, 1)
+	c.leads, c.released, c.hangups = true, false, make(chan struct{}, 1)
+	if a != nil {
+		c.active[cluster.Partition(a.Partition)] = a
+	}
 	return true
 }
 
 // crawls notes the service, which may have to stop already.
 func (c *clusterNode) crawls(s *Service) {
-	c.mu.Lock()
-	if member := c.member; member != nil {
-		status := func() *admin.ClusterStatus { return c.status(member) }
-		for _, r := range s.crawls {
-			r.cluster.Store(&status)
-		}
+	for _, r := range s.crawls {
+		status := c.status
+		r.cluster.Store(&status)
 	}
+	c.mu.Lock()
 	c.service = s
 	stopping, released := c.stopping, c.released
 	c.mu.Unlock()
@@ -92,13 +103,23 @@ func (c *clusterNode) crawls(s *Service) {
 	}
 }
 
-func (c *clusterNode) ended() {
+func (c *clusterNode) ended(a *node.Active) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.leads, c.active, c.service = false, nil, nil
+	c.leads, c.service = false, nil
+	if a != nil {
+		delete(c.active, cluster.Partition(a.Partition))
+	}
 	if c.stopping {
 		c.end()
 	}
+}
+
+// leading is what leads here of a partition, nil if nothing does.
+func (c *clusterNode) leading(p cluster.Partition) *node.Active {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.active[p]
 }
 
 // stop is what the first signal does: what is in flight is finished before the claim is released.
@@ -118,15 +139,21 @@ func (c *clusterNode) stop() {
 // errAlone refuses a hand-over that nobody would take up.
 var errAlone = errors.New("no other node could take over")
 
+// errSeveral refuses to hand over a crawl that several nodes have parts of.
+var errSeveral = errors.New("several nodes have partitions of this crawl: sextant cluster drain NODE has one of them hand over its own")
+
 // release hands the crawl over to another node.
 func (c *clusterNode) release() error {
 	c.mu.Lock()
-	member, leads := c.member, c.leads
+	leads, several := c.leads, c.parts != nil
 	c.mu.Unlock()
-	if !leads || member == nil {
+	at, known := c.standing()
+	switch {
+	case several:
+		return errSeveral
+	case !leads || !known:
 		return node.ErrFollows
 	}
-	at := member.Standing()
 	if why := cmp.Or(at.Unprotected, c.common.unprotected(at.InSync)); why != "" {
 		return fmt.Errorf("%w: %s", errAlone, why)
 	}

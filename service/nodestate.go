@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,12 +26,12 @@ func (c *clusterNode) standBy() (end func()) {
 // standby is what a node that does not lead says of itself.
 func (c *clusterNode) standby() admin.Standby {
 	c.mu.Lock()
-	member, waits, crawler := c.member, c.waits, c.Crawlers[0].Name
+	waits, crawler := c.waits, c.Crawlers[0].Name
 	c.mu.Unlock()
-	if member == nil {
+	at, known := c.standing()
+	if !known {
 		return admin.Standby{Words: fmt.Sprintf("node %s does not follow the crawl yet: %s", c.of.Name, waits)}
 	}
-	at := member.Standing()
 	s := admin.Standby{Ready: at.Role == cluster.Standby && at.Silent.IsZero(), Crawler: crawler, Cluster: clusterStatusOf(at)}
 	if why := silence(at.Silent); why != "" {
 		s.Words = fmt.Sprintf("node %s: %s", c.of.Name, why)
@@ -167,9 +168,51 @@ func (c *clusterNode) hangUp() {
 	c.notify.ready(c.standby().Words)
 }
 
+// standing is how this node stands, over all partitions of which it has a copy; known is false if it has none.
+func (c *clusterNode) standing() (at cluster.Standing, known bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range slices.Sorted(maps.Keys(c.members)) {
+		if s := c.members[p].Standing(); known {
+			at = joined(&at, &s)
+		} else {
+			at, known = s, true
+		}
+	}
+	return at, known
+}
+
+// joined is how a node stands in two partitions: it crawls if it does so in one, and follows if it does in both.
+func joined(a, b *cluster.Standing) cluster.Standing {
+	both := *a
+	switch {
+	case a.Role == b.Role:
+	case b.Role == cluster.Active:
+		both.Role = b.Role
+	case a.Role != cluster.Active && b.Role != cluster.Standby:
+		both.Role = b.Role
+	}
+	if a.Owner.Node != b.Owner.Node && a.Role == cluster.Active && b.Role != cluster.Active {
+		both.Owner, both.OwnerAddresses = b.Owner, b.OwnerAddresses // another node that crawls
+	}
+	for _, seat := range b.InSync {
+		if !slices.ContainsFunc(both.InSync, func(s cluster.Seat) bool { return s.Node == seat.Node }) {
+			both.InSync = append(slices.Clone(both.InSync), seat)
+		}
+	}
+	both.Behind += b.Behind
+	both.Kept += b.Kept
+	both.Unprotected = cmp.Or(a.Unprotected, b.Unprotected)
+	both.Held = cmp.Or(a.Held, b.Held)
+	if b.TakenOver.After(a.TakenOver) {
+		both.TakenOver, both.Why = b.TakenOver, b.Why
+	}
+	return both
+}
+
 // status is how this node stands, for the Crawler that it runs.
-func (c *clusterNode) status(m *cluster.Member) *admin.ClusterStatus {
-	s := m.Standing()
+func (c *clusterNode) status() *admin.ClusterStatus {
+	s, _ := c.standing()
 	out := clusterStatusOf(s)
 	if out.Unprotected == "" {
 		out.Unprotected = c.common.unprotected(s.InSync)
@@ -187,7 +230,7 @@ func (c *clusterNode) nodes() (all []admin.ClusterNode) {
 	if seen == nil || !seen.Alive(c.of.Name) {
 		return nil
 	}
-	for _, p := range seen.Parts(&seen.States[0]) {
+	for _, p := range seen.AllParts() {
 		p.Unfit = c.common.unfitOf(p.Node)
 		n := admin.ClusterNode{Node: p.Node, Does: p.Does(), Alive: p.Alive, Crawls: p.Crawls, InSync: p.InSync, Unfit: p.Unfit, Machine: p.Machine, Peer: p.Peer, Console: p.Console}
 		if p.Copied != nil {

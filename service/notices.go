@@ -8,7 +8,7 @@ import (
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/notices"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler"
 )
 
 // noticesFile remembers in the data directory what was told.
@@ -48,7 +48,7 @@ func (s *Service) Crawlers() []admin.Crawler {
 }
 
 // noticesSent keeps in the store which notices were sent, so that each is sent once, whichever node of a cluster crawls.
-type noticesSent struct{ store *badgerstore.Store }
+type noticesSent struct{ store scheduler.Values }
 
 // noticesName is the value's name, and noticesFor how long its saving may take: the log may be out of reach.
 const (

@@ -35,6 +35,9 @@ func (s *Service) Run(ctx context.Context, once crawl.Once) error {
 	group, ctx := errgroup.WithContext(ctx)
 	server := admin.NewServer(s.Crawlers(), s, s.config, s.access, s.log)
 	server.Tell(admin.About{Version: s.version, Notices: s.notices.Status, Stalled: s.stalled})
+	if s.lent != nil && s.lent.joins != nil {
+		s.lent.joins(server)
+	}
 	if err := s.mountConsole(server); err != nil {
 		closeDoor()
 		return err

@@ -15,7 +15,6 @@ import (
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/notices"
 	"github.com/sextant-crawler/sextant/push"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
 // control.reloading is the lock of a reload: it is held from its begin to its end, and by the
@@ -48,9 +47,13 @@ type door struct {
 // lent is what a node of a cluster lends to the service that runs while it leads.
 type lent struct {
 	door
-	store  *badgerstore.Store
+	store  store
 	claim  push.Claim
 	config *configuration // nil: that of its Options
+	// over are the partitions of a crawl that has several; nil: the store has all of it.
+	over *crawl.Partitions
+	// joins has the server answer for all nodes; nil: it answers for itself.
+	joins func(*admin.Server)
 }
 
 // control is how the service is asked to reload and to stop, and the state that keeps the two in order.

@@ -213,14 +213,14 @@ func minus(all, some []string) []string {
 // movedSites is the name under which the store remembers the sites that took
 // the place of a root whose home page redirects to them.
 const (
-	movesName = "moved-sites"
+	MovesName = "moved-sites"
 	movesWhat = "the list of moved sites"
 )
 
 // StoredMoves reads what the store remembers.
 func StoredMoves(ctx context.Context, store scheduler.ValueReader) (Moves, error) {
 	moved := Moves{}
-	err := scheduler.LoadValue(ctx, store, movesName, movesWhat, &moved)
+	err := scheduler.LoadValue(ctx, store, MovesName, movesWhat, &moved)
 	return moved, err
 }
 
@@ -246,7 +246,7 @@ func movedRoots(roots []actionrules.Root, moved Moves) []actionrules.Root {
 
 // SaveMoves stores moves for StoredMoves.
 func SaveMoves(ctx context.Context, store scheduler.Values, moved Moves) error {
-	return scheduler.SaveValue(ctx, store, movesName, movesWhat, moved)
+	return scheduler.SaveValue(ctx, store, MovesName, movesWhat, moved)
 }
 
 // WithMoves is the policy with moves that change nothing that it decides.

@@ -106,3 +106,23 @@ func bySeq(a, b scheduler.StoredDeletion) int {
 	}
 	return a.Key.Compare(b.Key)
 }
+
+// Merged calls fn for what a walk gives over each partition that is here, in the order of compare, in which each walk has its own.
+func Merged[T any](ctx context.Context, s *Store, walk func(p scheduler.Partition, yield func(T) error) error, compare func(a, b T) int, fn func(T) error) error {
+	return merged(ctx, s, func(o *owned, yield func(T) error) error { return walk(o.store, yield) }, compare, fn)
+}
+
+// Each calls fn for each partition that is here, in order of their numbers, until one fails. None of them is released meanwhile.
+func (s *Store) Each(fn func(number int, p scheduler.Partition) error) error {
+	p, err := s.here()
+	if err != nil {
+		return err
+	}
+	defer p.done()
+	for _, o := range p {
+		if err := fn(o.number, o.store); err != nil {
+			return err
+		}
+	}
+	return nil
+}

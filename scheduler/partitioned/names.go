@@ -63,6 +63,16 @@ func names() []name {
 	}
 }
 
+// Shared reports whether a value of the whole crawl is one for all its processes. Of the others each process has its own: what it
+// has counted, and how far it is.
+func Shared(value string) bool {
+	switch value {
+	case "crawl.paused", "moved-sites", "scheduler.edits", "word for version":
+		return true
+	}
+	return false
+}
+
 // scopeOf is that of a name, and the rest of it.
 func scopeOf(value string) (scope, string) {
 	for _, n := range names() {
