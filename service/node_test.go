@@ -368,7 +368,7 @@ func TestNodeAsksItsPermit(t *testing.T) {
 		t.Fatal(err)
 	}
 	given := testpermit.New()
-	o.lent = &lent{store: store, claim: push.Claim{Permit: given}}
+	o.lent = &lent{store: single{store}, claim: push.Claim{Permit: given}}
 	s, err := Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
