@@ -45,6 +45,9 @@ func BackupCluster(ctx context.Context, e cluster.Engine, t peer.Token, dir stri
 	if err != nil {
 		return m, err
 	}
+	if state.Partitions > 1 {
+		return m, errors.New("this cluster has several partitions, of which there is no backup in one yet")
+	}
 	owner := state.States[0].Owner.Node
 	if state.States[0].Released || !state.Alive(owner) {
 		return m, fmt.Errorf("no node crawls now (%s did last), and the one that crawls writes the backup: sextant cluster status", owner)

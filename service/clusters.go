@@ -121,6 +121,9 @@ func ReleaseCluster(ctx context.Context, e cluster.Engine, t peer.Token) (from, 
 	if err != nil {
 		return "", "", err
 	}
+	if state.Partitions > 1 {
+		return "", "", errSeveral
+	}
 	before := &state.States[0]
 	from = before.Owner.Node
 	if before.Released || !state.Alive(from) {

@@ -115,18 +115,24 @@ func runNode(c *cli.Context, o service.Options, start service.Start) (err error)
 func clusterCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "cluster",
-		Usage:     "make a cluster, look at it, configure it, hand the crawl over, back it up (cluster init, status, config, apply, release, backup, recover)",
-		ArgsUsage: "init|status|config|apply FILE|release|backup DIR|recover",
+		Usage:     "make a cluster, look at it, configure it, hand the crawl over, back it up (cluster init, status, config, apply, release, drain, backup, recover)",
+		ArgsUsage: "init|status|config|apply FILE|release|drain NODE|backup DIR|recover",
 		Description: "init makes a cluster, with this node as its first: a new store, or with --from-store the one that is there. It also " +
-			"makes the token that all nodes share. Each other node gets its copy by itself when it is started with sextant run --engine.\n" +
+			"makes the token that all nodes share. Each other node gets its copy by itself when it is started with sextant run --engine. " +
+			"With --partitions the hosts of a new crawl are divided, for good, and all nodes crawl.\n" +
 			"status shows who crawls, who follows, and how far behind; the exit code is 1 if no node crawls, or none could take over.\n" +
 			"config prints the configuration that is in force at all nodes.\n" +
 			"apply makes FILE that configuration, once every node that runs can use it; with --check they only say whether they can.\n" +
 			"release has the node that crawls finish its pages in flight and hand over to another one, and waits for that.\n" +
+			"drain has NODE hand over its partitions, where the crawl has several, and own none until drain --back; with --leave its copies are made elsewhere, too.\n" +
 			"backup has the node that crawls write its store into the new folder DIR, with the configuration in force: sextant restore DIR.\n" +
 			"recover begins anew from this node's copy, for when etcd has lost its data or no node may take over. Stop all nodes first.",
 		Flags: flags(append(engineFlags(),
 			&cli.StringFlag{Name: "from-store", Usage: "init: the data directory `DIR` whose store becomes the first copy"},
+			&cli.IntFlag{Name: "partitions", Value: 1, Usage: "init: divide the hosts of a new crawl into `N` partitions, 1 to 24, for as long as the cluster lives; 24 divide evenly among 2, 3, 4, 6, 8 and 12 nodes"},
+			&cli.IntFlag{Name: "replicas", Value: cluster.MinReplicas, Usage: "init: have `R` copies of each partition, 2 or 3, where there are several and as many nodes"},
+			&cli.BoolFlag{Name: "leave", Usage: "drain: have the node's copies made elsewhere, too, so that it can be taken away"},
+			&cli.BoolFlag{Name: "back", Usage: "drain: let the node own partitions again"},
 			&cli.BoolFlag{Name: "check", Usage: "apply: ask all nodes, and change nothing"},
 			&cli.BoolFlag{Name: "yes", Usage: "recover: give up what only other nodes have; apply: let changed rules delete, however many documents that are"},
 		)...),
@@ -136,15 +142,15 @@ func clusterCommand() *cli.Command {
 
 func clusterAction(c *cli.Context) (err error) {
 	actions := map[string]func(*cli.Context, cluster.Engine) error{
-		"init": clusterInit, "status": clusterStatus, "config": clusterText, "apply": clusterApply, "release": clusterRelease,
+		"init": clusterInit, "status": clusterStatus, "config": clusterText, "apply": clusterApply, "release": clusterRelease, "drain": clusterDrain,
 		"backup": clusterBackup, "recover": clusterRecover,
 	}
 	name := c.Args().First()
 	action := actions[name]
-	what, more := map[string]string{"apply": "one FILE", "backup": "one new folder"}[name]
+	what, more := map[string]string{"apply": "one FILE", "backup": "one new folder", "drain": "one NODE"}[name]
 	switch {
 	case action == nil:
-		return wrongUse("cluster: write cluster init, status, config, apply FILE, release, backup DIR or recover, followed by options only")
+		return wrongUse("cluster: write cluster init, status, config, apply FILE, release, drain NODE, backup DIR or recover, followed by options only")
 	case (c.NArg() == 2) != more || c.NArg() > 2:
 		return wrongUse("cluster %s: name %s, followed by options only", name, cmp.Or(what, "nothing else"))
 	case c.String("engine") == "":
@@ -160,7 +166,7 @@ func clusterAction(c *cli.Context) (err error) {
 
 // founding is this node as the first of a cluster.
 func founding(c *cli.Context, e cluster.Engine) (f service.Founding, err error) {
-	f = service.Founding{Engine: e, Data: c.String("data"), From: c.String("from-store"), Token: nodeToken(c)}
+	f = service.Founding{Engine: e, Data: c.String("data"), From: c.String("from-store"), Token: nodeToken(c), Partitions: c.Int("partitions"), Replicas: c.Int("replicas")}
 	if f.Log, err = newLogger(c); err != nil {
 		return f, err
 	}
@@ -172,6 +178,9 @@ func founding(c *cli.Context, e cluster.Engine) (f service.Founding, err error) 
 }
 
 func clusterInit(c *cli.Context, e cluster.Engine) error {
+	if err := checkDivision(c); err != nil {
+		return err
+	}
 	f, err := founding(c, e)
 	if err != nil {
 		return err
@@ -181,7 +190,7 @@ func clusterInit(c *cli.Context, e cluster.Engine) error {
 		return err
 	}
 	if c.Bool("json") {
-		return json.NewEncoder(c.App.Writer).Encode(map[string]any{"cluster": meta.Cluster, "node": f.Node, "token_file": f.Token, "token_made": made})
+		return json.NewEncoder(c.App.Writer).Encode(map[string]any{"cluster": meta.Cluster, "partitions": meta.Partitions, "node": f.Node, "token_file": f.Token, "token_made": made})
 	}
 	fmt.Fprintf(c.App.Writer, "the cluster is made: %s is its first node\n", f.Node)
 	fmt.Fprintf(c.App.Writer, "copy %s to the other machines, readable for the service only\n", f.Token)
@@ -227,15 +236,17 @@ func clusterStatus(c *cli.Context, e cluster.Engine) error {
 	if err != nil {
 		return err
 	}
-	p := &state.States[0]
-	crawls := !p.Released && state.Alive(p.Owner.Node)
-	unprotected := state.Unprotected(p)
+	well := true
+	for i := range state.States {
+		p := &state.States[i]
+		well = well && !p.Released && state.Alive(p.Owner.Node) && state.Unprotected(p) == ""
+	}
 	if c.Bool("json") {
 		err = json.NewEncoder(c.App.Writer).Encode(state)
 	} else {
 		err = printCluster(c.App.Writer, state, painter(c), time.Now())
 	}
-	if err == nil && (!crawls || unprotected != "") {
+	if err == nil && !well {
 		err = no(nil)
 	}
 	return err
@@ -243,6 +254,9 @@ func clusterStatus(c *cli.Context, e cluster.Engine) error {
 
 // printCluster shows a cluster to a person.
 func printCluster(w io.Writer, s *service.ClusterState, paint paint, now time.Time) error {
+	if s.Partitions > 1 {
+		return printParts(w, s, paint, now)
+	}
 	p := &s.States[0]
 	switch {
 	case p.Released:
@@ -260,7 +274,7 @@ func printCluster(w io.Writer, s *service.ClusterState, paint paint, now time.Ti
 	}
 	for _, n := range s.Parts(p) {
 		n.Unfit = s.Configuration.UnfitOf(n.Node)
-		fmt.Fprintln(w, "  "+nodeWords(&n, now))
+		fmt.Fprintln(w, "  "+nodeWords(&n, n.Does(), now))
 	}
 	printConfiguration(w, s, paint)
 	_, err := fmt.Fprintf(w, "log: entries %d to %d; cluster %s\n", p.First, p.Entries, s.Cluster)
@@ -268,8 +282,7 @@ func printCluster(w io.Writer, s *service.ClusterState, paint paint, now time.Ti
 }
 
 // nodeWords say how a node stands.
-func nodeWords(n *cluster.Part, now time.Time) string {
-	does := n.Does()
+func nodeWords(n *cluster.Part, does string, now time.Time) string {
 	if !n.Alive && !n.Wall.IsZero() {
 		does = "gave its last sign of life at " + n.Wall.Local().Format(time.DateTime)
 	}

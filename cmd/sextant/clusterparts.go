@@ -1,0 +1,109 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sextant-crawler/sextant/cluster"
+	"github.com/sextant-crawler/sextant/service"
+)
+
+// clusterparts.go: a crawl that is divided into several partitions.
+
+// checkDivision judges how a crawl is to be divided.
+func checkDivision(c *cli.Context) error {
+	n, replicas := c.Int("partitions"), c.Int("replicas")
+	switch {
+	case n < 1 || n > cluster.MaxPartitions:
+		return wrongUse("--partitions %d: write a number from 1 to %d", n, cluster.MaxPartitions)
+	case replicas < cluster.MinReplicas || replicas > cluster.MaxReplicas:
+		return wrongUse("--replicas %d: write %d or %d", replicas, cluster.MinReplicas, cluster.MaxReplicas)
+	case n == 1 && c.IsSet("replicas"):
+		return wrongUse("--replicas is for several --partitions: of the only one each node has a copy")
+	case n > 1 && c.String("from-store") != "":
+		return wrongUse("--from-store: a store is not divided: leave out --partitions, or begin with a new store")
+	}
+	return nil
+}
+
+// clusterDrain has a node own nothing, or again.
+func clusterDrain(c *cli.Context, e cluster.Engine) error {
+	d := service.Draining{Node: c.Args().Get(1), Leave: c.Bool("leave"), Back: c.Bool("back")}
+	if d.Leave && d.Back {
+		return wrongUse("cluster drain: write --leave or --back, not both")
+	}
+	done, err := service.DrainCluster(c.Context, e, d)
+	switch {
+	case err != nil:
+		return no(err)
+	case c.Bool("json"):
+		return json.NewEncoder(c.App.Writer).Encode(done)
+	case d.Back:
+		return saidDone(c, d.Node+" may own partitions again")
+	case d.Leave:
+		return saidDone(c, d.Node+" has no partition and no copy that is needed: stop it, and take it away")
+	}
+	return saidDone(c, fmt.Sprintf("%s owns no partition; sextant cluster drain %s --back lets it", d.Node, d.Node))
+}
+
+// printParts shows a cluster of several partitions.
+func printParts(w io.Writer, s *service.ClusterState, paint paint, now time.Time) error {
+	owns, follows := map[string]int{}, map[string]int{}
+	var nobody, alone []string
+	for i := range s.States {
+		p := &s.States[i]
+		why := s.Unprotected(p)
+		switch {
+		case p.Released:
+			nobody = append(nobody, fmt.Sprintf("%s (%s gave it up: %s)", p.Partition, p.Owner.Node, p.Why))
+		case !s.Alive(p.Owner.Node):
+			nobody = append(nobody, fmt.Sprintf("%s (%s, which did, gives no sign of life)", p.Partition, p.Owner.Node))
+		case why != "":
+			alone = append(alone, fmt.Sprintf("%s (%s)", p.Partition, why))
+		}
+		for _, seat := range p.InSync {
+			if seat.Node == p.Owner.Node && !p.Released {
+				owns[seat.Node]++
+			} else {
+				follows[seat.Node]++
+			}
+		}
+	}
+	if len(nobody) == 0 {
+		fmt.Fprintf(w, "%s\n", paint(good, fmt.Sprintf("all %d partitions are crawled", s.Partitions)))
+	} else {
+		fmt.Fprintf(w, "%s: %s\n", paint(bad, fmt.Sprintf("no node crawls %d of %d partitions", len(nobody), s.Partitions)), strings.Join(nobody, ", "))
+	}
+	if len(alone) > 0 {
+		fmt.Fprintf(w, "%s: %s\n", paint(bad, "unprotected"), strings.Join(alone, ", "))
+	}
+	for _, n := range s.AllParts() {
+		n.Unfit = s.Configuration.UnfitOf(n.Node)
+		does := fmt.Sprintf("crawls %d partitions, could take over %d more", owns[n.Node], follows[n.Node])
+		switch {
+		case n.Alive && n.Unfit != "":
+			does = "takes nothing over"
+		case !n.Alive && n.Wall.IsZero():
+			does = "does not run"
+		}
+		if s.Aim != nil && slices.Contains(s.Aim.Leaving, n.Node) {
+			does += ", is to leave"
+		} else if s.Aim != nil && slices.Contains(s.Aim.Drained, n.Node) {
+			does += ", is drained"
+		}
+		fmt.Fprintln(w, "  "+nodeWords(&n, does, now))
+	}
+	printConfiguration(w, s, paint)
+	replicas := cluster.MinReplicas
+	if s.Aim != nil {
+		replicas = s.Aim.Replicas
+	}
+	_, err := fmt.Fprintf(w, "%d copies of each partition are wanted; cluster %s\n", replicas, s.Cluster)
+	return err
+}
