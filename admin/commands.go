@@ -39,12 +39,12 @@ type Commands interface {
 func (s *Server) changeRoutes() []route {
 	const path = "/api/v1/"
 	return []route{
-		{method: "POST", path: path + "add", role: Operator, crawler: true, change: "add", answer: s.add},
+		{method: "POST", path: path + "add", role: Operator, crawler: true, change: "add", answer: s.add, whole: command()},
 		{method: "POST", path: path + "refresh", role: Operator, crawler: true, change: "refresh", answer: s.refresh, whole: command()},
 		{method: "POST", path: path + "remove", role: Operator, crawler: true, change: "remove", query: "yes", answer: s.remove, whole: command()},
 		{method: "POST", path: path + "selected", role: Reader, crawler: true, heavy: true, answer: s.selected, whole: summed()},
-		{method: "POST", path: path + "pause", role: Operator, crawler: true, change: "pause", answer: s.pause},
-		{method: "POST", path: path + "resume", role: Operator, crawler: true, change: "resume", answer: s.resume},
+		{method: "POST", path: path + "pause", role: Operator, crawler: true, change: "pause", answer: s.pause, whole: command()},
+		{method: "POST", path: path + "resume", role: Operator, crawler: true, change: "resume", answer: s.resume, whole: command()},
 		{method: "GET", path: path + "backup", role: Operator, crawler: true, change: "backup", heavy: true, answer: s.backup},
 	}
 }

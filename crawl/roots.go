@@ -29,11 +29,22 @@ func (c *Crawl) addRoots(ctx context.Context, p *policy.Policy) error {
 		return c.addRootsTo(ctx, p, rootsName, func(weburl.URL) bool { return true })
 	}
 	for n := range c.partitions.Number {
+		if !c.partitions.Store.Has(n) {
+			continue
+		}
 		if err := c.addRootsOf(ctx, p, n); err != nil && !errors.Is(err, scheduler.ErrElsewhere) {
 			return err
 		}
 	}
 	return nil
+}
+
+// here are those of some links whose partitions are: their owners see to the others.
+func (c *Crawl) here(links []scheduler.Link) []scheduler.Link {
+	if c.partitions == nil {
+		return links
+	}
+	return slices.DeleteFunc(links, func(l scheduler.Link) bool { return !c.partitions.Store.Owns(l.URL) })
 }
 
 // addRootsTo is addRoots for what one store has, which keeps the list of its roots under a name.

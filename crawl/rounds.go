@@ -99,7 +99,7 @@ func (c *Crawl) round(ctx context.Context, r *round, interval time.Duration, beg
 	case !begins || now.Before(r.Ended.Add(interval)):
 		return nil
 	default:
-		links := c.policy().RootLinks(nil)
+		links := c.here(c.policy().RootLinks(nil))
 		if _, err := c.frontier.Add(ctx, links, true); err != nil {
 			return err
 		}

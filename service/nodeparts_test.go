@@ -59,7 +59,9 @@ func newFleet(t *testing.T) *fleet {
 	return f
 }
 
-func (f *fleet) host(h int) string { return fmt.Sprintf("http://127.0.2.%d:%s", 1+h%fleetHosts, f.port) }
+func (f *fleet) host(h int) string {
+	return fmt.Sprintf("http://127.0.2.%d:%s", 1+h%fleetHosts, f.port)
+}
 
 // roots is a configuration with so many of the hosts.
 func (f *fleet) roots(n int) string {

@@ -52,6 +52,21 @@ func (g *group) write(to scheduler.Home, n *scheduler.Letter) error {
 	return nil
 }
 
+// Leave implements scheduler.Partition. Many letters may be kept in several steps: what is repeated arrives twice, and changes nothing.
+func (s *Store) Leave(ctx context.Context, links []scheduler.Link, homes []scheduler.Home) error {
+	return s.change(ctx, func(g *group) error {
+		for i := range links {
+			if err := g.write(homes[i], &scheduler.Letter{Link: links[i]}); err != nil {
+				return err
+			}
+			if err := g.seal(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // notes stores named values, or leaves letters for them.
 func (g *group) notes(notes []scheduler.Note) error {
 	for i := range notes {

@@ -15,16 +15,58 @@ import (
 // Changes of several partitions are made in goroutines, for which their method waits; a mutex of it has the caller's
 // function called by one at a time.
 
-// Add implements scheduler.Store. If the partition of a link is elsewhere, nothing is added.
+// Add implements scheduler.Store. Links to partitions that are elsewhere become letters of one that is here, and are not counted; they change nothing
+// that is known there. With requeue, or if one is an item of a feed, whose document would be left behind, nothing is added.
 func (s *Store) Add(ctx context.Context, links []scheduler.Link, requeue bool) ([]scheduler.Place, int, error) {
 	groups := map[int][]scheduler.Link{}
+	var away []scheduler.Link
 	for _, l := range links {
 		n := Of(l.URL.Host(), s.partitions)
+		if !requeue && l.Kind != scheduler.KindItem && !s.isHere(scheduler.HomeOf(n)) {
+			away = append(away, l)
+			continue
+		}
 		groups[n] = append(groups[n], l)
+	}
+	if err := s.leave(ctx, away); err != nil {
+		return nil, 0, err
 	}
 	return s.each(groupsOf(groups), func(i int) (*owned, error) { return s.use(i) }, func(o *owned) ([]scheduler.Place, int, error) {
 		return o.store.Add(ctx, groups[o.number], requeue)
 	})
+}
+
+// leave keeps links to partitions that are elsewhere in the first one that is here.
+func (s *Store) leave(ctx context.Context, links []scheduler.Link) error {
+	if len(links) == 0 {
+		return nil
+	}
+	p, err := s.here()
+	if err != nil {
+		return err
+	}
+	defer p.done()
+	if len(p) == 0 {
+		return scheduler.ErrElsewhere
+	}
+	homes := make([]scheduler.Home, len(links))
+	for i := range links {
+		homes[i] = scheduler.HomeOf(Of(links[i].URL.Host(), s.partitions))
+		if homes[i].Partition() == p[0].number { // it has come meanwhile
+			return errElsewhere(p[0].number)
+		}
+	}
+	if err := s.awaitRoom(ctx, p[0], homes); err != nil {
+		return err
+	}
+	if err := p[0].store.Leave(ctx, links, homes); err != nil {
+		return err
+	}
+	for _, to := range homes {
+		s.wake(to)
+	}
+	_, err = s.weigh(ctx, p[0])
+	return err
 }
 
 func groupsOf[T any](groups map[int][]T) (numbers []int) {

@@ -264,7 +264,7 @@ func crawl(t *testing.T, seed uint64, open func(n int) scheduler.Partition, dist
 	w.start(1)
 	root := scheduler.Link{URL: page("a"), Fifo: scheduler.User, Root: true}
 	at := w.owner[partitioned.Of(root.URL.Host(), modelPartitions)]
-	if _, _, err := w.nodes[1-at].Add(w.ctx, []scheduler.Link{root}, false); !errors.Is(err, scheduler.ErrElsewhere) {
+	if _, _, err := w.nodes[1-at].Add(w.ctx, []scheduler.Link{root}, true); !errors.Is(err, scheduler.ErrElsewhere) {
 		t.Errorf("Add at the wrong node: %v", err)
 	}
 	_, _, err := w.nodes[at].Add(w.ctx, []scheduler.Link{root}, false)

@@ -294,8 +294,11 @@ func (s *Store) gone(o *owned) error {
 func (s *Store) PartitionFor(u weburl.URL) int { return Of(u.Host(), s.partitions) }
 
 // Owns reports whether the partition of a URL is here.
-func (s *Store) Owns(u weburl.URL) bool {
-	o, err := s.use(Of(u.Host(), s.partitions))
+func (s *Store) Owns(u weburl.URL) bool { return s.Has(s.PartitionFor(u)) }
+
+// Has reports whether a partition is here.
+func (s *Store) Has(number int) bool {
+	o, err := s.use(number)
 	if err != nil {
 		return false
 	}

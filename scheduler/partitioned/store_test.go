@@ -159,7 +159,7 @@ func TestElsewhere(t *testing.T) {
 		t.Error("Owns is wrong")
 	}
 	ctx, k := t.Context(), there.URL.Key()
-	_, _, addErr := s.Add(ctx, []scheduler.Link{here, there}, false)
+	_, _, addErr := s.Add(ctx, []scheduler.Link{here, there}, true)
 	_, lookupErr := s.Lookup(ctx, k)
 	_, hostErr := s.Host(ctx, there.URL.HostKey())
 	_, queueErr := s.Queue(ctx, scheduler.Place{Host: there.URL.HostKey()}, 0, 1)

@@ -73,6 +73,19 @@ func (m *Memory) Timed(ctx context.Context, until time.Time, n int) ([]time.Time
 	return list[:min(n, len(list))], nil
 }
 
+// Leave implements scheduler.Partition.
+func (m *Memory) Leave(ctx context.Context, links []scheduler.Link, homes []scheduler.Home) error {
+	d, err := m.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer d.mu.Unlock()
+	for i, l := range links {
+		d.mail.write(homes[i], scheduler.Letter{Link: l})
+	}
+	return nil
+}
+
 // Letters implements scheduler.Partition. It takes each letter for a hundred bytes.
 func (m *Memory) Letters(ctx context.Context, to scheduler.Home, after uint64, n, bytes int) ([]scheduler.Letter, error) {
 	d, err := m.lock(ctx)

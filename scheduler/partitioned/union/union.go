@@ -69,7 +69,9 @@ func (s Store) Gone(ctx context.Context, from weburl.Key, fn func(weburl.Key, sc
 
 // Orders implements report.Store. Of dead letters those of a lower partition come first, target by target.
 func (s Store) Orders(ctx context.Context, sel push.Selection, fn func(push.Listed) error) error {
-	walk := func(p scheduler.Partition, yield func(push.Listed) error) error { return p.(Part).Orders(ctx, sel, yield) }
+	walk := func(p scheduler.Partition, yield func(push.Listed) error) error {
+		return p.(Part).Orders(ctx, sel, yield)
+	}
 	return partitioned.Merged(ctx, s.Store, walk, inOrder, fn)
 }
 
