@@ -231,7 +231,7 @@ func newCrawl(ctx context.Context, crawler config.Crawler, h Home, store store, 
 
 // newAlone makes the crawl on a store that has all of it.
 func (r *running) newAlone(ctx context.Context, h Home, store single, o *Options) (*crawl.Crawl, error) {
-	relay, err := relayOf(r.opened, h, store.Outbox(), r.log)
+	relay, err := relayOf(r.opened, h, "", store.Outbox(), r.log)
 	if err != nil {
 		return nil, err
 	}

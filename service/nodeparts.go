@@ -238,7 +238,7 @@ func (s *session) adopt(ctx context.Context, h Home, a *node.Active) error {
 	if err != nil {
 		return err
 	}
-	relay, err := relayOf(s.run.opened, h, a.Store.Outbox(), s.run.log)
+	relay, err := relayOf(s.run.opened, h, cluster.Partition(a.Partition).String(), a.Store.Outbox(), s.run.log)
 	if err != nil {
 		return err
 	}
