@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/permit"
@@ -147,6 +148,11 @@ func (c *Crawl) Adopt(ctx context.Context, o Owned) (err error) {
 		return err
 	}
 	p.coming.Store(0)
+	if c.policy().LimitsHosts() {
+		if err := c.lasting.hosts.CountPart(ctx, o.Store); err != nil {
+			return fmt.Errorf("counting the URLs of hosts: %w", err)
+		}
+	}
 	if err := c.frontier.Adopt(ctx, o.Number); err != nil {
 		return err
 	}
@@ -210,6 +216,18 @@ func (c *Crawl) renewPause(ctx context.Context) error {
 	}
 	c.log.Info("another node has told the crawl", "paused", paused)
 	return nil
+}
+
+// Ration has this process use a part of the crawl's limits, between 0 and 1, and Elsewhere has its brake judge by what other processes have, too. The
+// latter is called before Run.
+func (c *Crawl) Ration(part float64) { c.gates.limits.ration(part) }
+
+// Elsewhere is told with Ration.
+func (c *Crawl) Elsewhere(count func() scheduler.BrakeCount) { c.frontier.Brake().Elsewhere(count) }
+
+// SentDeletions are how many deletions of what is here have left within the brake's window.
+func (c *Crawl) SentDeletions() int {
+	return c.frontier.Brake().Sent(c.frontier.Settings().Brake, time.Now())
 }
 
 // judgedName is the value of a partition that says by which rules all of its URLs were judged.

@@ -2,10 +2,19 @@ package service
 
 import (
 	"context"
+	"maps"
+	"net/http"
+	"slices"
 	"sync"
 
 	"github.com/sextant-crawler/sextant/cluster"
+	"github.com/sextant-crawler/sextant/cluster/letters"
+	"github.com/sextant-crawler/sextant/cluster/node"
+	"github.com/sextant-crawler/sextant/cluster/shared"
+	"github.com/sextant-crawler/sextant/scheduler"
 )
+
+// nodeowners.go: what a node with partitions knows of the others, and what it answers them.
 
 // owners are where the owners of partitions are reached, as last seen. The mutex guards it.
 type owners struct {
@@ -49,4 +58,90 @@ func (o *owners) address(partition int) (address string, ok bool) {
 	defer o.mu.Unlock()
 	address, ok = o.at[partition]
 	return address, ok
+}
+
+// brake knows how many documents the partitions have that are elsewhere. The mutex guards it.
+type brake struct {
+	node *clusterNode
+
+	mu    sync.Mutex
+	there scheduler.BrakeCount
+}
+
+// elsewhere is their sum, as last told.
+func (b *brake) elsewhere() scheduler.BrakeCount {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.there
+}
+
+// look tells what is here, and reads what the others have told. What has left is counted by process: its first partition tells that.
+func (b *brake) look(ctx context.Context, r *running) error {
+	b.node.mu.Lock()
+	here := maps.Clone(b.node.active)
+	b.node.mu.Unlock()
+	var own []shared.Count
+	for _, p := range slices.Sorted(maps.Keys(here)) {
+		one, err := countOf(ctx, here[p])
+		if err != nil {
+			return err
+		}
+		if len(own) == 0 {
+			one.Deleted = r.SentDeletions()
+		}
+		own = append(own, one)
+	}
+	if err := shared.SayCounts(ctx, b.node.of.Engine, b.node.of.Name, own); err != nil {
+		return err
+	}
+	all, err := shared.Counts(ctx, b.node.of.Engine)
+	if err != nil {
+		return err
+	}
+	var there scheduler.BrakeCount
+	for _, one := range all {
+		if here[one.Partition] == nil {
+			there.Documents += one.Documents
+			there.Left += one.Deleted
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.there = there
+	return nil
+}
+
+func countOf(ctx context.Context, a *node.Active) (shared.Count, error) {
+	n, err := a.Store.Counts(ctx)
+	return shared.Count{Partition: cluster.Partition(a.Partition), Epoch: a.Epoch(), Documents: n.Indexed}, err
+}
+
+// current is the session that takes partitions, nil if none does.
+func (c *clusterNode) current() *session {
+	c.mu.Lock()
+	p := c.parts
+	c.mu.Unlock()
+	if p == nil {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.now
+}
+
+// receiver takes letters from other nodes, nil if nothing does now.
+func (c *clusterNode) receiver() letters.Receiver {
+	if s := c.current(); s != nil {
+		return s.over.Store
+	}
+	return nil
+}
+
+// answerNode answers another node about this one's part.
+func (c *clusterNode) answerNode(w http.ResponseWriter, r *http.Request) {
+	if s := c.current(); s != nil {
+		s.whole.ServeHTTP(w, r)
+		return
+	}
+	http.NotFound(w, r)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/sextant-crawler/sextant/cluster/letters"
 	"github.com/sextant-crawler/sextant/cluster/node"
 	"github.com/sextant-crawler/sextant/cluster/peer"
+	"github.com/sextant-crawler/sextant/cluster/ration"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
@@ -143,8 +144,16 @@ func (p *parts) session(ctx context.Context, in inForce) (err error) {
 // until none is led.
 func (p *parts) beside(ctx context.Context, s *session, owners *owners) (end func()) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	brake := &brake{node: p.clusterNode}
+	s.run.Elsewhere(brake.elsewhere)
 	var all sync.WaitGroup
-	all.Go(func() { p.keepUp(ctx, s, owners) })
+	all.Go(func() { p.keepUp(ctx, s, owners, brake) })
+	all.Go(func() {
+		n := ration.Node{Name: p.of.Name, Engine: p.of.Engine, Clock: cluster.SystemClock{}, Times: p.of.times, Set: s.run.Ration}
+		if err := n.Run(ctx); err != nil {
+			p.Log.Error("this node has no part of the crawl's limits: where there are any, it fetches nothing", "error", err)
+		}
+	})
 	all.Go(func() {
 		if s.run.Alive(ctx) == nil {
 			p.change(func() { p.now = s })
@@ -160,13 +169,15 @@ func (p *parts) beside(ctx context.Context, s *session, owners *owners) (end fun
 }
 
 // keepUp looks each beat at what other nodes have changed.
-func (p *parts) keepUp(ctx context.Context, s *session, owners *owners) {
+func (p *parts) keepUp(ctx context.Context, s *session, owners *owners, brake *brake) {
 	for {
-		if err := owners.look(ctx); err != nil {
-			p.Log.Debug("who has which partition is not known", "error", err)
-		}
-		if err := s.run.Renew(ctx); err != nil && ctx.Err() == nil {
-			p.Log.Warn("what other nodes have told the crawl is not known", "error", err)
+		for what, look := range map[string]func(context.Context) error{
+			"which partitions are where": owners.look, "what other nodes have told the crawl": s.run.Renew,
+			"how many documents there are": func(ctx context.Context) error { return brake.look(ctx, s.run) },
+		} {
+			if err := look(ctx); err != nil && ctx.Err() == nil {
+				p.Log.Debug("it is not known "+what, "error", err)
+			}
 		}
 		if (cluster.SystemClock{}).Sleep(ctx, p.of.times.Beat) != nil {
 			return
@@ -286,34 +297,4 @@ func (p *parts) stops() bool {
 	p.clusterNode.mu.Lock()
 	defer p.clusterNode.mu.Unlock()
 	return p.stopping
-}
-
-// current is the session that takes partitions, nil if none does.
-func (c *clusterNode) current() *session {
-	c.mu.Lock()
-	p := c.parts
-	c.mu.Unlock()
-	if p == nil {
-		return nil
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.now
-}
-
-// receiver takes letters from other nodes, nil if nothing does now.
-func (c *clusterNode) receiver() letters.Receiver {
-	if s := c.current(); s != nil {
-		return s.over.Store
-	}
-	return nil
-}
-
-// answerNode answers another node about this one's part.
-func (c *clusterNode) answerNode(w http.ResponseWriter, r *http.Request) {
-	if s := c.current(); s != nil {
-		s.whole.ServeHTTP(w, r)
-		return
-	}
-	http.NotFound(w, r)
 }
