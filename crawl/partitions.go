@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -56,6 +57,7 @@ func NewOver(ctx context.Context, s policy.Settings, p *Partitions, log *slog.Lo
 	}
 	c.partitions = p
 	c.reviewer.Judged(c.markJudged)
+	c.copies.Apart(func(origin string) string { return strconv.Itoa(p.Store.OfOrigin(origin)) })
 	return c, nil
 }
 
@@ -161,6 +163,7 @@ func (c *Crawl) Adopt(ctx context.Context, o Owned) (err error) {
 			return err
 		}
 	}
+	c.copies.Came(o.Store)
 	c.replacing.Lock()
 	defer c.replacing.Unlock()
 	return c.addRootsOf(ctx, c.policy(), o.Number)
