@@ -175,9 +175,11 @@ func (p *parts) keepUp(ctx context.Context, s *session, owners *owners, brake *b
 			"which partitions are where": owners.look, "what other nodes have told the crawl": s.run.Renew,
 			"how many documents there are": func(ctx context.Context) error { return brake.look(ctx, s.run) },
 		} {
-			if err := look(ctx); err != nil && ctx.Err() == nil {
+			looking, cancel := context.WithTimeout(ctx, p.of.times.Right)
+			if err := look(looking); err != nil && ctx.Err() == nil {
 				p.Log.Debug("it is not known "+what, "error", err)
 			}
+			cancel()
 		}
 		if (cluster.SystemClock{}).Sleep(ctx, p.of.times.Beat) != nil {
 			return

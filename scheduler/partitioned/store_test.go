@@ -145,6 +145,42 @@ func TestFullPile(t *testing.T) {
 	})
 }
 
+// TestAddElsewhere: a link that no page's completion brings goes to its partition as a letter, once what is here is stored; nothing is left behind when
+// none is there that could keep it.
+func TestAddElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &far{arrived: map[[2]int]uint64{}}
+		s := one(t, partitioned.Options{Carrier: f})
+		here := storetest.Link("http://"+hostIn(0, 2)+"/", scheduler.Index)
+		there := storetest.Link("http://"+hostIn(1, 2)+"/", scheduler.Index)
+		places, n, err := s.Add(t.Context(), []scheduler.Link{here, there}, false)
+		if err != nil || n != 1 || len(places) != 1 {
+			t.Errorf("Add = %v, %d, %v, want the link that is here", places, n, err)
+		}
+		time.Sleep(5 * time.Second)
+		f.mu.Lock()
+		if want := []string{there.URL.String()}; !slices.Equal(f.links, want) {
+			t.Errorf("%q arrived, want %q", f.links, want)
+		}
+		f.mu.Unlock()
+		item := there
+		item.Kind = scheduler.KindItem
+		if _, _, err := s.Add(t.Context(), []scheduler.Link{item}, false); !errors.Is(err, scheduler.ErrElsewhere) {
+			t.Errorf("an item without its document: %v", err)
+		}
+		p, err := s.Release(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := s.Add(t.Context(), []scheduler.Link{there}, false); !errors.Is(err, scheduler.ErrElsewhere) {
+			t.Errorf("with no partition here: %v", err)
+		}
+		if err := errors.Join(p.Close(), s.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestElsewhere: what is asked of a partition that is not here is an error, and says so.
 func TestElsewhere(t *testing.T) {
 	s := one(t, partitioned.Options{})
