@@ -276,3 +276,48 @@ func TestStopWhileLimited(t *testing.T) {
 		t.Errorf("%d requests while bytes were owed", len(site.Visits()))
 	}
 }
+
+// TestRation: a process uses its part of a limit, begins no request while it has none, and is not held where there is no limit.
+func TestRation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimits(&policy.Settings{MaxRequestsPerS: 100})
+		began := func(d time.Duration) (n int) {
+			ctx, cancel := context.WithTimeout(t.Context(), d)
+			defer cancel()
+			for {
+				token, err := l.begin(ctx)
+				if err != nil {
+					return n
+				}
+				n++
+				l.got(&token)
+			}
+		}
+		l.ration(0)
+		if n := began(time.Minute); n > 0 {
+			t.Errorf("%d requests without a part", n)
+		}
+		waits := make(chan struct{})
+		go func() {
+			defer close(waits)
+			if token, err := l.begin(t.Context()); err == nil {
+				l.got(&token)
+			}
+		}()
+		synctest.Wait()
+		l.ration(0.25)
+		<-waits
+		if n := began(10 * time.Second); n < 245 || n > 260 {
+			t.Errorf("%d requests in 10 s with a quarter of 100/s", n)
+		}
+		l.apply(&policy.Settings{MaxRequestsPerS: 1000})
+		if n := began(10 * time.Second); n < 2450 || n > 2600 {
+			t.Errorf("%d requests in 10 s with a quarter of 1000/s", n)
+		}
+		l.apply(&policy.Settings{})
+		l.ration(0)
+		if _, err := l.begin(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -50,6 +50,11 @@ func TestDesertion(t *testing.T) {
 			t.Errorf("%s: %q, %q, known %v; want %q, %q, %v", one.name, words, of, known, one.want, one.of, one.known)
 		}
 	}
+	several := seen(false, "n2")
+	several.Partitions, several.States[0].Partition = 24, 7
+	if words, _, _ := desertion("n2", standby, several, &several.States[0], "", nil); !strings.HasPrefix(words, "nobody crawls partition p07: n1") {
+		t.Errorf("of several partitions: %q", words)
+	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

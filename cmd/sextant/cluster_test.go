@@ -13,6 +13,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/cluster"
+	"github.com/sextant-crawler/sextant/cluster/placement"
 	"github.com/sextant-crawler/sextant/cluster/shared"
 	"github.com/sextant-crawler/sextant/service"
 )
@@ -32,6 +33,12 @@ func TestClusterUse(t *testing.T) {
 		{[]string{"cluster", "status", "--engine", "http://a:2379"}, "etcd://HOST:PORT"},
 		{[]string{"cluster", "status", "--engine", "etcd://a", "--engine-ca", "ca.pem"}, "etcds://"},
 		{[]string{"cluster", "recover", "--engine", "etcd://a"}, "--yes"},
+		{[]string{"cluster", "drain", "--engine", "etcd://a"}, "one NODE"},
+		{[]string{"cluster", "drain", "n1", "--engine", "etcd://a", "--leave", "--back"}, "not both"},
+		{[]string{"cluster", "init", "--engine", "etcd://a", "--partitions", "25"}, "1 to 24"},
+		{[]string{"cluster", "init", "--engine", "etcd://a", "--partitions", "6", "--replicas", "4"}, "2 or 3"},
+		{[]string{"cluster", "init", "--engine", "etcd://a", "--replicas", "3"}, "several --partitions"},
+		{[]string{"cluster", "init", "--engine", "etcd://a", "--partitions", "6", "--from-store", "x"}, "not divided"},
 		{[]string{"run", "--node", "n1"}, "--engine"},
 		{[]string{"run", "--engine", "etcd://a", "--once"}, "--once"},
 		{[]string{"run", "--engine", "etcd://a", "--node-listen", "7371"}, "HOST:PORT"},
@@ -101,6 +108,46 @@ log: entries 7 to 12; cluster c0ffee
 	state.States[0].Released, state.States[0].Why = true, "in order"
 	if got := show(); !strings.HasPrefix(got, "no node crawls; n1 gave it up: in order\n") {
 		t.Errorf("n1 gave up: %s", got)
+	}
+}
+
+// TestPrintParts: of several partitions, how many each node has, which nobody crawls, and which nobody could take over.
+func TestPrintParts(t *testing.T) {
+	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	n1, n2 := cluster.Seat{Node: "n1", Store: "a"}, cluster.Seat{Node: "n2", Store: "b"}
+	state := service.ClusterState{State: &cluster.State{
+		Meta: cluster.Meta{Cluster: "c0ffee", Partitions: 3}, Aim: &placement.Aim{Replicas: 2, Drained: []string{"n2"}},
+		States: []cluster.PartitionState{
+			{Partition: 0, Owner: n1, InSync: []cluster.Seat{n1, n2}},
+			{Partition: 1, Owner: n1, InSync: []cluster.Seat{n1, n2}},
+			{Partition: 2, Owner: n2, InSync: []cluster.Seat{n2, n1}},
+		},
+		Nodes: []cluster.NodeState{{Node: "n1", Alive: true, Wall: now}, {Node: "n2", Alive: true, Wall: now}, {Node: "n3", Alive: true, Wall: now}},
+	}}
+	show := func() string {
+		var out bytes.Buffer
+		if err := printCluster(&out, &state, func(_ colour, s string) string { return s }, now); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	for _, want := range []string{
+		"all 3 partitions are crawled\n  n1 crawls 2 partitions, could take over 1 more\n  n2 crawls 1 partitions, could take over 2 more, is drained\n  n3 crawls 0 partitions, could take over 0 more, not in the in-sync set\n",
+		"2 copies of each partition are wanted; cluster c0ffee\n",
+	} {
+		if got := show(); !strings.Contains(got, want) {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+	state.Nodes[1].Alive = false
+	state.States[0].InSync = state.States[0].InSync[:1]
+	for _, want := range []string{
+		"no node crawls 1 of 3 partitions: p02 (n2, which did, gives no sign of life)\n",
+		"unprotected: p00 (no other node is in the in-sync set), p01 (no other node of the in-sync set is alive)\n",
+	} {
+		if got := show(); !strings.Contains(got, want) {
+			t.Errorf("%s\nwant %s", got, want)
+		}
 	}
 }
 
