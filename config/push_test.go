@@ -1,8 +1,14 @@
 package config
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -124,6 +130,58 @@ func TestSamePushFolder(t *testing.T) {
 	for _, other := range []string{`<Push kind="file" dir="other"/>`, `<Push kind="file" dir="out" rotateBytes="4096"/>`, `<Push kind="file"/>`} {
 		if written.Same(first(FileName, other)) {
 			t.Errorf("%s is the same target as one with dir=\"out\" alone", other)
+		}
+	}
+}
+
+// TestPushOfPartition: what a partition's target writes, and its checkpoint, are its own; that of all is what it always was.
+func TestPushOfPartition(t *testing.T) {
+	names := make(chan string, 100)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if name := r.FormValue("PAPI_name"); name != "" {
+			names <- name
+		}
+	}))
+	defer server.Close()
+	dir := t.TempDir()
+	file, report := Parse(filepath.Join(dir, FileName), []byte(`<CrawlConfig><Crawler name="docs"><Root url="http://a.example/"/><Push kind="file"/><Push kind="papi" server="`+
+		server.URL+`" connector="c"/></Crawler></CrawlConfig>`), Lookups{})
+	if err := report.Err(); err != nil {
+		t.Fatal(err)
+	}
+	for partition, want := range map[string]struct{ folder, name string }{"": {"out", "docs"}, "p07": {"out/p07", "docs/p07"}} {
+		for i, p := range file.Crawlers[0].Push {
+			for range 2 { // one that is opened again is the same
+				target, err := p.Open(dir, partition, slog.New(slog.DiscardHandler))
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				if i == 0 {
+					_, err = target.Push(ctx, []push.Entry{{Seq: 1, URL: "http://a.example/", Body: []byte(`{}`)}})
+					if err = errors.Join(err, target.Checkpoint(ctx, 1)); err != nil {
+						t.Error(err)
+					}
+					if found, err := filepath.Glob(filepath.Join(dir, want.folder, "*.jsonl")); err != nil || len(found) == 0 {
+						t.Errorf("partition %q: nothing in %s, %v", partition, want.folder, err)
+					}
+				} else {
+					ended := make(chan struct{})
+					go func() { defer close(ended); _ = target.Checkpoint(ctx, 1) }()
+					if name := <-names; name != want.name {
+						t.Errorf("partition %q: the checkpoint %q, want %q", partition, name, want.name)
+					}
+					cancel()
+					<-ended
+					for len(names) > 0 {
+						<-names
+					}
+				}
+				cancel()
+				if err := target.Close(); err != nil {
+					t.Error(err)
+				}
+			}
 		}
 	}
 }

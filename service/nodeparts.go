@@ -77,7 +77,13 @@ func (p *parts) serve(ctx context.Context) error {
 		if err == nil {
 			err = p.session(ctx, in)
 		}
-		if err != nil && ctx.Err() == nil {
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, cluster.ErrUnavailable): // it answered a moment ago
+			p.wait("the engine does not answer: " + err.Error())
+			_ = (cluster.SystemClock{}).Sleep(ctx, nodeRetry)
+		case err != nil:
 			return err
 		}
 	}

@@ -55,8 +55,16 @@ func newFleet(t *testing.T) *fleet {
 	hook := httptest.NewServer(http.HandlerFunc(f.index))
 	t.Cleanup(hook.Close)
 	f.hook = hook.URL
-	f.write(f.config, f.roots(0))
+	f.configure(f.roots(0))
 	return f
+}
+
+// configure gives each node its file.
+func (f *fleet) configure(text string) {
+	f.Helper()
+	for _, name := range []string{"n1", "n2", "n3"} {
+		f.file(name, text)
+	}
 }
 
 func (f *fleet) host(h int) string {
@@ -192,7 +200,7 @@ func (f *fleet) known(name string) uint64 {
 // them tells how many URLs all have.
 func TestPartitions(t *testing.T) {
 	alone := newFleet(t)
-	alone.write(alone.config, alone.roots(fleetHosts))
+	alone.configure(alone.roots(fleetHosts))
 	if err := alone.found("n1", ""); err != nil {
 		t.Fatal(err)
 	}
