@@ -28,6 +28,9 @@ type Partitions struct {
 	Relays *push.Relays
 	// Number is how many there are, here and elsewhere.
 	Number int
+	// Start begins the run of a schedule once for all processes, as shared.Start of a cluster does: due says whether, after the last one, another is to begin
+	// now, and as of when. It returns when the last one began. nil: each process runs schedules for itself.
+	Start func(ctx context.Context, name string, due func(last time.Time) (at time.Time, again bool)) (time.Time, error)
 
 	rights rights
 	moving sync.Mutex

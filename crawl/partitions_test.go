@@ -20,6 +20,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/robfig/cron/v3"
+
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher"
@@ -50,6 +52,7 @@ type fleet struct {
 	nodes    []*crewNode
 	owner    [fleetParts]*crewNode
 	numbers  atomic.Uint64
+	schedule func(context.Context, string, func(time.Time) (time.Time, bool)) (time.Time, error)
 
 	mu     sync.Mutex
 	visits map[string]int
@@ -187,7 +190,7 @@ func (f *fleet) start() {
 	logger := slog.New(slog.DiscardHandler)
 	s, err := partitioned.New(partitioned.Options{Partitions: fleetParts, Values: storetest.NewMemory(), Carrier: f})
 	f.must(err)
-	c, err := NewOver(f.t.Context(), f.settings, &Partitions{Store: s, Relays: push.NewRelays(logger), Number: fleetParts}, logger)
+	c, err := NewOver(f.t.Context(), f.settings, &Partitions{Store: s, Relays: push.NewRelays(logger), Number: fleetParts, Start: f.schedule}, logger)
 	f.must(err)
 	ctx, cancel := context.WithCancel(f.t.Context())
 	n := &crewNode{Crawl: c, cancel: cancel, ended: make(chan error, 1)}
@@ -374,6 +377,56 @@ func TestFleetPerAddress(t *testing.T) {
 	if _, err := NewOver(t.Context(), s, &Partitions{}, slog.New(slog.DiscardHandler)); err == nil {
 		t.Error("perAddress is accepted")
 	}
+}
+
+// TestFleetSchedules: a run of a schedule is done once by each partition, also by those that move meanwhile, and by one that was away when it was due.
+func TestFleetSchedules(t *testing.T) {
+	inFleet(t, 1, func(f *fleet) {
+		f.check(0)
+		var mu sync.Mutex
+		var last time.Time
+		begun := 0
+		f.schedule = func(_ context.Context, _ string, due func(time.Time) (time.Time, bool)) (time.Time, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if at, again := due(last); again {
+				last = at
+				begun++
+			}
+			return last, nil
+		}
+		const every = 3 * time.Hour
+		f.settings.Refreshes = []policy.Refresh{{Schedule: cron.Every(every), Spec: "@every 3h"}}
+		f.start()
+		f.start()
+		for i := range fleetParts {
+			f.move(i, f.nodes[1+i%2])
+		}
+		time.Sleep(every - time.Hour)
+		away, err := f.owner[0].Yield(t.Context(), 0)
+		f.must(err)
+		f.must(away.Close())
+		time.Sleep(time.Hour + time.Minute)
+		for i := range fleetParts {
+			if i > 0 {
+				f.move(i, f.nodes[1+(i+1)%2])
+			}
+		}
+		f.adopt(0, f.nodes[2], false)
+		time.Sleep(time.Hour)
+		mu.Lock()
+		if begun != 2 { // the first is when the schedule was seen
+			t.Errorf("a run began %d times, want once", begun-1)
+		}
+		mu.Unlock()
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		for url, n := range f.visits {
+			if n != 2 {
+				t.Errorf("%s was fetched %d times, want twice", url, n)
+			}
+		}
+	})
 }
 
 // TestFleetJudges: a partition whose URLs were judged by other rules is judged by those of the node that adopts it, and one that was judged by the

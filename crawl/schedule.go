@@ -61,8 +61,12 @@ func (c *Crawl) runSchedules(ctx context.Context, first func()) error {
 	if err != nil {
 		return err
 	}
+	due := func() (time.Time, error) { return c.runDue(ctx, runs) }
+	if c.partitions != nil && c.partitions.Start != nil {
+		due = func() (time.Time, error) { return c.runDueParts(ctx) }
+	}
 	for {
-		next, err := c.runDue(ctx, runs)
+		next, err := due()
 		if err != nil {
 			return err
 		}

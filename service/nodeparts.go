@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"sync"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/sextant-crawler/sextant/cluster/node"
 	"github.com/sextant-crawler/sextant/cluster/peer"
 	"github.com/sextant-crawler/sextant/cluster/ration"
+	"github.com/sextant-crawler/sextant/cluster/shared"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
@@ -133,7 +135,7 @@ func (p *parts) session(ctx context.Context, in inForce) (err error) {
 	values.owns = store.Owns
 	defer func() { err = errors.Join(err, store.Close()) }()
 	s := &session{
-		over:  &crawl.Partitions{Store: store, Relays: push.NewRelays(p.Log), Number: p.number},
+		over:  &crawl.Partitions{Store: store, Relays: push.NewRelays(p.Log), Number: p.number, Start: p.startRun},
 		turns: push.NewTurns(targetTurns), ended: make(chan struct{}),
 	}
 	l := &lent{store: union.Store{Store: store}, over: s.over, joins: func(server *admin.Server) {
@@ -144,6 +146,11 @@ func (p *parts) session(ctx context.Context, in inForce) (err error) {
 		s.service, s.run = service, service.crawls[0]
 		return p.beside(ctx, s, owners)
 	})
+}
+
+// startRun begins the run of a schedule for all nodes.
+func (p *parts) startRun(ctx context.Context, name string, due func(last time.Time) (time.Time, bool)) (time.Time, error) {
+	return shared.Start(ctx, p.of.Engine, "refresh "+url.QueryEscape(name), due)
 }
 
 // beside keeps a session up with the other nodes, and has it take partitions once its crawl runs, until the returned function is called, which waits

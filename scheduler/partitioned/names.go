@@ -39,6 +39,7 @@ func names() []name {
 		{"crawl.frame.", ofHost, "what the pages of a host have in common"},
 		{"crawl.xml.", ofURL, "the items of a feed or an XML file"},
 		{"crawl.judged.", ofPartition, "by which rules all URLs of a partition were judged"},
+		{"crawl.refreshed.", ofPartition, "runs of schedules that a partition has done"},
 		{"crawl.roots.", ofPartition, "roots of the configuration that belong to a partition"},
 		{"scheduler.rests.", ofPartition, "hosts that rest when a partition is released"},
 
