@@ -16,13 +16,16 @@ import (
 // function called by one at a time.
 
 // Add implements scheduler.Store. Links to partitions that are elsewhere become letters of one that is here, and are not counted; they change nothing
-// that is known there. With requeue, or if one is an item of a feed, whose document would be left behind, nothing is added.
+// that is known there. An item of a feed, whose document would be left behind, becomes a page there, which is fetched. With requeue nothing is added.
 func (s *Store) Add(ctx context.Context, links []scheduler.Link, requeue bool) ([]scheduler.Place, int, error) {
 	groups := map[int][]scheduler.Link{}
 	var away []scheduler.Link
 	for _, l := range links {
 		n := Of(l.URL.Host(), s.partitions)
-		if !requeue && l.Kind != scheduler.KindItem && !s.isHere(scheduler.HomeOf(n)) {
+		if !requeue && !s.isHere(scheduler.HomeOf(n)) {
+			if l.Kind == scheduler.KindItem {
+				l.Kind = scheduler.KindPage
+			}
 			away = append(away, l)
 			continue
 		}
