@@ -14,7 +14,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// nodeowners.go: what a node with partitions knows of the others, and what it answers them.
+// nodeowners.go: what a node with partitions knows of the others, and what it answers them. The mutexes of owners and brake guard what was seen last.
 
 // owners are where the owners of partitions are reached, as last seen. The mutex guards it.
 type owners struct {

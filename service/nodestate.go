@@ -171,9 +171,10 @@ func (c *clusterNode) hangUp() {
 // standing is how this node stands, over all partitions of which it has a copy; known is false if it has none.
 func (c *clusterNode) standing() (at cluster.Standing, known bool) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, p := range slices.Sorted(maps.Keys(c.members)) {
-		if s := c.members[p].Standing(); known {
+	members := maps.Clone(c.members)
+	c.mu.Unlock()
+	for _, p := range slices.Sorted(maps.Keys(members)) {
+		if s := members[p].Standing(); known {
 			at = joined(&at, &s)
 		} else {
 			at, known = s, true
