@@ -268,6 +268,17 @@ func TestPartitionsTakenOver(t *testing.T) {
 	if n := len(f.indexed()); n != fleetPages {
 		t.Errorf("%d documents, want %d", n, fleetPages)
 	}
+
+	if _, err := DrainCluster(t.Context(), f.engine, Draining{Node: "n4"}); err == nil || !strings.Contains(err.Error(), `no node "n4"`) {
+		t.Errorf("a node that is not there: %v", err)
+	}
+	if d, err := DrainCluster(t.Context(), f.engine, Draining{Node: "n1"}); err != nil || d.Owns != 0 || d.Copies == 0 {
+		t.Errorf("n1 is drained: %+v, %v", d, err)
+	}
+	if _, err := DrainCluster(t.Context(), f.engine, Draining{Node: "n1", Back: true}); err != nil {
+		t.Error(err)
+	}
+	f.even("n1", "n2", "n3")
 }
 
 // TestPartitionsPaused: the pause is one for all nodes, also for one that starts later.
