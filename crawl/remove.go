@@ -2,7 +2,6 @@ package crawl
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -78,7 +77,7 @@ func remove(ctx context.Context, p *policy.Policy, store scheduler.Store, s Sele
 			workers.Go(func() error {
 				order := removal(p, &one.Record)
 				err := store.Forget(context.WithoutCancel(ctx), one.Key, order)
-				if errors.Is(err, scheduler.ErrNotFound) {
+				if scheduler.IsUnknown(err) {
 					return nil
 				}
 				if err == nil {

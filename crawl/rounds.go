@@ -2,7 +2,6 @@ package crawl
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -124,7 +123,7 @@ func (c *Crawl) endRound(ctx context.Context, r *round) error {
 		switch {
 		case err == nil && known.State == scheduler.Waiting:
 			return nil
-		case err != nil && !errors.Is(err, scheduler.ErrNotFound):
+		case err != nil && !scheduler.IsUnknown(err):
 			return err
 		}
 	}

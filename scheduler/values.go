@@ -3,7 +3,6 @@ package scheduler
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/sextant-crawler/sextant/weburl"
@@ -33,8 +32,8 @@ func KnownByLookup(ctx context.Context, store Lookuper, k weburl.Key) (bool, err
 // Find returns what is stored of a URL, nil if it is not known.
 func Find(ctx context.Context, store Lookuper, k weburl.Key) (*Record, error) {
 	r, err := store.Lookup(ctx, k)
-	if errors.Is(err, ErrNotFound) {
-		return nil, nil //nolint:nilnil // not being known is not an error here
+	if IsUnknown(err) {
+		return nil, nil //nolint:nilnil // not being known here is not an error
 	}
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/sextant-crawler/sextant/cluster"
@@ -24,21 +25,32 @@ const valuesFolder = "values"
 // valuesFor is how long an engine that does not answer is waited for, before a value counts as not stored.
 const valuesFor = 30 * time.Second
 
-// values are those of a whole crawl at one of its nodes: what is one for all nodes lies in the engine, all others in files of this one.
+// values are those of a whole crawl at one of its nodes: what is one for all nodes lies in the engine, all others in files of this one. The mutex
+// guards what is known.
 type values struct {
 	engine cluster.Engine
 	times  cluster.Times
 	dir    string
 	owns   func(weburl.URL) bool // whether a host's partition is here
+
+	mu    sync.Mutex
+	known map[string][]byte // what is one for all, as last seen
 }
 
 // Value implements scheduler.Values.
 func (v *values) Value(ctx context.Context, name string) (value []byte, err error) {
 	if partitioned.Shared(name) {
-		return value, v.patiently(ctx, func() error {
+		err = v.patiently(ctx, func() error {
 			_, err := shared.Value(ctx, v.engine, valueName(name), &value)
+			if last, known := v.last(name); known && err != nil {
+				value, err = last, nil
+			}
 			return err
 		})
+		if err == nil {
+			v.saw(name, value)
+		}
+		return value, err
 	}
 	value, err = os.ReadFile(v.path(name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -52,18 +64,38 @@ func (v *values) SetValue(ctx context.Context, name string, value []byte) error 
 	if !partitioned.Shared(name) {
 		return v.write(v.path(name), value)
 	}
-	return v.patiently(ctx, func() error {
+	err := v.patiently(ctx, func() error {
 		var before []byte
 		at, err := shared.Value(ctx, v.engine, valueName(name), &before)
-		now := value
 		if err == nil && name == policy.MovesName {
-			now, err = v.mergeMoves(before, value)
+			value, err = v.mergeMoves(before, value)
 		}
-		if err != nil || at != 0 && bytes.Equal(before, now) {
+		if err != nil || at != 0 && bytes.Equal(before, value) {
 			return err
 		}
-		return shared.SetValue(ctx, v.engine, valueName(name), at, now)
+		return shared.SetValue(ctx, v.engine, valueName(name), at, value)
 	})
+	if err == nil {
+		v.saw(name, value)
+	}
+	return err
+}
+
+// last is what was seen last of a value, if it was: while the engine does not answer nobody can have changed it.
+func (v *values) last(name string) (value []byte, known bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	value, known = v.known[name]
+	return value, known
+}
+
+func (v *values) saw(name string, value []byte) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.known == nil {
+		v.known = map[string][]byte{}
+	}
+	v.known[name] = value
 }
 
 // mergeMoves has each node tell of the sites that it has, since it visits their home pages.

@@ -3,7 +3,6 @@ package review
 import (
 	"bytes"
 	"context"
-	"errors"
 	"runtime"
 	"slices"
 	"time"
@@ -258,7 +257,7 @@ func (v *Reviewer) JudgeAgain(ctx context.Context, began *policy.Policy, key web
 			return nil
 		}
 		r, err := v.Store.Lookup(ctx, key)
-		if errors.Is(err, scheduler.ErrNotFound) {
+		if scheduler.IsUnknown(err) {
 			return nil
 		}
 		if err != nil {

@@ -2,7 +2,6 @@ package visit
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -150,7 +149,7 @@ func (v *visit) newSources(ctx context.Context, links []scheduler.Link) ([]newSo
 	for i := range links {
 		r, err := v.store.Lookup(ctx, links[i].URL.Key())
 		switch {
-		case errors.Is(err, scheduler.ErrNotFound):
+		case scheduler.IsUnknown(err):
 			fresh = append(fresh, newSource{at: i})
 		case err != nil:
 			return nil, err

@@ -43,6 +43,38 @@ func (s Store) each(fn func(Part) error) error {
 	return s.Each(func(_ int, p scheduler.Partition) error { return fn(p.(Part)) })
 }
 
+// here takes what is elsewhere for unknown: who reads here is told of what is here.
+func here[T any](v T, err error) (T, error) {
+	if errors.Is(err, scheduler.ErrElsewhere) {
+		err = nil
+	}
+	return v, err
+}
+
+// Lookup implements scheduler.Reader.
+func (s Store) Lookup(ctx context.Context, k weburl.Key) (scheduler.Record, error) {
+	r, err := s.Store.Lookup(ctx, k)
+	if errors.Is(err, scheduler.ErrElsewhere) {
+		err = scheduler.ErrNotFound
+	}
+	return r, err
+}
+
+// Queue implements scheduler.Reader.
+func (s Store) Queue(ctx context.Context, p scheduler.Place, after uint64, n int) ([]scheduler.WaitingURL, error) {
+	return here(s.Store.Queue(ctx, p, after, n))
+}
+
+// Host implements scheduler.Reader.
+func (s Store) Host(ctx context.Context, h weburl.HostKey) (scheduler.HostState, error) {
+	return here(s.Store.Host(ctx, h))
+}
+
+// Value implements scheduler.Reader.
+func (s Store) Value(ctx context.Context, name string) ([]byte, error) {
+	return here(s.Store.Value(ctx, name))
+}
+
 // keyed is what walks in order of keys give.
 type keyed[T any] struct {
 	key   weburl.Key
