@@ -276,9 +276,12 @@ func (c *Crawl) markJudged(ctx context.Context, by *policy.Policy) error {
 	return failed
 }
 
+// rootsOf is the value of a partition that lists its roots.
+func rootsOf(number int) string { return fmt.Sprintf("%s.%d", rootsName, number) }
+
 // addRootsOf is addRoots for a partition, which keeps the list of its own.
 func (c *Crawl) addRootsOf(ctx context.Context, p *policy.Policy, number int) error {
-	return c.addRootsTo(ctx, p, fmt.Sprintf("%s.%d", rootsName, number), func(u weburl.URL) bool {
+	return c.addRootsTo(ctx, p, rootsOf(number), func(u weburl.URL) bool {
 		return c.partitions.Store.PartitionFor(u) == number
 	})
 }

@@ -97,9 +97,21 @@ func failingRoot(ctx context.Context, store scheduler.Reader, r *scheduler.Recor
 	return s, false, nil
 }
 
-// storedFailing are the roots that a store remembers, as far as they fail.
-func storedFailing(ctx context.Context, store scheduler.Reader) (failing []RootStatus, err error) {
-	keys, err := storedRoots(ctx, store, rootsName)
+// failingHere are the roots of the partitions that are here, as far as they fail.
+func (c *Crawl) failingHere(ctx context.Context) (failing []RootStatus, err error) {
+	for n := range c.partitions.Number {
+		some, err := storedFailing(ctx, c.store, rootsOf(n))
+		if err != nil && !errors.Is(err, scheduler.ErrElsewhere) {
+			return failing, err
+		}
+		failing = append(failing, some...)
+	}
+	return failing, nil
+}
+
+// storedFailing are the roots that a store remembers under a name, as far as they fail.
+func storedFailing(ctx context.Context, store scheduler.Reader, name string) (failing []RootStatus, err error) {
+	keys, err := storedRoots(ctx, store, name)
 	if err != nil {
 		return nil, err
 	}

@@ -199,7 +199,7 @@ func StoredStatus(ctx context.Context, name string, store scheduler.Reader) (Sta
 	if s.Paused, err = storedPause(ctx, store); err != nil {
 		return Status{}, err
 	}
-	if s.RootsFailing, err = storedFailing(ctx, store); err != nil {
+	if s.RootsFailing, err = storedFailing(ctx, store, rootsName); err != nil {
 		return Status{}, err
 	}
 	for class := scheduler.Pending; class <= scheduler.Permanent; class++ {
@@ -211,6 +211,9 @@ func StoredStatus(ctx context.Context, name string, store scheduler.Reader) (Sta
 // Status tells how the crawl stands.
 func (c *Crawl) Status(ctx context.Context) (Status, error) {
 	s, err := StoredStatus(ctx, c.name, c.store)
+	if err == nil && c.partitions != nil {
+		s.RootsFailing, err = c.failingHere(ctx)
+	}
 	if err != nil {
 		return s, err
 	}
