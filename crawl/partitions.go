@@ -141,7 +141,7 @@ func (c *Crawl) Adopt(ctx context.Context, o Owned) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			_, gone := c.drop(ctx, o.Number)
+			_, gone := c.drop(ctx, o.Number, c.frontier.Release(ctx, o.Number))
 			err = errors.Join(fmt.Errorf("partition %d: %w", o.Number, err), gone)
 		}
 	}()
@@ -173,17 +173,18 @@ func (c *Crawl) Adopt(ctx context.Context, o Owned) (err error) {
 }
 
 // Yield takes a partition out of the crawl, and returns it for the caller to close. What is in flight is finished, unless
-// ctx ends before: then it comes to nothing, and is fetched where the partition is then.
+// ctx ends before: then it comes to nothing, and is fetched where the partition is then. Others may come and go meanwhile.
 func (c *Crawl) Yield(ctx context.Context, number int) (scheduler.Partition, error) {
+	released := c.frontier.Release(ctx, number)
 	p := c.partitions
 	p.moving.Lock()
 	defer p.moving.Unlock()
-	return c.drop(ctx, number)
+	return c.drop(ctx, number, released)
 }
 
-func (c *Crawl) drop(ctx context.Context, number int) (scheduler.Partition, error) {
+// drop takes out a partition of which nothing is in flight any more, or err says why. The mutex moving is held.
+func (c *Crawl) drop(ctx context.Context, number int, err error) (scheduler.Partition, error) {
 	p := c.partitions
-	err := c.frontier.Release(ctx, number)
 	if errors.Is(err, scheduler.ErrElsewhere) || ctx.Err() != nil {
 		err = nil // it was not adopted by it; or what is left comes to nothing
 	}
