@@ -54,10 +54,12 @@ type running struct {
 	loaded atomic.Pointer[time.Time]
 	// cluster is how the node of a cluster stands, nil for a machine that is alone.
 	cluster atomic.Pointer[func() *admin.ClusterStatus]
+	ended   chan struct{} // closed when Run returns
 }
 
 // Run is the crawl's, with what renders its pages beside it.
 func (r *running) Run(ctx context.Context, once crawl.Once) error {
+	defer close(r.ended)
 	defer runBeside(ctx, r.renderer)()
 	if r.inForce.Load().Renders() {
 		defer r.tryBrowser(ctx)()
@@ -214,7 +216,7 @@ func openCrawl(ctx context.Context, crawler config.Crawler, h Home, memtable int
 
 // newCrawl makes the crawl on a store that is open, and opens its targets, or over partitions that come and go, each with targets of its own.
 func newCrawl(ctx context.Context, crawler config.Crawler, h Home, store store, o *Options, log *slog.Logger) (*running, error) {
-	r := &running{log: log, agent: o.Agent, store: store, cookieFile: filepath.Join(h.Dir, cookieFile), opened: crawler, documents: documents.NewPool(crawler.Reading, log),
+	r := &running{log: log, agent: o.Agent, store: store, ended: make(chan struct{}), cookieFile: filepath.Join(h.Dir, cookieFile), opened: crawler, documents: documents.NewPool(crawler.Reading, log),
 		pages: documents.NewPool(crawler.Reading.ForPages(), log), renderer: render.New(crawler.Browser, log)}
 	r.events = events.NewLog(store)
 	r.comesIntoForce(&crawler)

@@ -49,7 +49,6 @@ type session struct {
 	over    *crawl.Partitions
 	turns   *push.Turns
 	whole   http.Handler // answers other nodes
-	ended   chan struct{}
 }
 
 // targetTurns is how many requests to a target are under way at once, of all partitions of a node.
@@ -136,7 +135,7 @@ func (p *parts) session(ctx context.Context, in inForce) (err error) {
 	defer func() { err = errors.Join(err, store.Close()) }()
 	s := &session{
 		over:  &crawl.Partitions{Store: store, Relays: push.NewRelays(p.Log), Number: p.number, Start: p.startRun},
-		turns: push.NewTurns(targetTurns), ended: make(chan struct{}),
+		turns: push.NewTurns(targetTurns),
 	}
 	l := &lent{store: union.Store{Store: store}, over: s.over, joins: func(server *admin.Server) {
 		client := &peer.Client{Token: p.of.Token}
@@ -176,7 +175,6 @@ func (p *parts) beside(ctx context.Context, s *session, owners *owners) (end fun
 		stop()
 		all.Wait()
 		p.change(func() { p.now = nil })
-		close(s.ended)
 		p.await(context.Background(), func() bool { return p.led == 0 })
 	}
 }
@@ -252,7 +250,7 @@ func (p *parts) lead(ctx context.Context, a *node.Active) error {
 	select {
 	case <-ctx.Done():
 	case <-a.Leaving():
-	case <-s.ended:
+	case <-s.run.ended:
 	}
 	_, err := s.run.Yield(ctx, a.Partition)
 	return err
