@@ -217,9 +217,7 @@ func TestPartitions(t *testing.T) {
 		stops = append(stops, f.start(name))
 	}
 	f.even("n1", "n2", "n3")
-	if err := f.apply(f.roots(fleetHosts), false); err != nil {
-		t.Fatal(err)
-	}
+	f.does("the roots come into force", func() error { return f.apply(f.roots(fleetHosts), false) })
 	f.crawled(fleetPages)
 	for _, name := range []string{"n1", "n2", "n3"} {
 		f.until(name+" knows of all", func(*cluster.State) bool { return f.known(name) == fleetPages+1 })
@@ -253,9 +251,7 @@ func TestPartitionsTakenOver(t *testing.T) {
 	f.line = line
 	f.start("n3")
 	f.even("n1", "n2", "n3")
-	if err := f.apply(f.roots(fleetHosts), false); err != nil {
-		t.Fatal(err)
-	}
+	f.does("the roots come into force", func() error { return f.apply(f.roots(fleetHosts), false) })
 	f.crawled(fleetHosts)
 	line.Set(clustertest.Faults{Dead: true})
 	f.until("the others have all", func(s *cluster.State) bool {
@@ -302,9 +298,7 @@ func TestPartitionsPaused(t *testing.T) {
 	for _, name := range []string{"n1", "n2", "n3"} {
 		f.does(name+" is paused", func() error { return paused(name) })
 	}
-	if err := f.apply(f.roots(fleetHosts), false); err != nil {
-		t.Fatal(err)
-	}
+	f.does("the roots come into force", func() error { return f.apply(f.roots(fleetHosts), false) })
 	time.Sleep(500 * time.Millisecond)
 	if n := len(f.indexed()); n > 0 {
 		t.Errorf("%d documents while the crawl is paused", n)
