@@ -201,6 +201,9 @@ func openCrawl(ctx context.Context, crawler config.Crawler, h Home, memtable int
 	if half, ok := badgerstore.HalfRestored(h.Store()); ok {
 		return nil, fmt.Errorf("%s is left of a restore that did not end, and there is no store: wait for it, or remove that folder and restore again, or remove it to begin with an empty store", half)
 	}
+	if hasParts(h.Store()) {
+		return nil, fmt.Errorf("%s has copies of partitions of a cluster: start it as a node, with --engine, or name another --data", h.Store())
+	}
 	options := StoreOptions(crawler, log)
 	options.MemtableBytes = memtableFor(h, memtable)
 	store, err := openPatiently(ctx, h, options)

@@ -94,7 +94,7 @@ func (p *parts) serve(ctx context.Context) error {
 // inForce waits for a configuration that this node can go by. The first one of the cluster is the file of a node that has copies before there is one.
 func (p *parts) inForce(ctx context.Context) (in inForce, err error) {
 	for {
-		in, err = p.common.current(ctx, p.hasCopies())
+		in, err = p.common.current(ctx, hasParts(p.home.Store()))
 		switch {
 		case err == nil && in.Number > 0:
 			return in, nil
@@ -107,9 +107,10 @@ func (p *parts) inForce(ctx context.Context) (in inForce, err error) {
 	}
 }
 
-func (p *parts) hasCopies() bool {
-	for n := range p.number {
-		if badgerstore.Exists(node.StoreDir(p.home.Store(), p.number, cluster.Partition(n))) {
+// hasParts reports whether there are copies of partitions in a folder.
+func hasParts(dir string) bool {
+	for p := range cluster.Partition(cluster.MaxPartitions) {
+		if badgerstore.Exists(node.StoreDir(dir, cluster.MaxPartitions, p)) {
 			return true
 		}
 	}

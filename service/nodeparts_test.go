@@ -227,6 +227,9 @@ func TestPartitions(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	if _, err := Open(t.Context(), f.options("n2")); err == nil || !strings.Contains(err.Error(), "--engine") {
+		t.Errorf("partitions are opened as a store of one machine: %v", err)
+	}
 	if !maps.Equal(f.indexed(), alone.indexed()) || len(f.indexed()) != fleetPages {
 		t.Errorf("%d documents, a node that is alone has %d", len(f.indexed()), len(alone.indexed()))
 	}
