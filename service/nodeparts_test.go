@@ -55,6 +55,7 @@ func newFleet(t *testing.T) *fleet {
 	hook := httptest.NewServer(http.HandlerFunc(f.index))
 	t.Cleanup(hook.Close)
 	f.hook = hook.URL
+	f.times.Right, f.times.Silence = 5*time.Second, 7*time.Second // a leader writes no map before it has waited for a silence
 	f.configure(f.roots(0))
 	return f
 }

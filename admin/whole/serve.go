@@ -62,7 +62,7 @@ func IsPart(ctx context.Context) (part, lines bool) {
 func (s *Server) Answer(ctx context.Context, w io.Writer, q *Question) error {
 	ctx = context.WithValue(ctx, partKey{}, q)
 	r, err := http.NewRequestWithContext(ctx, q.Method, "http://node"+q.Path, bytes.NewReader(q.Body))
-	if err != nil || !strings.HasPrefix(q.Path, "/api/v1/") && q.Path != "/status" {
+	if err != nil || !strings.HasPrefix(r.URL.Path, "/api/v1/") && r.URL.Path != "/status" {
 		return fmt.Errorf("the question is about %q, which is no path of the API: %w", q.Path, errors.Join(err, http.ErrNotSupported))
 	}
 	if r.Header.Set("Content-Type", q.Media); q.Media == "" {
