@@ -25,6 +25,7 @@ const (
 // filled is a store of three partitions whose pages are all documents that wait for an indexer, and link to each other.
 func filled(t *testing.T) Store {
 	t.Helper()
+	dir := t.TempDir() // which is removed once the stores are closed
 	p, err := partitioned.New(partitioned.Options{Partitions: testParts, Values: storetest.NewMemory()})
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +37,7 @@ func filled(t *testing.T) Store {
 	})
 	var number atomic.Uint64
 	for n := range testParts {
-		one, err := badgerstore.Open(filepath.Join(t.TempDir(), fmt.Sprint(n)), badgerstore.Options{
+		one, err := badgerstore.Open(filepath.Join(dir, fmt.Sprint(n)), badgerstore.Options{
 			Durability: badgerstore.OS, MemtableBytes: badgerstore.MinMemtableBytes, MinFree: -1, NoCompaction: true,
 			Numbers: func() uint64 { return number.Add(1) },
 		})
