@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -137,14 +138,18 @@ func TestSamePushFolder(t *testing.T) {
 // TestPushOfPartition: what a partition's target writes, and its checkpoint, are its own; that of all is what it always was.
 func TestPushOfPartition(t *testing.T) {
 	names := make(chan string, 100)
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, "1") // the id of a session
 		if name := r.FormValue("PAPI_name"); name != "" {
-			names <- name
+			select {
+			case names <- name:
+			default: // nobody waits any more
+			}
 		}
 	}))
 	defer server.Close()
 	dir := t.TempDir()
-	file, report := Parse(filepath.Join(dir, FileName), []byte(`<CrawlConfig><Crawler name="docs"><Root url="http://a.example/"/><Push kind="file"/><Push kind="papi" server="`+
+	file, report := Parse(filepath.Join(dir, FileName), []byte(`<CrawlConfig><Crawler name="docs"><Root url="http://a.example/"/><Push kind="file"/><Push kind="papi" url="`+
 		server.URL+`" connector="c"/></Crawler></CrawlConfig>`), Lookups{})
 	if err := report.Err(); err != nil {
 		t.Fatal(err)
@@ -167,9 +172,14 @@ func TestPushOfPartition(t *testing.T) {
 					}
 				} else {
 					ended := make(chan struct{})
-					go func() { defer close(ended); _ = target.Checkpoint(ctx, 1) }()
-					if name := <-names; name != want.name {
-						t.Errorf("partition %q: the checkpoint %q, want %q", partition, name, want.name)
+					go func() { defer close(ended); err = target.Checkpoint(ctx, 1) }()
+					select {
+					case name := <-names:
+						if name != want.name {
+							t.Errorf("partition %q: the checkpoint %q, want %q", partition, name, want.name)
+						}
+					case <-ended:
+						t.Errorf("partition %q: no checkpoint: %v", partition, err)
 					}
 					cancel()
 					<-ended

@@ -403,7 +403,7 @@ func TestFleetSchedules(t *testing.T) {
 			f.move(i, f.nodes[1+i%2])
 		}
 		time.Sleep(every - time.Hour)
-		away, err := f.owner[0].Yield(t.Context(), 0)
+		away, err := f.owner[0].Yield(f.t.Context(), 0)
 		f.must(err)
 		f.must(away.Close())
 		time.Sleep(time.Hour + time.Minute)

@@ -19,6 +19,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// The mutex of values guards what is known of the values that are one for all nodes; it is held over no call.
+
 // valuesFolder is where a node keeps what it knows of a crawl of several partitions and is of none of them, beside the stores.
 const valuesFolder = "values"
 
