@@ -123,7 +123,7 @@ func (p *parts) session(ctx context.Context, in inForce) (err error) {
 		<-ctx.Done() // it is to stop
 		return nil
 	}
-	defer p.clusterNode.ended(nil)
+	defer p.ended(nil)
 	owners := &owners{engine: p.of.Engine, node: p.of.Name}
 	carrier := &letters.Carrier{Lines: &peer.Lines{Client: &peer.Client{Token: p.of.Token}}, Owner: owners.address}
 	defer func() { err = errors.Join(err, carrier.Lines.Close()) }()
@@ -200,10 +200,10 @@ func (p *parts) keepUp(ctx context.Context, s *session, owners *owners, brake *b
 }
 
 // change makes a change, and tells who waits for one.
-func (p *parts) change(make_ func()) {
+func (p *parts) change(fn func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	make_()
+	fn()
 	close(p.changed)
 	p.changed = make(chan struct{})
 }

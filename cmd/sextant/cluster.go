@@ -116,7 +116,7 @@ func clusterCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "cluster",
 		Usage:     "make a cluster, look at it, configure it, hand the crawl over, back it up (cluster init, status, config, apply, release, drain, backup, recover)",
-		ArgsUsage: "init|status|config|apply FILE|release|drain NODE|backup DIR|recover",
+		ArgsUsage: "init|status|config|apply FILE|release|drain N|backup DIR|recover",
 		Description: "init makes a cluster, with this node as its first: a new store, or with --from-store the one that is there. It also " +
 			"makes the token that all nodes share. Each other node gets its copy by itself when it is started with sextant run --engine. " +
 			"With --partitions the hosts of a new crawl are divided, for good, and all nodes crawl.\n" +
