@@ -65,9 +65,10 @@ func (n *Node) mapRound(ctx context.Context, c *candidate) error {
 		n.chart.saw(m, at)
 	}
 	now := n.clock.Now()
-	if c.watch.own != leader.Revision || c.watch.beat != beats || c.watch.since == 0 {
-		c.watch = watch{own: leader.Revision, beat: beats, since: now}
+	if c.watch.own != leader.Revision || c.watch.beat != beats && beats != 0 || c.watch.since == 0 {
+		c.watch.own, c.watch.since = leader.Revision, now
 	}
+	c.watch.beat = beats // one that was taken away is no sign of life
 	switch {
 	case c.last.Session == n.run && !c.last.Released:
 		return n.placeAll(ctx, c)

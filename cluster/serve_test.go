@@ -425,6 +425,25 @@ func TestReplicas(t *testing.T) {
 	})
 }
 
+// TestTakenOverTogether: what a node had that dies goes on after one silence, whoever of the others takes over what.
+func TestTakenOverTogether(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFarm(t, 24, 3)
+		for _, name := range []string{"n1", "n2", "n3"} { // which look at different moments
+			f.run(name)
+			time.Sleep(f.times.Beat / 3)
+		}
+		all := map[string]int{"n1": 24, "n2": 24, "n3": 24}
+		f.settles(map[string]int{"n1": 8, "n2": 8, "n3": 8}, all)
+		began := time.Now()
+		f.kill("n1", 0)
+		f.until("the others have all", time.Minute, func() bool { n := f.owned(); return n["n2"]+n["n3"] == 24 })
+		if took, want := time.Since(began), f.times.Silence+4*f.times.Beat; took > want {
+			t.Errorf("it took %v, want at most %v", took, want)
+		}
+	})
+}
+
 // TestWithoutLeader: the node that writes the map dies; all goes on, and another one writes it.
 func TestWithoutLeader(t *testing.T) {
 	bubble(t, func(t *testing.T) {

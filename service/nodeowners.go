@@ -22,7 +22,13 @@ type owners struct {
 	node   string // this one
 
 	mu sync.Mutex
-	at map[int]string
+	at map[int]place
+}
+
+// place is where an owner is reached. moved is closed once that is not so any more.
+type place struct {
+	address string
+	moved   chan struct{}
 }
 
 // look sees who owns what now.
@@ -46,18 +52,37 @@ func (o *owners) look(ctx context.Context) error {
 			at[int(one.Partition)] = address
 		}
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.at = at
+	o.saw(at)
 	return nil
 }
 
-// address is where the owner of a partition is reached.
-func (o *owners) address(partition int) (address string, ok bool) {
+// saw notes who is where.
+func (o *owners) saw(at map[int]string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	address, ok = o.at[partition]
-	return address, ok
+	maps.DeleteFunc(o.at, func(partition int, p place) bool {
+		goes := at[partition] != p.address
+		if goes {
+			close(p.moved)
+		}
+		return goes
+	})
+	if o.at == nil {
+		o.at = map[int]place{}
+	}
+	for partition, address := range at {
+		if o.at[partition].address == "" {
+			o.at[partition] = place{address, make(chan struct{})}
+		}
+	}
+}
+
+// address is where the owner of a partition is reached, and moved as letters.Carrier wants it.
+func (o *owners) address(partition int) (address string, moved <-chan struct{}) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	p := o.at[partition]
+	return p.address, p.moved
 }
 
 // brake knows how many documents the partitions have that are elsewhere. The mutex guards it.

@@ -13,6 +13,28 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// TestOwnersMove: who waits for the owner of a partition is told when that is another one, or this node.
+func TestOwnersMove(t *testing.T) {
+	o := &owners{}
+	o.saw(map[int]string{1: "a", 2: "a", 3: "a"})
+	at := map[int]<-chan struct{}{}
+	for p := range 4 {
+		_, at[p] = o.address(p)
+	}
+	o.saw(map[int]string{1: "a", 2: "b"})
+	for p, want := range []string{"", "a", "b", ""} {
+		moved := false
+		select {
+		case <-at[p]:
+			moved = true
+		default:
+		}
+		if address, _ := o.address(p); address != want || moved != (p > 1) {
+			t.Errorf("partition %d is at %q, want %q; who waits is told: %t", p, address, want, moved)
+		}
+	}
+}
+
 // TestValues: what is one for all nodes is seen by all, the rest is each node's own and outlives its process; of the sites that moved each node tells
 // those that it has.
 func TestValues(t *testing.T) {

@@ -2,7 +2,7 @@
 // partitioned.Carrier, and the handler at the other end. Both ends bound what they read, and letters for a
 // partition whose owner is not known, or away, wait where they are.
 //
-// There is no goroutine; the places of a Handler bound how many questions are stored at once.
+// Carrier.Carry has a goroutine that watches whether the owner changes; the places of a Handler bound how many questions are stored at once.
 package letters
 
 import (
@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"sync"
 
 	"github.com/sextant-crawler/sextant/cluster/peer"
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -25,22 +26,23 @@ const atOnce = 8
 // Carrier takes posts to the nodes that own their partitions now. It is a partitioned.Carrier.
 type Carrier struct {
 	Lines *peer.Lines
-	// Owner is where the owner of a partition is reached; ok is false if that is not known.
-	Owner func(partition int) (address string, ok bool)
+	// Owner is where the owner of a partition is reached, "" if that is not known. moved is closed once it is elsewhere: an owner that is cut off or frozen
+	// keeps its connections, and would be waited for although another node has taken over; nil: it stays.
+	Owner func(partition int) (address string, moved <-chan struct{})
 }
 
 // Carry implements partitioned.Carrier. ErrElsewhere says that nobody is known to own the partition, or that who was asked does
 // not.
 func (c *Carrier) Carry(ctx context.Context, to int, p scheduler.Post) (scheduler.Receipt, error) {
-	address, ok := c.Owner(to)
-	if !ok {
+	address, moved := c.Owner(to)
+	if address == "" {
 		return scheduler.Receipt{}, fmt.Errorf("no node is known to own it: %w", scheduler.ErrElsewhere)
 	}
 	question, err := encode(to, p)
 	if err != nil {
 		return scheduler.Receipt{}, err
 	}
-	answer, err := c.Lines.Ask(ctx, address, Path, question, answerMost)
+	answer, err := c.ask(ctx, address, moved, question)
 	if errors.Is(err, peer.ErrMissing) {
 		err = fmt.Errorf("node at %s does not own it: %w", address, scheduler.ErrElsewhere)
 	}
@@ -49,6 +51,30 @@ func (c *Carrier) Carry(ctx context.Context, to int, p scheduler.Post) (schedule
 	}
 	arrived, err := decodeAnswer(answer)
 	return scheduler.Receipt{Arrived: arrived}, err
+}
+
+// errMoved says that a partition has another owner than was asked.
+var errMoved = fmt.Errorf("another node owns it now: %w", scheduler.ErrElsewhere)
+
+// ask asks a node until it answers, or the partition is elsewhere.
+func (c *Carrier) ask(ctx context.Context, address string, moved <-chan struct{}, question []byte) ([]byte, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		select {
+		case <-moved:
+			cancel(errMoved)
+		case <-ctx.Done():
+		}
+	})
+	defer watch.Wait()
+	defer cancel(nil)
+	answer, err := c.Lines.Ask(ctx, address, Path, question, answerMost)
+	if err != nil && errors.Is(context.Cause(ctx), errMoved) {
+		err = errMoved
+	}
+	return answer, err
 }
 
 // Receiver takes in letters for the partitions that are here. *partitioned.Store is one.

@@ -174,9 +174,12 @@ func newPair(t *testing.T) *pair {
 		}))
 	}
 	for n := range p.stores {
-		carrier := &Carrier{Lines: lines(t), Owner: func(i int) (string, bool) {
+		carrier := &Carrier{Lines: lines(t), Owner: func(i int) (string, <-chan struct{}) {
 			at := p.owner[i].Load()
-			return p.addresses[max(at, 0)], at >= 0
+			if at < 0 {
+				return "", nil
+			}
+			return p.addresses[at], nil
 		}}
 		s, err := partitioned.New(partitioned.Options{Partitions: len(p.owner), Values: storetest.NewMemory(), Carrier: carrier})
 		if err != nil {
@@ -293,13 +296,32 @@ func TestLinksTravel(t *testing.T) {
 	p.await(t, 1, slices.Concat(links[1], links[3]))
 }
 
+// TestMoved: a node that is asked and cut off is not waited for when another one has taken over.
+func TestMoved(t *testing.T) {
+	asked, end := make(chan struct{}), make(chan struct{})
+	address := serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		close(asked)
+		<-end
+	}))
+	defer close(end)
+	moved := make(chan struct{})
+	c := &Carrier{Lines: lines(t), Owner: func(int) (string, <-chan struct{}) { return address, moved }}
+	go func() {
+		<-asked
+		close(moved)
+	}()
+	if _, err := c.Carry(t.Context(), 1, scheduler.Post{From: 0}); !errors.Is(err, scheduler.ErrElsewhere) {
+		t.Errorf("an owner that does not answer: %v", err)
+	}
+}
+
 // TestWrongLetters: letters that are not the partition's, that come again, or that are garbage, change nothing.
 func TestWrongLetters(t *testing.T) {
 	p := newPair(t)
 	links := p.page(t, "a", 100)
 	p.await(t, 1, slices.Concat(links[1], links[3]))
 	l := lines(t)
-	carrier := &Carrier{Lines: l, Owner: func(int) (string, bool) { return p.addresses[1], true }}
+	carrier := &Carrier{Lines: l, Owner: func(int) (string, <-chan struct{}) { return p.addresses[1], nil }}
 	known := func() uint64 {
 		c, err := p.stores[1].Counts(t.Context())
 		if err != nil {
@@ -356,7 +378,7 @@ func TestWrongAnswers(t *testing.T) {
 		"nothing": "", "too much": strings.Repeat("\x01", answerMost+1), "a huge answer": strings.Repeat("x", 1<<20), "another version": "\x02\x01", "garbage": "\x01\xff",
 	} {
 		address := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(answer)) }))
-		c := &Carrier{Lines: lines(t), Owner: func(int) (string, bool) { return address, true }}
+		c := &Carrier{Lines: lines(t), Owner: func(int) (string, <-chan struct{}) { return address, nil }}
 		if is, err := c.Carry(t.Context(), 1, post()); err == nil {
 			t.Errorf("%s: %+v", name, is)
 		}
