@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sextant-crawler/sextant/admin/whole"
 	"github.com/sextant-crawler/sextant/crawl/meter"
 	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -79,8 +80,8 @@ func closedWords(reason string) string {
 func (s *Server) hostRoutes() []route {
 	return []route{
 		{method: "GET", path: "/api/v1/host", role: Reader, crawler: true, query: "host", answer: s.host, whole: ofOwner("host")},
-		{method: "GET", path: "/api/v1/hosts/all", role: Reader, crawler: true, heavy: true, query: "host sort from limit", answer: s.allHosts},
-		{method: "GET", path: "/api/v1/hosts/ill", role: Reader, crawler: true, answer: s.ill, whole: summed()},
+		{method: "GET", path: "/api/v1/hosts/all", role: Reader, crawler: true, heavy: true, query: "host sort from limit", answer: s.allHosts, whole: wholeHostList()},
+		{method: "GET", path: "/api/v1/hosts/ill", role: Reader, crawler: true, answer: s.ill, whole: wholeIll()},
 	}
 }
 
@@ -161,6 +162,9 @@ func (s *Server) allHosts(c *call) (any, error) {
 		return nil, wrong("%v", err)
 	}
 	limit, err := limitOf(c)
+	if part, _ := whole.IsPart(c.r.Context()); part { // which gives all that may come before the end of a page
+		limit, err = limited(c.query, "limit"), nil
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -19,13 +19,14 @@ import (
 func (s *Server) judgeRoutes() []route {
 	const path = "/api/v1/"
 	return []route{
-		{method: "GET", path: path + "explain", role: Reader, crawler: true, query: "url", answer: s.explainGet, whole: ofOwner("url")},
-		{method: "POST", path: path + "explain", role: Reader, crawler: true, body: maxConfigBytes, heavy: true, answer: s.explainPost},
+		{method: "GET", path: path + "explain", role: Reader, crawler: true, query: "url", answer: s.explainGet, whole: eachOwner("url")},
+		{method: "POST", path: path + "explain", role: Reader, crawler: true, body: maxConfigBytes, heavy: true, answer: s.explainPost, whole: eachOwner("urls")},
 		{method: "POST", path: path + "test", role: Reader, crawler: true, body: maxConfigBytes, heavy: true, answer: s.test},
 		{method: "POST", path: path + "check", role: Operator, body: maxConfigBytes, heavy: true, answer: s.check},
-		{method: "POST", path: path + "preview", role: Operator, crawler: true, body: maxConfigBytes, heavy: true, answer: s.preview},
-		{method: "POST", path: path + "fetch", role: Operator, crawler: true, heavy: true, answer: s.fetch},
-		{method: "POST", path: path + "push/verify", role: Operator, crawler: true, heavy: true, answer: s.pushVerify},
+		{method: "POST", path: path + "preview", role: Operator, crawler: true, body: maxConfigBytes, heavy: true, answer: s.preview, whole: gathered()},
+		{method: "POST", path: path + "fetch", role: Operator, crawler: true, heavy: true, answer: s.fetch, whole: ofOwner("url")},
+		{method: "POST", path: path + "push/verify", role: Operator, crawler: true, heavy: true, answer: s.pushVerify, whole: elsewhere,
+			instead: "each node would take the documents of the others for foreign ones. Compare the index with sextant urls by hand"},
 	}
 }
 
@@ -63,7 +64,7 @@ func (s *Server) explain(c *call, in ExplainRequest) (any, error) {
 		return nil, err
 	}
 	ctx := c.r.Context()
-	known, err := KnowledgeOf(ctx, c.crawler.Reports())
+	known, err := KnowledgeOf(ctx, c.reports())
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +201,7 @@ func (s *Server) preview(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return review.NewPreview(c.r.Context(), settings, c.crawler.Reports(), samples)
+	return review.NewPreview(c.r.Context(), settings, c.reports(), samples)
 }
 
 func (s *Server) draft(c *call, in *PreviewRequest) (*Draft, error) {

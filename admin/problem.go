@@ -34,6 +34,7 @@ const (
 	codeNotReady    = "not_ready"     // 503: the service opens its stores, or closes them
 	codeStandby     = "standby"       // 307, 503: another node of the cluster crawls
 	codeEngine      = "engine_silent" // 503: the engine of the cluster's log does not answer
+	codeSeveral     = "several_nodes" // 501: no node can do it for all partitions
 	problemType     = "about:blank"   // RFC 9457, 4.2.1
 	problemMedia    = "application/problem+json"
 	maxProblemBytes = 1 << 20

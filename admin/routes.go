@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/admin/whole"
+	"github.com/sextant-crawler/sextant/report"
 )
 
 // route is a path of the service: what it needs, and what it does.
@@ -28,8 +29,10 @@ type route struct {
 	query        string // parameters that it takes beside crawler, with spaces between
 
 	// whole says how the answers of a cluster's nodes become one; nil: in a cluster it is this node's alone.
-	whole  *whole.Rule
-	answer func(*call) (any, error)
+	whole *whole.Rule
+	// instead says what to do where no node can answer for all.
+	instead string
+	answer  func(*call) (any, error)
 	// plain answers by itself.
 	plain http.Handler
 }
@@ -46,13 +49,22 @@ func (s *Server) routes() []route {
 type call struct {
 	w       http.ResponseWriter
 	r       *http.Request
-	crawler Crawler // nil for what is about none
+	crawler Crawler      // nil for what is about none
+	store   report.Store // of all nodes of a cluster, where the route gathers; nil: that of the Crawler
 	caller  Caller
 	route   *route
 	query   url.Values // with parameters that the route takes only
 	// change, target and result are for the log: what is changed, and how it went.
 	change, target string
 	result         []any
+}
+
+// reports is the store that is asked.
+func (c *call) reports() report.Store {
+	if c.store != nil {
+		return c.store
+	}
+	return c.crawler.Reports()
 }
 
 // answered stands for an answer that was written already.
@@ -94,7 +106,7 @@ func (s *Server) serve(route *route, w http.ResponseWriter, r *http.Request, cal
 		p.write(w)
 		return
 	}
-	s.write(w, answer)
+	s.write(c.w, answer)
 }
 
 // do reads the query, finds the Crawler, waits for nothing, and has the route answer.
@@ -109,6 +121,9 @@ func (s *Server) do(c *call) (answer any, err error) {
 			return nil, err
 		}
 		c.crawler = named
+		if err := s.gather(c); err != nil {
+			return nil, err
+		}
 	}
 	limit := route.body
 	if limit == 0 || c.caller.Role < Operator {

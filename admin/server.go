@@ -133,6 +133,7 @@ func NewServer(crawlers []Crawler, service Service, configuration Configuration,
 	for _, r := range s.routes() {
 		s.mount(&r)
 	}
+	s.mount(s.partOfStore())
 	return s
 }
 

@@ -117,7 +117,7 @@ func emitBroken(ctx context.Context, store Store, o *Options, t *linked, pages l
 		if err != nil {
 			return err
 		}
-		left, err := leftOf(ctx, store, t.key)
+		left, err := GoneOf(ctx, store, t.key)
 		if err != nil {
 			return err
 		}
@@ -163,8 +163,11 @@ func (b *Broken) parts(ctx context.Context, store Store, limit int, pages linked
 	return nil
 }
 
-// leftOf is what was left of a URL when it was forgotten before; zero if it was not.
-func leftOf(ctx context.Context, store Store, k weburl.Key) (left scheduler.Gone, err error) {
+// GoneOf is what was left of a URL when it was forgotten before; zero if it was not.
+func GoneOf(ctx context.Context, store Store, k weburl.Key) (left scheduler.Gone, err error) {
+	if s, far := store.(distant); far {
+		return s.GoneOf(ctx, k)
+	}
 	err = store.Gone(ctx, k, func(found weburl.Key, g scheduler.Gone) error {
 		if found == k {
 			left = g
@@ -201,14 +204,14 @@ func brokenGone(g *scheduler.Gone) Broken {
 // links. Of others it is known whether they still link to it.
 func withReferrer(ctx context.Context, store Store, referrer string, pages linkedPages) (linkedPages, error) {
 	u, ok := weburl.FromCanonical(referrer)
-	if !ok {
+	if !ok || slices.ContainsFunc(pages, func(p linkedPage) bool { return p.page == u.Key() }) {
 		return pages, nil
 	}
 	r, err := store.Lookup(ctx, u.Key())
 	if errors.Is(err, scheduler.ErrNotFound) {
 		return pages, nil
 	}
-	if err != nil || !reads(&r) || slices.ContainsFunc(pages, func(p linkedPage) bool { return p.page == u.Key() }) {
+	if err != nil || !reads(&r) {
 		return pages, err
 	}
 	if r.Linked {

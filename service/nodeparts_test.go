@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -34,6 +35,8 @@ const (
 type fleet struct {
 	*nodes
 	port, hook string
+	answers    func(w http.ResponseWriter, r *http.Request, host int) // of the site; nil: pages
+	down       atomic.Bool                                            // the indexer
 
 	mu        sync.Mutex
 	visits    map[string]int
@@ -86,6 +89,12 @@ func (f *fleet) roots(n int) string {
 // page is /K of a host, which links to /K+1 of two others.
 func (f *fleet) page(w http.ResponseWriter, r *http.Request) {
 	var h, k int
+	if f.answers != nil {
+		if _, err := fmt.Sscanf(r.Host, "127.0.2.%d:", &h); err == nil {
+			f.answers(w, r, h-1)
+			return
+		}
+	}
 	if _, err := fmt.Sscanf(r.URL.Path, "/%d", &k); err != nil && r.URL.Path != "/" {
 		http.NotFound(w, r)
 		return
@@ -108,7 +117,11 @@ func (f *fleet) page(w http.ResponseWriter, r *http.Request) {
 }
 
 // index is the indexer.
-func (f *fleet) index(_ http.ResponseWriter, r *http.Request) {
+func (f *fleet) index(w http.ResponseWriter, r *http.Request) {
+	if f.down.Load() {
+		http.Error(w, "down", http.StatusServiceUnavailable)
+		return
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for lines := bufio.NewScanner(r.Body); lines.Scan(); {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -24,9 +25,10 @@ func (s *Server) list(ctx context.Context, w http.ResponseWriter, nodes []Node, 
 	limit, _ := strconv.Atoi(u.Query().Get("limit")) // this node refuses what is none
 	parts := open(ctx, nodes, q)
 	defer closeAll(parts)
-	if !judged(w, parts) {
+	if !s.judged(w, parts) {
 		return
 	}
+	slices.SortFunc(parts, byNode)
 	if streams {
 		s.stream(w, parts, order, limit)
 		return

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -25,8 +26,17 @@ type Rule struct {
 	After func(q url.Values) bool
 	// Sums makes it figures; an empty one adds all.
 	Sums Sums
-	// Of is the parameter with the URL or host whose owner is asked.
+	// Apart has the answers stand in a list for Shape, in place of being added.
+	Apart bool
+	// Ask changes the query that nodes are asked with, and Shape makes the answer of the sum of theirs, by the query as it was.
+	Ask   func(q url.Values)
+	Shape func(q url.Values, sum []byte) (any, error)
+	// Of is the parameter with the URL or host whose owner is asked, or the member of the body that has it.
 	Of string
+	// Each is the member of the body that lists URLs: each is asked of its owner, and answers come in their order.
+	Each string
+	// Gathers has this node answer from the store of all of them (Gathered), which is not done here.
+	Gathers bool
 	// Order of an operator: it goes to all, and Sums adds what was done.
 	Command bool
 }
@@ -119,6 +129,8 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, by Asker, rule *R
 	switch {
 	case rule.Of != "":
 		s.ofOne(ctx, w, nodes, q, rule)
+	case rule.Each != "":
+		s.eachOwner(ctx, w, nodes, q, rule)
 	case rule.Order != nil:
 		s.list(ctx, w, nodes, q, rule, streams)
 	default:
@@ -177,13 +189,13 @@ func refuse(w http.ResponseWriter, status int, code, words string) {
 }
 
 // judged are the parts that count. What this node itself refuses is refused: a wrong query is wrong everywhere.
-func judged(w http.ResponseWriter, parts []*part) bool {
-	for i, p := range parts {
+func (s *Server) judged(w http.ResponseWriter, parts []*part) bool {
+	for _, p := range parts {
 		if p.err != nil || p.status == http.StatusOK {
 			continue
 		}
 		body := p.rest()
-		if i == 0 {
+		if p.node == s.Name {
 			w.Header().Set("Content-Type", "application/problem+json")
 			w.WriteHeader(p.status)
 			_, _ = w.Write(body)
@@ -194,64 +206,29 @@ func judged(w http.ResponseWriter, parts []*part) bool {
 	return true
 }
 
-// ofOne answers with what the owner says.
-func (s *Server) ofOne(ctx context.Context, w http.ResponseWriter, nodes []Node, q *Question, rule *Rule) {
-	u, err := url.Parse(q.Path)
+// figures adds what all say.
+func (s *Server) figures(ctx context.Context, w http.ResponseWriter, nodes []Node, q *Question, rule *Rule) {
+	asked, query, err := rule.asks(q)
 	if err != nil {
 		refuse(w, http.StatusBadRequest, "wrong_use", err.Error())
 		return
 	}
-	owner, err := s.Cluster.Owner(ctx, u.Query().Get(rule.Of))
-	if err != nil || owner == "" {
-		owner = s.Name // a URL that cannot be read is refused as ever
-		if err == nil {
-			tell(w.Header(), []*part{{node: "no node", err: errors.New("the partition of this host has no owner now: what follows is without what is stored")}})
-		}
-	}
-	for _, n := range nodes {
-		if n.Name != owner {
-			continue
-		}
-		parts := open(ctx, []Node{n}, q)
-		defer closeAll(parts)
-		body := parts[0].rest()
-		if err := parts[0].err; err != nil {
-			tell(w.Header(), parts)
-			refuse(w, http.StatusServiceUnavailable, "busy", fmt.Sprintf("node %s has this host, and cannot be asked: %v", owner, err))
-			return
-		}
-		kind := "application/json"
-		if parts[0].status != http.StatusOK {
-			kind = "application/problem+json"
-		}
-		w.Header().Set("Content-Type", kind)
-		w.WriteHeader(parts[0].status)
-		_, _ = w.Write(body)
-		return
-	}
-	refuse(w, http.StatusServiceUnavailable, "busy", fmt.Sprintf("node %s has this host, and is not seen", owner))
-}
-
-// figures adds what all say.
-func (s *Server) figures(ctx context.Context, w http.ResponseWriter, nodes []Node, q *Question, rule *Rule) {
-	parts := open(ctx, nodes, q)
+	parts := open(ctx, nodes, asked)
 	defer closeAll(parts)
 	if rule.Command {
 		parts = didSomething(parts)
 	}
-	if !judged(w, parts) {
+	if !s.judged(w, parts) {
 		return
 	}
+	slices.SortFunc(parts, byNode)
 	var sum any
 	for _, p := range parts {
 		body := p.rest()
 		if p.err != nil {
 			continue
 		}
-		v, err := decode(body)
-		if err == nil {
-			v, err = rule.Sums.Sum(sum, v)
-		}
+		v, err := rule.add(sum, body)
 		if err != nil {
 			p.fail("its answer is garbage: %w", err)
 			continue
@@ -262,8 +239,55 @@ func (s *Server) figures(ctx context.Context, w http.ResponseWriter, nodes []Nod
 		refuse(w, http.StatusBadGateway, "failed", "it was done at all other nodes: "+w.Header().Get(Missing)+". Repeat it when they are there")
 		return
 	}
+	if sum, err = rule.shaped(query, sum); err != nil {
+		refuse(w, http.StatusInternalServerError, "failed", err.Error())
+		return
+	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(sum) // a reader that has gone is no fault
+}
+
+// add adds a node's answer to the sum of those before.
+func (r *Rule) add(sum any, body []byte) (any, error) {
+	v, err := decode(body)
+	switch {
+	case err != nil:
+		return nil, err
+	case !r.Apart:
+		return r.Sums.Sum(sum, v)
+	}
+	all, _ := sum.([]any)
+	return append(all, v), nil
+}
+
+// byNode has answers come in one order, whichever node is asked.
+func byNode(a, b *part) int { return strings.Compare(a.node, b.node) }
+
+// asks is the question as nodes are asked it, and the query as it was.
+func (r *Rule) asks(q *Question) (*Question, url.Values, error) {
+	u, err := url.Parse(q.Path)
+	if err != nil || r.Ask == nil {
+		return q, nil, err
+	}
+	query := u.Query()
+	asked := maps.Clone(query)
+	r.Ask(asked)
+	u.RawQuery = asked.Encode()
+	out := *q
+	out.Path = u.RequestURI()
+	return &out, query, nil
+}
+
+// shaped is the answer that is made of a sum.
+func (r *Rule) shaped(query url.Values, sum any) (any, error) {
+	if r.Shape == nil {
+		return sum, nil
+	}
+	b, err := json.Marshal(sum)
+	if err != nil {
+		return nil, err
+	}
+	return r.Shape(query, b)
 }
 
 // didSomething leaves out nodes that had nothing to do, because what the command names is not theirs, if others had.

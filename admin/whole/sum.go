@@ -46,7 +46,7 @@ const (
 )
 
 // identities are the members by which a row is the same at two nodes, the first that a row has.
-var identities = [...]string{"crawler", "name", "origin", "host", "source", "target", "kind", "class", "status", "fifo", "type", "url", "spec"}
+var identities = [...]string{"crawler", "name", "origin", "host", "source", "target", "kind", "class", "status", "fifo", "type", "url", "spec", "reason", "edit"}
 
 func (s Sums) sum(name string, a, b any) (any, error) {
 	switch {

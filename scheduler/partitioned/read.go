@@ -179,20 +179,7 @@ func (s *Store) Counts(ctx context.Context) (scheduler.Counts, error) {
 		if err != nil {
 			return sum, err
 		}
-		sum.Known += c.Known
-		sum.Timed += c.Timed
-		sum.Indexed += c.Indexed
-		sum.Hosts += c.Hosts
-		for i, n := range c.Pending {
-			sum.Pending[i] += n
-		}
-		for class, n := range c.ByClass {
-			sum.ByClass[class] += n
-		}
-		sum.Outbox.Waiting += c.Outbox.Waiting
-		sum.Outbox.Resting += c.Outbox.Resting
-		sum.Outbox.Held += c.Outbox.Held
-		sum.Outbox.Dead += c.Outbox.Dead
+		sum = sum.Plus(c)
 	}
 	return sum, nil
 }
