@@ -51,8 +51,10 @@ func (n ofNodes) Others(context.Context) (all []whole.Node, err error) {
 }
 
 func (n ofNodes) Owner(_ context.Context, of string) (string, error) {
-	if strings.Contains(of, "n1") {
-		return "n1", nil
+	for _, name := range []string{"n1", "n3"} {
+		if strings.Contains(of, name) {
+			return name, nil
+		}
 	}
 	return "n0", nil
 }
@@ -131,8 +133,73 @@ func TestAnyNodeAnswersForAll(t *testing.T) {
 			t.Errorf("%s: %d %s, missing %q", path, got.Code, got.Body, got.Header().Get(whole.Missing))
 		}
 	}
-	if got := n.get(t, Reader, "/api/v1/history", ""); got.Header().Get(whole.Missing) == "" {
-		t.Error("the history is of one node, and does not say so")
+}
+
+// questions are what each route that any node answers for all is asked for.
+func questions() map[string]string {
+	const v = "/api/v1/"
+	all := map[string]string{v + "explain": "?url=http://n0/1", v + "links": "?to=http://n1/1", v + "host": "?host=n0", v + "events": "?limit=3"}
+	for _, path := range []string{"url", "document", "robots"} {
+		all[v+path] = "?url=http://n0/1"
+	}
+	return all
+}
+
+// TestMissing: what any node answers for all names a node that is away, or is refused because of it; what is of one URL needs its owner alone.
+func TestMissing(t *testing.T) {
+	n := newNodes(t)
+	n.missing = []whole.Node{{Name: "n3", Ask: func(context.Context, *whole.Question) (io.ReadCloser, error) { return nil, io.ErrUnexpectedEOF }}}
+	for _, r := range n.servers[0].routes() {
+		if r.whole == nil || r.whole == elsewhere || r.method != http.MethodGet {
+			continue
+		}
+		w := n.get(t, Operator, r.path+questions()[r.path], "")
+		switch who := w.Header().Get(whole.Missing); {
+		case w.Code != http.StatusOK:
+			t.Errorf("%s: %d %s", r.path, w.Code, w.Body)
+		case (who == "n3: unexpected EOF") == (r.whole.Of != "" || r.whole.Each != ""):
+			t.Errorf("%s: missing %q", r.path, who)
+		}
+	}
+	for path, body := range map[string]string{"add": `{"urls":["http://n3/","http://n0/"]}`, "explain": `{"urls":["http://n3/"]}`, "pause": "", "remove": `{"urls":["http://n0/1"]}`} {
+		w := n.post(t, "/api/v1/"+path, body)
+		if w.Code != http.StatusServiceUnavailable && w.Code != http.StatusBadGateway || !strings.Contains(w.Body.String(), "n3") {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
+}
+
+func (n *nodes) post(t *testing.T, path, body string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(context.WithValue(t.Context(), ownerKey{}, Caller{Role: Operator, Name: "ann"}), http.MethodPost, path, strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	n.servers[0].answer(w, r)
+	return w
+}
+
+// TestRemovedOfAll: what is removed is counted over all nodes before the operator is asked.
+func TestRemovedOfAll(t *testing.T) {
+	n := newNodes(t)
+	for i := range n.servers {
+		var urls []string
+		for p := range RemovedUnasked/2 + 1 {
+			urls = append(urls, fmt.Sprintf("http://n%d/%d", i, p))
+		}
+		n.servers[i].crawlers[0] = fakeCrawler{name: "a", store: storeWith(t, urls...)}
+	}
+	all := 3 * (RemovedUnasked/2 + 1)
+	if w := n.post(t, "/api/v1/remove", `{"all":true}`); w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), fmt.Sprintf("removes %d URLs", all)) {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if w := n.post(t, "/api/v1/remove", `{"urls":["http://n1/1"]}`); w.Code != http.StatusOK {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if w := n.post(t, "/api/v1/remove?yes=true", `{"all":true}`); w.Code != http.StatusOK {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if w := n.post(t, "/api/v1/remove", `{"colour":1}`); w.Code != http.StatusBadRequest {
+		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
 
@@ -157,18 +224,24 @@ func TestRightsInCluster(t *testing.T) {
 	}
 }
 
-// TestEveryRouteIsWhole: a path about a Crawler is merged, or its answer names who is not in it.
+// TestEveryRouteIsWhole: there is a rule for each path about a Crawler but for what each node answers alike, and what no node can do says so.
 func TestEveryRouteIsWhole(t *testing.T) {
-	s := newNodes(t).servers[0]
-	for _, r := range s.routes() {
-		w := httptest.NewRecorder()
-		if r.whole != nil || !r.crawler {
-			continue
+	n := newNodes(t)
+	alike := map[string]bool{"/api/v1/test": true} // by the rules alone, of which there is one
+	for _, r := range n.servers[0].routes() {
+		switch {
+		case r.whole == elsewhere:
+			w := httptest.NewRecorder()
+			req := httptest.NewRequestWithContext(t.Context(), r.method, r.path, nil)
+			if !n.servers[0].forAll(&r, w, req, Caller{Role: Operator}) || w.Code != http.StatusNotImplemented || r.instead == "" || !strings.Contains(w.Body.String(), codeSeveral) {
+				t.Errorf("%s: %d %s", r.path, w.Code, w.Body)
+			}
+		case r.crawler && (r.whole == nil) != alike[r.path]:
+			t.Errorf("%s has a rule: %t", r.path, r.whole != nil)
 		}
-		req := httptest.NewRequestWithContext(t.Context(), r.method, r.path, nil)
-		if s.forAll(&r, w, req, Caller{Role: Operator}) || !strings.Contains(w.Header().Get(whole.Missing), "n2: not asked") {
-			t.Errorf("%s: %v", r.path, w.Header())
-		}
+	}
+	if w := n.get(t, Operator, whole.StorePath, ""); w.Code != http.StatusNotFound {
+		t.Errorf("a part of a store is given to anybody: %d %s", w.Code, w.Body)
 	}
 }
 
@@ -186,5 +259,62 @@ func TestClientHearsWhoIsMissing(t *testing.T) {
 	}}
 	if _, err := c.Hosts(t.Context(), 5); err != nil || who != "n3: it gave no answer in time" {
 		t.Errorf("%q, %v", who, err)
+	}
+}
+
+// TestJoinedHistory: figures of nodes that look at other moments are added step by step; what only one of them knows yet is left out.
+func TestJoinedHistory(t *testing.T) {
+	of := func(times []int64, known, lag []float64) (p pastOf) {
+		p.Crawler, p.StepS, p.Times = "a", 5, times
+		for name, values := range map[string][]float64{"known": known, "outbox_lag_s": lag} {
+			var list []*float64
+			for _, v := range values {
+				list = append(list, &v)
+			}
+			p.Series = append(p.Series, struct {
+				Name   string     `json:"name"`
+				Values []*float64 `json:"values"`
+			}{name, list})
+		}
+		return p
+	}
+	a := of([]int64{1001, 1006, 1011, 1016}, []float64{1, 2, 3, 4}, []float64{9, 0, 0, 0})
+	b := of([]int64{1004, 1009, 1019, 1024}, []float64{10, 20, 30, 40}, []float64{1, 2, 3, 4}) // nothing between 1010 and 1015
+	c := of([]int64{1012, 1018}, []float64{100, 200}, []float64{0, 0})                        // began later
+	h := joined([]pastOf{a, b, c}, 0)
+	want := map[string][]Figure{"known": {11, 122, 123, 234}, "outbox_lag_s": {9, 2, 2, 3}}
+	if !slices.Equal(h.Times, []int64{1000, 1005, 1010, 1015}) {
+		t.Errorf("%v", h.Times)
+	}
+	for _, s := range h.Series {
+		if w := want[s.Name]; w != nil && !slices.Equal(s.Values, w) {
+			t.Errorf("%s: %v, want %v", s.Name, s.Values, w)
+		}
+	}
+	if h := joined([]pastOf{a, b, c}, 1005); !slices.Equal(h.Times, []int64{1010, 1015}) {
+		t.Errorf("since: %v", h.Times)
+	}
+	if h := joined([]pastOf{a, of(nil, nil, nil)}, 1000); len(h.Times) != 0 {
+		t.Errorf("a node that has nothing new yet: %v", h.Times)
+	}
+	if h := joined(nil, 0); len(h.Times) != 0 || len(h.Series) == 0 {
+		t.Errorf("nobody: %+v", h)
+	}
+}
+
+// TestEventCursors: events of all nodes are listed by time.
+func TestEventCursors(t *testing.T) {
+	for _, written := range []string{"1.2", "x.1.n", "1.x.n", "x", "-"} {
+		if _, err := parseEventCursor(written); err == nil {
+			t.Errorf("%q is a cursor", written)
+		}
+	}
+	order := []string{"30.1.n1", "20.5.n1", "20.4.n1", "20.9.n2.b", "10.7.n1"}
+	for i := range order[1:] {
+		a, errA := parseEventCursor(order[i])
+		b, errB := parseEventCursor(order[i+1])
+		if errA != nil || errB != nil || !a.before(b) || b.before(a) || b.String() != order[i+1] {
+			t.Errorf("%s, %s: %v, %v", order[i], order[i+1], errA, errB)
+		}
 	}
 }

@@ -42,7 +42,7 @@ func (s *Server) changeRoutes() []route {
 		{method: "POST", path: path + "add", role: Operator, crawler: true, change: "add", answer: s.add, whole: eachOwner("urls")},
 		{method: "POST", path: path + "refresh", role: Operator, crawler: true, change: "refresh", answer: s.refresh, whole: command()},
 		{method: "POST", path: path + "remove", role: Operator, crawler: true, change: "remove", query: "yes", answer: s.remove, whole: command()},
-		{method: "POST", path: path + "selected", role: Reader, crawler: true, heavy: true, answer: s.selected, whole: summed()},
+		{method: "POST", path: path + "selected", role: Reader, crawler: true, heavy: true, answer: s.selected, whole: ofSome()},
 		{method: "POST", path: path + "pause", role: Operator, crawler: true, change: "pause", answer: s.pause, whole: command()},
 		{method: "POST", path: path + "resume", role: Operator, crawler: true, change: "resume", answer: s.resume, whole: command()},
 		{method: "GET", path: path + "backup", role: Operator, crawler: true, change: "backup", heavy: true, answer: s.backup, whole: elsewhere,

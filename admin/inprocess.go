@@ -97,16 +97,16 @@ func (s *Server) confirmedByAll(w http.ResponseWriter, r *http.Request, by whole
 	}
 	count := r.Clone(r.Context())
 	count.URL.Path, count.Body = "/api/v1/selected", io.NopCloser(bytes.NewReader(body))
-	counted := buffered{header: http.Header{}, status: http.StatusOK}
-	s.whole.Serve(&counted, count, by, summed())
+	many := buffered{header: http.Header{}, status: http.StatusOK}
+	s.whole.Serve(&many, count, by, ofSome())
 	var n crawl.SelectedCount
-	if counted.status != http.StatusOK || json.Unmarshal(counted.body.Bytes(), &n) != nil {
-		maps.Copy(w.Header(), counted.header)
-		w.WriteHeader(counted.status)
-		_, _ = w.Write(counted.body.Bytes())
+	if many.status != http.StatusOK || json.Unmarshal(many.body.Bytes(), &n) != nil {
+		maps.Copy(w.Header(), many.header)
+		w.WriteHeader(many.status)
+		_, _ = w.Write(many.body.Bytes())
 		return false
 	}
-	if who := counted.header.Get(whole.Missing); who != "" {
+	if who := many.header.Get(whole.Missing); who != "" {
 		busy("what this removes cannot be counted: %s. Send it with yes=true in the query to remove what is there", who).write(w)
 		return false
 	}
@@ -211,7 +211,10 @@ func (s *Server) InCluster(name string, c whole.Cluster) *whole.Server {
 func summed() *whole.Rule { return &whole.Rule{Sums: whole.Sums{}} }
 
 // command is done by all nodes.
-func command() *whole.Rule { return &whole.Rule{Command: true, Sums: whole.Sums{}} }
+func command() *whole.Rule { return &whole.Rule{Command: true, Spares: true, Sums: whole.Sums{}} }
+
+// ofSome is what a command would be about.
+func ofSome() *whole.Rule { return &whole.Rule{Spares: true, Sums: whole.Sums{}} }
 
 // gathered is made of the store of all nodes.
 func gathered() *whole.Rule { return &whole.Rule{Gathers: true} }

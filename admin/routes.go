@@ -95,6 +95,9 @@ func (s *Server) serve(route *route, w http.ResponseWriter, r *http.Request, cal
 	}
 	c := &call{w: w, r: r, caller: caller, route: route, change: route.change}
 	answer, err := s.do(c)
+	if t, all := c.w.(*telling); all {
+		t.of.Tell(t.Header()) // also where nothing was written
+	}
 	if c.change != "" {
 		s.audit(c, err)
 	}

@@ -39,6 +39,8 @@ type Rule struct {
 	Gathers bool
 	// Order of an operator: it goes to all, and Sums adds what was done.
 	Command bool
+	// Spares leaves out nodes that decline, because what is named is not theirs, if others do not.
+	Spares bool
 }
 
 // Cluster is what Serve needs to know of the others.
@@ -215,26 +217,13 @@ func (s *Server) figures(ctx context.Context, w http.ResponseWriter, nodes []Nod
 	}
 	parts := open(ctx, nodes, asked)
 	defer closeAll(parts)
-	if rule.Command {
+	if rule.Spares {
 		parts = didSomething(parts)
 	}
 	if !s.judged(w, parts) {
 		return
 	}
-	slices.SortFunc(parts, byNode)
-	var sum any
-	for _, p := range parts {
-		body := p.rest()
-		if p.err != nil {
-			continue
-		}
-		v, err := rule.add(sum, body)
-		if err != nil {
-			p.fail("its answer is garbage: %w", err)
-			continue
-		}
-		sum = v
-	}
+	sum := s.sum(parts, rule)
 	if tell(w.Header(), parts) && rule.Command {
 		refuse(w, http.StatusBadGateway, "failed", "it was done at all other nodes: "+w.Header().Get(Missing)+". Repeat it when they are there")
 		return
@@ -245,6 +234,34 @@ func (s *Server) figures(ctx context.Context, w http.ResponseWriter, nodes []Nod
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(sum) // a reader that has gone is no fault
+}
+
+// sum adds what all say, in one order, whichever node is asked. What this node says is right: who says something of another kind is missing.
+func (s *Server) sum(parts []*part, rule *Rule) (sum any) {
+	bodies := map[*part][]byte{}
+	var own any
+	for _, p := range parts {
+		bodies[p] = p.rest()
+		if p.node == s.Name && p.err == nil {
+			own, p.err = decode(bodies[p])
+		}
+	}
+	slices.SortFunc(parts, byNode)
+	for _, p := range parts {
+		if p.err != nil {
+			continue
+		}
+		v, err := rule.add(sum, bodies[p])
+		if err == nil && !rule.Apart {
+			_, err = rule.add(own, bodies[p])
+		}
+		if err != nil {
+			p.fail("its answer is garbage: %w", err)
+			continue
+		}
+		sum = v
+	}
+	return sum
 }
 
 // add adds a node's answer to the sum of those before.

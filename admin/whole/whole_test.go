@@ -49,7 +49,7 @@ var rules = map[string]*whole.Rule{
 	"/api/v1/list":    {Order: func(url.Values) (whole.Order, error) { return byNumber, nil }},
 	"/api/v1/sorted":  {Order: func(url.Values) (whole.Order, error) { return byNumber, nil }, After: func(url.Values) bool { return true }},
 	"/api/v1/figures": {Sums: whole.Sums{"max": whole.Most, "since": whole.Least, "version": whole.First}},
-	"/api/v1/command": {Command: true},
+	"/api/v1/command": {Command: true, Spares: true},
 	"/api/v1/url":     {Of: "url"},
 }
 
