@@ -280,7 +280,7 @@ func TestJoinedHistory(t *testing.T) {
 	}
 	a := of([]int64{1001, 1006, 1011, 1016}, []float64{1, 2, 3, 4}, []float64{9, 0, 0, 0})
 	b := of([]int64{1004, 1009, 1019, 1024}, []float64{10, 20, 30, 40}, []float64{1, 2, 3, 4}) // nothing between 1010 and 1015
-	c := of([]int64{1012, 1018}, []float64{100, 200}, []float64{0, 0})                        // began later
+	c := of([]int64{1012, 1018}, []float64{100, 200}, []float64{0, 0})                         // began later
 	h := joined([]pastOf{a, b, c}, 0)
 	want := map[string][]Figure{"known": {11, 122, 123, 234}, "outbox_lag_s": {9, 2, 2, 3}}
 	if !slices.Equal(h.Times, []int64{1000, 1005, 1010, 1015}) {

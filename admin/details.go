@@ -75,6 +75,37 @@ type ClusterStatus struct {
 	ConfigDiffers string `json:"config_differs,omitempty"`
 	// Nodes are all nodes as the one that crawls saw them last; nil for some seconds after it has started.
 	Nodes []ClusterNode `json:"nodes,omitempty"`
+	*ClusterMap
+}
+
+// ClusterMap is who has which partition, where there are several; nil for one, and for some seconds after the node has started.
+type ClusterMap struct {
+	Partitions []ClusterPartition `json:"partitions"`
+	// Leader is the node that says who shall have what, "" if none does now. Drained nodes are to own nothing, Leaving ones to have no copy either.
+	Leader  string   `json:"leader,omitempty"`
+	Drained []string `json:"drained,omitempty"`
+	Leaving []string `json:"leaving,omitempty"`
+}
+
+// ClusterPartition is one partition.
+type ClusterPartition struct {
+	Partition string `json:"partition"`
+	// Owner crawls it since then, and why it does; "" if nobody does, with the reason in Why.
+	Owner string     `json:"owner,omitempty"`
+	Since *time.Time `json:"since,omitempty"`
+	Why   string     `json:"why,omitempty"`
+	// Unprotected says why nobody could take it over.
+	Unprotected string            `json:"unprotected,omitempty"`
+	Followers   []ClusterFollower `json:"followers,omitempty"`
+	// MovesTo is the node that shall own it; "" where nothing is to change.
+	MovesTo string `json:"moves_to,omitempty"`
+}
+
+// ClusterFollower is a node with a copy of a partition.
+type ClusterFollower struct {
+	Node        string `json:"node"`
+	InSync      bool   `json:"in_sync"` // it may take over
+	BehindBytes uint64 `json:"behind_bytes"`
 }
 
 // ClusterNode is one node as others see it.

@@ -1,6 +1,9 @@
 package cluster
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Part is all that is known of one node's part in a partition.
 type Part struct {
@@ -74,4 +77,39 @@ func (p *Part) Does() string {
 		return "gives no sign of life"
 	}
 	return "does not run"
+}
+
+// Does says for people what a node is doing, over all partitions.
+func (s *State) Does(n *Part) string {
+	if s.Partitions < 2 {
+		return n.Does()
+	}
+	owns, follows := 0, 0
+	for i := range s.States {
+		p := &s.States[i]
+		for _, seat := range p.InSync {
+			switch {
+			case seat.Node != n.Node:
+			case seat.Node == p.Owner.Node && !p.Released:
+				owns++
+			default:
+				follows++
+			}
+		}
+	}
+	does := fmt.Sprintf("crawls %d partitions, could take over %d more", owns, follows)
+	switch {
+	case n.Alive && n.Unfit != "":
+		does = "takes nothing over"
+	case !n.Alive && n.Wall.IsZero():
+		does = "does not run"
+	case !n.Alive:
+		does = fmt.Sprintf("gives no sign of life; had %d partitions", owns)
+	}
+	if s.Aim != nil && slices.Contains(s.Aim.Leaving, n.Node) {
+		does += ", is to leave"
+	} else if s.Aim != nil && slices.Contains(s.Aim.Drained, n.Node) {
+		does += ", is drained"
+	}
+	return does
 }

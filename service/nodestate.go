@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sextant-crawler/sextant/admin"
@@ -220,6 +221,68 @@ func (c *clusterNode) status() *admin.ClusterStatus {
 	}
 	out.ConfigVersion, out.ConfigDiffers = c.common.differs()
 	out.Nodes = c.nodes()
+	c.addMap(out)
+	return out
+}
+
+// addMap adds who has which partition, where there are several, as last seen; none before the second look.
+func (c *clusterNode) addMap(out *admin.ClusterStatus) {
+	c.mu.Lock()
+	seen, several := c.known.seen, c.parts != nil
+	c.mu.Unlock()
+	if !several {
+		return
+	}
+	out.Unprotected = "" // is of the partitions, not of this node
+	if seen == nil || !seen.Alive(c.of.Name) {
+		return
+	}
+	out.ClusterMap = &admin.ClusterMap{Leader: seen.Leader}
+	if seen.Aim != nil {
+		out.Drained, out.Leaving = seen.Aim.Drained, seen.Aim.Leaving
+	}
+	var alone []string
+	for i := range seen.States {
+		p := partitionOf(seen, &seen.States[i])
+		out.Partitions = append(out.Partitions, p)
+		if p.Unprotected != "" {
+			alone = append(alone, p.Partition+" ("+p.Unprotected+")")
+		}
+		if p.Since != nil && p.Owner != "" && (out.TakenOverAt == nil || p.Since.After(*out.TakenOverAt)) {
+			out.TakenOverAt, out.TakenOverWhy = p.Since, fmt.Sprintf("%s by %s: %s", p.Partition, p.Owner, p.Why)
+		}
+	}
+	if n := len(alone); n > unprotectedTold {
+		alone = append(alone[:unprotectedTold], fmt.Sprintf("and %d more partitions", n-unprotectedTold))
+	}
+	out.Unprotected = strings.Join(alone, ", ")
+}
+
+// unprotectedTold is how many partitions are named that nobody could take over.
+const unprotectedTold = 4
+
+// partitionOf is how a partition is.
+func partitionOf(s *cluster.State, p *cluster.PartitionState) admin.ClusterPartition {
+	out := admin.ClusterPartition{Partition: p.Partition.String(), Owner: p.Owner.Node, Why: p.Why, Unprotected: s.Unprotected(p)}
+	if !p.Since.IsZero() {
+		at := p.Since.UTC()
+		out.Since = &at
+	}
+	switch {
+	case p.Released:
+		out.Owner, out.Why = "", p.Owner.Node+" gave it up: "+p.Why
+	case !s.Alive(p.Owner.Node):
+		out.Owner, out.Why = "", p.Owner.Node+", which has it, gives no sign of life"
+	}
+	for _, one := range p.Copies {
+		if one.Node != out.Owner {
+			inSync := slices.ContainsFunc(p.InSync, func(seat cluster.Seat) bool { return seat.Node == one.Node })
+			out.Followers = append(out.Followers, admin.ClusterFollower{Node: one.Node, InSync: inSync, BehindBytes: one.Behind})
+		}
+	}
+	if len(p.Members) > 0 && p.Members[0] != p.Owner.Node {
+		out.MovesTo = p.Members[0]
+	}
 	return out
 }
 
@@ -233,7 +296,7 @@ func (c *clusterNode) nodes() (all []admin.ClusterNode) {
 	}
 	for _, p := range seen.AllParts() {
 		p.Unfit = c.common.unfitOf(p.Node)
-		n := admin.ClusterNode{Node: p.Node, Does: p.Does(), Alive: p.Alive, Crawls: p.Crawls, InSync: p.InSync, Unfit: p.Unfit, Machine: p.Machine, Peer: p.Peer, Console: p.Console}
+		n := admin.ClusterNode{Node: p.Node, Does: seen.Does(&p), Alive: p.Alive, Crawls: p.Crawls, InSync: p.InSync, Unfit: p.Unfit, Machine: p.Machine, Peer: p.Peer, Console: p.Console}
 		if p.Copied != nil {
 			n.BehindBytes = &p.Copied.Behind
 		}

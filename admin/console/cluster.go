@@ -1,6 +1,9 @@
 package console
 
 import (
+	"cmp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/sextant-crawler/sextant/admin"
@@ -17,12 +20,21 @@ type clusterData struct {
 	Head     string // empty if something needs a person
 	Troubles []trouble
 	Rows     []*clusterRow
+	Parts    []*partRow // where there are several partitions
+	Moves    int        // of them are on their way to another node
+}
+
+// partRow is a partition.
+type partRow struct {
+	admin.ClusterPartition
+	Kind string // of its tag
 }
 
 // clusterRow is one node, and what to do about it.
 type clusterRow struct {
 	admin.ClusterNode
 	Kind, Advice string
+	several      bool // it may follow in one partition and crawl another
 }
 
 func clusterView(v *visit) (any, error) {
@@ -37,7 +49,7 @@ func clusterView(v *visit) (any, error) {
 	d.ClusterStatus = *status.Cluster
 	crawls, ready := "", 0
 	for _, n := range d.Nodes {
-		row := &clusterRow{ClusterNode: n}
+		row := &clusterRow{ClusterNode: n, several: d.ClusterMap != nil}
 		row.Kind, row.Advice = adviceFor(&n)
 		d.Rows = append(d.Rows, row)
 		switch {
@@ -47,10 +59,36 @@ func clusterView(v *visit) (any, error) {
 			ready++
 		}
 	}
+	if d.ClusterMap != nil {
+		d.addParts()
+		return d, nil
+	}
 	if len(d.Troubles) == 0 && crawls != "" && ready > 0 {
 		d.Head = crawls + " crawls. If it is lost, " + plural(ready, "other node", "other nodes") + " could take over."
 	}
 	return d, nil
+}
+
+// addParts adds the partitions, those that need a person first.
+func (d *clusterData) addParts() {
+	for _, p := range d.Partitions {
+		row := &partRow{p, "good"}
+		switch {
+		case p.Owner == "":
+			row.Kind = "bad"
+		case p.Unprotected != "":
+			row.Kind = "warn"
+		}
+		if p.MovesTo != "" {
+			d.Moves++
+		}
+		d.Parts = append(d.Parts, row)
+	}
+	rank := map[string]int{"bad": 0, "warn": 1, "good": 2}
+	slices.SortStableFunc(d.Parts, func(a, b *partRow) int { return cmp.Compare(rank[a.Kind], rank[b.Kind]) })
+	if len(d.Troubles) == 0 {
+		d.Head = "All " + plural(len(d.Parts), "partition is", "partitions are") + " crawled, and each could be taken over by another node."
+	}
 }
 
 // adviceFor is the kind of a node's tag, and what to do about the node.
@@ -83,6 +121,24 @@ func clusterTroubles(c *admin.ClusterStatus) (all []trouble) {
 	if c.Held != "" {
 		say("engine-full", "bad", "Nothing is stored: "+c.Held+".")
 	}
+	if c.ClusterMap != nil {
+		var nobody []string
+		for _, p := range c.Partitions {
+			if p.Owner == "" {
+				nobody = append(nobody, p.Partition)
+			}
+		}
+		if len(nobody) > 0 {
+			say("ownerless", "bad", plural(len(nobody), "partition is", "partitions are")+" crawled by no node: "+strings.Join(nobody[:min(len(nobody), partsTold)], ", ")+
+				". Within seconds another node takes over what it has a copy of; start the nodes below that give no sign of life.")
+		}
+		if c.Leader == "" {
+			say("leaderless", "warn", "No node says who shall have which partition, so none moves. Within seconds another node does; if this stays, look at the engine.")
+		}
+		if len(c.Drained)+len(c.Leaving) > 0 {
+			say("drained", "warn", "Drained, so that they get no partition: "+strings.Join(slices.Concat(c.Drained, c.Leaving), ", ")+". sextant cluster drain NODE --back ends that.")
+		}
+	}
 	if c.Unprotected != "" {
 		say("unprotected", "bad", "Unprotected: "+c.Unprotected+".")
 	}
@@ -92,9 +148,12 @@ func clusterTroubles(c *admin.ClusterStatus) (all []trouble) {
 	return all
 }
 
+// partsTold is how many partitions a text names.
+const partsTold = 10
+
 // Lag is what a node's copy lacks, in words; none where that says nothing.
 func (r *clusterRow) Lag() string {
-	if r.Crawls || r.BehindBytes == nil {
+	if r.Crawls && !r.several || r.BehindBytes == nil {
 		return "–"
 	}
 	return byteWords(*r.BehindBytes)

@@ -157,3 +157,36 @@ func TestMissingNode(t *testing.T) {
 		}
 	}
 }
+
+// TestPartitionsPage: who has which partition, what is on its way, and what needs a person.
+func TestPartitionsPage(t *testing.T) {
+	at := day()
+	c := clusterOf("")
+	c.ClusterMap = &admin.ClusterMap{Leader: "n2", Partitions: []admin.ClusterPartition{
+		{Partition: "p00", Owner: "n1", Since: &at, Why: "n3 gave no sign of life", Followers: []admin.ClusterFollower{{Node: "n2", InSync: true, BehindBytes: 3 << 20}}},
+		{Partition: "p01", Owner: "n2", Since: &at, Why: "handed over", MovesTo: "n3", Followers: []admin.ClusterFollower{{Node: "n1", InSync: true}, {Node: "n3"}}},
+	}}
+	show := func() string {
+		_, body := visitPage(t, clusterConsole(t, inCluster(c)), "/cluster")
+		return textOf(body)
+	}
+	saysAll(t, "all is well", show(), "All 2 partitions are crawled, and each could be taken over by another node.", "Partitions, 1 of which go to another node; n2 says who shall have which",
+		"p00 n1 2026-03-04", "n3 gave no sign of life n2 (3.0 MiB behind)", "p01 n2 goes to n3", "n1 (0 B behind), n3 (0 B behind, could not take over)")
+	c.Partitions[1] = admin.ClusterPartition{Partition: "p01", Why: "n2, which has it, gives no sign of life", Unprotected: "no other node is in the in-sync set"}
+	c.Leader, c.Drained, c.Unprotected = "", []string{"n3"}, "p01 (no other node is in the in-sync set)"
+	text := show()
+	saysAll(t, "trouble", text, "1 partition is crawled by no node: p01.", "No node says who shall have which partition", "Drained, so that they get no partition: n3. sextant cluster drain NODE --back", "Unprotected: p01 (no other node",
+		"p01 nobody no other node is in the in-sync set – n2, which has it, gives no sign of life none p00 n1")
+	if strings.Contains(text, "are crawled, and each") {
+		t.Errorf("all is well in trouble: %s", text)
+	}
+	for _, bad := range hostile() {
+		c.Leader, c.Drained, c.Leaving = bad, []string{bad}, []string{bad}
+		c.Partitions = []admin.ClusterPartition{{Partition: bad, Owner: bad, Why: bad, Unprotected: bad, MovesTo: bad, Followers: []admin.ClusterFollower{{Node: bad}}}, {Partition: bad}}
+		code, body := visitPage(t, clusterConsole(t, inCluster(c)), "/cluster")
+		if found := forbidden().FindString(body); code != http.StatusOK || len(body) > 50_000 || found != "" {
+			t.Errorf("%.20q: %d, %d bytes, holds %.80q", bad, code, len(body), found)
+		}
+		harmlessPage(t, "/cluster", body)
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -54,7 +53,6 @@ func clusterDrain(c *cli.Context, e cluster.Engine) error {
 
 // printParts shows a cluster of several partitions.
 func printParts(w io.Writer, s *service.ClusterState, paint paint, now time.Time) error {
-	owns, follows := map[string]int{}, map[string]int{}
 	var nobody, alone []string
 	for i := range s.States {
 		p := &s.States[i]
@@ -67,13 +65,6 @@ func printParts(w io.Writer, s *service.ClusterState, paint paint, now time.Time
 		case why != "":
 			alone = append(alone, fmt.Sprintf("%s (%s)", p.Partition, why))
 		}
-		for _, seat := range p.InSync {
-			if seat.Node == p.Owner.Node && !p.Released {
-				owns[seat.Node]++
-			} else {
-				follows[seat.Node]++
-			}
-		}
 	}
 	if len(nobody) == 0 {
 		fmt.Fprintf(w, "%s\n", paint(good, fmt.Sprintf("all %d partitions are crawled", s.Partitions)))
@@ -85,19 +76,7 @@ func printParts(w io.Writer, s *service.ClusterState, paint paint, now time.Time
 	}
 	for _, n := range s.AllParts() {
 		n.Unfit = s.Configuration.UnfitOf(n.Node)
-		does := fmt.Sprintf("crawls %d partitions, could take over %d more", owns[n.Node], follows[n.Node])
-		switch {
-		case n.Alive && n.Unfit != "":
-			does = "takes nothing over"
-		case !n.Alive && n.Wall.IsZero():
-			does = "does not run"
-		}
-		if s.Aim != nil && slices.Contains(s.Aim.Leaving, n.Node) {
-			does += ", is to leave"
-		} else if s.Aim != nil && slices.Contains(s.Aim.Drained, n.Node) {
-			does += ", is drained"
-		}
-		fmt.Fprintln(w, "  "+nodeWords(&n, does, now))
+		fmt.Fprintln(w, "  "+nodeWords(&n, s.Does(&n), now))
 	}
 	printConfiguration(w, s, paint)
 	replicas := cluster.MinReplicas
