@@ -179,7 +179,7 @@ func (w *walking[T]) step(ctx context.Context, g *Gathered, compare func(a, b T)
 		return more, w.err
 	}
 	if more && compare != nil && compare(w.value, last) < 0 {
-		w.part.fail("what it has is not in order")
+		w.fail("what it has is not in order")
 		more = false
 	}
 	if w.part.err == nil {

@@ -134,7 +134,7 @@ func seen(t testing.TB, s report.Store, urls int) string {
 			return nil
 		}),
 		s.Outlinks(ctx, weburl.Key{1}, func(k weburl.Key, l scheduler.LinkPrints) error {
-			fmt.Fprintln(&out, k, []byte(l))
+			fmt.Fprintf(&out, "%s %x\n", k, []byte(l))
 			return nil
 		}),
 		s.Gone(ctx, weburl.Key{}, func(k weburl.Key, g scheduler.Gone) error {
