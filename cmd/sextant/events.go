@@ -54,6 +54,9 @@ func listEvents(c *cli.Context) error {
 			continue
 		}
 		parts := []string{e.At.Local().Format(time.DateTime), e.Kind}
+		if e.Node != "" {
+			parts = append(parts, "on "+e.Node)
+		}
 		for _, part := range []string{e.Host, e.Text} {
 			if part != "" {
 				parts = append(parts, part)
