@@ -37,6 +37,9 @@ type Manifest struct {
 	Bytes int64 `json:"bytes"`
 	// Configuration is what was in force when the store was written; its text lies beside it.
 	Configuration shared.Version `json:"configuration"`
+	// Files are the SHA-256 of the files that the configuration names, as they were on Node, "" of one that was not there, see shared.Said. The backup does
+	// not hold them, and no secrets.
+	Files map[string]string `json:"files"`
 }
 
 // BackupCluster has the node that crawls write its store, and puts it into a new folder, with the configuration in force and a manifest.
@@ -76,6 +79,13 @@ func (m *Manifest) fill(ctx context.Context, e cluster.Engine, c *peer.Client, a
 		return err
 	}
 	m.Configuration = version
+	o, err := shared.Look(ctx, e)
+	if err != nil {
+		return err
+	}
+	if said := o.Of(m.Node); said != nil && said.Version == version.Number {
+		m.Files = said.Files
+	}
 	err = writeFile(filepath.Join(dir, storeFile), func(w io.Writer) (err error) {
 		m.Entry, m.Bytes, err = node.Backup(ctx, c, address, 0, w)
 		return err

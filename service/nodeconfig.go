@@ -40,6 +40,7 @@ type common struct {
 	unfitBy string   // the ID of that
 	memory  remembered
 	file    shared.Said // how the file stands
+	copies  copies      // what that names on this machine
 	others  string      // whose file differs, at the node that leads
 	all     shared.Overview
 }
@@ -53,6 +54,12 @@ type inForce struct {
 	text    []byte
 	file    *config.File
 	crawler config.Crawler
+}
+
+// copies are what the files that a version names hold on this machine, see shared.Said.Files.
+type copies struct {
+	of   string // the version's ID
+	sums map[string]string
 }
 
 func newCommon(o *Options, n *NodeOptions, home Home) *common {

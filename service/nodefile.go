@@ -136,6 +136,7 @@ func (c *common) stands(said shared.Said) {
 func (c *common) lookAgain(ctx context.Context) {
 	var seen, others time.Time
 	var id, file string
+	sums := shared.NewSums()
 	for ctx.Err() == nil {
 		if nowID, nowFile := c.signature(); nowID != id || nowFile != file || time.Since(seen) > time.Minute {
 			known := nowID == id // else it was compiled just now
@@ -145,8 +146,12 @@ func (c *common) lookAgain(ctx context.Context) {
 				c.again(ctx)
 			}
 		}
+		due := time.Since(others) > c.node.times.Beat*5
+		if due {
+			c.lookAtFiles(sums)
+		}
 		err := shared.Say(ctx, c.node.Engine, c.said())
-		if err == nil && time.Since(others) > c.node.times.Beat*5 {
+		if err == nil && due {
 			others = time.Now()
 			err = c.lookAtOthers(ctx)
 		}
@@ -154,6 +159,29 @@ func (c *common) lookAgain(ctx context.Context) {
 			c.log.Debug("how the configuration's file stands is not told to the other nodes", "error", err)
 		}
 		_ = (cluster.SystemClock{}).Sleep(ctx, c.node.times.Beat) // the end of ctx ends the loop
+	}
+}
+
+// lookAtFiles sees what the files hold here that the version in force names: each machine has its own.
+func (c *common) lookAtFiles(sums *shared.Sums) {
+	c.mu.Lock()
+	now := c.now
+	c.mu.Unlock()
+	if now.file == nil {
+		return
+	}
+	files := map[string]string{}
+	folder := filepath.Dir(c.path)
+	for path, sum := range sums.Of(now.file.Files) {
+		if inside, err := filepath.Rel(folder, path); err == nil && filepath.IsLocal(inside) {
+			path = inside
+		}
+		files[path] = sum
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.now.ID == now.ID {
+		c.copies = copies{now.ID, files}
 	}
 }
 
@@ -175,14 +203,17 @@ func (c *common) said() shared.Said {
 	defer c.mu.Unlock()
 	said := c.file
 	said.Node, said.Version = c.node.Name, c.now.Number
+	if c.copies.of == c.now.ID {
+		said.Files = c.copies.sums
+	}
 	if c.unfit != nil {
 		said.Unfit = c.unfit.Error()
 	}
 	return said
 }
 
-// lookAtOthers notes, at the node that leads, for notices and the status, which of the nodes that run have a file that differs, or cannot use what
-// is in force.
+// lookAtOthers notes, at the node that leads, for notices and the status, which of the nodes that run have a file that differs, or another copy of what
+// it names, or cannot use what is in force.
 func (c *common) lookAtOthers(ctx context.Context) error {
 	o, err := shared.Look(ctx, c.node.Engine)
 	if err != nil {
@@ -193,19 +224,27 @@ func (c *common) lookAtOthers(ctx context.Context) error {
 		return err
 	}
 	var words []string
+	mine := c.said()
 	for _, n := range nodes {
 		if unfit := o.UnfitOf(n.Node); unfit != "" {
 			words = append(words, n.Node+" cannot use it: "+unfit)
 		} else if said := o.Of(n.Node); said != nil && said.File == shared.FileDiffers {
 			words = append(words, "the file of "+n.Node+" differs from it")
 		}
+		if paths := mine.Others(o.Of(n.Node)); len(paths) > 0 && n.Node != c.node.Name {
+			words = append(words, fmt.Sprintf("%s has another %s than %s", n.Node, strings.Join(paths, ", "), c.node.Name))
+		}
 	}
 	slices.Sort(words)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	before := c.others
 	c.all = o
 	if c.others = ""; c.service != nil && len(words) > 0 {
 		c.others = fmt.Sprintf("version %d is in force in the cluster; %s", o.Active.Number, strings.Join(words, "; "))
+	}
+	if c.others != "" && c.others != before {
+		c.log.Warn("the nodes do not have one configuration", "how", c.others)
 	}
 	return nil
 }

@@ -107,6 +107,58 @@ func TestFilesAreReadAtTakeOver(t *testing.T) {
 	}
 }
 
+// TestCopiesAreCompared: a node that has other files than the one that crawls, of those that the configuration names, is told of, until they are equal,
+// and a backup says which files it does not hold.
+func TestCopiesAreCompared(t *testing.T) {
+	n := newNodes(t)
+	with := strings.Replace(n.text("docs", "/1"), "</Crawler>", `<Kill exact="lists/kill.txt"/></Crawler>`, 1)
+	put := func(name, path, text string) {
+		t.Helper()
+		path = filepath.Join(filepath.Dir(n.own[name]), path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		n.write(path, text)
+	}
+	for _, name := range []string{"n1", "n2"} {
+		n.file(name, with)
+		put(name, "lists/kill.txt", n.site+"/killed\n")
+	}
+	put("n2", "crawl.rules", "allow domain *\n")
+	n.first()
+	n.start("n2")
+	n.crawls("n1", 2)
+	n.stand(1, map[string]string{"n1": shared.FileSame, "n2": shared.FileSame})
+	client, err := admin.Dial(t.Context(), filepath.Join(n.dir, "n1"), "")
+	if err != nil || client == nil {
+		t.Fatalf("the socket of n1: %v", err)
+	}
+	told := func(want string) {
+		t.Helper()
+		n.until("n1 tells: "+want, func(*cluster.State) bool {
+			all, err := client.Status(t.Context())
+			if err != nil || len(all) != 1 || all[0].Cluster == nil {
+				return false
+			}
+			_, words, _ := strings.Cut(all[0].Cluster.ConfigDiffers, "; ")
+			return words == want
+		})
+	}
+	told("n2 has another crawl.rules than n1")
+	put("n2", "lists/kill.txt", n.site+"/another\n")
+	told("n2 has another crawl.rules, lists/kill.txt than n1")
+	put("n1", "crawl.rules", "allow domain *\n")
+	put("n1", "lists/kill.txt", n.site+"/another\n")
+	told("")
+	m, err := BackupCluster(t.Context(), n.engine, n.token(), filepath.Join(t.TempDir(), "backup"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rules, kill := digestOf([]byte("allow domain *\n")), digestOf([]byte(n.site+"/another\n")); len(m.Files) != 3 || m.Files["crawl.rules"] != rules || m.Files["lists/kill.txt"] != kill || m.Files["global.rules"] != "" {
+		t.Errorf("the backup says of files: %v", m.Files)
+	}
+}
+
 // TestEarlierVersionIsNotTaken: a version that was compiled while a later one came into force does not replace that, and what is
 // found of it says nothing of the node.
 func TestEarlierVersionIsNotTaken(t *testing.T) {

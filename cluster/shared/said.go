@@ -2,6 +2,8 @@ package shared
 
 import (
 	"context"
+	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/sextant-crawler/sextant/cluster"
@@ -27,6 +29,23 @@ type Said struct {
 	FileSum     string `json:"file_sha256"`
 	// FileWords say more of it, such as why it could not be written.
 	FileWords string `json:"file_words,omitempty"`
+	// Files are the SHA-256 of the files that Version names, by their paths, those below the folder of the configuration from there; "" of what is not
+	// there. nil: they are not known.
+	Files map[string]string `json:"files"`
+}
+
+// Others are the paths of the files that two nodes have and that differ, if both go by the same version.
+func (s *Said) Others(of *Said) (paths []string) {
+	if of == nil || s.Files == nil || of.Files == nil || s.Version != of.Version {
+		return nil
+	}
+	for path, sum := range s.Files {
+		if other, both := of.Files[path]; both && other != sum {
+			paths = append(paths, path)
+		}
+	}
+	slices.Sort(paths)
+	return paths
 }
 
 const saidFolder = "node/"
@@ -35,7 +54,7 @@ const saidFolder = "node/"
 func Say(ctx context.Context, e cluster.Engine, s Said) error {
 	var before Said
 	at, err := Value(ctx, e, saidFolder+s.Node, &before)
-	if err != nil || before == s {
+	if err != nil || reflect.DeepEqual(before, s) {
 		return err
 	}
 	return SetValue(ctx, e, saidFolder+s.Node, at, s)

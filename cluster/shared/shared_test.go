@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -351,7 +353,7 @@ func TestForgedNumber(t *testing.T) {
 // TestSay: what nodes say of themselves is seen by all, and written when it is news.
 func TestSay(t *testing.T) {
 	e := clustertest.NewMemory()
-	said := shared.Said{Node: "n1", Version: 3, File: shared.FileDiffers, FileSum: "abc"}
+	said := shared.Said{Node: "n1", Version: 3, File: shared.FileDiffers, FileSum: "abc", Files: map[string]string{"crawl.rules": "1", "kill.txt": ""}}
 	for range 2 {
 		if err := shared.Say(t.Context(), e, said); err != nil {
 			t.Fatal(err)
@@ -368,8 +370,29 @@ func TestSay(t *testing.T) {
 		t.Errorf("what is no news is written: %d, %d, %v", now.Revision, before.Revision, err)
 	}
 	o, err := shared.Look(t.Context(), e)
-	if err != nil || o.Of("n1") == nil || *o.Of("n1") != said || o.Of("n2") != nil {
+	if err != nil || o.Of("n1") == nil || !reflect.DeepEqual(*o.Of("n1"), said) || o.Of("n2") != nil {
 		t.Errorf("%+v, %v", o, err)
+	}
+}
+
+// TestOtherFiles: files are compared that two nodes have for the same version, as far as both know them.
+func TestOtherFiles(t *testing.T) {
+	files := func(version int64, files map[string]string) *shared.Said {
+		return &shared.Said{Version: version, Files: files}
+	}
+	mine := files(3, map[string]string{"crawl.rules": "1", "kill.txt": "2", "roots.txt": "", "same.txt": "5", "mine.txt": "6"})
+	for name, c := range map[string]struct {
+		of   *shared.Said
+		want []string
+	}{
+		"all":             {files(3, map[string]string{"crawl.rules": "7", "kill.txt": "", "roots.txt": "8", "same.txt": "5", "its.txt": "9"}), []string{"crawl.rules", "kill.txt", "roots.txt"}},
+		"another version": {files(4, map[string]string{"crawl.rules": "7"}), nil},
+		"an older node":   {files(3, nil), nil},
+		"nobody":          {nil, nil},
+	} {
+		if got := mine.Others(c.of); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
 	}
 }
 

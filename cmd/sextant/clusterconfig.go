@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"os/user"
+	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -101,7 +103,13 @@ func printConfiguration(w io.Writer, s *service.ClusterState, paint paint) {
 		if said.Unfit != "" {
 			words = fmt.Sprintf("  %s %s: %s; ", said.Node, paint(bad, "cannot use it"), wire.Plain(said.Unfit))
 		}
-		fmt.Fprintln(w, words+fileWords(&said, paint))
+		words += fileWords(&said, paint)
+		if owner := s.States[0].Owner.Node; owner != said.Node {
+			if paths := said.Others(o.Of(owner)); len(paths) > 0 {
+				words += fmt.Sprintf("; %s: %s", paint(bad, "not the same as on "+owner), wire.Plain(strings.Join(paths, ", ")))
+			}
+		}
+		fmt.Fprintln(w, words)
 	}
 }
 
@@ -128,6 +136,21 @@ func fileWords(said *shared.Said, paint paint) string {
 // short is enough of a checksum to tell two apart.
 func short(sum string) string { return sum[:min(len(sum), 12)] }
 
+// notHeld says what else belongs to a backup.
+func notHeld(m *service.Manifest) string {
+	var there []string
+	for path, sum := range m.Files {
+		if sum != "" {
+			there = append(there, path)
+		}
+	}
+	if len(there) == 0 {
+		return "not in it: secrets"
+	}
+	slices.Sort(there)
+	return fmt.Sprintf("not in it: secrets, and these files of %s: %s", m.Node, wire.Plain(strings.Join(there, ", ")))
+}
+
 // clusterBackup has the node that crawls write a backup into a folder.
 func clusterBackup(c *cli.Context, e cluster.Engine) error {
 	token, err := service.NodeToken(nodeToken(c))
@@ -142,6 +165,6 @@ func clusterBackup(c *cli.Context, e cluster.Engine) error {
 	if c.Bool("json") {
 		return json.NewEncoder(c.App.Writer).Encode(m)
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "backup of %s in %s: the store up to entry %d at least, and version %d of the configuration\n", size(m.Bytes), dir, m.Entry, m.Configuration.Number)
+	_, err = fmt.Fprintf(c.App.Writer, "backup of %s in %s: the store up to entry %d at least, and version %d of the configuration\n%s\n", size(m.Bytes), dir, m.Entry, m.Configuration.Number, notHeld(&m))
 	return err
 }
