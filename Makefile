@@ -7,8 +7,9 @@ FUZZTIME ?= 3s
 KILLS ?= 50
 ROUNDS ?= 200
 SEED ?= random
-CAMPAIGNS ?= 20
-CLUSTER_KILLS ?= 10
+CAMPAIGNS ?= 5
+CLUSTER_KILLS ?= 45
+JOBS ?= 2
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,12 +56,17 @@ crash: ## kill, cut the power, fill the disk and damage files: ROUNDS (200) of t
 
 TALLY = bin/cluster-crash$(if $(filter random,$(SEED)),,-$(SEED))
 cluster-crash: export SEXTANT_SEED = $(SEED)
-cluster-crash: ## kill two real nodes in many ways on three real etcd, CLUSTER_KILLS (10) times in each of CAMPAIGNS (20), and go on after those in TALLY; SEED repeats one
+cluster-crash: ## kill two real nodes in many ways on three real etcd, CLUSTER_KILLS (45) times in each of CAMPAIGNS (5), JOBS (2) of them at once, and go on after those in TALLY; SEED repeats one
 	mkdir -p bin; touch $(TALLY)
-	while [ "$$(wc -l < $(TALLY))" -lt $(CAMPAIGNS) ]; do \
-	  go test -count=1 -run 'TestCampaign|TestCopies' ./cluster/node ./scheduler/badgerstore || exit; \
-	  SEXTANT_CLUSTER_KILLS=$(CLUSTER_KILLS) SEXTANT_CLUSTER_TALLY=$(abspath $(TALLY)) go test -count=1 -v -timeout 60m -run 'TestClusterKilled$$' ./cmd/sextant || exit; \
-	done
+	go test -count=1 -run 'TestCampaign|TestCopies' ./cluster/node ./scheduler/badgerstore
+	go test -c -o bin/cluster-crash.test ./cmd/sextant
+	cd cmd/sextant && left=$$(($(CAMPAIGNS) - $$(wc -l < $(abspath $(TALLY))))) && \
+	for job in $$(seq $(if $(filter random,$(SEED)),$(JOBS),1)); do \
+	  ( for n in $$(seq $$job $(JOBS) $$left); do \
+	    SEXTANT_CLUSTER_KILLS=$(CLUSTER_KILLS) SEXTANT_CLUSTER_TALLY=$(abspath $(TALLY)) ../../bin/cluster-crash.test -test.v -test.timeout 60m -test.run 'TestClusterKilled$$' > ../../bin/cluster-crash-$$job.log 2>&1 || exit; \
+	  done ) & jobs="$$jobs $$!"; \
+	done; for job in $$jobs; do wait $$job || failed=yes; done; \
+	if [ -n "$$failed" ]; then cat ../../bin/cluster-crash-*.log; exit 1; fi
 	cat $(TALLY)
 
 PARTS ?= takeover handover rate promotion engine

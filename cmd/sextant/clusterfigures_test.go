@@ -154,33 +154,62 @@ const rateConfig = `<CrawlConfig>
   </Crawler>
 </CrawlConfig>`
 
-// TestFigureRate: how many pages a second a crawler on one core crawls alone and as the only node of a cluster, in turn. The site and
-// three etcd are on the other core: the test is to run there.
+// TestFigureRate: how many pages a second a crawler on one core crawls alone, and as the only node of a cluster on three etcd that do not sync their
+// files, and that do, in turn. The site and etcd are on the other core: the test is to run there. Where that core is busy all the time the site
+// was measured, and where the crawler's is not, what it waits for.
 func TestFigureRate(t *testing.T) {
 	figures(t, "rate")
 	site := newCounted(t, profiledSite())
-	var ratios []float64
-	for i := range often(t, 4) {
-		alone, cpuAlone := crawlRate(t, site, "")
-		node, cpuNode := crawlRate(t, site, testetcd.URL(testetcd.Start(t, 3)))
-		ratios = append(ratios, node/alone)
-		t.Logf("pair %d: alone %.0f pages/s, %.3f ms of CPU a page; in a cluster %.0f, %.3f: %.3f of it", i+1, alone, cpuAlone, node, cpuNode, node/alone)
+	kinds := []struct {
+		name  string
+		etcds int
+		syncs string // of testetcd
+	}{{"alone", 0, ""}, {"in a cluster, etcd without syncs", 3, ""}, {"in a cluster", 3, "1"}}
+	ratios := make([][]float64, len(kinds))
+	for round := range often(t, 10) {
+		var alone float64
+		for i := range kinds {
+			if round%2 == 1 && i > 0 {
+				i = len(kinds) - i
+			}
+			t.Setenv("SEXTANT_ETCD_SYNCS", kinds[i].syncs)
+			r := crawlRate(t, site, kinds[i].etcds)
+			if i == 0 {
+				alone = r.pages
+			}
+			ratios[i] = append(ratios[i], r.pages/alone)
+			t.Logf("%2d %-32s %5.0f pages/s, %.3f of alone; %.3f ms of CPU a page, its core %3.0f %% busy, site and etcd %3.0f %%", round+1, kinds[i].name, r.pages, r.pages/alone, r.cpu, r.busy, r.others)
+		}
 	}
-	slices.Sort(ratios)
-	t.Logf("FIGURE rate of a node to that of one machine: median %.3f, from %.3f to %.3f", ratios[len(ratios)/2], ratios[0], ratios[len(ratios)-1])
+	for i, all := range ratios[1:] {
+		slices.Sort(all)
+		t.Logf("FIGURE rate of a node %s to that of one machine: median %.3f, from %.3f to %.3f", kinds[i+1].name, all[len(all)/2], all[0], all[len(all)-1])
+	}
 }
 
-// crawlRate is how many pages a second are crawled for 20 seconds after the first thousand, and the CPU time for one in ms.
-func crawlRate(t *testing.T, site *counted, engine string) (rate, cpu float64) {
+// rate is how a crawl went: pages a second, CPU time for one in ms, and how busy its core and that of the others was, in percent.
+type rate struct{ pages, cpu, busy, others float64 }
+
+// crawlRate is the rate in the 10 seconds after the first thousand pages.
+func crawlRate(t *testing.T, site *counted, etcds int) rate {
 	t.Helper()
 	dir := t.TempDir()
 	config, data := filepath.Join(dir, "CrawlConfig.xml"), filepath.Join(dir, "data")
 	if err := os.WriteFile(config, fmt.Appendf(nil, rateConfig, strings.TrimSuffix(site.url, "/")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"run", "--listen=off", "--log-level=warn", "-c", config, "-d", data}
-	if engine != "" {
-		of := []string{"--engine", engine, "--node", "n1", "--node-token-file", filepath.Join(dir, "token")}
+	args, others := []string{"run", "--listen=off", "--log-level=warn", "-c", config, "-d", data}, []int{os.Getpid()}
+	if etcds > 0 {
+		servers := testetcd.Start(t, etcds)
+		defer func() {
+			for _, s := range servers {
+				s.Kill()
+			}
+		}()
+		for _, s := range servers {
+			others = append(others, s.Process())
+		}
+		of := []string{"--engine", testetcd.URL(servers), "--node", "n1", "--node-token-file", filepath.Join(dir, "token")}
 		if code, out, errOut := sextant(t, "", append([]string{"cluster", "init", "-c", config, "-d", data}, of...)...); code != exitOK {
 			t.Fatal(out, errOut)
 		}
@@ -188,18 +217,26 @@ func crawlRate(t *testing.T, site *counted, engine string) (rate, cpu float64) {
 	}
 	crawl := process(t, args...)
 	pinned := exec.CommandContext(t.Context(), "taskset", append([]string{"-c", "0"}, crawl.Args...)...)
-	pinned.Env = crawl.Env
+	pinned.Env, pinned.Stderr = crawl.Env, os.Stderr
+	first := site.after(1000)
 	if err := pinned.Start(); err != nil {
 		t.Fatal(err)
 	}
-	<-site.after(1000)
-	began, requests, ticks := time.Now(), site.count(), cpuOf(t, pinned.Process.Pid)
-	time.Sleep(20 * time.Second)
-	pages := float64(site.count() - requests)
-	rate, cpu = pages/time.Since(began).Seconds(), float64(cpuOf(t, pinned.Process.Pid)-ticks)*10/pages
+	<-first
+	elsewhere := func() (all int) {
+		for _, pid := range others {
+			all += cpuOf(t, pid)
+		}
+		return all
+	}
+	began, requests, ticks, before := time.Now(), site.count(), cpuOf(t, pinned.Process.Pid), elsewhere()
+	time.Sleep(10 * time.Second)
+	took, pages := time.Since(began).Seconds(), float64(site.count()-requests)
+	used, usedElsewhere := float64(cpuOf(t, pinned.Process.Pid)-ticks), float64(elsewhere()-before)
 	_ = pinned.Process.Kill()
 	_ = pinned.Wait() // it was killed
-	return rate, cpu
+	_ = os.RemoveAll(data)
+	return rate{pages / took, used * 10 / pages, used / took, usedElsewhere / took}
 }
 
 // cpuOf is the CPU time of a process in hundredths of a second.

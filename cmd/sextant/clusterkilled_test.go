@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -33,12 +34,8 @@ import (
 )
 
 // clusterPause is throttleTimeMS of the test: it bounds how fast the site is crawled, so that every kill
-// meets a crawl that is not done. clusterGap is what the site must see of it: a request that was cut, since the engine did not answer, is
-// made again a pause later, and a site on a busy machine may have begun to answer the first one late.
-const (
-	clusterPause = 100 * time.Millisecond
-	clusterGap   = clusterPause / 2
-)
+// meets a crawl that is not done.
+const clusterPause = 100 * time.Millisecond
 
 const clusterConfig = `<CrawlConfig>
   <Crawler name="kill" nthreads="4" throttleTimeMS="%d" deletionBrake="off" nearDuplicateDetector="false">
@@ -65,11 +62,13 @@ type killedCluster struct {
 	token   string
 	site    *testsite.Site
 	front   *counted
+	late    *lateness // of the site
 	indexer *indexer.Server
 	nodes   [2]*member
 	servers []*testetcd.Server
 	kills   int
 	long    bool // a campaign
+	began   time.Time
 }
 
 func newKilledCluster(t *testing.T, servers, pages int) *killedCluster {
@@ -90,7 +89,7 @@ func unfounded(t *testing.T, servers, pages int) *killedCluster {
 	t.Helper()
 	all := testetcd.Start(t, servers)
 	dir := t.TempDir()
-	c := &killedCluster{T: t, url: testetcd.URL(all), token: filepath.Join(dir, "token"), servers: all, long: servers > 1}
+	c := &killedCluster{T: t, url: testetcd.URL(all), token: filepath.Join(dir, "token"), servers: all, began: time.Now(), long: servers > 1}
 	s, err := etcd.ParseURL(c.url)
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +101,7 @@ func unfounded(t *testing.T, servers, pages int) *killedCluster {
 	c.engine = engine
 	t.Cleanup(func() { _ = engine.Close() })
 	c.site = testsite.New(t, testsite.Options{Pages: pages, Delay: time.Millisecond})
-	c.front = newCounted(t, c.site)
+	c.front, c.late = newCounted(t, c.site), watchLateness(t)
 	var address string
 	c.indexer, address = startIndexer(t, filepath.Join(dir, "indexer"))
 	for i := range c.nodes {
@@ -307,21 +306,74 @@ func (c *killedCluster) compare() {
 	if diff := c.missing(); diff != "" {
 		c.Errorf("site and indexer differ (-site +indexer):\n%s", diff)
 	}
+	c.pauses()
+}
+
+// pauses wants the pause between all requests that the site saw. A request that was cut, because the engine was silent, ends at the node when
+// it is cut, and is followed a pause later; the site may begin and end to answer it after that, as late as this process was seen to be then.
+func (c *killedCluster) pauses() {
+	c.Helper()
+	const answer = 5 * time.Millisecond // in which the site answers, which takes a millisecond
 	u, err := url.Parse(c.front.url)
 	if err != nil {
 		c.Fatal(err)
 	}
-	// A page that follows itself was cut, and asked for again: how late the site began to answer the first request nobody knows.
 	var before testsite.Visit
+	shortest := time.Hour
 	for _, v := range c.site.Visits() {
 		if v.Host != u.Host {
 			continue
 		}
-		if gap := v.Begin.Sub(before.End); gap < clusterGap && v.Path != before.Path {
-			c.Errorf("the site saw %s until %v, and %s from %v: want %v between them", before.Path, before.End, v.Path, v.Begin, clusterGap)
+		gap := v.Begin.Sub(before.End)
+		if late := c.late.most(before.Begin.Add(-clusterPause), v.Begin); gap < clusterPause-answer-late {
+			c.Errorf("the site saw %s from %v until %v, and %s from %v, %v later, and was late by %v: want %v between them", before.Path, before.Begin, before.End, v.Path, v.Begin, gap, late, clusterPause)
 		}
-		before = v
+		before, shortest = v, min(shortest, gap)
 	}
+	c.Logf("the shortest pause was %v", shortest)
+}
+
+// lateness is how late this process was run when it was due.
+type lateness struct {
+	mu  sync.Mutex
+	all []spell
+}
+
+// spell is a time in which the process did not run.
+type spell struct{ due, ran time.Time }
+
+// watchLateness sees it until the test ends.
+func watchLateness(t *testing.T) *lateness {
+	l := &lateness{}
+	done := make(chan struct{})
+	t.Cleanup(func() { close(done) })
+	go func() {
+		for due := time.Now(); ; due = time.Now() {
+			select {
+			case <-done:
+				return
+			case <-time.After(2 * time.Millisecond):
+			}
+			if s := (spell{due.Add(2 * time.Millisecond), time.Now()}); s.ran.Sub(s.due) > time.Millisecond {
+				l.mu.Lock()
+				l.all = append(l.all, s)
+				l.mu.Unlock()
+			}
+		}
+	}()
+	return l
+}
+
+// most is how late it was at most between two times.
+func (l *lateness) most(from, to time.Time) (most time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range l.all {
+		if s.ran.After(from) && s.due.Before(to) {
+			most = max(most, s.ran.Sub(s.due))
+		}
+	}
+	return most
 }
 
 // clusterPoints are the moments at which a node is killed: at a request of its crawl, or as soon as a key of the engine has changed.
@@ -334,15 +386,12 @@ var clusterPoints = []struct{ name, key string }{
 	{"a trim of the log", "first/p00"},
 }
 
-// reach waits until the node n is at a point drawn by r, in half of the cases some moments beyond it.
-func (c *killedCluster) reach(r *rand.Rand, n int) (point string) {
+// reach waits until the node n is at a point, in half of the cases some moments beyond it.
+func (c *killedCluster) reach(r *rand.Rand, n, point int) {
 	c.Helper()
-	p := clusterPoints[0]
-	if c.long {
-		p = clusterPoints[r.IntN(len(clusterPoints))]
-	}
+	p := clusterPoints[point]
 	select {
-	case <-c.front.after(r.IntN(60)):
+	case <-c.front.after(r.IntN(30)):
 	case <-time.After(5 * time.Second): // the crawl may be done
 	}
 	if p.key != "" {
@@ -355,7 +404,6 @@ func (c *killedCluster) reach(r *rand.Rand, n int) (point string) {
 	if c.long && r.IntN(2) == 0 {
 		seeded.Pause(r, 100*time.Millisecond)
 	}
-	return p.name
 }
 
 // changes waits until a key of the engine changes, if it does.
@@ -392,15 +440,12 @@ const (
 )
 
 // wound does one thing to the node that crawls, after which the other one takes over.
-func (c *killedCluster) wound(r *rand.Rand) {
+func (c *killedCluster) wound(r *rand.Rand, way, point int) {
 	c.Helper()
 	n := c.leader()
-	at, way := c.reach(r, n), wayKill
-	if c.long {
-		way = r.IntN(waysEnd)
-	}
+	c.reach(r, n, point)
 	c.kills++
-	c.Logf("kill %d: %s, in the way %d, at %s", c.kills, c.nodes[n].name, way, at)
+	c.Logf("after %.1f s kill %d: %s, in the way %d, at %s", time.Since(c.began).Seconds(), c.kills, c.nodes[n].name, way, clusterPoints[point].name)
 	switch way {
 	case waySleep:
 		_ = c.nodes[n].cmd.Process.Signal(syscall.SIGSTOP)
@@ -517,18 +562,28 @@ func TestClusterKilled(t *testing.T) {
 		}
 		servers = 3
 	}
-	c := newKilledCluster(t, servers, 80*kills)
+	c := newKilledCluster(t, servers, 50+30*kills) // as many as are fetched between two kills
 	r := seeded.Rand(t)
 	c.start(0)
 	c.start(1)
-	for range kills {
-		c.wound(r)
+	ways, points := r.Perm(waysEnd), r.Perm(len(clusterPoints))
+	for i := range kills {
+		way, point := wayKill, 0
+		if c.long { // after waysEnd * len(clusterPoints) kills each way was met at each point, whose numbers have no common divisor
+			way, point = ways[i%waysEnd], points[i%len(points)]
+		}
+		c.wound(r, way, point)
 	}
-	c.configure()
-	c.finish()
-	c.backup()
-	c.settle(c.finish())
-	c.compare()
+	step := func(what string, do func()) {
+		do()
+		c.Logf("after %.1f s and %d requests: %s", time.Since(c.began).Seconds(), c.front.count(), what)
+	}
+	step("wounds", func() { c.leader() })
+	step("configured", c.configure)
+	step("crawled", func() { c.finish() })
+	step("backed up", c.backup)
+	step("settled", func() { c.settle(c.finish()) })
+	step("compared", c.compare)
 	if file := os.Getenv("SEXTANT_CLUSTER_TALLY"); file != "" && !t.Failed() {
 		c.tally(file)
 	}

@@ -78,29 +78,49 @@ func TestProfile(t *testing.T) {
 }
 
 // profiledSite has pages without end, of about 700 words and with twenty links, most of which
-// lead to pages that are known.
+// lead to pages that are known. It takes little time itself: the crawl is what is measured.
 func profiledSite() http.Handler {
 	texts := copysites.Site(copysites.Layout{Host: "profile.example", Frame: 200, Own: 500, Pages: 1000, Seed: 1})
+	pages := make([][]string, len(texts)) // each is cut where the number of a link goes
+	for i := range texts {
+		pages[i] = profiledPage(texts[i].Text)
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n, err := strconv.Atoi("0" + strings.Trim(r.URL.Path, "/"))
 		if err != nil {
 			http.NotFound(w, r)
 			return
 		}
-		text := &texts[n%len(texts)]
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		fmt.Fprintf(w, "<!DOCTYPE html><html lang=en><head><title>Page %d of %s</title><meta name=description content=\"About %d\"></head><body>", n, text.Title, n)
-		for i, word := range strings.Fields(text.Text) {
+		page := fmt.Appendf(make([]byte, 0, 8<<10), "<!DOCTYPE html><html lang=en><head><title>Page %[1]d of %[2]s</title><meta name=description content=\"About %[1]d\"></head><body>", n, texts[n%len(texts)].Title)
+		for i, part := range pages[n%len(pages)] {
 			switch {
-			case i%35 == 0 && i/35 < 2:
-				fmt.Fprintf(w, "</p><p class=\"text\"><a href=\"/%d\">", 2*n+i/35+1)
-			case i%35 == 0:
-				fmt.Fprintf(w, "</p><p class=\"text\"><a href=\"/%d\">", (n*7+i)%(n+1))
-			case i%35 == 3:
-				_, _ = io.WriteString(w, "</a>")
+			case i > 0 && i <= 2:
+				page = strconv.AppendInt(page, int64(2*n+i), 10)
+			case i > 2:
+				page = strconv.AppendInt(page, int64((n*7+35*(i-1))%(n+1)), 10)
 			}
-			_, _ = io.WriteString(w, word+" ")
+			page = append(page, part...)
 		}
-		_, _ = io.WriteString(w, "</body></html>")
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("Content-Length", strconv.Itoa(len(page)))
+		_, _ = w.Write(page) // a crawl that is killed reads no more
 	})
+}
+
+// profiledPage has a link each 35 words.
+func profiledPage(text string) (parts []string) {
+	var part strings.Builder
+	for i, word := range strings.Fields(text) {
+		switch i % 35 {
+		case 0:
+			part.WriteString(`</p><p class="text"><a href="/`)
+			parts = append(parts, part.String())
+			part.Reset()
+			part.WriteString(`">`)
+		case 3:
+			part.WriteString("</a>")
+		}
+		part.WriteString(word + " ")
+	}
+	return append(parts, part.String()+"</body></html>")
 }

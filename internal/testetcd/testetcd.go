@@ -141,6 +141,9 @@ func (s *Server) Kill() {
 	_ = s.cmd.Wait()
 }
 
+// Process is the ID of the member's process.
+func (s *Server) Process() int { return s.cmd.Process.Pid }
+
 // URL is how sextant --engine names the servers.
 func URL(servers []*Server) string {
 	hosts := make([]string, len(servers))
