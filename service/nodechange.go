@@ -56,6 +56,45 @@ func (c *common) propose(ctx context.Context, text []byte, base int64, word bool
 	return err
 }
 
+// sealed reports whether a version was made by who has the cluster's token.
+func (c *common) sealed(v *shared.Version) bool { return c.node.Token.Sealed(v.Sealed(), v.Seal) }
+
+// remembers reports whether this node ever went by a version.
+func (c *common) remembers() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.memory.Version.Number > 0
+}
+
+// forged passes over a version without the seal: this node goes on as it is, and puts that in its place where it leads. Only who remembers nothing has
+// to say that it cannot go by it.
+func (c *common) forged(ctx context.Context, v shared.Version) (bool, error) {
+	if c.sealed(&v) || !c.remembers() {
+		return false, nil
+	}
+	c.mu.Lock()
+	leads := c.service != nil
+	c.mu.Unlock()
+	if leads {
+		return true, c.putBack(ctx, v)
+	}
+	return true, nil
+}
+
+// putBack puts what this node remembers in the place of a version that was forged, as the one after it, whatever number that has.
+func (c *common) putBack(ctx context.Context, forged shared.Version) error {
+	c.mu.Lock()
+	was, text := c.memory.Version, c.memory.Text
+	c.mu.Unlock()
+	c.log.Error("the configuration in the engine does not bear the seal of this cluster's token: unless you changed the token, see who can write to the engine; what was in force is put back",
+		"version", forged.Number, "by", forged.By, "was", was.Number)
+	err := shared.Begin(ctx, c.node.Engine, cluster.SystemClock{}, forged, shared.Proposal{Base: was.Number, Content: text, By: c.node.Name + ", in place of one without the seal", Seal: c.node.Token.Seal})
+	if errors.Is(err, shared.ErrChanged) {
+		return nil // another node was first
+	}
+	return err
+}
+
 // put is propose for a text that was sent to the service.
 func (c *common) put(ctx context.Context, text []byte, word bool, by string) error {
 	c.proposing.Lock()

@@ -75,7 +75,7 @@ func (c *common) Run(ctx context.Context) error {
 	defer all.Wait()
 	all.Go(func() { c.lookAgain(ctx) })
 	n := shared.Node{
-		Name: c.node.Name, Engine: c.node.Engine, Clock: cluster.SystemClock{}, Times: c.node.times, Unfit: c.found,
+		Name: c.node.Name, Engine: c.node.Engine, Clock: cluster.SystemClock{}, Times: c.node.times, Unfit: c.found, Forged: c.forged,
 		Prepare: func(ctx context.Context, v shared.Version, text []byte) (func() error, error) {
 			compiled, err := c.compile(ctx, v, text)
 			return func() error { return c.take(ctx, compiled) }, err
@@ -99,7 +99,7 @@ func (c *common) parse(text []byte) (*config.File, config.Report, error) {
 // compile says whether this node can go by a version, and changes nothing.
 func (c *common) compile(ctx context.Context, v shared.Version, text []byte) (inForce, error) {
 	compiled := inForce{Version: v, text: text}
-	if !c.node.Token.Sealed(v.Sealed(), v.Seal) {
+	if !c.sealed(&v) {
 		return compiled, errSeal
 	}
 	file, report, err := c.parse(text)
@@ -215,10 +215,18 @@ func (c *common) current(ctx context.Context, begin bool) (inForce, error) {
 
 func (c *common) look(ctx context.Context, begin bool) (inForce, error) {
 	v, text, err := shared.Active(ctx, c.node.Engine)
-	if err == nil && v.Number == 0 && begin {
-		if err = c.begin(ctx); err == nil {
-			v, text, err = shared.Active(ctx, c.node.Engine)
+	again := false
+	switch {
+	case v.Number != 0 && !c.sealed(&v) && c.remembers():
+		if !begin {
+			return inForce{}, nil // who leads puts another one in its place
 		}
+		again, err = true, c.putBack(ctx, v)
+	case err == nil && v.Number == 0 && begin:
+		again, err = true, c.begin(ctx)
+	}
+	if again && err == nil {
+		v, text, err = shared.Active(ctx, c.node.Engine)
 	}
 	if err != nil || v.Number == 0 {
 		return inForce{}, err

@@ -18,7 +18,7 @@ import (
 // TestSealOfAVersion: who can write to the engine and has not the token puts nothing in force, by none of the ways.
 func TestSealOfAVersion(t *testing.T) {
 	n := newNodes(t)
-	n.first()
+	stop := n.first()
 	n.stand(1, map[string]string{"n1": shared.FileSame})
 	other, err := peer.ParseToken(peer.NewToken())
 	if err != nil {
@@ -30,19 +30,31 @@ func TestSealOfAVersion(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	active, _, err := shared.Active(t.Context(), n.engine)
-	if err != nil {
+	epoch := func() (epoch int64) {
+		n.until("who crawls is seen", func(s *cluster.State) bool { epoch = s.States[0].Epoch; return true })
+		return epoch
+	}
+	before := epoch()
+	active := func() shared.Version {
+		t.Helper()
+		v, _, err := shared.Active(t.Context(), n.engine)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	// A number that nobody reaches, and the true version with another number.
+	if err := shared.Begin(t.Context(), n.engine, cluster.SystemClock{}, active(), shared.Proposal{Base: 1<<62 - 1, Content: []byte(n.text("docs", "/forged"))}); err != nil {
 		t.Fatal(err)
 	}
-	if err := shared.Begin(t.Context(), n.engine, cluster.SystemClock{}, active, shared.Proposal{Base: 1, Content: []byte(n.text("docs", "/forged"))}); err != nil {
-		t.Fatal(err)
+	n.stand(2, map[string]string{"n1": shared.FileSame})
+	n.forge(active(), 1<<62)
+	n.stand(3, map[string]string{"n1": shared.FileSame})
+	if now := epoch(); now != before {
+		t.Errorf("n1 gave the crawl up: epoch %d, and %d before", now, before)
 	}
-	n.overview("n1 does not go by it", func(o *shared.Overview) bool {
-		said := o.Of("n1")
-		return said != nil && said.Version == 1 && strings.Contains(said.Unfit, "seal of this cluster's token")
-	})
 	wrong := strings.Replace(n.text("docs", "/"), "nthreads", "threads", 1)
-	if err := n.apply(strings.Replace(wrong, "<Root", "<Rood", 1), false); err == nil || !strings.Contains(err.Error(), "version 3, CrawlConfig.xml:1:") || strings.Contains(err.Error(), n.config) {
+	if err := n.apply(strings.Replace(wrong, "<Root", "<Rood", 1), false); err == nil || !strings.Contains(err.Error(), "version 4, CrawlConfig.xml:1:") || strings.Contains(err.Error(), n.config) {
 		t.Errorf("a text with an error: %v, want its place in that, not in a node's file", err)
 	}
 	if err := n.apply(n.text("docs", "/", "/true"), false); err != nil {
@@ -50,10 +62,29 @@ func TestSealOfAVersion(t *testing.T) {
 	}
 	n.overview("n1 goes by the version that was applied with the token", func(o *shared.Overview) bool {
 		said := o.Of("n1")
-		return said != nil && said.Version == 3 && said.Unfit == ""
+		return said != nil && said.Version == 4 && said.Unfit == ""
 	})
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	n.forge(active(), 1<<62)
+	n.start("n1") // it remembers
+	n.stand(5, map[string]string{"n1": shared.FileSame})
+	if err := n.apply(n.text("docs", "/", "/true", "/next"), false); err != nil {
+		t.Fatal(err)
+	}
+	n.fetches("/next")
 	if _, asked := n.asked.Load("/forged"); asked {
 		t.Error("the site was asked for what a forged version names")
+	}
+}
+
+// forge gives the version in force another number.
+func (n *nodes) forge(v shared.Version, number int64) {
+	n.Helper()
+	v.Number = number
+	if out, err := n.engine.Commit(n.Context(), cluster.Step{Then: []cluster.Write{cluster.Put("shared/active", v)}}); err != nil || !out.Taken {
+		n.Fatal(out.Taken, err)
 	}
 }
 

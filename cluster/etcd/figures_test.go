@@ -18,8 +18,8 @@ import (
 
 // forgetful is a Copy that remembers its place alone, and appends at a pace while it leads.
 type forgetful struct {
-	pages, bytes int           // in a step, and of a page
-	pace         time.Duration // between two steps
+	pages, bytes int           // that come at a time, and of a page
+	pace         time.Duration // between two times
 	random       *rand.ChaCha8
 
 	mu       sync.Mutex
@@ -42,20 +42,24 @@ func (f *forgetful) Apply(_ context.Context, _ []byte, behind entry.Position) er
 
 func (f *forgetful) Sync(context.Context) (entry.Position, error) { return f.Applied(), nil }
 
-// Lead appends what does not pack; a step that comes late does not delay those after it.
+// Lead appends what does not pack, as a store does: all that came while the step before was on its way, up to a batch.
 func (f *forgetful) Lead(ctx context.Context, l *cluster.Lead) error {
-	step := make([]byte, f.pages*f.bytes)
-	for next := time.Now(); ; next = next.Add(f.pace) {
-		if err := (cluster.SystemClock{}).Sleep(ctx, time.Until(next)); err != nil {
+	const batch = 1024
+	step := make([]byte, batch*f.bytes)
+	began, done := time.Now(), 0
+	for {
+		if err := (cluster.SystemClock{}).Sleep(ctx, time.Until(began.Add(time.Duration(done/f.pages+1)*f.pace))); err != nil {
 			return err
 		}
-		_, _ = f.random.Read(step) // never fails
-		behind, err := l.Append(ctx, step)
+		pages := min(batch, int(time.Since(began)/f.pace)*f.pages-done)
+		_, _ = f.random.Read(step[:pages*f.bytes]) // never fails
+		behind, err := l.Append(ctx, step[:pages*f.bytes])
 		if err != nil {
 			return err
 		}
+		done += pages
 		f.mu.Lock()
-		f.at, f.appended = behind, f.appended+f.pages
+		f.at, f.appended = behind, done
 		f.mu.Unlock()
 	}
 }

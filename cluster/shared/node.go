@@ -20,6 +20,9 @@ type Node struct {
 	// node cannot use it, for whoever wrote it; swap fails only for what could not be seen before. It is called again for
 	// the same one after other errors.
 	Prepare func(ctx context.Context, v Version, content []byte) (swap func() error, err error)
+	// Forged, if not nil, reports whether what stands as in force was written by somebody who may not: it is passed over, and nodes go on as they were. It may
+	// put another one in its place.
+	Forged func(ctx context.Context, v Version) (bool, error)
 	// Unfit, if not nil, is called with why this node cannot use the configuration that is in force, and with nil
 	// when it can: meanwhile it must own nothing.
 	Unfit func(Version, error)
@@ -63,6 +66,11 @@ func (n *Node) round(ctx context.Context) error {
 	s, err := look(ctx, n.Engine)
 	if err != nil {
 		return err
+	}
+	if n.Forged != nil && s.active.Number != 0 {
+		if forged, err := n.Forged(ctx, s.active); forged || err != nil {
+			return err
+		}
 	}
 	if s.active.ID != n.running.ID {
 		if err := n.adopt(ctx, &s.active); err != nil {

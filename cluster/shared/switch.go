@@ -154,7 +154,7 @@ func changed(v *Version) error {
 const lastNumber = 1 << 40
 
 // ErrForged says that a configuration's number is none that Apply gave.
-var ErrForged = errors.New("no version has such a number: somebody wrote it who should not write to the engine; close it to all but the nodes, stop them, and sextant cluster recover, which puts the version in force that its node had")
+var ErrForged = errors.New("no version has such a number: somebody wrote it who should not write to the engine; close it to all but the nodes. The node that crawls puts back the version that it went by: start one if none runs, and apply yours again. If that does not help stop all nodes, and sextant cluster recover")
 
 // propose writes a proposal. A step whose answer is lost is not sent again: whoever waits for the ID sees whether it was taken.
 func propose(ctx context.Context, e cluster.Engine, c cluster.Clock, p Proposal) (id string, err error) {
@@ -162,8 +162,8 @@ func propose(ctx context.Context, e cluster.Engine, c cluster.Clock, p Proposal)
 	switch {
 	case err != nil:
 		return "", err
-	case s.active.Number >= lastNumber || s.proposed.Number >= lastNumber:
-		return "", fmt.Errorf("configuration %d: %w", max(s.active.Number, s.proposed.Number), ErrForged)
+	case s.active.Number >= lastNumber || s.active.Number < 0:
+		return "", fmt.Errorf("configuration %d: %w", s.active.Number, ErrForged)
 	case s.active.Number != p.Base:
 		return "", changed(&s.active)
 	case s.pending():
