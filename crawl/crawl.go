@@ -318,6 +318,9 @@ func (c *Crawl) start(ctx context.Context) error {
 	c.replacing.Lock()
 	defer c.replacing.Unlock()
 	p := c.policy()
+	if err := c.sign(ctx, c.store); err != nil {
+		return err
+	}
 	if err := c.reviewer.Open(ctx, p, c.allowed.Swap(false)); err != nil {
 		return err
 	}

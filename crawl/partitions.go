@@ -149,6 +149,9 @@ func (c *Crawl) Adopt(ctx context.Context, o Owned) (err error) {
 	if err := c.deletions.Adopt(ctx, o.Store); err != nil {
 		return err
 	}
+	if err := c.sign(ctx, o.Store); err != nil {
+		return err
+	}
 	if err := c.judgeAdopted(ctx, o); err != nil {
 		return err
 	}

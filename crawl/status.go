@@ -174,11 +174,30 @@ func (t TargetStatus) String() string {
 	return line
 }
 
+// nameName is the store's value that keeps the Crawler's name: a store that lies alone in its data directory, or was restored, has it from nowhere else.
+const nameName = "crawl.name"
+
+// sign keeps the name of the Crawler in a store.
+func (c *Crawl) sign(ctx context.Context, store scheduler.Values) error {
+	was, err := store.Value(ctx, nameName)
+	if err != nil || string(was) == c.name {
+		return err
+	}
+	return store.SetValue(ctx, nameName, []byte(c.name))
+}
+
 // StoredStatus is the part of the status that a store alone can tell.
 func StoredStatus(ctx context.Context, name string, store scheduler.Reader) (Status, error) {
 	counts, err := store.Counts(ctx)
 	if err != nil {
 		return Status{}, err
+	}
+	if name == "" {
+		stored, err := store.Value(ctx, nameName)
+		if err != nil {
+			return Status{}, err
+		}
+		name = string(stored)
 	}
 	s := Status{
 		Crawler: name, Known: counts.Known, Timed: counts.Timed, Indexed: counts.Indexed, Lost: counts.Lost,

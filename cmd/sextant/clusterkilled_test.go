@@ -547,6 +547,9 @@ func (c *killedCluster) backup() {
 	data := c.TempDir()
 	c.command("restore", dir, "-d", data)
 	c.command("verify", "-d", data)
+	if out := c.command("status", "-d", data); !strings.HasPrefix(out, "kill: not running") {
+		c.Errorf("a restored store is called %.60q", out)
+	}
 }
 
 // TestClusterKilled kills the node that crawls with SIGKILL at one of its requests, again and again, and wants in the end that

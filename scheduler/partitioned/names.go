@@ -44,6 +44,7 @@ func names() []name {
 		{"scheduler.rests.", ofPartition, "hosts that rest when a partition is released"},
 
 		{"alive", ofCrawl, "whether anything can be stored"},
+		{"crawl.name", ofCrawl, "the name of the Crawler, for who reads its store"},
 		{"crawl.patterns", ofCrawl, "patterns of copies, over hosts"},
 		{"crawl.paused", ofCrawl, "the operator's pause"},
 		{"crawl.refreshes", ofCrawl, "when schedules last ran: once for all"},
