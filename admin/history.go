@@ -331,8 +331,7 @@ func joined(all []pastOf, since int64) *History {
 func valueOf(all []pastOf, name string, step int64) Figure {
 	sum := math.NaN()
 	for i := range all {
-		p := &all[i]
-		at := p.at(step)
+		at, p := all[i].at(step), &all[i]
 		for _, s := range p.Series {
 			if s.Name != name || at < 0 || at >= len(s.Values) || s.Values[at] == nil {
 				continue
@@ -340,7 +339,7 @@ func valueOf(all []pastOf, name string, step int64) Figure {
 			switch v := *s.Values[at]; {
 			case math.IsNaN(sum):
 				sum = v
-			case name == "outbox_lag_s" || name == "commit_s":
+			case name == "outbox_lag_s", name == "commit_s":
 				sum = max(sum, v)
 			default:
 				sum += v

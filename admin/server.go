@@ -130,10 +130,9 @@ func NewServer(crawlers []Crawler, service Service, configuration Configuration,
 	}
 	s.watcher = newWatcher(s)
 	s.history.seen = s.watcher.see
-	for _, r := range s.routes() {
+	for _, r := range append(s.routes(), *s.partOfStore()) {
 		s.mount(&r)
 	}
-	s.mount(s.partOfStore())
 	return s
 }
 

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/sextant-crawler/sextant/cluster"
@@ -169,4 +170,22 @@ func (c *clusterNode) answerNode(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	http.NotFound(w, r)
+}
+
+// lacks says which partitions this node owns and does not have yet: its claim stands before its crawl has taken them in.
+func (p *parts) lacks(ctx context.Context, has func(partition int) bool) string {
+	owned, err := cluster.Owners(ctx, p.of.Engine)
+	if err != nil {
+		return "which partitions it should have is not known: " + err.Error()
+	}
+	var all []string
+	for i := range owned.Owners {
+		if o := &owned.Owners[i]; !o.Released && o.Node == p.of.Name && !has(int(o.Partition)) {
+			all = append(all, o.Partition.String())
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return strings.Join(all, ", ") + " on the way to it"
 }

@@ -140,7 +140,9 @@ func (p *parts) session(ctx context.Context, in inForce) (err error) {
 	}
 	l := &lent{store: union.Store{Store: store}, over: s.over, joins: func(server *admin.Server) {
 		client := &peer.Client{Token: p.of.Token}
-		s.whole = server.InCluster(p.of.Name, &whole.Peers{Name: p.of.Name, Engine: p.of.Engine, Client: client}).Handler(p.Log)
+		all := server.InCluster(p.of.Name, &whole.Peers{Name: p.of.Name, Engine: p.of.Engine, Client: client})
+		all.Lacks = func(ctx context.Context) string { return p.lacks(ctx, store.Has) }
+		s.whole = all.Handler(p.Log)
 	}}
 	return p.crawl(ctx, in, l, func(service *Service) func() {
 		s.service, s.run = service, service.crawls[0]

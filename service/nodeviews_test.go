@@ -236,6 +236,7 @@ func (f *fleet) figuresOf(node string) (s admin.Status) {
 
 // TestViews: each of three nodes gives the same answer to every question of the API, and it is that of a node which crawled the same site alone.
 func TestViews(t *testing.T) {
+	t.Parallel()
 	var second atomic.Bool
 	f := newFleet(t)
 	f.answers = viewed(f, &second)

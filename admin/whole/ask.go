@@ -52,12 +52,15 @@ type Node struct {
 // head is the first line of an answer.
 type head struct {
 	Status int `json:"status"`
+	// Lacks says which partitions the node should answer for, and does not have yet.
+	Lacks string `json:"lacks,omitempty"`
 }
 
 // part is a node's answer as it comes.
 type part struct {
 	node   string
 	status int
+	lacks  string // what is not in the answer, although it counts
 	body   *bufio.Reader
 	closer io.Closer
 	err    error // why it counts no more
@@ -103,7 +106,7 @@ func (p *part) open(ctx context.Context, n Node, q *Question) {
 	} else if err := json.Unmarshal(line, &h); err != nil || h.Status < 200 || h.Status > 599 {
 		p.fail("its answer is garbage")
 	}
-	p.status = h.Status
+	p.status, p.lacks = h.Status, h.Lacks
 }
 
 // closers closes a body, and then ends its context.
@@ -176,6 +179,7 @@ func detail(body []byte) string {
 type writer struct {
 	to     io.Writer
 	header http.Header
+	lacks  string
 	begun  bool
 }
 
@@ -186,7 +190,7 @@ func (w *writer) Header() http.Header { return w.header }
 func (w *writer) WriteHeader(status int) {
 	if !w.begun {
 		w.begun = true
-		_, _ = fmt.Fprintf(w.to, "{\"status\":%d}\n", status)
+		_ = json.NewEncoder(w.to).Encode(head{status, w.lacks})
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"net/http"
 	"net/url"
 	"slices"
@@ -43,7 +42,11 @@ func (s *Server) Gather(ctx context.Context, own report.Store, crawler string, b
 		return nil, fmt.Errorf("who else has a part of the crawl cannot be seen: %w", err)
 	}
 	ask := Question{Method: http.MethodGet, Path: StorePath + "?crawler=" + url.QueryEscape(crawler), Role: by.Role, Name: by.Name, Media: "application/json"}
-	return &Gathered{Store: own, server: s, others: others, ask: ask}, nil
+	g := &Gathered{Store: own, server: s, others: others, ask: ask}
+	if lacks := s.lacks(ctx); lacks != "" {
+		g.missing = append(g.missing, &part{node: s.Name, lacks: lacks})
+	}
+	return g, nil
 }
 
 // Tell names the nodes that are missing, when the answer begins. If one gets lost later the answer breaks off.
@@ -65,6 +68,13 @@ func (g *Gathered) lose(p *part) error {
 	return nil
 }
 
+// without notes what a node does not have yet.
+func (g *Gathered) without(p *part) {
+	if p.lacks != "" && !slices.ContainsFunc(g.missing, func(m *part) bool { return m.node == p.node }) {
+		g.missing = append(g.missing, &part{node: p.node, lacks: p.lacks})
+	}
+}
+
 // open asks all others at once.
 func (g *Gathered) open(ctx context.Context, q *storeQuestion) ([]*part, error) {
 	body, err := json.Marshal(q)
@@ -81,6 +91,7 @@ func (g *Gathered) open(ctx context.Context, q *storeQuestion) ([]*part, error) 
 		}
 		if p.err == nil {
 			live = append(live, p)
+			g.without(p)
 			continue
 		}
 		closeAll([]*part{p})
@@ -94,101 +105,6 @@ func (g *Gathered) open(ctx context.Context, q *storeQuestion) ([]*part, error) 
 		}
 	}
 	return live, nil
-}
-
-// walking is a walk that is merged, and what it has come to.
-type walking[T any] struct {
-	*part // nil: this node
-	value T
-	next  func() (T, bool)
-	err   error
-}
-
-// errStop ends a walk over what is here.
-var errStop = errors.New("enough was read")
-
-// gather calls fn for what all nodes give, in the order of compare, in which each gives its own.
-func gather[T any](ctx context.Context, g *Gathered, q *storeQuestion, own func(yield func(T) error) error, of func(*row) T, compare func(a, b T) int, fn func(T) error) error {
-	parts, err := g.open(ctx, q)
-	if err != nil {
-		return err
-	}
-	defer closeAll(parts)
-	here := &walking[T]{}
-	next, stop := iter.Pull(func(yield func(T) bool) {
-		err := own(func(v T) error {
-			if !yield(v) {
-				return errStop
-			}
-			return nil
-		})
-		if !errors.Is(err, errStop) {
-			here.err = err
-		}
-	})
-	defer stop()
-	here.next = next
-	all := []*walking[T]{here}
-	for _, p := range parts {
-		f := frames{part: p}
-		all = append(all, &walking[T]{part: p, next: func() (v T, more bool) {
-			r := f.next()
-			if r == nil {
-				return v, false
-			}
-			return of(r), true
-		}})
-	}
-	return mergeWalks(ctx, g, all, compare, fn)
-}
-
-func mergeWalks[T any](ctx context.Context, g *Gathered, all []*walking[T], compare func(a, b T) int, fn func(T) error) error {
-	var live []*walking[T]
-	for _, w := range all {
-		if more, err := w.step(ctx, g, nil); err != nil {
-			return err
-		} else if more {
-			live = append(live, w)
-		}
-	}
-	for len(live) > 0 {
-		least := 0
-		for i := range live {
-			if compare(live[i].value, live[least].value) < 0 {
-				least = i
-			}
-		}
-		w := live[least]
-		if err := fn(w.value); err != nil {
-			return err
-		}
-		if more, err := w.step(ctx, g, compare); err != nil {
-			return err
-		} else if !more {
-			live = slices.Delete(live, least, least+1)
-		}
-	}
-	return nil
-}
-
-// step goes on. A node that is not in order is lost.
-func (w *walking[T]) step(ctx context.Context, g *Gathered, compare func(a, b T) int) (more bool, err error) {
-	last := w.value
-	w.value, more = w.next()
-	if w.part == nil {
-		return more, w.err
-	}
-	if more && compare != nil && compare(w.value, last) < 0 {
-		w.fail("what it has is not in order")
-		more = false
-	}
-	if w.part.err == nil {
-		return more, nil
-	}
-	if err := ctx.Err(); err != nil {
-		return false, err
-	}
-	return false, g.lose(w.part)
 }
 
 // keyed is what is walked over in the order of keys.

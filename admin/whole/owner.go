@@ -38,6 +38,7 @@ func (s *Server) ofOne(ctx context.Context, w http.ResponseWriter, nodes []Node,
 		refuse(w, http.StatusServiceUnavailable, "busy", p.err.Error())
 		return
 	}
+	tell(w.Header(), []*part{p})
 	kind := "application/json"
 	if p.status != http.StatusOK {
 		kind = "application/problem+json"

@@ -58,6 +58,8 @@ type Asker struct{ Role, Name string }
 type Server struct {
 	Name    string // of this node
 	Cluster Cluster
+	// Lacks says which partitions this node should have, by the engine, and does not have yet, "" if it has all. It may be nil.
+	Lacks func(ctx context.Context) string
 	// Own answers for this node alone, with the asker's rights.
 	Own func(w http.ResponseWriter, r *http.Request, by Asker)
 }
@@ -80,10 +82,17 @@ func (s *Server) Answer(ctx context.Context, w io.Writer, q *Question) error {
 	if r.Header.Set("Content-Type", q.Media); q.Media == "" {
 		r.Header.Del("Content-Type")
 	}
-	out := &writer{to: w, header: http.Header{}}
+	out := &writer{to: w, header: http.Header{}, lacks: s.lacks(ctx)}
 	s.Own(out, r, Asker{q.Role, q.Name})
 	out.WriteHeader(http.StatusOK)
 	return nil
+}
+
+func (s *Server) lacks(ctx context.Context) string {
+	if s.Lacks == nil {
+		return ""
+	}
+	return s.Lacks(ctx)
 }
 
 // own is this node as one of those that are asked.
@@ -158,8 +167,11 @@ func (s *Server) Alone(ctx context.Context, h http.Header) {
 func tell(h http.Header, parts []*part) (missing bool) {
 	var all []string
 	for _, p := range parts {
-		if p.err != nil {
+		switch {
+		case p.err != nil:
 			all = append(all, p.node+": "+clean(p.err.Error()))
+		case p.lacks != "":
+			all = append(all, p.node+": "+clean(p.lacks))
 		}
 	}
 	if len(all) > 0 {

@@ -32,10 +32,11 @@ type row struct {
 
 // store is what one node has.
 type store struct {
-	name string
-	rows []row
-	says string // in place of figures
-	by   whole.Asker
+	name  string
+	rows  []row
+	says  string // in place of figures
+	by    whole.Asker
+	lacks string
 }
 
 func byNumber(a, b string) int {
@@ -107,7 +108,7 @@ type cluster struct {
 }
 
 func (c *cluster) server(s *store) *whole.Server {
-	return &whole.Server{Name: s.name, Cluster: c, Own: func(w http.ResponseWriter, r *http.Request, by whole.Asker) {
+	return &whole.Server{Name: s.name, Cluster: c, Lacks: func(context.Context) string { return s.lacks }, Own: func(w http.ResponseWriter, r *http.Request, by whole.Asker) {
 		s.by = by
 		s.ServeHTTP(w, r)
 	}}
@@ -456,4 +457,17 @@ func FuzzAnswer(f *testing.F) {
 			t.Errorf("%q: %v, %v", says, sum, err)
 		}
 	})
+}
+
+// TestLacking: a node that does not have all that it should have answers, and is named.
+func TestLacking(t *testing.T) {
+	c := &cluster{owner: "n1", stores: []*store{{name: "n0", rows: []row{{1, "n0"}}, says: `{"known":7}`}, {name: "n1", rows: []row{{2, "n1"}}, says: `{"known":1}`, lacks: "p03 on the way to it"}}}
+	for path, want := range map[string]string{"/api/v1/list": `"n":2`, "/api/v1/figures": `"known":8`, "/api/v1/url?url=u": `"of":"n1"`} {
+		if w := c.ask(t, "GET", path, ""); w.Code != http.StatusOK || w.Header().Get(whole.Missing) != "n1: p03 on the way to it" || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: %d %s, missing %q", path, w.Code, w.Body, w.Header().Get(whole.Missing))
+		}
+	}
+	if w := c.ask(t, "POST", "/api/v1/command", "{}"); w.Code != http.StatusBadGateway || !strings.Contains(w.Body.String(), "p03") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
 }
