@@ -319,18 +319,22 @@ func (c *killedCluster) pauses() {
 		c.Fatal(err)
 	}
 	var before testsite.Visit
-	shortest := time.Hour
+	shortest, whenLate := time.Hour, time.Duration(0)
 	for _, v := range c.site.Visits() {
 		if v.Host != u.Host {
 			continue
 		}
 		gap := v.Begin.Sub(before.End)
-		if late := c.late.most(before.Begin.Add(-clusterPause), v.Begin); gap < clusterPause-answer-late {
+		late := c.late.most(before.Begin.Add(-clusterPause), v.Begin)
+		if gap < clusterPause-answer-late {
 			c.Errorf("the site saw %s from %v until %v, and %s from %v, %v later, and was late by %v: want %v between them", before.Path, before.Begin, before.End, v.Path, v.Begin, gap, late, clusterPause)
 		}
-		before, shortest = v, min(shortest, gap)
+		if gap < shortest {
+			shortest, whenLate = gap, late
+		}
+		before = v
 	}
-	c.Logf("the shortest pause was %v", shortest)
+	c.Logf("the shortest pause was %v, when the site was late by %v", shortest, whenLate)
 }
 
 // lateness is how late this process was run when it was due.
