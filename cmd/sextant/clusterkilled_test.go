@@ -54,7 +54,7 @@ type member struct {
 	log        testlog.Buffer
 }
 
-// killedCluster is two nodes on one crawl.
+// killedCluster is nodes on one crawl.
 type killedCluster struct {
 	*testing.T
 	engine  cluster.Engine
@@ -64,7 +64,7 @@ type killedCluster struct {
 	front   *counted
 	late    *lateness // of the site
 	indexer *indexer.Server
-	nodes   [2]*member
+	nodes   []*member
 	servers []*testetcd.Server
 	kills   int
 	long    bool // a campaign
@@ -87,9 +87,24 @@ func (c *killedCluster) found(args ...string) {
 // unfounded has everything but the cluster.
 func unfounded(t *testing.T, servers, pages int) *killedCluster {
 	t.Helper()
+	site := testsite.New(t, testsite.Options{Pages: pages, Delay: time.Millisecond})
+	front := newCounted(t, site)
+	c := clusterOf(t, servers, 2, front, func(n int, indexer string) string {
+		// The file of n1 has a shorter pause, which the site would see if n1 went by it.
+		return fmt.Sprintf(clusterConfig, clusterPause.Milliseconds()/int64(1+4*n), front.url, indexer)
+	})
+	c.site = site
+	return c
+}
+
+// clusterOf has everything but the site behind front and the cluster; config is the file of a node.
+func clusterOf(t *testing.T, servers, nodes int, front *counted, config func(n int, indexer string) string) *killedCluster {
+	t.Helper()
 	all := testetcd.Start(t, servers)
 	dir := t.TempDir()
-	c := &killedCluster{T: t, url: testetcd.URL(all), token: filepath.Join(dir, "token"), servers: all, began: time.Now(), long: servers > 1}
+	c := &killedCluster{
+		T: t, url: testetcd.URL(all), token: filepath.Join(dir, "token"), servers: all, front: front, late: watchLateness(t), began: time.Now(), long: servers > 1,
+	}
 	s, err := etcd.ParseURL(c.url)
 	if err != nil {
 		t.Fatal(err)
@@ -100,18 +115,14 @@ func unfounded(t *testing.T, servers, pages int) *killedCluster {
 	}
 	c.engine = engine
 	t.Cleanup(func() { _ = engine.Close() })
-	c.site = testsite.New(t, testsite.Options{Pages: pages, Delay: time.Millisecond})
-	c.front, c.late = newCounted(t, c.site), watchLateness(t)
 	var address string
 	c.indexer, address = startIndexer(t, filepath.Join(dir, "indexer"))
-	for i := range c.nodes {
-		// The file of n1 has a shorter pause, which the site would see if n1 went by it.
+	for i := range nodes {
 		m := &member{name: fmt.Sprint("n", i), data: filepath.Join(dir, fmt.Sprint("n", i)), config: filepath.Join(dir, fmt.Sprint("etc", i), "CrawlConfig.xml")}
-		text := fmt.Appendf(nil, clusterConfig, clusterPause.Milliseconds()/int64(1+4*i), c.front.url, address)
-		if err := errors.Join(os.Mkdir(filepath.Dir(m.config), 0o700), os.WriteFile(m.config, text, 0o600)); err != nil {
+		if err := errors.Join(os.Mkdir(filepath.Dir(m.config), 0o700), os.WriteFile(m.config, []byte(config(i, address)), 0o600)); err != nil {
 			t.Fatal(err)
 		}
-		c.nodes[i] = m
+		c.nodes = append(c.nodes, m)
 	}
 	t.Cleanup(c.end)
 	return c
@@ -563,12 +574,8 @@ func (c *killedCluster) backup() {
 // sets how often; then there are three etcd, and nodes are killed at all clusterPoints and hurt in all ways; SEXTANT_CLUSTER_TALLY names a file that
 // gets a line if that ends well.
 func TestClusterKilled(t *testing.T) {
-	kills, servers := 1, 1
-	if s := os.Getenv("SEXTANT_CLUSTER_KILLS"); s != "" {
-		var err error
-		if kills, err = strconv.Atoi(s); err != nil {
-			t.Fatalf("SEXTANT_CLUSTER_KILLS: %v", err)
-		}
+	kills, servers := number(t, "SEXTANT_CLUSTER_KILLS", 1), 1
+	if os.Getenv("SEXTANT_CLUSTER_KILLS") != "" {
 		servers = 3
 	}
 	c := newKilledCluster(t, servers, 50+30*kills) // as many as are fetched between two kills
@@ -596,6 +603,20 @@ func TestClusterKilled(t *testing.T) {
 	if file := os.Getenv("SEXTANT_CLUSTER_TALLY"); file != "" && !t.Failed() {
 		c.tally(file)
 	}
+}
+
+// number is what a variable of the environment says, which may be missing.
+func number(t *testing.T, name string, without int) int {
+	t.Helper()
+	s := os.Getenv(name)
+	if s == "" {
+		return without
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
 }
 
 // tally notes in a file how many kills ended well, with which seed.
