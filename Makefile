@@ -54,16 +54,24 @@ crash: ## kill, cut the power, fill the disk and damage files: ROUNDS (200) of t
 	SEXTANT_KILLS=$(KILLS) go test -race -count=1 -timeout 60m -run 'Crash|Kill' ./cmd/... ./demo/... ./push/...
 	SEXTANT_HOSTILE=10000 go test -count=1 -timeout 30m -run Flat ./fetcher
 
-TALLY = bin/cluster-crash$(if $(filter random,$(SEED)),,-$(SEED))
+PARTITIONS ?=
+NODES ?= 3
+REPLICAS ?= 2
+KILLED = $(if $(PARTITIONS),TestPartitionsKilled,TestClusterKilled)
+TALLY = bin/cluster-crash$(if $(PARTITIONS),-$(PARTITIONS)-$(NODES)-$(REPLICAS))$(if $(filter random,$(SEED)),,-$(SEED))
 cluster-crash: export SEXTANT_SEED = $(SEED)
-cluster-crash: ## kill two real nodes in many ways on three real etcd, CLUSTER_KILLS (45) times in each of CAMPAIGNS (5), JOBS (2) of them at once, and go on after those in TALLY; SEED repeats one
+cluster-crash: export SEXTANT_PARTITIONS = $(PARTITIONS)
+cluster-crash: export SEXTANT_NODES = $(NODES)
+cluster-crash: export SEXTANT_REPLICAS = $(REPLICAS)
+cluster-crash: ## kill two real nodes (with PARTITIONS=24 NODES (3) of that many, in REPLICAS (2) copies) in many ways on three real etcd, CLUSTER_KILLS (45) times in each of CAMPAIGNS (5), JOBS (2) of them at once, and go on after those in TALLY; SEED repeats one
 	mkdir -p bin; touch $(TALLY)
 	go test -count=1 -run 'TestCampaign|TestCopies' ./cluster/node ./scheduler/badgerstore
+	SEXTANT_CLUSTER_KILLS=1 go test -count=1 -run 'TestPartitionsTakenOver' ./service
 	go test -c -o bin/cluster-crash.test ./cmd/sextant
 	cd cmd/sextant && left=$$(($(CAMPAIGNS) - $$(wc -l < $(abspath $(TALLY))))) && \
 	for job in $$(seq $(if $(filter random,$(SEED)),$(JOBS),1)); do \
 	  ( for n in $$(seq $$job $(JOBS) $$left); do \
-	    SEXTANT_CLUSTER_KILLS=$(CLUSTER_KILLS) SEXTANT_CLUSTER_TALLY=$(abspath $(TALLY)) ../../bin/cluster-crash.test -test.v -test.timeout 60m -test.run 'TestClusterKilled$$' > ../../bin/cluster-crash-$$job.log 2>&1 || exit; \
+	    SEXTANT_CLUSTER_KILLS=$(CLUSTER_KILLS) SEXTANT_CLUSTER_TALLY=$(abspath $(TALLY)) ../../bin/cluster-crash.test -test.v -test.timeout 60m -test.run '$(KILLED)$$' > ../../bin/cluster-crash-$$job.log 2>&1 || exit; \
 	  done ) & jobs="$$jobs $$!"; \
 	done; for job in $$jobs; do wait $$job || failed=yes; done; \
 	if [ -n "$$failed" ]; then cat ../../bin/cluster-crash-*.log; exit 1; fi

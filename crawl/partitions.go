@@ -105,6 +105,14 @@ func (r *rights) May() bool {
 	return false
 }
 
+// over reports whether this process has lost the right to a partition for good.
+func (r *rights) over(ctx context.Context, number int) bool {
+	r.mu.RLock()
+	p := r.of[number]
+	r.mu.RUnlock()
+	return p == nil || errors.Is(permit.Await(ctx, p), permit.ErrEnded)
+}
+
 func (r *rights) set(number int, p permit.Permit) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -370,6 +370,55 @@ func TestFleetAsksItsRight(t *testing.T) {
 	})
 }
 
+// fenced is a partition that takes no links any more once its claim is over.
+type fenced struct {
+	*badgerstore.Store
+	over atomic.Bool
+}
+
+// Add implements scheduler.Store.
+func (f *fenced) Add(ctx context.Context, links []scheduler.Link, requeue bool) ([]scheduler.Place, int, error) {
+	if f.over.Load() {
+		return nil, 0, errors.New("the claim is over")
+	}
+	return f.Store.Add(ctx, links, requeue)
+}
+
+// TestFleetLosesOne: new roots are put into all partitions that are here, though one is lost meanwhile; who has that next puts its own in. While the
+// right to it is not over, it is told that this failed.
+func TestFleetLosesOne(t *testing.T) {
+	inFleet(t, 1, func(f *fleet) {
+		f.check(0)
+		n := f.nodes[0]
+		p, err := n.Yield(f.t.Context(), 0)
+		f.must(err)
+		store := &fenced{Store: p.(*badgerstore.Store)}
+		f.must(n.Adopt(f.t.Context(), Owned{Number: 0, Store: store, Permit: n.permits[0]}))
+		store.over.Store(true)
+		f.settings.Rules.Roots = slices.Clone(f.settings.Rules.Roots)
+		for h := range fleetHosts {
+			f.settings.Rules.Roots = append(f.settings.Rules.Roots, actionrules.Root{URL: parse(t, "http://"+fleetHost(h)+"/9"), Site: true, Group: "default"})
+		}
+		if err := n.Reload(f.t.Context(), f.settings); err == nil {
+			t.Error("roots that could not be put in are not told")
+		}
+		n.partitions.rights.set(0, elsewhere{})
+		f.must(n.Reload(f.t.Context(), f.settings))
+		time.Sleep(time.Minute)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		for h := range fleetHosts {
+			visits, want := f.visits[fleetHost(h)+"/9"], 1
+			if partitioned.Of(fleetHost(h), fleetParts) == 0 {
+				want = 0
+			}
+			if visits != want {
+				t.Errorf("the new root of host %d was fetched %d times, want %d", h, visits, want)
+			}
+		}
+	})
+}
+
 // TestFleetPerAddress: what only one machine could keep to is refused.
 func TestFleetPerAddress(t *testing.T) {
 	s := policy.Settings{}

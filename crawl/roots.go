@@ -23,20 +23,23 @@ const (
 	rootsWhat = "the list of roots"
 )
 
-// addRoots puts the configured roots in; known ones are not crawled sooner for it.
+// addRoots puts the configured roots in; known ones are not crawled sooner for it. Those of a partition that this process loses meanwhile are left to
+// its next owner.
 func (c *Crawl) addRoots(ctx context.Context, p *policy.Policy) error {
 	if c.partitions == nil {
 		return c.addRootsTo(ctx, p, rootsName, func(weburl.URL) bool { return true })
 	}
+	var failed error
 	for n := range c.partitions.Number {
 		if !c.partitions.Store.Has(n) {
 			continue
 		}
-		if err := c.addRootsOf(ctx, p, n); err != nil && !errors.Is(err, scheduler.ErrElsewhere) {
-			return err
+		err := c.addRootsOf(ctx, p, n)
+		if err != nil && !errors.Is(err, scheduler.ErrElsewhere) && !c.partitions.rights.over(ctx, n) {
+			failed = errors.Join(failed, err)
 		}
 	}
-	return nil
+	return failed
 }
 
 // here are those of some links whose partitions are: their owners see to the others.

@@ -94,6 +94,7 @@ type pass struct {
 	mu    sync.Mutex
 	state Progress
 	next  weburl.Key    // as state.From
+	turn  int           // how often one was begun: URLs may have come since another one read them
 	saved time.Time     // when the state was stored last
 	done  chan struct{} // closed while state.Done
 }
@@ -202,6 +203,7 @@ func (a *pass) restart(ctx context.Context, s Progress) error {
 		return err
 	}
 	a.state, a.next = s, weburl.Key{}
+	a.turn++
 	select {
 	case <-a.done:
 		a.done = make(chan struct{})
@@ -235,22 +237,29 @@ func (a *pass) status() (Progress, <-chan struct{}) {
 	return a.state, a.done
 }
 
-// due returns the next key to judge by p; false if there is nothing to do for p.
-func (a *pass) due(p *policy.Policy) (weburl.Key, bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.next, !a.state.Done && a.state.by(p)
+// place is the next key to judge, in one of the passes of a process.
+type place struct {
+	turn int
+	key  weburl.Key
 }
 
-// advance takes over that all keys before next are judged by p; last says that
-// there are no others. While firm is false, what it stores is not to be relied on
-// after a crash, so nothing is stored and nothing is done.
-func (a *pass) advance(ctx context.Context, p *policy.Policy, next weburl.Key, last, firm bool, n Counts) error {
+// due returns what to judge next by p; false if there is nothing to do for p.
+func (a *pass) due(p *policy.Policy) (place, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.state.by(p) {
-		return nil // other rules or ages came into force meanwhile
+	return place{a.turn, a.next}, !a.state.Done && a.state.by(p)
+}
+
+// advance takes over that all keys before next are judged by p, in a turn; last says that
+// there are no others. While firm is false, what it stores is not to be relied on
+// after a crash, so nothing is stored and nothing is done.
+func (a *pass) advance(ctx context.Context, p *policy.Policy, to place, last, firm bool, n Counts) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.state.by(p) || a.turn != to.turn {
+		return nil // other rules or ages came into force meanwhile, or a partition came
 	}
+	next := to.key
 	s := a.state
 	s.add(n)
 	s.From, s.Done = hex.EncodeToString(next[:]), last && firm

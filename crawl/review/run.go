@@ -39,11 +39,11 @@ const (
 func (v *Reviewer) Run(ctx context.Context) error {
 	for {
 		p := v.Crawl.Policy()
-		key, due := v.pass.due(p)
+		at, due := v.pass.due(p)
 		var pause time.Duration
 		switch {
 		case !due:
-		case key == endKey() && v.Crawl.Superseded():
+		case at.key == endKey() && v.Crawl.Superseded():
 			pause = passWait
 		default:
 			began := time.Now()
@@ -85,8 +85,9 @@ func endKey() weburl.Key { return weburl.Key(bytes.Repeat([]byte{0xff}, len(webu
 
 // judged is a batch of stored URLs with what a policy says of them.
 type judged struct {
-	policy     *policy.Policy
-	from, next weburl.Key
+	policy *policy.Policy
+	from   place
+	next   weburl.Key
 	// last says that there are no others. firm is false if a page that began under
 	// other rules was in flight.
 	last, firm bool
@@ -103,16 +104,16 @@ type keyed struct {
 // Next judges the next batch of URLs by p; due is false if there is none. It is called by
 // one goroutine at a time: that of Run.
 func (v *Reviewer) Next(ctx context.Context, p *policy.Policy) (due bool, err error) {
-	key, due := v.pass.due(p)
+	at, due := v.pass.due(p)
 	if !due {
 		return false, nil
 	}
-	return true, v.judgeBatch(ctx, p, key)
+	return true, v.judgeBatch(ctx, p, at)
 }
 
-// judgeBatch judges the URLs from a key on. While it stores what changes it reads
+// judgeBatch judges the URLs from a place on. While it stores what changes it reads
 // the next ones. It is called by one goroutine at a time.
-func (v *Reviewer) judgeBatch(ctx context.Context, p *policy.Policy, from weburl.Key) error {
+func (v *Reviewer) judgeBatch(ctx context.Context, p *policy.Policy, from place) error {
 	b := v.ahead
 	v.ahead = nil
 	if b == nil || b.policy != p || b.from != from {
@@ -124,7 +125,7 @@ func (v *Reviewer) judgeBatch(ctx context.Context, p *policy.Policy, from weburl
 	var reading errgroup.Group
 	if !b.last {
 		reading.Go(func() (err error) {
-			v.ahead, err = v.readAhead(ctx, p, b.next)
+			v.ahead, err = v.readAhead(ctx, p, place{from.turn, b.next})
 			return err
 		})
 	}
@@ -134,9 +135,9 @@ func (v *Reviewer) judgeBatch(ctx context.Context, p *policy.Policy, from weburl
 	if err != nil {
 		return err
 	}
-	next := b.next
+	next := place{from.turn, b.next}
 	if b.last && !b.firm {
-		next = endKey()
+		next.key = endKey()
 	}
 	if err := v.pass.advance(ctx, p, next, b.last, b.firm, n); err != nil {
 		return err
@@ -148,13 +149,13 @@ func (v *Reviewer) judgeBatch(ctx context.Context, p *policy.Policy, from weburl
 	return nil
 }
 
-// readAhead reads and judges the URLs from a key on.
-func (v *Reviewer) readAhead(ctx context.Context, p *policy.Policy, from weburl.Key) (*judged, error) {
+// readAhead reads and judges the URLs from a place on.
+func (v *Reviewer) readAhead(ctx context.Context, p *policy.Policy, from place) (*judged, error) {
 	// A page that began under other rules may still be stored after its key was
 	// passed. It is judged then, but a crash before that would lose it: only what
 	// is passed when no such page is left counts after a crash.
 	b := &judged{policy: p, from: from, firm: !v.Crawl.Superseded()}
-	batch, next, last, err := scheduler.ReadBatch(ctx, v.Store, from, passBatch, passBatch, func(r *scheduler.Record) bool {
+	batch, next, last, err := scheduler.ReadBatch(ctx, v.Store, from.key, passBatch, passBatch, func(r *scheduler.Record) bool {
 		b.read++
 		return r.State != scheduler.Waiting
 	})
