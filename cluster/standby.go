@@ -133,7 +133,8 @@ func (m *Member) observe(v view) {
 		s.InSync, s.Owner, s.OwnerAddresses = v.inSync.Seats, v.owner.Seat, last.Addresses
 		s.TakenOver, s.Why = v.owner.Since, v.owner.Why
 	})
-	if v.own.Revision == w.own && (v.beat.Revision == w.beat || v.beat.Revision == 0) {
+	gaveUp := v.owner.Released || v.owner.Session == m.node.run // its beats say nothing: it lives, and does not own it
+	if v.own.Revision == w.own && (v.beat.Revision == w.beat || v.beat.Revision == 0 || gaveUp) {
 		// A beat that was taken away is no sign of life: its process took leave, or a node that had waited a silence claimed another partition of it.
 		w.beat, w.looked = v.beat.Revision, now
 		return
