@@ -1,7 +1,7 @@
 package service
 
 import (
-	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,7 +11,6 @@ import (
 	"github.com/sextant-crawler/sextant/cluster"
 	"github.com/sextant-crawler/sextant/cluster/clustertest"
 	"github.com/sextant-crawler/sextant/cluster/shared"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
 // TestClusterBackup: a backup of a cluster that crawls becomes a cluster of its own, with all that was acknowledged before, and the configuration.
@@ -57,42 +56,45 @@ func TestClusterBackup(t *testing.T) {
 	n.restoredElsewhere(backup, kept)
 	inForce := filepath.Join(backup, "CrawlConfig.xml")
 	n.write(inForce, string(text)+"<!-- altered -->")
-	if _, err := StoreOfBackup(backup); err == nil || !strings.Contains(err.Error(), "another checksum") || !strings.Contains(err.Error(), inForce) {
+	if err := n.restore(backup, "refused"); err == nil || !strings.Contains(err.Error(), "another checksum") || !strings.Contains(err.Error(), inForce) {
 		t.Errorf("a configuration that was altered: %v", err)
 	}
 	if err := os.Remove(inForce); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := StoreOfBackup(backup); err == nil || !strings.Contains(err.Error(), "missing") {
+	if err := n.restore(backup, "refused"); err == nil || !strings.Contains(err.Error(), "missing") {
 		t.Errorf("no configuration: %v", err)
 	}
 	n.write(inForce, string(text))
 	if err := os.Truncate(filepath.Join(backup, storeFile), m.Bytes-1); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := StoreOfBackup(backup); err == nil || !strings.Contains(err.Error(), "cut short") {
+	if err := n.restore(backup, "refused"); err == nil || !strings.Contains(err.Error(), "cut short") {
 		t.Errorf("a store that is cut short: %v", err)
 	}
-	if _, err := StoreOfBackup(t.TempDir()); err == nil || !strings.Contains(err.Error(), "manifest.json") {
+	if err := n.restore(t.TempDir(), "refused"); err == nil || !strings.Contains(err.Error(), "manifest.json") {
 		t.Errorf("an empty folder: %v", err)
 	}
+}
+
+// restore restores a backup to the data directory of a node. Where it fails there is nothing.
+func (n *nodes) restore(backup, name string) error {
+	n.Helper()
+	h := Home{Dir: filepath.Join(n.dir, name)}
+	report, err := RestoreBackup(n.Context(), backup, h, slog.New(slog.DiscardHandler))
+	left, _ := filepath.Glob(h.Store() + "*")
+	if err == nil && report.Faults != 0 || err != nil && len(left) > 0 {
+		n.Errorf("%+v, %v, %q", report, err, left)
+	}
+	return err
 }
 
 // restoredElsewhere makes a new cluster of a backup, which must know a URL.
 func (n *nodes) restoredElsewhere(backup, kept string) {
 	n.Helper()
-	store, err := StoreOfBackup(backup)
-	if err != nil {
-		n.Fatal(err)
-	}
-	f, err := os.Open(store)
-	if err != nil {
-		n.Fatal(err)
-	}
 	data := filepath.Join(n.dir, "n9")
-	found, err := badgerstore.Restore(n.Context(), filepath.Join(data, storeFolder), f, badgerstore.Options{})
-	if err = errors.Join(err, f.Close()); err != nil || found.Faults != 0 {
-		n.Fatalf("%+v, %v", found, err)
+	if err := n.restore(backup, "n9"); err != nil {
+		n.Fatal(err)
 	}
 	other := *n
 	other.engine = clustertest.NewMemory()

@@ -63,22 +63,10 @@ type Founding struct {
 
 // FoundCluster makes a cluster. made says whether the token's file is new.
 func FoundCluster(ctx context.Context, f Founding) (m cluster.Meta, made bool, err error) {
+	if err := f.checkStore(ctx); err != nil {
+		return m, false, err
+	}
 	dir := f.Home.Store()
-	exists := badgerstore.Exists(dir)
-	if exists && f.From == "" && !badgerstore.IsReplica(dir) {
-		empty, err := hasNothing(ctx, dir) // one that a try which failed has left
-		if err != nil {
-			return m, false, err
-		}
-		exists = !empty
-	}
-	if exists && f.From == "" && !badgerstore.IsReplica(dir) {
-		return m, false, fmt.Errorf("there is a store in %s: make a backup of it, then --from-store %s makes it the first copy; or name another --data", dir, f.Home.Dir)
-	} else if f.From != "" {
-		if !exists || !sameFolder(f.From, dir) && !sameFolder(f.From, f.Home.Dir) {
-			return m, false, fmt.Errorf("--from-store %s: the first copy lies in %s: move the store there, or name its --data", f.From, dir)
-		}
-	}
 	if err := f.Engine.Check(ctx); err != nil { // before anything is written
 		return m, false, err
 	}
@@ -92,7 +80,53 @@ func FoundCluster(ctx context.Context, f Founding) (m cluster.Meta, made bool, e
 	if made && (errors.Is(err, cluster.ErrFounded) || errors.Is(err, cluster.ErrRefused)) {
 		return m, false, errors.Join(err, os.Remove(f.Token))
 	}
+	if err == nil {
+		err = tellRestored(ctx, f.Engine, dir)
+	}
 	return m, made, err
+}
+
+// checkStore judges what is there already, and counts the partitions of a backup that was restored.
+func (f *Founding) checkStore(ctx context.Context) error {
+	dir := f.Home.Store()
+	if f.From != "" {
+		return f.checkFrom(dir)
+	}
+	restored, err := readRestored(dir)
+	switch {
+	case err != nil:
+		return err
+	case restored.Partitions > 0:
+		return fmt.Errorf("there are the partitions of a backup in %s: --from-store %s makes them the first copies; or name another --data", dir, f.Home.Dir)
+	case hasParts(dir) && f.Partitions <= 1:
+		return fmt.Errorf("%s: %w: start it as a node of that cluster, or name another --data", dir, errParts)
+	case !badgerstore.Exists(dir) || badgerstore.IsReplica(dir):
+		return nil
+	}
+	empty, err := hasNothing(ctx, dir) // one that a try which failed has left
+	if err != nil || empty {
+		return err
+	}
+	return fmt.Errorf("there is a store in %s: make a backup of it, then --from-store %s makes it the first copy; or name another --data", dir, f.Home.Dir)
+}
+
+// checkFrom judges the store, or the partitions of a backup that was restored, that are to become the first copies.
+func (f *Founding) checkFrom(dir string) error {
+	here := partsIn(dir)
+	switch {
+	case !HoldsStore(dir) || !sameFolder(f.From, dir) && !sameFolder(f.From, f.Home.Dir):
+		return fmt.Errorf("--from-store %s: the first copy lies in %s: move the store there, or name its --data", f.From, dir)
+	case len(here) == 0 && f.Partitions > 1:
+		return fmt.Errorf("--from-store %s: that is the store of a crawl that is not divided: sextant cluster split divides it into a folder; restore that into a new data directory, and make the cluster from there", f.From)
+	case len(here) == 0:
+		return nil
+	}
+	n, err := partitionsOf(dir, here)
+	if err == nil && f.Partitions != 0 && f.Partitions != n {
+		err = fmt.Errorf("--from-store %s has %d partitions, which a crawl keeps for as long as it lives: leave out --partitions %d", f.From, n, f.Partitions)
+	}
+	f.Partitions = n
+	return err
 }
 
 // hasNothing reports whether the store in dir knows no URL.

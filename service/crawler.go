@@ -34,7 +34,7 @@ type running struct {
 	log    *slog.Logger
 	agent  string        // the User-Agent of a configuration without one
 	permit permit.Permit // to ask sites for anything; nil: always
-	store  store
+	store  Store
 	// cookieFile is where the Crawler's cookies outlive the process.
 	cookieFile string
 	// opened is what the Crawler was started with; weights are those in force.
@@ -202,11 +202,11 @@ func openCrawl(ctx context.Context, crawler config.Crawler, h Home, memtable int
 		return nil, fmt.Errorf("%s is left of a restore that did not end, and there is no store: wait for it, or remove that folder and restore again, or remove it to begin with an empty store", half)
 	}
 	if hasParts(h.Store()) {
-		return nil, fmt.Errorf("%s has copies of partitions of a cluster: start it as a node, with --engine, or name another --data", h.Store())
+		return nil, fmt.Errorf("%s: %w: start it as a node, with --engine, or name another --data", h.Store(), errParts)
 	}
 	options := StoreOptions(crawler, log)
 	options.MemtableBytes = memtableFor(h, memtable)
-	store, err := openPatiently(ctx, h, options)
+	store, err := openPatiently(ctx, h.Store(), options)
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +218,7 @@ func openCrawl(ctx context.Context, crawler config.Crawler, h Home, memtable int
 }
 
 // newCrawl makes the crawl on a store that is open, and opens its targets, or over partitions that come and go, each with targets of its own.
-func newCrawl(ctx context.Context, crawler config.Crawler, h Home, store store, o *Options, log *slog.Logger) (*running, error) {
+func newCrawl(ctx context.Context, crawler config.Crawler, h Home, store Store, o *Options, log *slog.Logger) (*running, error) {
 	r := &running{log: log, agent: o.Agent, store: store, ended: make(chan struct{}), cookieFile: filepath.Join(h.Dir, cookieFile), opened: crawler, documents: documents.NewPool(crawler.Reading, log),
 		pages: documents.NewPool(crawler.Reading.ForPages(), log), renderer: render.New(crawler.Browser, log)}
 	r.events = events.NewLog(store)

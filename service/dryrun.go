@@ -57,7 +57,7 @@ func try(ctx context.Context, crawler config.Crawler, moved policy.Moves, raw st
 	defer runBeside(ctx, renderer)()
 	settings := (&running{documents: pool, pages: pages, renderer: renderer, agent: agent}).settings(crawler)
 	options := badgerstore.Options{Logger: slog.New(slog.DiscardHandler), Durability: badgerstore.OS}
-	err = WithStore(ctx, Home{Dir: dir}, options, func(ctx context.Context, store *badgerstore.Store) error {
+	err = WithStore(ctx, Home{Dir: dir}, options, func(ctx context.Context, store Store) error {
 		t, err = crawl.Try(ctx, settings, moved, store, raw, u, log)
 		return err
 	})

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,7 +35,7 @@ func (h Home) Store() string { return filepath.Join(h.Dir, storeFolder) }
 // A crawler that is not empty selects one.
 func HomesIn(data, crawler string) ([]Home, error) {
 	var found []Home
-	if badgerstore.Exists(filepath.Join(data, storeFolder)) {
+	if HoldsStore(filepath.Join(data, storeFolder)) {
 		found = append(found, Home{Dir: data})
 	}
 	entries, err := os.ReadDir(data)
@@ -46,7 +45,7 @@ func HomesIn(data, crawler string) ([]Home, error) {
 	var names []string
 	for _, e := range entries {
 		h := Home{Crawler: e.Name(), Dir: filepath.Join(data, e.Name())}
-		if e.IsDir() && badgerstore.Exists(h.Store()) {
+		if e.IsDir() && HoldsStore(h.Store()) {
 			if crawler == e.Name() {
 				return []Home{h}, nil
 			}
@@ -68,45 +67,18 @@ func HomesIn(data, crawler string) ([]Home, error) {
 func checkHomes(data string, crawlers []config.Crawler) error {
 	single := Home{Dir: data}
 	if len(crawlers) > 1 {
-		if badgerstore.Exists(single.Store()) {
+		if HoldsStore(single.Store()) {
 			return fmt.Errorf("%s is from the time when the configuration had one Crawler: move it to %s for the Crawler that continues it, or away",
 				single.Store(), filepath.Join(data, "NAME", storeFolder))
 		}
 		return nil
 	}
 	named := Home{Dir: filepath.Join(data, crawlers[0].Name)}
-	if badgerstore.Exists(named.Store()) && !badgerstore.Exists(single.Store()) {
+	if HoldsStore(named.Store()) && !HoldsStore(single.Store()) {
 		return fmt.Errorf("%s is from the time when the configuration had several Crawlers: move it to %s to continue it, or away",
 			named.Store(), single.Store())
 	}
 	return nil
-}
-
-// ReadStore is WithStore for a store that must not change.
-func ReadStore(ctx context.Context, h Home, log *slog.Logger, fn func(context.Context, *badgerstore.Store) error) error {
-	return WithStore(ctx, h, badgerstore.Options{ReadOnly: true, Logger: log}, fn)
-}
-
-// WithKnownStore is WithStore for a store that must exist.
-func WithKnownStore(ctx context.Context, h Home, o badgerstore.Options, fn func(context.Context, *badgerstore.Store) error) error {
-	if !badgerstore.Exists(h.Store()) {
-		return fmt.Errorf("%s holds no store: nothing was crawled there yet, or --data names another directory", h.Dir)
-	}
-	return WithStore(ctx, h, o, fn)
-}
-
-// WithStore opens a store, calls fn, and closes it.
-func WithStore(ctx context.Context, h Home, o badgerstore.Options, fn func(context.Context, *badgerstore.Store) error) (err error) {
-	store, err := openPatiently(ctx, h, o)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if closeErr := store.Close(); err == nil {
-			err = closeErr
-		}
-	}()
-	return fn(ctx, store)
 }
 
 // How long a store may be locked by another command, which reads it for a moment.
@@ -116,9 +88,9 @@ const (
 )
 
 // openPatiently opens a store. If another command has it, it waits for a moment.
-func openPatiently(ctx context.Context, h Home, o badgerstore.Options) (*badgerstore.Store, error) {
+func openPatiently(ctx context.Context, dir string, o badgerstore.Options) (*badgerstore.Store, error) {
 	for deadline := time.Now().Add(lockPatience); ; {
-		store, err := badgerstore.Open(h.Store(), o)
+		store, err := badgerstore.Open(dir, o)
 		if !errors.Is(err, scheduler.ErrLocked) || time.Now().After(deadline) {
 			return store, err
 		}

@@ -291,6 +291,7 @@ func (c *clusterNode) peers() http.Handler {
 	mux.Handle("/", node.WithBodies(c.home.Store(), node.Handler(c.leading, c.Log), c.Log))
 	mux.Handle(letters.Path, letters.Handler(c.receiver, c.Log))
 	mux.HandleFunc(whole.AskPath, c.answerNode)
+	mux.HandleFunc("POST "+keepPath, c.answerKeep)
 	mux.HandleFunc("POST "+node.ReleasePath, func(w http.ResponseWriter, r *http.Request) {
 		err := c.release()
 		switch {

@@ -16,7 +16,6 @@ import (
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/cluster"
 	"github.com/sextant-crawler/sextant/cluster/shared"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 )
@@ -463,7 +462,7 @@ func TestWordSurvivesTakeOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := n.options("n1")
-	err := ReadStore(t.Context(), HomeOf(o.File, o.Crawlers[0], o.Data), o.Log, func(ctx context.Context, store *badgerstore.Store) error {
+	err := ReadStore(t.Context(), HomeOf(o.File, o.Crawlers[0], o.Data), o.Log, func(ctx context.Context, store Store) error {
 		edits, err := deletion.StoredEdits(ctx, store)
 		if len(edits) != 1 || !edits[0].Word {
 			t.Errorf("edits %+v, want one, with the operator's word", edits)

@@ -21,7 +21,6 @@ import (
 	"github.com/sextant-crawler/sextant/cluster/shared"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/push"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/scheduler/partitioned"
 	"github.com/sextant-crawler/sextant/scheduler/partitioned/union"
 )
@@ -49,6 +48,7 @@ type session struct {
 	over    *crawl.Partitions
 	turns   *push.Turns
 	whole   http.Handler // answers other nodes
+	keeper  keeper
 }
 
 // targetTurns is how many requests to a target are under way at once, of all partitions of a node.
@@ -107,16 +107,6 @@ func (p *parts) inForce(ctx context.Context) (in inForce, err error) {
 	}
 }
 
-// hasParts reports whether there are copies of partitions in a folder.
-func hasParts(dir string) bool {
-	for p := range cluster.Partition(cluster.MaxPartitions) {
-		if badgerstore.Exists(node.StoreDir(dir, cluster.MaxPartitions, p)) {
-			return true
-		}
-	}
-	return false
-}
-
 // session runs a service over partitions until it ends, and until none is led any more.
 func (p *parts) session(ctx context.Context, in inForce) (err error) {
 	if !p.begin(nil) {
@@ -136,7 +126,7 @@ func (p *parts) session(ctx context.Context, in inForce) (err error) {
 	defer func() { err = errors.Join(err, store.Close()) }()
 	s := &session{
 		over:  &crawl.Partitions{Store: store, Relays: push.NewRelays(p.Log), Number: p.number, Start: p.startRun},
-		turns: push.NewTurns(targetTurns),
+		turns: push.NewTurns(targetTurns), keeper: keeper{store: store},
 	}
 	l := &lent{store: union.Store{Store: store}, over: s.over, joins: func(server *admin.Server) {
 		client := &peer.Client{Token: p.of.Token}

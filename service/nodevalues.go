@@ -145,7 +145,10 @@ func (v *values) patiently(ctx context.Context, ask func() error) error {
 
 func valueName(name string) string { return "crawl/" + name }
 
-func (v *values) path(name string) string { return filepath.Join(v.dir, url.PathEscape(name)) }
+func (v *values) path(name string) string { return valuePath(v.dir, name) }
+
+// valuePath is the file of a value.
+func valuePath(dir, name string) string { return filepath.Join(dir, url.PathEscape(name)) }
 
 // write replaces a file, or removes it where nothing is to be kept.
 func (v *values) write(path string, value []byte) error {

@@ -47,7 +47,7 @@ type door struct {
 // lent is what a node of a cluster lends to the service that runs while it leads.
 type lent struct {
 	door
-	store  store
+	store  Store
 	claim  push.Claim
 	config *configuration // nil: that of its Options
 	// over are the partitions of a crawl that has several; nil: the store has all of it.

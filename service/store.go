@@ -12,8 +12,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// store is a Crawler's: one, or the partitions of a cluster that are here.
-type store interface {
+// Store is a Crawler's: one, or the partitions of a cluster that are here.
+type Store interface {
 	measured
 	crawl.Store
 	report.Store
@@ -36,9 +36,9 @@ type measured interface {
 type single struct{ *badgerstore.Store }
 
 var (
-	_ store = single{}
-	_ store = union.Store{}
+	_ Store = single{}
+	_ Store = union.Store{}
 )
 
-// OutboxOf implements store.
+// OutboxOf implements Store.
 func (s single) OutboxOf(weburl.URL) (push.Outbox, error) { return s.Outbox(), nil }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/crawl"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/service"
 )
 
@@ -72,7 +71,7 @@ func submit(c *cli.Context, urls []string) ([]crawl.Submitted, error) {
 		return nil, err
 	}
 	var submitted []crawl.Submitted
-	err = service.WithStore(c.Context, h, service.StoreOptions(crawler, log), func(ctx context.Context, store *badgerstore.Store) error {
+	err = service.WithStore(c.Context, h, service.StoreOptions(crawler, log), func(ctx context.Context, store service.Store) error {
 		submitted, err = crawl.Submit(ctx, crawlSettings(crawler), store, urls)
 		return err
 	})

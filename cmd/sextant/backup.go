@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -67,7 +68,7 @@ func backup(c *cli.Context, name string) error {
 func writeBackup(c *cli.Context, w io.Writer) error {
 	return fromServiceOrStore(c,
 		func(client *admin.Client) error { return client.Backup(c.Context, w) },
-		func(ctx context.Context, store *badgerstore.Store) error {
+		func(ctx context.Context, store service.Store) error {
 			_, err := store.Backup(ctx, w)
 			return err
 		})
@@ -128,22 +129,10 @@ func restore(c *cli.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if badgerstore.Exists(h.Store()) {
+	if service.HoldsStore(h.Store()) {
 		return fmt.Errorf("%s holds a store already: move it away, or choose another --data", h.Dir)
 	}
-	in := c.App.Reader
-	if name != "-" {
-		if name, err = service.StoreOfBackup(name); err != nil {
-			return err
-		}
-		f, err := os.Open(name)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		in = f
-	}
-	report, err := badgerstore.Restore(c.Context, h.Store(), in, badgerstore.Options{Logger: log})
+	report, err := restoreFrom(c, name, h, log)
 	if err != nil {
 		return err
 	}
@@ -160,6 +149,23 @@ func restore(c *cli.Context, name string) error {
 		return no(errors.New("the store had faults when it was backed up: sextant verify lists them"))
 	}
 	return nil
+}
+
+// restoreFrom makes the store from a file, or those of a cluster's backup from its folder.
+func restoreFrom(c *cli.Context, name string, h service.Home, log *slog.Logger) (badgerstore.BackupReport, error) {
+	in := c.App.Reader
+	if name != "-" {
+		if info, err := os.Stat(name); err == nil && info.IsDir() {
+			return service.RestoreBackup(c.Context, name, h, log)
+		}
+		f, err := os.Open(name)
+		if err != nil {
+			return badgerstore.BackupReport{}, err
+		}
+		defer f.Close()
+		in = f
+	}
+	return badgerstore.Restore(c.Context, h.Store(), in, badgerstore.Options{Logger: log})
 }
 
 // restoreHome is where a store is to be: as the configuration says, if there is one.

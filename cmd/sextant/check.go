@@ -13,7 +13,6 @@ import (
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/report"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/service"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -224,7 +223,7 @@ func eachStored(c *cli.Context, h service.Home, crawler string, fn func(report.S
 	if err != nil {
 		return err
 	}
-	return service.ReadStore(c.Context, h, log, func(ctx context.Context, store *badgerstore.Store) error {
+	return service.ReadStore(c.Context, h, log, func(ctx context.Context, store service.Store) error {
 		return report.EachURL(ctx, store, report.Filter{}, fn)
 	})
 }

@@ -166,9 +166,9 @@ func clusterAction(c *cli.Context) (err error) {
 
 // founding is this node as the first of a cluster.
 func founding(c *cli.Context, e cluster.Engine) (f service.Founding, err error) {
-	f = service.Founding{Engine: e, Data: c.String("data"), From: c.String("from-store"), Token: nodeToken(c), Partitions: c.Int("partitions")}
-	if f.Partitions > 1 {
-		f.Replicas = c.Int("replicas")
+	f = service.Founding{Engine: e, Data: c.String("data"), From: c.String("from-store"), Token: nodeToken(c), Replicas: c.Int("replicas")}
+	if c.IsSet("partitions") {
+		f.Partitions = c.Int("partitions")
 	}
 	if f.Log, err = newLogger(c); err != nil {
 		return f, err

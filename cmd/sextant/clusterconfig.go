@@ -165,6 +165,10 @@ func clusterBackup(c *cli.Context, e cluster.Engine) error {
 	if c.Bool("json") {
 		return json.NewEncoder(c.App.Writer).Encode(m)
 	}
+	if len(m.Parts) > 0 {
+		_, err = fmt.Fprintf(c.App.Writer, "backup of %s in %s: %d partitions, and version %d of the configuration\n%s\n", size(m.Bytes), dir, len(m.Parts), m.Configuration.Number, notHeld(&m))
+		return err
+	}
 	_, err = fmt.Fprintf(c.App.Writer, "backup of %s in %s: the store up to entry %d at least, and version %d of the configuration\n%s\n", size(m.Bytes), dir, m.Entry, m.Configuration.Number, notHeld(&m))
 	return err
 }

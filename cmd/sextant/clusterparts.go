@@ -23,10 +23,8 @@ func checkDivision(c *cli.Context) error {
 		return wrongUse("--partitions %d: write a number from 1 to %d", n, cluster.MaxPartitions)
 	case replicas < cluster.MinReplicas || replicas > cluster.MaxReplicas:
 		return wrongUse("--replicas %d: write %d or %d", replicas, cluster.MinReplicas, cluster.MaxReplicas)
-	case n == 1 && c.IsSet("replicas"):
+	case n == 1 && c.IsSet("replicas") && c.String("from-store") == "":
 		return wrongUse("--replicas is for several --partitions: of the only one each node has a copy")
-	case n > 1 && c.String("from-store") != "":
-		return wrongUse("--from-store: a store is not divided: leave out --partitions, or begin with a new store")
 	}
 	return nil
 }

@@ -8,11 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sextant-crawler/sextant/service"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/crawl/events"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
 func eventsCommand() *cli.Command {
@@ -34,7 +35,7 @@ func listEvents(c *cli.Context) error {
 		func(client *admin.Client) error {
 			return client.Events(c.Context, c.String("kind"), func(e events.Event) error { all = append(all, e); return nil })
 		},
-		func(ctx context.Context, store *badgerstore.Store) (err error) {
+		func(ctx context.Context, store service.Store) (err error) {
 			all, err = admin.ListEvents(ctx, store, c.String("kind"))
 			return err
 		})

@@ -16,7 +16,6 @@ import (
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/crawl/policy"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/service"
 )
 
@@ -102,7 +101,7 @@ func readKnowledge(c *cli.Context, h service.Home, crawler string, log *slog.Log
 		}
 		return fn(known)
 	}
-	return service.ReadStore(c.Context, h, log, func(ctx context.Context, store *badgerstore.Store) error {
+	return service.ReadStore(c.Context, h, log, func(ctx context.Context, store service.Store) error {
 		known, err := admin.KnowledgeOf(ctx, store)
 		if err != nil {
 			return err

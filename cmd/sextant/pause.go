@@ -73,7 +73,7 @@ func resumeStored(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := service.WithKnownStore(c.Context, h, badgerstore.Options{Logger: log}, func(ctx context.Context, store *badgerstore.Store) error {
+	if err := service.WithKnownStore(c.Context, h, badgerstore.Options{Logger: log}, func(ctx context.Context, store service.Store) error {
 		return crawl.ResumeStored(ctx, store)
 	}); err != nil {
 		return err

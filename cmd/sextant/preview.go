@@ -11,7 +11,6 @@ import (
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl/review"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
 	"github.com/sextant-crawler/sextant/service"
 )
@@ -58,7 +57,7 @@ func preview(c *cli.Context) error {
 		// The service reads the file itself: it is the owner's, as is the socket.
 		p, err = client.Preview(c.Context, c.Args().First(), c.Int("samples"))
 	} else {
-		err = service.ReadStore(c.Context, h, log, func(ctx context.Context, store *badgerstore.Store) error {
+		err = service.ReadStore(c.Context, h, log, func(ctx context.Context, store service.Store) error {
 			p, err = review.NewPreview(ctx, crawlSettings(crawler), store, c.Int("samples"))
 			return err
 		})

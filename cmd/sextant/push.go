@@ -16,7 +16,6 @@ import (
 	"github.com/sextant-crawler/sextant/push/compare"
 	"github.com/sextant-crawler/sextant/push/wire"
 	"github.com/sextant-crawler/sextant/report"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/service"
 )
 
@@ -71,7 +70,7 @@ type commandPushed struct{ c *cli.Context }
 func (p commandPushed) Stored(ctx context.Context, fn func(report.StoredURL) error) error {
 	return fromServiceOrStore(p.c,
 		func(client *admin.Client) error { return client.Stored(ctx, url.Values{}, fn) },
-		func(ctx context.Context, store *badgerstore.Store) error {
+		func(ctx context.Context, store service.Store) error {
 			return report.EachURL(ctx, store, report.Filter{}, fn)
 		})
 }
@@ -88,7 +87,7 @@ func (p commandPushed) Still(ctx context.Context) error {
 			}
 			return err
 		},
-		func(context.Context, *badgerstore.Store) error { return nil })
+		func(context.Context, service.Store) error { return nil })
 }
 
 // Waiting implements compare.Pushed. A running service goes on filling and emptying its
@@ -105,7 +104,7 @@ func (p commandPushed) Waiting(ctx context.Context, target string) (map[string]b
 			}
 			return err
 		},
-		func(ctx context.Context, store *badgerstore.Store) error {
+		func(ctx context.Context, store service.Store) error {
 			figures, err := store.OutboxFigures(ctx)
 			if _, opened := figures.Behind[target]; err != nil || !opened {
 				return err // nothing waits for a target that no crawl has opened yet
@@ -121,7 +120,7 @@ func (p commandPushed) Waiting(ctx context.Context, target string) (map[string]b
 // Requeue implements compare.Pushed.
 func (p commandPushed) Requeue(_ context.Context, urls []string) (int, error) {
 	done, err := bySelection(p.c, admin.Selection{URLs: urls, Full: true}, (*admin.Client).Refresh,
-		func(ctx context.Context, s policy.Settings, store *badgerstore.Store, selected crawl.Selection, log *slog.Logger) (crawl.Refreshed, error) {
+		func(ctx context.Context, s policy.Settings, store service.Store, selected crawl.Selection, log *slog.Logger) (crawl.Refreshed, error) {
 			return crawl.RefreshStored(ctx, s, store, selected, log)
 		})
 	return done.URLs + done.Waiting, err

@@ -13,7 +13,6 @@ import (
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/report"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/service"
 )
 
@@ -94,7 +93,7 @@ func asked(err error) error {
 // does it in the store where none runs.
 func bySelection[T any](c *cli.Context, selection admin.Selection,
 	running func(*admin.Client, context.Context, admin.Selection) (T, error),
-	stored func(context.Context, policy.Settings, *badgerstore.Store, crawl.Selection, *slog.Logger) (T, error),
+	stored func(context.Context, policy.Settings, service.Store, crawl.Selection, *slog.Logger) (T, error),
 ) (done T, err error) {
 	client, err := admin.Dial(c.Context, c.String("data"), c.String("crawler"))
 	if err != nil {
@@ -116,7 +115,7 @@ func bySelection[T any](c *cli.Context, selection admin.Selection,
 	if err != nil {
 		return done, err
 	}
-	err = service.WithKnownStore(c.Context, h, service.StoreOptions(crawler, log), func(ctx context.Context, store *badgerstore.Store) error {
+	err = service.WithKnownStore(c.Context, h, service.StoreOptions(crawler, log), func(ctx context.Context, store service.Store) error {
 		done, err = stored(ctx, crawlSettings(crawler), store, compiled, log)
 		return answered(err)
 	})

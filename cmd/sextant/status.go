@@ -18,7 +18,6 @@ import (
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
 	"github.com/sextant-crawler/sextant/service"
 )
@@ -76,7 +75,7 @@ func statuses(c *cli.Context) ([]admin.Status, error) {
 	}
 	var all []admin.Status
 	for _, h := range homes {
-		err := service.ReadStore(c.Context, h, log, func(ctx context.Context, store *badgerstore.Store) error {
+		err := service.ReadStore(c.Context, h, log, func(ctx context.Context, store service.Store) error {
 			s, err := storedStatus(ctx, h.Crawler, store, hosts)
 			all = append(all, s)
 			return err
@@ -111,7 +110,7 @@ func statusesRunning(ctx context.Context, data string, client *admin.Client, hos
 const notRunning = "not running"
 
 // storedStatus is what a store tells without a service.
-func storedStatus(ctx context.Context, name string, store *badgerstore.Store, hosts int) (s admin.Status, err error) {
+func storedStatus(ctx context.Context, name string, store service.Store, hosts int) (s admin.Status, err error) {
 	if s.Status, err = crawl.StoredStatus(ctx, name, store); err != nil {
 		return s, err
 	}
@@ -134,7 +133,7 @@ func storedStatus(ctx context.Context, name string, store *badgerstore.Store, ho
 
 // storedHosts are the hosts with the longest queues as a store knows them: without
 // the hours of a Throttle.
-func storedHosts(ctx context.Context, store *badgerstore.Store, n int, now time.Time) (out []admin.HostStatus, err error) {
+func storedHosts(ctx context.Context, store service.Store, n int, now time.Time) (out []admin.HostStatus, err error) {
 	frontier := scheduler.New(store, scheduler.DefaultSettings(), slog.New(slog.DiscardHandler))
 	err = frontier.Hosts(ctx, n, func(info scheduler.HostInfo) error {
 		state, err := store.Host(ctx, info.Host)

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -65,15 +66,14 @@ func names() []name {
 	}
 }
 
-// Shared reports whether a value of the whole crawl is one for all its processes. Of the others each process has its own: what it
-// has counted, and how far it is.
-func Shared(value string) bool {
-	switch value {
-	case "crawl.paused", "moved-sites", "scheduler.edits", "word for version":
-		return true
-	}
-	return false
+// SharedNames are the values of the whole crawl that are one for all its processes. Of the others each process has its own: what it has
+// counted, and how far it is.
+func SharedNames() []string {
+	return []string{"crawl.paused", "moved-sites", "scheduler.edits", "word for version"}
 }
+
+// Shared reports whether a value is one for all processes.
+func Shared(value string) bool { return slices.Contains(SharedNames(), value) }
 
 // scopeOf is that of a name, and the rest of it.
 func scopeOf(value string) (scope, string) {

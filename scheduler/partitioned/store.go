@@ -52,7 +52,9 @@ type Options struct {
 	// MaxPile is how many bytes of letters may wait for one partition before pages that have more for it
 	// must wait, too; 0: DefaultMaxPile.
 	MaxPile uint64
-	Logger  *slog.Logger // nil: none
+	// ReadOnly is for partitions that cannot be changed: no letter is delivered.
+	ReadOnly bool
+	Logger   *slog.Logger // nil: none
 }
 
 // Carrier takes letters to partitions that another process owns.
@@ -111,7 +113,9 @@ func New(o Options) (*Store, error) {
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	for to := scheduler.HomeOf(0); to <= s.whole(); to++ {
 		s.wakes[to] = make(chan struct{}, 1)
-		s.running.Go(func() { s.deliverAll(to) })
+		if !o.ReadOnly {
+			s.running.Go(func() { s.deliverAll(to) })
+		}
 	}
 	return s, nil
 }

@@ -1,0 +1,259 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sextant-crawler/sextant/cluster"
+	"github.com/sextant-crawler/sextant/cluster/clustertest"
+	"github.com/sextant-crawler/sextant/cluster/peer"
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/report"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// home is a node's.
+func (n *nodes) home(name string) Home {
+	o := n.options(name)
+	return HomeOf(o.File, o.Crawlers[0], o.Data)
+}
+
+// stored are the records in the stores of a home, by URL, and how many orders wait in them.
+func (n *nodes) stored(h Home) (all map[string]scheduler.Record, orders int) {
+	n.Helper()
+	all = map[string]scheduler.Record{}
+	err := ReadStore(n.Context(), h, n.options("n1").Log, func(ctx context.Context, s Store) error {
+		err := s.Inspect(ctx, scheduler.Filter{}, func(_ weburl.Key, r scheduler.Record) error {
+			all[r.URL] = r
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if err := s.Orders(ctx, push.Selection{}, func(push.Listed) error { orders++; return nil }); err != nil {
+			return err
+		}
+		found, err := s.Verify(ctx, func(f badgerstore.Fault) { n.Error(f.URL, f.Words) })
+		if err == nil && found.URLs != uint64(len(all)) {
+			n.Errorf("%d URLs verified of %d", found.URLs, len(all))
+		}
+		return err
+	})
+	if err != nil {
+		n.Fatal(err)
+	}
+	return all, orders
+}
+
+// crawl has a node crawl the whole site, and ends it.
+func (f *fleet) crawl(name string, already map[string]scheduler.Record) {
+	f.Helper()
+	stop := f.start(name)
+	f.until("all is crawled", func(*cluster.State) bool {
+		return f.known(name) >= fleetPages && len(f.indexed()) == fleetPages
+	})
+	if err := stop(); err != nil {
+		f.Fatal(err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for page, n := range f.visits {
+		if _, was := already["http://"+page]; was && n > 1 && !strings.HasSuffix(page, "/") {
+			f.Errorf("%s was fetched %d times", page, n)
+		}
+	}
+}
+
+// TestPartitionsOnDisk: what a node's copies of partitions say is read without a service, nothing changes them, and nobody takes their folder for an
+// empty crawl.
+func TestPartitionsOnDisk(t *testing.T) {
+	f := newFleet(t)
+	f.configure(f.roots(fleetHosts))
+	f.divide(2)
+	f.crawl("n1", nil)
+	h := f.home("n1")
+	all, _ := f.stored(h)
+	if len(all) != fleetPages+1 { // the root that is none of them
+		t.Errorf("%d URLs", len(all))
+	}
+	homes, err := HomesIn(h.Dir, "")
+	if err != nil || len(homes) != 1 {
+		t.Errorf("%v, %v", homes, err)
+	}
+	err = ReadStore(t.Context(), h, f.options("n1").Log, func(ctx context.Context, s Store) error {
+		n := 0
+		err := report.EachURL(ctx, s, report.Filter{}, func(report.StoredURL) error { n++; return nil })
+		if counts, err := s.Counts(ctx); err != nil || counts.Known != uint64(len(all)) || n != len(all) {
+			t.Errorf("%+v, %d, %v", counts, n, err)
+		}
+		if _, err := s.Backup(ctx, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "sextant cluster backup") {
+			t.Errorf("a backup: %v", err)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	nothing := func(context.Context, Store) error { t.Error("it is open"); return nil }
+	o := f.options("n1")
+	if err := WithStore(t.Context(), h, StoreOptions(o.Crawlers[0], o.Log), nothing); !errors.Is(err, errParts) {
+		t.Errorf("a change: %v", err)
+	}
+	if _, err := Open(t.Context(), o); !errors.Is(err, errParts) {
+		t.Errorf("a crawl of its own: %v", err)
+	}
+	if err := checkHomes(filepath.Dir(h.Dir), f.options("n1").File.Crawlers); err != nil {
+		t.Error(err)
+	}
+	f.engine = clustertest.NewMemory()
+	if err := f.nodes.found("n1", ""); !errors.Is(err, errParts) {
+		t.Errorf("a cluster of its own: %v", err)
+	}
+	if err := os.RemoveAll(filepath.Join(h.Store(), "p00")); err != nil {
+		t.Fatal(err)
+	}
+	some, _ := f.stored(h)
+	if len(some) == 0 || len(some) >= len(all) {
+		t.Errorf("%d of %d URLs are in the partitions that are left", len(some), len(all))
+	}
+}
+
+// TestPartitionsBackup: a backup of all partitions, made while they are crawled, becomes a cluster that goes on from there; one that is not whole, or
+// not of one piece, is refused.
+func TestPartitionsBackup(t *testing.T) {
+	f := newFleet(t)
+	f.configure(f.roots(fleetHosts))
+	f.divide(2)
+	backup := filepath.Join(f.dir, "backup")
+	if _, err := BackupCluster(t.Context(), f.engine, f.token(), backup); err == nil || !strings.Contains(err.Error(), "no node crawls partition p00") {
+		t.Errorf("without a node: %v", err)
+	}
+	stop := f.start("n1")
+	f.crawled(fleetPages / 4)
+	m, err := BackupCluster(t.Context(), f.engine, f.token(), backup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Format != 2 || len(m.Parts) != fleetParts || m.Parts[fleetParts-1].Entry == 0 || m.Configuration.Number != 1 {
+		t.Errorf("%+v", m)
+	}
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	f.refusals(backup)
+	if err := f.restore(backup, "n2"); err != nil {
+		t.Fatal(err)
+	}
+	f.engine = clustertest.NewMemory()
+	f.foundFrom(f.home("n2"))
+	was, _ := f.stored(f.home("n2"))
+	if len(was) < fleetPages/4 {
+		t.Errorf("%d URLs in the backup", len(was))
+	}
+	f.crawl("n2", nil)
+	if is, _ := f.stored(f.home("n2")); len(is) != fleetPages+1 {
+		t.Errorf("%d URLs in the end", len(is))
+	}
+}
+
+// foundFrom makes a cluster of the partitions that lie in n2's data directory.
+func (f *fleet) foundFrom(h Home) {
+	f.Helper()
+	o := f.options("n2")
+	founding := Founding{
+		Engine: f.engine, Node: "n2", Home: h, Crawler: o.Crawlers[0], From: h.Dir, Token: filepath.Join(f.dir, "token"), Log: o.Log, Replicas: 2,
+	}
+	with := founding
+	with.From = ""
+	if _, _, err := FoundCluster(f.Context(), with); err == nil || !strings.Contains(err.Error(), "--from-store") {
+		f.Errorf("partitions of a backup that were not named: %v", err)
+	}
+	with = founding
+	with.Partitions = 24
+	if _, _, err := FoundCluster(f.Context(), with); err == nil || !strings.Contains(err.Error(), "has 6 partitions") {
+		f.Errorf("another number of partitions: %v", err)
+	}
+	meta, _, err := FoundCluster(f.Context(), founding)
+	if err != nil || meta.Partitions != fleetParts {
+		f.Fatal(meta, err)
+	}
+}
+
+// refusals changes copies of a backup, which nobody may restore then.
+func (f *fleet) refusals(backup string) {
+	f.Helper()
+	part := func(dir string, p cluster.Partition) string { return partFile(dir, p) }
+	for name, c := range map[string]struct {
+		change func(dir string) error
+		want   string
+	}{
+		"missing":  {func(dir string) error { return os.Remove(part(dir, 3)) }, "p03.backup"},
+		"cut":      {func(dir string) error { return os.Truncate(part(dir, 2), 100) }, "cut short"},
+		"mixed":    {func(dir string) error { return os.Rename(part(dir, 1), part(dir, 4)) }, "p0"},
+		"unwhole":  {func(dir string) error { return os.Remove(filepath.Join(dir, manifestFile)) }, manifestFile},
+		"reworded": {func(dir string) error { return os.WriteFile(filepath.Join(dir, "CrawlConfig.xml"), nil, 0o600) }, "another checksum"},
+		"altered": {func(dir string) error {
+			text, err := os.ReadFile(part(dir, 5))
+			if err == nil {
+				text[len(text)/2] ^= 1
+				err = os.WriteFile(part(dir, 5), text, 0o600)
+			}
+			return err
+		}, "another checksum"},
+		"shortened": {func(dir string) error {
+			text, err := os.ReadFile(filepath.Join(dir, manifestFile))
+			if err == nil {
+				err = os.WriteFile(filepath.Join(dir, manifestFile), bytes.Replace(text, []byte(`"format": 2`), []byte(`"format": 1`), 1), 0o600)
+			}
+			return err
+		}, "altered"},
+	} {
+		dir := filepath.Join(f.dir, name)
+		if err := os.CopyFS(dir, os.DirFS(backup)); err != nil {
+			f.Fatal(err)
+		}
+		if err := c.change(dir); err != nil {
+			f.Fatal(err)
+		}
+		if err := f.restore(dir, "refused"); err == nil || !strings.Contains(err.Error(), c.want) {
+			f.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestKeepLetters: who backs up is told of the same time as long as nothing was let go in between, and of a node that is silent.
+func TestKeepLetters(t *testing.T) {
+	f := newFleet(t)
+	f.divide(2)
+	stop := f.start("n1")
+	f.until("all are crawled", func(s *cluster.State) bool { return owned(s)["n1"] == fleetParts })
+	s, err := f.observe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := keeping{client: &peer.Client{Token: f.token()}, nodes: ownersOf(s), names: map[string]string{}}
+	f.does("keep", func() error { return k.ask(t.Context()) })
+	first := maps.Clone(k.names)
+	if err := k.ask(t.Context()); err != nil || !maps.Equal(first, k.names) || len(first) != 1 {
+		t.Errorf("%v, %v, %v", first, k.names, err)
+	}
+	k.names[slices.Collect(maps.Keys(first))[0]] = "an earlier time"
+	if err := k.ask(t.Context()); err == nil || !strings.Contains(err.Error(), "began anew") {
+		t.Errorf("another time: %v", err)
+	}
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.during(t.Context(), func(context.Context) error { t.Error("it is called"); return nil }); err == nil || !strings.Contains(err.Error(), "n1") {
+		t.Errorf("a node that is gone: %v", err)
+	}
+}
