@@ -51,6 +51,9 @@ type Backed struct {
 	// Bytes are the store's, and Sum their SHA-256.
 	Bytes int64  `json:"bytes"`
 	Sum   string `json:"sha256,omitempty"`
+	// URLs and Orders are how many are in it, where that was counted.
+	URLs   uint64 `json:"urls,omitempty"`
+	Orders uint64 `json:"orders,omitempty"`
 }
 
 // BackupCluster has the nodes that crawl write their stores, and puts them into a new folder, with the configuration in force and a manifest.
@@ -145,11 +148,13 @@ func (m *Manifest) finish(ctx context.Context, e cluster.Engine, dir string) err
 }
 
 // write writes the configuration, and then the manifest.
-func (m *Manifest) write(dir string, text []byte) error {
-	err := writeFile(filepath.Join(dir, config.FileName), func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
+func (m *Manifest) write(dir string, text []byte) (err error) {
+	if m.Configuration.Number > 0 || text != nil {
+		err = writeFile(filepath.Join(dir, config.FileName), func(w io.Writer) error {
+			_, err := w.Write(text)
+			return err
+		})
+	}
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,9 @@ import (
 // nodekeep.go: while partitions are backed up one after the other each node keeps the letters to other partitions that have arrived. A link that went
 // from one that is not backed up yet to one that is would be in neither backup. Who backs up asks all nodes again and again; a node tells by a name
 // that it has kept all letters since it told it first.
+//
+// The mutex of a keeper guards its fields, and is held over nothing that waits. during has one goroutine, which asks again, and for which it waits;
+// keeping is used by one goroutine at a time.
 
 const (
 	keepPath = "/v1/keep"
@@ -25,8 +28,7 @@ const (
 	keepAgain = 5 * time.Second
 )
 
-// keeper keeps the letters of a session's partitions. The mutex guards all, and is held over nothing that waits; the timer's function runs in a goroutine
-// of its own.
+// keeper keeps the letters of a session's partitions.
 type keeper struct {
 	store *partitioned.Store
 

@@ -204,14 +204,21 @@ func restoredParts(dir string, here []cluster.Partition) (int, error) {
 	return r.Partitions, nil
 }
 
-// tellRestored stores in a new cluster what its nodes have in common, as the backup had it.
+// tellRestored stores in a new cluster what its nodes have in common, as the backup had it. What is each node's own, of a crawl that was divided, is the
+// first one's.
 func tellRestored(ctx context.Context, e cluster.Engine, dir string) error {
 	r, err := readRestored(dir)
 	if err != nil || r.Partitions == 0 {
 		return err
 	}
-	v := &values{engine: e, times: cluster.DefaultTimes()}
+	v := &values{engine: e, times: cluster.DefaultTimes(), dir: filepath.Join(dir, valuesFolder)}
 	for name, value := range r.Values {
+		if !partitioned.Shared(name) {
+			if err := v.write(v.path(name), value); err != nil {
+				return err
+			}
+			continue
+		}
 		err := v.patiently(ctx, func() error {
 			at, err := shared.Value(ctx, e, valueName(name), new([]byte))
 			if err == nil {

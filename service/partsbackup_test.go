@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -55,7 +57,7 @@ func (n *nodes) stored(h Home) (all map[string]scheduler.Record, orders int) {
 }
 
 // crawl has a node crawl the whole site, and ends it.
-func (f *fleet) crawl(name string, already map[string]scheduler.Record) {
+func (f *fleet) crawl(name string) {
 	f.Helper()
 	stop := f.start(name)
 	f.until("all is crawled", func(*cluster.State) bool {
@@ -63,13 +65,6 @@ func (f *fleet) crawl(name string, already map[string]scheduler.Record) {
 	})
 	if err := stop(); err != nil {
 		f.Fatal(err)
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for page, n := range f.visits {
-		if _, was := already["http://"+page]; was && n > 1 && !strings.HasSuffix(page, "/") {
-			f.Errorf("%s was fetched %d times", page, n)
-		}
 	}
 }
 
@@ -79,7 +74,7 @@ func TestPartitionsOnDisk(t *testing.T) {
 	f := newFleet(t)
 	f.configure(f.roots(fleetHosts))
 	f.divide(2)
-	f.crawl("n1", nil)
+	f.crawl("n1")
 	h := f.home("n1")
 	all, _ := f.stored(h)
 	if len(all) != fleetPages+1 { // the root that is none of them
@@ -159,7 +154,7 @@ func TestPartitionsBackup(t *testing.T) {
 	if len(was) < fleetPages/4 {
 		t.Errorf("%d URLs in the backup", len(was))
 	}
-	f.crawl("n2", nil)
+	f.crawl("n2")
 	if is, _ := f.stored(f.home("n2")); len(is) != fleetPages+1 {
 		t.Errorf("%d URLs in the end", len(is))
 	}
@@ -226,6 +221,92 @@ func (f *fleet) refusals(backup string) {
 		}
 		if err := f.restore(dir, "refused"); err == nil || !strings.Contains(err.Error(), c.want) {
 			f.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestSplit: the backup of a crawl that is not divided becomes a crawl over partitions, which knows what that knew and goes on from there.
+func TestSplit(t *testing.T) {
+	f := newFleet(t)
+	f.configure(f.roots(fleetHosts))
+	if err := f.nodes.found("n1", ""); err != nil {
+		t.Fatal(err)
+	}
+	stop := f.start("n1")
+	f.crawled(fleetPages / 3)
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	was, orders := f.stored(f.home("n1"))
+	file, dir := filepath.Join(f.dir, "one.backup"), filepath.Join(f.dir, "split")
+	err := ReadStore(t.Context(), f.home("n1"), f.options("n1").Log, func(ctx context.Context, s Store) error {
+		return writeFile(file, func(w io.Writer) error { _, err := s.Backup(ctx, w); return err })
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := SplitBackup(t.Context(), file, dir, fleetParts)
+	urls := uint64(0)
+	for i := range m.Parts {
+		urls += m.Parts[i].URLs
+	}
+	if err != nil || len(m.Parts) != fleetParts || urls != uint64(len(was)) {
+		t.Fatal(m, err)
+	}
+	f.notSplit(file, dir)
+	if err := f.restore(dir, "n2"); err != nil {
+		t.Fatal(err)
+	}
+	is, left := f.stored(f.home("n2"))
+	if left != orders || !reflect.DeepEqual(is, was) {
+		t.Errorf("%d URLs and %d orders, there were %d and %d", len(is), left, len(was), orders)
+	}
+	f.engine = clustertest.NewMemory()
+	f.foundFrom(f.home("n2"))
+	f.mu.Lock()
+	before := maps.Clone(f.visits)
+	f.mu.Unlock()
+	f.crawl("n2")
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for url, r := range was {
+		page := strings.TrimPrefix(url, "http://")
+		if r.Class == scheduler.OK && f.visits[page] > before[page] {
+			t.Errorf("%s was known, and is fetched again", page)
+		}
+	}
+}
+
+// notSplit tries what cannot be divided, of which nothing may be left.
+func (f *fleet) notSplit(file, split string) {
+	f.Helper()
+	cut := filepath.Join(f.dir, "cut.backup")
+	b, err := os.ReadFile(file)
+	if err == nil {
+		err = os.WriteFile(cut, b[:len(b)/2], 0o600)
+	}
+	if err != nil {
+		f.Fatal(err)
+	}
+	for what, c := range map[string]struct {
+		from, to string
+		n        int
+		want     string
+	}{
+		"divided":      {split, "refused", fleetParts, "over 6 partitions"},
+		"there":        {file, "split", fleetParts, "a new folder"},
+		"cut":          {cut, "refused", fleetParts, "not a whole backup"},
+		"one":          {file, "refused", 1, "from 2 to 24"},
+		"no backup":    {filepath.Join(f.dir, "token"), "refused", 2, "not a whole backup"},
+		"not there":    {filepath.Join(f.dir, "none"), "refused", 2, "no such file"},
+		"empty folder": {f.dir, "refused", 2, manifestFile},
+	} {
+		_, err := SplitBackup(f.Context(), c.from, filepath.Join(f.dir, c.to), c.n)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			f.Errorf("%s: %v", what, err)
+		}
+		if _, err := os.Stat(filepath.Join(f.dir, "refused")); err == nil {
+			f.Errorf("%s: something is left", what)
 		}
 	}
 }

@@ -115,9 +115,9 @@ func runNode(c *cli.Context, o service.Options, start service.Start) (err error)
 func clusterCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "cluster",
-		Usage:     "make a cluster, look at it, configure it, hand the crawl over, back it up (cluster init, status, config, apply, release, drain, backup, recover)",
-		ArgsUsage: "init|status|config|apply FILE|release|drain N|backup DIR|recover",
-		Description: "init makes a cluster, with this node as its first: a new store, or with --from-store the one that is there. It also " +
+		Usage:     "make a cluster, look at it, configure it, hand the crawl over, back it up (cluster init, status, config, apply, release, drain, backup, split, recover)",
+		ArgsUsage: "init|status|config|apply FILE|release|drain N|backup DIR|split BACKUP DIR|recover",
+		Description: "init makes a cluster, with this node as its first: a new store, or with --from-store the one that is there, or the partitions that were restored. It also " +
 			"makes the token that all nodes share. Each other node gets its copy by itself when it is started with sextant run --engine. " +
 			"With --partitions the hosts of a new crawl are divided, for good, and all nodes crawl.\n" +
 			"status shows who crawls, who follows, and how far behind; the exit code is 1 if no node crawls, or none could take over.\n" +
@@ -125,11 +125,12 @@ func clusterCommand() *cli.Command {
 			"apply makes FILE that configuration, once every node that runs can use it; with --check they only say whether they can.\n" +
 			"release has the node that crawls finish its pages in flight and hand over to another one, and waits for that.\n" +
 			"drain has NODE hand over its partitions, where the crawl has several, and own none until drain --back; with --leave its copies are made elsewhere, too.\n" +
-			"backup has the node that crawls write its store into the new folder DIR, with the configuration in force: sextant restore DIR.\n" +
+			"backup has the nodes that crawl write their stores into the new folder DIR, with the configuration in force: sextant restore DIR.\n" +
+			"split makes the new folder DIR, with the backup of a crawl over --partitions N, out of BACKUP, which sextant backup or cluster backup made of a crawl that is not divided.\n" +
 			"recover begins anew from this node's copy, for when etcd has lost its data or no node may take over. Stop all nodes first.",
 		Flags: flags(append(engineFlags(),
 			&cli.StringFlag{Name: "from-store", Usage: "init: the data directory `DIR` whose store becomes the first copy"},
-			&cli.IntFlag{Name: "partitions", Value: 1, Usage: "init: divide the hosts of a new crawl into `N` partitions, 1 to 24, for as long as the cluster lives; 24 divide evenly among 2, 3, 4, 6, 8 and 12 nodes"},
+			&cli.IntFlag{Name: "partitions", Value: 1, Usage: "init, split: divide the hosts of a crawl into `N` partitions, 1 to 24, for as long as the cluster lives; 24 divide evenly among 2, 3, 4, 6, 8 and 12 nodes"},
 			&cli.IntFlag{Name: "replicas", Value: cluster.MinReplicas, Usage: "init: have `R` copies of each partition, 2 or 3, where there are several and as many nodes"},
 			&cli.BoolFlag{Name: "leave", Usage: "drain: have the node's copies made elsewhere, too, so that it can be taken away"},
 			&cli.BoolFlag{Name: "back", Usage: "drain: let the node own partitions again"},
@@ -146,11 +147,14 @@ func clusterAction(c *cli.Context) (err error) {
 		"backup": clusterBackup, "recover": clusterRecover,
 	}
 	name := c.Args().First()
+	if name == "split" {
+		return clusterSplit(c) // which needs no engine
+	}
 	action := actions[name]
 	what, more := map[string]string{"apply": "one FILE", "backup": "one new folder", "drain": "one NODE"}[name]
 	switch {
 	case action == nil:
-		return wrongUse("cluster: write cluster init, status, config, apply FILE, release, drain NODE, backup DIR or recover, followed by options only")
+		return wrongUse("cluster: write cluster init, status, config, apply FILE, release, drain NODE, backup DIR, split BACKUP DIR or recover, followed by options only")
 	case (c.NArg() == 2) != more || c.NArg() > 2:
 		return wrongUse("cluster %s: name %s, followed by options only", name, cmp.Or(what, "nothing else"))
 	case c.String("engine") == "":

@@ -29,6 +29,33 @@ func checkDivision(c *cli.Context) error {
 	return nil
 }
 
+// clusterSplit divides a backup.
+func clusterSplit(c *cli.Context) error {
+	n := c.Int("partitions")
+	switch {
+	case c.NArg() != 3:
+		return wrongUse("cluster split: name a backup and one new folder, followed by options only")
+	case !c.IsSet("partitions") || n < 2 || n > cluster.MaxPartitions:
+		return wrongUse("cluster split: write --partitions, with a number from 2 to %d", cluster.MaxPartitions)
+	}
+	dir := c.Args().Get(2)
+	m, err := service.SplitBackup(c.Context, c.Args().Get(1), dir, n)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return json.NewEncoder(c.App.Writer).Encode(m)
+	}
+	urls, orders := 0, 0
+	for i := range m.Parts {
+		urls += int(m.Parts[i].URLs)     //nolint:gosec // they fit
+		orders += int(m.Parts[i].Orders) //nolint:gosec // they fit
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "%s and %s in %d partitions in %s: restore that into a new data directory, then sextant cluster init --from-store\n",
+		count(urls, "URL"), count(orders, "order"), n, dir)
+	return err
+}
+
 // clusterDrain has a node own nothing, or again.
 func clusterDrain(c *cli.Context, e cluster.Engine) error {
 	d := service.Draining{Node: c.Args().Get(1), Leave: c.Bool("leave"), Back: c.Bool("back")}

@@ -47,7 +47,7 @@ func ProjectRules() Rules {
 				"scheduler/badgerstore/backupfile", "scheduler/badgerstore/segments",
 			},
 			{"crawl/copies", "fetcher/extract/office", "fetcher/extract/pdf", "fetcher/extract/tree", "scheduler/badgerstore"},
-			{"cluster/node", "cluster/ration", "crawl/policy", "fetcher/extract/documents", "report", "scheduler/partitioned/union"},
+			{"cluster/node", "cluster/ration", "crawl/policy", "fetcher/extract/documents", "report", "scheduler/partitioned/divide", "scheduler/partitioned/union"},
 			{"crawl/review", "crawl/visit", "push/compare"},
 			{"crawl", "demo/indexer", "notices"},
 			{"config"},

@@ -88,6 +88,9 @@ const (
 	formatInline = 2
 	formatFirst  = 1
 
+	// Format is that of backups that this program writes.
+	Format = format
+
 	groupWrites = 1024    // most writes in a batch
 	groupBytes  = 8 << 20 // most bytes of values in a batch, unless one page alone has more
 )

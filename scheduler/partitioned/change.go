@@ -235,7 +235,7 @@ func (r *reviser) ask(fn func() *scheduler.Revision) *scheduler.Revision {
 	homed := *v
 	homed.Notes = slices.Clone(v.Notes)
 	for i := range homed.Notes {
-		if of, _ := scopeOf(homed.Notes[i].Name); of == ofCrawl {
+		if of, _ := ScopeOf(homed.Notes[i].Name); of == OfCrawl {
 			homed.Notes[i].Home, r.posted = r.s.whole(), true
 		}
 	}

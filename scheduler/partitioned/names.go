@@ -13,21 +13,22 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// scope says what a named value is of.
-type scope uint8
+// Scope says what a named value is of.
+type Scope uint8
 
+// The scopes.
 const (
-	ofCrawl     scope = iota // the whole crawl: Options.Values
-	ofOrigin                 // a host, whose origin is the rest of the name
-	ofHost                   // a host, whose key is the rest of the name, in hexadecimal
-	ofURL                    // a URL, whose key is the rest of the name, in hexadecimal
-	ofPartition              // a partition, whose number is the rest of the name
+	OfCrawl     Scope = iota // the whole crawl: Options.Values
+	OfOrigin                 // a host, whose origin is the rest of the name
+	OfHost                   // a host, whose key is the rest of the name, in hexadecimal
+	OfURL                    // a URL, whose key is the rest of the name, in hexadecimal
+	OfPartition              // a partition, whose number is the rest of the name
 )
 
 // name is one that is stored, or what names begin with.
 type name struct {
 	name  string
-	scope scope
+	scope Scope
 	what  string
 }
 
@@ -35,34 +36,34 @@ type name struct {
 // some.
 func names() []name {
 	return []name{
-		{"robots/", ofOrigin, "robots.txt of a host"},
-		{"scheduler.deletions.", ofHost, "what a host has deleted and held"},
-		{"crawl.frame.", ofHost, "what the pages of a host have in common"},
-		{"crawl.xml.", ofURL, "the items of a feed or an XML file"},
-		{"crawl.judged.", ofPartition, "by which rules all URLs of a partition were judged"},
-		{"crawl.refreshed.", ofPartition, "runs of schedules that a partition has done"},
-		{"crawl.roots.", ofPartition, "roots of the configuration that belong to a partition"},
-		{"scheduler.rests.", ofPartition, "hosts that rest when a partition is released"},
+		{"robots/", OfOrigin, "robots.txt of a host"},
+		{"scheduler.deletions.", OfHost, "what a host has deleted and held"},
+		{"crawl.frame.", OfHost, "what the pages of a host have in common"},
+		{"crawl.xml.", OfURL, "the items of a feed or an XML file"},
+		{"crawl.judged.", OfPartition, "by which rules all URLs of a partition were judged"},
+		{"crawl.refreshed.", OfPartition, "runs of schedules that a partition has done"},
+		{"crawl.roots.", OfPartition, "roots of the configuration that belong to a partition"},
+		{"scheduler.rests.", OfPartition, "hosts that rest when a partition is released"},
 
-		{"alive", ofCrawl, "whether anything can be stored"},
-		{"crawl.name", ofCrawl, "the name of the Crawler, for who reads its store"},
-		{"crawl.patterns", ofCrawl, "patterns of copies, over hosts"},
-		{"crawl.paused", ofCrawl, "the operator's pause"},
-		{"crawl.refreshes", ofCrawl, "when schedules last ran: once for all"},
-		{"crawl.robots", ofCrawl, "hosts whose robots.txt became stricter"},
-		{"crawl.roots", ofCrawl, "roots of the configuration of a crawl whose store is one"},
-		{"crawl.rounds", ofCrawl, "rounds of a crawl that runs once"},
-		{"crawl.rules", ofCrawl, "how far judging again has got; partitions are judged one by one"},
-		{"crawl.traps", ofCrawl, "counts of traps, over hosts"},
-		{"crawl.width", ofCrawl, "hosts that the crawl has widened to"},
-		{"event.", ofCrawl, "events for the operator"},
-		{"moved-sites", ofCrawl, "sites that moved; rules follow from them"},
-		{"notices sent", ofCrawl, "notices that went out, so that each goes once"},
-		{"orders repeated at", ofCrawl, "the targets' repetition after a take-over"},
-		{"scheduler.brake", ofCrawl, "deletions of the last time, for the brake over the index"},
-		{"scheduler.edits", ofCrawl, "edits of the rules"},
-		{"scheduler.rests", ofCrawl, "hosts that rest at the end of a process whose store is one"},
-		{"word for version", ofCrawl, "the operator's word for what a version of the configuration deletes"},
+		{"alive", OfCrawl, "whether anything can be stored"},
+		{"crawl.name", OfCrawl, "the name of the Crawler, for who reads its store"},
+		{"crawl.patterns", OfCrawl, "patterns of copies, over hosts"},
+		{"crawl.paused", OfCrawl, "the operator's pause"},
+		{"crawl.refreshes", OfCrawl, "when schedules last ran: once for all"},
+		{"crawl.robots", OfCrawl, "hosts whose robots.txt became stricter"},
+		{"crawl.roots", OfCrawl, "roots of the configuration of a crawl whose store is one"},
+		{"crawl.rounds", OfCrawl, "rounds of a crawl that runs once"},
+		{"crawl.rules", OfCrawl, "how far judging again has got; partitions are judged one by one"},
+		{"crawl.traps", OfCrawl, "counts of traps, over hosts"},
+		{"crawl.width", OfCrawl, "hosts that the crawl has widened to"},
+		{"event.", OfCrawl, "events for the operator"},
+		{"moved-sites", OfCrawl, "sites that moved; rules follow from them"},
+		{"notices sent", OfCrawl, "notices that went out, so that each goes once"},
+		{"orders repeated at", OfCrawl, "the targets' repetition after a take-over"},
+		{"scheduler.brake", OfCrawl, "deletions of the last time, for the brake over the index"},
+		{"scheduler.edits", OfCrawl, "edits of the rules"},
+		{"scheduler.rests", OfCrawl, "hosts that rest at the end of a process whose store is one"},
+		{"word for version", OfCrawl, "the operator's word for what a version of the configuration deletes"},
 	}
 }
 
@@ -75,17 +76,17 @@ func SharedNames() []string {
 // Shared reports whether a value is one for all processes.
 func Shared(value string) bool { return slices.Contains(SharedNames(), value) }
 
-// scopeOf is that of a name, and the rest of it.
-func scopeOf(value string) (scope, string) {
+// ScopeOf is that of a named value, and the rest of its name.
+func ScopeOf(value string) (Scope, string) {
 	for _, n := range names() {
-		if n.scope == ofCrawl {
+		if n.scope == OfCrawl {
 			break
 		}
 		if rest, ok := strings.CutPrefix(value, n.name); ok {
 			return n.scope, rest
 		}
 	}
-	return ofCrawl, ""
+	return OfCrawl, ""
 }
 
 // nobody is the home of a value that belongs to a host that nobody knows.
@@ -94,29 +95,29 @@ const nobody = scheduler.Here
 // homeOf is the home of a named value. If its host or URL is known in no partition here that is nobody, or
 // ErrElsewhere if some are elsewhere.
 func (s *Store) homeOf(ctx context.Context, value string) (scheduler.Home, error) {
-	of, rest := scopeOf(value)
+	of, rest := ScopeOf(value)
 	var o *owned
 	var err error
 	switch of {
-	case ofOrigin:
+	case OfOrigin:
 		return scheduler.HomeOf(s.OfOrigin(rest)), nil
-	case ofHost:
+	case OfHost:
 		if b, bad := hex.DecodeString(rest); bad == nil && len(b) == len(weburl.HostKey{}) {
 			o, err = s.byHost(ctx, weburl.HostKey(b))
 		}
-	case ofURL:
+	case OfURL:
 		if b, bad := hex.DecodeString(rest); bad == nil && len(b) == len(weburl.Key{}) {
 			if o, _, err = s.byKey(ctx, weburl.Key(b)); errors.Is(err, scheduler.ErrNotFound) {
 				err = nil
 			}
 		}
-	case ofPartition:
+	case OfPartition:
 		n, bad := strconv.Atoi(rest)
 		if bad != nil || n < 0 || n >= s.partitions {
 			return nobody, fmt.Errorf("%q is of no partition: there are those from 0 to %d", value, s.partitions-1)
 		}
 		return scheduler.HomeOf(n), nil
-	case ofCrawl:
+	case OfCrawl:
 		return s.whole(), nil
 	}
 	if o == nil || err != nil {

@@ -33,8 +33,11 @@ func hostOf(origin string) string {
 	return host
 }
 
+// ByOrigin is the partition, of so many, of a host, by its origin.
+func ByOrigin(origin string, partitions int) int { return Of(hostOf(origin), partitions) }
+
 // OfOrigin is the partition of a host, by its origin.
-func (s *Store) OfOrigin(origin string) int { return Of(hostOf(origin), s.partitions) }
+func (s *Store) OfOrigin(origin string) int { return ByOrigin(origin, s.partitions) }
 
 // hosts remembers in which partitions hosts are, about twice hostsKept of them: what was not asked for in a long time is
 // looked up again.
