@@ -1,5 +1,5 @@
-// Command cluster starts a whole cluster on this machine, to be tried and broken: three etcd, two
-// nodes of Sextant, an indexer, and a site to crawl. Run it in a clone, with nothing but Go:
+// Command cluster starts a whole cluster on this machine, to be tried, broken and made larger: three etcd, two
+// nodes of Sextant, an indexer, and hosts to crawl. Run it in a clone, with nothing but Go:
 //
 //	go run ./examples/cluster
 //
@@ -29,25 +29,34 @@ import (
 )
 
 const (
-	pages = 20_000 // of the site
-	pace  = 50     // milliseconds between two requests
+	hosts = 60
+	pages = 1000 // of each host
+	pace  = 500  // milliseconds between two requests to a host
 	rest  = 8 * time.Second
+	// most is how many nodes there may be.
+	most = 6
 )
 
 const configuration = `<CrawlConfig xmlns="exa:com.exalead.mercury.mami.crawl.v21" xmlns:ar="exa:com.exalead.actionrules.v21">
-  <Crawler name="docs" nthreads="4" throttleTimeMS="%d" smartRefresh="true">
-    <Root url="http://%s/"/>
-    <Push kind="papi" url="http://%s" connector="docs"/>
+  <Crawler name="docs" nthreads="8" throttleTimeMS="%d" smartRefresh="true" fetcher="site">
+    <Fetch name="site" proxy="http://%s"/>
+%s    <Push kind="papi" url="http://%s" connector="docs"/>
   </Crawler>
 </CrawlConfig>
 `
 
 func main() {
 	dir := flag.String("dir", filepath.Join(os.TempDir(), "sextant-cluster"), "where all data lies; it is emptied at the start")
-	port := flag.Int("port", 7380, "the first of 12 `PORT`s")
+	port := flag.Int("port", 7380, "the first of 20 `PORT`s")
+	partitions := flag.Int("partitions", 6, "how many partitions the crawl is divided into, 1 to 24; with 1 one node crawls, and the others follow")
+	nodes := flag.Int("nodes", 2, "how many nodes are started, 1 to 6")
 	flag.Parse()
+	if *nodes < 1 || *nodes > most {
+		fmt.Fprintf(os.Stderr, "cluster: -nodes %d: write a number from 1 to %d\n", *nodes, most)
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, *dir, *port)
+	err := run(ctx, place{*dir, *port, *partitions, *nodes})
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "cluster:", err)
@@ -57,8 +66,9 @@ func main() {
 
 // place is where all of the example is.
 type place struct {
-	dir  string
-	port int
+	dir               string
+	port              int
+	partitions, nodes int
 }
 
 func (p place) at(offset int) string { return "127.0.0.1:" + strconv.Itoa(p.port+offset) }
@@ -67,9 +77,9 @@ func (p place) at(offset int) string { return "127.0.0.1:" + strconv.Itoa(p.port
 func (p place) site() string              { return p.at(0) }
 func (p place) indexer() string           { return p.at(1) }
 func (p place) console(n int) string      { return p.at(1 + n) }
-func (p place) peer(n int) string         { return p.at(3 + n) }
-func (p place) client(m int) string       { return p.at(4 + 2*m) }
-func (p place) etcd(m int) string         { return p.at(5 + 2*m) }
+func (p place) peer(n int) string         { return p.at(1 + most + n) }
+func (p place) client(m int) string       { return p.at(2*most + 2*m) }
+func (p place) etcd(m int) string         { return p.at(2*most + 1 + 2*m) }
 func (p place) path(name string) string   { return filepath.Join(p.dir, name) }
 func (p place) node(n int) string         { return "n" + strconv.Itoa(n) }
 func (p place) program(sub string) string { return p.path(sub) }
@@ -78,8 +88,7 @@ func (p place) engine() string {
 	return fmt.Sprintf("etcd://%s,%s,%s", p.client(1), p.client(2), p.client(3))
 }
 
-func run(ctx context.Context, dir string, port int) error {
-	p := place{dir, port}
+func run(ctx context.Context, p place) error {
 	// The port comes first: another one of these that runs may have the same folder.
 	site, err := (&net.ListenConfig{}).Listen(ctx, "tcp", p.site())
 	if err != nil {
@@ -107,17 +116,22 @@ func run(ctx context.Context, dir string, port int) error {
 	if err := p.found(ctx); err != nil {
 		return err
 	}
-	for n := 1; n <= 2; n++ {
-		processes.Go(func() {
-			p.keep(ctx, p.node(n), "sextant", "run", "--engine", p.engine(), "--node", p.node(n), "--node-listen", p.peer(n),
-				"--node-token-file", p.path("token"), "--listen", p.console(n), "-c", p.path("CrawlConfig.xml"), "-d", p.path(p.node(n)))
-		})
+	for n := 1; n <= p.nodes; n++ {
+		processes.Go(func() { p.keep(ctx, p.node(n), "sextant", p.runFlags(n)...) })
 	}
 	p.guide(os.Stdout)
 	<-ctx.Done()
 	fmt.Println("stopping: each node finishes what it fetches")
 	processes.Wait()
 	return nil
+}
+
+// runFlags have sextant run as a node.
+func (p place) runFlags(n int) []string {
+	return []string{
+		"run", "--engine", p.engine(), "--node", p.node(n), "--node-listen", p.peer(n),
+		"--node-token-file", p.path("token"), "--listen", p.console(n), "-c", p.path("CrawlConfig.xml"), "-d", p.path(p.node(n)),
+	}
 }
 
 // mark is a file by which a folder is known to be this program's.
@@ -156,7 +170,11 @@ func (p place) prepare(ctx context.Context) error {
 			return fmt.Errorf("go %s: %w: run this in the folder of the clone", strings.Join(build, " "), err)
 		}
 	}
-	return os.WriteFile(p.path("CrawlConfig.xml"), fmt.Appendf(nil, configuration, pace, p.site(), p.indexer()), 0o600)
+	var roots strings.Builder
+	for h := range hosts {
+		fmt.Fprintf(&roots, "    <Root url=\"http://%s/\"/>\n", host(h))
+	}
+	return os.WriteFile(p.path("CrawlConfig.xml"), fmt.Appendf(nil, configuration, pace, p.site(), roots.String(), p.indexer()), 0o600)
 }
 
 func (p place) etcdFlags(m int) []string {
@@ -175,7 +193,7 @@ func (p place) etcdFlags(m int) []string {
 // found makes the cluster as soon as etcd has a leader.
 func (p place) found(ctx context.Context) error {
 	for began := time.Now(); ; {
-		command := exec.CommandContext(ctx, p.program("sextant"), "cluster", "init", "--engine", p.engine(), "--node", p.node(1),
+		command := exec.CommandContext(ctx, p.program("sextant"), "cluster", "init", "--engine", p.engine(), "--node", p.node(1), "--partitions", strconv.Itoa(p.partitions),
 			"--node-token-file", p.path("token"), "-c", p.path("CrawlConfig.xml"), "-d", p.path(p.node(1)))
 		said, err := command.CombinedOutput()
 		if err == nil {
@@ -226,30 +244,46 @@ func (p place) once(ctx context.Context, name, program string, args []string) (e
 
 // guide says what to try.
 func (p place) guide(w io.Writer) {
+	fmt.Fprintf(w, "\n%d nodes crawl %d hosts in %d partitions, three etcd keep their log; all data and logs are in %s\n\n", p.nodes, hosts, p.partitions, p.dir)
+	for n := 1; n <= p.nodes; n++ {
+		fmt.Fprintf(w, "  console of %s      http://%s/   token: %s\n", p.node(n), p.console(n), p.path(p.node(n)+"/operator.token"))
+	}
+	more := p.node(p.nodes + 1)
+	grow := fmt.Sprintf("sextant %s", strings.Join(p.runFlags(p.nodes+1), " ")) + "   # one more node takes its share; in a terminal of its own"
+	leave := fmt.Sprintf("sextant cluster drain %s --leave", more) + "   # and gives it back; then end it with Ctrl-C"
+	switch {
+	case p.partitions == 1:
+		grow, leave = fmt.Sprintf("sextant cluster release --node-token-file %s", p.path("token")), "sextant cluster status"
+	case p.nodes == most:
+		grow, leave = fmt.Sprintf("sextant cluster drain %s", p.node(1)), fmt.Sprintf("sextant cluster drain %s --back", p.node(1))
+	}
 	fmt.Fprintf(w, `
-two nodes crawl http://%s/, three etcd keep their log; all data and logs are in %s
-
-  console of n1      http://%s/   token: %s
-  console of n2      http://%s/   token: %s
-
 in another terminal:
 
   export SEXTANT_ENGINE=%s
   alias sextant=%s
   sextant cluster status
   kill -9 $(cat %s)                     # and look at the status again
-  kill -9 $(cat %[9]s); rm -rf %s    # the same, and its disk is lost
-  sextant cluster release --node-token-file %[11]s
-  kill -9 $(cat %[12]s)                  # one etcd of three
+  kill -9 $(cat %[3]s); rm -rf %s    # the same, and its disk is lost
+  kill -9 $(cat %[5]s)                  # one etcd of three
+  %[6]s
+  %[7]s
+  sextant cluster backup %[8]s --node-token-file %[9]s
 
-What was killed is started again after %[13]v. Ctrl-C ends all.
-`, p.site(), p.dir, p.console(1), p.path("n1/operator.token"), p.console(2), p.path("n2/operator.token"), p.engine(), p.program("sextant"),
-		p.path("n1.pid"), p.path("n1/store"), p.path("token"), p.path("etcd1.pid"), rest)
+What was killed is started again after %[10]v. Ctrl-C ends all.
+`, p.engine(), p.program("sextant"), p.path("n1.pid"), p.path("n1/store"), p.path("etcd1.pid"), grow, leave, p.path("backup"), p.path("token"), rest)
 }
 
-// page is a page of the site: a text, and links to others.
+// host is the name of one, which only the site knows: nodes reach it as a proxy.
+func host(h int) string { return fmt.Sprintf("h%d.example", h%hosts) }
+
+// page is a page of a host: a text, and links to others, there and elsewhere.
 func page(w http.ResponseWriter, r *http.Request) {
-	n := 0
+	h, n := 0, 0
+	if _, err := fmt.Sscanf(r.Host, "h%d.example", &h); err != nil || h < 0 || h >= hosts {
+		http.NotFound(w, r)
+		return
+	}
 	if r.URL.Path != "/" {
 		var err error
 		if n, err = strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/")); err != nil || n < 0 || n >= pages {
@@ -258,8 +292,10 @@ func page(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	fmt.Fprintf(w, "<title>Page %d</title><p>This is page %d of %d.</p>", n, n, pages)
-	for _, to := range []int{2*n + 1, 2*n + 2, (7*n + 3) % pages} {
+	fmt.Fprintf(w, "<title>Page %d of %s</title><p>This is page %d of %d of %s.</p>", n, host(h), n, pages, host(h))
+	for _, to := range []int{2*n + 1, 2*n + 2} {
 		fmt.Fprintf(w, `<a href="/%d">page %d</a> `, to%pages, to%pages)
 	}
+	to, away := (7*n+3)%pages, host(7*h+n+1)
+	fmt.Fprintf(w, `<a href="http://%s/%d">page %d of %s</a>`, away, to, to, away)
 }
