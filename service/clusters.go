@@ -66,6 +66,9 @@ func FoundCluster(ctx context.Context, f Founding) (m cluster.Meta, made bool, e
 	if err := f.checkStore(ctx); err != nil {
 		return m, false, err
 	}
+	if f.Partitions <= 1 {
+		f.Replicas = 0 // each node has a copy
+	}
 	dir := f.Home.Store()
 	if err := f.Engine.Check(ctx); err != nil { // before anything is written
 		return m, false, err

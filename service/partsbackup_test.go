@@ -110,7 +110,7 @@ func TestPartitionsOnDisk(t *testing.T) {
 		t.Error(err)
 	}
 	f.engine = clustertest.NewMemory()
-	if err := f.nodes.found("n1", ""); !errors.Is(err, errParts) {
+	if err := f.found("n1", ""); !errors.Is(err, errParts) {
 		t.Errorf("a cluster of its own: %v", err)
 	}
 	if err := os.RemoveAll(filepath.Join(h.Store(), "p00")); err != nil {
@@ -229,7 +229,7 @@ func (f *fleet) refusals(backup string) {
 func TestSplit(t *testing.T) {
 	f := newFleet(t)
 	f.configure(f.roots(fleetHosts))
-	if err := f.nodes.found("n1", ""); err != nil {
+	if err := f.found("n1", ""); err != nil {
 		t.Fatal(err)
 	}
 	stop := f.start("n1")

@@ -116,17 +116,17 @@ func clusterCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "cluster",
 		Usage:     "make a cluster, look at it, configure it, hand the crawl over, back it up (cluster init, status, config, apply, release, drain, backup, split, recover)",
-		ArgsUsage: "init|status|config|apply FILE|release|drain N|backup DIR|split BACKUP DIR|recover",
+		ArgsUsage: "init|status|config|apply|release|drain|backup|split|recover [ARG]",
 		Description: "init makes a cluster, with this node as its first: a new store, or with --from-store the one that is there, or the partitions that were restored. It also " +
 			"makes the token that all nodes share. Each other node gets its copy by itself when it is started with sextant run --engine. " +
 			"With --partitions the hosts of a new crawl are divided, for good, and all nodes crawl.\n" +
 			"status shows who crawls, who follows, and how far behind; the exit code is 1 if no node crawls, or none could take over.\n" +
 			"config prints the configuration that is in force at all nodes.\n" +
-			"apply makes FILE that configuration, once every node that runs can use it; with --check they only say whether they can.\n" +
+			"apply FILE makes FILE that configuration, once every node that runs can use it; with --check they only say whether they can.\n" +
 			"release has the node that crawls finish its pages in flight and hand over to another one, and waits for that.\n" +
-			"drain has NODE hand over its partitions, where the crawl has several, and own none until drain --back; with --leave its copies are made elsewhere, too.\n" +
-			"backup has the nodes that crawl write their stores into the new folder DIR, with the configuration in force: sextant restore DIR.\n" +
-			"split makes the new folder DIR, with the backup of a crawl over --partitions N, out of BACKUP, which sextant backup or cluster backup made of a crawl that is not divided.\n" +
+			"drain NODE has NODE hand over its partitions, where the crawl has several, and own none until drain --back; with --leave its copies are made elsewhere, too.\n" +
+			"backup DIR has the nodes that crawl write their stores into the new folder DIR, with the configuration in force: sextant restore DIR.\n" +
+			"split B DIR makes the new folder DIR, with the backup of a crawl over --partitions N, out of B, which sextant backup or cluster backup made of a crawl that is not divided.\n" +
 			"recover begins anew from this node's copy, for when etcd has lost its data or no node may take over. Stop all nodes first.",
 		Flags: flags(append(engineFlags(),
 			&cli.StringFlag{Name: "from-store", Usage: "init: the data directory `DIR` whose store becomes the first copy"},

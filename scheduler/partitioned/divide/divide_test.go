@@ -111,9 +111,10 @@ func complete(t *testing.T, s *badgerstore.Store, l scheduler.Link, way int) {
 		r.State, r.NextAt = scheduler.Timed, time.Now().Add(time.Hour)
 	case 2, 3, 5:
 		c.Order = &scheduler.Order{Op: scheduler.OrderDelete, Deletion: scheduler.DeletionResting, Reason: scheduler.ReasonNotFound}
-		if way == 3 {
+		switch way {
+		case 3:
 			c.Order.Deletion = scheduler.DeletionHeld
-		} else if way == 5 {
+		case 5:
 			c.Order.Edit = 7
 		}
 		r.Deletion = c.Order.Deletion
