@@ -56,7 +56,7 @@ func runElsewhere() map[string]string {
 		`^ssh `:                            "needs another machine",
 		`^sextant cluster `:                "TestClusterKilled and TestClusterUse, which have an etcd",
 		`^sextant restore /backup/monday `: "TestClusterKilled restores the backup of a cluster",
-		`^sextant restore /backup/parts `: "partitions.txtar restores one that was divided",
+		`^sextant restore /backup/parts `:  "partitions.txtar restores one that was divided",
 		`^sextant fetch --render `:         "needs a browser; TestRenderingDocumentation crawls by the page's configuration",
 		`^(export \w+=|cp |head |comm )`:   "the shell's own; manual-first-crawl.txtar has those of that page",
 	}
