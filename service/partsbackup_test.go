@@ -263,16 +263,11 @@ func TestSplit(t *testing.T) {
 	}
 	f.engine = clustertest.NewMemory()
 	f.foundFrom(f.home("n2"))
-	f.mu.Lock()
-	before := maps.Clone(f.visits)
-	f.mu.Unlock()
 	f.crawl("n2")
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	after, _ := f.stored(f.home("n2"))
 	for url, r := range was {
-		page := strings.TrimPrefix(url, "http://")
-		if r.Class == scheduler.OK && f.visits[page] > before[page] {
-			t.Errorf("%s was known, and is fetched again", page)
+		if now := after[url]; r.Class == scheduler.OK && !now.FetchedAt.Equal(r.FetchedAt) {
+			t.Errorf("%s was known, and is fetched again", url)
 		}
 	}
 }
