@@ -100,6 +100,8 @@ type beat struct {
 	Count uint64    `json:"count"`
 	// Refuses is why the process makes no further copy at present, "" if it does.
 	Refuses string `json:"refuses,omitempty"`
+	// Unfit says that the process must not own partitions at present. Why stands where the reason belongs.
+	Unfit bool `json:"unfit,omitempty"`
 	Addresses
 }
 

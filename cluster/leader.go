@@ -259,12 +259,12 @@ func (s *sight) moving(i int, to string, p placement.Partition, now time.Duratio
 
 // nodes takes in who lives, of all that beat or are members.
 func (s *survey) nodes(n *Node, of *sight, members map[string]bool) {
-	now, last, refuses := n.clock.Now(), map[string]time.Duration{}, map[string]bool{}
+	now, last, signs := n.clock.Now(), map[string]time.Duration{}, map[string]sign{}
 	for key, one := range of.beats {
 		name := nodeOfBeat(key)
 		delete(of.absent, name)
 		if before, known := last[name]; !known || one.since > before {
-			last[name], refuses[name] = one.since, one.refuses
+			last[name], signs[name] = one.since, one
 		}
 	}
 	for name := range members {
@@ -280,7 +280,7 @@ func (s *survey) nodes(n *Node, of *sight, members map[string]bool) {
 		away := now - last[name]
 		s.Nodes = append(s.Nodes, placement.Node{
 			Name: name, Alive: away < n.times.Silence, Gone: away >= n.times.Gone,
-			Refuses: refuses[name], Declines: now < of.declines[name],
+			Refuses: signs[name].refuses, Declines: signs[name].unfit || now < of.declines[name],
 		})
 	}
 }

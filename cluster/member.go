@@ -97,8 +97,6 @@ type MemberSettings struct {
 	// MaxBehind is how many bytes of the log a copy may lag before it leaves the in-sync set.
 	// 0: 256 MiB.
 	MaxBehind uint64
-	// Unfit, if not nil, says why this node must not own the partition, "" if it may.
-	Unfit func() string
 }
 
 // Member is one node's part in one partition.
@@ -108,7 +106,6 @@ type Member struct {
 	seat      Seat
 	copy      Copy
 	maxBehind uint64
-	unfit     func() string
 	log       *slog.Logger
 
 	// Of Run's goroutine, or of the chores while it waits for them.
@@ -131,11 +128,8 @@ func (n *Node) Member(s MemberSettings) (*Member, error) {
 	if s.MaxBehind == 0 {
 		s.MaxBehind = 256 << 20
 	}
-	if s.Unfit == nil {
-		s.Unfit = func() string { return "" }
-	}
 	return &Member{
-		unfit: s.Unfit, node: n, partition: s.Partition, seat: Seat{Node: n.name, Store: s.Store}, copy: s.Copy, maxBehind: s.MaxBehind,
+		node: n, partition: s.Partition, seat: Seat{Node: n.name, Store: s.Store}, copy: s.Copy, maxBehind: s.MaxBehind,
 		log: n.log.With("partition", s.Partition.String()),
 	}, nil
 }

@@ -28,12 +28,16 @@ type NodeSettings struct {
 	// revision of the engine that it remembers. Either makes Join refuse an engine that was set back.
 	Known Meta
 	Seen  Revision
+	// Unfit, if not nil, says why this node must not own partitions at present, "" if it may. Any goroutine may call it. The map
+	// gives such a node none, as long as others can have them.
+	Unfit func() string
 }
 
 // Node is one process in a cluster, for all partitions that it holds.
 type Node struct {
 	name        string
 	addresses   Addresses
+	unfit       func() string
 	run         string // the session: drawn at each start
 	clock       Clock
 	times       Times
@@ -81,8 +85,11 @@ func Join(ctx context.Context, e Engine, s NodeSettings) (*Node, error) {
 	if s.Clock == nil {
 		s.Clock = SystemClock{}
 	}
+	if s.Unfit == nil {
+		s.Unfit = func() string { return "" }
+	}
 	n := &Node{
-		name: s.Name, addresses: s.Addresses, run: NewID().String(), clock: s.Clock, times: s.Times, log: s.Log.With("node", s.Name),
+		name: s.Name, addresses: s.Addresses, unfit: s.Unfit, run: NewID().String(), clock: s.Clock, times: s.Times, log: s.Log.With("node", s.Name),
 		engine: &session{engine: e, clock: s.Clock, answered: s.Clock.Now(), answeredAt: s.Clock.Wall()}, wake: make(chan struct{}, 1), holds: map[Partition]*hold{},
 	}
 	var err error
@@ -241,7 +248,7 @@ func (n *Node) tellSilence(told bool) bool {
 
 // sign is a sign of life of this process.
 func (n *Node) sign(count uint64) beat {
-	return beat{Wall: n.clock.Wall(), Count: count, Addresses: n.addresses, Refuses: n.chart.refusal(n.clock.Now())}
+	return beat{Wall: n.clock.Wall(), Count: count, Addresses: n.addresses, Refuses: n.chart.refusal(n.clock.Now()), Unfit: n.unfit() != ""}
 }
 
 // A node is deaf after so many times Times.Right without an answer, and its appends are if they have none while

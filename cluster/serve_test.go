@@ -42,6 +42,7 @@ type farmer struct {
 	line   *clustertest.Line
 	disks  map[cluster.Partition]*clustertest.Disk
 	full   bool
+	bad    bool // it must not own partitions
 	leads  map[cluster.Partition]*cluster.Lead
 	member map[cluster.Partition]*cluster.Member
 	cancel context.CancelFunc
@@ -107,7 +108,7 @@ func (n *farmer) live(ctx context.Context) error {
 			return nil
 		}
 		node, err = cluster.Join(ctx, n.line, cluster.NodeSettings{
-			Name: n.name, Clock: clustertest.NewClock(1), Times: n.times, Log: n.log, Known: n.meta, Addresses: cluster.Addresses{Peer: n.name},
+			Name: n.name, Clock: clustertest.NewClock(1), Times: n.times, Log: n.log, Known: n.meta, Addresses: cluster.Addresses{Peer: n.name}, Unfit: n.isUnfit,
 		})
 		if err != nil && !errors.Is(err, cluster.ErrUnavailable) && ctx.Err() == nil {
 			return err
@@ -185,7 +186,11 @@ func (n *farmer) write(ctx context.Context, p cluster.Partition, l *cluster.Lead
 		}
 		n.mu.Lock()
 		n.acked[p] = append(n.acked[p], step)
+		bad := n.bad
 		n.mu.Unlock()
+		if bad {
+			return nil
+		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

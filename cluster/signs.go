@@ -15,7 +15,8 @@ type Signs struct {
 type sign struct {
 	revision Revision
 	since    time.Duration
-	refuses  bool
+	refuses  bool // copies
+	unfit    bool // to own
 }
 
 // Take takes in the beats that there are. They are below BeatFolder.
@@ -26,7 +27,7 @@ func (s *Signs) Take(all []KeyValue, now time.Duration) {
 		if !known || one.revision != kv.Revision {
 			var b beat
 			_ = read(kv, &b) // a beat that cannot be read is one all the same
-			one = sign{kv.Revision, now, b.Refuses != ""}
+			one = sign{kv.Revision, now, b.Refuses != "", b.Unfit}
 		}
 		seen[kv.Key] = one
 	}

@@ -138,11 +138,12 @@ func runOne(ctx context.Context, s Settings) (err error) {
 		Name: s.Name, Clock: s.Clock, Times: s.Times, Log: s.Log, Addresses: s.Addresses,
 		Known: cluster.Meta{Cluster: self.Cluster, Incarnation: self.Incarnation, Partitions: self.Partitions},
 		Seen:  cluster.Revision(self.Seen),
+		Unfit: s.Unfit,
 	})
 	if err != nil {
 		return fmt.Errorf("node %s: %w", s.Name, err)
 	}
-	member, err := joined.Member(cluster.MemberSettings{Store: self.Store, Copy: &replica{copied, 0, s.Clock, s.Lead, joined.Seen}, Unfit: s.Unfit})
+	member, err := joined.Member(cluster.MemberSettings{Store: self.Store, Copy: &replica{copied, 0, s.Clock, s.Lead, joined.Seen}})
 	if err != nil {
 		return fmt.Errorf("node %s: %w", s.Name, err)
 	}

@@ -45,7 +45,7 @@ func runMany(ctx context.Context, s Settings, meta cluster.Meta) error {
 		return err
 	}
 	joined, err := cluster.Join(ctx, s.Engine, cluster.NodeSettings{
-		Name: s.Name, Clock: s.Clock, Times: s.Times, Log: s.Log, Addresses: s.Addresses, Known: known, Seen: cluster.Revision(seen),
+		Name: s.Name, Clock: s.Clock, Times: s.Times, Log: s.Log, Addresses: s.Addresses, Known: known, Seen: cluster.Revision(seen), Unfit: s.Unfit,
 	})
 	if err != nil {
 		return fmt.Errorf("node %s: %w", s.Name, err)
@@ -138,7 +138,7 @@ func (s *stores) Open(_ context.Context, p cluster.Partition) (o cluster.Opened,
 	}
 	return cluster.Opened{
 		MemberSettings: cluster.MemberSettings{
-			Partition: p, Store: self.Store, Unfit: s.Unfit, Copy: &replica{copied, p, s.Clock, s.Lead, s.joined.Seen},
+			Partition: p, Store: self.Store, Copy: &replica{copied, p, s.Clock, s.Lead, s.joined.Seen},
 		},
 		Close: func() error {
 			copied.Saw(int64(s.joined.Seen()))

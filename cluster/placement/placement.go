@@ -66,7 +66,7 @@ type Node struct {
 	Alive bool
 	// Gone says that it has given no sign of life for so long that its copies are made anew elsewhere.
 	Gone bool
-	// Refuses says that it takes no further copy at present, Declines that it did not take over what it should.
+	// Refuses says that it takes no further copy at present, Declines that it did not take over what it should, or must not.
 	Refuses, Declines bool
 }
 
