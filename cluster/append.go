@@ -116,13 +116,13 @@ func (n *Node) pieces() (all []piece) {
 	queue := n.queue
 	n.queue = nil
 	n.mu.Unlock()
-	ends := map[*hold]entry.Position{}
+	ends, level := map[*hold]entry.Position{}, n.level()
 	for _, p := range queue {
 		at, ok := ends[p.hold]
 		if !ok {
 			at = p.hold.end
 		}
-		encoded, behind, err := n.packer.Cut(p.hold.author, at, p.step, entryLimit)
+		encoded, behind, err := n.packer.Cut(p.hold.author, level, at, p.step, entryLimit)
 		if err != nil {
 			n.answer(p, err)
 			continue

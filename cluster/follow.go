@@ -61,7 +61,7 @@ func (m *Member) readSome(ctx context.Context, end uint64) error {
 		return m.missing(ctx, next)
 	}
 	for _, kv := range v.Keys {
-		e, err := entry.Decode(kv.Value)
+		e, err := entry.Decode(kv.Value, m.node.levels.Newest)
 		if err != nil {
 			return fmt.Errorf("key %s: %w", kv.Key, err)
 		}

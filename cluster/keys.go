@@ -26,6 +26,7 @@ func (p Partition) String() string { return fmt.Sprintf("p%02d", int(p)) }
 // of the log alone are in the form of package entry.
 //
 //	meta              cluster, incarnation, partitions
+//	level             the form of what follows
 //	beat/NODE/SESSION a process's sign of life
 //	own/P             who owns P; its revision is the epoch
 //	head/P            the end of the log
@@ -41,6 +42,7 @@ func (p Partition) String() string { return fmt.Sprintf("p%02d", int(p)) }
 //	aim               what people want of it
 const (
 	metaKey   = "meta"
+	levelKey  = "level"
 	leaderKey = "leader"
 	mapKey    = "map"
 	aimKey    = "aim"
@@ -102,6 +104,8 @@ type beat struct {
 	Refuses string `json:"refuses,omitempty"`
 	// Unfit says that the process must not own partitions at present. Why stands where the reason belongs.
 	Unfit bool `json:"unfit,omitempty"`
+	// Level is the newest level that the process knows. One that does not say so knows 1.
+	Level uint8 `json:"level,omitempty"`
 	Addresses
 }
 

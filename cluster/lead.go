@@ -144,6 +144,9 @@ func (m *Member) round(ctx context.Context, h *hold, o *owner) error {
 	}
 	stay, low := m.judge(v.inSync, all, alive, safe, o)
 	m.protection(stay, alive)
+	if err := m.raise(ctx, h, alive); err != nil {
+		return err
+	}
 	if len(stay) < len(v.inSync.Seats) {
 		_, err := n.engine.commit(ctx, Step{
 			If:   []Condition{n.same(), h.condition(), {v.set.Key, v.set.Revision}},

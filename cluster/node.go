@@ -31,6 +31,8 @@ type NodeSettings struct {
 	// Unfit, if not nil, says why this node must not own partitions at present, "" if it may. Any goroutine may call it. The map
 	// gives such a node none, as long as others can have them.
 	Unfit func() string
+	// Levels are those of the program; zero, except in tests.
+	Levels Levels
 }
 
 // Node is one process in a cluster, for all partitions that it holds.
@@ -45,6 +47,7 @@ type Node struct {
 	engine      *session
 	meta        Meta
 	metaAt      Revision
+	levels      levels
 	incarnation entry.ID
 	wake        chan struct{} // there is something in queue
 	guard       guard
@@ -85,18 +88,21 @@ func Join(ctx context.Context, e Engine, s NodeSettings) (*Node, error) {
 	if s.Clock == nil {
 		s.Clock = SystemClock{}
 	}
+	if s.Levels == (Levels{}) {
+		s.Levels = thisVersion()
+	}
 	if s.Unfit == nil {
 		s.Unfit = func() string { return "" }
 	}
 	n := &Node{
-		name: s.Name, addresses: s.Addresses, unfit: s.Unfit, run: NewID().String(), clock: s.Clock, times: s.Times, log: s.Log.With("node", s.Name),
+		name: s.Name, addresses: s.Addresses, unfit: s.Unfit, levels: levels{Levels: s.Levels}, run: NewID().String(), clock: s.Clock, times: s.Times, log: s.Log.With("node", s.Name),
 		engine: &session{engine: e, clock: s.Clock, answered: s.Clock.Now(), answeredAt: s.Clock.Wall()}, wake: make(chan struct{}, 1), holds: map[Partition]*hold{},
 	}
 	var err error
 	if n.packer, err = entry.NewPacker(); err != nil {
 		return nil, err
 	}
-	v, err := n.engine.read(ctx, metaKey)
+	v, err := n.engine.read(ctx, metaKey, levelKey)
 	if err != nil {
 		return nil, err
 	}
@@ -118,6 +124,9 @@ func Join(ctx context.Context, e Engine, s NodeSettings) (*Node, error) {
 		return nil, err
 	}
 	n.metaAt = at.Revision
+	if err := n.takeLevel(v.Keys[1]); err != nil {
+		return nil, err
+	}
 	if n.incarnation, err = n.meta.incarnation(); err != nil {
 		return nil, err
 	}
@@ -217,7 +226,7 @@ func (n *Node) beats(ctx context.Context) error {
 		err := n.beat(ctx, sent, count)
 		next := n.times.Beat
 		switch {
-		case errors.Is(err, ErrStranger) || errors.Is(err, ErrSetBack):
+		case errors.Is(err, ErrStranger) || errors.Is(err, ErrSetBack) || errors.Is(err, ErrLevel):
 			return err
 		case err != nil:
 			n.log.Debug("a beat was not confirmed", "error", err)
@@ -248,7 +257,7 @@ func (n *Node) tellSilence(told bool) bool {
 
 // sign is a sign of life of this process.
 func (n *Node) sign(count uint64) beat {
-	return beat{Wall: n.clock.Wall(), Count: count, Addresses: n.addresses, Refuses: n.chart.refusal(n.clock.Now()), Unfit: n.unfit() != ""}
+	return beat{Wall: n.clock.Wall(), Count: count, Addresses: n.addresses, Refuses: n.chart.refusal(n.clock.Now()), Unfit: n.unfit() != "", Level: n.levels.Newest}
 }
 
 // A node is deaf after so many times Times.Right without an answer, and its appends are if they have none while
@@ -263,7 +272,7 @@ const (
 func (n *Node) beat(ctx context.Context, sent time.Duration, count uint64) error {
 	for {
 		held := n.held()
-		step := Step{If: []Condition{n.same()}, Then: []Write{Put(beatKey(n.name, n.run), n.sign(count))}}
+		step := Step{If: []Condition{n.same(), {levelKey, n.levels.at}}, Then: []Write{Put(beatKey(n.name, n.run), n.sign(count))}}
 		for _, h := range held {
 			step.If = append(step.If, h.condition())
 		}
@@ -280,8 +289,13 @@ func (n *Node) beat(ctx context.Context, sent time.Duration, count uint64) error
 		if out.Found[0].Revision != n.metaAt {
 			return n.recovered()
 		}
+		if level := out.Found[1]; level.Revision != n.levels.at {
+			if err := n.takeLevel(level); err != nil {
+				return err
+			}
+		}
 		for i, h := range held {
-			if out.Found[i+1].Revision != h.epoch {
+			if out.Found[i+2].Revision != h.epoch {
 				n.drop(h, ErrFenced)
 			}
 		}

@@ -17,6 +17,8 @@ var ErrTwice = errors.New("another process runs as this node")
 // State is a cluster as its engine shows it, to whoever asks, node or not.
 type State struct {
 	Meta
+	// Level is the form of what nodes leave for each other, see Levels.
+	Level  uint8            `json:"level"`
 	States []PartitionState `json:"states"`
 	Nodes  []NodeState      `json:"nodes"` // those that have given a sign of life since they started
 	// Leader is the node that writes the map, and Aim what it makes of it; only where there are several partitions.
@@ -53,6 +55,7 @@ type NodeState struct {
 	Node  string    `json:"node"`
 	Alive bool      `json:"alive"` // it gave a sign of life while we looked
 	Wall  time.Time `json:"last_sign_of_life,omitzero"`
+	Level uint8     `json:"level"` // the newest that its version knows
 	Addresses
 }
 
@@ -120,11 +123,15 @@ func Glance(ctx context.Context, e Engine, before *State) (*State, error) {
 // begunState is a state without nodes and partitions.
 func begunState(ctx context.Context, e Engine) (s *State, err error) {
 	s = &State{}
-	s.Meta, err = MetaOf(ctx, e)
+	if s.Meta, err = MetaOf(ctx, e); err != nil {
+		return nil, err
+	}
+	v, err := e.Read(ctx, levelKey)
 	if err != nil {
 		return nil, err
 	}
-	return s, nil
+	s.Level, err = levelOf(v.Keys[0])
+	return s, err
 }
 
 // MetaOf is what the cluster in an engine is. ErrNoCluster if there is none.
@@ -235,7 +242,7 @@ func Nodes(ctx context.Context, e Engine) (all []NodeState, err error) {
 func nodeState(kv KeyValue) (NodeState, error) {
 	var b beat
 	err := read(kv, &b)
-	return NodeState{Node: nodeOfBeat(kv.Key), Wall: b.Wall, Addresses: b.Addresses}, err
+	return NodeState{Node: nodeOfBeat(kv.Key), Wall: b.Wall, Level: max(b.Level, 1), Addresses: b.Addresses}, err
 }
 
 // signs are the processes that have beaten, and which of them do so now.

@@ -42,7 +42,8 @@ type farmer struct {
 	line   *clustertest.Line
 	disks  map[cluster.Partition]*clustertest.Disk
 	full   bool
-	bad    bool // it must not own partitions
+	bad    bool           // it must not own partitions
+	levels cluster.Levels // of its version; zero: this one's
 	leads  map[cluster.Partition]*cluster.Lead
 	member map[cluster.Partition]*cluster.Member
 	cancel context.CancelFunc
@@ -108,7 +109,7 @@ func (n *farmer) live(ctx context.Context) error {
 			return nil
 		}
 		node, err = cluster.Join(ctx, n.line, cluster.NodeSettings{
-			Name: n.name, Clock: clustertest.NewClock(1), Times: n.times, Log: n.log, Known: n.meta, Addresses: cluster.Addresses{Peer: n.name}, Unfit: n.isUnfit,
+			Name: n.name, Clock: clustertest.NewClock(1), Times: n.times, Log: n.log, Known: n.meta, Addresses: cluster.Addresses{Peer: n.name}, Unfit: n.isUnfit, Levels: n.levels,
 		})
 		if err != nil && !errors.Is(err, cluster.ErrUnavailable) && ctx.Err() == nil {
 			return err

@@ -12,7 +12,7 @@ import (
 
 // An entry is stored in this form, numbers big-endian:
 //
-//	1   format, 1
+//	1   level: which form this is, and the step in it
 //	16  incarnation of the cluster
 //	8   epoch of its author
 //	16  claim: drawn by the author when it claimed
@@ -29,17 +29,22 @@ import (
 // The hash is checksum and chain in one: who has the hash of entry n has proof of all before.
 
 const (
-	format     = 1
 	headerSize = 1 + 16 + 8 + 16 + 8 + 8 + 4 + 4 + 1 + 4 + 32
 	// Overhead is how many bytes an entry has beside its part of a step.
 	Overhead = headerSize + sha256.Size
 )
 
+// The levels that this version reads and writes, Oldest to Newest. At each of them entries have the form above.
+const (
+	Oldest uint8 = 1
+	Newest uint8 = 1
+)
+
 // ErrDamaged says that bytes are no entry, or not the one that they should be.
 var ErrDamaged = errors.New("the log is damaged")
 
-// ErrFormat says that an entry was written by a later version.
-var ErrFormat = errors.New("the log has a format that this version does not know: update this node first")
+// ErrLevel says that an entry has a form that this version does not know.
+var ErrLevel = errors.New("the log has a form that this version does not know: install the version that the other nodes run")
 
 // ID is 16 random bytes: of an incarnation, or of a claim.
 type ID [16]byte
@@ -71,6 +76,7 @@ type Author struct {
 // Entry is one entry of a log, decoded.
 type Entry struct {
 	Author
+	Level       uint8
 	Seq         uint64
 	Size        uint64
 	Part, Parts uint32
@@ -92,7 +98,7 @@ func (e *Entry) Follows(p Position) bool {
 // encode appends e to nothing, fills e.Hash and returns the bytes.
 func (e *Entry) encode() []byte {
 	b := make([]byte, 0, Overhead+len(e.Body))
-	b = append(b, format)
+	b = append(b, e.Level)
 	b = append(b, e.Incarnation[:]...)
 	b = binary.BigEndian.AppendUint64(b, e.Epoch)
 	b = append(b, e.Claim[:]...)
@@ -108,16 +114,16 @@ func (e *Entry) encode() []byte {
 	return append(b, e.Hash[:]...)
 }
 
-// Decode reads one entry. Body is a part of b. The error is an ErrFormat or ErrDamaged.
-func Decode(b []byte) (*Entry, error) {
-	if len(b) > 0 && b[0] != format {
-		return nil, fmt.Errorf("%w: format %d, known is %d", ErrFormat, b[0], format)
+// Decode reads one entry, of a level from Oldest to newest. Body is a part of b. The error is an ErrLevel or ErrDamaged.
+func Decode(b []byte, newest uint8) (*Entry, error) {
+	if len(b) > 0 && (b[0] < Oldest || b[0] > newest) {
+		return nil, fmt.Errorf("%w: level %d, known are %d to %d", ErrLevel, b[0], Oldest, newest)
 	}
 	if len(b) < Overhead {
 		return nil, fmt.Errorf("%w: an entry of %d bytes; the shortest has %d", ErrDamaged, len(b), Overhead)
 	}
 	end := len(b) - sha256.Size
-	e := &Entry{Hash: Hash(b[end:])}
+	e := &Entry{Level: b[0], Hash: Hash(b[end:])}
 	if sha256.Sum256(b[:end]) != [sha256.Size]byte(e.Hash) {
 		return nil, fmt.Errorf("%w: the hash of an entry is not that of its bytes", ErrDamaged)
 	}

@@ -40,7 +40,7 @@ func TestStepsComeBackWhole(t *testing.T) {
 	}
 	for name, step := range steps {
 		at := Genesis(ID{1, 2, 3}, 7, 1)
-		encoded, behind, err := packer(t).Cut(author(5), at, step, 1000)
+		encoded, behind, err := packer(t).Cut(author(5), Newest, at, step, 1000)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +49,7 @@ func TestStepsComeBackWhole(t *testing.T) {
 			if len(b) > 1000 {
 				t.Errorf("%s: an entry of %d bytes, over the limit", name, len(b))
 			}
-			e, err := Decode(b)
+			e, err := Decode(b, Newest)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -74,18 +74,18 @@ func TestStepsComeBackWhole(t *testing.T) {
 // TestSameStepSameBytes: an append whose answer was lost is recognised by its hash.
 func TestSameStepSameBytes(t *testing.T) {
 	at := Genesis(ID{1}, 0, 1)
-	first, _, err := packer(t).Cut(author(5), at, noise(t, 5000), 1000)
+	first, _, err := packer(t).Cut(author(5), Newest, at, noise(t, 5000), 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, _, err := packer(t).Cut(author(5), at, noise(t, 5000), 1000)
+	again, _, err := packer(t).Cut(author(5), Newest, at, noise(t, 5000), 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(first, again); diff != "" {
 		t.Error(diff)
 	}
-	other, _, err := packer(t).Cut(author(6), at, noise(t, 5000), 1000)
+	other, _, err := packer(t).Cut(author(6), Newest, at, noise(t, 5000), 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,19 +95,19 @@ func TestSameStepSameBytes(t *testing.T) {
 }
 
 func TestEveryFlippedBitIsSeen(t *testing.T) {
-	encoded, _, err := packer(t).Cut(author(5), Genesis(ID{1}, 0, 1), []byte("a step"), 1000)
+	encoded, _, err := packer(t).Cut(author(5), Newest, Genesis(ID{1}, 0, 1), []byte("a step"), 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for bit := range len(encoded[0]) * 8 {
 		b := bytes.Clone(encoded[0])
 		b[bit/8] ^= 1 << (bit % 8)
-		if _, err := Decode(b); !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrFormat) {
+		if _, err := Decode(b, Newest); !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrLevel) {
 			t.Fatalf("bit %d: %v", bit, err)
 		}
 	}
 	for n := range encoded[0] {
-		if _, err := Decode(encoded[0][:n]); err == nil {
+		if _, err := Decode(encoded[0][:n], Newest); err == nil {
 			t.Fatalf("cut at %d of %d: no error", n, len(encoded[0]))
 		}
 	}
@@ -115,12 +115,12 @@ func TestEveryFlippedBitIsSeen(t *testing.T) {
 
 func entries(t *testing.T, a Author, at Position, step []byte) (all []*Entry, end Position) {
 	t.Helper()
-	encoded, behind, err := packer(t).Cut(a, at, step, 1000)
+	encoded, behind, err := packer(t).Cut(a, Newest, at, step, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, b := range encoded {
-		e, err := Decode(b)
+		e, err := Decode(b, Newest)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,10 +174,10 @@ func TestPartsOutOfOrderAreDamage(t *testing.T) {
 
 // TestDamagedPacking: what unpacks to another size, or not at all, is refused in words.
 func TestDamagedPacking(t *testing.T) {
-	e := Entry{Author: author(1), Seq: 2, Parts: 1, Packing: Zstd, StepBytes: 10, Body: []byte("no zstd")}
-	f := Entry{Author: author(1), Seq: 2, Parts: 1, StepBytes: 10, Body: []byte("short")}
+	e := Entry{Author: author(1), Level: Newest, Seq: 2, Parts: 1, Packing: Zstd, StepBytes: 10, Body: []byte("no zstd")}
+	f := Entry{Author: author(1), Level: Newest, Seq: 2, Parts: 1, StepBytes: 10, Body: []byte("short")}
 	for _, e := range []*Entry{&e, &f} {
-		d, err := Decode(e.encode())
+		d, err := Decode(e.encode(), Newest)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,13 +189,13 @@ func TestDamagedPacking(t *testing.T) {
 }
 
 func TestLaterFormatIsNamed(t *testing.T) {
-	encoded, _, err := packer(t).Cut(author(5), Genesis(ID{1}, 0, 1), nil, 1000)
+	encoded, _, err := packer(t).Cut(author(5), Newest, Genesis(ID{1}, 0, 1), nil, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
 	encoded[0][0] = 2
-	if _, err := Decode(encoded[0]); !errors.Is(err, ErrFormat) {
-		t.Errorf("err = %v, want ErrFormat", err)
+	if _, err := Decode(encoded[0], Newest); !errors.Is(err, ErrLevel) {
+		t.Errorf("err = %v, want ErrLevel", err)
 	}
 }
 
@@ -216,14 +216,14 @@ func TestGenesisIsEachLogsOwn(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	p := packer(f)
 	for _, step := range []string{"", "a step", strings.Repeat("sextant ", 100)} {
-		encoded, _, err := p.Cut(author(5), Genesis(ID{1}, 0, 1), []byte(step), 600)
+		encoded, _, err := p.Cut(author(5), Newest, Genesis(ID{1}, 0, 1), []byte(step), 600)
 		if err != nil {
 			f.Fatal(err)
 		}
 		f.Add(encoded[0])
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if e, err := Decode(b); err == nil && !bytes.Equal(e.encode(), b) {
+		if e, err := Decode(b, Newest); err == nil && !bytes.Equal(e.encode(), b) {
 			t.Error("an entry encodes to other bytes")
 		}
 		// The hash keeps random bytes out: with a right one the rest is tried too.
@@ -231,7 +231,7 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		e := &Entry{Seq: 2, Parts: 1, Packing: Packing(b[0] % 2), StepBytes: uint32(b[1]), Body: b[2:]}
-		if e, err := Decode(e.encode()); err == nil {
+		if e, err := Decode(e.encode(), Newest); err == nil {
 			j := Joiner{Packer: p}
 			if step, whole, err := j.Add(e); err == nil && whole && len(step) != int(e.StepBytes) {
 				t.Error("a step of another size")

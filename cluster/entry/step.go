@@ -36,10 +36,10 @@ func NewPacker() (*Packer, error) {
 	return &Packer{pack, unpack}, err
 }
 
-// Cut makes the entries of one step that follow at, none of them with more than limit bytes,
+// Cut makes the entries of one step that follow at, of a level and none of them with more than limit bytes,
 // and returns each encoded, with the positions behind them. The same arguments give the same
 // bytes: an append that is tried again is the same append.
-func (p *Packer) Cut(a Author, at Position, step []byte, limit int) (encoded [][]byte, behind []Position, err error) {
+func (p *Packer) Cut(a Author, level uint8, at Position, step []byte, limit int) (encoded [][]byte, behind []Position, err error) {
 	if len(step) > MaxStep {
 		return nil, nil, fmt.Errorf("a step of %d bytes: at most %d can be replicated", len(step), MaxStep)
 	}
@@ -51,7 +51,7 @@ func (p *Packer) Cut(a Author, at Position, step []byte, limit int) (encoded [][
 	parts := max(1, (len(body)+room-1)/room)
 	for part := range parts {
 		e := Entry{
-			Author: a, Seq: at.Seq + 1, Part: uint32(part), Parts: uint32(parts), Packing: packing,
+			Author: a, Level: level, Seq: at.Seq + 1, Part: uint32(part), Parts: uint32(parts), Packing: packing,
 			StepBytes: uint32(len(step)), Before: at.Hash, Body: body[part*room : min((part+1)*room, len(body))],
 		}
 		e.Size = at.Size + uint64(Overhead+len(e.Body))

@@ -284,8 +284,16 @@ func printCluster(w io.Writer, s *service.ClusterState, paint paint, now time.Ti
 		fmt.Fprintln(w, "  "+nodeWords(&n, n.Does(), now))
 	}
 	printConfiguration(w, s, paint)
+	printLevel(w, s)
 	_, err := fmt.Fprintf(w, "log: entries %d to %d; cluster %s\n", p.First, p.Entries, s.Cluster)
 	return err
+}
+
+// printLevel says why a cluster is not at the level of its newest nodes.
+func printLevel(w io.Writer, s *service.ClusterState) {
+	if words := s.Upgrading(); words != "" {
+		fmt.Fprintln(w, words)
+	}
 }
 
 // nodeWords say how a node stands.

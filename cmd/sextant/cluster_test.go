@@ -94,6 +94,10 @@ log: entries 7 to 12; cluster c0ffee
 	if diff := cmp.Diff(want, show()); diff != "" {
 		t.Error(diff)
 	}
+	state.Nodes[2].Level = 1
+	if got := show(); !strings.Contains(got, "\nlevel 0, until the version of n3 runs on n1, n2, too\nlog: ") {
+		t.Errorf("n3 has a new version: %s", got)
+	}
 	state.Nodes[1].Alive = false
 	if got := show(); !strings.Contains(got, "unprotected: no other node of the in-sync set is alive\n") || !strings.Contains(got, "n2 gave its last sign of life at ") {
 		t.Errorf("n2 is dead: %s", got)

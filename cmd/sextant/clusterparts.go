@@ -104,6 +104,7 @@ func printParts(w io.Writer, s *service.ClusterState, paint paint, now time.Time
 		fmt.Fprintln(w, "  "+nodeWords(&n, s.Does(&n), now))
 	}
 	printConfiguration(w, s, paint)
+	printLevel(w, s)
 	replicas := cluster.MinReplicas
 	if s.Aim != nil {
 		replicas = s.Aim.Replicas
