@@ -48,7 +48,7 @@ func (l leader) Append(_ context.Context, step []byte) (entry.Position, error) {
 	}
 	at := s.end()
 	if stored {
-		_, behind, err := s.packer.Cut(entry.Author{Epoch: l.epoch}, at, step, 1<<20)
+		_, behind, err := s.packer.Cut(entry.Author{Epoch: l.epoch}, entry.Newest, at, step, 1<<20)
 		if err != nil {
 			return at, err
 		}
