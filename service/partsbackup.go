@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/sextant-crawler/sextant/cluster"
 	"github.com/sextant-crawler/sextant/cluster/node"
@@ -35,7 +36,7 @@ func (m *Manifest) fillParts(ctx context.Context, e cluster.Engine, c *peer.Clie
 	keep := keeping{client: c, nodes: ownersOf(s), names: map[string]string{}}
 	err = keep.during(ctx, func(ctx context.Context) error {
 		for p := range cluster.Partition(s.Partitions) {
-			if m.Parts[p], err = backUp(ctx, c, s, p, partFile(dir, p)); err != nil {
+			if m.Parts[p], err = backUpPart(ctx, e, c, s, p, partFile(dir, p)); err != nil {
 				return err
 			}
 		}
@@ -44,17 +45,50 @@ func (m *Manifest) fillParts(ctx context.Context, e cluster.Engine, c *peer.Clie
 	if err != nil {
 		return err
 	}
-	now, err := cluster.Glance(ctx, e, nil)
+	for i := range m.Parts {
+		m.Bytes += m.Parts[i].Bytes
+	}
+	return sameOwners(ctx, e, s)
+}
+
+// sameOwners wants each partition to be owned under the same claim as before.
+func sameOwners(ctx context.Context, e cluster.Engine, before *cluster.State) error {
+	now, err := cluster.Owners(ctx, e)
 	if err != nil {
 		return err
 	}
-	for i := range s.States {
-		if p := &now.States[i]; p.Epoch != s.States[i].Epoch || p.Released {
-			return fmt.Errorf("partition %s went from %s to another node meanwhile: try again", p.Partition, s.States[i].Owner.Node)
+	for i := range before.States {
+		if o := &now.Owners[i]; o.Epoch != before.States[i].Epoch || o.Released {
+			return fmt.Errorf("partition %s went from %s to another node meanwhile: try again", o.Partition, before.States[i].Owner.Node)
 		}
-		m.Bytes += m.Parts[i].Bytes
 	}
 	return nil
+}
+
+// takesIn is how long a backup waits for a node to crawl a partition that it has claimed, takeInPause how long before it asks again.
+const (
+	takesIn     = 30 * time.Second
+	takeInPause = 200 * time.Millisecond
+)
+
+// backUpPart is backUp for one of several partitions. A node that has claimed it may need a moment to take it in; one that is about to hand it over does
+// not have it any more, either, and that is told.
+func backUpPart(ctx context.Context, e cluster.Engine, c *peer.Client, s *cluster.State, p cluster.Partition, path string) (Backed, error) {
+	for until := time.Now().Add(takesIn); ; {
+		b, err := backUp(ctx, c, s, p, path)
+		if !errors.Is(err, peer.ErrMissing) {
+			return b, err
+		}
+		if err := sameOwners(ctx, e, s); err != nil {
+			return b, err
+		}
+		if time.Now().After(until) {
+			return b, fmt.Errorf("%s has claimed partition %s and does not crawl it: sextant cluster status says why", b.Node, p)
+		}
+		if err := errors.Join(os.Remove(path), (cluster.SystemClock{}).Sleep(ctx, takeInPause)); err != nil {
+			return b, err
+		}
+	}
 }
 
 // ownersOf are the nodes that own partitions.

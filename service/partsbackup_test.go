@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -157,6 +159,46 @@ func TestPartitionsBackup(t *testing.T) {
 	f.crawl("n2")
 	if is, _ := f.stored(f.home("n2")); len(is) != fleetPages+1 {
 		t.Errorf("%d URLs in the end", len(is))
+	}
+}
+
+// TestBackupMeetsAMove: a node that has claimed a partition and has not taken it in yet is waited for; that one is handed over is told in these words.
+func TestBackupMeetsAMove(t *testing.T) {
+	t.Parallel() // it waits for a silence
+	f := newFleet(t)
+	f.divide(2)
+	stop := f.start("n1")
+	f.until("all are crawled", func(s *cluster.State) bool { return owned(s)["n1"] == fleetParts })
+	s, err := f.observe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	config, err := peer.ServerConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n1 := httptest.NewUnstartedServer(peer.Guard(f.token(), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asked++; asked != 3 {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = io.WriteString(w, "\x00\x00\x00\x00\x00\x00\x00\x07the store")
+	})))
+	n1.TLS = config
+	n1.StartTLS()
+	defer n1.Close()
+	s.Nodes[0].Peer = n1.Listener.Addr().String()
+	client, path := &peer.Client{Token: f.token()}, filepath.Join(f.dir, "p03.backup")
+	b, err := backUpPart(t.Context(), f.engine, client, s, 3, path)
+	if text, unread := os.ReadFile(path); err != nil || unread != nil || string(text) != "the store" || b.Entry != 7 || b.Node != "n1" {
+		t.Errorf("%q, %+v, %v, %v", text, b, err, unread)
+	}
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := backUpPart(t.Context(), f.engine, client, s, 3, path+"2"); err == nil || !strings.Contains(err.Error(), "went from n1 to another node meanwhile: try again") {
+		t.Errorf("one that was given up: %v", err)
 	}
 }
 
