@@ -282,6 +282,30 @@ func TestSeveralPartitions(t *testing.T) {
 	})
 }
 
+// TestCopyIsRead: a node that starts while a command reads one of its copies waits for that, and leads what else it has.
+func TestCopyIsRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSeveral(t)
+		read := options()
+		read.ReadOnly = true
+		command, err := badgerstore.Open(node.StoreDir(s.dir("n1"), parts, 1), read)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.run("n1")
+		time.Sleep(time.Minute)
+		if n := s.nodes["n1"]; n.leading(0) == nil || n.leading(1) != nil {
+			t.Error("it does not lead what it has, or leads what is read")
+		}
+		if err := command.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s.run("n2")
+		s.until(map[string]int{"n1": 2, "n2": 2})
+		s.compare()
+	})
+}
+
 // backups wants the backup of each partition, which the node that leads it writes, to have what is in it.
 func (s *several) backups() {
 	s.Helper()

@@ -128,7 +128,10 @@ func Run(ctx context.Context, s Settings) error {
 
 // runOne is Run for the only partition.
 func runOne(ctx context.Context, s Settings) (err error) {
-	copied, err := badgerstore.OpenReplica(s.Dir, s.Store)
+	copied, err := s.openCopy(ctx, s.Dir, s.Store)
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

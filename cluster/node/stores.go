@@ -10,9 +10,11 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
+	"time"
 
 	"github.com/sextant-crawler/sextant/cluster"
 	"github.com/sextant-crawler/sextant/cluster/entry"
+	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
@@ -118,8 +120,28 @@ func remembered(dir string, meta cluster.Meta) (known cluster.Meta, seen int64, 
 	return known, seen, nil
 }
 
+// lockPause is how long a node waits before it tries again to open a copy that a command reads.
+const lockPause = 100 * time.Millisecond
+
+// openCopy opens the copy in a folder. A command that reads it, as status does before its node answers, is waited for: a node that ended
+// because somebody looked would give up what else it has.
+func (s *Settings) openCopy(ctx context.Context, dir string, o badgerstore.Options) (*badgerstore.Replica, error) {
+	for told := false; ; told = true {
+		copied, err := badgerstore.OpenReplica(dir, o)
+		if !errors.Is(err, scheduler.ErrLocked) {
+			return copied, err
+		}
+		if !told {
+			s.Log.Warn("a command reads a copy: this node waits until that has ended", "store", dir)
+		}
+		if err := s.Clock.Sleep(ctx, lockPause); err != nil {
+			return nil, err
+		}
+	}
+}
+
 // Open implements cluster.Copies. A copy that a recovery has made void is none.
-func (s *stores) Open(_ context.Context, p cluster.Partition) (o cluster.Opened, err error) {
+func (s *stores) Open(ctx context.Context, p cluster.Partition) (o cluster.Opened, err error) {
 	dir := s.dir(p)
 	if err := os.RemoveAll(dir + discarded); err != nil { // what a kill has left of it
 		return o, err
@@ -127,7 +149,7 @@ func (s *stores) Open(_ context.Context, p cluster.Partition) (o cluster.Opened,
 	if !badgerstore.Exists(dir) {
 		return o, cluster.ErrNoCopy
 	}
-	copied, err := badgerstore.OpenReplica(dir, s.options(p))
+	copied, err := s.openCopy(ctx, dir, s.options(p))
 	if err != nil {
 		return o, err
 	}

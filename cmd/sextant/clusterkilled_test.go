@@ -183,17 +183,23 @@ func (c *killedCluster) until(what string, is func(*cluster.State) bool) {
 		if time.Since(began) > 3*time.Minute {
 			c.Fatalf("%s: not after three minutes: %+v, %v", what, s, err)
 		}
-		for _, m := range c.nodes {
-			if m.cmd == nil {
-				continue
+		c.stillRun()
+	}
+}
+
+// stillRun wants no node to have ended by itself.
+func (c *killedCluster) stillRun() {
+	c.Helper()
+	for _, m := range c.nodes {
+		if m.cmd == nil {
+			continue
+		}
+		select {
+		case <-m.ended:
+			if code := m.cmd.ProcessState.ExitCode(); code > 0 {
+				c.Fatalf("%s has ended by itself: %v", m.name, m.err)
 			}
-			select {
-			case <-m.ended:
-				if code := m.cmd.ProcessState.ExitCode(); code > 0 {
-					c.Fatalf("%s: %s has ended by itself: %v", what, m.name, m.err)
-				}
-			default:
-			}
+		default:
 		}
 	}
 }

@@ -294,6 +294,7 @@ func (c *killedParts) finish() {
 		if now := c.front.count(); now != asked {
 			asked, moved = now, time.Now()
 		}
+		c.stillRun()
 		missing, words := c.missing(), ""
 		for n := range c.nodes {
 			var s admin.Status
