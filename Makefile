@@ -77,15 +77,15 @@ cluster-crash: ## kill two real nodes (with PARTITIONS=24 NODES (3) of that many
 	if [ -n "$$failed" ]; then cat ../../bin/cluster-crash-*.log; exit 1; fi
 	cat $(TALLY)
 
-PARTS ?= takeover handover rate promotion engine
+PARTS ?= takeover handover rate promotion engine scale join same log ten
 cluster-figures: export SEXTANT_CLUSTER_FIGURES = $(PARTS)
 cluster-figures: export SEXTANT_CLUSTER_TIMES = $(TIMES)
 cluster-figures: export SEXTANT_ETCD_SYNCS = 1
-cluster-figures: ## measure a cluster on this machine: PARTS (takeover handover rate promotion engine), TIMES times each; some 25 minutes
+cluster-figures: ## measure a cluster on this machine: PARTS (takeover handover rate promotion engine scale join same log ten), TIMES times each; some 80 minutes
 	go test -c -o bin/figures.test ./cmd/sextant
 	cd cmd/sextant && ../../bin/figures.test -test.v -test.timeout 60m -test.run 'TestFigure(TakeOver|HandOver|Promotion)' | grep -E '^FAIL|_test.go' | grep -v 'runs it' || :
 	cd cmd/sextant && taskset -c 1 ../../bin/figures.test -test.v -test.timeout 60m -test.run 'TestFigureRate' | grep -E '^FAIL|_test.go' | grep -v 'runs it' || :
-	go test -count=1 -v -timeout 60m -run 'TestFigure' ./cluster/etcd | grep -E '^FAIL|_test.go' | grep -v 'runs it' || :
+	go test -count=1 -p 1 -v -timeout 90m -run 'TestFigure' ./cluster/etcd ./internal/clusterfigures | grep -E '^FAIL|_test.go' | grep -v 'runs it' || :
 
 partitions: export SEXTANT_SEED = $(SEED)
 partitions: ## kill, move and set back partitions of a crawl, and lose messages between them; SEED repeats a run

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/sextant-crawler/sextant/cluster/entry"
 )
@@ -70,6 +71,7 @@ func (n *Node) append(ctx context.Context, h *hold, step []byte) (entry.Position
 // appends takes all that waits, of all partitions, and appends it in as few steps of the engine as it fits.
 func (n *Node) appends(ctx context.Context) (err error) {
 	var pieces []piece
+	var last time.Duration // when the last step began
 	defer func() {
 		n.mu.Lock()
 		left := n.queue
@@ -95,9 +97,22 @@ func (n *Node) appends(ctx context.Context) (err error) {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-n.wake:
+			if err := n.company(ctx, last); err != nil {
+				return err
+			}
+			last = n.clock.Now()
 			pieces = n.pieces()
 		}
 	}
+}
+
+// company waits until other partitions had time to have something for the same step: each of them would else have a step of its own, of a page or
+// two, and the engine has as much work with a small one as with a large one. After a rest there is nothing to wait for.
+func (n *Node) company(ctx context.Context, last time.Duration) error {
+	if n.meta.Partitions == 1 || last == 0 {
+		return nil
+	}
+	return n.clock.Sleep(ctx, last+n.times.Step-n.clock.Now())
 }
 
 // room waits while the engine is nearly full.

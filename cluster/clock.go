@@ -56,6 +56,10 @@ type Times struct {
 	Compact time.Duration
 	Lag     time.Duration // how long a copy may make no progress before it leaves the in-sync set
 	Retry   time.Duration // the first pause after an engine did not answer; the longest is Beat
+	// Step is the least time from one step of appends to the next one, where a node may have several partitions.
+	Step time.Duration
+	// Follow is the least time from one look of a copy at the end of the log to the next one.
+	Follow time.Duration
 	// HandOver is how long an owner may take to end what is in flight when a partition goes to another node.
 	HandOver time.Duration
 	// Gone is how long a node may be away before its copies are made anew elsewhere.
@@ -67,6 +71,6 @@ func DefaultTimes() Times {
 	return Times{
 		Beat: time.Second, Right: 2500 * time.Millisecond, Silence: 3500 * time.Millisecond,
 		Sync: 5 * time.Second, Compact: time.Minute, Lag: 10 * time.Minute, Retry: 50 * time.Millisecond,
-		HandOver: time.Minute, Gone: 10 * time.Minute,
+		Step: 20 * time.Millisecond, Follow: 200 * time.Millisecond, HandOver: time.Minute, Gone: 10 * time.Minute,
 	}
 }

@@ -101,13 +101,17 @@ func (m *Member) standBy(ctx context.Context) (*hold, error) {
 	}
 }
 
-// wait returns when the log has grown, or at the latest when it is time to look at the owner again.
+// wait returns when the log has grown, or at the latest when it is time to look at the owner again. Where the log grows all the time, that is not at
+// each of its steps: what is in it is safe, and the engine would be asked several times for each.
 func (m *Member) wait(ctx context.Context, v view) error {
-	until := m.node.clock.Now() + m.node.times.Beat
-	if err := m.waitEngine(ctx, headKey(m.partition), v.head.Revision); err == nil || ctx.Err() != nil {
+	began, pause := m.node.clock.Now(), m.node.times.Follow
+	if err := m.waitEngine(ctx, headKey(m.partition), v.head.Revision); err != nil {
+		pause = m.node.times.Beat
+	}
+	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return m.node.clock.Sleep(ctx, until-m.node.clock.Now())
+	return m.node.clock.Sleep(ctx, began+pause-m.node.clock.Now())
 }
 
 // waitEngine ends after a beat by the node's own clock. The wait is a goroutine less if the engine's own

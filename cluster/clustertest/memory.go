@@ -23,6 +23,7 @@ type Memory struct {
 	inUse     int64
 	garbage   int64 // bytes that Compact gives back
 	steps     int
+	reads     int
 	closed    bool
 	untrusted error
 }
@@ -58,6 +59,13 @@ func (m *Memory) Steps() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.steps
+}
+
+// Reads is how often something was read or listed.
+func (m *Memory) Reads() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.reads
 }
 
 // Snapshot is a copy as of now, as a backup of etcd is. SetTo puts it in the place of what there is.
@@ -162,6 +170,7 @@ func (m *Memory) Read(ctx context.Context, keys ...string) (cluster.View, error)
 	if err := m.unreadable(ctx); err != nil {
 		return cluster.View{}, err
 	}
+	m.reads++
 	v := cluster.View{Revision: m.revision}
 	for _, k := range keys {
 		v.Keys = append(v.Keys, m.key(k))
@@ -186,6 +195,7 @@ func (m *Memory) List(ctx context.Context, from, to string, limit int) (cluster.
 	if err := m.unreadable(ctx); err != nil {
 		return cluster.View{}, err
 	}
+	m.reads++
 	v, size := cluster.View{Revision: m.revision}, 0
 	var in []string
 	for k := range m.keys {

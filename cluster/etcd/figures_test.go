@@ -1,113 +1,125 @@
 package etcd
 
 import (
-	"context"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/sextant-crawler/sextant/cluster"
-	"github.com/sextant-crawler/sextant/cluster/entry"
-	"github.com/sextant-crawler/sextant/internal/testetcd"
 )
 
-// forgetful is a Copy that remembers its place alone, and appends at a pace while it leads.
-type forgetful struct {
-	pages, bytes int           // that come at a time, and of a page
-	pace         time.Duration // between two times
-	random       *rand.ChaCha8
-
-	mu       sync.Mutex
-	at       entry.Position
-	appended int // pages
-}
-
-func (f *forgetful) Applied() entry.Position {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.at
-}
-
-func (f *forgetful) Apply(_ context.Context, _ []byte, behind entry.Position) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.at = behind
-	return nil
-}
-
-func (f *forgetful) Sync(context.Context) (entry.Position, error) { return f.Applied(), nil }
-
-// Lead appends what does not pack, as a store does: all that came while the step before was on its way, up to a batch.
-func (f *forgetful) Lead(ctx context.Context, l *cluster.Lead) error {
-	const batch = 1024
-	step := make([]byte, batch*f.bytes)
-	began, done := time.Now(), 0
-	for {
-		if err := (cluster.SystemClock{}).Sleep(ctx, time.Until(began.Add(time.Duration(done/f.pages+1)*f.pace))); err != nil {
-			return err
-		}
-		pages := min(batch, int(time.Since(began)/f.pace)*f.pages-done)
-		_, _ = f.random.Read(step[:pages*f.bytes]) // never fails
-		behind, err := l.Append(ctx, step[:pages*f.bytes])
-		if err != nil {
-			return err
-		}
-		done += pages
-		f.mu.Lock()
-		f.at, f.appended = behind, done
-		f.mu.Unlock()
+// figures skips what measures, unless make cluster-figures asks for it.
+func figures(t *testing.T, part string) {
+	t.Helper()
+	if parts := os.Getenv("SEXTANT_CLUSTER_FIGURES"); !slices.Contains(strings.Fields(parts), part) {
+		t.Skipf("make cluster-figures PARTS=%s runs it", part)
 	}
 }
 
-// TestFigureEngine: how large three etcd get at 4,000 pages a second of 400 bytes, as a page of 20 links packs at most, for ten minutes,
-// SEXTANT_CLUSTER_MINUTES, with two copies that follow.
+// minutes is how long something is measured, which SEXTANT_CLUSTER_MINUTES may set.
+func minutes(t *testing.T, usual int) int {
+	t.Helper()
+	s := os.Getenv("SEXTANT_CLUSTER_MINUTES")
+	if s == "" {
+		return usual
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 {
+		t.Fatalf("SEXTANT_CLUSTER_MINUTES=%s: write a number", s)
+	}
+	return n
+}
+
+// TestFigureEngine: how large three etcd get at 4,000 pages a second of one partition for ten minutes, with two nodes that have copies.
 func TestFigureEngine(t *testing.T) {
-	if !slices.Contains(strings.Fields(os.Getenv("SEXTANT_CLUSTER_FIGURES")), "engine") {
-		t.Skip("make cluster-figures PARTS=engine runs it")
+	figures(t, "engine")
+	f := newFleet(t, 1)
+	f.start(0, 2)
+	defer f.end()
+	f.quiet(10*time.Second, f.even)
+	f.grows(4000, minutes(t, 10))
+}
+
+// TestFigureLog: what three etcd need for 12,000 pages a second of three nodes, which own 24 partitions.
+func TestFigureLog(t *testing.T) {
+	figures(t, "log")
+	f := newFleet(t, cluster.MaxPartitions)
+	f.start(0, 3)
+	defer f.end()
+	took, copies, moves := f.quiet(10*time.Second, f.even)
+	t.Logf("three nodes share 24 partitions after %.0f s: %d copies, %d moves", took.Seconds(), copies, moves)
+	t.Log("FIGURE log, idle:", f.load(0, 20*time.Second))
+	all := f.grows(12000, minutes(t, 2))
+	if l := all[len(all)-1]; l.CPU >= time.Second || l.p99 >= 100*time.Millisecond || l.pages < 11500 {
+		t.Errorf("%v: want under a core, and under 100 ms", l)
 	}
-	minutes := 10
-	if s := os.Getenv("SEXTANT_CLUSTER_MINUTES"); s != "" {
-		var err error
-		if minutes, err = strconv.Atoi(s); err != nil {
-			t.Fatalf("SEXTANT_CLUSTER_MINUTES: %v", err)
-		}
-	}
-	servers := testetcd.Start(t, 3)
-	e := open(t, "", servers...)
-	meta, err := cluster.Found(t.Context(), e, cluster.Founding{Seat: cluster.Seat{Node: "n1", Store: "s1"}, Partitions: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	at, err := meta.Genesis(0, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	leads := &forgetful{pages: 40, bytes: 400, pace: 10 * time.Millisecond, at: at, random: rand.NewChaCha8([32]byte{18})}
-	defer live(t.Context(), t, "n1", "s1", leads, servers)()
-	eventually(t, "it leads", func(context.Context) bool { return leads.Applied().Seq > at.Seq })
-	follows := &forgetful{pages: 40, bytes: 400, pace: 10 * time.Millisecond, at: at, random: rand.NewChaCha8([32]byte{19})}
-	defer live(t.Context(), t, "n2", "s2", follows, servers)()
+}
+
+// grows measures a load minute by minute, and what is in etcd's files.
+func (f *fleet) grows(perS int64, minutes int) (all []load) {
+	f.Helper()
 	var file, used int64
-	began := time.Now()
-	for n := range minutes * 12 {
-		time.Sleep(5 * time.Second)
-		u, err := e.Usage(t.Context())
+	for range minutes {
+		l := f.load(perS, time.Minute-5*time.Second)
+		u, err := f.engine.Usage(f.Context())
 		if err != nil {
-			t.Log(err)
-			continue
+			f.Log(err)
 		}
 		file, used = max(file, u.File), max(used, u.InUse)
-		if n%12 == 11 {
-			leads.mu.Lock()
-			rate := float64(leads.appended) / time.Since(began).Seconds()
-			leads.mu.Unlock()
-			t.Logf("after %.0f s: %.0f pages/s, file %d MiB, at most %d MiB in use", time.Since(began).Seconds(), rate, u.File>>20, used>>20)
+		f.Logf("%v; file %d MiB, %d MiB in use", l, u.File>>20, u.InUse>>20)
+		all = append(all, l)
+	}
+	f.Logf("FIGURE log of %d partitions, last minute: %v; file of %d MiB at most, %d MiB in use at most", f.meta.Partitions, all[len(all)-1], file>>20, used>>20)
+	return all
+}
+
+// TestFigureTen: how a cluster of so many nodes as SEXTANT_CLUSTER_NODES says, or of 3, 6 and 10, stands its last one, 12,000 pages a second,
+// and the death of a node.
+func TestFigureTen(t *testing.T) {
+	figures(t, "ten")
+	sizes := []int{3, 6, 10}
+	if s := os.Getenv("SEXTANT_CLUSTER_NODES"); s != "" {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 2 {
+			t.Fatalf("SEXTANT_CLUSTER_NODES=%s: write a number, from 2 on", s)
+		}
+		sizes = []int{n}
+	}
+	for _, n := range sizes {
+		t.Run(strconv.Itoa(n), func(t *testing.T) { figureTen(t, n) })
+	}
+}
+
+func figureTen(t *testing.T, n int) {
+	const calm = 15 * time.Second
+	f := newFleet(t, cluster.MaxPartitions)
+	defer f.end()
+	f.start(0, n-1)
+	took, copies, moves := f.quiet(calm, f.even)
+	t.Logf("FIGURE %d nodes that start at once: quiet after %.0f s, %d copies, %d moves", n-1, took.Seconds(), copies, moves)
+	f.start(n-1, n)
+	took, copies, moves = f.quiet(calm, f.even)
+	t.Logf("FIGURE node %d of %d joins: quiet after %.0f s, %d copies, %d moves", n, n, took.Seconds(), copies, moves)
+	if owned := 24 / n; moves > owned+1 {
+		t.Errorf("%d partitions moved to a node that is to have %d", moves, owned)
+	}
+	t.Logf("FIGURE %d nodes, idle: %v", n, f.load(0, 20*time.Second))
+	t.Logf("FIGURE %d nodes, busy: %v", n, f.load(12000, 30*time.Second))
+	had := f.look().owned()[f.name(n-1)]
+	killed := time.Now()
+	f.kill(n - 1)
+	for f.look().owned()[f.name(n-1)] > 0 {
+		if time.Since(killed) > time.Minute {
+			t.Fatalf("after a minute: %v", f.look().owned())
 		}
 	}
-	t.Logf("FIGURE engine: file of %d MiB at most, %d MiB in use at most", file>>20, used>>20)
+	over := time.Since(killed)
+	took, copies, moves = f.quiet(calm, func(stands) bool { return true })
+	t.Logf("FIGURE one of %d nodes is killed under that load: its %d partitions are taken over after %.1f s, quiet after %.0f s, %d copies, %d moves", n, had, over.Seconds(), took.Seconds(), copies, moves)
+	if had == 0 || over > 10*time.Second {
+		t.Errorf("%d partitions were taken over after %v, want some, within 10 s", had, over)
+	}
 }

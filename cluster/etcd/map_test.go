@@ -65,12 +65,12 @@ func (s shelf) Discard(p cluster.Partition) error {
 	return nil
 }
 
-// run lets a node live until stop.
-func (r *rack) run(t *testing.T, name string, servers []*testetcd.Server) (stop func()) {
+// serve lets a node live until stop.
+func serve(t *testing.T, e cluster.Engine, name string, times cluster.Times, c cluster.Copies) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	n, err := cluster.Join(ctx, open(t, "", servers...), cluster.NodeSettings{
-		Name: name, Times: cluster.DefaultTimes(), Log: slog.New(slog.DiscardHandler), Addresses: cluster.Addresses{Peer: name},
+	n, err := cluster.Join(ctx, e, cluster.NodeSettings{
+		Name: name, Times: times, Log: slog.New(slog.DiscardHandler), Addresses: cluster.Addresses{Peer: name},
 	})
 	if err != nil {
 		cancel()
@@ -78,7 +78,7 @@ func (r *rack) run(t *testing.T, name string, servers []*testetcd.Server) (stop 
 	}
 	alive, end := context.WithCancel(context.Background())
 	served, ran := make(chan error, 1), make(chan error, 1)
-	go func() { served <- n.Serve(ctx, shelf{r, name}, nil) }()
+	go func() { served <- n.Serve(ctx, c, nil) }()
 	go func() { ran <- n.Run(alive) }()
 	return sync.OnceFunc(func() {
 		cancel()
@@ -114,7 +114,8 @@ func TestMapOnEtcd(t *testing.T) {
 	if os.Getenv("SEXTANT_LONG_MAP") != "" {
 		want = cluster.MaxPartitions / 2
 	}
-	stop1, stop2 := r.run(t, "n1", servers), r.run(t, "n2", servers)
+	stop1 := serve(t, open(t, "", servers...), "n1", cluster.DefaultTimes(), shelf{r, "n1"})
+	stop2 := serve(t, open(t, "", servers...), "n2", cluster.DefaultTimes(), shelf{r, "n2"})
 	defer stop1()
 	defer stop2()
 	eventually(t, "handed over", func(ctx context.Context) bool {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/cluster"
 	"github.com/sextant-crawler/sextant/internal/testetcd"
+	"github.com/sextant-crawler/sextant/internal/testproc"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -223,37 +223,14 @@ func crawlRate(t *testing.T, site *counted, etcds int) rate {
 		t.Fatal(err)
 	}
 	<-first
-	elsewhere := func() (all int) {
-		for _, pid := range others {
-			all += cpuOf(t, pid)
-		}
-		return all
-	}
-	began, requests, ticks, before := time.Now(), site.count(), cpuOf(t, pinned.Process.Pid), elsewhere()
+	began, requests, before, beforeElsewhere := time.Now(), site.count(), testproc.CPU(t, pinned.Process.Pid), testproc.CPU(t, others...)
 	time.Sleep(10 * time.Second)
 	took, pages := time.Since(began).Seconds(), float64(site.count()-requests)
-	used, usedElsewhere := float64(cpuOf(t, pinned.Process.Pid)-ticks), float64(elsewhere()-before)
+	used, usedElsewhere := (testproc.CPU(t, pinned.Process.Pid) - before).Seconds(), (testproc.CPU(t, others...) - beforeElsewhere).Seconds()
 	_ = pinned.Process.Kill()
 	_ = pinned.Wait() // it was killed
 	_ = os.RemoveAll(data)
-	return rate{pages / took, used * 10 / pages, used / took, usedElsewhere / took}
-}
-
-// cpuOf is the CPU time of a process in hundredths of a second.
-func cpuOf(t *testing.T, pid int) int {
-	t.Helper()
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		t.Skip(err)
-	}
-	_, after, _ := strings.Cut(string(stat), ") ")
-	fields := strings.Fields(after)
-	user, err := strconv.Atoi(fields[11])
-	system, err2 := strconv.Atoi(fields[12])
-	if err := errors.Join(err, err2); err != nil {
-		t.Fatal(err)
-	}
-	return user + system
+	return rate{pages / took, used * 1000 / pages, used * 100 / took, usedElsewhere * 100 / took}
 }
 
 // TestFigurePromotion: how long after its claim a node crawls that follows a store of two million URLs of a thousand hosts.
