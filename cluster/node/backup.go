@@ -32,7 +32,7 @@ func withBackup(mux *http.ServeMux, active func(cluster.Partition) *Active, log 
 		}
 		if err != nil {
 			log.Warn("a backup of the cluster was not finished", "address", r.RemoteAddr, "error", err)
-			panic(http.ErrAbortHandler) // so that it is seen that it was cut short
+			peer.Cut(w, r, err)
 		}
 	})
 }

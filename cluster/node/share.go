@@ -78,7 +78,7 @@ func Handler(active func(cluster.Partition) *Active, log *slog.Logger) http.Hand
 		log.Info("another node makes a copy of the store", "address", r.RemoteAddr, "partition", a.Partition)
 		if err := a.Snapshot(r.Context(), w); err != nil {
 			log.Warn("another node did not get its copy", "address", r.RemoteAddr, "error", err)
-			panic(http.ErrAbortHandler) // so that it sees that its copy was cut short
+			peer.Cut(w, r, err)
 		}
 	})
 	withBackup(mux, active, log)

@@ -101,6 +101,7 @@ func (c *Client) connect(ctx context.Context, address string) (*tls.Conn, error)
 // ask sends a request with the proof, and wants the other's before it looks at anything else.
 func (c *Client) ask(conn *tls.Conn, req *http.Request) (io.Reader, error) {
 	on := newLine(conn)
+	req.Header.Set("TE", "trailers") // see Cut
 	if err := c.sign(on, req); err != nil {
 		return nil, err
 	}
@@ -112,7 +113,7 @@ func (c *Client) ask(conn *tls.Conn, req *http.Request) (io.Reader, error) {
 		return nil, err
 	}
 	on.limited.R, on.limited.N = &patient{Conn: conn}, 1<<62
-	return resp.Body, nil
+	return whole{resp}, nil
 }
 
 // judge is what is wrong with an answer. Without the proof nothing else of it counts.

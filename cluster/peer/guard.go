@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -46,6 +47,32 @@ func (u *urged) Write(b []byte) (written int, err error) {
 		}
 	}
 	return written, nil
+}
+
+// cutHeader is the trailer that says why an answer was not finished.
+const cutHeader = "Sextant-Cut"
+
+// Cut ends an answer that cannot be finished, in a way that nobody takes for its end; a Client is told why. It does not return if it cannot tell.
+func Cut(w http.ResponseWriter, r *http.Request, why error) {
+	if r.Header.Get("TE") != "trailers" || http.NewResponseController(w).Flush() != nil {
+		panic(http.ErrAbortHandler)
+	}
+	words := strings.Join(strings.Fields(why.Error()), " ")
+	w.Header().Set(http.TrailerPrefix+cutHeader, words[:min(len(words), 2<<10)])
+}
+
+// whole reads an answer that may have been cut.
+type whole struct{ *http.Response }
+
+// Read implements io.Reader.
+func (a whole) Read(b []byte) (int, error) {
+	n, err := a.Body.Read(b)
+	if err == io.EOF { //nolint:errorlint // what io.Reader gives
+		if why := a.Trailer.Get(cutHeader); why != "" {
+			err = fmt.Errorf("%w: %s", ErrDeclined, why)
+		}
+	}
+	return n, err
 }
 
 // Unwrap is for http.ResponseController.

@@ -65,6 +65,13 @@ func TestGet(t *testing.T) {
 		case "/cut":
 			_, _ = io.WriteString(w, long)
 			panic(http.ErrAbortHandler)
+		case "/why", "/soon":
+			_, _ = io.WriteString(w, long[:map[string]int{"/why": len(long), "/soon": 5}[r.URL.Path]])
+			Cut(w, r, errors.New("the disk\nis full "+strings.Repeat("!", 9000)))
+		case "/old":
+			_, _ = io.WriteString(w, "short")
+			r.Header.Del("TE") // as who does not know of it
+			Cut(w, r, errors.New("the disk is full"))
 		case "/ill":
 			http.Error(w, "<b>", http.StatusInternalServerError)
 		default:
@@ -77,6 +84,14 @@ func TestGet(t *testing.T) {
 	}
 	if got, err := read(t, c, address, "/cut"); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("%d bytes of what was cut short, %v", len(got), err)
+	}
+	for _, path := range []string{"/why", "/soon"} {
+		if got, err := read(t, c, address, path); !errors.Is(err, ErrDeclined) || !strings.Contains(err.Error(), "the disk is full !") || !strings.HasPrefix(long, got) {
+			t.Errorf("%s: %d bytes, %.200v", path, len(got), err)
+		}
+	}
+	if got, err := read(t, c, address, "/old"); err == nil {
+		t.Errorf("%q of what was cut for who is not told why", got)
 	}
 	if _, err := read(t, c, address, "/other"); !errors.Is(err, ErrMissing) {
 		t.Errorf("error %v, want ErrMissing", err)
