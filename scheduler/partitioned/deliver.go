@@ -18,6 +18,8 @@ const (
 	postBytes   = 1 << 20
 	// againAfter is when letters are tried again that could not be delivered.
 	againAfter = time.Second
+	// moveTakes is how long nobody may take letters for a partition that moves, or is taken over.
+	moveTakes = 15 * time.Second
 	// pause is the least time between two deliveries to one home, so that many letters go at once.
 	pause = 200 * time.Millisecond
 )
@@ -27,9 +29,10 @@ type box struct {
 	mu      sync.Mutex
 	asked   bool // arrived is what the receiver has said
 	arrived uint64
-	removed uint64 // up to here they are removed
-	kept    uint64 // Store.keeps, when the receiver was last asked
-	failing bool   // the last delivery came to nothing, which was said
+	removed uint64    // up to here they are removed
+	kept    uint64    // Store.keeps, when the receiver was last asked
+	since   time.Time // when a delivery came to nothing, and none came to anything after it; zero: the last one did
+	said    bool      // that it was, to people
 }
 
 // wake has the letters for a home delivered soon.
@@ -95,33 +98,6 @@ func (s *Store) senders() parts {
 	return list
 }
 
-// sweep removes letters that have arrived, and reports whether some are left.
-func (s *Store) sweep(o *owned, to scheduler.Home) (left bool) {
-	b := &o.boxes[to]
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if s.kept.Load() == 0 && b.asked && b.kept == s.keeps.Load() {
-		s.remove(o, to, b)
-	}
-	piles, err := s.weigh(s.ctx, o)
-	for _, p := range piles {
-		left = left || p.To == to && p.Count > 0
-	}
-	return left || err != nil
-}
-
-// remove removes letters that have arrived; the box is locked.
-func (s *Store) remove(o *owned, to scheduler.Home, b *box) {
-	if b.arrived <= b.removed {
-		return
-	}
-	if err := o.store.Delivered(s.ctx, to, b.arrived); err != nil {
-		s.failed("links that have arrived are not removed", o, to, err)
-		return
-	}
-	b.removed = b.arrived
-}
-
 func (s *Store) failed(what string, o *owned, to scheduler.Home, err error) {
 	if s.ctx.Err() == nil {
 		s.log.Warn(what+"; they are tried again", "from", o.number, "to", to.Partition(), "error", err)
@@ -145,17 +121,26 @@ func (s *Store) deliver(ctx context.Context, o *owned, to scheduler.Home) {
 		more, err := s.deliverSome(ctx, o, to, b, receive)
 		if err != nil {
 			b.asked = false // the answer may be lost, and what was sent arrived
-			if !b.failing {
-				s.failed("links to another partition are not delivered", o, to, err)
-			}
+			s.waited(o, to, b, err)
+			break
 		}
-		b.failing = err != nil
-		if err != nil || !more {
+		if b.since, b.said = (time.Time{}), false; !more {
 			break
 		}
 	}
 	if to == s.whole() { // it numbers nothing: a value must not come again, over a newer one
 		s.remove(o, to, b)
+	}
+}
+
+// waited says that letters are not delivered, once that has gone on for longer than a partition takes to go from one node to another.
+func (s *Store) waited(o *owned, to scheduler.Home, b *box, err error) {
+	if b.since.IsZero() {
+		b.since = time.Now()
+	}
+	if !b.said && time.Since(b.since) >= moveTakes {
+		b.said = true
+		s.failed("links to another partition are not delivered", o, to, err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,6 +17,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sextant-crawler/sextant/internal/testlog"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/partitioned"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
@@ -186,6 +188,40 @@ func TestAddElsewhere(t *testing.T) {
 			t.Errorf("with no partition here: %v", err)
 		}
 		if err := errors.Join(p.Close(), s.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestMoveIsNoNews: a partition that nobody owns for some seconds is no matter for people; one that stays away is, once, and again the next time.
+func TestMoveIsNoNews(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log testlog.Buffer
+		f := &far{arrived: map[[2]int]uint64{}}
+		s := one(t, partitioned.Options{Carrier: f, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		there := storetest.Link("http://"+hostIn(1, 2)+"/", scheduler.Index)
+		for _, c := range []struct {
+			away time.Duration
+			told int
+		}{{10 * time.Second, 0}, {time.Minute, 1}, {10 * time.Second, 1}, {time.Minute, 2}} {
+			f.set(true)
+			if _, _, err := s.Add(t.Context(), []scheduler.Link{there}, false); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(c.away)
+			f.set(false)
+			time.Sleep(5 * time.Second)
+			if told := strings.Count(log.String(), "are not delivered"); told != c.told {
+				t.Errorf("after %v it was told %d times, want %d:\n%s", c.away, told, c.told, log.String())
+			}
+		}
+		f.mu.Lock()
+		if len(f.links) != 4 {
+			t.Errorf("%d links arrived, want 4", len(f.links))
+		}
+		f.mu.Unlock()
+		p, err := s.Release(0)
+		if err := errors.Join(err, p.Close(), s.Close()); err != nil {
 			t.Error(err)
 		}
 	})
