@@ -6,6 +6,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -60,7 +61,9 @@ func (s *serving) run(ctx context.Context) error {
 		opened, err := s.copies.Open(ctx, s.partition)
 		switch {
 		case errors.Is(err, ErrNoCopy):
-			err = s.make(ctx)
+			if err = s.vacate(ctx); err == nil {
+				err = s.make(ctx)
+			}
 		case err == nil:
 			err = s.member(ctx, opened)
 		}
@@ -69,6 +72,40 @@ func (s *serving) run(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// vacate takes this node out of the in-sync set of a partition of which it has no copy: its disk was replaced. Until the new copy is there the partition
+// would be handed over to it again and again, and given back; that copy could not even be made where this takes longer than the owner keeps the partition.
+// The last member stays: a person must decide.
+func (s *serving) vacate(ctx context.Context) error {
+	for {
+		v, err := s.engine.read(ctx, setKey(s.partition))
+		var set syncSet
+		if err == nil {
+			err = read(v.Keys[0], &set)
+		}
+		if err == nil {
+			stay := slices.DeleteFunc(slices.Clone(set.Seats), func(seat Seat) bool { return seat.Node == s.name })
+			if len(stay) == 0 || len(stay) == len(set.Seats) {
+				return nil
+			}
+			var out Outcome
+			out, err = s.engine.commit(ctx, Step{
+				If:   []Condition{s.same(), {v.Keys[0].Key, v.Keys[0].Revision}},
+				Then: []Write{Put(v.Keys[0].Key, syncSet{stay})},
+			})
+			if err == nil && out.Taken {
+				s.log.Warn("this node leaves the in-sync set: the copy that was in it is not here any more", "partition", s.partition.String())
+				return nil
+			}
+		}
+		if err != nil && !Passes(err) && !errors.Is(err, ErrRefused) {
+			return err
+		}
+		if err := s.clock.Sleep(ctx, s.times.Retry); err != nil {
+			return err
+		}
+	}
 }
 
 // member follows and leads with a copy until the node stops, or the copy is of no use.

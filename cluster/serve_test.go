@@ -529,6 +529,30 @@ func TestDiskReplaced(t *testing.T) {
 	})
 }
 
+// TestDiskReplacedSlowly: until the copies of a node that comes back with an empty disk are there, nothing is handed over to it, however long they take: its
+// place in the in-sync set was that of the old disk.
+func TestDiskReplacedSlowly(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFarm(t, 6, 2)
+		f.run("n1", "n2", "n3")
+		owned, copies := map[string]int{"n1": 2, "n2": 2, "n3": 2}, map[string]int{"n1": 4, "n2": 4, "n3": 4}
+		f.settles(owned, copies)
+		f.kill("n3", 0)
+		f.settles(map[string]int{"n1": 3, "n2": 3}, copies)
+		f.locked(func() {
+			clear(f.nodes["n3"].disks)
+			f.making = 20 * time.Second
+		})
+		f.clear()
+		f.run("n3")
+		f.settles(owned, copies)
+		if led, copied := f.cost(); copied != 4 || led > 4 {
+			t.Errorf("%d copies were made, want 4; %d times a partition was led, want 2 to 4", copied, led)
+		}
+		f.compare()
+	})
+}
+
 // TestHandOverTakesLong: a hand-over whose requests do not end is ended, in order.
 func TestHandOverTakesLong(t *testing.T) {
 	bubble(t, func(t *testing.T) {
@@ -540,22 +564,24 @@ func TestHandOverTakesLong(t *testing.T) {
 	})
 }
 
-// TestRestlessFarm: nodes die, are cut off, drained, stopped and started at random, also in the middle of moves.
+// TestRestlessFarm: nodes die, one or all, with their disks or not, are cut off, drained, stopped and started at random, also in the middle of moves, where
+// there are two copies of each partition, and three.
 func TestRestlessFarm(t *testing.T) {
 	runs, rounds := 2, 15
 	if seeded.Long() {
 		runs, rounds = 20, 40
 	}
 	random := seeded.Rand(t)
-	for range runs {
-		seed := random.Uint64()
+	for run := range runs {
+		seed, replicas := random.Uint64(), 2+run%2
 		bubble(t, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 70))
-			f := newFarm(t, 6, 2)
+			f := newFarm(t, 6, replicas)
+			copies := map[string]int{"n1": 2 * replicas, "n2": 2 * replicas, "n3": 2 * replicas}
 			f.slow, f.making, f.pace = 2*time.Second, 3*time.Second, 700*time.Millisecond
 			names := []string{"n1", "n2", "n3"}
 			f.run(names...)
-			f.settles(map[string]int{"n1": 2, "n2": 2, "n3": 2}, map[string]int{"n1": 4, "n2": 4, "n3": 4})
+			f.settles(map[string]int{"n1": 2, "n2": 2, "n3": 2}, copies)
 			for range rounds {
 				f.trouble(r, names[r.IntN(3)])
 				for range r.IntN(100) {
@@ -571,7 +597,7 @@ func TestRestlessFarm(t *testing.T) {
 					n.line.Set(clustertest.Faults{})
 				}
 			}
-			f.settles(map[string]int{"n1": 2, "n2": 2, "n3": 2}, map[string]int{"n1": 4, "n2": 4, "n3": 4})
+			f.settles(map[string]int{"n1": 2, "n2": 2, "n3": 2}, copies)
 			f.compare()
 			if t.Failed() {
 				t.Logf("seed %d", seed)
@@ -588,7 +614,16 @@ func (f *farm) trouble(r *rand.Rand, name string) {
 		}
 	}
 	n := f.node(name)
-	switch r.IntN(7) {
+	switch r.IntN(9) {
+	case 7: // its disk is lost, too
+		if !f.needed(name) {
+			f.kill(name, 0)
+			f.locked(func() { clear(n.disks) })
+		}
+	case 8:
+		for other := range f.nodes {
+			f.kill(other, r.IntN(9))
+		}
 	case 0, 1:
 		f.kill(name, r.IntN(9))
 	case 2:
@@ -604,6 +639,17 @@ func (f *farm) trouble(r *rand.Rand, name string) {
 	default:
 		f.aim(func(a *placement.Aim) { a.Drained, a.Leaving = nil, []string{name} })
 	}
+}
+
+// needed reports whether a node has a copy of something that is in sync nowhere else.
+func (f *farm) needed(name string) bool {
+	f.Helper()
+	return slices.ContainsFunc(f.state().States, func(p cluster.PartitionState) bool {
+		return !slices.ContainsFunc(p.InSync, func(s cluster.Seat) bool {
+			d := f.nodes[s.Node].disks[p.Partition]
+			return s.Node != name && d != nil && d.Store == s.Store
+		})
+	})
 }
 
 // TestAim: what people want is refused where there is one partition, and by an engine without a cluster.
