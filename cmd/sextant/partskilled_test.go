@@ -326,9 +326,10 @@ func (c *killedParts) finish() {
 // settle ends all nodes, with all of the logs on the disk of every copy that counts.
 func (c *killedParts) settle() *cluster.State {
 	c.Helper()
+	var late []cluster.PartitionState // when it was looked last
 	for began := time.Now(); time.Since(began) < 5*time.Minute; time.Sleep(200 * time.Millisecond) {
 		s := c.whole()
-		if slices.ContainsFunc(s.States, behind) {
+		if late = slices.DeleteFunc(slices.Clone(s.States), func(p cluster.PartitionState) bool { return !behind(p) }); len(late) > 0 {
 			continue
 		}
 		for n := range c.nodes {
@@ -345,7 +346,7 @@ func (c *killedParts) settle() *cluster.State {
 			c.start(n)
 		}
 	}
-	c.Fatal("the logs do not come to rest")
+	c.Fatalf("the logs do not come to rest: %+v", late)
 	return nil
 }
 
