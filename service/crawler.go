@@ -205,7 +205,7 @@ func openCrawl(ctx context.Context, crawler config.Crawler, h Home, memtable int
 		return nil, fmt.Errorf("%s: %w: start it as a node, with --engine, or name another --data", h.Store(), errParts)
 	}
 	options := StoreOptions(crawler, log)
-	options.MemtableBytes = memtableFor(h, memtable)
+	options.MemtableBytes, options.Stores = memtable, len(o.Crawlers)
 	store, err := openPatiently(ctx, h.Store(), options)
 	if err != nil {
 		return nil, err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -93,13 +92,4 @@ func memtableOf(budget int64, n int) int64 {
 	size := int64(float64(badgerstore.MemoryBudget(budget)) / memtablePart / memtables / float64(n))
 	size -= size % memtableRounded
 	return min(max(size, leastMemtable), badgerstore.DefaultMemtableBytes)
-}
-
-// memtableFor is the size that a store can be opened with: what a crash has left of a
-// larger memtable does not go into a smaller one.
-func memtableFor(h Home, size int64) int64 {
-	if left, err := filepath.Glob(filepath.Join(h.Store(), "*.mem")); err != nil || len(left) > 0 {
-		return badgerstore.DefaultMemtableBytes
-	}
-	return size
 }

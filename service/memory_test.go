@@ -1,13 +1,6 @@
 package service
 
-import (
-	"fmt"
-	"os"
-	"strings"
-	"testing"
-
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
-)
+import "testing"
 
 func TestParseSize(t *testing.T) {
 	for s, want := range map[string]int64{
@@ -39,48 +32,5 @@ func TestMemtableOf(t *testing.T) {
 	t.Setenv("GOMEMLIMIT", "512MiB")
 	if got := memtableOf(8<<30, 2); got != 3*mib {
 		t.Errorf("GOMEMLIMIT does not count: %d", got)
-	}
-}
-
-// TestSmallerMemtableAfterCrash opens what a crash left of large memtables as a store
-// with small ones.
-func TestSmallerMemtableAfterCrash(t *testing.T) {
-	data := t.TempDir()
-	store, err := badgerstore.Open(Home{Dir: data}.Store(), badgerstore.Options{MinFree: -1, Durability: badgerstore.OS})
-	if err != nil {
-		t.Fatal(err)
-	}
-	value := []byte(strings.Repeat("v", 100<<10))
-	for i := range 60 {
-		if err := store.SetValue(t.Context(), fmt.Sprint("value ", i), value); err != nil {
-			t.Fatal(err)
-		}
-	}
-	// The directory as it is now is what a crash would leave.
-	crashed := Home{Dir: t.TempDir()}
-	if err := os.CopyFS(crashed.Store(), os.DirFS(Home{Dir: data}.Store())); err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Close(); err != nil {
-		t.Fatal(err)
-	}
-	size := memtableFor(crashed, leastMemtable)
-	if size != badgerstore.DefaultMemtableBytes {
-		t.Errorf("memtables of %d after a crash", size)
-	}
-	again, err := badgerstore.Open(crashed.Store(), badgerstore.Options{MinFree: -1, MemtableBytes: size})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range 60 {
-		if got, err := again.Value(t.Context(), fmt.Sprint("value ", i)); err != nil || len(got) != len(value) {
-			t.Fatalf("value %d: %d bytes, %v", i, len(got), err)
-		}
-	}
-	if err := again.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if size := memtableFor(crashed, leastMemtable); size != leastMemtable {
-		t.Errorf("memtables of %d after a clean stop", size)
 	}
 }

@@ -262,7 +262,12 @@ func (c *clusterNode) addresses() cluster.Addresses {
 
 func (c *clusterNode) storeOptions() (badgerstore.Options, *node.Elsewhere) {
 	o := StoreOptions(c.common.known(c.Crawlers[0]), c.Log)
-	o.MemtableBytes = memtableFor(c.home, memtableOf(c.Memory, 1))
+	c.mu.Lock()
+	if o.Stores = 1; c.parts != nil {
+		o.Stores = c.parts.number
+	}
+	c.mu.Unlock()
+	o.MemtableBytes = memtableOf(c.Memory, o.Stores)
 	others := &node.Elsewhere{Client: &peer.Client{Token: c.of.Token}, Addresses: c.otherNodes}
 	o.Elsewhere = others
 	return o, others

@@ -321,7 +321,7 @@ func (s *Store) isFetchedAgain(txn *badger.Txn, k weburl.Key) bool {
 // ReadBody reads a body that the copy in dir wrote, whether it leads or follows. The error wraps
 // segments.ErrDamaged if the copy does not have it.
 func ReadBody(dir string, p record.BodyPlace) ([]byte, error) {
-	r := segments.New(dir, slog.New(slog.DiscardHandler), segments.DefaultBytes).Reader()
+	r := segments.New(dir, slog.New(slog.DiscardHandler), segments.DefaultBytes, 0).Reader()
 	defer r.Close()
 	return r.Read(p)
 }

@@ -164,7 +164,7 @@ func backupOf(t *testing.T, dir string) *bytes.Buffer {
 			t.Fatal(err)
 		}
 	}()
-	s := &Store{db: db, dir: dir, log: discard(), closing: closing{quit: make(chan struct{})}, segments: segments.New(dir, discard(), segments.DefaultBytes)}
+	s := &Store{db: db, dir: dir, log: discard(), closing: closing{quit: make(chan struct{})}, segments: segments.New(dir, discard(), segments.DefaultBytes, 0)}
 	if err := s.segments.Open(map[uint64]record.Segment{}, 0, 0, true); err != nil {
 		t.Fatal(err)
 	}

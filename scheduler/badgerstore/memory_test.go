@@ -1,11 +1,16 @@
 package badgerstore
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"testing"
+
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 )
 
 func TestLimitMemory(t *testing.T) {
@@ -79,5 +84,60 @@ func TestCgroupLimit(t *testing.T) {
 	write("self", "0::/../../..\n")
 	if got := cgroupLimit(self, sys); got != math.MaxInt64 {
 		t.Errorf("a group outside: %d", got)
+	}
+}
+
+// TestMemtableAfterCrash opens what a crash has left of large memtables, and of small ones, as a store with small ones.
+func TestMemtableAfterCrash(t *testing.T) {
+	const small = 2 << 20
+	for left, values := range map[int64]int{DefaultMemtableBytes: 60, small: 20} { // less than flushes one
+		dir, crashed := t.TempDir(), filepath.Join(t.TempDir(), "crashed")
+		s := openStore(t, dir, Options{MinFree: -1, Durability: OS, MemtableBytes: left})
+		value := []byte(strings.Repeat("v", 50<<10))
+		for i := range values {
+			if err := s.SetValue(t.Context(), fmt.Sprint("value ", i), value); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// The directory as it is now is what a crash would leave.
+		if err := os.CopyFS(crashed, os.DirFS(dir)); err != nil {
+			t.Fatal(err)
+		}
+		if size, err := memtableFor(crashed, small); size != left || err != nil {
+			t.Errorf("memtables of %d after a crash with %d, %v", size, left, err)
+		}
+		again := openStore(t, crashed, Options{MinFree: -1, MemtableBytes: small})
+		if again.tableBytes != left {
+			t.Errorf("opened with memtables of %d", again.tableBytes)
+		}
+		for i := range values {
+			if got, err := again.Value(t.Context(), fmt.Sprint("value ", i)); err != nil || len(got) != len(value) {
+				t.Fatalf("value %d: %d bytes, %v", i, len(got), err)
+			}
+		}
+		if err := again.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if size, err := memtableFor(crashed, small); size != small || err != nil {
+			t.Errorf("memtables of %d after a clean stop, %v", size, err)
+		}
+	}
+}
+
+// TestStoresShareMemory: what a store keeps beside its memtables is its part of what one alone would.
+func TestStoresShareMemory(t *testing.T) {
+	s := openStore(t, t.TempDir(), Options{MinFree: -1, Stores: 24})
+	if len(s.touched.slots) != touchSlots/24 {
+		t.Errorf("%d slots", len(s.touched.slots))
+	}
+	for i := range uint64(1000) { // of 8 KiB, in one segment
+		s.segments.Remember([]segments.Body{{Place: record.BodyPlace{Segment: 1, Offset: i << 13}, Bytes: make([]byte, 8<<10)}})
+	}
+	kept := 0
+	for i := range uint64(1000) {
+		kept += len(s.segments.Recent(record.BodyPlace{Segment: 1, Offset: i << 13}))
+	}
+	if most := segments.RecentBytes / 24; kept > most || kept < most/2 {
+		t.Errorf("%d bytes of bodies are kept, want up to %d", kept, most)
 	}
 }

@@ -92,11 +92,27 @@ func openFiles(dir string, o *Options) (f files, err error) {
 	if err := tidy(lock, *o); err != nil {
 		return f, errors.Join(err, unlock(lock))
 	}
+	if o.MemtableBytes, err = memtableFor(dir, o.MemtableBytes); err != nil {
+		return f, errors.Join(err, unlock(lock))
+	}
 	db, err := openBadger(dir, *o)
 	if err != nil {
 		return f, errors.Join(err, unlock(lock))
 	}
 	return files{dir, lock, db}, nil
+}
+
+// memtableFor is the size, not below another one, that what a crash has left of memtables fits into. Badger makes the file of one twice as large.
+func memtableFor(dir string, size int64) (int64, error) {
+	left, err := filepath.Glob(filepath.Join(dir, "*.mem"))
+	for _, name := range left {
+		file, err := os.Stat(name)
+		if err != nil {
+			return size, err
+		}
+		size = max(size, (file.Size()+1)/2)
+	}
+	return size, err
 }
 
 // newStore makes a store that nothing was read of yet.
@@ -108,9 +124,9 @@ func newStore(f files, o Options) *Store {
 			changed: make(chan struct{}, 1), writes: make(chan *write, groupWrites), batches: make(chan *batch, 1),
 			loaded: make(chan loaded, 1), settler: newSettler(), collect: make(chan struct{}, 1),
 		},
-		owned:    owned{saveAfter: cmp.Or(o.saveAfter, saveAfter)},
+		owned:    owned{saveAfter: cmp.Or(o.saveAfter, saveAfter), stores: max(1, o.Stores)},
 		closing:  closing{quit: make(chan struct{}), stop: make(chan struct{})},
-		segments: segments.New(f.dir, o.Logger, uint64(cmp.Or(o.segmentBytes, segments.DefaultBytes))),
+		segments: segments.New(f.dir, o.Logger, uint64(cmp.Or(o.segmentBytes, segments.DefaultBytes)), segments.RecentBytes/max(1, o.Stores)),
 	}
 }
 
@@ -229,7 +245,7 @@ func (s *Store) start() (err error) {
 	}
 	first := s.db.MaxVersion() + 1 // above the number of any batch of an earlier process
 	s.commits.Store(first)
-	s.touched = newTouched(first)
+	s.touched = newTouched(first, s.stores)
 	s.running.Go(s.commitWrites)
 	s.running.Go(s.writeBatches)
 	s.running.Go(func() { s.settler.run(s.stop, s.leave) })

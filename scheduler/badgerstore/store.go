@@ -101,8 +101,11 @@ type Options struct {
 	// Logger gets Badger's words too, its information at level debug; nil: none.
 	Logger *slog.Logger
 	// MemtableBytes is the size of a memtable; 0: DefaultMemtableBytes. More lets
-	// fewer tables be written and costs memory (see the package comment).
+	// fewer tables be written and costs memory (see the package comment). Where a crash has left
+	// larger ones, it is as large as those.
 	MemtableBytes int64
+	// Stores is how many stores share the process's memory; 0: one. What is kept beside the memtables is divided by it.
+	Stores int
 	// MinFree is the free space of the disk, in bytes, below which all writes fail with
 	// scheduler.ErrFull; 0: DefaultMinFree; negative: never. Badger maps its files
 	// and would die of SIGBUS on a full disk, and it needs room to compact; if that is more
@@ -197,6 +200,7 @@ type owned struct {
 	touched    touched
 	known      known
 	saveAfter  int
+	stores     int    // Options.Stores
 	fileNumber uint64 // of the fingerprints' file; owned by the goroutine that loads the file, then by the one that writes it
 }
 

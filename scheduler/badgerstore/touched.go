@@ -6,7 +6,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// touchSlots is how many numbers touched has: 2 MiB of them. Where 16,384 URLs are in memory, which is the most that the frontier
+// touchSlots is how many numbers the touched of all stores of a process have: 2 MiB of them. Where 16,384 URLs are in memory, which is the most that the frontier
 // reads ahead, about one in 16 of them is read again for nothing.
 const touchSlots = 1 << 18
 
@@ -18,17 +18,20 @@ type touched struct {
 	slots []uint64
 }
 
-func newTouched(first uint64) touched {
-	return touched{first: first, slots: make([]uint64, touchSlots)}
+// newTouched is the touched of one of so many stores of a process.
+func newTouched(first uint64, stores int) touched {
+	return touched{first: first, slots: make([]uint64, touchSlots/stores)}
 }
 
-func touchSlot(k weburl.Key) uint32 { return binary.LittleEndian.Uint32(k[8:]) % touchSlots }
+func (t touched) slot(k weburl.Key) *uint64 {
+	return &t.slots[binary.LittleEndian.Uint32(k[8:])%uint32(len(t.slots))]
+}
 
 // touch notes that the batch in the making changes the record of k.
-func (g *group) touch(k weburl.Key) { g.s.touched.slots[touchSlot(k)] = g.batch.no }
+func (g *group) touch(k weburl.Key) { *g.s.touched.slot(k) = g.batch.no }
 
 // unchanged reports whether the record of k is as it was in a snapshot that was opened when
 // the batch asOf was durable.
 func (g *group) unchanged(k weburl.Key, asOf uint64) bool {
-	return asOf >= g.s.touched.first && g.s.touched.slots[touchSlot(k)] <= asOf
+	return asOf >= g.s.touched.first && *g.s.touched.slot(k) <= asOf
 }

@@ -11,7 +11,7 @@ import (
 // again goes on behind what it wrote.
 func TestNumbersOfCopies(t *testing.T) {
 	files := func(tag uint32, founder bool, current uint64, states ...uint64) *Files {
-		f := New(t.TempDir(), slog.New(slog.DiscardHandler), DefaultBytes)
+		f := New(t.TempDir(), slog.New(slog.DiscardHandler), DefaultBytes, RecentBytes)
 		f.Copied(tag, founder)
 		all := map[uint64]record.Segment{}
 		for _, n := range states {

@@ -115,9 +115,9 @@ func (f *Files) Next(current uint64) uint64 {
 // goneSegment is removed when no Reader is left that began before the epoch.
 type goneSegment struct{ number, epoch uint64 }
 
-// New makes the Files of a directory; most is the length at which a segment ends.
-func New(dir string, log *slog.Logger, most uint64) *Files {
-	return &Files{dir: dir, log: log, max: most, readers: map[*Reader]uint64{}}
+// New makes the Files of a directory; most is the length at which a segment ends, remembered how many bytes of bodies Remember keeps.
+func New(dir string, log *slog.Logger, most uint64, remembered int) *Files {
+	return &Files{dir: dir, log: log, max: most, recent: recent{most: remembered}, readers: map[*Reader]uint64{}}
 }
 
 // Open takes over the states of the segments, and removes files that belong to none: a

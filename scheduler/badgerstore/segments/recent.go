@@ -8,14 +8,15 @@ import (
 
 // The mutex of recent guards all of it. The store's writer adds, whoever reads orders looks.
 
-// RecentBytes bounds the bodies that are kept in memory after they were written: the relay is a few
+// RecentBytes bounds the bodies that all stores of a process keep in memory after they were written: the relay is a few
 // commits behind the crawl, unless an indexer is slow.
 const RecentBytes = 4 << 20
 
-// recent keeps the bodies that were written last, so that what is sent soon is not read from its file. The zero value is
-// ready for use.
+// recent keeps the bodies that were written last, so that what is sent soon is not read from its file. The zero value keeps
+// none.
 type recent struct {
 	mu     sync.Mutex
+	most   int // bytes
 	bodies map[record.BodyPlace][]byte
 	order  []record.BodyPlace // the oldest first
 	bytes  int
@@ -39,7 +40,7 @@ func (f *Files) Remember(bodies []Body) {
 		r.bytes += cap(b.Bytes)
 	}
 	gone := 0
-	for ; r.bytes > RecentBytes; gone++ {
+	for ; r.bytes > r.most; gone++ {
 		r.bytes -= cap(r.bodies[r.order[gone]])
 		delete(r.bodies, r.order[gone])
 	}

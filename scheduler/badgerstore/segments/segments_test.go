@@ -17,7 +17,7 @@ import (
 
 func newFiles(t *testing.T, states map[uint64]record.Segment, current, end uint64) *Files {
 	t.Helper()
-	f := New(t.TempDir(), slog.New(slog.DiscardHandler), 1000)
+	f := New(t.TempDir(), slog.New(slog.DiscardHandler), 1000, RecentBytes)
 	if err := f.Open(states, current, end, false); err != nil {
 		t.Fatal(err)
 	}
@@ -175,14 +175,14 @@ func TestOpen(t *testing.T) {
 		}
 	}
 	states := map[uint64]record.Segment{2: {Entries: 1, Live: 40, Size: 50}}
-	f := New(dir, slog.New(slog.DiscardHandler), 1000)
+	f := New(dir, slog.New(slog.DiscardHandler), 1000, RecentBytes)
 	if err := f.Open(maps.Clone(states), 3, 30, true); err != nil {
 		t.Fatal(err)
 	}
 	if got := list(t, dir); len(got) != 4 {
 		t.Errorf("opened for reading, %v are left", got)
 	}
-	if err := New(dir, f.log, 1000).Open(states, 3, 30, false); err != nil {
+	if err := New(dir, f.log, 1000, RecentBytes).Open(states, 3, 30, false); err != nil {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff([]uint64{2, 3}, list(t, dir)); d != "" {
