@@ -143,7 +143,12 @@ type Once struct {
 	DrainTimeout time.Duration
 	// MaxPages ends the crawl after so many answers; 0 is no end.
 	MaxPages int64
+	// Together says that other processes have parts of the crawl: whoever runs it finds its end by Ending, and calls Stop, in place of Drain.
+	Together bool
 }
+
+// ends reports whether Run is to find the end.
+func (o *Once) ends() bool { return o.Drain && !o.Together || o.MaxPages > 0 }
 
 // New puts a crawl together. It owns none of store and relay's targets.
 func New(ctx context.Context, s policy.Settings, store Store, relay Relay, log *slog.Logger) (*Crawl, error) {
@@ -254,7 +259,7 @@ func (c *Crawl) page(ctx context.Context, lease *scheduler.Lease, slot *meter.Sl
 func (c *Crawl) Run(ctx context.Context, once Once) (err error) {
 	defer func() { c.inForce().Gear.Accesses.Close() }()
 	defer func() { err = errors.Join(err, c.crawlLog.Close()) }()
-	if c.frontier.Paused() && (once.Drain || once.MaxPages > 0) {
+	if c.frontier.Paused() && once.ends() {
 		return ErrPaused
 	}
 	if err := c.start(ctx); err != nil {
@@ -269,7 +274,7 @@ func (c *Crawl) Run(ctx context.Context, once Once) (err error) {
 
 	// A component that fails ends the crawl, or it would stand still unseen.
 	err = c.runWorkers(background, once)
-	if err == nil && (once.Drain || once.MaxPages > 0) {
+	if err == nil && once.ends() {
 		err = c.drainOutbox(background, once)
 	}
 	stopBackground()
@@ -294,7 +299,7 @@ func (c *Crawl) runWorkers(ctx context.Context, once Once) error {
 	watching, stopWatching := context.WithCancel(ctx)
 	defer stopWatching()
 	var watch errgroup.Group
-	if once.Drain || once.MaxPages > 0 {
+	if once.ends() {
 		watch.Go(func() error {
 			if err := c.drained(watching, once.Drain); err != nil {
 				return ignoreStop(err)

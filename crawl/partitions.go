@@ -178,6 +178,7 @@ func (c *Crawl) Adopt(ctx context.Context, o Owned) (err error) {
 		}
 	}
 	c.copies.Came(o.Store)
+	c.awaitsSchedules()
 	c.replacing.Lock()
 	defer c.replacing.Unlock()
 	return c.addRootsOf(ctx, c.policy(), o.Number)

@@ -49,6 +49,7 @@ type fleet struct {
 	dir      string
 	settings policy.Settings
 	target   *memoryTarget
+	down     push.Target // in place of it; nil: it is up
 	nodes    []*crewNode
 	owner    [fleetParts]*crewNode
 	numbers  atomic.Uint64
@@ -207,7 +208,11 @@ func (f *fleet) adopt(i int, at *crewNode, unclean bool) {
 	store, err := badgerstore.Open(filepath.Join(f.dir, fmt.Sprint(i)), badgerstore.Options{Durability: badgerstore.OS, MemtableBytes: badgerstore.MinMemtableBytes, MinFree: -1, NoCompaction: true,
 		Numbers: func() uint64 { return f.numbers.Add(1) }})
 	f.must(err)
-	relay, err := push.NewRelay(store.Outbox(), []push.TargetSettings{{Target: f.target}}, slog.New(slog.DiscardHandler))
+	target := push.Target(f.target)
+	if f.down != nil {
+		target = f.down
+	}
+	relay, err := push.NewRelay(store.Outbox(), []push.TargetSettings{{Target: target}}, slog.New(slog.DiscardHandler))
 	f.must(err)
 	var p scheduler.Partition = store
 	if unclean {
@@ -462,6 +467,18 @@ func TestFleetSchedules(t *testing.T) {
 			}
 		}
 		f.adopt(0, f.nodes[2], false)
+		ending := f.nodes[2].Ending()
+		for over := false; !over; time.Sleep(10 * time.Millisecond) {
+			over, err = ending.CrawlEnds(f.t.Context())
+			f.must(err)
+		}
+		f.mu.Lock()
+		for h := range fleetHosts {
+			if host := fleetHost(h); partitioned.Of(host, fleetParts) == 0 && f.visits[host+"/"] != 2 {
+				t.Errorf("the node has nothing left to do, though %s was not fetched for the schedule", host)
+			}
+		}
+		f.mu.Unlock()
 		time.Sleep(time.Hour)
 		mu.Lock()
 		if begun != 2 { // the first is when the schedule was seen

@@ -144,64 +144,131 @@ func refusedRoots(p *policy.Policy) (refused []RootStatus) {
 	return refused
 }
 
-// RootsFailed returns ErrNoRoot, with why, if there are roots and none of them could be
-// fetched; but not if they only redirect out of the crawl space and other pages were fetched.
-// It returns ErrNothing if there are none, and the store has no page.
-func (c *Crawl) RootsFailed(ctx context.Context) error {
-	p := c.policy()
-	failed := refusedRoots(p)
-	for _, l := range p.RootLinks(nil) {
-		r, err := scheduler.Find(ctx, c.store, l.URL.Key())
-		if err != nil {
-			return err
-		}
-		if r == nil {
-			failed = append(failed, RootStatus{URL: l.URL.String(), Words: "not known"})
-			continue
-		}
-		s, pending, err := failingRoot(ctx, c.store, r)
-		switch {
-		case err != nil:
-			return err
-		case s != nil:
-			failed = append(failed, *s)
-		case pending:
-			failed = append(failed, RootStatus{URL: l.URL.String(), Words: "not asked for yet"})
-		default:
-			return nil
-		}
+// Roots are how a process found the roots of its part of a crawl.
+type Roots struct {
+	Had     bool         `json:"had,omitempty"`     // one, at least
+	Failed  []RootStatus `json:"failed,omitempty"`  // the first of those that could not be fetched
+	More    int          `json:"more,omitempty"`    // that are not named
+	Others  bool         `json:"others,omitempty"`  // one failed, at least, and does not just redirect
+	Pages   int64        `json:"pages,omitempty"`   // that the process fetched
+	Known   uint64       `json:"known,omitempty"`   // URLs
+	Fetched bool         `json:"fetched,omitempty"` // one of these, at least, ever
+	Sources uint64       `json:"sources,omitempty"` // sitemaps, feeds and files that are configured
+}
+
+// Add adds those of another process's part.
+func (r *Roots) Add(o Roots) {
+	r.Had, r.Others, r.Fetched = r.Had || o.Had, r.Others || o.Others, r.Fetched || o.Fetched
+	r.Failed = append(slices.Clone(r.Failed), o.Failed...)
+	r.More += o.More
+	r.cut()
+	r.Pages += o.Pages
+	r.Known += o.Known
+	r.Sources = max(r.Sources, o.Sources)
+}
+
+func (r *Roots) fails(s RootStatus) {
+	r.Failed = append(r.Failed, s)
+	r.Others = r.Others || s.Reason != scheduler.ReasonRedirect.String()
+	r.cut()
+}
+
+func (r *Roots) cut() {
+	if more := len(r.Failed) - rootsNamed; more > 0 {
+		r.Failed, r.More = r.Failed[:rootsNamed], r.More+more
 	}
-	if len(failed) == 0 {
-		return c.hasPages(ctx)
-	}
-	redirects := func(s RootStatus) bool { return s.Reason == scheduler.ReasonRedirect.String() }
-	if c.meter.Pages.Load() > 0 && !slices.ContainsFunc(failed, func(s RootStatus) bool { return !redirects(s) }) {
+}
+
+// Err is ErrNoRoot, with why, if there are roots and none of them could be fetched; but not if they only redirect out of the crawl space
+// and other pages were fetched. It is ErrNothing if there are none, and no page is stored.
+func (r *Roots) Err() error {
+	switch {
+	case r.Had:
+		return nil
+	case len(r.Failed) == 0:
+		return r.nothing()
+	case r.Pages > 0 && !r.Others:
 		return nil
 	}
 	var words []string
-	for _, s := range failed[:min(len(failed), rootsNamed)] {
+	for _, s := range r.Failed {
 		words = append(words, s.URL+": "+s.Words)
 	}
-	if more := len(failed) - len(words); more > 0 {
-		words = append(words, fmt.Sprintf("and %d more", more))
+	if r.More > 0 {
+		words = append(words, fmt.Sprintf("and %d more", r.More))
 	}
 	return fmt.Errorf("%w: %s", ErrNoRoot, strings.Join(words, "; "))
 }
 
-// hasPages returns ErrNothing if no page was ever fetched.
-func (c *Crawl) hasPages(ctx context.Context) error {
-	counts, err := c.store.Counts(ctx)
-	if err != nil {
-		return err
-	}
-	sources := uint64(len(c.policy().Sources))
-	for class, n := range counts.ByClass {
-		if counts.Known > sources && class != scheduler.Pending && class != scheduler.Ignored && n > 0 {
-			return nil
-		}
-	}
-	if counts.Known > 0 && counts.Known <= sources {
+func (r *Roots) nothing() error {
+	switch {
+	case r.Fetched && r.Known > r.Sources:
+		return nil
+	case r.Known > 0 && r.Known <= r.Sources:
 		return fmt.Errorf("%w: nothing that the sitemaps, feeds and files list is accepted by a rule; write a <Root>, a rule with <Accept/>, or <Discovery enabled=\"false\"/>", ErrNothing)
 	}
 	return fmt.Errorf("%w: there is no start URL, and no page is known; write <Root url=\"http://...\"/>, or give the crawl URLs by sextant add", ErrNothing)
+}
+
+// Roots says how the roots were found that are here.
+func (c *Crawl) Roots(ctx context.Context) (r Roots, err error) {
+	p := c.policy()
+	for _, s := range refusedRoots(p) {
+		if u, err := weburl.Parse(s.URL); c.partitions == nil || err == nil && c.partitions.Store.Owns(u) {
+			r.fails(s)
+		}
+	}
+	for _, l := range c.here(p.RootLinks(nil)) {
+		if err := c.addRoot(ctx, &r, l.URL); err != nil || r.Had {
+			return r, err
+		}
+	}
+	counts, err := c.store.Counts(ctx)
+	r.Pages, r.Known, r.Sources = c.meter.Pages.Load(), counts.Known, uint64(len(p.Sources))
+	for class, n := range counts.ByClass {
+		r.Fetched = r.Fetched || class != scheduler.Pending && class != scheduler.Ignored && n > 0
+	}
+	return r, err
+}
+
+// addRoot judges a root.
+func (c *Crawl) addRoot(ctx context.Context, r *Roots, u weburl.URL) error {
+	known, err := scheduler.Find(ctx, c.store, u.Key())
+	if err != nil {
+		return err
+	}
+	if known == nil {
+		r.fails(RootStatus{URL: u.String(), Words: "not known"})
+		return nil
+	}
+	s, pending, err := failingRoot(ctx, c.store, known)
+	switch {
+	case err != nil:
+		return err
+	case s != nil && c.leadsAway(known):
+		s.Reason = scheduler.ReasonRedirect.String() // whether it was had the owner of what it leads to knows
+		r.fails(*s)
+	case s != nil:
+		r.fails(*s)
+	case pending:
+		r.fails(RootStatus{URL: u.String(), Words: "not asked for yet"})
+	default:
+		r.Had = true
+	}
+	return nil
+}
+
+// leadsAway reports whether a URL redirects to a host that is not here.
+func (c *Crawl) leadsAway(r *scheduler.Record) bool {
+	u, ok := weburl.FromCanonical(r.RedirectTo)
+	return ok && c.partitions != nil && !c.partitions.Store.Owns(u)
+}
+
+// RootsFailed is Roots.Err of a crawl that is all here.
+func (c *Crawl) RootsFailed(ctx context.Context) error {
+	r, err := c.Roots(ctx)
+	if err != nil {
+		return err
+	}
+	return r.Err()
 }

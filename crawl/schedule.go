@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -41,6 +42,9 @@ type Schedule struct {
 type schedules struct {
 	changed chan struct{} // capacity 1: a reload may have changed them
 	plan    atomic.Pointer[[]Schedule]
+
+	mu   sync.Mutex
+	came []func() // called after the next look, for partitions that came
 }
 
 // Schedules are the refreshes in force; none before they were looked at for the
@@ -66,7 +70,11 @@ func (c *Crawl) runSchedules(ctx context.Context, first func()) error {
 		due = func() (time.Time, error) { return c.runDueParts(ctx) }
 	}
 	for {
+		waits := c.schedules.waits()
 		next, err := due()
+		for _, done := range waits {
+			done()
+		}
 		if err != nil {
 			return err
 		}

@@ -138,18 +138,17 @@ func (f *Frontier) Drained(ctx context.Context) error {
 		if f.changed == nil {
 			f.changed = make(chan struct{})
 		}
-		changed, set := f.changed, f.set
-		due := f.moving || !f.dueAt.IsZero() && !time.Now().Before(f.dueAt)
-		quiet := f.started && f.adopting == 0 && !f.unplaced && f.inFlight == 0 && f.busy.Load() == 0 && !due
+		changed := f.changed
 		f.mu.Unlock()
-		if quiet {
-			c, err := f.store.Counts(ctx)
-			if err != nil {
-				return err
+		idle, silent, err := f.rests(ctx)
+		if err != nil {
+			return err
+		}
+		if idle {
+			if silent.hosts > 0 {
+				f.log.Warn("hosts do not answer: their URLs wait for another run", "hosts", silent.hosts, "urls", silent.urls)
 			}
-			if n := pending(c, set); n == 0 || f.onlySilent(n) {
-				return nil
-			}
+			return nil
 		}
 		select {
 		case <-changed:
@@ -157,6 +156,40 @@ func (f *Frontier) Drained(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// Idle reports whether Drained would return at this moment.
+func (f *Frontier) Idle(ctx context.Context) (bool, error) {
+	idle, _, err := f.rests(ctx)
+	return idle, err
+}
+
+// silence is work of hosts that do not answer.
+type silence struct {
+	hosts int
+	urls  uint64
+}
+
+// rests reports whether nothing is left to do, but what hosts have that do not answer.
+func (f *Frontier) rests(ctx context.Context) (bool, silence, error) {
+	f.mu.Lock()
+	set := f.set
+	due := f.moving || !f.dueAt.IsZero() && !time.Now().Before(f.dueAt)
+	quiet := f.started && f.adopting == 0 && !f.unplaced && f.inFlight == 0 && f.busy.Load() == 0 && !due
+	f.mu.Unlock()
+	if !quiet {
+		return false, silence{}, nil
+	}
+	c, err := f.store.Counts(ctx)
+	if err != nil {
+		return false, silence{}, err
+	}
+	n := pending(c, set)
+	if n == 0 {
+		return true, silence{}, nil
+	}
+	hosts, only := f.onlySilent()
+	return only, silence{hosts, n}, nil
 }
 
 // Busy keeps Drained waiting until the returned function is called: for callers that
@@ -175,28 +208,23 @@ func (f *Frontier) Busy() (done func()) {
 	})
 }
 
-// onlySilent reports whether all work left is that of hosts that do not answer.
-func (f *Frontier) onlySilent(urls uint64) bool {
+// onlySilent reports whether all work left is that of hosts that do not answer, and of how many.
+func (f *Frontier) onlySilent() (silent int, only bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.silent) == 0 {
-		return false
+		return 0, false
 	}
-	silent := 0
 	for k, h := range f.hosts {
 		switch _, is := f.silent[k]; {
 		case !h.workingIn(&f.set.Weights):
 		case is:
 			silent++
 		default:
-			return false
+			return silent, false
 		}
 	}
-	if silent == 0 {
-		return false
-	}
-	f.log.Warn("hosts do not answer: their URLs wait for another run", "hosts", silent, "urls", urls)
-	return true
+	return silent, silent > 0
 }
 
 // pending counts what waits in sources that are not switched off.

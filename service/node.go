@@ -58,11 +58,11 @@ type clusterNode struct {
 	service  *Service
 	leads    bool
 	stopping bool
-	released bool   // this lead was asked to hand over
-	waits    string // for what, "" if the node runs
-	started  bool   // the engine has answered
-	hangups  chan struct{}
-	known    knownNodes
+	released bool // this lead was asked to hand over
+	beginning
+	toEnd   toEnd
+	hangups chan struct{}
+	known   knownNodes
 }
 
 // knownNodes are what is known of all nodes.
@@ -73,30 +73,31 @@ type knownNodes struct {
 }
 
 // RunNode is Run for a node of a cluster: it follows the crawl of another node, and crawls as a
-// service does while it leads. It returns when start.Stop ends, which is no error, or for what a person must mend.
-func RunNode(ctx context.Context, o Options, n NodeOptions, start Start) (err error) {
+// service does while it leads. It returns when start.Stop ends, which is no error, or for what a person must mend; if start.Once asks for that,
+// when nothing is left to do at any node, with what all of them did.
+func RunNode(ctx context.Context, o Options, n NodeOptions, start Start) (summary Summary, err error) {
 	o.notify = newNotifier(os.Getenv, o.Log)
 	o.notify.starting()
 	if len(o.Crawlers) != 1 {
-		return errors.New("a node of a cluster runs one Crawler: name it with --crawler, and give each its own engine prefix")
+		return summary, errors.New("a node of a cluster runs one Crawler: name it with --crawler, and give each its own engine prefix")
 	}
-	c := &clusterNode{Options: o, of: n, start: start, home: HomeOf(o.File, o.Crawlers[0], o.Data), waits: "it starts",
+	c := &clusterNode{Options: o, of: n, start: start, home: HomeOf(o.File, o.Crawlers[0], o.Data), beginning: beginning{waits: "it starts"},
 		members: map[cluster.Partition]*cluster.Member{}, active: map[cluster.Partition]*node.Active{}}
 	if c.of.times == (cluster.Times{}) {
 		c.of.times = cluster.DefaultTimes()
 	}
 	warnOfFiles(&o.Crawlers[0], o.Log)
 	if err := os.MkdirAll(o.Data, 0o750); err != nil {
-		return fmt.Errorf("data directory: %w", err)
+		return summary, fmt.Errorf("data directory: %w", err)
 	}
 	if err := checkHomes(o.Data, o.File.Crawlers); err != nil {
-		return err
+		return summary, err
 	}
 	doors := &Service{log: o.Log}
 	opened, err := doors.openDoor(ctx, o.Data, o.Listen, o.Access)
 	defer func() { err = errors.Join(err, doors.Close()) }()
 	if err != nil {
-		return err
+		return summary, err
 	}
 	opened()
 	c.door = doors.door
@@ -104,18 +105,28 @@ func RunNode(ctx context.Context, o Options, n NodeOptions, start Start) (err er
 	if o.Memory != NoMemoryLimit && os.Getenv("GOMEMLIMIT") == "" {
 		badgerstore.LimitMemory(o.Memory, 0)
 	}
-	listener, err := ListenTCP(ctx, n.Listen)
+	listener, err := c.listen(ctx)
 	if err != nil {
-		return fmt.Errorf("for other nodes: %w", err)
-	}
-	if c.of.Advertise == "" {
-		if c.of.Advertise, err = advertised(listener.Addr()); err != nil {
-			return errors.Join(err, listener.Close())
-		}
+		return summary, err
 	}
 	c.answered = c.standBy()
 	defer func() { c.answered() }()
-	return c.run(ctx, listener)
+	err = c.run(ctx, listener)
+	return c.toEnd.summary, errors.Join(c.toEnd.failed, err)
+}
+
+// listen listens for other nodes, and finds out how they reach this one.
+func (c *clusterNode) listen(ctx context.Context) (net.Listener, error) {
+	l, err := ListenTCP(ctx, c.of.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("for other nodes: %w", err)
+	}
+	if c.of.Advertise == "" {
+		if c.of.Advertise, err = advertised(l.Addr()); err != nil {
+			return nil, errors.Join(err, l.Close())
+		}
+	}
+	return l, nil
 }
 
 // warnOfFiles tells of a target whose documents stay on the machine that crawls.
@@ -167,10 +178,17 @@ func (c *clusterNode) run(ctx context.Context, l net.Listener) error {
 	if failed := group.Wait(); failed != nil && err == nil {
 		err = failed
 	}
-	if c.start.Stop.Err() != nil && errors.Is(err, context.Canceled) {
+	if (c.start.Stop.Err() != nil || c.ends()) && errors.Is(err, context.Canceled) {
 		err = nil
 	}
 	return err
+}
+
+// ends reports whether the node is to stop.
+func (c *clusterNode) ends() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stopping
 }
 
 // work waits for the engine, and for all that the node does then.
@@ -187,6 +205,7 @@ func (c *clusterNode) work(ctx context.Context) error {
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return c.common.Run(ctx) })
+	group.Go(func() error { return c.awaitEnd(ctx) })
 	group.Go(func() error {
 		defer c.end()
 		return c.takePart(ctx)

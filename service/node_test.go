@@ -20,6 +20,7 @@ import (
 	"github.com/sextant-crawler/sextant/cluster/clustertest"
 	"github.com/sextant-crawler/sextant/cluster/peer"
 	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/internal/testpermit"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
@@ -29,16 +30,19 @@ import (
 // nodes are those of a test, around one engine in memory, which never die of a slow machine.
 type nodes struct {
 	*testing.T
-	dir    string
-	engine *clustertest.Memory
-	line   *clustertest.Line // by which nodes reach it; nil: directly
-	way    cluster.Engine    // the same, of any kind
-	times  cluster.Times
-	log    *slog.Logger      // nil: none
-	config string            // the file of every node
-	own    map[string]string // by name: that of a node that has another one
-	site   string            // that is crawled
-	asked  *sync.Map         // its paths
+	dir     string
+	engine  *clustertest.Memory
+	line    *clustertest.Line // by which nodes reach it; nil: directly
+	way     cluster.Engine    // the same, of any kind
+	times   cluster.Times
+	log     *slog.Logger                                  // nil: none
+	config  string                                        // the file of every node
+	own     map[string]string                             // by name: that of a node that has another one
+	site    string                                        // that is crawled
+	asked   *sync.Map                                     // its paths
+	refused error                                         // that a node may end with; nil: none
+	once    crawl.Once                                    // as nodes are started
+	ended   func(name string, summary Summary, err error) // nil: nobody asks
 }
 
 func newNodes(t *testing.T) *nodes {
@@ -127,7 +131,7 @@ func (n *nodes) start(name string) (stop func() error) {
 	n.Helper()
 	ctx, end := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	token, o := n.token(), n.options(name)
+	token, o, once := n.token(), n.options(name), n.once
 	engine := cluster.Engine(n.engine)
 	if n.line != nil {
 		engine = n.line
@@ -139,7 +143,11 @@ func (n *nodes) start(name string) (stop func() error) {
 		o.Log = n.log
 	}
 	go func() {
-		ended <- RunNode(context.Background(), o, NodeOptions{Name: name, Engine: engine, Token: token, Listen: "127.0.0.1:0", times: n.times}, Start{Stop: ctx})
+		summary, err := RunNode(context.Background(), o, NodeOptions{Name: name, Engine: engine, Token: token, Listen: "127.0.0.1:0", times: n.times}, Start{Stop: ctx, Once: once})
+		if n.ended != nil {
+			n.ended(name, summary, err)
+		}
+		ended <- err
 	}()
 	stopped := false
 	stop = func() error {
@@ -151,7 +159,7 @@ func (n *nodes) start(name string) (stop func() error) {
 		return <-ended
 	}
 	n.Cleanup(func() {
-		if err := stop(); err != nil {
+		if err := stop(); err != nil && (n.refused == nil || !errors.Is(err, n.refused)) {
 			n.Errorf("%s: %v", name, err)
 		}
 	})
@@ -318,7 +326,7 @@ func TestNodeRefuses(t *testing.T) {
 		{"n3", "n4", clustertest.NewMemory(), n.token(), cluster.ErrNoCluster, "cluster init"},
 	} {
 		o := n.options(tt.data)
-		err := RunNode(t.Context(), o, NodeOptions{Name: tt.name, Engine: tt.engine, Token: tt.token, Listen: "127.0.0.1:0", times: n.times}, Start{Stop: t.Context()})
+		_, err := RunNode(t.Context(), o, NodeOptions{Name: tt.name, Engine: tt.engine, Token: tt.token, Listen: "127.0.0.1:0", times: n.times}, Start{Stop: t.Context()})
 		if err == nil || tt.want != nil && !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.words) {
 			t.Errorf("%s in %s: %v, want %v, %q", tt.name, tt.data, err, tt.want, tt.words)
 		}

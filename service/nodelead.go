@@ -8,6 +8,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/cluster"
+	"github.com/sextant-crawler/sextant/cluster/finish"
 	"github.com/sextant-crawler/sextant/cluster/node"
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
@@ -29,11 +30,15 @@ func (c *clusterNode) lead(ctx context.Context, a *node.Active) error {
 	} else if err != nil {
 		return err
 	}
-	return c.crawl(ctx, in, &lent{store: single{a.Store}, claim: claim}, func(*Service) func() { return func() {} })
+	all := func() []finish.Part {
+		return []finish.Part{{Partition: cluster.Partition(a.Partition), Epoch: a.Epoch()}} // no letter arrives
+	}
+	return c.crawl(ctx, in, &lent{store: single{a.Store}, claim: claim}, all, func(*Service) func() { return func() {} })
 }
 
-// crawl runs a service by what is in force, with what this node lends to it. beside is called before it runs, and what that returns when it has ended.
-func (c *clusterNode) crawl(ctx context.Context, in inForce, l *lent, beside func(*Service) (ended func())) error {
+// crawl runs a service by what is in force, with what this node lends to it. parts are those that it has taken in. beside is called before it runs, and
+// what that returns when it has ended.
+func (c *clusterNode) crawl(ctx context.Context, in inForce, l *lent, parts func() []finish.Part, beside func(*Service) (ended func())) error {
 	o := c.Options
 	o.File, o.Crawlers = in.file, []config.Crawler{in.crawler}
 	open, openBack := admin.Lend(c.open)
@@ -64,9 +69,16 @@ func (c *clusterNode) crawl(ctx context.Context, in inForce, l *lent, beside fun
 	if err := c.common.attach(ctx, s, in.ID); err != nil {
 		return errors.Join(err, s.Close())
 	}
+	rests, err := c.works(s, parts)
+	if err != nil {
+		return errors.Join(err, s.Close())
+	}
 	c.Log.Info("this node crawls", "node", c.of.Name, "crawler", o.Crawlers[0].Name, "console", c.Address())
 	ended := beside(s)
-	err = s.Run(ctx, crawl.Once{})
+	progress := s.showProgress(ctx, c.start.Progress)
+	err = s.Run(ctx, crawl.Once{Drain: c.start.Once.Drain, Together: true})
+	progress()
+	rests()
 	ended()
 	return errors.Join(err, s.Close())
 }

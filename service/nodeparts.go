@@ -3,9 +3,11 @@ package service
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/admin/whole"
 	"github.com/sextant-crawler/sextant/cluster"
+	"github.com/sextant-crawler/sextant/cluster/finish"
 	"github.com/sextant-crawler/sextant/cluster/letters"
 	"github.com/sextant-crawler/sextant/cluster/node"
 	"github.com/sextant-crawler/sextant/cluster/peer"
@@ -28,7 +31,7 @@ import (
 // nodeparts.go: a node of a cluster of several partitions. A service runs as long as the node takes part, whichever partitions it has; its crawl
 // adopts each that the node comes to lead, and yields it at the end of that. parts.serve is a goroutine, beside that of cluster/node, which calls
 // lead on one for each partition; each session has one that keeps up with the others, and one that waits until the crawl takes partitions. parts.mu
-// guards the session, and which partitions are led; it is held over no call.
+// guards the session, and which partitions are led, that of a session which its crawl has taken in; they are held over no call.
 
 // parts are the partitions that this node has.
 type parts struct {
@@ -49,6 +52,30 @@ type session struct {
 	turns   *push.Turns
 	whole   http.Handler // answers other nodes
 	keeper  keeper
+
+	mu   sync.Mutex
+	mine map[int]int64 // claims of the partitions that the crawl has taken in
+}
+
+// parts are the partitions that the crawl has taken in.
+func (s *session) parts() []finish.Part {
+	arrivals := s.over.Store.Arrivals() // before it is looked what there is to do
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []finish.Part
+	for _, number := range slices.Sorted(maps.Keys(s.mine)) {
+		all = append(all, finish.Part{Partition: cluster.Partition(number), Epoch: s.mine[number], Seq: arrivals})
+	}
+	return all
+}
+
+// has notes that the crawl has taken in a partition, or, if epoch is 0, that it is about to lose it.
+func (s *session) has(number int, epoch int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if delete(s.mine, number); epoch != 0 {
+		s.mine[number] = epoch
+	}
 }
 
 // targetTurns is how many requests to a target are under way at once, of all partitions of a node.
@@ -126,7 +153,7 @@ func (p *parts) session(ctx context.Context, in inForce) (err error) {
 	defer func() { err = errors.Join(err, store.Close()) }()
 	s := &session{
 		over:  &crawl.Partitions{Store: store, Relays: push.NewRelays(p.Log), Number: p.number, Start: p.startRun},
-		turns: push.NewTurns(targetTurns), keeper: keeper{store: store},
+		turns: push.NewTurns(targetTurns), keeper: keeper{store: store}, mine: map[int]int64{},
 	}
 	l := &lent{store: union.Store{Store: store}, over: s.over, joins: func(server *admin.Server) {
 		client := &peer.Client{Token: p.of.Token}
@@ -134,7 +161,7 @@ func (p *parts) session(ctx context.Context, in inForce) (err error) {
 		all.Lacks = func(ctx context.Context) string { return p.lacks(ctx, store.Has) }
 		s.whole = all.Handler(p.Log)
 	}}
-	return p.crawl(ctx, in, l, func(service *Service) func() {
+	return p.crawl(ctx, in, l, s.parts, func(service *Service) func() {
 		s.service, s.run = service, service.crawls[0]
 		return p.beside(ctx, s, owners)
 	})
@@ -239,12 +266,14 @@ func (p *parts) lead(ctx context.Context, a *node.Active) error {
 		}
 		return err
 	}
+	s.has(a.Partition, a.Epoch())
 	p.Log.Info("this node crawls a partition", "partition", number.String())
 	select {
 	case <-ctx.Done():
 	case <-a.Leaving():
 	case <-s.run.ended:
 	}
+	s.has(a.Partition, 0) // before it leaves
 	_, err := s.run.Yield(ctx, a.Partition)
 	return err
 }

@@ -2,15 +2,18 @@ package finish
 
 // Keys, below the engine's prefix; their values are JSON. Only ever overwritten, so that a step that arrives late finds another revision:
 //
-//	finish/NAME/round    the round that is under way
-//	finish/NAME/at/NODE  what a node has said last
+//	finish/NAME/round      the round that is under way, and how the last run ended
+//	finish/NAME/at/NODE    what a node has said last
+//	finish/NAME/with/NODE  the run whose end a node awaits, or awaited last
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sextant-crawler/sextant/cluster"
 )
@@ -26,30 +29,62 @@ type Part struct {
 // Node waits for the end in one process of the cluster.
 type Node struct {
 	Name   string // of the node
-	Of     string // what comes to an end: a run has several ends, such as that of crawling and that of pushing
+	Of     string // what comes to an end
 	Engine cluster.Engine
 	Clock  cluster.Clock
 	Times  cluster.Times
-	// Idle gives the partitions that this process owns, and whether nothing is left to do in them: no URL waits, none is in flight, no letter
-	// is on its way from them. It reads epochs and numbers BEFORE it looks whether there is work: what arrives in between then counts.
-	Idle func(ctx context.Context) (parts []Part, idle bool, err error)
+	// Stages are how many a run has, the same at all nodes; 0: one. Each begins when nothing was left to do in the one before, anywhere: what is to be done
+	// only then, such as a last judgement, belongs to a stage of its own. The run ends with the last one.
+	Stages int
+	// Idle gives the partitions that this process owns, and whether nothing is left to do in them at a stage, which are counted from 0: no URL waits, none is
+	// in flight, no letter is on its way from them. It reads epochs and numbers BEFORE it looks whether there is work: what arrives in between then counts.
+	Idle func(ctx context.Context, stage int) (parts []Part, idle bool, err error)
+	// Say, if not nil, gives what this node has to tell all others when the run ends. It is asked when the node's partitions are idle.
+	Say func(ctx context.Context) (json.RawMessage, error)
+	// Late is how long after the end of a run a node that was not there at its end comes too late for it, instead of beginning another one.
+	Late time.Duration
+}
+
+// End is how a run ended.
+type End struct {
+	Run  int64     `json:"run"`
+	At   time.Time `json:"at"` // by the clock of the node that found it
+	Said []Said    `json:"said,omitempty"`
+	// Late says that it had ended before this node awaited it.
+	Late bool `json:"-"`
+}
+
+// Said is what a node had to tell.
+type Said struct {
+	Node  string          `json:"node"`
+	Words json.RawMessage `json:"words"`
 }
 
 // round is the one under way.
 type round struct {
 	Incarnation string `json:"incarnation"`
 	Run         int64  `json:"run"` // rises with each run
-	Round       int64  `json:"round"`
-	First       []Part `json:"first"` // what the round before found; nil for the first one
+	Stage       int    `json:"stage,omitempty"`
+	Round       int64  `json:"round"` // of the run
+	First       []Part `json:"first"` // what the round before found; nil for the first one of a stage
 	Ended       bool   `json:"ended,omitempty"`
+	Last        *End   `json:"last,omitempty"` // of the last run that has ended
 }
 
 // report is what a node says in a round.
 type report struct {
+	Incarnation string          `json:"incarnation"`
+	Run         int64           `json:"run"`
+	Round       int64           `json:"round"`
+	Parts       []Part          `json:"parts"`
+	Words       json.RawMessage `json:"words,omitempty"`
+}
+
+// presence is which run a node awaits.
+type presence struct {
 	Incarnation string `json:"incarnation"`
 	Run         int64  `json:"run"`
-	Round       int64  `json:"round"`
-	Parts       []Part `json:"parts"`
+	Left        bool   `json:"left,omitempty"` // it was there at the end
 }
 
 // state is what is decided by.
@@ -58,45 +93,118 @@ type state struct {
 	round   round
 	roundAt cluster.Revision
 	reports []report
+	words   []Said              // of the reports
 	own     cluster.Revision    // of this node's report
 	said    []cluster.Condition // of all reports
 }
 
 func (n *Node) roundKey() string { return "finish/" + n.Of + "/round" }
 func (n *Node) folder() string   { return "finish/" + n.Of + "/at/" }
+func (n *Node) withKey() string  { return "finish/" + n.Of + "/with/" + n.Name }
 
-// Await returns nil when nothing is left to do anywhere, and ctx's error if that ends before. All nodes that take part wait by the same Of.
-// Whoever calls it after the end begins another run, whose end it awaits.
-func (n *Node) Await(ctx context.Context) error {
+// Await returns when nothing is left to do anywhere, and ctx's error if that ends before. All nodes that take part wait by the same Of.
+// Whoever calls it after the end begins another run, whose end it awaits, unless it is late for the last one.
+func (n *Node) Await(ctx context.Context) (End, error) {
 	var run int64 // the one that is awaited; 0: not known yet
 	incarnation := ""
 	for {
 		s, err := n.look(ctx)
 		if err == nil && run == 0 {
-			run, incarnation = s.round.Run, s.Incarnation
-			if s.round.Ended || run == 0 {
-				run++
+			incarnation = s.Incarnation
+			var late bool
+			if run, late, err = n.join(ctx, &s); late && err == nil {
+				end := *s.round.Last
+				end.Late = true
+				return end, nil
 			}
 		}
-		over := false
 		switch {
-		case err != nil:
+		case err != nil || run == 0:
 		case s.Incarnation != incarnation:
-			return fmt.Errorf("%w: it was recovered during a run that was to end", cluster.ErrStranger)
-		case s.round.Run > run || s.round.Run == run && s.round.Ended:
-			return nil
+			return End{}, fmt.Errorf("%w: it was recovered during a run that was to end", cluster.ErrStranger)
+		case s.round.Last != nil && s.round.Last.Run >= run:
+			_, _ = n.present(ctx, presence{incarnation, run, true}) // else it comes late for this run, if it is started again soon
+			return *s.round.Last, nil
 		case s.round.Run < run:
-			_, err = n.commit(ctx, &s, nil, cluster.Put(n.roundKey(), round{Incarnation: incarnation, Run: run, Round: 1}))
+			_, err = n.commit(ctx, &s, nil, cluster.Put(n.roundKey(), round{Incarnation: incarnation, Run: run, Round: 1, Last: s.round.Last}))
 		default:
-			over, err = n.advance(ctx, &s)
+			err = n.advance(ctx, &s)
 		}
-		if over || err != nil && !cluster.Passes(err) && !errors.Is(err, cluster.ErrRefused) {
-			return err
+		if err != nil && !passes(err) {
+			return End{}, err
 		}
 		if err := n.Clock.Sleep(ctx, n.Times.Beat); err != nil {
+			return End{}, err
+		}
+	}
+}
+
+func passes(err error) bool { return cluster.Passes(err) || errors.Is(err, cluster.ErrRefused) }
+
+// assistBeats is after how many beats a node that awaits nothing looks whether others do.
+const assistBeats = 5
+
+// Assist lets others come to the end for which they wait: it says when this node's partitions are idle, begins nothing, and goes on until ctx ends. It
+// returns the error of what does not pass by itself.
+func (n *Node) Assist(ctx context.Context) error {
+	for {
+		pause := assistBeats * n.Times.Beat
+		var now round
+		v, err := n.Engine.Read(ctx, n.roundKey())
+		if err == nil {
+			err = v.Keys[0].Decode(&now)
+		}
+		if err == nil && now.Run > 0 && !now.Ended {
+			pause = n.Times.Beat
+			var s state
+			if s, err = n.look(ctx); err == nil && !s.round.Ended {
+				err = n.advance(ctx, &s)
+			}
+		}
+		if err != nil && !passes(err) {
+			return err
+		}
+		if err := n.Clock.Sleep(ctx, pause); err != nil {
 			return err
 		}
 	}
+}
+
+// join says which run this node awaits, and notes it; 0 if that is not known yet. late says that the last one ended a short while ago without it.
+func (n *Node) join(ctx context.Context, s *state) (run int64, late bool, err error) {
+	if run = s.round.Run; s.round.Ended || run == 0 {
+		var before presence
+		v, err := n.Engine.Read(ctx, n.withKey())
+		if err == nil {
+			err = v.Keys[0].Decode(&before)
+		}
+		if err != nil {
+			return 0, false, err
+		}
+		there := before == presence{s.Incarnation, run, true}
+		if last := s.round.Last; last != nil && !there && n.Clock.Wall().Sub(last.At) < n.Late {
+			late = true
+		} else {
+			run++
+		}
+	}
+	taken, err := n.present(ctx, presence{s.Incarnation, run, late})
+	if err != nil || !taken {
+		run = 0
+	}
+	return run, late, err
+}
+
+// present notes which run this node awaits.
+func (n *Node) present(ctx context.Context, p presence) (taken bool, err error) {
+	v, err := n.Engine.Read(ctx, n.withKey())
+	if err != nil {
+		return false, err
+	}
+	out, err := n.Engine.Commit(ctx, cluster.Step{
+		If: []cluster.Condition{{Key: n.withKey(), Revision: v.Keys[0].Revision}}, Then: []cluster.Write{cluster.Put(n.withKey(), p)},
+	})
+	return err == nil && out.Taken, err
 }
 
 // look reads all that is decided by. It is not of one moment: what is decided compares it.
@@ -128,12 +236,16 @@ func (n *Node) look(ctx context.Context) (s state, err error) {
 		if err := kv.Decode(&r); err != nil {
 			return s, err
 		}
-		if strings.TrimPrefix(kv.Key, folder) == n.Name {
+		name := strings.TrimPrefix(kv.Key, folder)
+		if name == n.Name {
 			s.own = kv.Revision
 		}
 		if r.Incarnation == s.Incarnation && r.Run == s.round.Run && r.Round == s.round.Round {
 			s.reports = append(s.reports, r)
 			s.said = append(s.said, cluster.Condition{Key: kv.Key, Revision: kv.Revision})
+			if len(r.Words) > 0 {
+				s.words = append(s.words, Said{name, r.Words})
+			}
 		}
 	}
 	return s, nil
@@ -165,23 +277,28 @@ func (s *state) of(o *cluster.Owner) (Part, bool) {
 	return Part{}, false
 }
 
-// advance does what is to be done in a round, and reports whether it was the last.
-func (n *Node) advance(ctx context.Context, s *state) (over bool, err error) {
+// advance does what is to be done in a round.
+func (n *Node) advance(ctx context.Context, s *state) error {
 	all, whole := s.found()
 	if !whole {
-		return false, n.report(ctx, s)
+		return n.report(ctx, s)
 	}
-	next := round{Incarnation: s.Incarnation, Run: s.round.Run, Round: s.round.Round + 1, First: all}
-	if next.Ended = slices.Equal(all, s.round.First); next.Ended {
+	next := s.round
+	next.Round++
+	next.First = all
+	if slices.Equal(all, s.round.First) {
 		next.First = nil
+		if next.Stage++; next.Stage >= n.Stages {
+			next.Ended, next.Last = true, &End{Run: next.Run, At: n.Clock.Wall().UTC(), Said: s.words}
+		}
 	}
-	taken, err := n.commit(ctx, s, s.said, cluster.Put(n.roundKey(), next))
-	return taken && next.Ended, err
+	_, err := n.commit(ctx, s, s.said, cluster.Put(n.roundKey(), next))
+	return err
 }
 
 // report says that this node's partitions are idle, if they are and it was not said.
 func (n *Node) report(ctx context.Context, s *state) error {
-	parts, idle, err := n.Idle(ctx)
+	parts, idle, err := n.Idle(ctx, s.round.Stage)
 	if err != nil || !idle {
 		return err
 	}
@@ -196,8 +313,14 @@ func (n *Node) report(ctx context.Context, s *state) error {
 	if !slices.ContainsFunc(parts, unsaid) {
 		return nil
 	}
+	var words json.RawMessage
+	if n.Say != nil {
+		if words, err = n.Say(ctx); err != nil {
+			return err
+		}
+	}
 	_, err = n.commit(ctx, s, []cluster.Condition{{Key: n.folder() + n.Name, Revision: s.own}},
-		cluster.Put(n.folder()+n.Name, report{s.Incarnation, s.round.Run, s.round.Round, parts}))
+		cluster.Put(n.folder()+n.Name, report{s.Incarnation, s.round.Run, s.round.Round, parts, words}))
 	return err
 }
 

@@ -56,6 +56,8 @@ type world struct {
 	chain bool
 	// blind hides what arrived, as a protocol would that compares nothing.
 	blind bool
+	// stages are one or two; what is found at the beginning of the second is work like any other.
+	stages int
 }
 
 // process is a node that runs.
@@ -66,6 +68,7 @@ type process struct {
 	cancel context.CancelFunc
 	ctx    context.Context
 	all    sync.WaitGroup
+	second bool // it is in the second stage
 }
 
 func (w *world) n(most int) int {
@@ -181,7 +184,14 @@ func (p *process) deliver(i int) {
 }
 
 // idle is how the process looks at its partitions: one after the other.
-func (p *process) idle(context.Context) (parts []finish.Part, idle bool, err error) {
+func (p *process) idle(_ context.Context, stage int) (parts []finish.Part, idle bool, err error) {
+	if stage == 1 && !p.second {
+		for _, i := range p.mine() {
+			p.change(i, func(part *partition) { part.waiting++ })
+		}
+		p.second = true
+		return nil, false, nil
+	}
 	idle = true
 	for _, i := range p.mine() {
 		p.change(i, func(part *partition) {
@@ -204,8 +214,8 @@ func (w *world) start(name string, seed uint64) *process {
 	p.all.Go(p.crawl)
 	p.all.Go(func() {
 		rate := 0.85 + float64(w.n(30))/100
-		n := finish.Node{Name: name, Of: "crawling", Engine: p.line, Clock: clustertest.NewClock(rate), Times: cluster.DefaultTimes(), Idle: p.idle}
-		err := n.Await(p.ctx)
+		n := finish.Node{Name: name, Of: "crawling", Engine: p.line, Clock: clustertest.NewClock(rate), Times: cluster.DefaultTimes(), Idle: p.idle, Stages: w.stages}
+		_, err := n.Await(p.ctx)
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		switch {
@@ -277,7 +287,7 @@ func (w *world) done() bool {
 func run(t *testing.T, seed uint64, blind bool) (early int) {
 	synctest.Test(t, func(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 72))
-		w := &world{T: t, engine: clustertest.NewMemory(), random: random, left: 200, blind: blind, chain: random.IntN(2) == 0}
+		w := &world{T: t, engine: clustertest.NewMemory(), random: random, left: 200, blind: blind, chain: random.IntN(2) == 0, stages: 1 + random.IntN(2)}
 		partitions := 3 + w.n(6)
 		if _, err := cluster.Found(t.Context(), w.engine, cluster.Founding{Seat: cluster.Seat{Node: "n0", Store: "s"}, Partitions: partitions}); err != nil {
 			t.Fatal(err)
@@ -300,7 +310,9 @@ func run(t *testing.T, seed uint64, blind bool) (early int) {
 				t.Errorf("seed %d: it does not end", seed)
 				w.ended++
 			case since > 3*time.Minute: // all is well from now on
-				if quiet.IsZero() && w.done() {
+				if !w.done() { // the second stage may have begun
+					quiet = time.Time{}
+				} else if quiet.IsZero() {
 					quiet = time.Now()
 				}
 				if !quiet.IsZero() && time.Since(quiet) > 5*time.Minute {

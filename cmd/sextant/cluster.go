@@ -81,8 +81,8 @@ func checkNode(c *cli.Context) error {
 		}
 		return nil
 	}
-	if c.Bool("once") || c.Int64("max-pages") > 0 {
-		return wrongUse("--once and --max-pages are for a crawl on one machine: leave out --engine, or stop the node when you have seen enough")
+	if c.Int64("max-pages") > 0 {
+		return wrongUse("--max-pages is for a crawl on one machine: leave out --engine, or stop the node when you have seen enough")
 	}
 	for _, flag := range []string{"node-listen", "node-advertise"} {
 		if _, _, err := net.SplitHostPort(c.String(flag)); err != nil && c.String(flag) != "" {
@@ -107,9 +107,10 @@ func runNode(c *cli.Context, o service.Options, start service.Start) (err error)
 		return err
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
-	return service.RunNode(c.Context, o, service.NodeOptions{
+	summary, err := service.RunNode(c.Context, o, service.NodeOptions{
 		Name: name, Engine: engine, Token: token, Listen: c.String("node-listen"), Advertise: c.String("node-advertise"),
 	}, start)
+	return tellSummary(c, start, summary, err)
 }
 
 func clusterCommand() *cli.Command {

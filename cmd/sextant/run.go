@@ -90,6 +90,11 @@ func runCrawl(c *cli.Context) error {
 // runAlone runs the service of one machine.
 func runAlone(c *cli.Context, o service.Options, start service.Start) error {
 	summary, err := service.Run(c.Context, o, start)
+	return tellSummary(c, start, summary, err)
+}
+
+// tellSummary says what a run did that has ended.
+func tellSummary(c *cli.Context, start service.Start, summary service.Summary, err error) error {
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 // Add implements scheduler.Store. Links to partitions that are elsewhere become letters of one that is here, and are not counted; they change nothing
 // that is known there. An item of a feed, whose document would be left behind, becomes a page there, which is fetched. With requeue nothing is added.
 func (s *Store) Add(ctx context.Context, links []scheduler.Link, requeue bool) ([]scheduler.Place, int, error) {
+	s.letters.changes.Add(1)
 	groups := map[int][]scheduler.Link{}
 	var away []scheduler.Link
 	for _, l := range links {
@@ -119,6 +120,7 @@ func (s *Store) Complete(ctx context.Context, c scheduler.Completion, settled fu
 	if err != nil {
 		return err
 	}
+	s.letters.changes.Add(1)
 	c.Homes = s.homes(o, hostOf(c.Next.Origin), c.Links)
 	if c.Notes, err = s.homeNotes(ctx, o, c.Notes); err == nil {
 		err = s.awaitRoom(ctx, o, c.Homes)

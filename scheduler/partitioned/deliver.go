@@ -213,11 +213,7 @@ func (s *Store) receiver(to scheduler.Home) (_ receive, done func()) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if o, err := s.find(to.Partition()); err == nil {
-		return func(ctx context.Context, p scheduler.Post) (scheduler.Receipt, error) {
-			is, err := o.store.Receive(ctx, p)
-			s.learn(o, is.Places)
-			return is, err
-		}, o.done
+		return func(ctx context.Context, p scheduler.Post) (scheduler.Receipt, error) { return s.receive(ctx, o, p) }, o.done
 	}
 	if s.carrier == nil {
 		return nil, nil
@@ -257,9 +253,9 @@ func (s *Store) Receive(ctx context.Context, to int, p scheduler.Post) (schedule
 			return scheduler.Receipt{}, fmt.Errorf("a letter for partition %d is for %s, which is not in it", to, n.Link.URL)
 		}
 	}
-	is, err := o.store.Receive(ctx, p)
+	is, err := s.receive(ctx, o, p)
 	if err == nil && len(is.Places) > 0 {
-		s.tell(s.learn(o, is.Places))
+		s.tell(is.Places)
 	}
 	return is, err
 }

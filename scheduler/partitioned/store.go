@@ -83,6 +83,7 @@ type Store struct {
 	wakes    []chan struct{} // by home: there may be letters for it
 	kept     atomic.Int64    // Keep, under way
 	keeps    atomic.Uint64   // Keep, over
+	letters  traffic
 	running  sync.WaitGroup  // deliveries
 	ctx      context.Context // of the deliveries
 	cancel   context.CancelFunc
