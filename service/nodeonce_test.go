@@ -144,6 +144,9 @@ func TestOnce(t *testing.T) {
 	}
 
 	r.again()
+	r.start("n3")
+	r.whole("n3", r.end("n3")["n3"]) // late for the second run, too
+	r.again()
 	r.times.Gone = time.Second
 	r.refused = errNobody
 	r.start("n3") // it has no copy of some

@@ -41,7 +41,7 @@ func TestClusterUse(t *testing.T) {
 		{[]string{"cluster", "split", "backup", "--partitions", "6"}, "one new folder"},
 		{[]string{"cluster", "split", "backup", "new"}, "write --partitions"},
 		{[]string{"run", "--node", "n1"}, "--engine"},
-		{[]string{"run", "--engine", "etcd://a", "--once"}, "--once"},
+		{[]string{"run", "--engine", "etcd://a", "--max-pages", "3"}, "--max-pages"},
 		{[]string{"run", "--engine", "etcd://a", "--node-listen", "7371"}, "HOST:PORT"},
 	} {
 		if code, _, stderr := said(t, tt.args...); code != exitUsage || !strings.Contains(stderr, tt.want) {
