@@ -14,6 +14,8 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
+// The mutex of schedules guards who waits for the next look at them; a partition's adoption takes it, and the goroutine that looks.
+
 const (
 	// schedulesName is the store's value that keeps the last runs.
 	schedulesName = "crawl.refreshes"

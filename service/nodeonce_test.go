@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sextant-crawler/sextant/cluster/shared"
+	"github.com/sextant-crawler/sextant/cluster"
 	"github.com/sextant-crawler/sextant/crawl"
 )
 
@@ -76,42 +76,14 @@ func (r *runs) whole(name string, o outcome) CrawlSummary {
 	return c
 }
 
-// shared divides the partitions among the nodes, with the start URLs in their queues, and stops them.
-func (r *runs) shared(nodes ...string) {
-	r.Helper()
-	r.divide(2)
-	r.once = crawl.Once{}
-	var stops []func() error
-	for _, name := range nodes {
-		stops = append(stops, r.start(name))
-	}
-	r.even(nodes...)
-	client := r.client("n1")
-	r.does("pause", func() error { return client.Pause(r.Context()) })
-	r.does("the roots come into force", func() error { return r.apply(r.roots(fleetHosts), false) })
-	for _, stop := range stops {
-		if err := stop(); err != nil {
-			r.Error(err)
-		}
-	}
-	var paused []byte
-	at, err := shared.Value(r.Context(), r.engine, valueName("crawl.paused"), &paused)
-	if err == nil {
-		err = shared.SetValue(r.Context(), r.engine, valueName("crawl.paused"), at, []byte{})
-	}
-	if err != nil || len(paused) == 0 {
-		r.Fatal(string(paused), err)
-	}
-	r.again()
-	r.once = crawl.Once{Drain: true}
-}
-
 // TestOnce: nodes with partitions end by themselves when nothing is left anywhere, not before, and each tells what all have done. One that comes after
 // the end has nothing to do; the next run finds nothing new, and ends, too. A node that was not started for it goes on, and lets the others end.
 func TestOnce(t *testing.T) {
-	t.Parallel() // it waits for silences
+	t.Parallel()
 	r := newRuns(t)
-	r.shared("n1", "n2", "n3")
+	r.times = newNodes(t).times // nobody loses anything to a slow machine, and so n1 keeps all: TestEnding of crawl has letters
+	r.configure(r.roots(fleetHosts))
+	r.divide(2)
 	for _, name := range []string{"n1", "n2"} {
 		r.start(name)
 	}
@@ -149,7 +121,7 @@ func TestOnce(t *testing.T) {
 	r.again()
 	r.times.Gone = time.Second
 	r.refused = errNobody
-	r.start("n3") // it has no copy of some
+	r.start("n3") // it has no copy
 	if o := r.end("n3")["n3"]; !errors.Is(o.err, errNobody) || !strings.Contains(o.err.Error(), " of 6 partitions (p0") {
 		t.Errorf("a node that lacks partitions for good: %+v, %v", o.Summary, o.err)
 	}
@@ -176,7 +148,9 @@ func TestOnceAloneAndStandby(t *testing.T) {
 	r.again()
 	r.once = crawl.Once{}
 	stop := r.start("n1")
-	r.crawls("n1", 1)
+	r.until("n1 crawls", func(s *cluster.State) bool {
+		return s.Alive("n1") && !s.States[0].Released && s.States[0].Owner.Node == "n1"
+	})
 	client := r.client("n1")
 	r.does("pause", func() error { return client.Pause(t.Context()) })
 	if err := stop(); err != nil {
