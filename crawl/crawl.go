@@ -147,9 +147,6 @@ type Once struct {
 	Together bool
 }
 
-// ends reports whether Run is to find the end.
-func (o *Once) ends() bool { return o.Drain && !o.Together || o.MaxPages > 0 }
-
 // New puts a crawl together. It owns none of store and relay's targets.
 func New(ctx context.Context, s policy.Settings, store Store, relay Relay, log *slog.Logger) (*Crawl, error) {
 	p, err := policy.Stored(ctx, s, store)

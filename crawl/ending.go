@@ -115,6 +115,9 @@ func (e *Ending) judge(ctx context.Context, ended int64) error {
 	return nil
 }
 
+// ends reports whether Run is to find the end.
+func (o *Once) ends() bool { return o.Drain && !o.Together || o.MaxPages > 0 }
+
 // Paused reports whether the crawl is paused.
 func (c *Crawl) Paused() bool { return c.frontier.Paused() }
 
