@@ -135,6 +135,24 @@ func TestAnyNodeAnswersForAll(t *testing.T) {
 	}
 }
 
+// TestSilentEngineForAll: while the cluster's engine does not answer the status is this node's, and says why; lists and reports are refused with that.
+func TestSilentEngineForAll(t *testing.T) {
+	n := newNodes(t)
+	const why = "etcd has not answered since noon"
+	n.servers[0].Tell(About{Stalled: func() string { return why }})
+	var status []Status
+	w := n.get(t, Reader, "/api/v1/status", "")
+	if err := json.Unmarshal(w.Body.Bytes(), &status); err != nil || len(status) != 1 || status[0].Known != 7 || w.Header().Get(whole.Missing) != "the other nodes: "+why {
+		t.Errorf("%s, missing %q, %v", w.Body, w.Header().Get(whole.Missing), err)
+	}
+	for _, path := range []string{"/api/v1/urls", "/api/v1/links?to=http://n1/1", "/api/v1/report/errors", "/api/v1/url?url=http://n1/1"} {
+		w := n.get(t, Reader, path, "")
+		if b := w.Body.String(); w.Code != http.StatusServiceUnavailable || !strings.Contains(b, why) || !strings.Contains(b, codeEngine) {
+			t.Errorf("%s: %d %s", path, w.Code, b)
+		}
+	}
+}
+
 // questions are what each route that any node answers for all is asked for.
 func questions() map[string]string {
 	const v = "/api/v1/"

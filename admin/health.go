@@ -237,9 +237,17 @@ func (h *headerOnly) Header() http.Header { return h.header }
 // Unwrap lets http.ResponseController find the connection.
 func (h *headerOnly) Unwrap() http.ResponseWriter { return h.ResponseWriter }
 
+// stalled is About.Stalled.
+func (s *Server) stalled() string {
+	if s.about.Stalled == nil {
+		return ""
+	}
+	return s.about.Stalled()
+}
+
 // stall is why nothing can be stored at present, nil if it can.
 func (s *Server) stall() *Problem {
-	why := s.about.Stalled()
+	why := s.stalled()
 	if why == "" {
 		return nil
 	}

@@ -149,6 +149,9 @@ func (s *Server) gather(c *call) error {
 	if s.whole == nil || part || c.route.whole == nil || !c.route.whole.Gathers {
 		return nil
 	}
+	if p := s.stall(); p != nil {
+		return p
+	}
 	g, err := s.whole.Gather(c.r.Context(), c.crawler.Reports(), c.crawler.Name(), whole.Asker{Role: c.caller.Role.String(), Name: c.caller.Name})
 	if err != nil {
 		return busy("%v", err)
@@ -195,7 +198,7 @@ func (s *Server) partOfStore() *route {
 // InCluster makes the server answer for all nodes of a cluster. It is called before Run. What it gives answers other nodes,
 // which have shown that they belong to the cluster: they ask with the rights of who asked them.
 func (s *Server) InCluster(name string, c whole.Cluster) *whole.Server {
-	s.whole = &whole.Server{Name: name, Cluster: c, Own: func(w http.ResponseWriter, r *http.Request, by whole.Asker) {
+	s.whole = &whole.Server{Name: name, Cluster: c, Stalled: s.stalled, Own: func(w http.ResponseWriter, r *http.Request, by whole.Asker) {
 		caller := Caller{Name: by.Name, Remote: "another node"}
 		for _, role := range []Role{Local, Reader, Operator} {
 			if role.String() == by.Role {

@@ -37,9 +37,9 @@ const StorePath = "/api/v1/part/store"
 
 // Gather begins one.
 func (s *Server) Gather(ctx context.Context, own report.Store, crawler string, by Asker) (*Gathered, error) {
-	others, err := s.Cluster.Others(ctx)
+	others, err := s.others(ctx, &Rule{})
 	if err != nil {
-		return nil, fmt.Errorf("who else has a part of the crawl cannot be seen: %w", err)
+		return nil, err
 	}
 	ask := Question{Method: http.MethodGet, Path: StorePath + "?crawler=" + url.QueryEscape(crawler), Role: by.Role, Name: by.Name, Media: "application/json"}
 	g := &Gathered{Store: own, server: s, others: others, ask: ask}

@@ -60,6 +60,9 @@ type Server struct {
 	Cluster Cluster
 	// Lacks says which partitions this node should have, by the engine, and does not have yet, "" if it has all. It may be nil.
 	Lacks func(ctx context.Context) string
+	// Stalled says that the cluster's engine has not answered for a while, and what to do; "" if it answers. It may be nil. Until it answers figures are of
+	// this node alone, and all else is refused with these words.
+	Stalled func() string
 	// Own answers for this node alone, with the asker's rights.
 	Own func(w http.ResponseWriter, r *http.Request, by Asker)
 }
@@ -89,7 +92,7 @@ func (s *Server) Answer(ctx context.Context, w io.Writer, q *Question) error {
 }
 
 func (s *Server) lacks(ctx context.Context) string {
-	if s.Lacks == nil {
+	if s.Lacks == nil || s.stalled() != "" {
 		return ""
 	}
 	return s.Lacks(ctx)
@@ -126,9 +129,13 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, by Asker, rule *R
 		}
 		q.Body = b
 	}
-	others, err := s.Cluster.Others(ctx)
+	others, err := s.others(ctx, rule)
 	if err != nil {
-		refuse(w, http.StatusServiceUnavailable, "busy", "who else has a part of the crawl cannot be seen: "+err.Error())
+		code := "busy"
+		if s.stalled() != "" {
+			code = "engine_silent"
+		}
+		refuse(w, http.StatusServiceUnavailable, code, err.Error())
 		return
 	}
 	nodes := append([]Node{s.own(&own)}, others...)
@@ -149,11 +156,35 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, by Asker, rule *R
 	}
 }
 
+func (s *Server) stalled() string {
+	if s.Stalled == nil {
+		return ""
+	}
+	return s.Stalled()
+}
+
+// others are the nodes to be asked beside this one; their error is for people. Without the engine nobody knows who they are: where the rule is one of figures
+// one that is missing stands for all of them.
+func (s *Server) others(ctx context.Context, rule *Rule) ([]Node, error) {
+	if why := s.stalled(); why != "" {
+		silent := errors.New(why)
+		if rule.Sums == nil || rule.Command || rule.Spares {
+			return nil, silent
+		}
+		return []Node{{"the other nodes", func(context.Context, *Question) (io.ReadCloser, error) { return nil, silent }}}, nil
+	}
+	all, err := s.Cluster.Others(ctx)
+	if err != nil {
+		err = fmt.Errorf("who else has a part of the crawl cannot be seen: %w", err)
+	}
+	return all, err
+}
+
 // Alone says that an answer is of this node alone, because there is no way to join it with others'.
 func (s *Server) Alone(ctx context.Context, h http.Header) {
-	others, err := s.Cluster.Others(ctx)
+	others, err := s.others(ctx, &Rule{})
 	if err != nil {
-		h.Set(Missing, "who else has a part of the crawl cannot be seen: "+clean(err.Error()))
+		h.Set(Missing, clean(err.Error()))
 		return
 	}
 	var all []*part

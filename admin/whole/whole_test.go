@@ -104,11 +104,12 @@ type cluster struct {
 	stores []*store
 	others []whole.Node // beside the stores
 	unseen error
+	silent string // Server.Stalled
 	owner  string
 }
 
 func (c *cluster) server(s *store) *whole.Server {
-	return &whole.Server{Name: s.name, Cluster: c, Lacks: func(context.Context) string { return s.lacks }, Own: func(w http.ResponseWriter, r *http.Request, by whole.Asker) {
+	return &whole.Server{Name: s.name, Cluster: c, Lacks: func(context.Context) string { return s.lacks }, Stalled: func() string { return c.silent }, Own: func(w http.ResponseWriter, r *http.Request, by whole.Asker) {
 		s.by = by
 		s.ServeHTTP(w, r)
 	}}
@@ -284,6 +285,32 @@ func TestRefused(t *testing.T) {
 	}
 	if err := c.server(c.stores[0]).Answer(t.Context(), io.Discard, &whole.Question{Method: "GET", Path: "/metrics"}); err == nil {
 		t.Error("a path that is not of the API is answered")
+	}
+}
+
+// TestSilentEngine: while the engine does not answer figures are of the node that is asked, which says why, and all else is refused with the reason;
+// nobody waits for the engine.
+func TestSilentEngine(t *testing.T) {
+	c := &cluster{stores: []*store{{name: "n0", says: `[{"crawler":"a","known":1}]`, lacks: "p03"}, {name: "n1", says: `[{"crawler":"a","known":2}]`}}}
+	c.silent, c.unseen = "etcd has not answered since noon", errors.New("the engine was asked")
+	w := c.ask(t, "GET", "/api/v1/figures", "")
+	if got := strings.TrimSpace(w.Body.String()); w.Code != http.StatusOK || got != `[{"crawler":"a","known":1}]` {
+		t.Errorf("%d %s", w.Code, got)
+	}
+	if who := w.Header().Get(whole.Missing); who != "the other nodes: etcd has not answered since noon" {
+		t.Errorf("missing: %q", who)
+	}
+	for _, path := range []string{"GET /api/v1/list", "POST /api/v1/command", "GET /api/v1/url?url=http://a/"} {
+		method, path, _ := strings.Cut(path, " ")
+		w := c.ask(t, method, path, "")
+		if b := w.Body.String(); w.Code != http.StatusServiceUnavailable || !strings.Contains(b, `"detail":"etcd has not answered since noon"`) || !strings.Contains(b, "engine_silent") {
+			t.Errorf("%s: %d %s", path, w.Code, b)
+		}
+	}
+	alone := httptest.NewRecorder()
+	c.server(c.stores[0]).Alone(t.Context(), alone.Header())
+	if who := alone.Header().Get(whole.Missing); who != c.silent {
+		t.Errorf("missing: %q", who)
 	}
 }
 
