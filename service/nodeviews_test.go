@@ -265,7 +265,7 @@ func TestViews(t *testing.T) {
 			for _, n := range s.Pending {
 				pending += n
 			}
-			return s.Known == known && pending == 0 && s.Indexed == documents && s.Outbox.Waiting == waiting && s.Outbox.Resting+s.Outbox.Held == deletions
+			return s.Known == known && pending == 0 && s.InFlight == 0 && s.Indexed == documents && s.Outbox.Waiting == waiting && s.Outbox.Resting+s.Outbox.Held == deletions
 		}
 	}
 	alone.until("one node has all", rests(alone, "n1", 0, 0))
