@@ -281,7 +281,7 @@ func TestViews(t *testing.T) {
 		c.does("pause", func() error { return said(c.asked(node, http.MethodPost, "/api/v1/pause", "", "")) })
 	}
 	for _, v := range views(f) {
-		same(t, f, alone, names, &v)
+		same(f, alone, names, &v)
 	}
 }
 
@@ -293,26 +293,29 @@ func said(status int, _ http.Header, text string) error {
 	return nil
 }
 
-// same compares what nodes answer to a question.
-func same(t *testing.T, f, alone *fleet, names []string, v *view) {
-	t.Helper()
-	first := f.see(names[0], v, v.own)
-	for _, name := range names[1:] {
-		if got := f.see(name, v, v.own); got != first {
-			t.Errorf("%s: %s answers, and %s:\n%s", v.path, name, names[0], differing(got, first))
+// same wants nodes to give the same answer to a question, once what each of them does by itself, such as to note that an indexer is down, is done.
+func same(f, alone *fleet, names []string, v *view) {
+	f.Helper()
+	f.does("the same answers", func() error {
+		first := f.see(names[0], v, v.own)
+		for _, name := range names[1:] {
+			if got := f.see(name, v, v.own); got != first {
+				return fmt.Errorf("%s: %s answers, and %s:\n%s", v.path, name, names[0], differing(got, first))
+			}
 		}
-	}
-	if v.differs {
-		return
-	}
-	without := slices.Concat(v.own, v.alone)
-	plain := func(text string) string { // in what order things happened is another one
-		lines := slices.Sorted(strings.Lines(moment.ReplaceAllString(text, "T")))
-		return strings.Join(lines, "")
-	}
-	if got, want := plain(f.see(names[1], v, without)), plain(alone.see("n1", v, without)); got != want {
-		t.Errorf("%s: three nodes answer, and one that has all:\n%s", v.path, differing(got, want))
-	}
+		if v.differs {
+			return nil
+		}
+		without := slices.Concat(v.own, v.alone)
+		plain := func(text string) string { // in what order things happened is another one
+			lines := slices.Sorted(strings.Lines(moment.ReplaceAllString(text, "T")))
+			return strings.Join(lines, "")
+		}
+		if got, want := plain(f.see(names[1], v, without)), plain(alone.see("n1", v, without)); got != want {
+			return fmt.Errorf("%s: three nodes answer, and one that has all:\n%s", v.path, differing(got, want))
+		}
+		return nil
+	})
 }
 
 // differing are the first lines that are not the same.
