@@ -107,9 +107,13 @@ func newFleet(t *testing.T, partitions int) *fleet {
 	t.Helper()
 	f := &fleet{T: t, servers: testetcd.Start(t, 3), times: cluster.DefaultTimes(), copies: map[string]map[cluster.Partition]*forgetful{}, nodes: map[string]simulated{}}
 	f.engine = open(t, "", f.servers...)
+	founding := cluster.Founding{Seat: cluster.Seat{Node: "n0", Store: "s0"}, Partitions: partitions}
+	if partitions > 1 {
+		founding.Replicas = cluster.MinReplicas
+	}
 	eventually(t, "founded", func(ctx context.Context) bool {
 		var err error
-		f.meta, err = cluster.Found(ctx, f.engine, cluster.Founding{Seat: cluster.Seat{Node: "n0", Store: "s0"}, Partitions: partitions, Replicas: 2})
+		f.meta, err = cluster.Found(ctx, f.engine, founding)
 		return err == nil
 	})
 	return f
