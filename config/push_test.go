@@ -137,63 +137,72 @@ func TestSamePushFolder(t *testing.T) {
 
 // TestPushOfPartition: what a partition's target writes, and its checkpoint, are its own; that of all is what it always was.
 func TestPushOfPartition(t *testing.T) {
-	names := make(chan string, 100)
+	for _, c := range []struct{ partition, folder, name string }{{"", "out", "docs"}, {"p07", "out/p07", "docs/p07"}} {
+		dir := t.TempDir()
+		for range 2 { // one that is opened again is the same
+			target, err := openPush(t, `<Push kind="file"/>`, dir, c.partition)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = target.Push(t.Context(), []push.Entry{{Seq: 1, URL: "http://a.example/", Body: []byte(`{}`)}})
+			if err := errors.Join(err, target.Checkpoint(t.Context(), 1), target.Close()); err != nil {
+				t.Error(err)
+			}
+			if found, err := filepath.Glob(filepath.Join(dir, c.folder, "*.jsonl")); err != nil || len(found) == 0 {
+				t.Errorf("partition %q: nothing in %s, %v", c.partition, c.folder, err)
+			}
+			if name := checkpointName(t, c.partition); name != c.name {
+				t.Errorf("partition %q: the checkpoint %q, want %q", c.partition, name, c.name)
+			}
+		}
+	}
+}
+
+// openPush is the target of a configuration with this one Push.
+func openPush(t *testing.T, written, dir, partition string) (push.Target, error) {
+	t.Helper()
+	file, report := Parse(filepath.Join(dir, FileName), []byte(`<CrawlConfig><Crawler name="docs"><Root url="http://a.example/"/>`+written+`</Crawler></CrawlConfig>`), Lookups{})
+	if err := report.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return file.Crawlers[0].Push[0].Open(dir, partition, slog.New(slog.DiscardHandler))
+}
+
+// checkpointName is the name under which the partition's PAPI target sets its first checkpoint. The server is
+// its own, as a request that was given up may still arrive.
+func checkpointName(t *testing.T, partition string) string {
+	t.Helper()
+	names := make(chan string, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "1") // the id of a session
 		if name := r.FormValue("PAPI_name"); name != "" {
 			select {
 			case names <- name:
-			default: // nobody waits any more
+			default: // the first is what counts
 			}
 		}
 	}))
 	defer server.Close()
-	dir := t.TempDir()
-	file, report := Parse(filepath.Join(dir, FileName), []byte(`<CrawlConfig><Crawler name="docs"><Root url="http://a.example/"/><Push kind="file"/><Push kind="papi" url="`+
-		server.URL+`" connector="c"/></Crawler></CrawlConfig>`), Lookups{})
-	if err := report.Err(); err != nil {
+	target, err := openPush(t, `<Push kind="papi" url="`+server.URL+`" connector="c"/>`, t.TempDir(), partition)
+	if err != nil {
 		t.Fatal(err)
 	}
-	for partition, want := range map[string]struct{ folder, name string }{"": {"out", "docs"}, "p07": {"out/p07", "docs/p07"}} {
-		for i, p := range file.Crawlers[0].Push {
-			for range 2 { // one that is opened again is the same
-				target, err := p.Open(dir, partition, slog.New(slog.DiscardHandler))
-				if err != nil {
-					t.Fatal(err)
-				}
-				ctx, cancel := context.WithCancel(t.Context())
-				if i == 0 {
-					_, err = target.Push(ctx, []push.Entry{{Seq: 1, URL: "http://a.example/", Body: []byte(`{}`)}})
-					if err = errors.Join(err, target.Checkpoint(ctx, 1)); err != nil {
-						t.Error(err)
-					}
-					if found, err := filepath.Glob(filepath.Join(dir, want.folder, "*.jsonl")); err != nil || len(found) == 0 {
-						t.Errorf("partition %q: nothing in %s, %v", partition, want.folder, err)
-					}
-				} else {
-					ended := make(chan struct{})
-					go func() { defer close(ended); err = target.Checkpoint(ctx, 1) }()
-					select {
-					case name := <-names:
-						if name != want.name {
-							t.Errorf("partition %q: the checkpoint %q, want %q", partition, name, want.name)
-						}
-					case <-ended:
-						t.Errorf("partition %q: no checkpoint: %v", partition, err)
-					}
-					cancel()
-					<-ended
-					for len(names) > 0 {
-						<-names
-					}
-				}
-				cancel()
-				if err := target.Close(); err != nil {
-					t.Error(err)
-				}
-			}
-		}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- target.Checkpoint(ctx, 1) }()
+	var name string
+	select {
+	case name = <-names:
+		cancel() // what the target waits for after that is not given here
+		<-ended
+	case err := <-ended:
+		cancel()
+		t.Errorf("partition %q: no checkpoint: %v", partition, err)
 	}
+	if err := target.Close(); err != nil {
+		t.Error(err)
+	}
+	return name
 }
 
 // TestTakenNames: a PushField onto the name of another part is warned of, unless that part goes elsewhere.
