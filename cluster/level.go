@@ -47,6 +47,16 @@ func levelOf(kv KeyValue) (uint8, error) {
 	return l.Level, nil
 }
 
+// LettersHaveItems reports whether all nodes read letters that bring documents of feeds' items; it stays so.
+func LettersHaveItems(ctx context.Context, e Engine) (bool, error) {
+	v, err := e.Read(ctx, levelKey)
+	if err != nil {
+		return false, err
+	}
+	level, err := levelOf(v.Keys[0])
+	return level >= entry.WithItems, err
+}
+
 // takeLevel takes in the cluster's level. ErrLevel if this version cannot be part of it.
 func (n *Node) takeLevel(kv KeyValue) error {
 	level, err := levelOf(kv)
@@ -136,7 +146,7 @@ func (m *Member) holders(mapKV KeyValue, sets []KeyValue) (map[string]bool, erro
 // knownLevels are the newest levels that the nodes know, as their last beats say.
 func (n *Node) knownLevels(ctx context.Context) (map[string]uint8, error) {
 	from, to := Folder(BeatFolder)
-	v, err := n.engine.list(ctx, from, to, 1000)
+	v, err := n.engine.all(ctx, from, to)
 	if err != nil {
 		return nil, err
 	}

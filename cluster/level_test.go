@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/cluster"
+	"github.com/sextant-crawler/sextant/cluster/clustertest"
 	"github.com/sextant-crawler/sextant/cluster/entry"
 )
 
@@ -124,5 +125,35 @@ func TestUpgrading(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 		s.Nodes[0].Level, s.Nodes[1].Level = s.Nodes[1].Level, 2
+	}
+}
+
+// TestLettersHaveItems: letters bring documents once no node is left that cannot read such ones, and from the beginning in a cluster of this version.
+func TestLettersHaveItems(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFarm(t, 2, 2)
+		f.pace = time.Second
+		has := func(want bool, when string) {
+			t.Helper()
+			time.Sleep(time.Minute)
+			if got, err := cluster.LettersHaveItems(t.Context(), f.engine); got != want || err != nil {
+				t.Errorf("%s: %v, %v", when, got, err)
+			}
+		}
+		f.node("n1").levels = cluster.Levels{Oldest: 1, Newest: 1}
+		f.run("n1", "n2")
+		has(false, "a node of the version before")
+		f.stop("n1")
+		has(false, "it is away")
+		f.node("n1").levels = cluster.Levels{}
+		f.run("n1")
+		has(true, "it is upgraded")
+	})
+	e := clustertest.NewMemory()
+	if _, err := cluster.Found(t.Context(), e, cluster.Founding{Seat: cluster.Seat{Node: "n1", Store: "s1"}, Partitions: 2, Level: entry.Newest}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := cluster.LettersHaveItems(t.Context(), e); !got || err != nil {
+		t.Errorf("a new cluster: %v, %v", got, err)
 	}
 }

@@ -44,6 +44,9 @@ func (w *world) dues(urls []string) []time.Time {
 // TestRefreshWrittenLater: settings of refresh that are written or lowered later count for
 // what is stored, at a reload and at a start, and nothing is due all at once.
 func TestRefreshWrittenLater(t *testing.T) {
+	if testing.Short() {
+		t.Skip("days go by, and nothing runs at once that does not elsewhere")
+	}
 	const day = 6 * time.Hour // of a short week
 	for name, change := range map[string]func(s *scheduler.Settings, later bool){
 		"minimumAgedS": func(s *scheduler.Settings, later bool) {
@@ -199,6 +202,9 @@ func TestRulesLetMoreIn(t *testing.T) {
 		}, 1, 4, 6},
 	} {
 		for _, refreshed := range []bool{false, true} {
+			if testing.Short() && refreshed { // days go by
+				continue
+			}
 			inWorld(t, func(t *testing.T, w *world) {
 				urls := w.deep(6)
 				w.openRules()

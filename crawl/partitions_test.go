@@ -53,6 +53,7 @@ type fleet struct {
 	nodes    []*crewNode
 	owner    [fleetParts]*crewNode
 	numbers  atomic.Uint64
+	pages    map[string]string // by path, in place of those that link to each other; set before they are asked for
 	schedule func(context.Context, string, func(time.Time) (time.Time, bool)) (time.Time, error)
 
 	mu     sync.Mutex
@@ -97,6 +98,16 @@ func fleetHost(h int) string { return fmt.Sprintf("192.0.2.%d", 1+h%fleetHosts) 
 
 // ServeHTTP implements http.Handler: /K of a host links to /K+1 of two others.
 func (f *fleet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if page, ok := f.page(r.Host, r.URL.Path); ok {
+		if r.URL.Path == "/robots.txt" { // which no pause is for
+			f.visit(r.Host, r.URL.Path)
+		} else {
+			f.begins(r.Host, r.URL.Path)
+			defer f.ends(r.Host)
+		}
+		_, _ = io.WriteString(w, page)
+		return
+	}
 	var a, h, k int
 	if _, err := fmt.Sscanf(r.URL.Path, "/%d", &k); err != nil && r.URL.Path != "/" {
 		http.NotFound(w, r)
@@ -121,6 +132,23 @@ func (f *fleet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			_, _ = fmt.Fprintf(w, ` <a href="http://%s/%d">a link</a>`, fleetHost(to), k+1)
 		}
 	}
+}
+
+// page is one that a host has, or that all have.
+func (f *fleet) page(host, path string) (string, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	page, ok := f.pages[host+path]
+	if !ok {
+		page, ok = f.pages[path]
+	}
+	return page, ok
+}
+
+func (f *fleet) visit(host, path string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.visits[host+path]++
 }
 
 func (f *fleet) begins(host, path string) {

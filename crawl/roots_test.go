@@ -96,6 +96,9 @@ func TestPageLeadsOut(t *testing.T) {
 // TestRootLeadsOutLater: what is stored stays when all of a site redirects out of the crawl
 // space, and when its root alone does.
 func TestRootLeadsOutLater(t *testing.T) {
+	if testing.Short() {
+		t.Skip("days go by, and nothing runs at once that does not elsewhere")
+	}
 	for name, configure := range leadsOut() {
 		for _, all := range []bool{true, false} {
 			inWorld(t, func(t *testing.T, w *world) {

@@ -69,7 +69,8 @@ type Partition interface {
 	// Letters reads letters for a home in order, those with a Seq above after, up to n and
 	// to about so many bytes.
 	Letters(ctx context.Context, to Home, after uint64, n, bytes int) ([]Letter, error)
-	// Leave keeps links to other partitions as letters for their homes, which no completion brings.
+	// Leave keeps links to other partitions as letters for their homes, which no completion brings. Those with an Item are
+	// received as Add takes them.
 	Leave(ctx context.Context, links []Link, homes []Home) error
 	// Delivered removes the letters for a home up to a Seq.
 	Delivered(ctx context.Context, to Home, upTo uint64) error

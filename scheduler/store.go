@@ -252,7 +252,7 @@ type Store interface {
 	// Add makes links known that no page found: roots and submitted URLs. A known
 	// URL is left alone unless requeue is set, which puts it into its link's fifo
 	// at once wherever it is (one that waits already in a fifo stays there; the
-	// refresh source is none). A KindItem is stored AtRest and is not work. A re-queued URL keeps its record except for State,
+	// refresh source is none). A KindItem is stored AtRest and is not work; its Item is stored as ReviseItem says, also of a known one. A re-queued URL keeps its record except for State,
 	// Source, Fifo and Seq, and becomes a root if its link is one. It returns the
 	// places that got new work, and how many URLs were new or re-queued.
 	Add(ctx context.Context, links []Link, requeue bool) ([]Place, int, error)

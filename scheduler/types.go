@@ -218,6 +218,8 @@ type Link struct {
 	HostSpelling string
 	Fragment     string
 	FoundAt      time.Time
+	// Item is the document of a KindItem; nil: none is at hand.
+	Item *Item
 }
 
 // FragmentMax is the most that is kept of a link's fragment, in bytes.

@@ -34,10 +34,12 @@ const (
 	Overhead = headerSize + sha256.Size
 )
 
-// The levels that this version reads and writes, Oldest to Newest. At each of them entries have the form above.
+// The levels that this version reads and writes, Oldest to Newest. At each of them entries have the form above. From WithItems on stores may have
+// letters that bring documents of feeds' items.
 const (
-	Oldest uint8 = 1
-	Newest uint8 = 1
+	Oldest    uint8 = 1
+	WithItems uint8 = 2
+	Newest          = WithItems
 )
 
 // ErrDamaged says that bytes are no entry, or not the one that they should be.

@@ -193,7 +193,7 @@ func TestLaterFormatIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	encoded[0][0] = 2
+	encoded[0][0] = Newest + 1
 	if _, err := Decode(encoded[0], Newest); !errors.Is(err, ErrLevel) {
 		t.Errorf("err = %v, want ErrLevel", err)
 	}

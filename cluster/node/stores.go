@@ -1,14 +1,16 @@
 package node
 
-// stores.go: the copies of several partitions, each in a folder of its own. stores has no lock: cluster.Node.Serve calls it for
+// stores.go: the copies of several partitions, each in a folder of its own. stores has no lock but that of rooms: cluster.Node.Serve calls it for
 // one partition at a time each.
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -35,6 +37,65 @@ type stores struct {
 	meta    cluster.Meta
 	joined  *cluster.Node
 	numbers func() uint64
+	rooms   *rooms
+}
+
+// rooms is whether there is room for the copies that are open to lead. The mutex guards them.
+type rooms struct {
+	clock cluster.Clock
+	often time.Duration // it looks that often at most
+	log   *slog.Logger
+
+	mu     sync.Mutex
+	open   map[cluster.Partition]*badgerstore.Replica
+	looked time.Duration
+	full   string
+}
+
+// has notes a copy that is open, or, if r is nil, none any more.
+func (m *rooms) has(p cluster.Partition, r *badgerstore.Replica) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if delete(m.open, p); r != nil {
+		m.open[p] = r
+	}
+}
+
+// unfit says why this node must not lead, "" if it may: it would be handed partitions whose first change fails, and end, and so again each
+// time that it is started.
+func (m *rooms) unfit() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now, words := m.clock.Now(), ""
+	if m.looked != 0 && now-m.looked < m.often {
+		return m.full
+	}
+	m.looked = now
+	for _, r := range m.open {
+		if err := r.Room(); err != nil {
+			words = err.Error()
+			break
+		}
+	}
+	if (words == "") != (m.full == "") {
+		if words == "" {
+			m.log.Info("there is room on the disk again: this node may own partitions")
+		} else {
+			m.log.Error("this node takes no partitions over: there is too little room on its disk", "error", words)
+		}
+	}
+	m.full = words
+	return words
+}
+
+// existing is a directory, or the first one above it that is there.
+func existing(dir string) string {
+	for {
+		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
 }
 
 // runMany is Run where there are several partitions, or no cluster at all. meta is what the engine holds.
@@ -46,8 +107,17 @@ func runMany(ctx context.Context, s Settings, meta cluster.Meta) error {
 	if err != nil {
 		return err
 	}
+	room := &rooms{clock: s.Clock, often: s.Times.Beat / 2, open: map[cluster.Partition]*badgerstore.Replica{}, log: s.Log}
+	unfit := func() string {
+		if s.Unfit != nil {
+			if why := s.Unfit(); why != "" {
+				return why
+			}
+		}
+		return room.unfit()
+	}
 	joined, err := cluster.Join(ctx, s.Engine, cluster.NodeSettings{
-		Name: s.Name, Clock: s.Clock, Times: s.Times, Log: s.Log, Addresses: s.Addresses, Known: known, Seen: cluster.Revision(seen), Unfit: s.Unfit,
+		Name: s.Name, Clock: s.Clock, Times: s.Times, Log: s.Log, Addresses: s.Addresses, Known: known, Seen: cluster.Revision(seen), Unfit: unfit,
 	})
 	if err != nil {
 		return fmt.Errorf("node %s: %w", s.Name, err)
@@ -55,7 +125,7 @@ func runMany(ctx context.Context, s Settings, meta cluster.Meta) error {
 	if err := os.MkdirAll(s.Dir, 0o750); err != nil {
 		return err
 	}
-	c := &stores{&s, joined.Meta(), joined, numbers(s.Store.FirstOrder)}
+	c := &stores{&s, joined.Meta(), joined, numbers(s.Store.FirstOrder), room}
 	return joined.RunWith(ctx, func(ctx context.Context) error { return joined.Serve(ctx, c, s.Watch) })
 }
 
@@ -158,11 +228,13 @@ func (s *stores) Open(ctx context.Context, p cluster.Partition) (o cluster.Opene
 		s.Log.Warn("a copy is taken away: the cluster was recovered from another one", "partition", p.String())
 		return o, errors.Join(copied.Close(), s.Discard(p), cluster.ErrNoCopy)
 	}
+	s.rooms.has(p, copied)
 	return cluster.Opened{
 		MemberSettings: cluster.MemberSettings{
 			Partition: p, Store: self.Store, Copy: &replica{copied, p, s.Clock, s.Lead, s.joined.Seen},
 		},
 		Close: func() error {
+			s.rooms.has(p, nil)
 			copied.Saw(int64(s.joined.Seen()))
 			return copied.Close()
 		},

@@ -25,15 +25,11 @@ type items struct {
 	v     *visit
 	ctx   context.Context
 	base  weburl.Base
-	batch []item
+	at    time.Time
+	stay  bool             // see scheduler.Item.Stays
+	batch []scheduler.Link // on their way into the store
 	sum   [16]byte
 	keys  []weburl.Key // of all documents
-}
-
-// item is a document on its way into the store.
-type item struct {
-	link     scheduler.Link
-	document scheduler.Document
 }
 
 func isSyntax(err error) bool {
@@ -62,7 +58,7 @@ func (v *visit) readItems(ctx context.Context, response *fetcher.Response, resul
 
 func (v *visit) newItems(ctx context.Context, response *fetcher.Response) (*items, feeds.Options, error) {
 	base, err := weburl.NewBase(v.lease.URL.String())
-	return &items{v: v, ctx: ctx, base: base}, feeds.Options{
+	return &items{v: v, ctx: ctx, base: base, at: time.Now()}, feeds.Options{
 		ContentType: response.Header.Get("Content-Type"), MaxBytes: v.policy.Settings.Fetcher.MaxBodyBytes, MaxEntries: v.policy.Settings.SitemapMaxLinks,
 		Truncated: response.Truncated,
 	}, err
@@ -121,7 +117,11 @@ func (r *items) document(href string, p extract.Page) error {
 		r.sum[n] ^= sum[n]
 	}
 	r.keys = append(r.keys, link.URL.Key())
-	r.batch = append(r.batch, item{link, scheduler.Document{Body: body, Hash: sum, Source: verdict.Decision.Source}})
+	link.Item = &scheduler.Item{
+		Document: scheduler.Document{Body: body, Hash: sum, Source: verdict.Decision.Source},
+		At:       r.at, RulesVersion: r.v.policy.Version, Always: r.v.policy.Settings.Frontier.PushUnchanged, Stays: r.stay,
+	}
+	r.batch = append(r.batch, link)
 	if len(r.batch) == itemBatch {
 		return r.flush()
 	}
@@ -142,38 +142,12 @@ func textOf(content string, html bool) string {
 
 // flush stores the items of a batch. What is stored already changes nothing.
 func (r *items) flush() error {
-	links, keys := make([]scheduler.Link, len(r.batch)), make([]weburl.Key, len(r.batch))
-	documents := make(map[weburl.Key]*item, len(r.batch))
-	for i := range r.batch {
-		links[i], keys[i] = r.batch[i].link, r.batch[i].link.URL.Key()
-		documents[keys[i]] = &r.batch[i]
-	}
-	if len(links) == 0 {
+	if len(r.batch) == 0 {
 		return nil
 	}
-	if _, err := r.v.frontier.Add(r.ctx, links, false); err != nil {
-		return err
-	}
-	now := time.Now()
-	// Not cancelled half-way: the store calls the function until it returns.
-	_, err := r.v.frontier.Revise(context.WithoutCancel(r.ctx), keys, func(k weburl.Key, rec scheduler.Record) *scheduler.Change {
-		return r.change(documents[k], rec, now)
-	})
-	r.batch = r.batch[:0]
+	_, err := r.v.frontier.Add(r.ctx, r.batch, false)
+	r.batch = nil // the store has it
 	return err
-}
-
-// change makes a stored item the document that the feed has of it now.
-func (r *items) change(i *item, rec scheduler.Record, now time.Time) *scheduler.Change {
-	d := &i.document
-	same := rec.Indexed && rec.Hash == d.Hash && rec.PushedSource == d.Source
-	if rec.Kind != scheduler.KindItem || same && !r.v.policy.Settings.Frontier.PushUnchanged {
-		return nil
-	}
-	rec.Class, rec.Status, rec.LastError, rec.Reason, rec.Settled = scheduler.OK, 200, "", scheduler.NoReason, true
-	rec.Fifo, rec.Referrer, rec.RulesVersion = i.link.Fifo, i.link.Referrer, r.v.policy.Version
-	rec.FetchedAt, rec.CheckedAt = now, now
-	return &scheduler.Change{Next: rec, Document: d, CancelDeletion: true}
 }
 
 // feedPage reads a feed or sitemap that is a page like others: its entries are

@@ -166,24 +166,21 @@ func (g *group) first(k weburl.Key, rec *scheduler.Record, lost bool, ps *places
 }
 
 // readAgain has the feed or XML file fetched that an item's document stands in: what the item's own URL
-// answers is another document.
+// answers is another document, which is had only if the feed is not known here, as that of another partition is not.
 func (g *group) readAgain(k weburl.Key, rec *scheduler.Record, ps *places) error {
 	feed, err := weburl.Parse(rec.Referrer)
 	if err != nil || feed.Key() == k {
 		return nil //nolint:nilerr // an item that nothing names any more stays as it is
 	}
 	of, err := g.record(feed.Key())
+	if errors.Is(err, scheduler.ErrNotFound) {
+		rec.Kind = scheduler.KindPage
+		return g.first(k, rec, rec.BodyLost(), ps)
+	}
 	if err != nil || of.Kind == scheduler.KindItem {
-		return ignoreNotFound(err)
+		return err
 	}
 	return g.first(feed.Key(), &of, false, ps)
-}
-
-func ignoreNotFound(err error) error {
-	if errors.Is(err, scheduler.ErrNotFound) {
-		return nil
-	}
-	return err
 }
 
 // openSegments reads the states of the segments.

@@ -22,7 +22,7 @@ func (s *Store) Add(ctx context.Context, links []scheduler.Link, requeue bool) (
 	var n int
 	keys := keysOf(links)
 	err := s.change(ctx, func(g *group) (err error) {
-		n, err = g.eachOf(keys, func(i int, k weburl.Key) (bool, error) { return g.addLink(k, &links[i], requeue, &ps) })
+		n, err = g.eachOf(keys, func(i int, k weburl.Key) (bool, error) { return g.addLink(k, &links[i], requeue, false, &ps) })
 		return err
 	})
 	if err != nil {
@@ -49,7 +49,23 @@ func (g *group) eachOf(keys []weburl.Key, change func(i int, k weburl.Key) (bool
 	return n, nil
 }
 
-func (g *group) addLink(k weburl.Key, l *scheduler.Link, requeue bool, ps *places) (bool, error) {
+func (g *group) addLink(k weburl.Key, l *scheduler.Link, requeue, byLetter bool, ps *places) (bool, error) {
+	changed, err := g.addAlone(k, l, requeue, ps)
+	if err != nil || l.Item == nil {
+		return changed, err
+	}
+	rec, err := g.record(k)
+	if err != nil {
+		return changed, err
+	}
+	if v := scheduler.ReviseItem(&rec, l, byLetter); v != nil {
+		err = g.applyRevision(k, &rec, v, ps)
+	}
+	return changed, err
+}
+
+// addAlone adds a link without its item.
+func (g *group) addAlone(k weburl.Key, l *scheduler.Link, requeue bool, ps *places) (bool, error) {
 	// Read, not looked up in the set: what is submitted must never be taken for known.
 	rec, err := g.record(k)
 	if errors.Is(err, scheduler.ErrNotFound) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/dgraph-io/badger/v4"
 	"golang.org/x/sys/unix"
 
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -15,36 +16,65 @@ import (
 const collectAfter = 2 * record.MaxBody
 
 // room says ErrFull if the disk has less free space than it must have.
-func (s *Store) room() error { return room(s.dir, s.needs()) }
+func (s *Store) room() error { return s.roomIn(s.dir, s.needs()) }
 
-// needs is the free space that the disk must have: MinFree, or what Badger may take before it
+// needs is the free space that the disk must have.
+func (s *Store) needs() int64 { return s.needsFor(s.db, s.tableBytes) }
+
+// Room says ErrFull if the disk has too little free space for this copy to lead; to follow takes less. Any goroutine may ask while the copy is open.
+func (r *Replica) Room() error {
+	d := r.options.disk()
+	return d.roomIn(r.dir, d.needsFor(r.db, r.options.MemtableBytes))
+}
+
+// Room says ErrFull if the disk on which dir is to lie has too little free space for a store to be opened.
+func (o Options) Room(dir string) error {
+	o.fill()
+	return o.disk().roomIn(dir, o.MinFree)
+}
+
+// disk is what a store wants of its disk.
+type disk struct {
+	minFree int64
+	space   func(dir string) (free, size int64, err error)
+}
+
+func (o Options) disk() disk {
+	d := disk{o.MinFree, o.Space}
+	if d.space == nil {
+		d.space = space
+	}
+	return d
+}
+
+// needsFor is the free space that the disk of a store must have: MinFree, or what Badger may take before it
 // gives anything back, if that is more. It maps its tables before it fills them, and dies of
 // SIGBUS where there is no room. At worst all of level 0, which writes in bursts let grow to
 // six times its size, is merged with all of the level below, while another compaction merges
 // some tables and the memtables are written.
-func (s *Store) needs() int64 {
-	if s.minFree < 0 {
-		return s.minFree
+func (d disk) needsFor(db *badger.DB, tableBytes int64) int64 {
+	if d.minFree < 0 {
+		return d.minFree
 	}
-	need := tablesAtOnce * s.tableBytes
-	for _, l := range s.db.Levels() {
+	need := tablesAtOnce * tableBytes
+	for _, l := range db.Levels() {
 		if l.Level == 0 || l.IsBaseLevel {
 			need += l.Size
 		}
 	}
-	return max(s.minFree, need)
+	return max(d.minFree, need)
 }
 
 // tablesAtOnce is how many tables are made at once, at most, beside a compaction of level 0:
 // eleven of another one, and five memtables.
 const tablesAtOnce = 16
 
-// room is for the directory of a store, and the free space that it must have.
-func room(dir string, minFree int64) error {
+// roomIn is for the directory of a store, and the free space that it must have.
+func (d disk) roomIn(dir string, minFree int64) error {
 	if minFree < 0 {
 		return nil
 	}
-	free, _, err := space(dir)
+	free, _, err := d.space(dir)
 	if err != nil {
 		return fmt.Errorf("store %s: free space: %w", dir, err)
 	}

@@ -247,6 +247,21 @@ func TestItemThatIsGone(t *testing.T) {
 	mustVerify(t, c.s)
 }
 
+// TestItemWhoseFeedIsElsewhere: an item whose document is gone, and whose feed is in another partition, is fetched as a page.
+func TestItemWhoseFeedIsElsewhere(t *testing.T) {
+	c, disk, urls := awayCopies(t, func(r *scheduler.Record) { r.Kind, r.Referrer = scheduler.KindItem, "http://elsewhere.test/feed" })
+	disk.dir = t.TempDir()
+	if all := c.entries(0); len(all) != 2 || !all[0].Lost {
+		t.Fatalf("entries %+v, want the first lost", all)
+	}
+	r, err := c.s.Lookup(t.Context(), parse(t, urls[0]).Key())
+	c.must(err)
+	if r.Kind != scheduler.KindPage || r.State != scheduler.Waiting || !r.BodyLost() {
+		t.Errorf("%+v, want a page that waits", r)
+	}
+	mustVerify(t, c.s)
+}
+
 // TestBackupOfBodiesElsewhere: a backup has the documents that another node wrote, or says whose is missing.
 func TestBackupOfBodiesElsewhere(t *testing.T) {
 	c, disk, urls := awayCopies(t, nil)

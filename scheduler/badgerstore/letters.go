@@ -221,9 +221,12 @@ func (g *group) receive(p *scheduler.Post, ps *places) (arrived uint64, err erro
 		if n.Seq <= arrived {
 			continue
 		}
-		if n.Note != nil {
+		switch {
+		case n.Note != nil:
 			err = g.notes([]scheduler.Note{{Name: n.Note.Name, Value: n.Note.Value}})
-		} else {
+		case n.Link.Item != nil:
+			_, err = g.addLink(n.Link.URL.Key(), &n.Link, false, true, ps)
+		default:
 			err = g.link(n.Link.URL.Key(), &n.Link, n.Depths, ps)
 		}
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dgraph-io/badger/v4"
 
@@ -169,4 +170,42 @@ func TestVerifyLetters(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLetterWithItem: a document that a letter brings is an order once; one of an older reading of its feed, or in the smallest store, changes nothing else.
+func TestLetterWithItem(t *testing.T) {
+	from := openStore(t, t.TempDir(), Options{Durability: OS, MemtableBytes: MinMemtableBytes, MinFree: -1})
+	to := openStore(t, t.TempDir(), quick)
+	feed := linkTo(t, "http://b.test/item")
+	feed.Kind, feed.Referrer = scheduler.KindItem, "http://a.test/feed"
+	leave := func(hash byte, at time.Time) {
+		feed.Item = &scheduler.Item{Document: scheduler.Document{Body: bytes.Repeat([]byte{hash}, scheduler.ItemMost), Hash: [16]byte{hash}, Source: "s"}, At: at}
+		if err := from.Leave(t.Context(), []scheduler.Link{feed}, []scheduler.Home{scheduler.HomeOf(3)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now := time.Unix(1e9, 0)
+	for i, c := range []struct {
+		hash, want byte
+		at         time.Time
+	}{{1, 1, now}, {2, 2, now.Add(time.Hour)}, {3, 2, now.Add(time.Minute)}, {2, 2, now.Add(2 * time.Hour)}} {
+		leave(c.hash, c.at)
+		verifyClean(t, from)
+		for range 2 {
+			if _, err := to.Receive(t.Context(), scheduler.Post{From: 1, Letters: letters(t, from)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r, err := to.Lookup(t.Context(), feed.URL.Key())
+		if err != nil || r.Hash[0] != c.want || !r.Indexed || r.State != scheduler.AtRest {
+			t.Errorf("letter %d: %+v, %v; want document %d", i, r, err, c.want)
+		}
+		entries, err := to.Outbox().Entries(t.Context(), 0, 10, 1<<20)
+		if err != nil || len(entries) != 1 || entries[0].Body[0] != c.want {
+			t.Errorf("letter %d: %d orders, %v; want document %d", i, len(entries), err, c.want)
+		}
+	}
+	verifyClean(t, to)
+	closeStore(t, from)
+	closeStore(t, to)
 }

@@ -71,7 +71,7 @@ func tidy(d *os.File, o Options) error {
 		}
 	}
 	if left.Memtables || !o.ReadOnly {
-		err = room(dir, o.MinFree)
+		err = o.disk().roomIn(dir, o.MinFree)
 		if err == nil {
 			err = badgerfiles.Repair(dir, torn)
 		}

@@ -118,7 +118,7 @@ func memtableFor(dir string, size int64) (int64, error) {
 // newStore makes a store that nothing was read of yet.
 func newStore(f files, o Options) *Store {
 	return &Store{
-		db: f.db, dir: f.dir, lock: f.lock, log: o.Logger, readOnly: o.ReadOnly, numbers: numbers{o.FirstOrder, o.Numbers}, minFree: o.MinFree, tableBytes: o.MemtableBytes, long: o.longValue(), at: o.at, commit: (*badger.Txn).Commit,
+		db: f.db, dir: f.dir, lock: f.lock, log: o.Logger, readOnly: o.ReadOnly, numbers: numbers{o.FirstOrder, o.Numbers}, disk: o.disk(), tableBytes: o.MemtableBytes, long: o.longValue(), at: o.at, commit: (*badger.Txn).Commit,
 		sync: o.Durability == Sync, directory: badgerfiles.Directory{Path: f.dir},
 		committing: committing{
 			changed: make(chan struct{}, 1), writes: make(chan *write, groupWrites), batches: make(chan *batch, 1),

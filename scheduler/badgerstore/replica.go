@@ -113,7 +113,7 @@ func (r *Replica) Apply(ctx context.Context, step []byte, behind entry.Position)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := room(r.dir, r.options.MinFree); err != nil {
+	if err := r.options.disk().roomIn(r.dir, r.options.MinFree); err != nil {
 		return err
 	}
 	return r.store(step, behind)

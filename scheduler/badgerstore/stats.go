@@ -47,7 +47,7 @@ func (s *Store) Stats() (Stats, error) {
 	st.MinFree = max(s.needs(), 0)
 	count := s.committed.Load()
 	st.Entered, st.Changed, st.Left = count.Entered, count.Changed, count.Left
-	if free, size, err := space(s.dir); err == nil {
+	if free, size, err := s.space(s.dir); err == nil {
 		st.DiskFree, st.DiskSize = free, size
 	}
 	if set := s.known.set.Load(); set != nil {

@@ -111,6 +111,8 @@ type Options struct {
 	// and would die of SIGBUS on a full disk, and it needs room to compact; if that is more
 	// than MinFree, so much is asked for.
 	MinFree int64
+	// Space, if not nil, says how much of the disk of a directory is free, and how large it is, for tests.
+	Space func(dir string) (free, size int64, err error)
 	// ReadOnly opens a store that no process writes to; all changes fail. It must
 	// exist. Any number of processes may read at once.
 	ReadOnly bool
@@ -147,14 +149,14 @@ func (o Options) longValue() int64 { return o.MemtableBytes * 15 / 100 / 4 }
 // Store implements scheduler.Store, and push.Outbox through Outbox. Its methods
 // may be called at once by any number of goroutines.
 type Store struct {
-	db         *badger.DB
-	dir        string
-	lock       *os.File // of dir
-	segments   *segments.Files
-	log        *slog.Logger
-	readOnly   bool
-	numbers    numbers
-	minFree    int64
+	db       *badger.DB
+	dir      string
+	lock     *os.File // of dir
+	segments *segments.Files
+	log      *slog.Logger
+	readOnly bool
+	numbers  numbers
+	disk
 	tableBytes int64 // Options.MemtableBytes
 	long       int64 // Options.longValue
 	clean      bool  // closed by the last writer, as found at Open

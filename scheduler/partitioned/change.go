@@ -16,7 +16,7 @@ import (
 // function called by one at a time.
 
 // Add implements scheduler.Store. Links to partitions that are elsewhere become letters of one that is here, and are not counted; they change nothing
-// that is known there. An item of a feed, whose document would be left behind, becomes a page there, which is fetched. With requeue nothing is added.
+// that is known there. An item of a feed that cannot travel (see travels) becomes a page there, which is fetched. With requeue nothing is added.
 func (s *Store) Add(ctx context.Context, links []scheduler.Link, requeue bool) ([]scheduler.Place, int, error) {
 	s.letters.changes.Add(1)
 	groups := map[int][]scheduler.Link{}
@@ -24,8 +24,8 @@ func (s *Store) Add(ctx context.Context, links []scheduler.Link, requeue bool) (
 	for _, l := range links {
 		n := Of(l.URL.Host(), s.partitions)
 		if !requeue && !s.isHere(scheduler.HomeOf(n)) {
-			if l.Kind == scheduler.KindItem {
-				l.Kind = scheduler.KindPage
+			if l.Kind == scheduler.KindItem && !s.travels(l.Item) {
+				l.Kind, l.Item = scheduler.KindPage, s.tooLarge(l.Item)
 			}
 			away = append(away, l)
 			continue
@@ -40,7 +40,28 @@ func (s *Store) Add(ctx context.Context, links []scheduler.Link, requeue bool) (
 	})
 }
 
-// leave keeps links to partitions that are elsewhere in the first one that is here.
+// travels reports whether an item's document may go to another partition in a letter: all must be able to read that, and it must not be large.
+func (s *Store) travels(i *scheduler.Item) bool {
+	return s.mayTravel(i) && len(i.Body) <= scheduler.ItemMost
+}
+
+// mayTravel is travels but for the size.
+func (s *Store) mayTravel(i *scheduler.Item) bool { return i != nil && !i.Stays && s.items.Load() }
+
+// tooLarge is what is told of an item that could travel if it were smaller, nil for one that could not: if it was smaller before, its document is known
+// there.
+func (s *Store) tooLarge(i *scheduler.Item) *scheduler.Item {
+	if !s.mayTravel(i) {
+		return nil
+	}
+	return &scheduler.Item{Document: scheduler.Document{Hash: i.Hash, Source: i.Source}, At: i.At, RulesVersion: i.RulesVersion, Large: true}
+}
+
+// LettersHaveItems says that all who may read letters of this crawl know those that bring documents of feeds. Until then there are none.
+func (s *Store) LettersHaveItems() { s.items.Store(true) }
+
+// leave keeps links to partitions that are elsewhere in that of what they were found in, so that they arrive in the order in which they were found,
+// or in the first one that is here.
 func (s *Store) leave(ctx context.Context, links []scheduler.Link) error {
 	if len(links) == 0 {
 		return nil
@@ -53,23 +74,29 @@ func (s *Store) leave(ctx context.Context, links []scheduler.Link) error {
 	if len(p) == 0 {
 		return scheduler.ErrElsewhere
 	}
-	homes := make([]scheduler.Home, len(links))
-	for i := range links {
-		homes[i] = scheduler.HomeOf(Of(links[i].URL.Host(), s.partitions))
-		if homes[i].Partition() == p[0].number { // it has come meanwhile
-			return errElsewhere(p[0].number)
+	o := p[0]
+	if from, err := weburl.Parse(links[0].Referrer); err == nil {
+		if i := slices.IndexFunc(p, func(o *owned) bool { return o.number == s.PartitionFor(from) }); i >= 0 {
+			o = p[i]
 		}
 	}
-	if err := s.awaitRoom(ctx, p[0], homes); err != nil {
+	homes := make([]scheduler.Home, len(links))
+	for i := range links {
+		homes[i] = scheduler.HomeOf(s.PartitionFor(links[i].URL))
+		if homes[i].Partition() == o.number { // it has come meanwhile
+			return errElsewhere(o.number)
+		}
+	}
+	if err := s.awaitRoom(ctx, o, homes); err != nil {
 		return err
 	}
-	if err := p[0].store.Leave(ctx, links, homes); err != nil {
+	if err := o.store.Leave(ctx, links, homes); err != nil {
 		return err
 	}
 	for _, to := range homes {
 		s.wake(to)
 	}
-	_, err = s.weigh(ctx, p[0])
+	_, err = s.weigh(ctx, o)
 	return err
 }
 

@@ -84,6 +84,7 @@ type Store struct {
 	kept     atomic.Int64    // Keep, under way
 	keeps    atomic.Uint64   // Keep, over
 	letters  traffic
+	items    atomic.Bool     // see LettersHaveItems
 	running  sync.WaitGroup  // deliveries
 	ctx      context.Context // of the deliveries
 	cancel   context.CancelFunc

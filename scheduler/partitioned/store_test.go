@@ -180,6 +180,30 @@ func TestAddElsewhere(t *testing.T) {
 			t.Errorf("%d items without their documents arrived, %d links", f.items, len(f.links))
 		}
 		f.mu.Unlock()
+		for _, c := range []struct {
+			what  string
+			item  scheduler.Item
+			all   bool // all can read it
+			items int  // have arrived then
+		}{
+			{"not all nodes could read it", scheduler.Item{}, false, 0},
+			{"too large", scheduler.Item{Document: scheduler.Document{Body: make([]byte, scheduler.ItemMost+1)}}, true, 0},
+			{"of an XML file", scheduler.Item{Stays: true}, true, 0},
+			{"with its document", scheduler.Item{Document: scheduler.Document{Body: make([]byte, scheduler.ItemMost)}}, true, 1},
+		} {
+			if item.Item = &c.item; c.all {
+				s.LettersHaveItems()
+			}
+			if _, _, err := s.Add(t.Context(), []scheduler.Link{item}, false); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(5 * time.Second)
+			f.mu.Lock()
+			if f.items != c.items {
+				t.Errorf("%s: %d items arrived, want %d", c.what, f.items, c.items)
+			}
+			f.mu.Unlock()
+		}
 		p, err := s.Release(0)
 		if err != nil {
 			t.Fatal(err)

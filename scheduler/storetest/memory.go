@@ -112,23 +112,46 @@ func (m *Memory) Add(ctx context.Context, links []scheduler.Link, requeue bool) 
 	defer d.mu.Unlock()
 	places, n := newPlaceSet(), 0
 	for _, l := range links {
-		r, known := d.records[l.URL.Key()]
-		switch {
-		case !known:
-			if p := d.add(l); l.Kind != scheduler.KindItem {
-				places.add(p)
-			}
-		case !requeue || r.State == scheduler.Waiting && r.Source != scheduler.Refresh:
-			continue
-		default:
-			d.unqueue(l.URL.Key(), r)
-			r.State, r.Source, r.Fifo, r.Root = scheduler.Waiting, l.Fifo, l.Fifo, r.Root || l.Root
-			r.HostSpelling, r.Fragment = l.HostSpelling, l.Fragment
-			places.add(d.put(l.URL.Key(), r))
+		if d.addLink(l, requeue, places) {
+			n++
 		}
-		n++
+		if err := d.item(l, false, places); err != nil {
+			return nil, 0, err
+		}
 	}
 	return places.list, n, nil
+}
+
+func (d *contents) addLink(l scheduler.Link, requeue bool, places *placeSet) bool {
+	r, known := d.records[l.URL.Key()]
+	switch {
+	case !known:
+		if p := d.add(l); l.Kind != scheduler.KindItem {
+			places.add(p)
+		}
+	case !requeue || r.State == scheduler.Waiting && r.Source != scheduler.Refresh:
+		return false
+	default:
+		d.unqueue(l.URL.Key(), r)
+		r.State, r.Source, r.Fifo, r.Root = scheduler.Waiting, l.Fifo, l.Fifo, r.Root || l.Root
+		r.HostSpelling, r.Fragment = l.HostSpelling, l.Fragment
+		places.add(d.put(l.URL.Key(), r))
+	}
+	return true
+}
+
+// item stores the document that a link brings.
+func (d *contents) item(l scheduler.Link, byLetter bool, places *placeSet) error {
+	if l.Item == nil {
+		return nil
+	}
+	k := l.URL.Key()
+	old := d.records[k]
+	rec := clone(old)
+	if v := scheduler.ReviseItem(&rec, &l, byLetter); v != nil {
+		return d.apply(k, old, v, places)
+	}
+	return nil
 }
 
 // Complete implements scheduler.Store. It settles before it returns.

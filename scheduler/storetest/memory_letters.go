@@ -147,6 +147,11 @@ func (m *Memory) Receive(ctx context.Context, p scheduler.Post) (scheduler.Recei
 			continue
 		case n.Note != nil:
 			d.setValue(n.Note.Name, n.Note.Value)
+		case n.Link.Item != nil:
+			d.addLink(n.Link, false, places)
+			if err := d.item(n.Link, true, places); err != nil {
+				return scheduler.Receipt{}, err
+			}
 		default:
 			d.link(n.Link, n.Depths, places)
 		}

@@ -35,6 +35,7 @@ func Run(t *testing.T, open Opener) {
 		{"add takes a URL once however often it is named", addDuplicates},
 		{"add leaves a known URL alone", addKnown},
 		{"a link gives its kind, and an item rests", addKinds},
+		{"an item brings its document", addItems},
 		{"requeue puts a URL that waits for a time into its fifo", requeueTimed},
 		{"requeue puts a URL at rest into its fifo", requeueAtRest},
 		{"requeue takes a URL out of the refresh source", requeueRefresh},

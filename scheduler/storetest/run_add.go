@@ -147,3 +147,43 @@ func addKinds(f *fixture) {
 		f.Errorf("the item has kind %s and state %d", r.Kind, r.State)
 	}
 }
+
+func addItems(f *fixture) {
+	page, pw := f.put("http://a.test/page", scheduler.Index)
+	at := time.Unix(1e9, 0).UTC()
+	item := f.link("http://a.test/item", scheduler.Index)
+	item.Kind, item.Referrer = scheduler.KindItem, "http://a.test/feed"
+	page.Kind = scheduler.KindItem
+	adds := func(what string, hash byte, always bool, want uint64) {
+		f.Helper()
+		for _, l := range []*scheduler.Link{&item, &page} {
+			l.Item = &scheduler.Item{
+				Document: scheduler.Document{Body: []byte("{}"), Hash: [16]byte{hash}, Source: "src"}, At: at, RulesVersion: 7, Always: always,
+			}
+		}
+		_, _, err := f.Add(f.ctx, []scheduler.Link{item, page}, false)
+		f.must(err)
+		f.equal(what+": waiting orders", f.counts().Outbox.Waiting, want)
+		r := f.lookup(item)
+		if !r.Indexed || r.Hash != item.Item.Hash || r.PushedSource != "src" || r.Class != scheduler.OK || r.RulesVersion != 7 || r.State != scheduler.AtRest || !r.CheckedAt.Equal(at) {
+			f.Errorf("%s: the item is %+v", what, r)
+		}
+	}
+	adds("new", 1, false, 1)
+	adds("changed", 2, false, 1) // in place of the first
+	f.equal("a page stays one", f.lookup(page), pw.Record)
+
+	for _, grown := range []bool{false, true} { // it does not come along
+		item.Kind, item.Item.Body, item.Item.Large = scheduler.KindPage, nil, true
+		if grown {
+			item.Item.Hash[0]++
+		}
+		places, _, err := f.Add(f.ctx, []scheduler.Link{item, page}, false)
+		f.must(err)
+		r := f.lookup(item)
+		if waits := r.Kind == scheduler.KindPage && r.State == scheduler.Waiting && len(places) == 1; waits != grown || !r.Indexed || r.Hash != [16]byte{2} {
+			f.Errorf("of an item that has grown (%t) and is not here places are %v, and the record is %+v", grown, places, r)
+		}
+		f.equal("a page is not asked for", f.lookup(page), pw.Record)
+	}
+}

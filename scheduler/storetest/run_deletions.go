@@ -269,7 +269,7 @@ func deletionsForget(f *fixture) {
 
 // deletionsMany is more than fits into one transaction of most engines.
 func deletionsMany(f *fixture) {
-	n := 20_000
+	n := 8_000
 	if testing.Short() {
 		n = 5_000
 	}

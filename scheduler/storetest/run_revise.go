@@ -152,7 +152,7 @@ func reviseForgets(f *fixture) {
 
 // reviseMany is more than fits into one transaction of most engines.
 func reviseMany(f *fixture) {
-	n := 20_000
+	n := 8_000
 	if testing.Short() {
 		n = 5_000
 	}

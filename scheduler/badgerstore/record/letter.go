@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -10,7 +11,8 @@ import (
 )
 
 // Form of a letter: version, flags, and, of a note, its name and the rest as its value; of a link fifo,
-// kind, shift and hops in a byte each, depth and when it was found as varints, and five texts.
+// kind, shift and hops in a byte each, depth and when it was found as varints, and five texts. An item is behind them, which level 2 of a
+// cluster has: whether it is always pushed, whether it is too large to come along, by which rules and when it was read, hash, source, and the rest as its body.
 //
 // Form of Piles: version, the highest number, and of each pile its home and three numbers,
 // as uvarints.
@@ -22,6 +24,7 @@ const (
 	letterDepths
 	letterRoot
 	letterFound
+	letterItem
 	letterFlagsEnd
 )
 
@@ -61,7 +64,7 @@ func AppendLetter(b []byte, n *scheduler.Letter) []byte {
 		return append(appendString(b, n.Note.Name), n.Note.Value...)
 	}
 	l := &n.Link
-	f := flag(n.Depths)*letterDepths | flag(l.Root)*letterRoot | flag(!l.FoundAt.IsZero())*letterFound
+	f := flag(n.Depths)*letterDepths | flag(l.Root)*letterRoot | flag(!l.FoundAt.IsZero())*letterFound | flag(l.Item != nil)*letterItem
 	b = append(b, valueVersion, f, byte(l.Fifo), byte(l.Kind), byte(l.Shift), l.Hops)
 	b = binary.AppendUvarint(b, uint64(l.Depth))
 	if f&letterFound != 0 {
@@ -69,6 +72,11 @@ func AppendLetter(b []byte, n *scheduler.Letter) []byte {
 	}
 	for _, s := range [...]string{l.URL.String(), l.Referrer, l.Alias, l.HostSpelling, l.Fragment} {
 		b = appendString(b, s)
+	}
+	if i := l.Item; i != nil {
+		b = binary.AppendUvarint(append(b, flag(i.Always)|flag(i.Large)<<1), i.RulesVersion)
+		b = append(appendTime(b, i.At), i.Hash[:]...)
+		b = append(appendString(b, i.Source), i.Body...)
 	}
 	return b
 }
@@ -104,6 +112,9 @@ func DecodeLetter(b []byte) (n scheduler.Letter, err error) {
 	for _, s := range [...]*string{&url, &l.Referrer, &l.Alias, &l.HostSpelling, &l.Fragment} {
 		*s = r.string()
 	}
+	if f&letterItem != 0 {
+		l.Item = r.item()
+	}
 	if err := r.end(); err != nil {
 		return n, err
 	}
@@ -113,6 +124,16 @@ func DecodeLetter(b []byte) (n scheduler.Letter, err error) {
 	}
 	l.URL = u
 	return n, nil
+}
+
+// item reads what is left as an item.
+func (r *reader) item() *scheduler.Item {
+	flags := r.enum("an item's flags", 4)
+	i := &scheduler.Item{Always: flags&1 != 0, Large: flags&2 != 0, RulesVersion: r.uvarint(), At: r.time()}
+	copy(i.Hash[:], r.bytes(uint64(len(i.Hash))))
+	i.Source = r.string()
+	i.Body = bytes.Clone(r.bytes(uint64(len(r.b))))
+	return i
 }
 
 // Piles is what is kept of the letters of a store, so that nobody has to walk over them.

@@ -18,6 +18,7 @@ func fullLetter(t testing.TB) scheduler.Letter {
 	return scheduler.Letter{Depths: true, Link: scheduler.Link{
 		URL: u, Fifo: scheduler.Follow, Kind: scheduler.KindItem, Root: true, Shift: -2, Depth: 65535, Hops: 255,
 		Referrer: "http://r.test/", Alias: "http://b.test/", HostSpelling: "A.test", Fragment: "f", FoundAt: time.Unix(9, 0).UTC(),
+		Item: &scheduler.Item{Document: scheduler.Document{Body: []byte("{}"), Hash: [16]byte{1, 15: 2}, Source: "s"}, At: time.Unix(8, 7).UTC(), RulesVersion: 1 << 40, Always: true, Large: true},
 	}}
 }
 
