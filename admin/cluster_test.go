@@ -16,6 +16,9 @@ import (
 	"testing"
 
 	"github.com/sextant-crawler/sextant/admin/whole"
+	"github.com/sextant-crawler/sextant/push/compare"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // nodes are servers of one cluster, each with a part of the URLs of a store.
@@ -334,5 +337,69 @@ func TestEventCursors(t *testing.T) {
 		if errA != nil || errB != nil || !a.before(b) || b.before(a) || b.String() != order[i+1] {
 			t.Errorf("%s, %s: %v, %v", order[i], order[i+1], errA, errB)
 		}
+	}
+}
+
+// listing is an index that lists some URLs.
+type listing struct {
+	fakeIndex
+	urls []string
+}
+
+func (l listing) Enumerate(_ context.Context, fn func(string) error) error {
+	for _, u := range l.urls {
+		if err := fn(u); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type indexing struct {
+	fakeService
+	listing
+}
+
+func (i indexing) IndexOf(Crawler, string) (compare.Index, error) { return i.listing, nil }
+
+// TestPushVerifyOfAll: an index is compared with what all nodes have pushed, by any of them; not at all while one is silent, and mended by none of them for others.
+func TestPushVerifyOfAll(t *testing.T) {
+	n := newNodes(t)
+	index := indexing{listing: listing{urls: []string{"http://foreign/", "http://n0/item", "http://n2/item"}}}
+	for i, s := range n.servers {
+		u, err := weburl.Parse(fmt.Sprintf("http://n%d/item", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		item := scheduler.Item{Document: scheduler.Document{Body: []byte("{}"), Hash: [16]byte{1}}}
+		m := s.crawlers[0].(fakeCrawler).store
+		if _, _, err := m.Add(t.Context(), []scheduler.Link{{URL: u, Kind: scheduler.KindItem, Item: &item}}, false); err != nil {
+			t.Fatal(err)
+		}
+		s.service = index
+	}
+	verify := func(node int, body string) *httptest.ResponseRecorder {
+		r := httptest.NewRequestWithContext(context.WithValue(t.Context(), ownerKey{}, Caller{Role: Operator, Name: "ann"}), http.MethodPost, "/api/v1/push/verify", strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		n.servers[node].answer(w, r)
+		return w
+	}
+	for node := range n.servers {
+		var got compare.Report
+		w := verify(node, "{}")
+		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != http.StatusOK || got.Stored != 3 || got.Indexed != 3 ||
+			!slices.Equal(got.Missing.Samples, []string{"http://n1/item"}) || !slices.Equal(got.Foreign.Samples, []string{"http://foreign/"}) {
+			t.Errorf("node %d: %d %s, %v", node, w.Code, w.Body, err)
+		}
+		for _, mend := range []string{`{"repair":true}`, `{"delete_foreign":true}`} {
+			if w := verify(node, mend); w.Code != http.StatusNotImplemented || !strings.Contains(w.Body.String(), codeSeveral) {
+				t.Errorf("%s: %d %s", mend, w.Code, w.Body)
+			}
+		}
+	}
+	n.missing = []whole.Node{{Name: "n3", Ask: func(context.Context, *whole.Question) (io.ReadCloser, error) { return nil, io.ErrUnexpectedEOF }}}
+	if w := verify(0, "{}"); w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "not compared") || !strings.Contains(w.Body.String(), "n3: unexpected EOF") {
+		t.Errorf("without a node: %d %s", w.Code, w.Body)
 	}
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 
+	"github.com/sextant-crawler/sextant/admin/whole"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/crawl/review"
@@ -25,8 +27,7 @@ func (s *Server) judgeRoutes() []route {
 		{method: "POST", path: path + "check", role: Operator, body: maxConfigBytes, heavy: true, answer: s.check},
 		{method: "POST", path: path + "preview", role: Operator, crawler: true, body: maxConfigBytes, heavy: true, answer: s.preview, whole: gathered()},
 		{method: "POST", path: path + "fetch", role: Operator, crawler: true, heavy: true, answer: s.fetch, whole: ofOwner("url")},
-		{method: "POST", path: path + "push/verify", role: Operator, crawler: true, heavy: true, answer: s.pushVerify, whole: elsewhere,
-			instead: "each node would take the documents of the others for foreign ones. Compare the index with sextant urls by hand"},
+		{method: "POST", path: path + "push/verify", role: Operator, crawler: true, heavy: true, answer: s.pushVerify, whole: gathered()},
 	}
 }
 
@@ -237,6 +238,9 @@ func (s *Server) pushVerify(c *call) (any, error) {
 		return nil, wrong("samples is a number from 0 to %d", maxSamples)
 	}
 	if o.Repair || o.DeleteForeign {
+		if c.store != nil {
+			return nil, newProblem(http.StatusNotImplemented, codeSeveral, "a node compares the index with what all have pushed, and mends nothing for others: use sextant push verify on any of them, whose --repair and --delete-foreign ask each")
+		}
 		c.change = "push verify, with changes"
 	}
 	index, err := s.service.IndexOf(c.crawler, o.Target)
@@ -244,7 +248,7 @@ func (s *Server) pushVerify(c *call) (any, error) {
 		return nil, err
 	}
 	defer index.Close()
-	report, err := compare.Verify(c.r.Context(), index, crawlerPushed{c.crawler}, o)
+	report, err := compare.Verify(c.r.Context(), index, crawlerPushed{c.crawler, c.reports()}, o)
 	if err != nil {
 		return nil, err
 	}
@@ -252,12 +256,19 @@ func (s *Server) pushVerify(c *call) (any, error) {
 	return report, nil
 }
 
-// crawlerPushed is what a Crawler of the service has pushed.
-type crawlerPushed struct{ Crawler }
+// crawlerPushed is what a Crawler has pushed, by its service, or by those of all nodes.
+type crawlerPushed struct {
+	Crawler
+	store report.Store
+}
 
-// Stored implements compare.Pushed.
+// Stored implements compare.Pushed. Without a node's part its documents would be foreign ones.
 func (p crawlerPushed) Stored(ctx context.Context, fn func(report.StoredURL) error) error {
-	return report.EachURL(ctx, p.Reports(), report.Filter{}, fn)
+	err := report.EachURL(ctx, p.store, report.Filter{}, fn)
+	if g, ok := p.store.(*whole.Gathered); ok && err == nil && g.Lacking() != "" {
+		err = busy("%v", NotCompared(g.Lacking()))
+	}
+	return err
 }
 
 // Requeue implements compare.Pushed.
@@ -269,7 +280,7 @@ func (p crawlerPushed) Requeue(ctx context.Context, urls []string) (int, error) 
 // Waiting implements compare.Pushed.
 func (p crawlerPushed) Waiting(ctx context.Context, target string) (map[string]bool, error) {
 	urls := map[string]bool{}
-	err := p.Reports().Orders(ctx, push.Selection{State: push.Waiting, Target: target}, func(l push.Listed) error {
+	err := p.store.Orders(ctx, push.Selection{State: push.Waiting, Target: target}, func(l push.Listed) error {
 		urls[l.URL] = true
 		return nil
 	})
@@ -283,6 +294,11 @@ func (p crawlerPushed) Still(ctx context.Context) error {
 		err = &Declined{Err: StillMoving(s.Outbox.Waiting)}
 	}
 	return err
+}
+
+// NotCompared is why an index is not compared with what was pushed while nodes are missing.
+func NotCompared(missing string) error {
+	return fmt.Errorf("not compared: what these have would be taken for foreign documents: %s; ask again when all nodes answer", missing)
 }
 
 // StillMoving is why foreign documents are not deleted beside a crawl at work.

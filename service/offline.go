@@ -79,6 +79,12 @@ func readParts(ctx context.Context, dir string, here []cluster.Partition, o badg
 	return union.Store{Store: all}, nil
 }
 
+// OfCopies reports whether a store that was opened to be read is made of a node's copies of partitions: it may be behind, and lack what others have.
+func OfCopies(s Store) bool {
+	_, is := s.(union.Store)
+	return is
+}
+
 // partitionsOf is how many partitions the crawl has of which these are some.
 func partitionsOf(dir string, here []cluster.Partition) (int, error) {
 	number := 0

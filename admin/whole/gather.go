@@ -58,6 +58,9 @@ func (g *Gathered) Tell(h http.Header) {
 	tell(h, g.missing)
 }
 
+// Lacking names the nodes that are missing so far, "" if none is.
+func (g *Gathered) Lacking() string { return lacking(g.missing) }
+
 // lose leaves a node out from now on, unless it is too late to say so.
 func (g *Gathered) lose(p *part) error {
 	if g.told {
@@ -239,9 +242,9 @@ func (g *Gathered) Know(ctx context.Context, keys []weburl.Key) error {
 	return nil
 }
 
-// learn asks for some URLs.
+// learn asks for some URLs. What was asked for before is kept while it is not too much.
 func (g *Gathered) learn(ctx context.Context, keys []weburl.Key) error {
-	if g.known == nil {
+	if g.known == nil || len(g.known)+len(keys) > maxKnown {
 		g.known = map[weburl.Key]row{}
 	}
 	for _, k := range keys {

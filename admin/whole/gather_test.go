@@ -269,3 +269,27 @@ func FuzzFrames(f *testing.F) {
 		}
 	})
 }
+
+// TestGatherForgets: what is looked up one by one is not kept for ever.
+func TestGatherForgets(t *testing.T) {
+	parts, _ := shelves(t, 2, 4)
+	g := gatherOf(t, parts[0], nodeOf("n1", parts[1], asIs))
+	keys := make([]weburl.Key, maxKnown)
+	for i := range keys {
+		keys[i] = weburl.Key{byte(i), byte(i >> 8), byte(i >> 16), 1}
+	}
+	if err := g.Know(t.Context(), keys); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(g.known); n != maxKnown {
+		t.Errorf("%d URLs are kept, want %d", n, maxKnown)
+	}
+	for _, raw := range []string{"http://h1.test/", "http://h2.test/"} {
+		if r, err := g.Lookup(t.Context(), urlOf(t, raw).Key()); err != nil || r.URL != raw {
+			t.Errorf("%s: %+v, %v", raw, r, err)
+		}
+	}
+	if n := len(g.known); n > 2 {
+		t.Errorf("%d URLs are kept later", n)
+	}
+}

@@ -38,12 +38,16 @@ func (p *Peers) Others(ctx context.Context) (all []Node, err error) {
 		return nil, err
 	}
 	var names, orphans []string
+	parts := map[string][]string{}
 	for i := range owned.Owners {
 		switch o := &owned.Owners[i]; {
 		case o.Released:
 			orphans = append(orphans, o.Partition.String())
-		case o.Node != p.Name && !slices.Contains(names, o.Node):
-			names = append(names, o.Node)
+		case o.Node != p.Name:
+			if parts[o.Node] == nil {
+				names = append(names, o.Node)
+			}
+			parts[o.Node] = append(parts[o.Node], o.Partition.String())
 		}
 	}
 	for _, name := range names {
@@ -51,7 +55,13 @@ func (p *Peers) Others(ctx context.Context) (all []Node, err error) {
 		if i := slices.IndexFunc(beats, func(n cluster.NodeState) bool { return n.Node == name }); i >= 0 {
 			address = beats[i].Peer
 		}
-		all = append(all, Node{name, func(ctx context.Context, q *Question) (io.ReadCloser, error) { return p.ask(ctx, address, q) }})
+		all = append(all, Node{name, func(ctx context.Context, q *Question) (io.ReadCloser, error) {
+			answer, err := p.ask(ctx, address, q)
+			if err != nil {
+				err = fmt.Errorf("%w, for %s", err, strings.Join(parts[name], ", "))
+			}
+			return answer, err
+		}})
 	}
 	if len(orphans) > 0 {
 		nobody := fmt.Errorf("%s without an owner now", strings.Join(orphans, ", "))

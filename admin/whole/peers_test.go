@@ -87,7 +87,7 @@ func TestOverHTTPS(t *testing.T) {
 	own(2, "n7", "")
 	own(3, "n0", `,"released":true`)
 	got, missing := ask("/api/v1/figures")
-	if got != `{"known":1}` || !strings.Contains(missing, "n2: node at 127.0.0.1") || !strings.Contains(missing, "n7: it gives no sign of life") || !strings.Contains(missing, "no node: p03 without an owner now") {
+	if got != `{"known":1}` || !strings.Contains(missing, "n2: node at 127.0.0.1") || !strings.Contains(missing, "n7: it gives no sign of life, for p02") || !strings.Contains(missing, "no node: p03 without an owner now") {
 		t.Errorf("%s, missing %q", got, missing)
 	}
 }

@@ -196,6 +196,15 @@ func (s *Server) Alone(ctx context.Context, h http.Header) {
 
 // tell names the nodes that are missing.
 func tell(h http.Header, parts []*part) (missing bool) {
+	who := lacking(parts)
+	if who != "" {
+		h.Set(Missing, who)
+	}
+	return who != ""
+}
+
+// lacking names the nodes without which an answer is, and why, "" if there are none.
+func lacking(parts []*part) string {
 	var all []string
 	for _, p := range parts {
 		switch {
@@ -205,10 +214,7 @@ func tell(h http.Header, parts []*part) (missing bool) {
 			all = append(all, p.node+": "+clean(p.lacks))
 		}
 	}
-	if len(all) > 0 {
-		h.Set(Missing, strings.Join(all, "; "))
-	}
-	return len(all) > 0
+	return strings.Join(all, "; ")
 }
 
 // clean makes a text fit for a header.

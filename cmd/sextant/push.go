@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -69,23 +70,41 @@ type commandPushed struct{ c *cli.Context }
 // Stored implements compare.Pushed.
 func (p commandPushed) Stored(ctx context.Context, fn func(report.StoredURL) error) error {
 	return fromServiceOrStore(p.c,
-		func(client *admin.Client) error { return client.Stored(ctx, url.Values{}, fn) },
+		func(client *admin.Client) error {
+			return ofAll(client, func(all func() error) error {
+				return client.Stored(ctx, url.Values{}, func(u report.StoredURL) error { return cmp.Or(all(), fn(u)) })
+			})
+		},
 		func(ctx context.Context, store service.Store) error {
+			if service.OfCopies(store) {
+				return wrongUse("the copies of a node lack what others have pushed since, and in other partitions: start this node and say it again, or ask another one that runs")
+			}
 			return report.EachURL(ctx, store, report.Filter{}, fn)
 		})
+}
+
+// ofAll asks the service of a cluster's node what only all nodes can answer: what a silent one has pushed would be taken for foreign. all is the error
+// that says so, as soon as it is known.
+func ofAll(client *admin.Client, ask func(all func() error) error) error {
+	var missing error
+	client.Missing = func(who string) { missing = admin.NotCompared(who) }
+	err := ask(func() error { return missing })
+	return cmp.Or(missing, err)
 }
 
 // Still implements compare.Pushed.
 func (p commandPushed) Still(ctx context.Context) error {
 	return fromServiceOrStore(p.c,
 		func(client *admin.Client) error {
-			statuses, err := client.Status(ctx)
-			for _, s := range statuses {
-				if !s.Paused || s.Outbox.Waiting > 0 {
-					return wrongUse("%w", admin.StillMoving(s.Outbox.Waiting))
+			return ofAll(client, func(func() error) error {
+				statuses, err := client.Status(ctx)
+				for _, s := range statuses {
+					if !s.Paused || s.Outbox.Waiting > 0 {
+						return wrongUse("%w", admin.StillMoving(s.Outbox.Waiting))
+					}
 				}
-			}
-			return err
+				return err
+			})
 		},
 		func(context.Context, service.Store) error { return nil })
 }
