@@ -165,7 +165,11 @@ func (n *Node) appendSome(ctx context.Context, pieces []piece) (rest []piece, er
 	step, holds, taken := n.stepOf(pieces)
 	fenced, err := n.decide(ctx, step, holds)
 	if err != nil {
-		if errors.Is(err, ErrRefused) || errors.Is(err, ErrDeaf) {
+		if deaf := errors.Is(err, ErrDeaf); deaf || errors.Is(err, ErrRefused) {
+			if deaf { // the others would wait as long, one step after the other, on the same way
+				n.unheard.Store(&step)
+				holds = n.held()
+			}
 			for _, h := range holds {
 				n.fail(pieces, h, err)
 			}
@@ -247,6 +251,33 @@ func (n *Node) decide(ctx context.Context, step Step, holds []*hold) (fenced map
 		}
 		pause = min(2*pause, n.times.Beat)
 	}
+}
+
+// prove sends a step that got no answer again, until there is one. The claims that it was made for are given up, so it changes nothing, unless it was
+// there before that; a step that is small would prove nothing.
+func (n *Node) prove(ctx context.Context) error {
+	for {
+		if err := n.clock.Sleep(ctx, 2*n.times.Beat); err != nil {
+			return err
+		}
+		step := n.unheard.Load()
+		if step == nil {
+			continue
+		}
+		if _, err := n.engine.commit(ctx, *step); err == nil || errors.Is(err, ErrRefused) {
+			n.unheard.Store(nil)
+			n.log.Info("appends to the log are answered again")
+		}
+	}
+}
+
+// mayNotOwn says why this node must not own partitions at present, "" if it may. One whose appends get no answer would be given back what it has given
+// up, again and again.
+func (n *Node) mayNotOwn() string {
+	if n.unheard.Load() != nil {
+		return ErrDeaf.Error()
+	}
+	return n.unfit()
 }
 
 // refusedFor reads why a step was not taken. If a log ends as the step would have it, an

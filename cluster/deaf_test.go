@@ -3,46 +3,26 @@ package cluster_test
 import (
 	"context"
 	"errors"
-	"strings"
-	"sync/atomic"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/sextant-crawler/sextant/cluster"
+	"github.com/sextant-crawler/sextant/cluster/clustertest"
 )
-
-// narrow is a way to the engine on which only small steps arrive.
-type narrow struct {
-	cluster.Engine
-	on atomic.Bool
-}
-
-func (n *narrow) Commit(ctx context.Context, s cluster.Step) (cluster.Outcome, error) {
-	for _, w := range s.Then {
-		if n.on.Load() && strings.HasPrefix(w.Key, "log/") {
-			select {
-			case <-ctx.Done():
-			case <-time.After(time.Second):
-			}
-			return cluster.Outcome{}, cluster.ErrInDoubt
-		}
-	}
-	return n.Engine.Commit(ctx, s)
-}
 
 // TestDeafOwnerGivesUp: an owner that beats and cannot append gives the partition to a node that can, and
 // follows it.
 func TestDeafOwnerGivesUp(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		way := &narrow{}
 		w, d := newWorld(t, 1)
 		defer w.stopAll()
-		a := w.start("n1", 1, d, func(p *process) { way.Engine, p.line.Engine = p.line.Engine, way })
+		a := w.start("n1", 1, d)
 		w.until("active", 10*time.Second, a.is(cluster.Active))
 		b := w.start("n2", 2, d.Copied("s2"))
 		w.until("in the set", time.Minute, b.inSync(w))
 		a.send(w, 5)
-		way.on.Store(true)
+		a.line.Set(clustertest.Faults{Narrow: true})
 		a.work <- []byte("in doubt")
 		w.until("the other leads", time.Minute, b.is(cluster.Active))
 		b.send(w, 5)
@@ -51,7 +31,7 @@ func TestDeafOwnerGivesUp(t *testing.T) {
 		if a.acked() != 5 {
 			t.Errorf("%d steps are acknowledged, want 5", a.acked())
 		}
-		way.on.Store(false)
+		a.line.Set(clustertest.Faults{})
 		if err := b.stop(); err != nil {
 			t.Error(err)
 		}
@@ -59,5 +39,55 @@ func TestDeafOwnerGivesUp(t *testing.T) {
 		if a.err != nil && !errors.Is(a.err, context.Canceled) {
 			t.Errorf("it has ended: %v", a.err)
 		}
+	})
+}
+
+// TestOneWay: whatever lets a node that owns partitions be heard, or hear, and not both, for as long as it lasts each partition goes on somewhere, at one
+// node at a time, and nothing is lost; when it is over all is as before.
+func TestOneWay(t *testing.T) {
+	for name, faults := range map[string]clustertest.Faults{
+		"it is heard, and hears nothing":     {OneWay: true},
+		"it hears, and is not heard":         {Mute: true},
+		"its signs arrive, its log does not": {Narrow: true},
+	} {
+		for _, replicas := range []int{2, 3} {
+			t.Run(fmt.Sprintf("%s, %d copies", name, replicas), func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
+					f := newFarm(t, 6, replicas)
+					owned, copies := map[string]int{"n1": 2, "n2": 2, "n3": 2}, map[string]int{"n1": 2 * replicas, "n2": 2 * replicas, "n3": 2 * replicas}
+					f.pace = 700 * time.Millisecond
+					f.run("n1", "n2", "n3")
+					f.settles(owned, copies)
+					f.node("n1").line.Set(faults)
+					f.goesOn(2*time.Minute, 50*time.Second)
+					if n := f.owned()["n1"]; n != 0 {
+						t.Errorf("it owns %d partitions", n)
+					}
+					f.node("n1").line.Set(clustertest.Faults{})
+					f.settles(owned, copies)
+					f.compare()
+				})
+			})
+		}
+	}
+}
+
+// TestListsInPieces: an engine that gives the keys of a list one after the other, as etcd's does after a slow answer, has nobody taken for lost.
+func TestListsInPieces(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFarm(t, 6, 2)
+		owned, copies := map[string]int{"n1": 2, "n2": 2, "n3": 2}, map[string]int{"n1": 4, "n2": 4, "n3": 4}
+		f.run("n1", "n2", "n3")
+		f.settles(owned, copies)
+		f.clear()
+		for _, n := range f.nodes {
+			n.line.Set(clustertest.Faults{Few: true})
+		}
+		time.Sleep(5 * time.Minute)
+		f.settles(owned, copies)
+		if led, copied := f.cost(); led > 0 || copied > 0 {
+			t.Errorf("partitions were led %d times anew, and copied %d times: want none", led, copied)
+		}
+		f.compare()
 	})
 }

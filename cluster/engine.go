@@ -81,6 +81,28 @@ type Outcome struct {
 	Found []KeyValue
 }
 
+// ListAll gives all keys of a range. An engine gives fewer than it is asked for, where answers were slow, and whoever takes the first of them for all
+// takes nodes for lost. They are not of one moment, and the view's revision is that of the first.
+func ListAll(ctx context.Context, e interface {
+	List(ctx context.Context, from, to string, limit int) (View, error)
+}, from, to string) (all View, err error) {
+	const atOnce = 1000
+	for {
+		v, err := e.List(ctx, from, to, atOnce)
+		if err != nil {
+			return View{}, err
+		}
+		if all.Revision == 0 {
+			all.Revision = v.Revision
+		}
+		all.Keys = append(all.Keys, v.Keys...)
+		if !v.More || len(v.Keys) == 0 {
+			return all, nil
+		}
+		from = v.Keys[len(v.Keys)-1].Key + "\x00"
+	}
+}
+
 // View is what a read found, all of it as of one Revision of the engine.
 type View struct {
 	Revision Revision

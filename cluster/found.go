@@ -29,6 +29,8 @@ type Founding struct {
 	Stores map[Partition]string
 	// Replicas is how many copies there should be of each partition, where there are several; 0: MinReplicas.
 	Replicas int
+	// Level is the one that the cluster begins at, see Levels; 0: 1.
+	Level uint8
 	// Meta, if not zero, is what an earlier try of Found may have made: then there is such a cluster, or it is made.
 	Meta Meta
 }
@@ -100,10 +102,15 @@ func Recover(ctx context.Context, e Engine, cluster string, f Founding) (Meta, e
 	if err := f.Check(); err != nil {
 		return Meta{}, err
 	}
-	v, err := e.Read(ctx, metaKey)
+	v, err := e.Read(ctx, metaKey, levelKey)
 	if err != nil {
 		return Meta{}, err
 	}
+	level, err := levelOf(v.Keys[1])
+	if err != nil {
+		return Meta{}, err
+	}
+	f.Level = max(f.Level, level)
 	if at := v.Keys[0]; at.Revision != 0 {
 		var m Meta
 		if err := read(at, &m); err != nil {
@@ -129,6 +136,9 @@ func settle(ctx context.Context, e Engine, m Meta, over Revision, f Founding, wr
 		return Meta{}, err
 	}
 	writes = append(writes, Put(metaKey, m))
+	if f.Level > 1 {
+		writes = append(writes, Put(levelKey, leveled{f.Level}))
+	}
 	for p := range Partition(f.Partitions) {
 		at, seat := entry.Genesis(incarnation, int(p), f.Seqs[p]), f.Seat
 		if store := f.Stores[p]; store != "" {

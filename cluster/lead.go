@@ -195,7 +195,7 @@ func (m *Member) doneOf(ctx context.Context, set syncSet) (map[Seat]done, error)
 // alive are the nodes that have beaten since the last round, and this one.
 func (m *Member) alive(ctx context.Context, o *owner) (map[string]bool, error) {
 	from, to := Folder(BeatFolder)
-	v, err := m.node.engine.list(ctx, from, to, 1000)
+	v, err := m.node.engine.all(ctx, from, to)
 	if err != nil {
 		return nil, err
 	}

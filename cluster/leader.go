@@ -144,7 +144,7 @@ func (n *Node) placeAll(ctx context.Context, c *candidate) error {
 		c.sight = newSight(now)
 	}
 	from, to := Folder(BeatFolder)
-	beats, err := n.engine.list(ctx, from, to, 1000)
+	beats, err := n.engine.all(ctx, from, to)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,7 @@
 package cluster
 
-// node.go: one process in a cluster. Node.Run starts a goroutine for beats, one that appends,
-// one that looks how full the engine is, and with several partitions one for the map, and waits for all. Node.mu guards holds and queue; members, beats and appends take it.
+// node.go: one process in a cluster. Node.Run starts a goroutine for beats, one that appends, one that proves that
+// appends arrive again, one that looks how full the engine is, and with several partitions one for the map, and waits for all. Node.mu guards holds and queue; members, beats and appends take it.
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -53,6 +54,7 @@ type Node struct {
 	guard       guard
 	packer      *entry.Packer
 	chart       chart
+	unheard     atomic.Pointer[Step] // an append that got no answer while signs of life did; nil: none
 
 	mu    sync.Mutex
 	holds map[Partition]*hold
@@ -156,6 +158,7 @@ func (n *Node) Run(ctx context.Context) error {
 	g.Go(func() error { return n.beats(ctx) })
 	g.Go(func() error { return n.appends(ctx) })
 	g.Go(func() error { return n.fullness(ctx) })
+	g.Go(func() error { return n.prove(ctx) })
 	if n.meta.Partitions > 1 {
 		g.Go(func() error { return n.leadership(ctx) })
 	}
@@ -172,34 +175,6 @@ func (n *Node) Run(ctx context.Context) error {
 		return nil
 	}
 	return err
-}
-
-// RunWith runs the node, and its members beside it, until ctx or one of the two ends. Members end first: until then they may append, and release
-// their claims.
-func (n *Node) RunWith(ctx context.Context, members func(context.Context) error) error {
-	alive, stop := context.WithCancel(context.WithoutCancel(ctx))
-	ctx, fail := context.WithCancel(ctx)
-	defer fail()
-	ended := make(chan error, 1)
-	go func() {
-		defer fail()
-		ended <- n.Run(alive)
-	}()
-	err := members(ctx)
-	stop()
-	return errors.Join(err, <-ended)
-}
-
-// farewell takes back this process's sign of life, so that its next start need not wait to see whether
-// it still lives. If that fails the next start waits.
-func (n *Node) farewell(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, n.times.Beat)
-	defer cancel()
-	_, err := n.engine.commit(ctx, Step{If: []Condition{n.same()}, Then: []Write{{Key: beatKey(n.name, n.run), Remove: true}}})
-	if err != nil {
-		n.log.Debug("the last sign of life was not taken back", "error", err)
-	}
-	n.resign(ctx)
 }
 
 // beats sends a sign of life each Times.Beat, and soon again when one was not answered. A node that has heard
@@ -257,7 +232,7 @@ func (n *Node) tellSilence(told bool) bool {
 
 // sign is a sign of life of this process.
 func (n *Node) sign(count uint64) beat {
-	return beat{Wall: n.clock.Wall(), Count: count, Addresses: n.addresses, Refuses: n.chart.refusal(n.clock.Now()), Unfit: n.unfit() != "", Level: n.levels.Newest}
+	return beat{Wall: n.clock.Wall(), Count: count, Addresses: n.addresses, Refuses: n.chart.refusal(n.clock.Now()), Unfit: n.mayNotOwn() != "", Level: n.levels.Newest}
 }
 
 // A node is deaf after so many times Times.Right without an answer, and its appends are if they have none while

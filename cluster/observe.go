@@ -207,7 +207,7 @@ func observe(ctx context.Context, e Engine, p Partition) (s PartitionState, err 
 		InSync: set.Seats, Entries: head.Seq, First: low.Seq,
 	}
 	from, to := Folder(doneFolder(p))
-	copies, err := e.List(ctx, from, to, 1000)
+	copies, err := ListAll(ctx, e, from, to)
 	if err != nil {
 		return s, err
 	}
@@ -224,7 +224,7 @@ func observe(ctx context.Context, e Engine, p Partition) (s PartitionState, err 
 // Nodes are the processes that have beaten, one of each node; whether they still do is not looked at.
 func Nodes(ctx context.Context, e Engine) (all []NodeState, err error) {
 	from, to := Folder(BeatFolder)
-	v, err := e.List(ctx, from, to, 1000)
+	v, err := ListAll(ctx, e, from, to)
 	if err != nil {
 		return nil, err
 	}
@@ -250,7 +250,7 @@ func signs(ctx context.Context, e Engine, c Clock, t Times, prefix string) (all 
 	from, to := Folder(prefix)
 	seen := map[string]Revision{}
 	for began := c.Now(); ; {
-		v, err := e.List(ctx, from, to, 1000)
+		v, err := ListAll(ctx, e, from, to)
 		if err != nil {
 			return nil, err
 		}
@@ -329,12 +329,12 @@ func (n *Node) forget(ctx context.Context) error {
 		keep[beatKey(o.Node, o.Session)] = !o.Released
 	}
 	from, to := Folder(beatKey(n.name, ""))
-	old, err := n.engine.list(ctx, from, to, MaxStepWrites)
+	old, err := n.engine.all(ctx, from, to)
 	if err != nil {
 		return err
 	}
 	step := Step{If: []Condition{n.same()}}
-	for _, kv := range old.Keys {
+	for _, kv := range old.Keys[:min(len(old.Keys), MaxStepWrites)] {
 		if !keep[kv.Key] {
 			step.Then = append(step.Then, Write{Key: kv.Key, Remove: true})
 		}

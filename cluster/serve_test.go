@@ -42,6 +42,7 @@ type farmer struct {
 	line   *clustertest.Line
 	disks  map[cluster.Partition]*clustertest.Disk
 	full   bool
+	apart  bool           // no other node gets an answer of it, nor it one of them
 	bad    bool           // it must not own partitions
 	levels cluster.Levels // of its version; zero: this one's
 	leads  map[cluster.Partition]*cluster.Lead
@@ -151,6 +152,8 @@ func (n *farmer) Make(ctx context.Context, p cluster.Partition, from cluster.Add
 	switch {
 	case n.full:
 		return clustertest.ErrDisk
+	case n.apart || owner.apart:
+		return errors.New("no answer")
 	case !owner.runs || owner.leads[p] == nil:
 		return errors.New("it does not lead")
 	}
@@ -276,6 +279,29 @@ func (f *farm) owned() map[string]int {
 		count[name]++
 	}
 	return count
+}
+
+// goesOn watches for so long that each partition is written to all the time, give or take.
+func (f *farm) goesOn(long, most time.Duration) {
+	f.Helper()
+	last, at, worst := map[cluster.Partition]int{}, map[cluster.Partition]time.Time{}, map[cluster.Partition]time.Duration{}
+	for began := time.Now(); time.Since(began) < long; time.Sleep(100 * time.Millisecond) {
+		f.owners()
+		f.locked(func() {
+			for p := range cluster.Partition(f.partitions) {
+				if n := len(f.acked[p]); n != last[p] || at[p].IsZero() {
+					last[p], at[p] = n, time.Now()
+				}
+				worst[p] = max(worst[p], time.Since(at[p]))
+			}
+		})
+	}
+	f.Logf("the longest rests: %v; owned %v", worst, f.owned())
+	for p, rest := range worst {
+		if rest > most {
+			f.Errorf("%s rested for %v, want at most %v", p, rest, most)
+		}
+	}
 }
 
 func (f *farm) state() *cluster.State {
@@ -564,7 +590,7 @@ func TestHandOverTakesLong(t *testing.T) {
 	})
 }
 
-// TestRestlessFarm: nodes die, one or all, with their disks or not, are cut off, drained, stopped and started at random, also in the middle of moves, where
+// TestRestlessFarm: nodes die, one or all, with their disks or not, are cut off, heard or hear alone, are drained, stopped and started at random, also in the middle of moves, where
 // there are two copies of each partition, and three.
 func TestRestlessFarm(t *testing.T) {
 	runs, rounds := 2, 15
@@ -591,6 +617,7 @@ func TestRestlessFarm(t *testing.T) {
 			}
 			f.aim(func(a *placement.Aim) { a.Drained, a.Leaving = nil, nil })
 			for _, name := range names {
+				f.locked(func() { f.nodes[name].apart = false })
 				if n := f.node(name); !n.runs {
 					f.run(name)
 				} else {
@@ -614,7 +641,8 @@ func (f *farm) trouble(r *rand.Rand, name string) {
 		}
 	}
 	n := f.node(name)
-	switch r.IntN(9) {
+	f.locked(func() { n.apart = false })
+	switch r.IntN(13) {
 	case 7: // its disk is lost, too
 		if !f.needed(name) {
 			f.kill(name, 0)
@@ -632,6 +660,14 @@ func (f *farm) trouble(r *rand.Rand, name string) {
 		n.line.Set(clustertest.Faults{Cut: true})
 		time.Sleep(time.Duration(r.IntN(9000)) * time.Millisecond)
 		n.line.Set(clustertest.Faults{})
+	case 9:
+		n.line.Set(clustertest.Faults{OneWay: true})
+	case 10:
+		n.line.Set(clustertest.Faults{Mute: true})
+	case 11:
+		n.line.Set(clustertest.Faults{Narrow: true})
+	case 12:
+		f.locked(func() { n.apart = true })
 	case 4:
 		n.line.Set(clustertest.Faults{Delay: 400 * time.Millisecond, Lost: .1, Late: .1, Repeat: .2})
 	case 5:

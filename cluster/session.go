@@ -79,3 +79,13 @@ func (s *session) list(ctx context.Context, from, to string, limit int) (View, e
 	}
 	return v, err
 }
+
+// all is list of a whole range.
+func (s *session) all(ctx context.Context, from, to string) (View, error) {
+	before := s.highest()
+	v, err := ListAll(ctx, s.engine, from, to)
+	if err == nil {
+		err = s.saw(before, v.Revision)
+	}
+	return v, err
+}

@@ -198,7 +198,7 @@ func (m *Member) sync(ctx context.Context) (entry.Position, error) {
 
 // mayNotClaim says why the member may not claim now, "" if it may.
 func (m *Member) mayNotClaim(v view) string {
-	now, unfit := m.node.clock.Now(), m.node.unfit()
+	now, unfit := m.node.clock.Now(), m.node.mayNotOwn()
 	// Who comes before this node is given time to claim, so that the map holds for take-overs, too.
 	turn := time.Duration(m.node.chart.ahead(m.partition, m.seat.Node, v)) * 2 * m.node.times.Beat
 	switch {

@@ -171,6 +171,7 @@ func (c *clusterNode) run(ctx context.Context, l net.Listener) error {
 	})
 	group.Go(func() error { return c.tell(beside) })
 	group.Go(func() error { return alarms.Run(beside) })
+	group.Go(func() error { c.hurry(beside); return nil })
 	c.Log.Info("a node of a cluster starts", "node", c.of.Name, "version", c.Version, "data", c.Data, "listen", c.Address(), "nodes", c.of.Advertise)
 	err = c.work(ctx)
 	c.notify.end()()

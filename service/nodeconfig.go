@@ -54,6 +54,7 @@ type inForce struct {
 	text    []byte
 	file    *config.File
 	crawler config.Crawler
+	owed    bool // the crawl that leads here does not go by it: what it needs could not be had
 }
 
 // copies are what the files that a version names hold on this machine, see shared.Said.Files.
@@ -139,7 +140,7 @@ func (c *common) take(ctx context.Context, compiled inForce) error {
 	c.taking.Lock()
 	defer c.taking.Unlock()
 	c.mu.Lock()
-	same, s := c.now.ID == compiled.ID, c.service
+	same, owed, s := c.now.ID == compiled.ID, c.now.owed, c.service
 	if compiled.Number < c.now.Number { // a later one came into force while this one was compiled
 		c.mu.Unlock()
 		return nil
@@ -150,21 +151,26 @@ func (c *common) take(ctx context.Context, compiled inForce) error {
 	}
 	memory := c.memory
 	c.mu.Unlock()
-	if same {
+	if same && !owed {
 		return nil
 	}
-	if err := memory.keep(c.kept); err != nil {
-		c.log.Warn("the configuration in force cannot be remembered in the data directory", "file", c.kept, "error", err)
+	if !same {
+		if err := memory.keep(c.kept); err != nil {
+			c.log.Warn("the configuration in force cannot be remembered in the data directory", "file", c.kept, "error", err)
+		}
+		c.log.Info("the cluster's configuration is in force at this node", "version", compiled.Number, "by", compiled.By)
 	}
-	c.log.Info("the cluster's configuration is in force at this node", "version", compiled.Number, "by", compiled.By)
 	c.lookAtFile()
 	if s == nil {
 		return nil
 	}
 	err := c.adopt(ctx, s, &compiled.Version)
-	if errors.Is(err, errEnding) || errors.Is(err, errAccess) {
+	if err == nil || errors.Is(err, errEnding) || errors.Is(err, errAccess) {
 		return nil
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now.owed = c.now.ID == compiled.ID && c.service == s
 	return err
 }
 
@@ -303,7 +309,7 @@ func (c *common) adopt(ctx context.Context, s *Service, v *shared.Version) error
 func (c *common) detach() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.service, c.others = nil, ""
+	c.service, c.others, c.now.owed = nil, "", false
 }
 
 // inForce is the version in force here as it was compiled, nil if there is none yet.

@@ -473,3 +473,20 @@ func TestWordSurvivesTakeOver(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestRefusedTwice: a version that the crawl which leads here could not be given once is tried again, and not taken for in force.
+func TestRefusedTwice(t *testing.T) {
+	n := newNodes(t)
+	o := n.options("n1")
+	c := newCommon(&o, &NodeOptions{Name: "n1"}, HomeOf(o.File, o.Crawlers[0], o.Data))
+	s := &Service{config: c.configuration, log: o.Log, notify: newNotifier(func(string) string { return "" }, o.Log)}
+	if err := c.attach(t.Context(), s, ""); err != nil {
+		t.Fatal(err)
+	}
+	broken := inForce{Version: shared.Version{Number: 2, ID: "two"}, text: []byte("<CrawlConfig")}
+	for range 2 {
+		if err := c.take(t.Context(), broken); err == nil {
+			t.Error("what the crawl cannot go by is said to be in force")
+		}
+	}
+}

@@ -65,16 +65,7 @@ func (k *keeper) release(name string) {
 
 // answerKeep tells who backs up that letters are kept.
 func (c *clusterNode) answerKeep(w http.ResponseWriter, r *http.Request) {
-	c.mu.Lock()
-	p := c.parts
-	c.mu.Unlock()
-	if p == nil {
-		http.NotFound(w, r)
-		return
-	}
-	p.mu.Lock()
-	s := p.now
-	p.mu.Unlock()
+	s := c.current()
 	if s == nil {
 		http.NotFound(w, r)
 		return

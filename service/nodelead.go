@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/cluster"
@@ -145,6 +146,22 @@ func (c *clusterNode) stop() {
 	}
 	if !leads {
 		c.end()
+	}
+}
+
+// hurry ends a node that is to stop while the engine does not answer, for which all that it has in flight waits.
+func (c *clusterNode) hurry(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-c.start.Stop.Done():
+	}
+	for since := time.Now(); (cluster.SystemClock{}).Sleep(ctx, c.of.times.Beat) == nil; {
+		if at, known := c.standing(); !known || at.Silent.IsZero() {
+			since = time.Now()
+		} else if time.Since(since) >= c.of.times.Silence {
+			c.end()
+			return
+		}
 	}
 }
 

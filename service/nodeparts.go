@@ -52,6 +52,7 @@ type session struct {
 	turns   *push.Turns
 	whole   http.Handler // answers other nodes
 	keeper  keeper
+	items   bool // letters bring documents; of who begins the session, and then of keepUp
 
 	mu   sync.Mutex
 	mine map[int]int64 // claims of the partitions that the crawl has taken in
@@ -76,6 +77,16 @@ func (s *session) has(number int, epoch int64) {
 	if delete(s.mine, number); epoch != 0 {
 		s.mine[number] = epoch
 	}
+}
+
+// letters has letters bring documents of feeds once all nodes read such ones.
+func (s *session) letters(ctx context.Context, engine cluster.Engine) (err error) {
+	if !s.items {
+		if s.items, err = cluster.LettersHaveItems(ctx, engine); s.items {
+			s.over.Store.LettersHaveItems()
+		}
+	}
+	return err
 }
 
 // targetTurns is how many requests to a target are under way at once, of all partitions of a node.
@@ -161,6 +172,9 @@ func (p *parts) session(ctx context.Context, in inForce) (err error) {
 		all.Lacks = func(ctx context.Context) string { return p.lacks(ctx, store.Has) }
 		s.whole = all.Handler(p.Log)
 	}}
+	if err = s.letters(ctx, p.of.Engine); err != nil {
+		return err
+	}
 	return p.crawl(ctx, in, l, s.parts, func(service *Service) func() {
 		s.service, s.run = service, service.crawls[0]
 		return p.beside(ctx, s, owners)
@@ -204,7 +218,8 @@ func (p *parts) keepUp(ctx context.Context, s *session, owners *owners, brake *b
 	for {
 		for what, look := range map[string]func(context.Context) error{
 			"which partitions are where": owners.look, "what other nodes have told the crawl": s.run.Renew,
-			"how many documents there are": func(ctx context.Context) error { return brake.look(ctx, s.run) },
+			"whether all nodes read letters with documents": func(ctx context.Context) error { return s.letters(ctx, p.of.Engine) },
+			"how many documents there are":                  func(ctx context.Context) error { return brake.look(ctx, s.run) },
 		} {
 			looking, cancel := context.WithTimeout(ctx, p.of.times.Right)
 			if err := look(looking); err != nil && ctx.Err() == nil {

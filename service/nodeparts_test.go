@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -20,6 +19,7 @@ import (
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/cluster"
 	"github.com/sextant-crawler/sextant/cluster/clustertest"
+	"github.com/sextant-crawler/sextant/internal/testport"
 	"github.com/sextant-crawler/sextant/push"
 )
 
@@ -45,16 +45,7 @@ type fleet struct {
 func newFleet(t *testing.T) *fleet {
 	t.Helper()
 	f := &fleet{nodes: newNodes(t), documents: map[string]string{}}
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "0.0.0.0:0") // so that each address of this machine is a host
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, f.port, _ = net.SplitHostPort(l.Addr().String())
-	site := httptest.NewUnstartedServer(http.HandlerFunc(f.page))
-	_ = site.Listener.Close()
-	site.Listener = l
-	site.Start()
-	t.Cleanup(site.Close)
+	f.port = testport.Everywhere(t, http.HandlerFunc(f.page))
 	hook := httptest.NewServer(http.HandlerFunc(f.index))
 	t.Cleanup(hook.Close)
 	f.hook = hook.URL

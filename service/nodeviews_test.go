@@ -125,7 +125,7 @@ func views(f *fleet) []view {
 		{method: "POST", path: "preview", body: `{"config":` + string(config) + `}`, alone: []string{"held"}}, {method: "POST", path: "check", body: `{"config":` + string(config) + `}`, own: []string{"file"}},
 		{method: "POST", path: "test", body: `{"cases":"accept ` + f.host(1) + `/x"}`},
 		{path: "config"}, {path: "schema"}, {path: "openapi.yaml"},
-		{method: "POST", path: "push/verify", body: `{}`, status: 501, differs: true}, {path: "backup", status: 501, differs: true},
+		{path: "backup", status: 501, differs: true},
 	}
 	for _, kind := range []string{"broken", "errors", "documents", "changes"} {
 		for _, query := range []string{"", "?format=csv", "?top=3&host=127.0.2.3", "?sort=-urls&top=0"} {

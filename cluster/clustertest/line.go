@@ -7,6 +7,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,6 +19,9 @@ import (
 type Faults struct {
 	Cut     bool          // nothing arrives, in either direction
 	OneWay  bool          // what is sent arrives, and no answer comes back
+	Mute    bool          // nothing that is sent arrives; what was waited for before does come
+	Few     bool          // lists come a key at a time
+	Narrow  bool          // only small steps arrive: none that appends to a log
 	Dead    bool          // as Cut, and at once: the process was killed
 	Delay   time.Duration // the longest time that a call takes each way
 	Lost    float64       // chance that an answer is lost
@@ -87,6 +92,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 // Commit takes a step, or not, or later, or twice.
 func (l *Line) Commit(ctx context.Context, s cluster.Step) (cluster.Outcome, error) {
 	f := l.fate()
+	f.Cut = f.Cut || f.Mute || f.Narrow && slices.ContainsFunc(s.Then, func(w cluster.Write) bool { return strings.HasPrefix(w.Key, "log/") && !w.Remove })
 	doubt := func(left time.Duration) (cluster.Outcome, error) {
 		sleep(ctx, left)
 		return cluster.Outcome{}, cluster.ErrInDoubt
@@ -133,7 +139,7 @@ func ask[T any](ctx context.Context, l *Line, call func() (T, error)) (none T, e
 	switch {
 	case f.Dead:
 		return lost(time.Millisecond)
-	case f.Cut || f.lost || f.there+f.back >= f.Timeout:
+	case f.Cut || f.Mute || f.lost || f.there+f.back >= f.Timeout:
 		return lost(f.Timeout)
 	case !sleep(ctx, f.there):
 		return none, fmt.Errorf("%w: %w", cluster.ErrUnavailable, ctx.Err())
@@ -158,6 +164,9 @@ func (l *Line) Read(ctx context.Context, keys ...string) (cluster.View, error) {
 
 // List asks over the line.
 func (l *Line) List(ctx context.Context, from, to string, limit int) (cluster.View, error) {
+	if l.fate().Few {
+		limit = 1
+	}
 	return ask(ctx, l, func() (cluster.View, error) { return l.Engine.List(ctx, from, to, limit) })
 }
 

@@ -2,57 +2,34 @@ package etcd
 
 import (
 	"os"
-	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/sextant-crawler/sextant/cluster"
+	"github.com/sextant-crawler/sextant/internal/clusterfigures"
 )
-
-// figures skips what measures, unless make cluster-figures asks for it.
-func figures(t *testing.T, part string) {
-	t.Helper()
-	if parts := os.Getenv("SEXTANT_CLUSTER_FIGURES"); !slices.Contains(strings.Fields(parts), part) {
-		t.Skipf("make cluster-figures PARTS=%s runs it", part)
-	}
-}
-
-// minutes is how long something is measured, which SEXTANT_CLUSTER_MINUTES may set.
-func minutes(t *testing.T, usual int) int {
-	t.Helper()
-	s := os.Getenv("SEXTANT_CLUSTER_MINUTES")
-	if s == "" {
-		return usual
-	}
-	n, err := strconv.Atoi(s)
-	if err != nil || n < 1 {
-		t.Fatalf("SEXTANT_CLUSTER_MINUTES=%s: write a number", s)
-	}
-	return n
-}
 
 // TestFigureEngine: how large three etcd get at 4,000 pages a second of one partition for ten minutes, with two nodes that have copies.
 func TestFigureEngine(t *testing.T) {
-	figures(t, "engine")
+	clusterfigures.Asked(t, "engine")
 	f := newFleet(t, 1)
 	f.start(0, 2)
 	defer f.end()
 	f.quiet(10*time.Second, f.even)
-	f.grows(4000, minutes(t, 10))
+	f.grows(4000, clusterfigures.Number(t, "SEXTANT_CLUSTER_MINUTES", 10))
 }
 
 // TestFigureLog: what three etcd need for 12,000 pages a second of three nodes, which own 24 partitions.
 func TestFigureLog(t *testing.T) {
-	figures(t, "log")
+	clusterfigures.Asked(t, "log")
 	f := newFleet(t, cluster.MaxPartitions)
 	f.start(0, 3)
 	defer f.end()
 	took, copies, moves := f.quiet(10*time.Second, f.even)
 	t.Logf("three nodes share 24 partitions after %.0f s: %d copies, %d moves", took.Seconds(), copies, moves)
 	t.Log("FIGURE log, idle:", f.load(0, 20*time.Second))
-	all := f.grows(12000, minutes(t, 2))
+	all := f.grows(12000, clusterfigures.Number(t, "SEXTANT_CLUSTER_MINUTES", 2))
 	if l := all[len(all)-1]; l.CPU >= time.Second || l.p99 >= 100*time.Millisecond || l.pages < 11500 {
 		t.Errorf("%v: want under a core, and under 100 ms", l)
 	}
@@ -79,7 +56,7 @@ func (f *fleet) grows(perS int64, minutes int) (all []load) {
 // TestFigureTen: how a cluster of so many nodes as SEXTANT_CLUSTER_NODES says, or of 3, 6 and 10, stands its last one, 12,000 pages a second,
 // and the death of a node.
 func TestFigureTen(t *testing.T) {
-	figures(t, "ten")
+	clusterfigures.Asked(t, "ten")
 	sizes := []int{3, 6, 10}
 	if s := os.Getenv("SEXTANT_CLUSTER_NODES"); s != "" {
 		n, err := strconv.Atoi(s)

@@ -224,8 +224,8 @@ func (n *Node) look(ctx context.Context) (s state, err error) {
 		s.round = round{Run: s.round.Run, Ended: true} // of a cluster that was recovered since
 	}
 	folder, to := cluster.Folder(n.folder())
-	v, err = n.Engine.List(ctx, folder, to, cluster.MaxStepWrites)
-	if err == nil && v.More {
+	v, err = cluster.ListAll(ctx, n.Engine, folder, to)
+	if err == nil && len(v.Keys) > cluster.MaxStepWrites {
 		err = fmt.Errorf("%s has more than %d nodes: remove what is left of old ones", folder, cluster.MaxStepWrites)
 	}
 	if err != nil {

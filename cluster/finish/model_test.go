@@ -209,7 +209,7 @@ func (p *process) idle(_ context.Context, stage int) (parts []finish.Part, idle 
 
 func (w *world) start(name string, seed uint64) *process {
 	p := &process{world: w, name: name, line: clustertest.NewLine(w.engine, seed)}
-	p.line.Set(clustertest.Faults{Delay: 700 * time.Millisecond, Lost: 0.1, Late: 0.1, Repeat: 0.1, Busy: 0.05})
+	p.line.Set(clustertest.Faults{Delay: 700 * time.Millisecond, Lost: 0.1, Late: 0.1, Repeat: 0.1, Busy: 0.05, Few: true})
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.all.Go(p.crawl)
 	p.all.Go(func() {

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 
 	"github.com/sextant-crawler/sextant/cluster"
+	"github.com/sextant-crawler/sextant/cluster/entry"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
@@ -32,7 +33,7 @@ func Found(ctx context.Context, e cluster.Engine, name, dir string, o badgerstor
 
 // FoundDivided is Found for a number of partitions, of each of which there should be so many copies. With several the stores are new.
 func FoundDivided(ctx context.Context, e cluster.Engine, name, dir string, partitions, replicas int, o badgerstore.Options) (cluster.Meta, error) {
-	f := cluster.Founding{Seat: cluster.Seat{Node: name}, Partitions: partitions, Replicas: replicas}
+	f := cluster.Founding{Seat: cluster.Seat{Node: name}, Partitions: partitions, Replicas: replicas, Level: entry.Newest}
 	if badgerstore.IsReplica(dir) {
 		return cluster.Meta{}, fmt.Errorf("%w: the store %s is a copy in one: start it as a node, or name another directory", cluster.ErrFounded, dir)
 	}

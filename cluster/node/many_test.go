@@ -40,6 +40,7 @@ type several struct {
 	nodes map[string]*one
 	acked [parts][]string
 	id    int
+	free  map[string]int64 // room on the disks; not there: enough
 }
 
 // one is a node that runs.
@@ -96,7 +97,7 @@ func (s *several) dial(ctx context.Context, _, address string) (net.Conn, error)
 
 func newSeveral(t *testing.T) *several {
 	t.Helper()
-	s := &several{T: t, engine: clustertest.NewMemory(), folder: t.TempDir(), times: cluster.DefaultTimes(), ears: map[string]*ear{}, nodes: map[string]*one{}}
+	s := &several{T: t, engine: clustertest.NewMemory(), folder: t.TempDir(), times: cluster.DefaultTimes(), ears: map[string]*ear{}, nodes: map[string]*one{}, free: map[string]int64{}}
 	var err error
 	if s.token, err = peer.ParseToken(peer.NewToken()); err != nil {
 		t.Fatal(err)
@@ -110,6 +111,24 @@ func newSeveral(t *testing.T) *several {
 		}
 	})
 	return s
+}
+
+// minFree is what a node must have to write at all.
+const minFree = 4 << 20
+
+// options are those of a node's stores: what is free is what the test says.
+func (n *one) options() badgerstore.Options {
+	o := options()
+	o.MinFree = minFree
+	o.Space = func(string) (free, size int64, err error) {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if free, set := n.free[n.name]; set {
+			return free, 1 << 40, nil
+		}
+		return 1 << 39, 1 << 40, nil
+	}
+	return o
 }
 
 func (s *several) dir(name string) string { return filepath.Join(s.folder, name) }
@@ -133,7 +152,7 @@ func (s *several) run(name string) {
 	served.Go(func() { _ = server.ServeTLS(e, "", "") })
 	go func() {
 		err := node.Run(ctx, node.Settings{
-			Name: name, Engine: n.line, Dir: s.dir(name), Store: options(), Log: log, Clock: clustertest.NewClock(1), Times: s.times,
+			Name: name, Engine: n.line, Dir: s.dir(name), Store: n.options(), Log: log, Clock: clustertest.NewClock(1), Times: s.times,
 			Addresses: cluster.Addresses{Peer: name + ":1"}, Lead: n.crawl,
 			Others: &node.Elsewhere{Client: &peer.Client{Token: s.token, Dial: s.dial}, Addresses: func() ([]string, error) { return nil, nil }},
 		})
@@ -263,21 +282,75 @@ func (s *several) compare() {
 	}
 }
 
+// three runs three nodes, which share the partitions.
+func (s *several) three() {
+	s.run("n1")
+	s.run("n2")
+	s.until(map[string]int{"n1": 2, "n2": 2})
+	s.run("n3")
+	s.until(map[string]int{"n1": 1, "n2": 1, "n3": 1})
+}
+
 // TestSeveralPartitions: nodes get copies of partitions over HTTPS while these are written to, take some over, and hand over again; one that
 // was killed comes back, one whose copies are gone gets them again.
 func TestSeveralPartitions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSeveral(t)
-		s.run("n1")
-		s.run("n2")
-		s.until(map[string]int{"n1": 2, "n2": 2})
-		s.run("n3")
-		s.until(map[string]int{"n1": 1, "n2": 1, "n3": 1})
+		s.three()
 		s.backups()
 		s.end("n3", true)
 		time.Sleep(10 * time.Second)
 		s.run("n3")
 		s.until(map[string]int{"n3": 1})
+		s.compare()
+	})
+}
+
+// TestOwnerFull: what a node has whose disk is full goes to others, and comes back when there is room, not before, however often the node is started, and
+// also where there is room to follow, and not to lead.
+func TestOwnerFull(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSeveral(t)
+		s.three()
+		set := func(free int64) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.free["n1"] = free
+		}
+		others := func(words string, long time.Duration) {
+			t.Helper()
+			for began := time.Now(); time.Since(began) < long; time.Sleep(100 * time.Millisecond) {
+				s.mu.Lock()
+				led := 0
+				for _, n := range []string{"n2", "n3"} {
+					led += len(s.nodes[n].active)
+				}
+				s.mu.Unlock()
+				if time.Since(began) > 5*time.Second && led != parts {
+					t.Fatalf("%s, after %v: the others lead %d of %d", words, time.Since(began), led, parts)
+				}
+			}
+		}
+		set(minFree - 1)
+		for range 5 {
+			if err := <-s.nodes["n1"].ended; !errors.Is(err, scheduler.ErrFull) {
+				t.Fatalf("it ended: %v", err)
+			}
+			others("full", 30*time.Second) // as systemd waits
+			s.run("n1")
+		}
+		if err := <-s.nodes["n1"].ended; !errors.Is(err, scheduler.ErrFull) {
+			t.Fatalf("it ended: %v", err)
+		}
+		set(2 * minFree)
+		s.run("n1")
+		others("room to follow", 3*time.Minute)
+		s.until(map[string]int{"n2": 1, "n3": 1})
+		if n := len(s.nodes["n1"].led); n > 0 {
+			t.Errorf("it has led %d partitions without room", n)
+		}
+		set(1 << 39)
+		s.until(map[string]int{"n1": 1, "n2": 1, "n3": 1})
 		s.compare()
 	})
 }

@@ -113,6 +113,10 @@ func (r *replica) Lead(ctx context.Context, l *cluster.Lead) error {
 // error. It returns an error for what only a person can end. In a cluster of one partition there has to be a copy in Dir; where there are
 // several, Run makes the copies that the map of the cluster gives to this node, and takes those away that it no longer does.
 func Run(ctx context.Context, s Settings) error {
+	// Before the others see a sign of life: they would hand partitions over to a node that cannot open its copies.
+	if err := s.Store.Room(existing(s.Dir)); err != nil {
+		return fmt.Errorf("node %s: %w", s.Name, err)
+	}
 	if badgerstore.Exists(s.Dir) {
 		return runOne(ctx, s)
 	}

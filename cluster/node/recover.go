@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sextant-crawler/sextant/cluster"
+	"github.com/sextant-crawler/sextant/cluster/entry"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
@@ -19,7 +20,7 @@ func Recover(ctx context.Context, e cluster.Engine, name, dir string, o badgerst
 	}
 	first := copies[0]
 	f := cluster.Founding{
-		Seat: cluster.Seat{Node: name, Store: first.self.Store}, Partitions: first.self.Partitions,
+		Seat: cluster.Seat{Node: name, Store: first.self.Store}, Partitions: first.self.Partitions, Level: entry.Newest,
 		Seqs: map[cluster.Partition]uint64{}, Stores: map[cluster.Partition]string{},
 	}
 	for p, c := range copies {

@@ -33,7 +33,7 @@ func SayCounts(ctx context.Context, e cluster.Engine, node string, counts []Coun
 // Counts are the latest of all partitions that have any, in order of their numbers.
 func Counts(ctx context.Context, e cluster.Engine) ([]Count, error) {
 	from, to := cluster.Folder(valueKey(countsFolder))
-	v, err := e.List(ctx, from, to, 1000)
+	v, err := cluster.ListAll(ctx, e, from, to)
 	if err != nil {
 		return nil, err
 	}

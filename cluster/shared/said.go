@@ -79,7 +79,7 @@ func Look(ctx context.Context, e cluster.Engine) (o Overview, err error) {
 		o.Proposed = &s.proposed
 	}
 	folder, to := cluster.Folder(valueKey(saidFolder))
-	v, err := e.List(ctx, folder, to, 1000)
+	v, err := cluster.ListAll(ctx, e, folder, to)
 	if err != nil {
 		return o, err
 	}

@@ -26,19 +26,13 @@ type decider struct {
 
 // living are the nodes that may live: their beat has changed within Times.Silence, or is not known for longer.
 func (d *decider) living(ctx context.Context) ([]string, error) {
-	now, all := d.clock.Now(), []cluster.KeyValue(nil)
-	for from, to := cluster.Folder(cluster.BeatFolder); ; {
-		v, err := d.engine.List(ctx, from, to, 1000)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, v.Keys...)
-		if !v.More {
-			break
-		}
-		from = all[len(all)-1].Key + "\x00"
+	now := d.clock.Now()
+	from, to := cluster.Folder(cluster.BeatFolder)
+	v, err := cluster.ListAll(ctx, d.engine, from, to)
+	if err != nil {
+		return nil, err
 	}
-	d.signs.Take(all, now)
+	d.signs.Take(v.Keys, now)
 	return d.signs.Living(now, d.times.Silence), nil
 }
 
