@@ -57,13 +57,13 @@ crash: ## kill, cut the power, fill the disk and damage files: ROUNDS (200) of t
 PARTITIONS ?=
 NODES ?= 3
 REPLICAS ?= 2
-KILLED = $(if $(PARTITIONS),TestPartitionsKilled,TestClusterKilled)
-TALLY = bin/cluster-crash$(if $(PARTITIONS),-$(PARTITIONS)-$(NODES)-$(REPLICAS))$(if $(filter random,$(SEED)),,-$(SEED))
+KILLED ?= $(if $(PARTITIONS),TestPartitionsKilled,TestClusterKilled)
+TALLY = bin/cluster-crash$(if $(PARTITIONS),-$(PARTITIONS)-$(NODES)-$(REPLICAS))$(if $(filter TestOnceKilled,$(KILLED)),-once)$(if $(filter random,$(SEED)),,-$(SEED))
 cluster-crash: export SEXTANT_SEED = $(SEED)
 cluster-crash: export SEXTANT_PARTITIONS = $(PARTITIONS)
 cluster-crash: export SEXTANT_NODES = $(NODES)
 cluster-crash: export SEXTANT_REPLICAS = $(REPLICAS)
-cluster-crash: ## kill two real nodes (with PARTITIONS=24 NODES (3) of that many, in REPLICAS (2) copies) in many ways on three real etcd, CLUSTER_KILLS (45) times in each of CAMPAIGNS (5), JOBS (2) of them at once, and go on after those in TALLY; SEED repeats one
+cluster-crash: ## kill two real nodes (with PARTITIONS=24 NODES (3) of that many, in REPLICAS (2) copies) in many ways on three real etcd, CLUSTER_KILLS (45) times in each of CAMPAIGNS (5), JOBS (2) of them at once, and go on after those in TALLY; KILLED=TestOnceKilled does so to sextant run --once; SEED repeats one
 	mkdir -p bin; touch $(TALLY)
 	go test -count=1 -run 'TestCampaign|TestCopies' ./cluster/node ./scheduler/badgerstore
 	SEXTANT_CLUSTER_KILLS=1 go test -count=1 -run 'TestPartitionsTakenOver' ./service

@@ -7,40 +7,18 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/sextant-crawler/sextant/cluster"
+	"github.com/sextant-crawler/sextant/internal/clusterfigures"
 	"github.com/sextant-crawler/sextant/internal/testetcd"
 	"github.com/sextant-crawler/sextant/internal/testproc"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/weburl"
 )
-
-// figures skips what measures, unless make cluster-figures asks for it.
-func figures(t *testing.T, part string) {
-	t.Helper()
-	if parts := os.Getenv("SEXTANT_CLUSTER_FIGURES"); !slices.Contains(strings.Fields(parts), part) {
-		t.Skipf("make cluster-figures PARTS=%s runs it", part)
-	}
-}
-
-// often is how many times something is measured.
-func often(t *testing.T, usual int) int {
-	t.Helper()
-	s := os.Getenv("SEXTANT_CLUSTER_TIMES")
-	if s == "" {
-		return usual
-	}
-	n, err := strconv.Atoi(s)
-	if err != nil || n < 1 {
-		t.Fatalf("SEXTANT_CLUSTER_TIMES=%s: write a number", s)
-	}
-	return n
-}
 
 // told logs what was measured.
 func told(t *testing.T, what string, all []time.Duration) {
@@ -63,8 +41,8 @@ func (c *killedCluster) next(what string) {
 // TestFigureTakeOver: how long after a kill -9 of the node that crawls the site is asked again; every third time the machine
 // of etcd's leader is killed with it.
 func TestFigureTakeOver(t *testing.T) {
-	figures(t, "takeover")
-	n := often(t, 30)
+	clusterfigures.Asked(t, "takeover")
+	n := clusterfigures.Number(t, "SEXTANT_CLUSTER_TIMES", 30)
 	c := newKilledCluster(t, 3, 200*n)
 	c.start(0)
 	c.start(1)
@@ -97,8 +75,8 @@ func TestFigureTakeOver(t *testing.T) {
 
 // TestFigureHandOver: how long after cluster release the site is asked by the other node.
 func TestFigureHandOver(t *testing.T) {
-	figures(t, "handover")
-	n := often(t, 12)
+	clusterfigures.Asked(t, "handover")
+	n := clusterfigures.Number(t, "SEXTANT_CLUSTER_TIMES", 12)
 	c := newKilledCluster(t, 3, 200*n)
 	c.start(0)
 	c.start(1)
@@ -158,7 +136,7 @@ const rateConfig = `<CrawlConfig>
 // files, and that do, in turn. The site and etcd are on the other core: the test is to run there. Where that core is busy all the time the site
 // was measured, and where the crawler's is not, what it waits for.
 func TestFigureRate(t *testing.T) {
-	figures(t, "rate")
+	clusterfigures.Asked(t, "rate")
 	site := newCounted(t, profiledSite())
 	kinds := []struct {
 		name  string
@@ -166,7 +144,7 @@ func TestFigureRate(t *testing.T) {
 		syncs string // of testetcd
 	}{{"alone", 0, ""}, {"in a cluster, etcd without syncs", 3, ""}, {"in a cluster", 3, "1"}}
 	ratios := make([][]float64, len(kinds))
-	for round := range often(t, 10) {
+	for round := range clusterfigures.Number(t, "SEXTANT_CLUSTER_TIMES", 10) {
 		var alone float64
 		for i := range kinds {
 			if round%2 == 1 && i > 0 {
@@ -235,7 +213,7 @@ func crawlRate(t *testing.T, site *counted, etcds int) rate {
 
 // TestFigurePromotion: how long after its claim a node crawls that follows a store of two million URLs of a thousand hosts.
 func TestFigurePromotion(t *testing.T) {
-	figures(t, "promotion")
+	clusterfigures.Asked(t, "promotion")
 	const hosts, each = 1000, 2000
 	c := unfounded(t, 1, 20)
 	store, err := badgerstore.Open(filepath.Join(c.nodes[0].data, "store"), badgerstore.Options{})
@@ -262,7 +240,7 @@ func TestFigurePromotion(t *testing.T) {
 	c.start(0)
 	c.start(1)
 	var all []time.Duration
-	for range often(t, 4) {
+	for range clusterfigures.Number(t, "SEXTANT_CLUSTER_TIMES", 4) {
 		n := c.leader()
 		c.kill(n)
 		other := c.nodes[1-n]

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"net/url"
 	"os"
 	"os/exec"
@@ -15,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -25,6 +27,7 @@ import (
 	"github.com/sextant-crawler/sextant/cluster"
 	"github.com/sextant-crawler/sextant/cluster/etcd"
 	"github.com/sextant-crawler/sextant/demo/indexer"
+	"github.com/sextant-crawler/sextant/internal/clusterfigures"
 	"github.com/sextant-crawler/sextant/internal/seeded"
 	"github.com/sextant-crawler/sextant/internal/testetcd"
 	"github.com/sextant-crawler/sextant/internal/testlog"
@@ -67,8 +70,11 @@ type killedCluster struct {
 	nodes   []*member
 	servers []*testetcd.Server
 	kills   int
-	long    bool // a campaign
-	began   time.Time
+	args    []string // of run, besides
+	long    bool     // a campaign
+	// hears is called by the indexer when something arrives, if it is set.
+	hears atomic.Pointer[func(local, remote net.Addr)]
+	began time.Time
 }
 
 func newKilledCluster(t *testing.T, servers, pages int) *killedCluster {
@@ -116,7 +122,7 @@ func clusterOf(t *testing.T, servers, nodes int, front *counted, config func(n i
 	c.engine = engine
 	t.Cleanup(func() { _ = engine.Close() })
 	var address string
-	c.indexer, address = startIndexer(t, filepath.Join(dir, "indexer"))
+	c.indexer, address = startIndexer(t, filepath.Join(dir, "indexer"), func(l net.Listener) net.Listener { return heard{l, c} })
 	for i := range nodes {
 		m := &member{name: fmt.Sprint("n", i), data: filepath.Join(dir, fmt.Sprint("n", i)), config: filepath.Join(dir, fmt.Sprint("etc", i), "CrawlConfig.xml")}
 		if err := errors.Join(os.Mkdir(filepath.Dir(m.config), 0o700), os.WriteFile(m.config, []byte(config(i, address)), 0o600)); err != nil {
@@ -126,6 +132,31 @@ func clusterOf(t *testing.T, servers, nodes int, front *counted, config func(n i
 	}
 	t.Cleanup(c.end)
 	return c
+}
+
+// heard is a listener that tells whom it hears.
+type heard struct {
+	net.Listener
+	of *killedCluster
+}
+
+// heardConn is one of its connections.
+type heardConn struct {
+	net.Conn
+	of *killedCluster
+}
+
+func (h heard) Accept() (net.Conn, error) {
+	c, err := h.Listener.Accept()
+	return heardConn{c, h.of}, err
+}
+
+func (h heardConn) Read(b []byte) (int, error) {
+	n, err := h.Conn.Read(b)
+	if tell := h.of.hears.Load(); tell != nil && n > 0 {
+		(*tell)(h.RemoteAddr(), h.LocalAddr())
+	}
+	return n, err
 }
 
 // command runs the program in this process, which must succeed.
@@ -143,6 +174,7 @@ func (c *killedCluster) start(n int) {
 	m := c.nodes[n]
 	m.cmd = process(c.T, "run", "--engine", c.url, "--node", m.name, "--node-listen", "127.0.0.1:0", "--node-token-file", c.token,
 		"--listen", "off", "-c", m.config, "-d", m.data)
+	m.cmd.Args = append(m.cmd.Args, c.args...)
 	m.cmd.Stderr, m.ended = &m.log, make(chan struct{})
 	if err := m.cmd.Start(); err != nil {
 		c.Fatal(err)
@@ -580,7 +612,7 @@ func (c *killedCluster) backup() {
 // sets how often; then there are three etcd, and nodes are killed at all clusterPoints and hurt in all ways; SEXTANT_CLUSTER_TALLY names a file that
 // gets a line if that ends well.
 func TestClusterKilled(t *testing.T) {
-	kills, servers := number(t, "SEXTANT_CLUSTER_KILLS", 1), 1
+	kills, servers := clusterfigures.Number(t, "SEXTANT_CLUSTER_KILLS", 1), 1
 	if os.Getenv("SEXTANT_CLUSTER_KILLS") != "" {
 		servers = 3
 	}
@@ -609,20 +641,6 @@ func TestClusterKilled(t *testing.T) {
 	if file := os.Getenv("SEXTANT_CLUSTER_TALLY"); file != "" && !t.Failed() {
 		c.tally(file)
 	}
-}
-
-// number is what a variable of the environment says, which may be missing.
-func number(t *testing.T, name string, without int) int {
-	t.Helper()
-	s := os.Getenv(name)
-	if s == "" {
-		return without
-	}
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	return n
 }
 
 // tally notes in a file how many kills ended well, with which seed.

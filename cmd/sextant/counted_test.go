@@ -40,8 +40,16 @@ func (c *counted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		close(reached)
 		delete(c.waiting, c.requests)
 	}
+	site := c.site
 	c.mu.Unlock()
-	c.site.ServeHTTP(w, r)
+	site.ServeHTTP(w, r)
+}
+
+// swap has another site answer.
+func (c *counted) swap(site http.Handler) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.site = site
 }
 
 func (c *counted) count() int {

@@ -8,9 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,8 +23,10 @@ import (
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/cluster"
 	"github.com/sextant-crawler/sextant/cluster/node"
+	"github.com/sextant-crawler/sextant/internal/clusterfigures"
 	"github.com/sextant-crawler/sextant/internal/seeded"
 	"github.com/sextant-crawler/sextant/internal/testetcd"
+	"github.com/sextant-crawler/sextant/internal/testport"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
@@ -50,16 +50,7 @@ func newManyHosts(t *testing.T, hosts, depth int) (*manyHosts, *counted) {
 	t.Helper()
 	s := &manyHosts{hosts: hosts, depth: depth, visits: map[string][]atHost{}}
 	front := &counted{site: s, waiting: map[int]chan struct{}{}}
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "0.0.0.0:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, s.port, _ = net.SplitHostPort(l.Addr().String())
-	server := httptest.NewUnstartedServer(front)
-	_ = server.Listener.Close()
-	server.Listener = l
-	server.Start()
-	t.Cleanup(server.Close)
+	s.port = testport.Everywhere(t, front)
 	return s, front
 }
 
@@ -127,9 +118,9 @@ type killedParts struct {
 	replicas   int
 }
 
-func newKilledParts(t *testing.T, servers, nodes, partitions, replicas, depth int) *killedParts {
+func newKilledParts(t *testing.T, servers, nodes, partitions, replicas, many, depth int) *killedParts {
 	t.Helper()
-	hosts, front := newManyHosts(t, 24, depth)
+	hosts, front := newManyHosts(t, many, depth)
 	var roots strings.Builder
 	for h := range hosts.hosts {
 		fmt.Fprintf(&roots, "<Root url=\"%s\"/>", hosts.page(h, 0))
@@ -176,6 +167,7 @@ const (
 	partsEngine // a machine of the engine is killed with it
 	partsStall  // the machine of etcd's leader is frozen, while its connections stay
 	partsPaused // the crawl is paused while it dies
+	partsLong   // it sleeps for a minute, until others have all it had, and wakes up
 	partsEnd
 )
 
@@ -190,7 +182,10 @@ func (c *killedParts) wound(r *rand.Rand) {
 	case <-time.After(5 * time.Second): // the crawl may be done
 	}
 	if c.long {
-		way = r.IntN(partsEnd)
+		way = clusterfigures.Number(c.T, "SEXTANT_CLUSTER_WAY", 0)
+		if os.Getenv("SEXTANT_CLUSTER_WAY") == "" {
+			way = r.IntN(partsEnd)
+		}
 		seeded.Pause(r, 100*time.Millisecond)
 	}
 	c.kills++
@@ -200,6 +195,9 @@ func (c *killedParts) wound(r *rand.Rand) {
 		_ = c.nodes[n].cmd.Process.Signal(syscall.SIGSTOP)
 		time.Sleep(time.Duration(4+r.IntN(4)) * time.Second)
 		_ = c.nodes[n].cmd.Process.Signal(syscall.SIGCONT)
+		return
+	case partsLong:
+		c.sleeps(n)
 		return
 	case partsTwo:
 		c.kill(other)
@@ -408,22 +406,25 @@ func (c *killedParts) content(dir string) []byte {
 // TestPartitionsKilled kills nodes that have partitions of one crawl with SIGKILL, again and again, and wants in the end that the copies of each
 // partition are equal, that nothing is wrong in them, that the indexer has what the site has, and that no host saw two requests closer than its pause.
 // SEXTANT_CLUSTER_KILLS sets how often: 0 is once, in the plainest way, on one etcd. SEXTANT_PARTITIONS, SEXTANT_NODES and SEXTANT_REPLICAS say of
-// what, and SEXTANT_CLUSTER_TALLY names a file that gets a line if that ends well.
+// what, SEXTANT_CLUSTER_WAY is the number of the only way that a campaign is to hurt, and SEXTANT_CLUSTER_TALLY names a file that gets a line if that ends well.
 func TestPartitionsKilled(t *testing.T) {
 	if os.Getenv("SEXTANT_CLUSTER_KILLS") == "" {
 		t.Skip("make cluster-crash PARTITIONS=6 runs it")
 	}
-	kills, servers := number(t, "SEXTANT_CLUSTER_KILLS", 0), 3
+	kills, servers := clusterfigures.Number(t, "SEXTANT_CLUSTER_KILLS", 0), 3
 	long := kills > 0
 	if !long {
 		kills, servers = 1, 1
 	}
-	nodes, partitions, replicas := number(t, "SEXTANT_NODES", 3), number(t, "SEXTANT_PARTITIONS", 6), number(t, "SEXTANT_REPLICAS", 2)
+	nodes, partitions, replicas := clusterfigures.Number(t, "SEXTANT_NODES", 3), clusterfigures.Number(t, "SEXTANT_PARTITIONS", 6), clusterfigures.Number(t, "SEXTANT_REPLICAS", 2)
 	depth := 30
 	if long {
 		depth += 20 * kills
+		if clusterfigures.Number(t, "SEXTANT_CLUSTER_WAY", 0) == partsLong {
+			depth += 300 * kills // the crawl is to go on when a node wakes up
+		}
 	}
-	c := newKilledParts(t, servers, nodes, partitions, replicas, depth)
+	c := newKilledParts(t, servers, nodes, partitions, replicas, 24, depth)
 	r := seeded.Rand(t)
 	for n := range c.nodes {
 		c.start(n)

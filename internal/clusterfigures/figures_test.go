@@ -19,12 +19,12 @@ const endless = 20000
 // late: by arithmetic one makes 32/0.075 s = 427 pages a second. Both are measured in turn, each when its rate has become steady. SEXTANT_CLUSTER_SLOWER=10
 // has answers that take ten times as long, so that the rest of a busy machine counts for less.
 func TestFigureScale(t *testing.T) {
-	figures(t, "scale")
-	file, during := program(t), time.Duration(number(t, "SEXTANT_CLUSTER_SECONDS", 40))*time.Second
-	s := newSite(t, number(t, "SEXTANT_CLUSTER_HOSTS", 500), endless)
-	s.late.Store(int64(number(t, "SEXTANT_CLUSTER_SLOWER", 1)))
+	Asked(t, "scale")
+	file, during := program(t), time.Duration(Number(t, "SEXTANT_CLUSTER_SECONDS", 40))*time.Second
+	s := newSite(t, Number(t, "SEXTANT_CLUSTER_HOSTS", 500), endless)
+	s.late.Store(int64(Number(t, "SEXTANT_CLUSTER_SLOWER", 1)))
 	var ratios []float64
-	for range number(t, "SEXTANT_CLUSTER_TIMES", 3) {
+	for range Number(t, "SEXTANT_CLUSTER_TIMES", 3) {
 		alone := newCrawl(t, file, s, 0)
 		alone.start()
 		time.Sleep(20 * time.Second)
@@ -53,11 +53,11 @@ func TestFigureScale(t *testing.T) {
 // TestFigureJoin: while a third node gets its copies and its partitions, the mean rate of any five seconds is at least 60 % of the mean before, and in
 // the end no document is missing.
 func TestFigureJoin(t *testing.T) {
-	figures(t, "join")
+	Asked(t, "join")
 	const smooth = 5
-	file, during := program(t), number(t, "SEXTANT_CLUSTER_SECONDS", 40)
-	s := newSite(t, number(t, "SEXTANT_CLUSTER_HOSTS", 500), number(t, "SEXTANT_CLUSTER_PAGES", 250000)/number(t, "SEXTANT_CLUSTER_HOSTS", 500))
-	s.late.Store(int64(number(t, "SEXTANT_CLUSTER_SLOWER", 1)))
+	file, during := program(t), Number(t, "SEXTANT_CLUSTER_SECONDS", 40)
+	s := newSite(t, Number(t, "SEXTANT_CLUSTER_HOSTS", 500), Number(t, "SEXTANT_CLUSTER_PAGES", 250000)/Number(t, "SEXTANT_CLUSTER_HOSTS", 500))
+	s.late.Store(int64(Number(t, "SEXTANT_CLUSTER_SLOWER", 1)))
 	c := newCrawl(t, file, s, 3)
 	c.start()
 	c.start()
@@ -107,9 +107,9 @@ func lowestMean(all []float64, many int) (lowest float64, at int) {
 // TestFigureSame: three nodes end with the documents that one machine ends with, and so does a node that has all partitions, whose memory is
 // to stay under 700 MiB with 100,000 URLs.
 func TestFigureSame(t *testing.T) {
-	figures(t, "same")
-	file, hosts := program(t), number(t, "SEXTANT_CLUSTER_HOSTS", 500)
-	s := newSite(t, hosts, number(t, "SEXTANT_CLUSTER_PAGES", 300000)/hosts)
+	Asked(t, "same")
+	file, hosts := program(t), Number(t, "SEXTANT_CLUSTER_HOSTS", 500)
+	s := newSite(t, hosts, Number(t, "SEXTANT_CLUSTER_PAGES", 300000)/hosts)
 	var want map[string]uint64
 	for _, kind := range []struct {
 		name         string
@@ -140,7 +140,7 @@ func TestFigureSame(t *testing.T) {
 
 // TestFigureStores: a node that has all 24 partitions of a crawl of 100,000 pages takes less than 700 MiB when it has just crawled them, and after some rest.
 func TestFigureStores(t *testing.T) {
-	figures(t, "same")
+	Asked(t, "same")
 	const hosts, pages, rest = 500, 100000, time.Minute
 	s := newSite(t, hosts, pages/hosts)
 	c := newCrawl(t, program(t), s, 3)
@@ -182,10 +182,10 @@ func differ(want, got map[string]uint64) string {
 
 // TestFigureIdle: what nodes without work do to etcd, SEXTANT_CLUSTER_NODES of them, or 3, 6 and 10.
 func TestFigureIdle(t *testing.T) {
-	figures(t, "ten")
+	Asked(t, "ten")
 	file := program(t)
 	sizes := []int{3, 6, 10}
-	if n := number(t, "SEXTANT_CLUSTER_NODES", 1); n > 1 {
+	if n := Number(t, "SEXTANT_CLUSTER_NODES", 1); n > 1 {
 		sizes = []int{n}
 	}
 	s := newSite(t, 48, 1)

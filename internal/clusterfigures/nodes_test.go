@@ -6,9 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -18,28 +16,6 @@ import (
 	"github.com/sextant-crawler/sextant/internal/testlog"
 	"github.com/sextant-crawler/sextant/internal/testproc"
 )
-
-// figures skips what measures, unless make cluster-figures asks for it.
-func figures(t *testing.T, part string) {
-	t.Helper()
-	if parts := os.Getenv("SEXTANT_CLUSTER_FIGURES"); !slices.Contains(strings.Fields(parts), part) {
-		t.Skipf("make cluster-figures PARTS=%s runs it", part)
-	}
-}
-
-// number is what a variable of the environment says, which may be missing.
-func number(t *testing.T, name string, usual int) int {
-	t.Helper()
-	s := os.Getenv(name)
-	if s == "" {
-		return usual
-	}
-	n, err := strconv.Atoi(s)
-	if err != nil || n < 1 {
-		t.Fatalf("%s=%s: write a number", name, s)
-	}
-	return n
-}
 
 // program is the one that is measured, which SEXTANT_PROGRAM may name.
 func program(t *testing.T) string {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -13,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/sextant-crawler/sextant/internal/testport"
 )
 
 // site is hundreds of hosts of equally many pages, each of which is an address of this machine. Page k of a host links to its pages 2k+1 and 2k+2,
@@ -35,16 +36,7 @@ const (
 func newSite(t *testing.T, hosts, pages int) *site {
 	t.Helper()
 	s := &site{hosts: hosts, pages: pages, text: strings.Repeat("Some words that all of the pages have. ", 50)}
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "0.0.0.0:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, s.port, _ = net.SplitHostPort(l.Addr().String())
-	server := httptest.NewUnstartedServer(s)
-	_ = server.Listener.Close()
-	server.Listener = l
-	server.Start()
-	t.Cleanup(server.Close)
+	s.port = testport.Everywhere(t, s)
 	return s
 }
 
