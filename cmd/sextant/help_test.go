@@ -56,6 +56,9 @@ func TestHelp(t *testing.T) {
 		if other := printed(t, c.Name, "--help"); other != text {
 			t.Errorf("%s --help is not help %s:\n%s", c.Name, c.Name, other)
 		}
+		if other := printed(t, c.Name, "verify", "-h"); other != text { // an argument that is also the name of a command
+			t.Errorf("%s verify -h is not help %s:\n%s", c.Name, c.Name, other)
+		}
 		for _, f := range c.Flags {
 			if !strings.Contains(text, "\n  "+f.Names[0]) {
 				t.Errorf("help %s does not tell of %s", c.Name, f.Names[0])

@@ -51,10 +51,18 @@ func Explained(app *cli.App, args []string) []string {
 		return args
 	}
 	command.CustomHelpTemplate = literally(commandHelp(app, name))
-	if args[1] == "help" {
-		return []string{args[0], name, "--help"}
+	if args[1] == "help" || asksHelp(args[2:]) {
+		return []string{args[0], name, "--help"} // alone: the library takes an argument beside it for a command
 	}
 	return args
+}
+
+// asksHelp: one of the options asks for help.
+func asksHelp(args []string) bool {
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	return slices.ContainsFunc(args, func(a string) bool { return a == "-h" || a == "--help" || a == "-help" })
 }
 
 // literally keeps the library's template from reading anything into a text.
