@@ -34,6 +34,7 @@ type several struct {
 	token  peer.Token
 	folder string
 	times  cluster.Times
+	copies int // of each partition
 
 	mu    sync.Mutex
 	ears  map[string]*ear
@@ -95,14 +96,14 @@ func (s *several) dial(ctx context.Context, _, address string) (net.Conn, error)
 	}
 }
 
-func newSeveral(t *testing.T) *several {
+func newSeveral(t *testing.T, copies int) *several {
 	t.Helper()
-	s := &several{T: t, engine: clustertest.NewMemory(), folder: t.TempDir(), times: cluster.DefaultTimes(), ears: map[string]*ear{}, nodes: map[string]*one{}, free: map[string]int64{}}
+	s := &several{T: t, copies: copies, engine: clustertest.NewMemory(), folder: t.TempDir(), times: cluster.DefaultTimes(), ears: map[string]*ear{}, nodes: map[string]*one{}, free: map[string]int64{}}
 	var err error
 	if s.token, err = peer.ParseToken(peer.NewToken()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := node.FoundDivided(t.Context(), s.engine, "n1", s.dir("n1"), parts, 2, options()); err != nil {
+	if _, err := node.FoundDivided(t.Context(), s.engine, "n1", s.dir("n1"), parts, copies, options()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { // after a failure
@@ -217,7 +218,7 @@ func (s *several) end(name string, kill bool) {
 	delete(s.ears, name+":1")
 }
 
-// until waits until each node leads so many partitions at least, and each partition has two copies in sync.
+// until waits until each node leads so many partitions at least, and each partition has its copies in sync.
 func (s *several) until(want map[string]int) {
 	s.Helper()
 	for began := time.Now(); ; time.Sleep(time.Second) {
@@ -232,7 +233,8 @@ func (s *several) until(want map[string]int) {
 		}
 		s.mu.Unlock()
 		for _, p := range state.States {
-			ok = ok && len(p.InSync) == 2 && len(p.Members) == 2
+			n := min(s.copies, len(s.nodes))
+			ok = ok && len(p.InSync) == n && len(p.Members) == n
 		}
 		if ok {
 			return
@@ -246,7 +248,7 @@ func (s *several) until(want map[string]int) {
 	}
 }
 
-// compare ends all, and wants each copy that counts to be sound, equal to the other, and to have what was acknowledged.
+// compare ends all, and wants each copy that counts to be sound, equal to the others, and to have what was acknowledged.
 func (s *several) compare() {
 	s.Helper()
 	for name := range s.nodes {
@@ -276,8 +278,10 @@ func (s *several) compare() {
 			}
 		}
 		sound(s.T, furthest, s.acked[i])
-		if len(ends) == 2 && ends[0] == ends[1] && !bytes.Equal(sent[0].Bytes(), sent[1].Bytes()) {
-			s.Errorf("%s: the copies differ", p.Partition)
+		for i := range ends {
+			if ends[i] == ends[0] && !bytes.Equal(sent[i].Bytes(), sent[0].Bytes()) {
+				s.Errorf("%s: the copies differ", p.Partition)
+			}
 		}
 	}
 }
@@ -295,7 +299,7 @@ func (s *several) three() {
 // was killed comes back, one whose copies are gone gets them again.
 func TestSeveralPartitions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSeveral(t)
+		s := newSeveral(t, 2)
 		s.three()
 		s.backups()
 		s.end("n3", true)
@@ -309,56 +313,62 @@ func TestSeveralPartitions(t *testing.T) {
 // TestOwnerFull: what a node has whose disk is full goes to others, and comes back when there is room, not before, however often the node is started, and
 // also where there is room to follow, and not to lead.
 func TestOwnerFull(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSeveral(t)
-		s.three()
-		set := func(free int64) {
+	for _, copies := range []int{2, 3} {
+		t.Run(fmt.Sprintf("%d copies", copies), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { ownerFull(t, copies) })
+		})
+	}
+}
+
+func ownerFull(t *testing.T, copies int) {
+	s := newSeveral(t, copies)
+	s.three()
+	set := func(free int64) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.free["n1"] = free
+	}
+	others := func(words string, long time.Duration) {
+		t.Helper()
+		for began := time.Now(); time.Since(began) < long; time.Sleep(100 * time.Millisecond) {
 			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.free["n1"] = free
-		}
-		others := func(words string, long time.Duration) {
-			t.Helper()
-			for began := time.Now(); time.Since(began) < long; time.Sleep(100 * time.Millisecond) {
-				s.mu.Lock()
-				led := 0
-				for _, n := range []string{"n2", "n3"} {
-					led += len(s.nodes[n].active)
-				}
-				s.mu.Unlock()
-				if time.Since(began) > 5*time.Second && led != parts {
-					t.Fatalf("%s, after %v: the others lead %d of %d", words, time.Since(began), led, parts)
-				}
+			led := 0
+			for _, n := range []string{"n2", "n3"} {
+				led += len(s.nodes[n].active)
+			}
+			s.mu.Unlock()
+			if time.Since(began) > 5*time.Second && led != parts {
+				t.Fatalf("%s, after %v: the others lead %d of %d", words, time.Since(began), led, parts)
 			}
 		}
-		set(minFree - 1)
-		for range 5 {
-			if err := <-s.nodes["n1"].ended; !errors.Is(err, scheduler.ErrFull) {
-				t.Fatalf("it ended: %v", err)
-			}
-			others("full", 30*time.Second) // as systemd waits
-			s.run("n1")
-		}
+	}
+	set(minFree - 1)
+	for range 5 {
 		if err := <-s.nodes["n1"].ended; !errors.Is(err, scheduler.ErrFull) {
 			t.Fatalf("it ended: %v", err)
 		}
-		set(2 * minFree)
+		others("full", 30*time.Second) // as systemd waits
 		s.run("n1")
-		others("room to follow", 3*time.Minute)
-		s.until(map[string]int{"n2": 1, "n3": 1})
-		if n := len(s.nodes["n1"].led); n > 0 {
-			t.Errorf("it has led %d partitions without room", n)
-		}
-		set(1 << 39)
-		s.until(map[string]int{"n1": 1, "n2": 1, "n3": 1})
-		s.compare()
-	})
+	}
+	if err := <-s.nodes["n1"].ended; !errors.Is(err, scheduler.ErrFull) {
+		t.Fatalf("it ended: %v", err)
+	}
+	set(2 * minFree)
+	s.run("n1")
+	others("room to follow", 3*time.Minute)
+	s.until(map[string]int{"n2": 1, "n3": 1})
+	if n := len(s.nodes["n1"].led); n > 0 {
+		t.Errorf("it has led %d partitions without room", n)
+	}
+	set(1 << 39)
+	s.until(map[string]int{"n1": 1, "n2": 1, "n3": 1})
+	s.compare()
 }
 
 // TestCopyIsRead: a node that starts while a command reads one of its copies waits for that, and leads what else it has.
 func TestCopyIsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSeveral(t)
+		s := newSeveral(t, 2)
 		read := options()
 		read.ReadOnly = true
 		command, err := badgerstore.Open(node.StoreDir(s.dir("n1"), parts, 1), read)
@@ -420,7 +430,7 @@ func (s *several) backups() {
 // void, and made anew.
 func TestRecoverSeveral(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSeveral(t)
+		s := newSeveral(t, 2)
 		s.run("n1")
 		s.run("n2")
 		s.until(map[string]int{"n1": 2, "n2": 2})
