@@ -193,8 +193,10 @@ func checkpointName(t *testing.T, partition string) string {
 	var name string
 	select {
 	case name = <-names:
-		cancel() // what the target waits for after that is not given here
-		<-ended
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) { // it waits until the index has all: this one never says so
+			t.Errorf("partition %q: %v", partition, err)
+		}
 	case err := <-ended:
 		cancel()
 		t.Errorf("partition %q: no checkpoint: %v", partition, err)
