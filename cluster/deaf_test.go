@@ -3,7 +3,6 @@ package cluster_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
@@ -45,30 +44,31 @@ func TestDeafOwnerGivesUp(t *testing.T) {
 // TestOneWay: whatever lets a node that owns partitions be heard, or hear, and not both, for as long as it lasts each partition goes on somewhere, at one
 // node at a time, and nothing is lost; when it is over all is as before.
 func TestOneWay(t *testing.T) {
-	for name, faults := range map[string]clustertest.Faults{
-		"it is heard, and hears nothing":     {OneWay: true},
-		"it hears, and is not heard":         {Mute: true},
-		"its signs arrive, its log does not": {Narrow: true},
+	for _, way := range []struct {
+		name   string
+		faults clustertest.Faults
+	}{
+		{"it is heard, and hears nothing", clustertest.Faults{OneWay: true}},
+		{"it hears, and is not heard", clustertest.Faults{Mute: true}},
+		{"its signs arrive, its log does not", clustertest.Faults{Narrow: true}},
 	} {
-		for _, replicas := range []int{2, 3} {
-			t.Run(fmt.Sprintf("%s, %d copies", name, replicas), func(t *testing.T) {
-				bubble(t, func(t *testing.T) {
-					f := newFarm(t, 6, replicas)
-					owned, copies := map[string]int{"n1": 2, "n2": 2, "n3": 2}, map[string]int{"n1": 2 * replicas, "n2": 2 * replicas, "n3": 2 * replicas}
-					f.pace = 700 * time.Millisecond
-					f.run("n1", "n2", "n3")
-					f.settles(owned, copies)
-					f.node("n1").line.Set(faults)
-					f.goesOn(2*time.Minute, 50*time.Second)
-					if n := f.owned()["n1"]; n != 0 {
-						t.Errorf("it owns %d partitions", n)
-					}
-					f.node("n1").line.Set(clustertest.Faults{})
-					f.settles(owned, copies)
-					f.compare()
-				})
+		t.Run(way.name, func(t *testing.T) {
+			inCopies(t, func(t *testing.T, replicas int) {
+				f := newFarm(t, 6, replicas)
+				owned, copies := even(3, 6), even(3, 6*replicas)
+				f.pace = 700 * time.Millisecond
+				f.run("n1", "n2", "n3")
+				f.settles(owned, copies)
+				f.node("n1").line.Set(way.faults)
+				f.goesOn(2*time.Minute, 50*time.Second)
+				if n := f.owned()["n1"]; n != 0 {
+					t.Errorf("it owns %d partitions", n)
+				}
+				f.node("n1").line.Set(clustertest.Faults{})
+				f.settles(owned, copies)
+				f.compare()
 			})
-		}
+		})
 	}
 }
 
@@ -76,7 +76,7 @@ func TestOneWay(t *testing.T) {
 func TestListsInPieces(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFarm(t, 6, 2)
-		owned, copies := map[string]int{"n1": 2, "n2": 2, "n3": 2}, map[string]int{"n1": 4, "n2": 4, "n3": 4}
+		owned, copies := even(3, 6), even(3, 12)
 		f.run("n1", "n2", "n3")
 		f.settles(owned, copies)
 		f.clear()

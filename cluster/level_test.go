@@ -59,7 +59,7 @@ func TestRollingUpgrade(t *testing.T) {
 			f.node(name).levels = old
 		}
 		f.run(names...)
-		owned, copies := map[string]int{"n1": 2, "n2": 2, "n3": 2}, map[string]int{"n1": 4, "n2": 4, "n3": 4}
+		owned, copies := even(3, 6), even(3, 12)
 		f.settles(owned, copies)
 		f.wantLevel(1, "all nodes are old")
 		for _, name := range names {

@@ -47,7 +47,7 @@ func TestReceiverFull(t *testing.T) {
 		late := fmt.Sprintf("n%d", replicas+1)
 		f.node(late).full = true
 		f.run(late)
-		for range 20 {
+		for range 100 {
 			time.Sleep(5 * time.Second)
 			for _, p := range f.state().States {
 				if len(p.InSync) < replicas {

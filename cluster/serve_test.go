@@ -412,7 +412,7 @@ func TestGrow(t *testing.T) {
 			led, copied   int
 		}{
 			{"n2 joins", func() { f.run("n2") }, map[string]int{"n1": 12, "n2": 12}, map[string]int{"n1": 24, "n2": 24}, 12, 24},
-			{"n3 joins", func() { f.run("n3") }, map[string]int{"n1": 8, "n2": 8, "n3": 8}, map[string]int{"n1": 16, "n2": 16, "n3": 16}, 8, 16},
+			{"n3 joins", func() { f.run("n3") }, even(3, 24), map[string]int{"n1": 16, "n2": 16, "n3": 16}, 8, 16},
 			{"n2 is drained", func() { f.aim(func(a *placement.Aim) { a.Drained = []string{"n2"} }) },
 				map[string]int{"n1": 12, "n3": 12}, map[string]int{"n1": 16, "n2": 16, "n3": 16}, 8, 0},
 			{"n2 is away for a while", func() {
@@ -422,7 +422,7 @@ func TestGrow(t *testing.T) {
 				time.Sleep(10 * time.Second)
 			}, map[string]int{"n1": 12, "n3": 12}, map[string]int{"n1": 16, "n2": 16, "n3": 16}, 0, 0},
 			{"n2 is taken back", func() { f.aim(func(a *placement.Aim) { a.Drained = nil }) },
-				map[string]int{"n1": 8, "n2": 8, "n3": 8}, map[string]int{"n1": 16, "n2": 16, "n3": 16}, 8, 0},
+				even(3, 24), map[string]int{"n1": 16, "n2": 16, "n3": 16}, 8, 0},
 			{"n3 is killed", func() { f.kill("n3", 3) }, map[string]int{"n1": 12, "n2": 12}, map[string]int{"n1": 24, "n2": 24}, 8, 16},
 		} {
 			f.clear()
@@ -446,13 +446,13 @@ func TestReplicas(t *testing.T) {
 		f := newFarm(t, 24, 3)
 		f.run("n1", "n2", "n3")
 		all := map[string]int{"n1": 24, "n2": 24, "n3": 24}
-		f.settles(map[string]int{"n1": 8, "n2": 8, "n3": 8}, all)
+		f.settles(even(3, 24), all)
 		f.kill("n1", 0)
 		f.settles(map[string]int{"n2": 12, "n3": 12}, all)
 		f.kill("n2", 5)
 		f.settles(map[string]int{"n3": 24}, all)
 		f.run("n1", "n2")
-		f.settles(map[string]int{"n1": 8, "n2": 8, "n3": 8}, all)
+		f.settles(even(3, 24), all)
 		f.compare()
 	})
 }
@@ -466,7 +466,7 @@ func TestTakenOverTogether(t *testing.T) {
 			time.Sleep(f.times.Beat / 3)
 		}
 		all := map[string]int{"n1": 24, "n2": 24, "n3": 24}
-		f.settles(map[string]int{"n1": 8, "n2": 8, "n3": 8}, all)
+		f.settles(even(3, 24), all)
 		began := time.Now()
 		f.kill("n1", 0)
 		f.until("the others have all", time.Minute, func() bool { n := f.owned(); return n["n2"]+n["n3"] == 24 })
@@ -481,12 +481,12 @@ func TestWithoutLeader(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFarm(t, 6, 2)
 		f.run("n1", "n2", "n3")
-		f.settles(map[string]int{"n1": 2, "n2": 2, "n3": 2}, map[string]int{"n1": 4, "n2": 4, "n3": 4})
+		f.settles(even(3, 6), even(3, 12))
 		leader := f.state().Leader
 		f.kill(leader, 0)
 		f.run(leader)
 		f.until("another one leads", time.Minute, func() bool { l := f.state().Leader; return l != leader || len(f.owned()) == 3 })
-		f.settles(map[string]int{"n1": 2, "n2": 2, "n3": 2}, map[string]int{"n1": 4, "n2": 4, "n3": 4})
+		f.settles(even(3, 6), even(3, 12))
 		f.compare()
 	})
 }
@@ -504,7 +504,7 @@ func TestOldLeader(t *testing.T) {
 		f.until("the other one leads", 2*time.Minute, func() bool { return f.state().Leader == other })
 		f.run("n3")
 		f.node(old).line.Set(clustertest.Faults{})
-		f.settles(map[string]int{"n1": 2, "n2": 2, "n3": 2}, map[string]int{"n1": 4, "n2": 4, "n3": 4})
+		f.settles(even(3, 6), even(3, 12))
 		if l := f.state().Leader; l != other {
 			t.Errorf("%s leads, want %s", l, other)
 		}
@@ -536,11 +536,11 @@ func TestRestlessFarm(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 70))
 			f := newFarm(t, 6, replicas)
-			copies := map[string]int{"n1": 2 * replicas, "n2": 2 * replicas, "n3": 2 * replicas}
+			copies := even(3, 6*replicas)
 			f.slow, f.making, f.pace = 2*time.Second, 3*time.Second, 700*time.Millisecond
 			names := []string{"n1", "n2", "n3"}
 			f.run(names...)
-			f.settles(map[string]int{"n1": 2, "n2": 2, "n3": 2}, copies)
+			f.settles(even(3, 6), copies)
 			for range rounds {
 				f.trouble(r, names[r.IntN(3)])
 				for range r.IntN(100) {
@@ -557,7 +557,7 @@ func TestRestlessFarm(t *testing.T) {
 					n.line.Set(clustertest.Faults{})
 				}
 			}
-			f.settles(map[string]int{"n1": 2, "n2": 2, "n3": 2}, copies)
+			f.settles(even(3, 6), copies)
 			f.compare()
 			if t.Failed() {
 				t.Logf("seed %d", seed)
