@@ -1,6 +1,7 @@
 package badgerstore
 
 import (
+	"context"
 	"testing"
 	"time"
 )
@@ -27,5 +28,26 @@ func TestCompactionIsBounded(t *testing.T) {
 		if len(list) != want {
 			t.Errorf("%d orders and dead letters are moved in a round of at most %d, want %d", len(list), most, want)
 		}
+	}
+}
+
+// A store that is being closed leaves segments to the next process to empty: what would be
+// begun then would read a closed database.
+func TestNothingIsEmptiedByClose(t *testing.T) {
+	b := newSegmentBench(t, t.TempDir(), "x")
+	for i := range 200 {
+		b.crawl(pageURL(i), document(long("body")))
+	}
+	entries, err := b.o.Entries(t.Context(), 0, 200, 1<<20)
+	b.must(err)
+	for i := 0; i < len(entries); i += 4 { // one of each segment's four stays
+		b.must(b.o.Bury(t.Context(), "x", entries[i], "bad", time.Unix(5, 0)))
+	}
+	b.settle()
+	leaveToClose(t, b.s, func(ctx context.Context) error { return b.o.Safe(ctx, "x", 200) })
+	closeStore(t, b.s)
+	b.s.background.Wait()
+	if len(b.s.segments.Empty(b.s.committed.Load().Segment)) == 0 { // it gives none while it is at it
+		t.Error("nothing is left to be emptied after Close, which has begun it, or nothing was due")
 	}
 }

@@ -248,60 +248,6 @@ func TestKnownUnsynced(t *testing.T) {
 	}
 }
 
-// TestSaveWhileOpen writes files while the store is used, and looks at each point at
-// what a process that dies there leaves.
-func TestSaveWhileOpen(t *testing.T) {
-	dir := t.TempDir()
-	var words strings.Builder
-	o := Options{MemtableBytes: MinMemtableBytes, saveAfter: 100, Logger: textLogger(&words)}
-	points := map[string]int{}
-	var copies []string
-	written := make(chan struct{})
-	o.at = func(point string) {
-		if point == atSnapshotWritten || point == atSnapshotRenamed {
-			if points[point]++; points[point] <= 3 {
-				copies = append(copies, copyOf(t, dir))
-			}
-			if point == atSnapshotRenamed && points[point] == 1 {
-				close(written)
-			}
-		}
-	}
-	s := settled(t, openStore(t, dir, o))
-	var links []scheduler.Link
-	for i := range 8 {
-		part := make([]scheduler.Link, 0, 200)
-		for j := range 200 {
-			part = append(part, linkTo(t, fmt.Sprintf("http://h%d.test/%d/%d", j%5, i, j)))
-		}
-		if _, _, err := s.Add(t.Context(), part, false); err != nil {
-			t.Fatal(err)
-		}
-		forgetAll(t, s, part[:50])
-		links = append(links, part...)
-		if i == 3 {
-			<-written // so that another one is due later, at the latest when the store is closed
-		}
-	}
-	closeStore(t, s)
-	if points[atSnapshotWritten] < 2 || points[atSnapshotRenamed] < 2 {
-		t.Fatalf("files were written %v times; the log says %s", points, words.String())
-	}
-	for i, killed := range append(copies, dir) {
-		s := settled(t, openStore(t, killed, Options{}))
-		set := s.known.set.Load()
-		for _, l := range links {
-			_, err := s.Lookup(t.Context(), l.URL.Key())
-			if err != nil && set.Has(l.URL.Key()) {
-				t.Errorf("copy %d: %s is in the set and not known", i, l.URL)
-			}
-		}
-		mustVerify(t, s)
-		findAll(t, s, links)
-		closeStore(t, s)
-	}
-}
-
 func countKeys(t *testing.T, s *Store, kind byte) (n int) {
 	t.Helper()
 	txn := s.db.NewTransaction(false)

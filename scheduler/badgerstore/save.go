@@ -105,8 +105,8 @@ func (u untilClosed) Read(b []byte) (int, error) {
 func (s *Store) saveWhenDue() {
 	n := &s.known
 	set := n.set.Load()
-	if set == nil || n.saving || s.lead != nil || n.changes < max(s.saveAfter, set.Len()/8) {
-		return
+	if set == nil || n.saving || s.lead != nil || n.changes < max(s.saveAfter, set.Len()/8) || s.ended(context.Background()) != nil {
+		return // of a store that is being closed, saveLast writes it
 	}
 	mark, changes := n.mark, n.changes
 	n.saving, n.changes = true, 0
@@ -126,15 +126,17 @@ func (s *Store) saveWhenDue() {
 	})
 }
 
-// saveLast writes the file when the store is closed, if anything has changed.
+// saveLast commits what is left when the store is closed, and writes the file if anything
+// has changed. No goroutine of Store.background is left then.
 func (g *group) saveLast() {
+	err := g.barrier()    // which may remove files of segments in the background
 	g.s.background.Wait() // it may be at the same file
 	n := &g.s.known
 	set := n.set.Load()
-	if g.barrier() != nil || set == nil || g.s.lead != nil || n.changes == 0 && !n.saving && (g.s.fileNumber != 0 || set.Len() == 0) {
+	if err != nil || set == nil || g.s.lead != nil || n.changes == 0 && !n.saving && (g.s.fileNumber != 0 || set.Len() == 0) {
 		return
 	}
-	err := g.s.saveKnown(set, n.mark, func(w *write) error {
+	err = g.s.saveKnown(set, n.mark, func(w *write) error {
 		w.ctx, w.done = context.Background(), make(chan error, 1)
 		g.take(w)
 		_ = g.barrier() // w gets the error
