@@ -263,6 +263,26 @@ func TestPageBecomesSitemap(t *testing.T) {
 	}
 }
 
+// TestNamedAgain: a sitemap that rests, and that an operator asks for, is read if robots.txt
+// names it now, though the stored copy does not: it is not given up by what is old.
+func TestNamedAgain(t *testing.T) {
+	site, b := sitemapBench(t, 1)
+	o := site.Origins()[0]
+	site.Set("/list", urlset("", o+"/lonely.html"))
+	site.Set("/lonely.html", html("alone"))
+	site.Set("/robots.txt", robotsTxt("Sitemap: /list"))
+	b.once()
+	for _, step := range []struct{ robots, class string }{{"Disallow: /x", "ignored"}, {"Sitemap: /list", "ok"}} {
+		site.Set("/robots.txt", robotsTxt(step.robots))
+		b.ageRobots(o)
+		asked := site.Hits("/robots.txt")
+		b.refreshed(Selection{URLs: []string{o + "/list"}})
+		if r := b.wantRecord(o + "/list"); r.Class != step.class || site.Hits("/robots.txt") != asked+1 {
+			t.Errorf("with %s, asked for %d times: %+v", step.robots, site.Hits("/robots.txt")-asked, r)
+		}
+	}
+}
+
 // TestSourcesObeyRobots: what the configuration names is asked for as pages are,
 // unless robots.txt itself names it.
 func TestSourcesObeyRobots(t *testing.T) {

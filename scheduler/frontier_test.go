@@ -36,14 +36,25 @@ type running struct {
 
 func run(t *testing.T, s scheduler.Store, change ...func(*scheduler.Settings)) *running {
 	t.Helper()
+	r := prepare(t, s, change...)
+	r.start()
+	return r
+}
+
+// prepare makes a frontier that start has run.
+func prepare(t *testing.T, s scheduler.Store, change ...func(*scheduler.Settings)) *running {
+	t.Helper()
 	set := scheduler.DefaultSettings()
 	for _, c := range change {
 		c(&set)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	r := &running{scheduler.New(s, set, slog.New(slog.DiscardHandler)), t, cancel, make(chan error, 1)}
+	return &running{scheduler.New(s, set, slog.New(slog.DiscardHandler)), t, nil, make(chan error, 1)}
+}
+
+func (r *running) start() {
+	ctx, cancel := context.WithCancel(r.t.Context())
+	r.cancel = cancel
 	go func() { r.done <- r.Run(ctx) }()
-	return r
 }
 
 func (r *running) end() {

@@ -60,7 +60,7 @@ func TestAnnounce(t *testing.T) {
 func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := storetest.NewMemory()
-		f := run(t, store)
+		f := prepare(t, store)
 		want := func(code scheduler.Idle) {
 			t.Helper()
 			s := f.Snapshot()
@@ -69,6 +69,7 @@ func TestIdle(t *testing.T) {
 			}
 		}
 		want(scheduler.IdleStarting)
+		f.start()
 		synctest.Wait()
 		want(scheduler.IdleDone)
 		f.add(storetest.Links(2, "http://a.test/%d", scheduler.Index)...)

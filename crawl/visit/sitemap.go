@@ -181,6 +181,19 @@ func (v *visit) stillNamed(ctx context.Context) (bool, error) {
 	return !unnamed(&parent), err
 }
 
+// reread fetches the robots.txt that named the source, if that is its host's own and due to be
+// read again: an old copy gives no source up. One that is in flight would miss being named again.
+func (v *visit) reread(ctx context.Context) (step, error) {
+	if v.lease.Record.Referrer != robotsOf(v.lease.URL) || !v.policy.Settings.CrawlSitemaps {
+		return step{}, nil
+	}
+	verdict, err := v.gear.Robots.Verdict(ctx, v.policy.Settings.RobotsAgent, v.lease.URL)
+	if err != nil || verdict.State != robots.NeedsFetch {
+		return step{}, err
+	}
+	return v.fetchRobots(ctx, verdict)
+}
+
 // sourceOutside is outside for a source.
 func (v *visit) sourceOutside(ctx context.Context) (step, error) {
 	r := &v.lease.Record
@@ -194,6 +207,9 @@ func (v *visit) sourceOutside(ctx context.Context) (step, error) {
 	named, err := v.stillNamed(ctx)
 	if err != nil || named {
 		return step{}, err
+	}
+	if s, err := v.reread(ctx); err != nil || s.outcome != nil {
+		return s, err
 	}
 	return shutOut(&scheduler.Exclusion{Reason: scheduler.ReasonNotNamed, Words: notNamed}), nil
 }
