@@ -179,7 +179,7 @@ func TestSameBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(one, other) {
-		t.Errorf("%s and %s differ", first, strings.TrimSpace(string(out)))
+		t.Errorf("%s and %s differ; if the tree has changed since make release, run that again", first, strings.TrimSpace(string(out)))
 	}
 }
 
