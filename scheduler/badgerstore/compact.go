@@ -32,9 +32,6 @@ const (
 
 // compactWhenDue begins to empty segments in the background if that is worth it.
 func (s *Store) compactWhenDue() {
-	if s.ended(context.Background()) != nil {
-		return // the next process finds it due
-	}
 	victims := s.segments.Empty(s.committed.Load().Segment)
 	if len(victims) == 0 {
 		return

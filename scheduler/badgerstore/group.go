@@ -2,6 +2,7 @@ package badgerstore
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"slices"
 
@@ -292,9 +293,11 @@ func (g *group) learn(b *batch) {
 	if gone {
 		g.s.background.Go(g.s.segments.Sweep)
 	}
-	g.s.compactWhenDue()
 	g.s.known.mark = b.counters.Removals
-	g.s.saveWhenDue()
+	if g.s.ended(context.Background()) == nil { // saveLast writes the file, and the next process finds the rest due
+		g.s.compactWhenDue()
+		g.s.saveWhenDue()
+	}
 }
 
 func (g *group) closeSnapshot() {

@@ -105,8 +105,8 @@ func (u untilClosed) Read(b []byte) (int, error) {
 func (s *Store) saveWhenDue() {
 	n := &s.known
 	set := n.set.Load()
-	if set == nil || n.saving || s.lead != nil || n.changes < max(s.saveAfter, set.Len()/8) || s.ended(context.Background()) != nil {
-		return // of a store that is being closed, saveLast writes it
+	if set == nil || n.saving || s.lead != nil || n.changes < max(s.saveAfter, set.Len()/8) {
+		return
 	}
 	mark, changes := n.mark, n.changes
 	n.saving, n.changes = true, 0
