@@ -38,7 +38,7 @@ fuzz: ## run each fuzz target for FUZZTIME (3s)
 
 fuzz-long: ## run each fuzz target for five minutes, property tests with a new seed (SEED repeats a run), and the HTML tokens for an hour
 	.ci/fuzz 5m
-	SEXTANT_SEED=$(SEED) RAPID_CHECKS=2000 go test -count=1 $$(grep -rl --include='*_test.go' 'internal/seeded"' . | xargs -n 1 dirname | sort -u)
+	SEXTANT_SEED=$(SEED) RAPID_CHECKS=2000 go test -count=1 $$(grep -rl --include='*_test.go' 'internal/testing/seeded"' . | xargs -n 1 dirname | sort -u)
 	go test -run '^$$' -fuzz '^FuzzScanner$$' -fuzztime 1h ./fetcher/extract/markup
 
 bench: ## run all benchmarks, with allocations
@@ -51,7 +51,7 @@ corpus: ## measure what is found of copies, and that no distinct page is lost; i
 crash: export SEXTANT_SEED = $(SEED)
 crash: ## kill, cut the power, fill the disk and damage files: ROUNDS (200) of the store, KILLS (50) of crawler and receiver; SEED repeats a run
 	SEXTANT_CRASH_ROUNDS=$(ROUNDS) go test -count=1 -timeout 120m -run 'Crash|Kill|PowerCut|DiskFills|RunOnFullDisk|DamagedFiles|OutboxModel|Workload|ClockJumps' ./scheduler/...
-	SEXTANT_KILLS=$(KILLS) go test -race -count=1 -timeout 60m -run 'Crash|Kill' ./cmd/... ./demo/... ./push/...
+	SEXTANT_KILLS=$(KILLS) go test -race -count=1 -timeout 60m -run 'Crash|Kill' ./cmd/... ./internal/demo/... ./push/...
 	SEXTANT_HOSTILE=10000 go test -count=1 -timeout 30m -run Flat ./fetcher
 
 PARTITIONS ?=
@@ -66,7 +66,7 @@ cluster-crash: export SEXTANT_REPLICAS = $(REPLICAS)
 cluster-crash: ## kill two real nodes (with PARTITIONS=24 NODES (3) of that many, in REPLICAS (2) copies) in many ways on three real etcd, CLUSTER_KILLS (45) times in each of CAMPAIGNS (5), JOBS (2) of them at once, and go on after those in TALLY; KILLED=TestOnceKilled does so to sextant run --once; SEED repeats one
 	mkdir -p bin; touch $(TALLY)
 	go test -count=1 -run 'TestCampaign|TestCopies' ./cluster/node ./scheduler/badgerstore
-	SEXTANT_CLUSTER_KILLS=1 go test -count=1 -run 'TestPartitionsTakenOver' ./service
+	SEXTANT_CLUSTER_KILLS=1 go test -count=1 -run 'TestPartitionsTakenOver' ./internal/service
 	go test -c -o bin/cluster-crash.test ./cmd/sextant
 	cd cmd/sextant && left=$$(($(CAMPAIGNS) - $$(wc -l < $(abspath $(TALLY))))) && \
 	for job in $$(seq $(if $(filter random,$(SEED)),$(JOBS),1)); do \
@@ -85,22 +85,22 @@ cluster-figures: ## measure a cluster on this machine: PARTS (takeover handover 
 	go test -c -o bin/figures.test ./cmd/sextant
 	cd cmd/sextant && ../../bin/figures.test -test.v -test.timeout 60m -test.run 'TestFigure(TakeOver|HandOver|Promotion)' | grep -E '^FAIL|_test.go' | grep -v 'runs it' || :
 	cd cmd/sextant && taskset -c 1 ../../bin/figures.test -test.v -test.timeout 60m -test.run 'TestFigureRate' | grep -E '^FAIL|_test.go' | grep -v 'runs it' || :
-	go test -count=1 -p 1 -v -timeout 90m -run 'TestFigure' ./cluster/etcd ./internal/clusterfigures | grep -E '^FAIL|_test.go' | grep -v 'runs it' || :
+	go test -count=1 -p 1 -v -timeout 90m -run 'TestFigure' ./cluster/etcd ./internal/testing/clusterfigures | grep -E '^FAIL|_test.go' | grep -v 'runs it' || :
 
 partitions: export SEXTANT_SEED = $(SEED)
 partitions: ## kill, move and set back partitions of a crawl, and lose messages between them; SEED repeats a run
 	go test -count=1 -timeout 60m ./scheduler/partitioned
 
 illness: ## have sites of all sizes fall ill in all ways under all policies, and count what leaves the index
-	SEXTANT_ILLNESS=all bash -o pipefail -c "go test -count=1 -timeout 120m -v ./internal/illness | grep -v '^ *==='"
+	SEXTANT_ILLNESS=all bash -o pipefail -c "go test -count=1 -timeout 120m -v ./internal/testing/illness | grep -v '^ *==='"
 
 illness-real: ## the same with the program itself and servers on loopback, some minutes long
-	SEXTANT_ILLNESS=real bash -o pipefail -c "go test -count=1 -timeout 60m -parallel 8 -v -run RealIllness ./internal/illness | grep -v '^ *==='"
+	SEXTANT_ILLNESS=real bash -o pipefail -c "go test -count=1 -timeout 60m -parallel 8 -v -run RealIllness ./internal/testing/illness | grep -v '^ *==='"
 
 TRUST ?= 1h
 trust: export SEXTANT_SEED = $(SEED)
 trust: ## crawl random sites by random configurations for TRUST (1h), and compare all that is said of them; SEED repeats a run
-	SEXTANT_TRUST=$(TRUST) go test -count=1 -timeout 0 -v ./internal/trust
+	SEXTANT_TRUST=$(TRUST) go test -count=1 -timeout 0 -v ./internal/testing/trust
 
 ci: ## what continuous integration runs
 	.ci/run
@@ -117,7 +117,7 @@ etcd-conformance: sextant-etcd ## the tests of a cluster's log against sextant-e
 
 pictures: ## take the README's pictures of the console again, from the demo; needs Chromium
 	mkdir -p docs/images
-	SEXTANT_README_PICTURES=$(CURDIR)/docs/images go test -count=1 -run 'TestReadmePictures$$' ./internal/browsertest
+	SEXTANT_README_PICTURES=$(CURDIR)/docs/images go test -count=1 -run 'TestReadmePictures$$' ./internal/testing/browsertest
 
 console-editor: ## bundle the console's XML editor again (needs npm and its registry); then write its sum into VENDOR.md
-	cd admin/console/editor && npm ci --no-audit --no-fund && npm run build && sha256sum ../static/vendor/codemirror.js
+	cd internal/admin/console/editor && npm ci --no-audit --no-fund && npm run build && sha256sum ../static/vendor/codemirror.js

@@ -13,7 +13,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/cluster"
 	"github.com/sextant-crawler/sextant/cluster/clustertest"
-	"github.com/sextant-crawler/sextant/internal/seeded"
+	"github.com/sextant-crawler/sextant/internal/testing/seeded"
 )
 
 // model is what the world must keep, fed by acknowledgements alone.

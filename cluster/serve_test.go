@@ -15,7 +15,7 @@ import (
 	"github.com/sextant-crawler/sextant/cluster"
 	"github.com/sextant-crawler/sextant/cluster/clustertest"
 	"github.com/sextant-crawler/sextant/cluster/placement"
-	"github.com/sextant-crawler/sextant/internal/seeded"
+	"github.com/sextant-crawler/sextant/internal/testing/seeded"
 )
 
 // farm is a cluster of several partitions, whose nodes have the copies that the map gives to them.

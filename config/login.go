@@ -12,10 +12,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sextant-crawler/sextant/config/secret"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher/auth"
 	"github.com/sextant-crawler/sextant/fetcher/kerberos"
-	"github.com/sextant-crawler/sextant/secret"
 )
 
 // login reads how a Fetch authenticates, in a way that auth.New has found valid; nil if

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/actionrules"
-	"github.com/sextant-crawler/sextant/notices"
-	"github.com/sextant-crawler/sextant/secret"
+	"github.com/sextant-crawler/sextant/config/secret"
+	"github.com/sextant-crawler/sextant/internal/notices"
 )
 
 // Notify says who is told of trouble: a webhook or a command, exactly one of them.

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/sextant-crawler/sextant/notices"
-	"github.com/sextant-crawler/sextant/secret"
+	"github.com/sextant-crawler/sextant/config/secret"
+	"github.com/sextant-crawler/sextant/internal/notices"
 )
 
 func TestNotify(t *testing.T) {

@@ -5,9 +5,9 @@ import (
 	"net/url"
 	"slices"
 
+	"github.com/sextant-crawler/sextant/config/secret"
 	"github.com/sextant-crawler/sextant/push/solr"
 	"github.com/sextant-crawler/sextant/push/wire"
-	"github.com/sextant-crawler/sextant/secret"
 )
 
 // pushReader reads the Push element of a target.

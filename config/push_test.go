@@ -19,13 +19,13 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/config/secret"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/push/elastic"
 	"github.com/sextant-crawler/sextant/push/funnelback"
 	"github.com/sextant-crawler/sextant/push/solr"
 	"github.com/sextant-crawler/sextant/push/webhook"
 	"github.com/sextant-crawler/sextant/push/wire"
-	"github.com/sextant-crawler/sextant/secret"
 )
 
 func TestPushOfAllKinds(t *testing.T) {

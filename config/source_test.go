@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sextant-crawler/sextant/actionrules"
-	"github.com/sextant-crawler/sextant/internal/seeded"
+	"github.com/sextant-crawler/sextant/internal/testing/seeded"
 )
 
 // slowPosition counts from the beginning of the text, character by character.

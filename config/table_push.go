@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/sextant-crawler/sextant/config/secret"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/push/elastic"
 	"github.com/sextant-crawler/sextant/push/file"
@@ -12,7 +13,6 @@ import (
 	"github.com/sextant-crawler/sextant/push/solr"
 	"github.com/sextant-crawler/sextant/push/webhook"
 	"github.com/sextant-crawler/sextant/push/wire"
-	"github.com/sextant-crawler/sextant/secret"
 )
 
 // pushElements are the targets of documents.

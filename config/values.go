@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sextant-crawler/sextant/config/secret"
 	"github.com/sextant-crawler/sextant/config/words"
 	"github.com/sextant-crawler/sextant/fetcher/extract/tree"
-	"github.com/sextant-crawler/sextant/secret"
 )
 
 // attributes reads the attributes of n; the valid ones are kept.

@@ -8,10 +8,10 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/sextant-crawler/sextant/config/secret"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/auth"
-	"github.com/sextant-crawler/sextant/secret"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 

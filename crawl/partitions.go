@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl/policy"
-	"github.com/sextant-crawler/sextant/permit"
+	"github.com/sextant-crawler/sextant/fetcher/permit"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/partitioned"

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/sextant-crawler/sextant/internal/testpermit"
+	"github.com/sextant-crawler/sextant/internal/testing/testpermit"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 

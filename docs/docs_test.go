@@ -22,7 +22,7 @@ const repository = ".."
 func pagesOfRepository(t *testing.T) []string {
 	t.Helper()
 	var names []string
-	for _, pattern := range []string{"*.md", "docs/*.md", "docs/decisions/*.md", "examples/*.md", "examples/*/*.md", "admin/console/static/vendor/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/decisions/*.md", "examples/*.md", "examples/*/*.md", "internal/admin/console/static/vendor/*.md"} {
 		found, err := filepath.Glob(filepath.Join(repository, pattern))
 		if err != nil {
 			t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/sextant-crawler/sextant/fault"
+	"github.com/sextant-crawler/sextant/fetcher/fault"
 )
 
 const (

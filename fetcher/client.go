@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sextant-crawler/sextant/fault"
-	"github.com/sextant-crawler/sextant/permit"
+	"github.com/sextant-crawler/sextant/fetcher/fault"
+	"github.com/sextant-crawler/sextant/fetcher/permit"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 

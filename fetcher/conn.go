@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/sextant-crawler/sextant/permit"
+	"github.com/sextant-crawler/sextant/fetcher/permit"
 )
 
 // watchedConn remembers that reading met the connection's end. net/http takes

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sextant-crawler/sextant/fault"
+	"github.com/sextant-crawler/sextant/fetcher/fault"
 )
 
 func TestDo(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sextant-crawler/sextant/internal/hostile"
+	"github.com/sextant-crawler/sextant/internal/testing/hostile"
 )
 
 // measured is what a process holds.

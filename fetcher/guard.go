@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/sextant-crawler/sextant/permit"
+	"github.com/sextant-crawler/sextant/fetcher/permit"
 )
 
 // An attempt belongs to one dial. Its mutex guards which addresses were refused:

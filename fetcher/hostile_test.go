@@ -14,8 +14,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/sextant-crawler/sextant/fault"
-	"github.com/sextant-crawler/sextant/internal/testport"
+	"github.com/sextant-crawler/sextant/fetcher/fault"
+	"github.com/sextant-crawler/sextant/internal/testing/testport"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sextant-crawler/sextant/fault"
+	"github.com/sextant-crawler/sextant/fetcher/fault"
 )
 
 // TestJudge: address rules come before the built-in guard. A host is forbidden

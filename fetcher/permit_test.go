@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/sextant-crawler/sextant/internal/testpermit"
+	"github.com/sextant-crawler/sextant/internal/testing/testpermit"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 

@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/net/idna"
 
-	"github.com/sextant-crawler/sextant/fault"
-	"github.com/sextant-crawler/sextant/secret"
+	"github.com/sextant-crawler/sextant/config/secret"
+	"github.com/sextant-crawler/sextant/fetcher/fault"
 )
 
 // Proxy is a server through which all requests go. It looks up the names of the

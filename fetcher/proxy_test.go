@@ -14,8 +14,8 @@ import (
 
 	"net/netip"
 
-	"github.com/sextant-crawler/sextant/fault"
-	"github.com/sextant-crawler/sextant/secret"
+	"github.com/sextant-crawler/sextant/config/secret"
+	"github.com/sextant-crawler/sextant/fetcher/fault"
 )
 
 const proxyWord = "s3cr3t-word"

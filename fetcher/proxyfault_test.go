@@ -16,8 +16,8 @@ import (
 
 	"golang.org/x/net/dns/dnsmessage"
 
-	"github.com/sextant-crawler/sextant/fault"
-	"github.com/sextant-crawler/sextant/secret"
+	"github.com/sextant-crawler/sextant/config/secret"
+	"github.com/sextant-crawler/sextant/fetcher/fault"
 )
 
 // TestBrokenProxies: however a proxy fails, it is the proxy's fault and no page's.

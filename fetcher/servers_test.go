@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sextant-crawler/sextant/internal/hostile"
+	"github.com/sextant-crawler/sextant/internal/testing/hostile"
 )
 
 const hostileList = "../testdata/hostile/servers.md"

@@ -9,7 +9,7 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/sextant-crawler/sextant/permit"
+	"github.com/sextant-crawler/sextant/fetcher/permit"
 )
 
 // Settings are what a Fetcher is made of. A field left at its zero value takes

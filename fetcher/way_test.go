@@ -7,8 +7,8 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"github.com/sextant-crawler/sextant/fault"
-	"github.com/sextant-crawler/sextant/secret"
+	"github.com/sextant-crawler/sextant/config/secret"
+	"github.com/sextant-crawler/sextant/fetcher/fault"
 )
 
 // TestFetchGoesItsOwnWay: whosever Do a log-in was given, the requests of a Fetch are

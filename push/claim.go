@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/sextant-crawler/sextant/permit"
+	"github.com/sextant-crawler/sextant/fetcher/permit"
 )
 
 // Claim is by what right a relay pushes, where other machines could push the same. The zero Claim

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/sextant-crawler/sextant/internal/testpermit"
+	"github.com/sextant-crawler/sextant/internal/testing/testpermit"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/push/pushtest"
 )

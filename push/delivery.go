@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sextant-crawler/sextant/permit"
+	"github.com/sextant-crawler/sextant/fetcher/permit"
 )
 
 const (

@@ -3,7 +3,7 @@ package scheduler
 import (
 	"net/http"
 
-	"github.com/sextant-crawler/sextant/fault"
+	"github.com/sextant-crawler/sextant/fetcher/fault"
 )
 
 // answer is what kind of outcome a result is, before the URL's history counts.

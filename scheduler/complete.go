@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sextant-crawler/sextant/fault"
+	"github.com/sextant-crawler/sextant/fetcher/fault"
 )
 
 // errEnded is a fault of the caller.

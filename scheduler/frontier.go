@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sextant-crawler/sextant/fault"
+	"github.com/sextant-crawler/sextant/fetcher/fault"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 

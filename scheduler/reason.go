@@ -3,7 +3,7 @@ package scheduler
 import (
 	"fmt"
 
-	"github.com/sextant-crawler/sextant/fault"
+	"github.com/sextant-crawler/sextant/fetcher/fault"
 )
 
 // Reason is why a URL is not in the index, why its document is to leave it, or what was

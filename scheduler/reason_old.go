@@ -3,7 +3,7 @@ package scheduler
 import (
 	"strings"
 
-	"github.com/sextant-crawler/sextant/fault"
+	"github.com/sextant-crawler/sextant/fetcher/fault"
 )
 
 // OldReason is the reason of a record that was stored before there were reasons: then

@@ -3,7 +3,7 @@ package scheduler
 import (
 	"testing"
 
-	"github.com/sextant-crawler/sextant/fault"
+	"github.com/sextant-crawler/sextant/fetcher/fault"
 )
 
 // TestOldReason: the phrases by which records were told apart before there were reasons,

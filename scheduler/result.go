@@ -3,7 +3,7 @@ package scheduler
 import (
 	"time"
 
-	"github.com/sextant-crawler/sextant/fault"
+	"github.com/sextant-crawler/sextant/fetcher/fault"
 )
 
 // Exclusion is why a URL that was taken is not crawled, or its page not indexed.

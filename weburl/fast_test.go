@@ -11,7 +11,7 @@ import (
 	whatwg "github.com/nlnwa/whatwg-url/url"
 	"pgregory.net/rapid"
 
-	"github.com/sextant-crawler/sextant/internal/seeded"
+	"github.com/sextant-crawler/sextant/internal/testing/seeded"
 )
 
 // The oracle goes through whatwg-url alone, and keeps the base as that has parsed it.

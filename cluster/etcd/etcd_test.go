@@ -20,7 +20,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/cluster"
 	"github.com/sextant-crawler/sextant/cluster/clustertest"
-	"github.com/sextant-crawler/sextant/internal/testetcd"
+	"github.com/sextant-crawler/sextant/internal/testing/testetcd"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

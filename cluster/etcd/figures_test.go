@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/cluster"
-	"github.com/sextant-crawler/sextant/internal/clusterfigures"
+	"github.com/sextant-crawler/sextant/internal/testing/clusterfigures"
 )
 
 // TestFigureEngine: how large three etcd get at 4,000 pages a second of one partition for ten minutes, with two nodes that have copies.

@@ -13,7 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/cluster"
 	"github.com/sextant-crawler/sextant/cluster/clustertest"
 	"github.com/sextant-crawler/sextant/cluster/entry"
-	"github.com/sextant-crawler/sextant/internal/testetcd"
+	"github.com/sextant-crawler/sextant/internal/testing/testetcd"
 )
 
 // What a page comes to in the log, as one of 20 links packs at most; how long a store gathers pages for a step if the one before had so many, and how

@@ -12,7 +12,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/cluster"
 	"github.com/sextant-crawler/sextant/cluster/clustertest"
-	"github.com/sextant-crawler/sextant/internal/testetcd"
+	"github.com/sextant-crawler/sextant/internal/testing/testetcd"
 )
 
 // rack has the disks of the nodes of a cluster of several partitions.

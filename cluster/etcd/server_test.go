@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sextant-crawler/sextant/internal/testetcd"
+	"github.com/sextant-crawler/sextant/internal/testing/testetcd"
 )
 
 // patience is how long a server may take to do what it must: far longer than on any machine.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/cluster"
-	"github.com/sextant-crawler/sextant/internal/testetcd"
+	"github.com/sextant-crawler/sextant/internal/testing/testetcd"
 )
 
 const day = 24 * time.Hour

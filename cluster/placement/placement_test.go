@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/sextant-crawler/sextant/cluster/placement"
-	"github.com/sextant-crawler/sextant/internal/seeded"
+	"github.com/sextant-crawler/sextant/internal/testing/seeded"
 )
 
 // sim is a cluster that does what the map says, one tick after the other.

@@ -14,7 +14,7 @@ import (
 	"github.com/sextant-crawler/sextant/cluster"
 	"github.com/sextant-crawler/sextant/cluster/clustertest"
 	"github.com/sextant-crawler/sextant/cluster/ration"
-	"github.com/sextant-crawler/sextant/internal/seeded"
+	"github.com/sextant-crawler/sextant/internal/testing/seeded"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -17,7 +17,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/cluster"
 	"github.com/sextant-crawler/sextant/cluster/etcd"
-	"github.com/sextant-crawler/sextant/service"
+	"github.com/sextant-crawler/sextant/internal/service"
 )
 
 // engineFlags say where a cluster's log is, and who this node is.

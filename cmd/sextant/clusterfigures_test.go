@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/cluster"
-	"github.com/sextant-crawler/sextant/internal/clusterfigures"
-	"github.com/sextant-crawler/sextant/internal/testetcd"
-	"github.com/sextant-crawler/sextant/internal/testproc"
+	"github.com/sextant-crawler/sextant/internal/testing/clusterfigures"
+	"github.com/sextant-crawler/sextant/internal/testing/testetcd"
+	"github.com/sextant-crawler/sextant/internal/testing/testproc"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/weburl"

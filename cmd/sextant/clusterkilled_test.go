@@ -23,17 +23,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/cluster"
 	"github.com/sextant-crawler/sextant/cluster/etcd"
-	"github.com/sextant-crawler/sextant/demo/indexer"
-	"github.com/sextant-crawler/sextant/internal/clusterfigures"
-	"github.com/sextant-crawler/sextant/internal/seeded"
-	"github.com/sextant-crawler/sextant/internal/testetcd"
-	"github.com/sextant-crawler/sextant/internal/testlog"
-	"github.com/sextant-crawler/sextant/internal/testsite"
+	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/demo/indexer"
+	"github.com/sextant-crawler/sextant/internal/service"
+	"github.com/sextant-crawler/sextant/internal/testing/clusterfigures"
+	"github.com/sextant-crawler/sextant/internal/testing/seeded"
+	"github.com/sextant-crawler/sextant/internal/testing/testetcd"
+	"github.com/sextant-crawler/sextant/internal/testing/testlog"
+	"github.com/sextant-crawler/sextant/internal/testing/testsite"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
-	"github.com/sextant-crawler/sextant/service"
 )
 
 // clusterPause is throttleTimeMS of the test: it bounds how fast the site is crawled, so that every kill

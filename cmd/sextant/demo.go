@@ -17,11 +17,11 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
-	"github.com/sextant-crawler/sextant/demo/indexer"
-	"github.com/sextant-crawler/sextant/demo/site"
-	"github.com/sextant-crawler/sextant/service"
+	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/demo/indexer"
+	"github.com/sextant-crawler/sextant/internal/demo/site"
+	"github.com/sextant-crawler/sextant/internal/service"
 )
 
 // The demo has a goroutine for each sample site, one for the indexer, and one for the

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sextant-crawler/sextant/service"
+	"github.com/sextant-crawler/sextant/internal/service"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/crawl/events"
+	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
 func eventsCommand() *cli.Command {

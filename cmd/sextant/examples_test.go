@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sextant-crawler/sextant/demo/site"
+	"github.com/sextant-crawler/sextant/internal/demo/site"
 	"github.com/sextant-crawler/sextant/push"
 )
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sextant-crawler/sextant/admin"
-	"github.com/sextant-crawler/sextant/report"
+	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/report"
 )
 
 func TestFetchTellsOfCutLinks(t *testing.T) {

@@ -13,10 +13,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/fetcher/render"
-	"github.com/sextant-crawler/sextant/service"
+	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/service"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sextant-crawler/sextant/demo/indexer"
+	"github.com/sextant-crawler/sextant/internal/demo/indexer"
 )
 
 // defaultIndexerListen is the port of CloudView's push server on a default install.

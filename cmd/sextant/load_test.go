@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sextant-crawler/sextant/internal/seeded"
-	"github.com/sextant-crawler/sextant/internal/testsite"
+	"github.com/sextant-crawler/sextant/internal/testing/seeded"
+	"github.com/sextant-crawler/sextant/internal/testing/testsite"
 )
 
 const loadedConfig = `<CrawlConfig>

@@ -33,8 +33,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sextant-crawler/sextant/internal/testkdc"
-	"github.com/sextant-crawler/sextant/internal/testport"
+	"github.com/sextant-crawler/sextant/internal/testing/testkdc"
+	"github.com/sextant-crawler/sextant/internal/testing/testport"
 )
 
 // guarded is a site of four pages for those whom admit lets in; it answers the others

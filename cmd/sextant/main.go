@@ -18,11 +18,11 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/cmd/sextant/manual"
 	"github.com/sextant-crawler/sextant/config/words"
+	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/service"
 	"github.com/sextant-crawler/sextant/push"
-	"github.com/sextant-crawler/sextant/service"
 )
 
 // version is set by the build (-ldflags "-X main.version=...").

@@ -17,7 +17,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
-	"github.com/sextant-crawler/sextant/internal/testport"
+	"github.com/sextant-crawler/sextant/internal/testing/testport"
 )
 
 const metricsConfig = `<CrawlConfig xmlns="exa:com.exalead.mercury.mami.crawl.v21">

@@ -9,8 +9,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sextant-crawler/sextant/notices"
-	"github.com/sextant-crawler/sextant/service"
+	"github.com/sextant-crawler/sextant/internal/notices"
+	"github.com/sextant-crawler/sextant/internal/service"
 )
 
 // testNotice bounds a test, in which somebody waits.

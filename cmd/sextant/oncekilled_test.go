@@ -10,8 +10,8 @@ import (
 
 	"github.com/sextant-crawler/sextant/cluster"
 	"github.com/sextant-crawler/sextant/cluster/node"
-	"github.com/sextant-crawler/sextant/internal/clusterfigures"
-	"github.com/sextant-crawler/sextant/internal/seeded"
+	"github.com/sextant-crawler/sextant/internal/testing/clusterfigures"
+	"github.com/sextant-crawler/sextant/internal/testing/seeded"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 

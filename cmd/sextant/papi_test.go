@@ -14,10 +14,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sextant-crawler/sextant/demo/indexer"
-	"github.com/sextant-crawler/sextant/internal/testlog"
-	"github.com/sextant-crawler/sextant/internal/testport"
-	"github.com/sextant-crawler/sextant/internal/testsite"
+	"github.com/sextant-crawler/sextant/internal/demo/indexer"
+	"github.com/sextant-crawler/sextant/internal/testing/testlog"
+	"github.com/sextant-crawler/sextant/internal/testing/testport"
+	"github.com/sextant-crawler/sextant/internal/testing/testsite"
 )
 
 // receiver is `sextant indexer` as a process of its own, at a fixed address.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/cluster"
-	"github.com/sextant-crawler/sextant/internal/testport"
+	"github.com/sextant-crawler/sextant/internal/testing/testport"
 	"github.com/sextant-crawler/sextant/scheduler/partitioned"
 )
 

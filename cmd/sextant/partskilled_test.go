@@ -20,13 +20,13 @@ import (
 
 	diff "github.com/google/go-cmp/cmp"
 
-	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/cluster"
 	"github.com/sextant-crawler/sextant/cluster/node"
-	"github.com/sextant-crawler/sextant/internal/clusterfigures"
-	"github.com/sextant-crawler/sextant/internal/seeded"
-	"github.com/sextant-crawler/sextant/internal/testetcd"
-	"github.com/sextant-crawler/sextant/internal/testport"
+	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/testing/clusterfigures"
+	"github.com/sextant-crawler/sextant/internal/testing/seeded"
+	"github.com/sextant-crawler/sextant/internal/testing/testetcd"
+	"github.com/sextant-crawler/sextant/internal/testing/testport"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 

@@ -8,11 +8,11 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl/review"
+	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/service"
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
-	"github.com/sextant-crawler/sextant/service"
 )
 
 func previewCommand() *cli.Command {

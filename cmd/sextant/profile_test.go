@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sextant-crawler/sextant/internal/copysites"
-	"github.com/sextant-crawler/sextant/internal/testport"
+	"github.com/sextant-crawler/sextant/internal/testing/copysites"
+	"github.com/sextant-crawler/sextant/internal/testing/testport"
 )
 
 // profiledConfig is what a crawl does that has one host to itself: all that is on by default,

@@ -12,10 +12,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sextant-crawler/sextant/admin"
-	"github.com/sextant-crawler/sextant/admin/whole"
 	"github.com/sextant-crawler/sextant/config"
-	"github.com/sextant-crawler/sextant/demo/indexer"
+	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/admin/whole"
+	"github.com/sextant-crawler/sextant/internal/demo/indexer"
 )
 
 // pushPage is docs/push.md.

@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
-	"github.com/sextant-crawler/sextant/internal/testdocs"
+	"github.com/sextant-crawler/sextant/internal/testing/testdocs"
 	"github.com/sextant-crawler/sextant/push"
 )
 

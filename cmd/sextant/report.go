@@ -9,12 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sextant-crawler/sextant/service"
+	"github.com/sextant-crawler/sextant/internal/service"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sextant-crawler/sextant/admin"
-	"github.com/sextant-crawler/sextant/report"
+	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 

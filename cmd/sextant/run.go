@@ -12,7 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/sextant-crawler/sextant/crawl"
-	"github.com/sextant-crawler/sextant/service"
+	"github.com/sextant-crawler/sextant/internal/service"
 )
 
 // defaultListen is where the service answers for health, status, metrics and API.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/sextant-crawler/sextant/internal/testport"
+	"github.com/sextant-crawler/sextant/internal/testing/testport"
 )
 
 // TestScript runs the case files of testdata/script: the program as its user

@@ -7,8 +7,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
 // headline is the whole status in a line: "intranet: crawling, 0.8 pages/s, 1,188 waiting,

@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/meter"
 	"github.com/sextant-crawler/sextant/fetcher/render"
+	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
 // TestStatusOfFullDisk: that nothing is stored has a line of its own.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sextant-crawler/sextant/internal/testsite"
+	"github.com/sextant-crawler/sextant/internal/testing/testsite"
 )
 
 // notifySocket is systemd's end: each message as its variables.

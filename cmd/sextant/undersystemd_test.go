@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sextant-crawler/sextant/internal/testdocs"
+	"github.com/sextant-crawler/sextant/internal/testing/testdocs"
 )
 
 const systemdConfig = `<CrawlConfig>

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/fetcher/extract"
-	"github.com/sextant-crawler/sextant/internal/copysites"
+	"github.com/sextant-crawler/sextant/internal/testing/copysites"
 )
 
 // corpus says how much is measured: SEXTANT_CORPUS=all, as make corpus sets it, takes sites

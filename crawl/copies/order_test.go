@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sextant-crawler/sextant/crawl/copies/near"
-	"github.com/sextant-crawler/sextant/internal/copysites"
-	"github.com/sextant-crawler/sextant/internal/seeded"
+	"github.com/sextant-crawler/sextant/internal/testing/copysites"
+	"github.com/sextant-crawler/sextant/internal/testing/seeded"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )

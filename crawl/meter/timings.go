@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/fetcher"
-	"github.com/sextant-crawler/sextant/histogram"
+	"github.com/sextant-crawler/sextant/internal/histogram"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 

@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sextant-crawler/sextant/config/secret"
 	"github.com/sextant-crawler/sextant/fetcher/auth"
-	"github.com/sextant-crawler/sextant/internal/testapache"
-	"github.com/sextant-crawler/sextant/secret"
+	"github.com/sextant-crawler/sextant/internal/testing/testapache"
 )
 
 const apacheConfig = `<Directory "{dir}/www/basic">

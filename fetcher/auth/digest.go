@@ -16,7 +16,7 @@ import (
 
 	"github.com/icholy/digest"
 
-	"github.com/sextant-crawler/sextant/secret"
+	"github.com/sextant-crawler/sextant/config/secret"
 )
 
 // The mutex of a digestMethod guards its nonces. Any worker's goroutine takes it, for a

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sextant-crawler/sextant/secret"
+	"github.com/sextant-crawler/sextant/config/secret"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 

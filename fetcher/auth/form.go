@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sextant-crawler/sextant/secret"
+	"github.com/sextant-crawler/sextant/config/secret"
 )
 
 // The mutex of a formMethod guards whether it is logged in, by which marks the form is

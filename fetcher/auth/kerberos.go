@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sextant-crawler/sextant/config/secret"
 	"github.com/sextant-crawler/sextant/fetcher/kerberos"
-	"github.com/sextant-crawler/sextant/secret"
 )
 
 // The mutex of a kerberosMethod guards the origins that have asked. It is not held over a request.

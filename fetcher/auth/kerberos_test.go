@@ -9,11 +9,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sextant-crawler/sextant/config/secret"
 	"github.com/sextant-crawler/sextant/fetcher/auth"
 	"github.com/sextant-crawler/sextant/fetcher/kerberos"
-	"github.com/sextant-crawler/sextant/internal/testkdc"
-	"github.com/sextant-crawler/sextant/internal/testport"
-	"github.com/sextant-crawler/sextant/secret"
+	"github.com/sextant-crawler/sextant/internal/testing/testkdc"
+	"github.com/sextant-crawler/sextant/internal/testing/testport"
 )
 
 const testRealm = "EXAMPLE.TEST"

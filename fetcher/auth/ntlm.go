@@ -13,7 +13,7 @@ import (
 
 	"github.com/Azure/go-ntlmssp"
 
-	"github.com/sextant-crawler/sextant/secret"
+	"github.com/sextant-crawler/sextant/config/secret"
 )
 
 // The mutex of an ntlmMethod guards the map of turns. The holder of a turn, which is a

@@ -19,8 +19,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sextant-crawler/sextant/config/secret"
 	"github.com/sextant-crawler/sextant/fetcher/auth"
-	"github.com/sextant-crawler/sextant/secret"
 )
 
 // ntlmServer authenticates connections as MS-NLMP says, section 3.3.2 (NTLMv2),

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sextant-crawler/sextant/secret"
+	"github.com/sextant-crawler/sextant/config/secret"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 

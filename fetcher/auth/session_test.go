@@ -10,8 +10,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/sextant-crawler/sextant/config/secret"
 	"github.com/sextant-crawler/sextant/fetcher/auth"
-	"github.com/sextant-crawler/sextant/secret"
 )
 
 func TestSecretPrintsNowhere(t *testing.T) {

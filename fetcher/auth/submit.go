@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/text/encoding"
 
-	"github.com/sextant-crawler/sextant/secret"
+	"github.com/sextant-crawler/sextant/config/secret"
 )
 
 // choose finds the log-in form of a page.

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/sextant-crawler/sextant/config/secret"
 	"github.com/sextant-crawler/sextant/fetcher/auth"
-	"github.com/sextant-crawler/sextant/secret"
 )
 
 // TestTextsInOldEncodings: texts of the configuration are found in pages of any encoding.

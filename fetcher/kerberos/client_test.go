@@ -21,7 +21,7 @@ import (
 	"github.com/jcmturner/gokrb5/v8/messages"
 	"go.uber.org/goleak"
 
-	"github.com/sextant-crawler/sextant/secret"
+	"github.com/sextant-crawler/sextant/config/secret"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

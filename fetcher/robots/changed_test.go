@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sextant-crawler/sextant/fetcher"
-	"github.com/sextant-crawler/sextant/internal/seeded"
+	"github.com/sextant-crawler/sextant/internal/testing/seeded"
 )
 
 const someForbidden = "User-agent: *\nDisallow: /private"

@@ -10,7 +10,7 @@ import (
 	"github.com/jimsmart/grobotstxt"
 	"pgregory.net/rapid"
 
-	"github.com/sextant-crawler/sextant/internal/seeded"
+	"github.com/sextant-crawler/sextant/internal/testing/seeded"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/fetcher/fault"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
 	"github.com/sextant-crawler/sextant/weburl"
 )

@@ -13,7 +13,7 @@ import (
 )
 
 // ChancePackage is the only one that may leave something to chance in tests.
-const ChancePackage = "internal/seeded"
+const ChancePackage = "internal/testing/seeded"
 
 // CheckChance reads every test file in tree, and the packages of testOnly, and returns
 // one line for each place that draws random numbers nobody can repeat. Keys and

@@ -13,7 +13,7 @@ func projectOpenings() Openings {
 	return Openings{
 		Stored: []string{
 			"cluster", "cluster/entry", "scheduler", "scheduler/badgerstore", "scheduler/badgerstore/", "crawl", "crawl/",
-			"actionrules/crawlspace/trapcounts.go", "fetcher/robots/memory.go", "notices/memory.go",
+			"actionrules/crawlspace/trapcounts.go", "fetcher/robots/memory.go", "internal/notices/memory.go",
 		},
 	}
 }

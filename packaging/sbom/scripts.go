@@ -11,7 +11,7 @@ import (
 )
 
 // consolePackage carries the scripts of others that run in the console's pages.
-const consolePackage = "admin/console"
+const consolePackage = "internal/admin/console"
 
 // scriptsIn lists those scripts, out of the table in static/vendor/VENDOR.md below the
 // folder of the console, and for the editor, which is bundled, out of its package-lock.json.

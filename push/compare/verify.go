@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/push"
-	"github.com/sextant-crawler/sextant/report"
 )
 
 // Index is a target that can list what its index holds.

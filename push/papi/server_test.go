@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sextant-crawler/sextant/internal/testpipe"
+	"github.com/sextant-crawler/sextant/internal/testing/testpipe"
 	"github.com/sextant-crawler/sextant/push/pushtest"
 )
 

@@ -15,12 +15,12 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/klauspost/compress/gzip"
 
-	"github.com/sextant-crawler/sextant/demo/indexer"
+	"github.com/sextant-crawler/sextant/config/secret"
+	"github.com/sextant-crawler/sextant/internal/demo/indexer"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/push/pushtest"
 	"github.com/sextant-crawler/sextant/push/webhook"
 	"github.com/sextant-crawler/sextant/push/wire"
-	"github.com/sextant-crawler/sextant/secret"
 )
 
 // contract is docs/webhook.openapi.yaml before a real receiver: what passes must be as

@@ -19,15 +19,15 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/sextant-crawler/sextant/demo/indexer"
-	"github.com/sextant-crawler/sextant/internal/testport"
+	"github.com/sextant-crawler/sextant/config/secret"
+	"github.com/sextant-crawler/sextant/internal/demo/indexer"
+	"github.com/sextant-crawler/sextant/internal/testing/testport"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/push/elastic"
 	"github.com/sextant-crawler/sextant/push/papi"
 	"github.com/sextant-crawler/sextant/push/pushtest"
 	"github.com/sextant-crawler/sextant/push/webhook"
 	"github.com/sextant-crawler/sextant/push/wire"
-	"github.com/sextant-crawler/sextant/secret"
 )
 
 // child holds directory and address of an indexer that this binary is to be.

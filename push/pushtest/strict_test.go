@@ -5,12 +5,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sextant-crawler/sextant/config/secret"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/push/funnelback"
 	"github.com/sextant-crawler/sextant/push/pushtest"
 	"github.com/sextant-crawler/sextant/push/solr"
 	"github.com/sextant-crawler/sextant/push/wire"
-	"github.com/sextant-crawler/sextant/secret"
 )
 
 // servedBy runs the suite's requests against a strict receiver.

@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sextant-crawler/sextant/internal/testport"
+	"github.com/sextant-crawler/sextant/internal/testing/testport"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/push/elastic"
 	"github.com/sextant-crawler/sextant/push/papi"

@@ -19,9 +19,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/sextant-crawler/sextant/config/secret"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/push/wire"
-	"github.com/sextant-crawler/sextant/secret"
 )
 
 // The header fields of a request, beside Content-Type.

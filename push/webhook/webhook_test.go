@@ -11,10 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/sextant-crawler/sextant/config/secret"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/push/pushtest"
 	"github.com/sextant-crawler/sextant/push/wire"
-	"github.com/sextant-crawler/sextant/secret"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

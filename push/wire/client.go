@@ -20,7 +20,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"golang.org/x/time/rate"
 
-	"github.com/sextant-crawler/sextant/permit"
+	"github.com/sextant-crawler/sextant/fetcher/permit"
 )
 
 // MaxAnswer bounds what is read of an answer where a Request does not say more:

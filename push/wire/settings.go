@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sextant-crawler/sextant/secret"
+	"github.com/sextant-crawler/sextant/config/secret"
 )
 
 // Settings of a Client. Zero values stand for the defaults in brackets.

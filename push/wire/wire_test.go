@@ -21,11 +21,11 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
-	"github.com/sextant-crawler/sextant/internal/seeded"
-	"github.com/sextant-crawler/sextant/internal/testpermit"
-	"github.com/sextant-crawler/sextant/permit"
+	"github.com/sextant-crawler/sextant/config/secret"
+	"github.com/sextant-crawler/sextant/fetcher/permit"
+	"github.com/sextant-crawler/sextant/internal/testing/seeded"
+	"github.com/sextant-crawler/sextant/internal/testing/testpermit"
 	"github.com/sextant-crawler/sextant/push"
-	"github.com/sextant-crawler/sextant/secret"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

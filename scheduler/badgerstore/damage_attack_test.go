@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sextant-crawler/sextant/internal/seeded"
+	"github.com/sextant-crawler/sextant/internal/testing/seeded"
 )
 
 // damagedFixture makes a store by so many acts, the same each time, in four sessions: with

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sextant-crawler/sextant/internal/powercut"
-	"github.com/sextant-crawler/sextant/internal/seeded"
+	"github.com/sextant-crawler/sextant/internal/testing/powercut"
+	"github.com/sextant-crawler/sextant/internal/testing/seeded"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/sextant-crawler/sextant/histogram"
+	"github.com/sextant-crawler/sextant/internal/histogram"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sextant-crawler/sextant/internal/copysites"
+	"github.com/sextant-crawler/sextant/internal/testing/copysites"
 )
 
 // frameOf is learnt from pages.

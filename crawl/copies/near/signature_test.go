@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sextant-crawler/sextant/internal/copysites"
+	"github.com/sextant-crawler/sextant/internal/testing/copysites"
 )
 
 var compareUnexported = cmp.AllowUnexported(Signature{}, tokens{}, sampled{})

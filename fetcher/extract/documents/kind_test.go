@@ -5,7 +5,7 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/sextant-crawler/sextant/internal/testdocs"
+	"github.com/sextant-crawler/sextant/internal/testing/testdocs"
 )
 
 func TestKindOf(t *testing.T) {

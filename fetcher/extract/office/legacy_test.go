@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/sextant-crawler/sextant/fetcher/extract"
-	"github.com/sextant-crawler/sextant/internal/testdocs"
+	"github.com/sextant-crawler/sextant/internal/testing/testdocs"
 )
 
 func legacyFiles() map[Format][]byte {

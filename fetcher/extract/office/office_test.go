@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/fetcher/extract"
-	"github.com/sextant-crawler/sextant/internal/testdocs"
+	"github.com/sextant-crawler/sextant/internal/testing/testdocs"
 )
 
 var content = testdocs.Content{Title: "Tides & quays", Author: "Ann Author", Text: "Some text.", Link: "https://example.com/a?b&c"}

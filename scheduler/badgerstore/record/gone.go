@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sextant-crawler/sextant/fault"
+	"github.com/sextant-crawler/sextant/fetcher/fault"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 

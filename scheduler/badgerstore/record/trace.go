@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sextant-crawler/sextant/fault"
+	"github.com/sextant-crawler/sextant/fetcher/fault"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 

@@ -1,0 +1,326 @@
+package admin
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/review"
+	"github.com/sextant-crawler/sextant/internal/admin/whole"
+	"github.com/sextant-crawler/sextant/internal/report"
+)
+
+// SocketPath is where the service of a data directory listens.
+func SocketPath(data string) string { return filepath.Join(data, "sextant.sock") }
+
+// ErrNotKnown is the error for a URL that the service does not know.
+var ErrNotKnown = errors.New("URL is not known")
+
+// ErrRefused is the error for a command that makes no sense to the service.
+var ErrRefused = errors.New("the service refused the command")
+
+// ErrDeclined is the error for a command that cannot be carried out, with the reason.
+var ErrDeclined = errors.New("not done")
+
+// ErrFollows is the error for a question to a node of a cluster while another one crawls, with where to ask.
+var ErrFollows = errors.New("asked of a node that does not crawl")
+
+// Client talks to a running service over its Unix socket.
+type Client struct {
+	http    http.Client
+	crawler string
+	// Missing is told which nodes of a cluster an answer is without. Dial has it print that to standard error, once.
+	Missing func(who string)
+}
+
+// onStderr says once who is missing.
+func onStderr() func(string) {
+	said := ""
+	return func(who string) {
+		if who != said {
+			fmt.Fprintln(os.Stderr, "Not all of the cluster is in what follows. Missing:", who)
+		}
+		said = who
+	}
+}
+
+// dialTimeout is how long a service may take to say that it is there. It is long, because a busy
+// machine is slow, and costs nothing where no service is: the socket of a dead one refuses.
+const dialTimeout = 15 * time.Second
+
+// Dial finds the service of a data directory. It is nil, without an error, where none runs;
+// the error says why one that runs cannot be asked: this user may not, or it does not answer.
+// Crawler names the one that is meant, "" where there is only one.
+func Dial(ctx context.Context, data, crawler string) (*Client, error) {
+	return dialWithin(ctx, data, crawler, dialTimeout)
+}
+
+func dialWithin(ctx context.Context, data, crawler string, limit time.Duration) (*Client, error) {
+	path := SocketPath(data)
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", path)
+	}
+	c := &Client{http: http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}, crawler: crawler, Missing: onStderr()}
+	within, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	answer, err := c.ask(within, http.MethodGet, "/healthz", nil, nil)
+	if err == nil {
+		return c, answer.Close()
+	}
+	if _, unreachable := errors.AsType[*url.Error](err); !unreachable {
+		return c, nil // it answers that it is not well
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if within.Err() != nil || errors.Is(err, syscall.EAGAIN) { // or as many wait for its answer as can
+		return nil, silent(data, limit)
+	}
+	return nil, refused(data)
+}
+
+// accept asks for JSON, and for lists whole.
+const accept = jsonLines + ", application/json, */*;q=0.1"
+
+// ask makes a request and returns the body of a 200; the caller closes it.
+func (c *Client) ask(ctx context.Context, method, path string, query url.Values, body io.Reader) (io.ReadCloser, error) {
+	if query == nil {
+		query = url.Values{}
+	}
+	if c.crawler != "" {
+		query.Set("crawler", c.crawler)
+	}
+	request, err := http.NewRequestWithContext(ctx, method, "http://localhost"+path+"?"+query.Encode(), body)
+	if err != nil {
+		return nil, err
+	}
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	request.Header.Set("Accept", accept)
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("the running service: %w", err)
+	}
+	if who := response.Header.Get(whole.Missing); who != "" && c.Missing != nil {
+		c.Missing(who)
+	}
+	if response.StatusCode == http.StatusOK {
+		return response.Body, nil
+	}
+	defer response.Body.Close()
+	words, err := io.ReadAll(io.LimitReader(response.Body, maxProblemBytes))
+	if err != nil {
+		return nil, err
+	}
+	return nil, saidNo(words)
+}
+
+// saidNo makes an error of an answer other than success.
+func saidNo(body []byte) error {
+	var p Problem
+	var now Readiness
+	switch err := json.Unmarshal(body, &p); {
+	case err == nil && p.Detail != "":
+	case err == nil && json.Unmarshal(body, &now) == nil && len(now.Problems) > 0:
+		return errors.New(now.String())
+	default:
+		return errors.New(strings.TrimSpace(string(body))) // of another version
+	}
+	switch p.Code {
+	case codeWrongUse:
+		return fmt.Errorf("%w: %s", ErrRefused, p.Detail)
+	case codeDeclined:
+		return fmt.Errorf("%w: %s", ErrDeclined, p.Detail)
+	case codeNotKnown:
+		return ErrNotKnown
+	case codeStandby:
+		return &followsError{p.Detail}
+	default:
+		return errors.New(p.Detail)
+	}
+}
+
+// followsError says in the node's words where to ask; it is ErrFollows.
+type followsError struct{ words string }
+
+func (f *followsError) Error() string { return f.words }
+
+// Is reports whether target is ErrFollows.
+func (f *followsError) Is(target error) bool { return target == ErrFollows }
+
+func (c *Client) decode(ctx context.Context, method, path string, query url.Values, body io.Reader, into any) error {
+	answer, err := c.ask(ctx, method, path, query, body)
+	if err != nil {
+		return err
+	}
+	defer answer.Close()
+	return json.NewDecoder(answer).Decode(into)
+}
+
+// Status gives the status of every Crawler, or of the one that is meant.
+func (c *Client) Status(ctx context.Context) ([]Status, error) {
+	var all, meant []Status
+	if err := c.decode(ctx, http.MethodGet, "/status", nil, nil, &all); err != nil {
+		return nil, err
+	}
+	for _, s := range all {
+		if c.crawler == "" || s.Crawler == c.crawler {
+			meant = append(meant, s)
+		}
+	}
+	if len(meant) == 0 {
+		return nil, fmt.Errorf("%w: it has no Crawler %q", ErrRefused, c.crawler)
+	}
+	return meant, nil
+}
+
+// Submit submits URLs, many of them in several requests. With an error it gives
+// what became of those before.
+func (c *Client) Submit(ctx context.Context, urls []string) ([]crawl.Submitted, error) {
+	var all []crawl.Submitted
+	for batch := range batches(urls) {
+		var out []crawl.Submitted
+		if err := c.post(ctx, "/api/v1/add", urlList{batch}, &out); err != nil {
+			return all, err
+		}
+		all = append(all, out...)
+	}
+	return all, nil
+}
+
+// urlList is the body of commands that are about URLs.
+type urlList struct {
+	URLs []string `json:"urls"`
+}
+
+// words are for the log.
+func (l *urlList) words() string { return Selection{URLs: l.URLs}.String() }
+
+// post sends a body as JSON.
+func (c *Client) post(ctx context.Context, path string, body, into any) error {
+	return c.postWith(ctx, path, nil, body, into)
+}
+
+// postWith does so with a query.
+func (c *Client) postWith(ctx context.Context, path string, query url.Values, body, into any) error {
+	b, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	return c.decode(ctx, http.MethodPost, path, query, bytes.NewReader(b), into)
+}
+
+// Bounds of one request's URLs, far below what the server takes.
+const (
+	batchURLs  = 2000
+	batchBytes = 1 << 20
+)
+
+// batches cuts a list into parts that fit into a request; an empty list is one part.
+func batches(urls []string) iter.Seq[[]string] {
+	return func(yield func([]string) bool) {
+		size, start := 0, 0
+		for i, u := range urls {
+			if i-start == batchURLs || i > start && size+len(u) > batchBytes {
+				if !yield(urls[start:i]) {
+					return
+				}
+				size, start = 0, i
+			}
+			size += len(u)
+		}
+		yield(urls[start:])
+	}
+}
+
+// Stored calls fn for each stored URL that the query (as for report.ParseFilter) selects.
+func (c *Client) Stored(ctx context.Context, query url.Values, fn func(report.StoredURL) error) error {
+	return stream(ctx, c, "/api/v1/urls", query, fn)
+}
+
+// StoredOne looks one URL up; ErrNotKnown if the service does not know it.
+func (c *Client) StoredOne(ctx context.Context, u string) (report.StoredURL, error) {
+	var out report.StoredURL
+	err := c.decode(ctx, http.MethodGet, "/api/v1/url", url.Values{"url": {u}}, nil, &out)
+	return out, err
+}
+
+// StoredRobots says what the stored robots.txt of a URL says to agent, in the
+// words of report.Robots. With original it is read by the text of 1994.
+func (c *Client) StoredRobots(ctx context.Context, agent string, original bool, u string) (string, error) {
+	var out string
+	err := c.decode(ctx, http.MethodGet, "/api/v1/robots", url.Values{"url": {u}, "agent": {agent}, "original": {strconv.FormatBool(original)}}, nil, &out)
+	return out, err
+}
+
+// Hosts gives the n hosts with the longest queues, and up to n more that rest longest.
+func (c *Client) Hosts(ctx context.Context, n int) ([]HostStatus, error) {
+	var out []HostStatus
+	err := c.decode(ctx, http.MethodGet, "/api/v1/hosts", url.Values{"n": {strconv.Itoa(n)}}, nil, &out)
+	return out, err
+}
+
+// Moves gives the sites that moved.
+func (c *Client) Moves(ctx context.Context) (policy.Moves, error) {
+	var out policy.Moves
+	err := c.decode(ctx, http.MethodGet, "/api/v1/moves", nil, nil, &out)
+	return out, err
+}
+
+// TrapCounts gives what traps had counted when that was stored last.
+func (c *Client) TrapCounts(ctx context.Context) (policy.TrapCounts, error) {
+	var out policy.TrapCounts
+	err := c.decode(ctx, http.MethodGet, "/api/v1/traps", nil, nil, &out)
+	return out, err
+}
+
+// Reload has the service read its configuration again; ErrDeclined with its errors
+// if it cannot be used. With word changed rules may delete any number of documents.
+func (c *Client) Reload(ctx context.Context, word bool) error {
+	var out struct{}
+	return c.decode(ctx, http.MethodPost, "/api/v1/reload", wordQuery(word), nil, &out)
+}
+
+// Preview has the service judge its URLs by the configuration at path, naming up
+// to samples of each kind.
+func (c *Client) Preview(ctx context.Context, path string, samples int) (*review.Preview, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	var out review.Preview
+	err = c.post(ctx, "/api/v1/preview", PreviewRequest{Path: path, Samples: &samples}, &out)
+	return &out, err
+}
+
+// Verify has the service prove its store's invariant.
+func (c *Client) Verify(ctx context.Context) (Verification, error) {
+	var out Verification
+	err := c.decode(ctx, http.MethodGet, "/api/v1/verify", nil, nil, &out)
+	return out, err
+}
+
+// Ready asks the service whether it is ready; the error says why it is not.
+func (c *Client) Ready(ctx context.Context) error {
+	answer, err := c.ask(ctx, http.MethodGet, "/readyz", nil, nil)
+	if err != nil {
+		return err
+	}
+	return answer.Close()
+}

@@ -1,0 +1,311 @@
+package console
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// deletionPages are for the deletions that rest or are held.
+func deletionPages() []page {
+	return []page{
+		{pattern: "GET /deletions", role: admin.Reader, nav: "Deletions", title: "Deletions", template: "deletions", data: deletions},
+		{pattern: "POST /deletions/release", role: admin.Operator, title: "Release deletions", template: "confirm", answer: func(v *visit) error { return decideDeletions(v, "release") }},
+		{pattern: "POST /deletions/drop", role: admin.Operator, title: "Drop deletions", template: "confirm", answer: func(v *visit) error { return decideDeletions(v, "drop") }},
+	}
+}
+
+// deletionFilter narrows the deletions, by a part of their URLs, too.
+type deletionFilter struct {
+	admin.DeletionQuery
+	URL string
+}
+
+// readDeletionFilter reads a query or a form.
+func readDeletionFilter(values url.Values, urlName string) (f deletionFilter, err error) {
+	trimmed := url.Values{}
+	for _, name := range []string{"state", "host", "reason", "edit"} {
+		trimmed.Set(name, strings.TrimSpace(values.Get(name)))
+	}
+	f.URL = strings.TrimSpace(values.Get(urlName))
+	f.DeletionQuery, err = admin.ParseDeletionQuery(trimmed)
+	return f, err
+}
+
+func (f *deletionFilter) query() url.Values {
+	q := f.Values()
+	if f.URL != "" {
+		q.Set("url", f.URL)
+	}
+	return q
+}
+
+// Narrowed says that not all are shown.
+func (f *deletionFilter) Narrowed() bool { return len(f.query()) > 0 }
+
+// EditWord is the number of the edit, empty for none.
+func (f *deletionFilter) EditWord() string { return f.Values().Get("edit") }
+
+// deletionsData is a page of them.
+type deletionsData struct {
+	Filter deletionFilter
+	Wrong  string               // what is wrong with the filter
+	Counts admin.DeletionCounts // of what the filter finds
+	// Groups are what they are counted by: host, reason and edit. They are there where
+	// nothing but the state narrows.
+	Groups []grouping
+	Items  []admin.Deletion
+	Next   string
+}
+
+// Sum is how many the filter finds.
+func (d *deletionsData) Sum() uint64 { return d.Counts.Held + d.Counts.Resting }
+
+// grouping is the deletions by one of what they are counted by.
+type grouping struct {
+	By, Name string
+	Rows     []groupRow
+	More     int // smaller groups
+}
+
+// groupRow is a group, and what selects it.
+type groupRow struct {
+	admin.DeletionGroup
+	State string
+}
+
+// EditWord is the number of the edit, empty for none.
+func (g groupRow) EditWord() string {
+	if g.Edit == 0 {
+		return ""
+	}
+	return strconv.FormatUint(g.Edit, 10)
+}
+
+// All is how many deletions there are in the group.
+func (g groupRow) All() uint64 { return g.Held + g.Resting }
+
+// Named says that the group can be named by a link or a form.
+func (g groupRow) Named() bool { return len(g.Host)+len(g.Reason) <= maxLinked }
+
+// groupsShown hosts and reasons are named.
+const groupsShown = 50
+
+func deletions(v *visit) (any, error) {
+	filter, err := readDeletionFilter(v.r.URL.Query(), "url")
+	if err != nil {
+		return nil, err
+	}
+	d := &deletionsData{Filter: filter}
+	err = v.get("/deletions/counts", filter.query(), &d.Counts)
+	if p, ok := errors.AsType[*admin.Problem](err); ok && p.Status == http.StatusBadRequest {
+		d.Wrong = p.Detail
+		return d, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	by := filter.query()
+	by.Del("state")
+	if len(by) == 0 && d.Counts.Resting+d.Counts.Held > 0 {
+		if err := d.group(v); err != nil {
+			return nil, err
+		}
+	}
+	d.Items, d.Next, err = paged[admin.Deletion](v, "/deletions", filter.query(), "/deletions", filter.query())
+	return d, err
+}
+
+// group counts the deletions, of a state if the filter has one.
+func (d *deletionsData) group(v *visit) error {
+	for _, g := range []grouping{{By: "host", Name: "Host"}, {By: "reason", Name: "Reason"}, {By: "edit", Name: "Edit of the rules"}} {
+		ask := d.Filter.query()
+		ask.Set("by", g.By)
+		ask.Set("limit", strconv.Itoa(admin.MaxLimit))
+		var counts admin.DeletionCounts
+		if err := v.get("/deletions/counts", ask, &counts); err != nil {
+			return err
+		}
+		for _, row := range counts.Items {
+			if g.By == "edit" && row.Edit == 0 {
+				continue
+			}
+			if len(g.Rows) == groupsShown {
+				g.More++
+				continue
+			}
+			g.Rows = append(g.Rows, groupRow{row, d.Filter.State})
+		}
+		if len(g.Rows) > 0 {
+			d.Groups = append(d.Groups, g)
+		}
+	}
+	return nil
+}
+
+// statusOf is the status of the chosen Crawler.
+func statusOf(v *visit) (*admin.Status, error) {
+	var all []admin.Status
+	if err := v.get("/status", nil, &all); err != nil {
+		return nil, err
+	}
+	for i := range all {
+		if all[i].Crawler == v.crawler {
+			return &all[i], nil
+		}
+	}
+	return &admin.Status{}, nil
+}
+
+// deletionWords say what each decision does.
+func deletionWords(do string, f *admin.DeletionQuery) []string {
+	if do == "drop" {
+		return []string{"They are not sent: the documents stay in the index as they are.", "Each URL is fetched again. If it is still gone then, its deletion is ordered anew."}
+	}
+	words := []string{"Each is sent to the indexers, and the documents are no longer found.", "A page that comes back is pushed again when it is next read."}
+	if len(f.URLs) == 0 && f.Edit == 0 {
+		words = append(words, "For a day later deletions of the same hosts and reasons leave, too.")
+	}
+	return words
+}
+
+// decided is what a form selects: some URLs, or all that its filter finds.
+type decided struct {
+	do     string
+	filter deletionFilter // of the page
+	query  admin.DeletionQuery
+	all    bool
+	many   uint64
+}
+
+// decideDeletions releases or drops those that a form selects.
+func decideDeletions(v *visit, do string) error {
+	form, err := v.form()
+	if err != nil {
+		return err
+	}
+	d := decided{do: do, all: form.Get("which") == "all"}
+	if d.filter, err = readDeletionFilter(form, "in_url"); err != nil {
+		return err
+	}
+	if err := d.choose(v, form["url"]); err != nil {
+		return err
+	}
+	if d.many == 0 {
+		return v.redirect("/deletions", d.filter.query(), "None was selected: nothing was done.")
+	}
+	if form.Get("sure") == "" {
+		return d.ask(v)
+	}
+	done, err := d.send(v)
+	if err != nil {
+		return err
+	}
+	word := map[string]string{"release": " released.", "drop": " dropped."}[do]
+	back := d.filter
+	if d.all { // none of them is left
+		back = deletionFilter{}
+	}
+	return v.redirect("/deletions", back.query(), plural(done, "deletion", "deletions")+word)
+}
+
+// chosenAtOnce is how many URLs one request of the API names.
+const chosenAtOnce = 500
+
+// send has the API decide, and gives how many there were.
+func (d *decided) send(v *visit) (n int, err error) {
+	batches := [][]string{nil} // one request, where no URL is named
+	if len(d.query.URLs) > 0 {
+		batches = slices.Collect(slices.Chunk(d.query.URLs, chosenAtOnce))
+	}
+	for _, batch := range batches {
+		q := d.query
+		q.URLs = batch
+		var done admin.Decided
+		if err := v.post("/deletions/"+d.do, nil, q, &done); err != nil {
+			return n, err
+		}
+		n += done.Deletions
+	}
+	return n, nil
+}
+
+// choose finds what is selected, and how many they are.
+func (d *decided) choose(v *visit, urls []string) error {
+	switch {
+	case !d.all:
+		d.query.URLs, d.many = urls, uint64(len(urls))
+		return nil
+	case d.filter.URL != "":
+		found, _, err := lines[admin.Deletion](v, "/deletions", d.filter.query(), 0)
+		for i := range found {
+			d.query.URLs = append(d.query.URLs, found[i].URL)
+		}
+		d.many = uint64(len(found))
+		return err
+	}
+	d.query = d.filter.DeletionQuery
+	d.query.All = d.query.Host == "" && d.query.Reason == "" && d.query.Edit == 0
+	var n admin.DeletionCounts
+	err := v.get("/deletions/counts", d.query.Values(), &n)
+	d.many = n.Resting + n.Held
+	return err
+}
+
+// ask asks before it is done.
+func (d *decided) ask(v *visit) error {
+	verb := map[string]string{"release": "Release", "drop": "Drop"}[d.do]
+	c := &confirmation{
+		Head: verb + " " + d.words() + "?", Button: verb + " " + plural(d.many, "deletion", "deletions"), Words: deletionWords(d.do, &d.query), URLs: d.query.URLs,
+		Action: v.link("/deletions/"+d.do, nil), Back: v.link("/deletions", d.filter.query()),
+	}
+	c.Fields = []field{{"in_url", d.filter.URL}}
+	values := d.filter.Values()
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		c.Fields = append(c.Fields, field{name, values.Get(name)})
+	}
+	if d.all {
+		c.Fields = append(c.Fields, field{"which", "all"})
+	} else {
+		for _, u := range d.query.URLs {
+			c.Fields = append(c.Fields, field{"url", u})
+		}
+	}
+	return confirm(v, c)
+}
+
+// words name the deletions that are decided about.
+func (d *decided) words() string {
+	thing := "deletion"
+	if d.filter.State != "" {
+		thing = map[string]string{scheduler.DeletionHeld.String(): "held deletion", scheduler.DeletionResting.String(): "resting deletion"}[d.filter.State]
+	}
+	words := plural(d.many, thing, thing+"s")
+	if !d.all {
+		return words
+	}
+	if d.many > 1 {
+		words = "all " + words
+	}
+	if f := &d.filter; f.Host != "" {
+		words += " of " + cut(f.Host, maxShown)
+	}
+	if d.filter.Edit != 0 {
+		words += fmt.Sprintf(" of edit %d", d.filter.Edit)
+	}
+	if d.filter.Reason != "" {
+		words += " (" + d.filter.Reason + ")"
+	}
+	if d.filter.URL != "" {
+		words += " with " + cut(d.filter.URL, maxShown) + " in their URLs"
+	}
+	return words
+}

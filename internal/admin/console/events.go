@@ -1,0 +1,53 @@
+package console
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/crawl/events"
+	"github.com/sextant-crawler/sextant/internal/admin"
+)
+
+// eventPages list what operators and the service did.
+func eventPages() []page {
+	return []page{{pattern: "GET /events", role: admin.Reader, nav: "Events", title: "Events", template: "events", data: eventList}}
+}
+
+type eventsData struct {
+	Kind  string
+	Items []events.Event
+	Next  string
+}
+
+// Kinds are what the list can be narrowed to, with the words for them.
+func (d *eventsData) Kinds() [][2]string {
+	return [][2]string{
+		{"", "all"}, {"start,stop,upgrade", "starts and stops"}, {"reload,reload refused,edit", "configuration"}, {"pause,resume", "pauses"},
+		{"release deletions,drop deletions", "decided deletions"}, {"add,refresh,remove", "URLs"}, {"host ill,host well", "hosts"}, {"indexer down,indexer up", "indexers"}, {"round", "rounds"},
+	}
+}
+
+func eventList(v *visit) (any, error) {
+	d := &eventsData{Kind: strings.TrimSpace(v.r.URL.Query().Get("kind"))}
+	ask, kept := url.Values{}, url.Values{}
+	if d.Kind != "" {
+		ask.Set("kind", d.Kind)
+		kept.Set("kind", d.Kind)
+	}
+	var err error
+	d.Items, d.Next, err = paged[events.Event](v, "/events", ask, "/events", kept)
+	return d, err
+}
+
+// EventTag is the class of CSS of a kind's tag.
+func (v *view) EventTag(kind string) string {
+	switch kind {
+	case events.Ill, events.IndexerDown, events.Refused:
+		return "bad"
+	case events.Well, events.IndexerUp, "resume":
+		return "good"
+	case "pause", events.Stop:
+		return "warn"
+	}
+	return ""
+}

@@ -1,0 +1,256 @@
+package console
+
+import (
+	"cmp"
+	"errors"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	visiting "github.com/sextant-crawler/sextant/crawl/visit"
+	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/report"
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+func hostPages() []page {
+	return []page{
+		{pattern: "GET /hosts", role: admin.Reader, nav: "Hosts", title: "Hosts", template: "hosts", data: hosts},
+		{pattern: "GET /hosts/{host}", role: admin.Reader, title: "Host", template: "host", data: oneHost},
+	}
+}
+
+const (
+	// hostsShown are on one page, of the first hostsListed of an order.
+	hostsShown  = 100
+	hostsListed = 1000
+	// urlsShown are stored URLs of a host on one page.
+	urlsShown = 50
+)
+
+// hostsData is a part of a list of hosts.
+type hostsData struct {
+	Show string // all, waiting, resting or ill
+	// All are rows of show=all, sorted by Sort, of Known hosts.
+	All     []report.HostRow
+	Columns []report.Column
+	Sort    string
+	Known   int
+	Hosts   []admin.HostStatus
+	Ill     []admin.IllHost // of show=ill
+	First   int             // the number of the first, from 1
+	Next    string
+	// Later is the address of the list where it is not read at once, because there are
+	// many hosts: WithWork.
+	Later    string
+	WithWork int
+	// Whole says that the list ends because no more are listed.
+	Whole bool
+}
+
+func hosts(v *visit) (any, error) {
+	query := v.r.URL.Query()
+	if host := strings.TrimSpace(query.Get("host")); host != "" {
+		return nil, v.redirect("/hosts/"+url.PathEscape(host), nil, "")
+	}
+	from, err := strconv.Atoi(cmp.Or(query.Get("from"), "0"))
+	if err != nil || from < 0 || from >= hostsListed {
+		return nil, &admin.Problem{Title: "Bad request", Status: http.StatusBadRequest, Detail: "from is a number below " + strconv.Itoa(hostsListed)}
+	}
+	d := hostsData{Show: query.Get("show"), First: from + 1}
+	if d.Show != "ill" && d.Show != "resting" && d.Show != "waiting" {
+		if whole, err := mayRead(v); err != nil || whole || d.Show == "all" {
+			d.Show = "all"
+			return d, errors.Join(err, d.all(v, from))
+		}
+		d.Show = "waiting"
+	}
+	n := 0
+	if d.Show == "ill" {
+		if err := v.get("/hosts/ill", nil, &d.Ill); err != nil {
+			return nil, err
+		}
+		n = len(d.Ill)
+		d.Ill = part(d.Ill, from)
+	} else {
+		if later, err := d.later(v); err != nil || later {
+			return d, err
+		}
+		all, err := hostList(v, from)
+		if err != nil {
+			return nil, err
+		}
+		d.choose(all)
+		n = len(d.Hosts)
+		d.Hosts = part(d.Hosts, from)
+	}
+	if to := from + hostsShown; n > to && to < hostsListed {
+		d.Next = v.link("/hosts", url.Values{"show": {d.Show}, "from": {strconv.Itoa(to)}})
+	}
+	d.Whole = n > from+hostsShown && d.Next == ""
+	return d, nil
+}
+
+// manyURLs are not read for a page that nobody asked for by name.
+const manyURLs = 300_000
+
+// mayRead reports whether the store is small enough to be read whole for a page.
+func mayRead(v *visit) (bool, error) {
+	status, err := statusOf(v)
+	return err == nil && status.Known <= manyURLs, err
+}
+
+// all lists all hosts that URLs are stored of.
+func (d *hostsData) all(v *visit, from int) error {
+	d.Columns, d.Sort = report.HostColumns(), cmp.Or(v.r.URL.Query().Get("sort"), "-urls")
+	var page report.HostsPage
+	ask := url.Values{"sort": {d.Sort}, "from": {strconv.Itoa(from)}, "limit": {strconv.Itoa(hostsShown)}}
+	if err := v.get("/hosts/all", ask, &page); err != nil {
+		return err
+	}
+	d.All, d.Known = page.Hosts, page.Known
+	if to := from + hostsShown; page.Known > to {
+		if to < hostsListed {
+			d.Next = v.link("/hosts", url.Values{"show": {"all"}, "sort": {d.Sort}, "from": {strconv.Itoa(to)}})
+		} else {
+			d.Whole = true
+		}
+	}
+	return nil
+}
+
+// HostCells are those of a host; its counts lead to its URLs.
+func (v *view) HostCells(h report.HostRow) (row []tableCell) {
+	values := report.HostCells(&h)
+	for i, c := range report.HostColumns() {
+		cell := tableCell{Column: c, HTML: v.cell(c, values[i])}
+		ask := url.Values{"host": {h.Host}}
+		switch c.Name {
+		case "urls":
+		case "mean_ms":
+			if h.MeanMS == 0 {
+				cell.HTML = ""
+			}
+			row = append(row, cell)
+			continue
+		case "documents":
+			ask.Set("fate", scheduler.FateIndexed.String())
+		default:
+			ask.Set("class", c.Name)
+		}
+		if n, ok := values[i].(int); ok && n > 0 && len(h.Host) <= maxLinked {
+			cell.HTML = `<a href="` + template.HTML(template.HTMLEscapeString(v.visit.link("/urls", ask))) + `">` + cell.HTML + `</a>` //nolint:gosec // escaped
+		}
+		row = append(row, cell)
+	}
+	return row
+}
+
+// choose takes those that rest, longest first, or those with work, the longest queue first.
+func (d *hostsData) choose(all []admin.HostStatus) {
+	if d.Show == "resting" {
+		d.Hosts = slices.DeleteFunc(all, func(h admin.HostStatus) bool {
+			return h.ClosedUntil == nil || h.ClosedBy == scheduler.ByThrottle.String()
+		})
+		slices.SortStableFunc(d.Hosts, func(a, b admin.HostStatus) int { return b.ClosedUntil.Compare(*a.ClosedUntil) })
+		return
+	}
+	d.Hosts = slices.DeleteFunc(all, func(h admin.HostStatus) bool { return h.Waiting == 0 })
+	slices.SortStableFunc(d.Hosts, func(a, b admin.HostStatus) int { return cmp.Compare(b.Waiting, a.Waiting) })
+}
+
+// manyHosts with work are not read for the first paint of a page: it would wait for them.
+const manyHosts = 2000
+
+// later says whether the list is to be asked for by the page itself.
+func (d *hostsData) later(v *visit) (bool, error) {
+	query := v.r.URL.Query()
+	if query.Get("list") != "" {
+		return false, nil
+	}
+	status, err := statusOf(v)
+	if err != nil || status.Hosts.WithWork <= manyHosts {
+		return false, err
+	}
+	query.Set("list", "1")
+	d.Later, d.WithWork = v.link("/hosts", query), status.Hosts.WithWork
+	return true, nil
+}
+
+// hostList gives the first hosts of both orders, as far as a page needs them.
+func hostList(v *visit, from int) ([]admin.HostStatus, error) {
+	var all []admin.HostStatus
+	n := min(from+hostsShown+1, hostsListed)
+	return all, v.get("/hosts", url.Values{"n": {strconv.Itoa(n)}}, &all)
+}
+
+// part is what of a list stands on a page.
+func part[T any](list []T, from int) []T {
+	return list[min(from, len(list)):min(from+hostsShown, len(list))]
+}
+
+// hostData is one host.
+type hostData struct {
+	admin.HostDetails
+	Sources []sourceRow
+	// Listed says that stored URLs were asked for.
+	Listed bool
+	// LogIns are those that its pages are asked for with.
+	LogIns []visiting.SessionStatus
+	// Row counts them by class, nil if none is stored.
+	Row  *report.HostRow
+	URLs []report.StoredURL
+	List string // address that lists them
+	Next string
+}
+
+// count counts what is stored of the host, where that does not take long or is asked for.
+func (d *hostData) count(v *visit) error {
+	whole, err := mayRead(v)
+	if err != nil || !whole && v.r.URL.Query().Get("list") == "" {
+		return err
+	}
+	var page report.HostsPage
+	if err := v.get("/hosts/all", url.Values{"host": {d.Host}, "limit": {"1"}}, &page); err != nil {
+		return err
+	}
+	if len(page.Hosts) > 0 {
+		d.Row = &page.Hosts[0]
+	}
+	return nil
+}
+
+func oneHost(v *visit) (any, error) {
+	origin := v.r.PathValue("host")
+	var d hostData
+	if err := v.get("/host", url.Values{"host": {origin}}, &d.HostDetails); err != nil {
+		return nil, err
+	}
+	for source := range scheduler.Sources {
+		name := scheduler.Source(source).String()
+		d.Sources = append(d.Sources, sourceRow{Name: name, Waiting: d.BySource[name]})
+	}
+	if err := d.count(v); err != nil {
+		return nil, err
+	}
+	if d.Pages != nil && len(d.Pages.LogIns) > 0 {
+		status, err := statusOf(v)
+		if err != nil {
+			return nil, err
+		}
+		d.LogIns = logInsOf(status, d.Pages.LogIns...)
+	}
+	own := "/hosts/" + url.PathEscape(d.Host)
+	d.List = v.link(own, url.Values{"list": {"1"}})
+	if v.r.URL.Query().Get("list") == "" {
+		return d, nil
+	}
+	d.Listed = true
+	ask, kept := url.Values{"host": {d.Host}, "limit": {strconv.Itoa(urlsShown)}}, url.Values{"list": {"1"}}
+	var err error
+	d.URLs, d.Next, err = paged[report.StoredURL](v, "/urls", ask, own, kept)
+	return d, err
+}

@@ -1,0 +1,149 @@
+package console
+
+import (
+	"net/url"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// shownAnswer shows admin.Answer: whether a URL is in the index, why, and what to do.
+type shownAnswer struct {
+	Kind  string // good, warn or bad
+	Head  string
+	Since *time.Time
+	// Why are sentences; Do are what helps, the first the best.
+	Why []string
+	Do  []advice
+}
+
+// advice is what somebody can do, perhaps on another page.
+type advice struct {
+	Words, Path, Link string
+}
+
+func (r *shownAnswer) why(sentences ...string) { r.Why = append(r.Why, sentences...) }
+
+func (r *shownAnswer) do(words, path, link string) {
+	r.Do = append(r.Do, advice{words, path, link})
+}
+
+// judge shows the one answer to why a URL is, or is not, in the index, with what its
+// newest order in the outbox, the rules and robots.txt add to it.
+func (d *inspected) judge(v *visit) shownAnswer {
+	stored := d.Explained.Stored
+	if stored == nil {
+		stored = &admin.StoredExplanation{}
+	}
+	a := d.Explained.Answer()
+	r := shownAnswer{Kind: kindOf(a.Fate), Head: sentence(a.String())}
+	if a.Fate == scheduler.FateIndexed {
+		r.Since = d.Stored.EnteredAt
+		if r.Since == nil && d.Stored.ChangedAt != nil {
+			r.why("Its document has changed since it entered the index, last on " + d.Stored.ChangedAt.UTC().Format(minutes) + ".")
+		}
+	}
+	r.why(a.Notes...)
+	if !stored.Known && d.Explained.ExcludedBy == nil {
+		r.why("Rules and gates would allow a link to it.")
+	}
+	r.why(d.Explained.Additions()...)
+	d.advise(v, &r, &a)
+	if o := d.order(); o != nil {
+		r.judgeOrder(v, o)
+	}
+	return r
+}
+
+// kindOf says how good a fate is: what is only in the index until a deletion leaves is not.
+func kindOf(f scheduler.Fate) string {
+	if f == scheduler.FateIndexed {
+		return "good"
+	}
+	return "warn"
+}
+
+// sentence begins with a capital letter.
+func sentence(words string) string {
+	first, size := utf8.DecodeRuneInString(words)
+	return string(unicode.ToUpper(first)) + words[size:]
+}
+
+// advise says what can be done, to those who may do it.
+func (d *inspected) advise(v *visit, r *shownAnswer, a *admin.Answer) {
+	if a.Other != "" {
+		r.do("Look at the other URL.", v.link("/url", url.Values{"url": {a.Other}}), "The other URL")
+	}
+	operator := v.caller.Role >= admin.Operator
+	path, link := "", ""
+	switch {
+	case a.Fate == scheduler.FateResting || a.Fate == scheduler.FateHeld:
+		path, link = v.link("/deletions", url.Values{"url": {d.Stored.URL}}), "Its deletion"
+		if operator {
+			link = "Release or drop it"
+		}
+	case a.Fate == scheduler.FatePending && d.Stored != nil:
+		path, link = v.link("/hosts", url.Values{"host": {d.Stored.URL}}), "Its host"
+	case a.Reason.Operators() && v.may("/rules"):
+		path, link = d.editor(v)
+	}
+	switch {
+	case operator && a.Help != "":
+		r.do(a.Help, path, link)
+	case path != "":
+		r.do("", path, link)
+	}
+	if operator && d.Explained.ExcludedBy != nil && (d.Stored == nil || !d.Stored.Indexed && !a.Reason.Operators()) && v.may("/rules") {
+		path, link := d.editor(v)
+		r.do("If it is to be crawled, change what leaves it out.", path, link)
+	}
+}
+
+// editor leads to the editor of the configuration, at the line that decides about the URL.
+func (d *inspected) editor(v *visit) (path, link string) {
+	if at := d.place(v); at != "" {
+		return at, "Its line in the editor"
+	}
+	return v.link("/rules", nil), "Configuration"
+}
+
+// judgeOrder adds what the newest order in the outbox says.
+func (r *shownAnswer) judgeOrder(v *visit, o *admin.OutboxOrder) {
+	deletion := o.Op == "delete"
+	switch o.State {
+	case push.DeadLetter:
+		r.Kind, r.Since = "bad", nil
+		what := "The indexer refuses its document. "
+		if deletion {
+			what = "The indexer refuses to delete its document, and may still have it. "
+		}
+		r.why(what + strings.TrimSpace(o.Target+" says: "+o.Words))
+		help := ""
+		if v.caller.Role >= admin.Operator {
+			help = "Correct what it complains of, then have it sent again."
+		}
+		r.do(help, v.link("/outbox", url.Values{"state": {"dead"}}), "Dead letters")
+	case push.Waiting:
+		if deletion {
+			r.why("The deletion of its document waits in the outbox: an indexer may still have it.")
+		} else {
+			r.Kind = "warn"
+			r.why("Its newest document waits in the outbox: not every indexer has it safely.")
+		}
+	case push.Resting, push.HeldBack: // the verdict says so already
+		r.do("If it waits long, see whether an indexer is down.", v.link("/outbox", nil), "Outbox")
+	default: // one that rests or is held is told of by the answer
+	}
+}
+
+func (d *inspected) order() *admin.OutboxOrder {
+	if d.Sent == nil {
+		return nil
+	}
+	return d.Sent.Order
+}

@@ -1,0 +1,219 @@
+package console
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+func overviewPages() []page {
+	return []page{
+		{pattern: "GET /{$}", role: admin.Reader, nav: "Overview", title: "Overview", template: "overview", data: overview},
+		{pattern: "POST /pause", role: admin.Operator, answer: func(v *visit) error { return steer(v, "/pause", "The crawl is paused. What is in flight is finished.") }},
+		{pattern: "POST /resume", role: admin.Operator, answer: func(v *visit) error { return steer(v, "/resume", "The crawl goes on.") }},
+		{pattern: "POST /add", role: admin.Operator, answer: add},
+	}
+}
+
+// overviewData is what the overview shows.
+type overviewData struct {
+	admin.Status
+	Is       admin.State
+	Troubles []trouble
+	Groups   []group
+	// NextSchedule is when the next one runs, nil of none.
+	NextSchedule *time.Time
+	Sources      []sourceRow
+	Classes      []classRow
+	Waiting      uint64 // in all sources
+}
+
+// trouble is what needs a person, with the page where it is dealt with.
+type trouble struct {
+	ID, Kind, Words string
+	Path, Link      string // empty where there is none
+}
+
+// sourceRow is one of the six fifos, as the frontier counts them.
+type sourceRow struct {
+	Name                     string
+	Waiting, Taken           uint64
+	WaitingShare, TakenShare string // percent
+}
+
+// classRow counts the URLs of a class.
+type classRow struct {
+	Name string
+	URLs uint64
+}
+
+func overview(v *visit) (any, error) {
+	var all []admin.Status
+	if err := v.get("/status", nil, &all); err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(all, func(s admin.Status) bool { return s.Crawler == v.crawler })
+	if i < 0 {
+		return nil, fmt.Errorf("the API tells nothing of the Crawler %q", v.crawler)
+	}
+	d := overviewData{Status: all[i], Is: all[i].State()}
+	for _, n := range d.Pending {
+		d.Waiting += n
+	}
+	for i := range d.Schedules {
+		if at := &d.Schedules[i].Next; d.NextSchedule == nil || at.Before(*d.NextSchedule) {
+			d.NextSchedule = at
+		}
+	}
+	d.Groups = groups(v, &d)
+	d.Sources, d.Troubles = sources(&d.Status), troubles(v, &d.Status)
+	for class := scheduler.Pending; class <= scheduler.Permanent; class++ {
+		d.Classes = append(d.Classes, classRow{class.String(), d.ByClass[class.String()]})
+	}
+	return d, nil
+}
+
+// sources are the six with their shares.
+func sources(s *admin.Status) []sourceRow {
+	var waiting, taken uint64
+	for _, n := range s.Pending {
+		waiting += n
+	}
+	for _, n := range s.Taken {
+		taken += n
+	}
+	var rows []sourceRow
+	for source := range scheduler.Sources {
+		name := scheduler.Source(source).String()
+		rows = append(rows, sourceRow{name, s.Pending[name], s.Taken[name], percent(s.Pending[name], waiting), percent(s.Taken[name], taken)})
+	}
+	return rows
+}
+
+func percent(part, all uint64) string {
+	if all == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.0f %%", 100*float64(part)/float64(all))
+}
+
+// troubles are what needs a person, the worst first.
+func troubles(v *visit, s *admin.Status) []trouble {
+	var all []trouble
+	say := func(id, kind, words, path, link string, query url.Values) {
+		t := trouble{ID: id, Kind: kind, Words: words, Link: link}
+		if path != "" && v.may(path) {
+			t.Path = v.link(path, query)
+		}
+		all = append(all, t)
+	}
+	if s.ConfigError != "" {
+		say("config", "bad", "The changed configuration is refused, the old one is in force: "+s.ConfigError, "/rules", "Correct it", nil)
+	}
+	if s.Store != nil {
+		if below, low := s.Store.DiskLow(); low {
+			say("disk", "bad", fmt.Sprintf("The disk is nearly full: %s are free, it should be %s; the crawl ends at %s.", byteWords(s.Store.DiskFree), byteWords(below), byteWords(s.Store.DiskNeeded)), "", "", nil)
+		}
+	}
+	for _, t := range clusterTroubles(s.Cluster) {
+		say(t.ID, t.Kind, t.Words, "/cluster", "Look at the cluster", nil)
+	}
+	for i, t := range s.Targets {
+		if t.DownSince != nil {
+			say("target-"+strconv.Itoa(i), "bad", fmt.Sprintf("The indexer %s is unreachable since %s: %s", t.Name, t.DownSince.UTC().Format(minutes), t.LastError), "/outbox", "Look at the outbox", nil)
+		}
+	}
+	if n := s.Outbox.Dead; n > 0 {
+		say("dead", "bad", plural(n, "dead letter: an indexer refuses it.", "dead letters: an indexer refuses them."), "/outbox", "Look at them", url.Values{"state": {"dead"}})
+	}
+	if n := s.Outbox.Held; n > 0 {
+		words := plural(n, "deletion is held", "deletions are held")
+		if s.HeldSince != nil {
+			words += ", the oldest since " + s.HeldSince.UTC().Format(minutes)
+		}
+		decide := "Look at them"
+		if v.caller.Role >= admin.Operator {
+			decide = "Release or drop them"
+		}
+		say("held", "warn", words+".", "/deletions", decide, url.Values{"state": {"held"}})
+		for _, e := range s.Edits {
+			if e.Held > 0 {
+				edit := strconv.FormatUint(e.Number, 10)
+				say("edit-"+edit, "warn", "Edit "+edit+" of the rules: "+plural(e.Held, "deletion is held.", "deletions are held."), "/deletions", decide, url.Values{"edit": {edit}})
+			}
+		}
+	}
+	if n := s.IllHosts; n > 0 {
+		say("ill", "warn", plural(n, "host is ill: none of its documents is deleted or replaced.", "hosts are ill: none of their documents is deleted or replaced."), "/hosts", "Show "+plural(n, "host", "hosts"), url.Values{"show": {"ill"}})
+	}
+	if n := s.Lost; n > 0 {
+		say("lost", "warn", plural(n, "document was lost before it was sent", "documents were lost before they were sent")+", with the node or the disk that had it: fetched again first.", "/urls", "Show "+plural(n, "URL", "URLs"), url.Values{"fate": {scheduler.FateBodyLost.String()}})
+	}
+	for i, l := range s.Sessions {
+		if l.State == "failed" {
+			say("login-"+strconv.Itoa(i), "warn", fmt.Sprintf("The log-in %s fails, its pages wait: %s", l.Name, l.Words), "", "", nil)
+		}
+	}
+	if b := s.Browser; b != nil && b.Trouble != "" {
+		say("browser", "bad", "No browser can be started, pages to be rendered wait: "+b.Trouble, "/urls", "Show them", url.Values{"reason": {scheduler.ReasonNoBrowser.String()}})
+	}
+	for i, name := range fieldTroubles(s) {
+		say("field-"+strconv.Itoa(i), "warn", fmt.Sprintf("The field %s was found in no page that was searched for it: its selector may be wrong.", name), "/urls", "Show such pages", url.Values{"reason": {scheduler.ReasonNoField.String()}})
+	}
+	if s.Paused {
+		say("paused", "warn", "The crawl is paused: nothing is fetched.", "", "", nil)
+	}
+	return all
+}
+
+// may says whether the visitor may open a page of the console, and there is one.
+func (v *visit) may(path string) bool {
+	for i := range v.console.routes {
+		p := &v.console.routes[i]
+		if strings.TrimSuffix(p.pattern, "{$}") == "GET "+path {
+			return v.caller.Role >= p.role
+		}
+	}
+	return false
+}
+
+// steer has the API do something that needs no more than its name.
+func steer(v *visit, path, done string) error {
+	if err := v.post(path, nil, struct{}{}, nil); err != nil {
+		return err
+	}
+	return v.redirect("/", nil, done)
+}
+
+// add adds the URLs of a form, one a line.
+func add(v *visit) error {
+	form, err := v.form()
+	if err != nil {
+		return err
+	}
+	urls := strings.Fields(form.Get("urls"))
+	var done []crawl.Submitted
+	if err := v.post("/add", nil, map[string]any{"urls": urls}, &done); err != nil {
+		return err
+	}
+	counts, first := map[string]int{}, ""
+	for _, one := range done {
+		counts[one.Result]++
+		if first == "" && one.Words != "" {
+			first = " (" + one.Words + ")"
+		}
+	}
+	var parts []string
+	for result, n := range counts {
+		parts = append(parts, fmt.Sprintf("%d %s", n, strings.ReplaceAll(result, "_", " ")))
+	}
+	slices.Sort(parts)
+	return v.redirect("/", nil, strings.Join(parts, ", ")+first)
+}

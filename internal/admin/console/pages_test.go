@@ -1,0 +1,288 @@
+package console
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/meter"
+	visiting "github.com/sextant-crawler/sextant/crawl/visit"
+	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/report"
+	"github.com/sextant-crawler/sextant/scheduler/deletion"
+)
+
+// hostile are texts as crawled pages, servers and indexers may send them.
+func hostile() []string {
+	return []string{
+		`<script>alert(1)</script>`, `" onmouseover="alert(1)`, `'><img src=x onerror=alert(1)>`, `</title><script>alert(1)</script>`,
+		"\u202Eevil\u2066", "a\x00b\x1b[31mc", `{{.Data}}`, `javascript:alert(1)`, strings.Repeat("x", 1<<20),
+	}
+}
+
+// forbidden are what no page may hold: what could run, or turn the text around it.
+func forbidden() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)<script>|<script[^>]*src="[^/]|<img|<(?:[^>"]|"[^"]*")* (?:on[a-z]+|style)=|href="javascript:|[\x00-\x08\x0b\x0c\x0e-\x1f\x{202a}-\x{202e}\x{2066}-\x{2069}]`)
+}
+
+// TestForbidden: the test below can fail.
+func TestForbidden(t *testing.T) {
+	for _, s := range []string{`<script>alert(1)</script>`, `<a onclick="x">`, `<p style="x">`, `<a href="javascript:x">`, "\u202E", "\x00", `<script src="http://a/">`} {
+		if !forbidden().MatchString(s) {
+			t.Errorf("%q is not found", s)
+		}
+	}
+}
+
+// TestHostileTextIsShown: on the overview and the pages of hosts hostile text runs
+// nowhere, breaks out of nothing, and is cut.
+func TestHostileTextIsShown(t *testing.T) {
+	at := time.Unix(1e9, 0)
+	never, tags := forbidden(), regexp.MustCompile(`<[^>]*>`)
+	for _, bad := range hostile() {
+		status := admin.Status{Status: crawl.Status{
+			Crawler: "a", Idle: bad, ConfigError: bad,
+			Targets:  []crawl.TargetStatus{{Name: bad, LastError: bad, DownSince: &at}},
+			Sessions: []visiting.SessionStatus{{Name: bad, State: "failed", Words: bad}},
+		}}
+		reading := readingStatus(bad)
+		status.Fields, status.Rendered, status.Browser = reading.Fields, reading.Rendered, reading.Browser
+		status.Browser.Trouble, status.Browser.Since = bad, &at
+		status.Schedules = []admin.ScheduleStatus{{Schedule: bad, Group: bad, Next: at}}
+		host := admin.HostStatus{Host: bad, Waiting: 1, ClosedUntil: &at, ClosedBy: bad, Address: bad}
+		c := newConsole(t, admin.Operator, answers(t, map[string]any{
+			"GET /status":    []admin.Status{status},
+			"GET /hosts":     []admin.HostStatus{host},
+			"GET /hosts/all": report.HostsPage{Known: 1, Hosts: []report.HostRow{{Host: bad, URLs: 1, Robots: bad, Ill: true}}},
+			"GET /hosts/ill": []admin.IllHost{{Host: bad, Since: at}},
+			"GET /host":      admin.HostDetails{HostStatus: host, Queue: []admin.QueuedURL{{URL: bad, Source: bad}}, Pages: &meter.HostPagesStatus{LogIns: []string{bad}}},
+			"GET /urls":      map[string]any{"items": []report.StoredURL{{URL: bad, Class: "ok"}}, "next": bad},
+		}))
+		for _, path := range []string{"/", "/hosts", "/hosts?show=waiting", "/hosts?show=resting", "/hosts?show=ill", "/hosts/x", "/hosts/x?list=1"} {
+			code, body := visitPage(t, c, path)
+			if code != http.StatusOK {
+				t.Errorf("%s with %.20q: %d", path, bad, code)
+			}
+			body = strings.ReplaceAll(body, strings.Repeat("x", 1<<20), "LONG") // the whole URL, in links alone
+			if found := never.FindString(body); found != "" {
+				t.Errorf("%s with %.20q holds %.80q", path, bad, found)
+			}
+			// The address of a link holds a whole URL; text is cut.
+			if text := tags.ReplaceAllString(body, ""); len(text) > 20_000 || strings.Contains(text, "LONG") {
+				t.Errorf("%s with %.20q has %d bytes of text", path, bad, len(text))
+			}
+		}
+	}
+}
+
+// TestProblemsAreShown: what the API refuses becomes a page of its status, with the
+// words escaped.
+func TestProblemsAreShown(t *testing.T) {
+	for _, bad := range hostile() {
+		p := &admin.Problem{Status: http.StatusServiceUnavailable, Title: bad, Detail: bad, Findings: []admin.Finding{{File: bad, Message: bad}}}
+		c := newConsole(t, admin.Reader, answers(t, map[string]any{"GET /status": p}))
+		code, body := visitPage(t, c, "/")
+		if found := forbidden().FindString(body); code != http.StatusServiceUnavailable || found != "" {
+			t.Errorf("%.20q: %d, %.80q", bad, code, found)
+		}
+	}
+}
+
+// TestTroublesLeadToTheirPages: each thing that needs a person links to where it is
+// dealt with; a reader is not led to what a reader may not see.
+func TestTroublesLeadToTheirPages(t *testing.T) {
+	at := time.Unix(1e9, 0)
+	status := admin.Status{Status: crawl.Status{
+		Crawler: "a", ConfigError: "CrawlConfig.xml:3:5: broken", Paused: true, Outbox: crawl.OutboxStatus{Held: 1, Dead: 1200},
+		Targets: []crawl.TargetStatus{{Name: "papi", DownSince: &at, LastError: "refused"}},
+	}}
+	status.IllHosts, status.HeldSince = 2, &at
+	status.Edits = []admin.EditStatus{{Edit: deletion.Edit{Number: 17}, Held: 1}, {Edit: deletion.Edit{Number: 18}, Resting: 1}}
+	status.Store = &admin.StoreStatus{DiskFree: 1 << 20, DiskSize: 1 << 40}
+	api := answers(t, map[string]any{"GET /status": []admin.Status{status}})
+	_, body := visitPage(t, newConsole(t, admin.Operator, api), "/")
+	for _, want := range []string{
+		`href="/rules"`, `href="/hosts?show=ill"`, "1 deletion is held, the oldest since", `href="/deletions?state=held">Release or drop them`, "Edit 17 of the rules: 1 deletion is held.", `href="/deletions?edit=17"`, "1\u202f200 dead letters: an indexer refuses them.",
+		"2 hosts are ill", "The disk is nearly full: 1.0 MiB are free", "The indexer papi is unreachable since", "CrawlConfig.xml:3:5: broken", "The crawl is paused", `action="/resume"`,
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the operator's overview lacks %q", want)
+		}
+	}
+	_, body = visitPage(t, newConsole(t, admin.Reader, api), "/")
+	for _, not := range []string{"Release or drop", `action="/resume"`, `action="/pause"`, `action="/add"`, `<textarea`} {
+		if strings.Contains(body, not) {
+			t.Errorf("the reader's overview has %q", not)
+		}
+	}
+}
+
+// TestSteer: the buttons of the overview do what the API does, and lead back.
+func TestSteer(t *testing.T) {
+	var asked []string
+	api := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.Method+" "+r.URL.RequestURI())
+		if strings.HasPrefix(r.URL.Path, "/api/v1/add") {
+			_, _ = w.Write([]byte(`[{"url":"a","result":"queued"},{"url":"b","result":"not_a_url","words":"no scheme"}]`))
+			return
+		}
+		_, _ = w.Write([]byte("{}"))
+	})
+	c := newConsole(t, admin.Operator, api, "a", "b")
+	for path, want := range map[string]string{"/pause?crawler=b": "POST /api/v1/pause?crawler=b", "/resume": "POST /api/v1/resume?crawler=a", "/add": "POST /api/v1/add?crawler=a"} {
+		asked = nil
+		w := sendForm(t, c, path, url.Values{"urls": {"a\r\nb"}})
+		if w.Code != http.StatusSeeOther || !strings.HasPrefix(w.Header().Get("Location"), "/?crawler=") || len(asked) != 1 || asked[0] != want {
+			t.Errorf("%s: %d to %s, asked %v", path, w.Code, w.Header().Get("Location"), asked)
+		}
+	}
+	c = newConsole(t, admin.Reader, api)
+	for _, path := range []string{"/pause", "/resume", "/add"} {
+		asked = nil
+		if w := sendForm(t, c, path, nil); w.Code != http.StatusForbidden || asked != nil {
+			t.Errorf("%s of a reader: %d, asked %v", path, w.Code, asked)
+		}
+	}
+}
+
+// TestHostsByParts: the list goes on by its next link, and ends.
+func TestHostsByParts(t *testing.T) {
+	var all []admin.HostStatus
+	for i := range 1000 {
+		all = append(all, admin.HostStatus{Host: "http://h.test:" + string(rune('0'+i%10)), Waiting: uint64(1000 - i)})
+	}
+	c := newConsole(t, admin.Reader, answers(t, map[string]any{"GET /hosts": all, "GET /status": []admin.Status{}}))
+	next := regexp.MustCompile(`rel="next" href="([^"]*)"`)
+	path, pages, rows := "/hosts?show=waiting", 0, 0
+	for path != "" && pages < 20 {
+		code, body := visitPage(t, c, path)
+		if code != http.StatusOK {
+			t.Fatalf("%s: %d", path, code)
+		}
+		rows += strings.Count(body, `<th scope="row"`)
+		path, pages = "", pages+1
+		if m := next.FindStringSubmatch(body); m != nil {
+			path = strings.ReplaceAll(m[1], "&amp;", "&")
+		}
+	}
+	if pages != 10 || rows != 1000 {
+		t.Errorf("%d rows on %d pages", rows, pages)
+	}
+	for _, from := range []string{"-1", "1000", "x"} {
+		if code, _ := visitPage(t, c, "/hosts?show=waiting&from="+from); code != http.StatusBadRequest {
+			t.Errorf("from=%s: %d", from, code)
+		}
+	}
+	w := get(t, c, "/hosts?host=https%3A%2F%2Fa.test%2Fx%3Fy")
+	if got := w.Header().Get("Location"); got != "/hosts/https:%2F%2Fa.test%2Fx%3Fy" {
+		t.Errorf("the search leads to %s", got)
+	}
+	if code, _ := visitPage(t, newConsole(t, admin.Reader, answers(t, map[string]any{"GET /host": admin.HostDetails{}, "GET /status": []admin.Status{}, "GET /hosts/all": report.HostsPage{}})), w.Header().Get("Location")); code != http.StatusOK {
+		t.Errorf("the page of the host: %d", code)
+	}
+}
+
+// TestManyHostsAreReadLater: the first paint of the list does not wait for all queues.
+func TestManyHostsAreReadLater(t *testing.T) {
+	status := admin.Status{Status: crawl.Status{Crawler: "a", Hosts: crawl.HostsStatus{WithWork: 100_000}}}
+	api := map[string]any{"GET /status": []admin.Status{status}}
+	c := newConsole(t, admin.Reader, answers(t, api)) // there is no list yet
+	for path, want := range map[string]string{"/hosts?show=waiting": `hx-get="/hosts?list=1&amp;show=waiting"`, "/hosts?show=resting": `hx-get="/hosts?list=1&amp;show=resting"`} {
+		if code, body := visitPage(t, c, path); code != http.StatusOK || !strings.Contains(body, want) || !strings.Contains(body, "queues of 100\u202f000 hosts") {
+			t.Errorf("%s: %d\n%s", path, code, body)
+		}
+	}
+	api["GET /hosts"] = []admin.HostStatus{{Host: "http://h.test", Waiting: 3}}
+	if code, body := visitPage(t, newConsole(t, admin.Reader, answers(t, api)), "/hosts?show=waiting&list=1"); code != http.StatusOK || !strings.Contains(body, "http://h.test") {
+		t.Errorf("the list: %d", code)
+	}
+}
+
+// TestVendoredFiles: scripts of others are those that VENDOR.md names, unchanged.
+func TestVendoredFiles(t *testing.T) {
+	notes, err := os.ReadFile("static/vendor/VENDOR.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = fs.WalkDir(os.DirFS("."), "static/vendor", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasSuffix(name, ".md") {
+			return err
+		}
+		body, err := os.ReadFile(name) // the licences are not embedded
+		if err != nil {
+			return err
+		}
+		sum := sha256.Sum256(body)
+		row := regexp.MustCompile(`(?m)^\| ` + regexp.QuoteMeta(d.Name()) + ` \|.*` + hex.EncodeToString(sum[:]))
+		if !row.Match(notes) {
+			t.Errorf("VENDOR.md has no row of %s with its sum %x", d.Name(), sum)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestFiles: what is kept by browsers has a name of its content, and notes are not served.
+func TestFiles(t *testing.T) {
+	c := newConsole(t, admin.Nobody, http.NotFoundHandler())
+	get := func(path, etag string) *httptest.ResponseRecorder {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
+		r.Header.Set("If-None-Match", etag)
+		w := httptest.NewRecorder()
+		c.ServeHTTP(w, r)
+		return w
+	}
+	named := c.files.address("style.css")
+	w := get(named, "")
+	if w.Code != http.StatusOK || !strings.Contains(w.Header().Get("Cache-Control"), "immutable") || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/css") {
+		t.Errorf("%s: %d %v", named, w.Code, w.Header())
+	}
+	if w := get(named, w.Header().Get("ETag")); w.Code != http.StatusNotModified {
+		t.Errorf("again: %d", w.Code)
+	}
+	if w := get("/static/style.css?v=old", ""); w.Header().Get("Cache-Control") != "no-cache" {
+		t.Errorf("an old name: %v", w.Header())
+	}
+	for _, path := range []string{"/static/vendor/VENDOR.md", "/static/", "/static/../console.go", "/static/none.js"} {
+		if w := get(path, ""); w.Code == http.StatusOK {
+			t.Errorf("%s is served", path)
+		}
+	}
+}
+
+// TestFilesOfTemplates: what templates name is there.
+func TestFilesOfTemplates(t *testing.T) {
+	f, err := loadFiles()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := fs.Glob(templateFiles, "templates/*.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		text, err := templateFiles.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`\{\{static "([^"]*)"`).FindAllStringSubmatch(string(text), -1) {
+			if _, ok := f.byPath["/static/"+m[1]]; !ok {
+				t.Errorf("%s names %s, which is not there", name, m[1])
+			}
+		}
+		if found := regexp.MustCompile(`(?i) style="| on[a-z]+="|<script>|<style|https?://[a-z0-9.]+/[^"]*\.(js|css)`).Find(text); found != nil {
+			t.Errorf("%s holds %s, which the policy forbids", name, found)
+		}
+	}
+}

@@ -1,0 +1,210 @@
+package console
+
+import (
+	"cmp"
+	"html/template"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/report"
+)
+
+// reportPages show the reports, and give them as CSV.
+func reportPages() []page {
+	return []page{
+		{pattern: "GET /reports", role: admin.Reader, nav: "Reports", title: "Reports", template: "reports", data: func(v *visit) (any, error) { return &reportData{}, nil }},
+		{pattern: "GET /reports/{kind}", role: admin.Reader, title: "Report", template: "reports", data: reportOf},
+	}
+}
+
+// entriesShown are how many entries of a report a page shows, pagesShown the pages of a
+// broken link.
+const (
+	entriesShown = 100
+	pagesShown   = "5"
+)
+
+// reportData is a report.
+type reportData struct {
+	Kind, Host, Since string
+	// CSV is where all of it is.
+	CSV       string
+	Columns   []report.Column // of Broken and of Changes
+	Broken    []report.Broken
+	Changes   []report.Change
+	Errors    *report.Errors
+	Documents *report.Documents
+	More      bool // there are other entries
+	// Sort is the order, First the number of the first entry, from 1; Next leads to the others.
+	Sort  string
+	First int
+	Next  string
+}
+
+// Kinds are the reports there are.
+func (d *reportData) Kinds() []string { return report.Kinds() }
+
+// Head names a report for people.
+func (d *reportData) Head(kind string) string {
+	return map[string]string{"broken": "Broken links", "errors": "Errors", "documents": "Documents", "changes": "Changes"}[kind]
+}
+
+// About says what a report tells.
+func (d *reportData) About(kind string) string {
+	return map[string]string{
+		"broken":    "URLs that cannot be had, each with the pages that link to it",
+		"errors":    "what goes wrong, by kind and host",
+		"documents": "how many URLs and documents there are, by push source, outcome, fifo, media type and host",
+		"changes":   "what came, changed and went, in the last 24 hours or since another time",
+	}[kind]
+}
+
+// Dated reports whether the report can begin at a time.
+func (d *reportData) Dated() bool { return d.Kind != "documents" }
+
+func reportOf(v *visit) (any, error) {
+	q := v.r.URL.Query()
+	d := &reportData{Kind: v.r.PathValue("kind"), Host: strings.TrimSpace(q.Get("host")), Since: strings.TrimSpace(q.Get("since"))}
+	if !slices.Contains(report.Kinds(), d.Kind) {
+		return nil, &admin.Problem{Title: "Not found", Status: http.StatusNotFound, Detail: "there is no such report"}
+	}
+	ask := url.Values{}
+	if d.Host != "" {
+		ask.Set("host", d.Host)
+	}
+	if d.Since != "" && d.Dated() {
+		ask.Set("since", d.Since)
+	}
+	d.Sort = q.Get("sort")
+	if d.Sort == "" {
+		d.Sort = report.DefaultOrder(d.Kind).String()
+	}
+	from, err := strconv.Atoi(cmp.Or(q.Get("from"), "0"))
+	if err != nil || from < 0 || from > report.FromMax {
+		return nil, &admin.Problem{Title: "Bad request", Status: http.StatusBadRequest, Detail: "from is a number up to " + strconv.Itoa(report.FromMax)}
+	}
+	if d.First = from + 1; d.Sort != "" {
+		ask.Set("sort", d.Sort)
+	}
+	csv := url.Values{"format": {"csv"}, "top": {"0"}, "pages": {"0"}}
+	maps.Copy(csv, ask)
+	d.CSV = v.link("/api/v1/report/"+d.Kind, csv)
+	path := "/report/" + d.Kind
+	d.Columns = report.Columns(d.Kind)
+	if report.Streamed(d.Kind) {
+		ask.Set("from", strconv.Itoa(from))
+	}
+	switch d.Kind {
+	case report.KindBroken:
+		ask.Set("pages", pagesShown)
+		d.Broken, d.More, err = lines[report.Broken](v, path, ask, entriesShown)
+	case report.KindChanges:
+		d.Changes, d.More, err = lines[report.Change](v, path, ask, entriesShown)
+	case report.KindErrors:
+		err = v.get(path, ask, &d.Errors)
+	default:
+		err = v.get(path, ask, &d.Documents)
+	}
+	if d.More {
+		next := v.r.URL.Query()
+		next.Set("from", strconv.Itoa(from+entriesShown))
+		d.Next = v.link(v.r.URL.EscapedPath(), next)
+	}
+	return d, err
+}
+
+// tableCell is a cell of a report's table as a page shows it.
+type tableCell struct {
+	report.Column
+	HTML template.HTML
+	Tag  string
+}
+
+// Class is the cell's class of CSS, and that of its column's head.
+func (c tableCell) Class() string {
+	switch c.Shows {
+	case report.Count, report.Code:
+		return "num"
+	case report.Link:
+		return "wide"
+	case report.Text, report.Word, report.Origin, report.Flag, report.Time:
+	}
+	return ""
+}
+
+// Heads are the columns that a table shows.
+func (v *view) Heads(columns []report.Column) (list []tableCell) {
+	for _, c := range columns {
+		if c.Title != "" {
+			list = append(list, tableCell{Column: c})
+		}
+	}
+	return list
+}
+
+// By is the title of a table of counts, as in "By source".
+func (v *view) By(t report.Table) string { return "By " + strings.ToLower(t.Columns[0].Title) }
+
+// Rows are the cells that a table shows.
+func (v *view) Rows(t report.Table) (list [][]tableCell) {
+	for _, values := range t.Rows {
+		var row []tableCell
+		for i, c := range t.Columns {
+			if c.Title != "" {
+				row = append(row, tableCell{Column: c, HTML: v.cell(c, values[i])})
+			}
+		}
+		list = append(list, row)
+	}
+	return list
+}
+
+// RowOf is the row of a broken link, or of a change.
+func (v *view) RowOf(e report.Entry) []tableCell {
+	t := e.Tables()[0]
+	t.Rows = t.Rows[:1] // the others name more pages
+	row := v.Rows(t)[0]
+	b, ok := e.(report.Broken)
+	for i := range row {
+		switch {
+		case ok && b.Forgotten && row[i].Key:
+			row[i].Tag = "forgotten"
+		case ok && row[i].Name == "words":
+			row[i].Tag = b.Error
+		}
+	}
+	return row
+}
+
+func (v *view) cell(c report.Column, value any) template.HTML {
+	switch value := value.(type) {
+	case time.Time:
+		return when(value)
+	case bool:
+		return map[bool]template.HTML{true: "yes"}[value]
+	case int:
+		if c.Shows == report.Code {
+			return map[bool]template.HTML{false: template.HTML(strconv.Itoa(value))}[value == 0] //nolint:gosec // digits
+		}
+		return template.HTML(count(value)) //nolint:gosec // digits
+	case string:
+		switch {
+		case c.Shows == report.Link:
+			return v.URL(value)
+		case c.Shows == report.Origin:
+			return v.Host(value)
+		case value == "" && c.Empty != "":
+			return template.HTML(`<span class="muted">` + template.HTMLEscapeString(c.Empty) + `</span>`) //nolint:gosec // escaped
+		case c.Shows == report.Word:
+			return template.HTML(template.HTMLEscapeString(spaced(cut(value, maxShown)))) //nolint:gosec // escaped
+		}
+		return shown(value, maxShown)
+	}
+	return ""
+}

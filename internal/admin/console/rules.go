@@ -1,0 +1,241 @@
+package console
+
+import (
+	"encoding/json"
+	"errors"
+	"mime"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/sextant-crawler/sextant/internal/admin"
+)
+
+// rulesPages are the editor of the configuration. Its text is the operator's.
+func rulesPages() []page {
+	return []page{
+		{pattern: "GET /rules", role: admin.Operator, nav: "Configuration", title: "Configuration", template: "rules", data: rules},
+		{pattern: "POST /rules", role: admin.Operator, title: "Configuration", answer: sendRules},
+	}
+}
+
+// rulesData is what the editor shows. Without the script it is a text with two buttons,
+// and what they gave.
+type rulesData struct {
+	// File is the name of the configuration's file, ETag that of the text that was read.
+	File, ETag string
+	// Text has line ends of one character. Windows says that the file's have two.
+	Text    string
+	Windows bool
+	// Refused says why the text cannot be edited here.
+	Refused string
+	// Taken is the version whose text stands in the editor, unsaved.
+	Taken    string
+	Versions []admin.ConfigVersion
+
+	// Asked are the deletions that saving would make, which was not done yet.
+	Asked *foreseen
+	// Line is the one to go to in the editor; 0 for none.
+	Line int
+	// Cases are the test cases beside the configuration.
+	Cases, CasesTag string
+	// CasesRefused says why they cannot be edited here.
+	CasesRefused string
+	// What a button without the script gave.
+	Check *admin.Check
+	Saved *admin.Written
+	// Problem is why it was not saved; Theirs what somebody else has saved meanwhile.
+	Problem *admin.Problem
+	Theirs  string
+}
+
+// maxEdited is the largest text that the editor takes, in bytes.
+const maxEdited = 4 << 20
+
+// rules reads the configuration, or one of its kept texts.
+func rules(v *visit) (any, error) {
+	d, err := readRules(v)
+	if err != nil {
+		return nil, err
+	}
+	d.Line, _ = strconv.Atoi(v.r.URL.Query().Get("line")) // else none
+	if name := v.r.URL.Query().Get("take"); name != "" && d.Refused == "" {
+		var old []byte
+		if _, err := v.ask(http.MethodGet, "/config/version", url.Values{"name": {name}}, nil, nil, &old); err != nil {
+			return nil, err
+		}
+		d.Taken = name
+		d.take(old)
+	}
+	return d, nil
+}
+
+// readRules reads what is saved.
+func readRules(v *visit) (*rulesData, error) {
+	d := &rulesData{}
+	var text []byte
+	header, err := v.ask(http.MethodGet, "/config", nil, nil, nil, &text)
+	if err != nil {
+		return nil, err
+	}
+	d.ETag = header.Get("ETag")
+	if _, named, err := mime.ParseMediaType(header.Get("Content-Disposition")); err == nil {
+		d.File = named["filename"]
+	}
+	d.take(text)
+	var kept struct{ Items []admin.ConfigVersion }
+	err = v.get("/config/versions", url.Values{"limit": {"50"}}, &kept)
+	d.Versions = kept.Items
+	if err == nil {
+		err = d.readCases(v)
+	}
+	return d, err
+}
+
+// readCases reads the test cases; that they cannot be read keeps nobody from the rules.
+func (d *rulesData) readCases(v *visit) error {
+	var cases []byte
+	header, err := v.ask(http.MethodGet, "/config/cases", nil, nil, nil, &cases)
+	if p, ok := errors.AsType[*admin.Problem](err); ok {
+		d.CasesRefused = p.Detail
+		return nil
+	}
+	if err == nil {
+		d.Cases, d.CasesTag = strings.ReplaceAll(string(cases), "\r\n", "\n"), header.Get("ETag")
+	}
+	return err
+}
+
+// take puts a text into the editor.
+func (d *rulesData) take(text []byte) {
+	d.Text, d.Refused = "", notEdited(text)
+	if d.Refused != "" {
+		return
+	}
+	first, _, _ := strings.Cut(string(text), "\n")
+	d.Windows = strings.HasSuffix(first, "\r")
+	d.Text = strings.ReplaceAll(string(text), "\r\n", "\n")
+}
+
+// declared is the encoding that an XML declaration names.
+var declared = regexp.MustCompile(`^\x{FEFF}?<\?xml\s[^>]*?encoding\s*=\s*["']([^"'>]*)["']`)
+
+// notEdited says why a text cannot be edited in a browser, which writes UTF-8.
+func notEdited(text []byte) string {
+	if len(text) > maxEdited {
+		return "The file is larger than 4 MiB. Edit it on the machine of the service, then run sextant reload."
+	}
+	if m := declared.FindSubmatch(text); m != nil && !strings.EqualFold(string(m[1]), "utf-8") && !strings.EqualFold(string(m[1]), "us-ascii") {
+		return "The text says that it is in " + cut(string(m[1]), 40) + ". The editor writes UTF-8: write encoding=\"UTF-8\" in its first line; a file in another encoding must be converted on the machine of the service."
+	}
+	if !utf8.Valid(text) {
+		return "The file is not in UTF-8. Convert it on the machine of the service, or edit it there and run sextant reload."
+	}
+	return ""
+}
+
+// sendRules does what a button without the script asks for. The text that was sent
+// stays in the editor, whatever becomes of it.
+func sendRules(v *visit) error {
+	if err := v.r.ParseForm(); err != nil {
+		return &admin.Problem{Title: "Too large", Status: http.StatusRequestEntityTooLarge, Detail: "the form cannot be read: the text may be too large for the editor"}
+	}
+	text := strings.ReplaceAll(v.r.PostForm.Get("text"), "\r\n", "\n")
+	sent := &rulesData{ETag: v.r.PostForm.Get("etag"), Text: text, Windows: v.r.PostForm.Get("lines") == "crlf"}
+	if sent.Windows {
+		text = strings.ReplaceAll(text, "\n", "\r\n")
+	}
+	status := http.StatusOK
+	if refused := notEdited([]byte(text)); refused != "" {
+		status, sent.Problem = http.StatusUnprocessableEntity, &admin.Problem{Detail: refused}
+	} else if do := v.r.PostForm.Get("do"); do != "check" {
+		if err := sent.save(v, text, do); err != nil {
+			return err
+		}
+		if sent.Problem != nil {
+			status = sent.Problem.Status
+		}
+	} else if err := v.post("/check", nil, admin.CheckRequest{Config: text}, &sent.Check); err != nil {
+		return err
+	}
+	now, err := readRules(v)
+	if err != nil {
+		return err
+	}
+	sent.File, sent.Versions, sent.Cases, sent.CasesTag, sent.CasesRefused = now.File, now.Versions, now.Cases, now.CasesTag, now.CasesRefused
+	if status == http.StatusPreconditionFailed {
+		sent.Theirs, sent.ETag = now.Text, now.ETag
+	}
+	v.console.show(v, status, "rules", "Configuration", sent)
+	return nil
+}
+
+// save has the API take the text, or first asks about what that deletes: do is save, then
+// save-delete or save-hold. That it is not taken is no error of the page.
+func (d *rulesData) save(v *visit, text, do string) error {
+	header := http.Header{"Content-Type": {"application/xml"}, "If-Match": {d.ETag}}
+	saved := &admin.Written{}
+	query := url.Values{}
+	if do == "save-delete" {
+		query.Set("yes", "true")
+	}
+	if do == "save" {
+		asked, err := foresee(v, text)
+		if p, ok := errors.AsType[*admin.Problem](err); ok && len(p.Findings) == 0 {
+			asked, err = &foreseen{Unknown: p.Detail}, nil // it can be saved all the same
+		} else if ok {
+			d.Problem = p
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if asked.Unknown != "" || asked.Deleted > 0 {
+			d.Asked = asked
+			return nil
+		}
+	}
+	_, err := v.ask(http.MethodPut, "/config", query, header, []byte(text), saved)
+	if p, ok := errors.AsType[*admin.Problem](err); ok {
+		d.Problem = p
+		return nil
+	}
+	if err == nil {
+		d.Saved, d.ETag = saved, saved.ETag
+	}
+	return err
+}
+
+// Crawlers are the names of those that the configuration is for, as JSON: of each the
+// script asks what the text would delete.
+func (d *rulesData) Crawlers(v *view) (string, error) {
+	names, err := json.Marshal(v.Crawlers)
+	return string(names), err
+}
+
+// Unsaved says that the text is not the one that was read.
+func (d *rulesData) Unsaved() bool {
+	return d.Taken != "" || d.Check != nil || d.Problem != nil || d.Asked != nil
+}
+
+// Lines are how many a text has, for the height of its field.
+func (d *rulesData) Lines() int {
+	return min(max(strings.Count(d.Text, "\n")+2, 12), 40)
+}
+
+// CaseLines are those of the field of test cases.
+func (d *rulesData) CaseLines() int {
+	return min(max(strings.Count(d.Cases, "\n")+2, 4), 16)
+}
+
+// Newest is when the saved text took the place of the one before; zero if never.
+func (d *rulesData) Newest() time.Time {
+	if len(d.Versions) == 0 {
+		return time.Time{}
+	}
+	return d.Versions[0].Replaced
+}

@@ -1,0 +1,123 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/internal/admin"
+)
+
+func signInPages() []page {
+	return []page{
+		{pattern: "GET /signin", role: admin.Nobody, title: "Sign in", template: "signin", data: signInForm},
+		{pattern: "POST /signin", role: admin.Nobody, answer: signIn},
+		{pattern: "POST /signout", role: admin.Nobody, answer: signOut},
+	}
+}
+
+// SignedIn says whose session a request belongs to; it is what admin.Access asks. A
+// request that changes something must say that it comes from a page of this service.
+func (c *Console) SignedIn(tokens interface {
+	ByToken(token string) (admin.Caller, bool)
+},
+) func(*http.Request) (admin.Caller, bool) {
+	return func(r *http.Request) (admin.Caller, bool) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead && !fromPage(r) {
+			return admin.Caller{}, false
+		}
+		s := c.sessions.of(r)
+		if s == nil {
+			return admin.Caller{}, false
+		}
+		return tokens.ByToken(s.token)
+	}
+}
+
+// signInData is what the form shows.
+type signInData struct {
+	Next, Wrong string
+}
+
+// Admit makes a link sign in once, in place of the token that it stands for: the path
+// /signin?ticket=TICKET. The ticket must be one that nobody can guess.
+func (c *Console) Admit(ticket, token string) { c.sessions.admit(ticket, token) }
+
+func signInForm(v *visit) (any, error) {
+	next := nextPath(v.r.URL.Query().Get("next"))
+	// A HEAD, as of a preview of the link, must not use it up.
+	if written := v.r.URL.Query().Get("ticket"); written != "" && v.r.Method == http.MethodGet {
+		return signInByTicket(v, written, next)
+	}
+	if v.caller.Role >= admin.Reader {
+		return nil, &elsewhere{path: next}
+	}
+	return signInData{Next: next}, nil
+}
+
+// signInByTicket gives a session for a link that has not been used, or shows the form.
+func signInByTicket(v *visit, written, next string) (any, error) {
+	token, ok := v.console.sessions.redeem(written)
+	if !ok && v.caller.Role >= admin.Reader { // it is opened again in the browser that used it
+		return nil, &elsewhere{path: next}
+	}
+	if !ok {
+		return signInData{Next: next, Wrong: "This link was used already, or is too old: sign in with a token."}, nil
+	}
+	caller, problem := v.console.service.SignIn(v.r, token)
+	if problem != nil {
+		return signInData{Next: next, Wrong: problem.Detail}, nil
+	}
+	v.openSession(caller, token)
+	return nil, &elsewhere{path: next}
+}
+
+// openSession gives the browser a session. What session it had before ends: nobody can
+// have it use one that they know.
+func (v *visit) openSession(caller admin.Caller, token string) {
+	v.console.sessions.end(v.r)
+	http.SetCookie(v.w, cookie(v.r, v.console.sessions.begin(token)))
+	v.console.log.Info("signed in", "who", caller.String())
+}
+
+// signIn takes a token and gives a session.
+func signIn(v *visit) error {
+	form, err := v.form()
+	if err != nil {
+		return err
+	}
+	token, next := strings.TrimSpace(form.Get("token")), nextPath(form.Get("next"))
+	caller, problem := v.console.service.SignIn(v.r, token)
+	if problem != nil {
+		v.console.log.Warn("sign-in refused", "remote", v.r.RemoteAddr, "why", problem.Detail)
+		if problem.Status == http.StatusTooManyRequests {
+			v.w.Header().Set("Retry-After", "1")
+		}
+		v.console.show(v, problem.Status, "signin", "Sign in", signInData{next, problem.Detail})
+		return nil
+	}
+	v.openSession(caller, token)
+	http.Redirect(v.w, v.r, next, http.StatusSeeOther)
+	return nil
+}
+
+func signOut(v *visit) error {
+	if v.session != nil {
+		v.console.log.Info("signed out", "who", v.caller.String())
+	}
+	v.console.sessions.end(v.r)
+	http.SetCookie(v.w, cookie(v.r, ""))
+	http.Redirect(v.w, v.r, "/signin", http.StatusSeeOther)
+	return nil
+}
+
+// nextPath is where to go after signing in: a page of this service, else the overview.
+func nextPath(written string) string {
+	u, err := url.Parse(written)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || u.Opaque != "" ||
+		!strings.HasPrefix(u.EscapedPath(), "/") || strings.HasPrefix(u.Path, "//") || strings.ContainsAny(written, "\\\r\n\t") ||
+		strings.HasPrefix(u.Path, "/sign") {
+		return "/"
+	}
+	return withQuery(u.EscapedPath(), u.Query())
+}

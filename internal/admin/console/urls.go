@@ -1,0 +1,255 @@
+package console
+
+import (
+	"errors"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/report"
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// urlPages list stored URLs, to recrawl or remove some or all that a filter finds.
+func urlPages() []page {
+	return []page{
+		{pattern: "GET /urls", role: admin.Reader, nav: "URLs", title: "URLs", template: "urls", data: urls},
+		{pattern: "POST /urls/refresh", role: admin.Operator, title: "Recrawl URLs", template: "confirm", answer: func(v *visit) error { return decideURLs(v, "refresh") }},
+		{pattern: "POST /urls/remove", role: admin.Operator, title: "Remove URLs", template: "confirm", answer: func(v *visit) error { return decideURLs(v, "remove") }},
+	}
+}
+
+// urlsListed are on one page.
+const urlsListed = 100
+
+// urlFilter is what the page is narrowed by, as it is written.
+type urlFilter struct{ url.Values }
+
+func readURLFilter(from url.Values) urlFilter {
+	f := urlFilter{url.Values{}}
+	for _, name := range append(report.FilterNames(), "match") {
+		if value := strings.TrimSpace(from.Get(name)); value != "" {
+			f.Set(name, value)
+		}
+	}
+	return f
+}
+
+// Narrowed says that not all are shown.
+func (f urlFilter) Narrowed() bool { return len(f.Values) > 0 }
+
+// More says that one of the fields that stand behind the others is in use.
+func (f urlFilter) More() bool {
+	return slices.ContainsFunc([]string{"reason", "fifo", "source", "error", "match"}, f.Has)
+}
+
+// Hidden are the fields of the filter for another form.
+func (f urlFilter) Hidden() (list []field) {
+	for _, name := range append(report.FilterNames(), "match") {
+		if f.Has(name) {
+			list = append(list, field{name, f.Get(name)})
+		}
+	}
+	return list
+}
+
+// urlsData is a page of them.
+type urlsData struct {
+	Filter  urlFilter
+	Sort    string
+	Wrong   string // what is wrong with the filter
+	Columns []report.Column
+	Items   []report.StoredURL
+	Read    int
+	Next    string
+}
+
+// choice is a field of the filter with the words that it may be.
+type choice struct {
+	Name, Chosen string
+	Words        []string
+}
+
+// Choice is the field of a name.
+func (d *urlsData) Choice(name string) choice { return choice{name, d.Filter.Get(name), choices(name)} }
+
+func choices(of string) (words []string) {
+	switch of {
+	case "class":
+		for c := scheduler.Pending; c <= scheduler.Permanent; c++ {
+			words = append(words, c.String())
+		}
+	case "fate":
+		return report.DocumentStatuses()
+	case "reason":
+		return scheduler.ReasonWords()
+	case "error":
+		return report.ErrorClasses()
+	case "fifo":
+		for s := range scheduler.Sources {
+			words = append(words, scheduler.Source(s).String())
+		}
+	}
+	return words
+}
+
+func urls(v *visit) (any, error) {
+	query := v.r.URL.Query()
+	d := &urlsData{Filter: readURLFilter(query), Sort: query.Get("sort")}
+	for _, c := range report.URLColumns() {
+		if c.Name != "errors" && c.Name != "depth" && c.Name != "found_at" {
+			d.Columns = append(d.Columns, c)
+		}
+	}
+	ask := url.Values{"limit": {strconv.Itoa(urlsListed)}}
+	kept := url.Values{}
+	for name, values := range d.Filter.Values {
+		ask[name], kept[name] = values, values
+	}
+	if d.Sort != "" {
+		ask.Set("sort", d.Sort)
+		kept.Set("sort", d.Sort)
+	}
+	if cursor := query.Get("cursor"); cursor != "" {
+		ask.Set("cursor", cursor)
+	}
+	var page admin.URLPage
+	err := v.get("/urls", ask, &page)
+	if p, ok := errors.AsType[*admin.Problem](err); ok && p.Status == http.StatusBadRequest {
+		d.Wrong = p.Detail
+		return d, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if d.Items, d.Read = page.Items, page.Read; page.Next != "" {
+		kept.Set("cursor", page.Next)
+		d.Next = v.link("/urls", kept)
+	}
+	return d, nil
+}
+
+// CellsOf is the row of a stored URL, in the columns of the page.
+func (v *view) CellsOf(columns []report.Column, s report.StoredURL) (row []tableCell) {
+	values := report.URLRow(&s)
+	for i, c := range report.URLColumns() {
+		if slices.Contains(columns, c) {
+			cell := tableCell{Column: c, HTML: v.cell(c, values[i])}
+			if c.Name == "reason" {
+				cell.HTML = v.toRule(&s, cell.HTML)
+			}
+			row = append(row, cell)
+		}
+	}
+	return row
+}
+
+// toRule makes the reason a link to the line of the configuration that decides about a URL,
+// where that is why it is not in the index. The line is looked for when somebody follows it.
+func (v *view) toRule(s *report.StoredURL, reason template.HTML) template.HTML {
+	why, err := scheduler.ParseReason(s.Reason)
+	if err != nil || !why.Operators() || !v.visit.may("/rules") || len(s.URL) > maxLinked {
+		return reason
+	}
+	to := template.HTMLEscapeString(v.visit.link("/url/rule", url.Values{"url": {s.URL}}))
+	return template.HTML(`<a href="` + to + `" title="The line of the configuration that says so">` + string(reason) + `</a>`) //nolint:gosec // escaped
+}
+
+// decideURLs fetches again, or removes, those that a form selects.
+func decideURLs(v *visit, do string) error {
+	form, err := v.form()
+	if err != nil {
+		return err
+	}
+	filter := readURLFilter(form)
+	all := form.Get("which") == "all"
+	selection := admin.Selection{URLs: form["url"]}
+	if all {
+		selection = admin.SelectionOf(filter.Values)
+		selection.All = selection.Empty()
+	}
+	if selection.Empty() {
+		return v.redirect("/urls", filter.Values, "None was selected: nothing was done.")
+	}
+	var n crawl.SelectedCount
+	if err := v.post("/selected", nil, selection, &n); err != nil {
+		return err
+	}
+	if do == "refresh" {
+		n.URLs += n.Roots
+	}
+	switch {
+	case n.URLs == 0:
+		return v.redirect("/urls", filter.Values, "The selection has no URL that this can be done to: nothing was done.")
+	case form.Get("sure") == "" && (do == "remove" || n.URLs > admin.RemovedUnasked):
+		return confirm(v, askURLs(v, do, n, filter, all, selection.URLs))
+	}
+	words, err := sendURLs(v, do, selection)
+	if err != nil {
+		return err
+	}
+	return v.redirect("/urls", filter.Values, words)
+}
+
+// sendURLs has the API do it, and says what was done.
+func sendURLs(v *visit, do string, selection admin.Selection) (string, error) {
+	if do == "remove" {
+		var done crawl.Removed
+		err := v.post("/remove", url.Values{"yes": {"true"}}, selection, &done)
+		words := plural(done.URLs, "URL", "URLs") + " removed, " + plural(done.Deletions, "deletion", "deletions") + " ordered."
+		if n := len(done.Roots); n > 0 {
+			words += " " + plural(n, "start URL of the configuration stays.", "start URLs of the configuration stay.")
+		}
+		return words, err
+	}
+	var done crawl.Refreshed
+	err := v.post("/refresh", nil, selection, &done)
+	words := plural(done.URLs, "URL waits", "URLs wait") + " to be crawled again."
+	if done.Waiting > 0 {
+		words += " " + plural(done.Waiting, "was waiting already.", "were waiting already.")
+	}
+	if done.HeldUp > 0 {
+		words += " " + plural(done.HeldUp, "of these waits", "of these wait") + " until robots.txt, proxy or log-in can be had."
+	}
+	if done.Excluded > 0 {
+		words += " " + plural(done.Excluded, "is", "are") + " excluded by the rules."
+	}
+	return words, err
+}
+
+// askURLs is the question before it is done.
+func askURLs(v *visit, do string, n crawl.SelectedCount, filter urlFilter, all bool, chosen []string) *confirmation {
+	c := &confirmation{Action: v.link("/urls/"+do, nil), Back: v.link("/urls", filter.Values), URLs: chosen, Fields: filter.Hidden()}
+	things := plural(n.URLs, "URL", "URLs")
+	if all {
+		c.Fields = append(c.Fields, field{"which", "all"})
+		if c.Words = append(c.Words, "All that are stored: no filter is set."); filter.Narrowed() {
+			var parts []string
+			for _, f := range filter.Hidden() {
+				parts = append(parts, f.Name+" "+cut(f.Value, maxShown))
+			}
+			c.Words[0] = "Those with " + strings.Join(parts, ", ") + "."
+		}
+	}
+	for _, u := range chosen {
+		c.Fields = append(c.Fields, field{"url", u})
+	}
+	if do == "refresh" {
+		c.Head, c.Button = "Recrawl "+things+"?", "Recrawl "+things
+		c.Words = append(c.Words, "They wait in a fifo and are fetched at the polite pace of their hosts. What did not change is not pushed again.")
+		return c
+	}
+	c.Head, c.Button = "Remove "+things+"?", "Remove "+things
+	c.Words = append(c.Words,
+		"They are forgotten, and "+plural(n.Documents, "document is", "documents are")+" deleted from the index.",
+		"What rules accept and a page links to comes back when that page is read again: to keep it out, add a rule.")
+	if n.Roots > 0 {
+		c.Words = append(c.Words, plural(n.Roots, "start URL of the configuration stays.", "start URLs of the configuration stay."))
+	}
+	return c
+}

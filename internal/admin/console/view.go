@@ -1,0 +1,150 @@
+package console
+
+import (
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// view is what templates see as ".".
+type view struct {
+	visit *visit
+	Title string
+	// Data is what the page's data gave.
+	Data any
+	// Path is the page's, Said what a change before it had to say.
+	Path, Said string
+	// Who is signed in; Reader and Operator say what they may.
+	Who              admin.Caller
+	Reader, Operator bool
+	// SignedIn says that there is a session, which can be ended.
+	SignedIn bool
+	Crawler  string
+	Crawlers []string
+	Version  string
+	Nav      []navEntry
+}
+
+// Missing says which nodes of a cluster are missing in what the page shows. It is asked when the page has its data.
+func (v *view) Missing() string { return strings.Join(v.visit.missing, "; ") }
+
+// navEntry is a page in the navigation.
+type navEntry struct {
+	Path, Name string
+	Current    bool
+}
+
+func (v *visit) view(title string, data any) *view {
+	view := &view{
+		visit: v, Title: title, Data: data, Path: v.r.URL.Path,
+		Who: v.caller, Reader: v.caller.Role >= admin.Reader, Operator: v.caller.Role >= admin.Operator, SignedIn: v.session != nil,
+		Crawler: v.crawler, Crawlers: v.console.settings.Crawlers, Version: v.console.settings.Version,
+	}
+	if v.r.Header.Get("HX-Request") == "" { // a part that is fetched again does not show it
+		view.Said = v.session.said()
+	}
+	for i := range v.console.routes {
+		p := &v.console.routes[i]
+		if p.nav == "" || v.caller.Role < p.role {
+			continue
+		}
+		path := strings.TrimSuffix(strings.TrimPrefix(p.pattern, "GET "), "{$}")
+		view.Nav = append(view.Nav, navEntry{
+			Path: v.link(path, nil), Name: p.nav,
+			Current: view.Path == path || path != "/" && strings.HasPrefix(view.Path, strings.TrimSuffix(path, "/")+"/"),
+		})
+	}
+	return view
+}
+
+// Link is the address of a page of the console with the Crawler kept: the path, then
+// names and values of its query. Empty values are left out.
+func (v *view) Link(path string, query ...any) (string, error) {
+	q := url.Values{}
+	if len(query)%2 != 0 {
+		return "", fmt.Errorf("the query of %s has a name without a value", path)
+	}
+	for i := 0; i < len(query); i += 2 {
+		if value := fmt.Sprint(query[i+1]); value != "" {
+			q.Set(fmt.Sprint(query[i]), value)
+		}
+	}
+	return v.visit.link(path, q), nil
+}
+
+// maxLinked is the longest text, in bytes, that is a link: no URL that is crawled is
+// longer, each of its bytes escaped at most.
+const maxLinked = 4 * weburl.MaxLength
+
+// URL shows a URL, cut where it is long, as a link to the page that explains it.
+func (v *view) URL(raw string) template.HTML {
+	return v.linked(raw, "/url", url.Values{"url": {raw}})
+}
+
+// Host shows a host as a link to its page.
+func (v *view) Host(origin string) template.HTML {
+	return v.linked(origin, "/hosts/"+url.PathEscape(origin), nil)
+}
+
+// linked shows text from outside as a link to a page of the console, or alone where it
+// is too long for one.
+func (v *view) linked(text, path string, query url.Values) template.HTML {
+	words := shown(text, maxShown)
+	if len(text) > maxLinked {
+		return words
+	}
+	to := template.HTMLEscapeString(v.visit.link(path, query))
+	return template.HTML(`<a class="url" href="` + to + `">` + string(words) + `</a>`) //nolint:gosec // both parts are escaped
+}
+
+// Place shows a place in a file: one in the configuration as a link to that line in the
+// editor, for those who may.
+func (v *view) Place(file string, line int) template.HTML {
+	if file == "" {
+		return ""
+	}
+	words := filepath.Base(file)
+	if line > 0 {
+		words += ":" + strconv.Itoa(line)
+	}
+	to := v.visit.inEditor(file, line)
+	if to == "" {
+		return shown(words, maxShown)
+	}
+	return template.HTML(`<a href="` + template.HTMLEscapeString(to) + `">` + string(shown(words, maxShown)) + `</a>`) //nolint:gosec // both parts are escaped
+}
+
+// Several says that a Crawler can be chosen.
+func (v *view) Several() bool { return len(v.Crawlers) > 1 }
+
+// Stay is where choosing another Crawler leads: to the same page. What answers a form
+// cannot be opened; from there it is the page of the navigation that it belongs to.
+func (v *view) Stay() string {
+	if v.visit.r.Method != http.MethodPost {
+		return v.Path
+	}
+	for _, entry := range v.Nav {
+		if entry.Current {
+			return entry.Path
+		}
+	}
+	return "/"
+}
+
+// Kept are the parameters of the query that choosing another Crawler keeps.
+func (v *view) Kept() map[string]string {
+	keep := map[string]string{}
+	for _, name := range []string{"url", "show", "host"} {
+		if value := v.visit.r.URL.Query().Get(name); value != "" {
+			keep[name] = value
+		}
+	}
+	return keep
+}

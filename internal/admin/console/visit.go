@@ -1,0 +1,240 @@
+package console
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/admin/whole"
+)
+
+// visit is one request for a page by somebody who may see it.
+type visit struct {
+	w       http.ResponseWriter
+	r       *http.Request
+	console *Console
+	page    *page
+	caller  admin.Caller
+	session *session // nil without one
+	// crawler is the one that the page is about: the chosen one, or the only one.
+	crawler string
+	// missing are the nodes of a cluster whose part is not in what the API answered, with the reasons.
+	missing []string
+}
+
+// begin says who visits, and whether they may.
+func (v *visit) begin() error {
+	if v.r.Method == http.MethodPost {
+		if !fromPage(v.r) {
+			return &admin.Problem{Title: "Refused", Status: http.StatusForbidden, Detail: "a change must come from a page of this console: the browser did not say where it comes from"}
+		}
+		v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxBody)
+	}
+	caller, problem := v.console.service.Caller(v.r)
+	if problem != nil {
+		return problem
+	}
+	v.caller, v.session = caller, v.console.sessions.of(v.r)
+	if err := v.choose(); err != nil {
+		return err
+	}
+	if caller.Role >= v.page.role {
+		return nil
+	}
+	if caller.Role >= admin.Reader {
+		return &admin.Problem{Title: "Not allowed", Status: http.StatusForbidden, Detail: fmt.Sprintf("a %s may not do this, it needs the %s's token", caller.Role, v.page.role)}
+	}
+	to := url.Values{}
+	if v.r.Method == http.MethodGet && v.r.URL.Path != "/" {
+		to.Set("next", v.r.URL.RequestURI())
+	}
+	return &elsewhere{path: withQuery("/signin", to)}
+}
+
+// choose finds the Crawler that the page is about.
+func (v *visit) choose() error {
+	names := v.console.settings.Crawlers
+	v.crawler = v.r.URL.Query().Get("crawler")
+	if v.crawler == "" && len(names) > 0 {
+		v.crawler = names[0]
+	}
+	if len(names) > 0 && !slices.Contains(names, v.crawler) {
+		wrong := v.crawler
+		v.crawler = names[0]
+		return &admin.Problem{Title: "Not found", Status: http.StatusNotFound, Detail: fmt.Sprintf("there is no Crawler %q: choose another", cut(wrong, maxShown))}
+	}
+	return nil
+}
+
+// elsewhere is the error that sends a visitor to another page.
+type elsewhere struct{ path, words string }
+
+func (e *elsewhere) Error() string { return "see " + e.path }
+
+// redirect sends the visitor to another page of the console, where words are shown
+// once. It is returned as the error of a page.
+func (v *visit) redirect(path string, query url.Values, words string) error {
+	return &elsewhere{path: v.link(path, query), words: words}
+}
+
+// link is the address of a page of the console, with the Crawler kept.
+func (v *visit) link(path string, query url.Values) string {
+	q := url.Values{}
+	maps.Copy(q, query)
+	if len(v.console.settings.Crawlers) > 1 && !q.Has("crawler") {
+		q.Set("crawler", v.crawler)
+	}
+	return withQuery(path, q)
+}
+
+func withQuery(path string, q url.Values) string {
+	if len(q) == 0 {
+		return path
+	}
+	return path + "?" + q.Encode()
+}
+
+// get asks the API for path, without /api/v1, and reads the JSON of its answer. The
+// visitor's Crawler is named. Into may be nil. An answer that is no success is an
+// *admin.Problem.
+func (v *visit) get(path string, query url.Values, into any) error {
+	_, err := v.ask(http.MethodGet, path, query, nil, nil, into)
+	return err
+}
+
+// post has the API change something; body is sent as JSON.
+func (v *visit) post(path string, query url.Values, body, into any) error {
+	b, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	_, err = v.ask(http.MethodPost, path, query, http.Header{"Content-Type": {"application/json"}}, b, into)
+	return err
+}
+
+// ask makes any request of the API. Into may be a *[]byte, which takes the answer as
+// it is.
+func (v *visit) ask(method, path string, query url.Values, header http.Header, body []byte, into any) (http.Header, error) {
+	q := url.Values{}
+	maps.Copy(q, query)
+	if v.crawler != "" && !q.Has("crawler") {
+		q.Set("crawler", v.crawler)
+	}
+	r, err := http.NewRequestWithContext(v.r.Context(), method, withQuery("/api/v1"+path, q), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(r.Header, header)
+	r.RemoteAddr = v.r.RemoteAddr
+	answer := &kept{header: http.Header{}, status: http.StatusOK}
+	if err := answer.serve(v.console.service.As(v.caller), r); err != nil {
+		return nil, err
+	}
+	if who := answer.header.Get(whole.Missing); who != "" && !slices.Contains(v.missing, who) {
+		v.missing = append(v.missing, who)
+	}
+	if answer.status >= 300 {
+		return answer.header, answer.problem()
+	}
+	switch into := into.(type) {
+	case nil:
+		return answer.header, nil
+	case *[]byte:
+		*into = answer.body.Bytes()
+		return answer.header, nil
+	}
+	if err := json.Unmarshal(answer.body.Bytes(), into); err != nil {
+		return answer.header, fmt.Errorf("the answer of %s: %w", path, err)
+	}
+	return answer.header, nil
+}
+
+// paged asks for a page of a list of the API, the one at the cursor that the visitor has.
+// Next is the address of the page after it, below the console's path at with what is kept
+// of its query; empty at the end.
+func paged[T any](v *visit, list string, ask url.Values, at string, kept url.Values) (items []T, next string, err error) {
+	if cursor := v.r.URL.Query().Get("cursor"); cursor != "" {
+		ask.Set("cursor", cursor)
+	}
+	var page struct {
+		Items []T    `json:"items"`
+		Next  string `json:"next"`
+	}
+	if err := v.get(list, ask, &page); err != nil || page.Next == "" {
+		return page.Items, "", err
+	}
+	kept.Set("cursor", page.Next)
+	return page.Items, v.link(at, kept), nil
+}
+
+// form is what the visitor sent by one.
+func (v *visit) form() (url.Values, error) {
+	if err := v.r.ParseForm(); err != nil {
+		return nil, &admin.Problem{Title: "Bad request", Status: http.StatusBadRequest, Detail: "the form cannot be read"}
+	}
+	return v.r.PostForm, nil
+}
+
+// maxAnswer is how much of an answer of the API a page takes.
+const maxAnswer = 64 << 20
+
+// kept is an answer of the API in memory.
+type kept struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+	wrote  bool
+}
+
+// Header implements http.ResponseWriter.
+func (k *kept) Header() http.Header { return k.header }
+
+// WriteHeader implements http.ResponseWriter.
+func (k *kept) WriteHeader(status int) {
+	if !k.wrote {
+		k.status, k.wrote = status, true
+	}
+}
+
+// Write implements http.ResponseWriter.
+func (k *kept) Write(p []byte) (int, error) {
+	k.wrote = true
+	if k.body.Len()+len(p) > maxAnswer {
+		return 0, io.ErrShortBuffer
+	}
+	return k.body.Write(p)
+}
+
+// serve has h answer. A stream that breaks off, which h says by a panic, is an error.
+func (k *kept) serve(h http.Handler, r *http.Request) (err error) {
+	defer func() {
+		if broken := recover(); broken != nil {
+			if aborted, ok := broken.(error); !ok || !errors.Is(aborted, http.ErrAbortHandler) {
+				panic(broken)
+			}
+			err = fmt.Errorf("the answer of %s broke off", r.URL.Path)
+		}
+	}()
+	h.ServeHTTP(k, r)
+	return nil
+}
+
+// problem reads an answer that is no success.
+func (k *kept) problem() error {
+	p := &admin.Problem{}
+	if json.Unmarshal(k.body.Bytes(), p) != nil || p.Detail == "" {
+		p.Detail = strings.TrimSpace(k.body.String())
+	}
+	if p.Status = k.status; p.Title == "" {
+		p.Title = http.StatusText(k.status)
+	}
+	return p
+}

@@ -1,0 +1,286 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/internal/report"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Explanation is the JSON form of one URL; its names are a contract.
+type Explanation struct {
+	URL        string                  `json:"url"`
+	Canonical  string                  `json:"canonical"`
+	Decision   string                  `json:"decision"` // crawl or ignore
+	Accept     bool                    `json:"accept"`
+	Index      bool                    `json:"index"`
+	Follow     bool                    `json:"follow"`
+	Fifo       *string                 `json:"fifo"`
+	FifoNumber *int                    `json:"fifo_number"`
+	Shift      int                     `json:"shift"`
+	Source     string                  `json:"source"`
+	Metas      map[string][]string     `json:"metas"`
+	ExcludedBy *ExcludedBy             `json:"excluded_by"`
+	Status     *int                    `json:"status"`
+	Rules      []RuleExplanation       `json:"rules"`
+	Gates      []crawlspace.GateAnswer `json:"gates,omitempty"`
+	AskedFor
+	KilledBy *crawlspace.Reason `json:"killed_by,omitempty"` // the kill list's entry that keeps it out of the index
+	Stored   *StoredExplanation `json:"stored,omitempty"`
+
+	Told `json:"-"`
+	// Crawler is the one of a configuration that has several.
+	Crawler string `json:"crawler,omitempty"`
+}
+
+// AskedFor says how a URL is asked for.
+type AskedFor struct {
+	Fetch string `json:"fetch,omitempty"` // the Fetch element by which
+	// Render is auto or browser where a browser makes such pages, LogIn the log-in that they are asked for with.
+	Render string `json:"render,omitempty"`
+	LogIn  string `json:"log_in,omitempty"`
+}
+
+// Told is what an explanation has for a person only.
+type Told struct {
+	Start  string // where the rules begin
+	Others int    // how many rules do not match
+}
+
+// ExcludedBy is what excludes a URL.
+type ExcludedBy struct {
+	Gate string `json:"gate"`
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"`
+	Rule string `json:"rule,omitempty"`
+}
+
+// String words it for a person.
+func (e *ExcludedBy) String() string {
+	switch e.Gate {
+	case "default":
+		return e.Rule
+	case "rules":
+		return fmt.Sprintf("%s, %s:%d", e.Rule, e.File, e.Line)
+	}
+	return crawlspace.Reason{Gate: crawlspace.Gate(e.Gate), File: e.File, Line: e.Line, Rule: e.Rule}.String()
+}
+
+// RuleExplanation is one rule, and what it did.
+type RuleExplanation struct {
+	Index   int      `json:"index"`
+	File    string   `json:"file,omitempty"`
+	Line    int      `json:"line"`
+	Group   string   `json:"group"`
+	Matched bool     `json:"matched"`
+	Changed []string `json:"changed"`
+	// Actions are those of a rule that matched, for a person.
+	Actions []string `json:"-"`
+}
+
+// Number is the rule's as people count, from 1.
+func (r RuleExplanation) Number() int { return r.Index + 1 }
+
+// StoredExplanation is what the store knows of the URL.
+type StoredExplanation struct {
+	Known bool `json:"known"`
+	*report.StoredURL
+	Robots string `json:"robots"` // what its robots.txt at hand says: allowed, forbidden or unknown
+	// Why says whether it is in the index, and why or why not; Help what can be done.
+	Why  string `json:"why"`
+	Help string `json:"help,omitempty"`
+	// DeletionOrder is the deletion of its document that rests or is held. One that rests
+	// leaves at NotBefore at the earliest.
+	DeletionOrder *Deletion  `json:"deletion_order,omitempty"`
+	NotBefore     *time.Time `json:"deletion_not_before,omitempty"`
+	// LeadsOut is what keeps the place out of the crawl that it redirects to; nil where it
+	// is crawled, or it does not redirect.
+	LeadsOut *ExcludedBy `json:"redirect_excluded_by,omitempty"`
+}
+
+// Unreadable is the JSON form of something that cannot be read as a URL.
+type Unreadable struct {
+	URL   string `json:"url"`
+	Error string `json:"error"`
+}
+
+// Knowledge is what a store adds to explanations; the zero value adds nothing.
+type Knowledge struct {
+	Moved policy.Moves      // the sites that moved
+	Traps policy.TrapCounts // what traps have counted
+	// Lookup finds the stored state of a URL, or ErrNotKnown. Deletion is
+	// the deletion of its document that rests or is held, or nil. Robots is
+	// what the stored robots.txt says to an agent. All are nil where no store is asked.
+	Lookup   func(weburl.URL) (report.StoredURL, error)
+	Deletion func(report.StoredURL) (*Deletion, error)
+	Robots   func(agent string, original bool, u weburl.URL) (string, error)
+}
+
+// KnowledgeOf is that of a store.
+func KnowledgeOf(ctx context.Context, store report.Store) (k Knowledge, err error) {
+	if k.Moved, err = policy.StoredMoves(ctx, store); err != nil {
+		return k, err
+	}
+	if k.Traps, err = policy.StoredTraps(ctx, store); err != nil {
+		return k, err
+	}
+	k.Lookup = func(u weburl.URL) (report.StoredURL, error) {
+		s, ok, err := report.LookUp(ctx, store, u)
+		if err == nil && !ok {
+			err = ErrNotKnown
+		}
+		return s, err
+	}
+	k.Deletion = func(s report.StoredURL) (*Deletion, error) { return deletionOf(ctx, store, &s) }
+	k.Robots = func(agent string, original bool, u weburl.URL) (string, error) {
+		return report.Robots(ctx, store, agent, original, u)
+	}
+	return k, nil
+}
+
+// Knowledge is that of the running service.
+func (c *Client) Knowledge(ctx context.Context) (k Knowledge, err error) {
+	if k.Moved, err = c.Moves(ctx); err != nil {
+		return k, err
+	}
+	if k.Traps, err = c.TrapCounts(ctx); err != nil {
+		return k, err
+	}
+	k.Lookup = func(u weburl.URL) (report.StoredURL, error) { return c.StoredOne(ctx, u.String()) }
+	k.Deletion = func(s report.StoredURL) (*Deletion, error) { return c.deletionOf(ctx, &s) }
+	k.Robots = func(agent string, original bool, u weburl.URL) (string, error) {
+		return c.StoredRobots(ctx, agent, original, u.String())
+	}
+	return k, nil
+}
+
+// stored looks a URL up, and says under which name: under its canonical one, else, as
+// it may have been stored before that was another, under its own.
+func (k *Knowledge) stored(canonical string, u weburl.URL) (*StoredExplanation, weburl.URL, error) {
+	as, ok := weburl.FromCanonical(canonical)
+	if !ok {
+		as = u
+	}
+	s, err := k.Lookup(as)
+	if errors.Is(err, ErrNotKnown) && as.Key() != u.Key() {
+		if old, again := k.Lookup(u); again == nil {
+			s, err, as = old, nil, u
+		}
+	}
+	if errors.Is(err, ErrNotKnown) {
+		return &StoredExplanation{}, as, nil
+	}
+	if err != nil {
+		return nil, as, err
+	}
+	out := &StoredExplanation{Known: true, StoredURL: &s}
+	if s.Deletion != "" {
+		out.DeletionOrder, err = k.Deletion(s)
+	}
+	return out, as, err
+}
+
+// Explainer explains by the gates and rules of one Crawler.
+type Explainer struct {
+	rules    *policy.Explainer
+	settings policy.Settings
+	known    Knowledge
+}
+
+// NewExplainer compiles settings.
+func NewExplainer(s policy.Settings, known Knowledge) (*Explainer, error) {
+	rules, err := policy.NewExplainer(s, known.Moved, known.Traps)
+	return &Explainer{rules, s, known}, err
+}
+
+// Brief leaves the rules that do not match out of explanations.
+func (e *Explainer) Brief() { e.rules.Brief = true }
+
+// Explain says what is decided of u, which was written as raw, and what is stored of it.
+func (e *Explainer) Explain(raw string, u weburl.URL) (*Explanation, error) {
+	out := e.explanationOf(raw, e.rules.Explain(raw, u, nil))
+	if e.known.Lookup == nil {
+		return out, nil
+	}
+	stored, as, err := e.known.stored(out.Canonical, u)
+	if err != nil {
+		return nil, err
+	}
+	if s := stored.StoredURL; s != nil && s.Kind == "" && as.Key() == u.Key() {
+		found := policy.Found{Depth: s.Depth, HostSpelling: s.HostSpelling, Fragment: s.Fragment}
+		out = e.explanationOf(raw, e.rules.Explain(raw, u, &found))
+	}
+	if stored.Robots, err = e.known.Robots(e.settings.Robots.Agent, e.settings.Robots.Original, as); err != nil {
+		return nil, err
+	}
+	if d := stored.DeletionOrder; d != nil && d.State == scheduler.DeletionResting.String() {
+		stored.NotBefore = utc(d.Since.Add(e.settings.Frontier.Brake.Rest))
+	}
+	out.Stored = stored
+	e.leadsOut(stored)
+	answer := out.Answer()
+	stored.Why, stored.Help = answer.String(), answer.Help
+	return out, nil
+}
+
+// leadsOut looks whether what a stored URL redirects to is crawled.
+func (e *Explainer) leadsOut(s *StoredExplanation) {
+	if s.StoredURL == nil || s.Reason != scheduler.ReasonRedirect.String() {
+		return
+	}
+	if to, err := weburl.Parse(s.RedirectTo); err == nil {
+		s.LeadsOut = e.explanationOf(s.RedirectTo, e.rules.Explain(s.RedirectTo, to, nil)).ExcludedBy
+	}
+}
+
+// explanationOf gives what decides about a URL its printed form.
+func (e *Explainer) explanationOf(raw string, x policy.Explained) *Explanation {
+	d := x.Rules.Decision
+	out := &Explanation{
+		URL: raw, Canonical: x.URL.String(), Decision: "ignore", Accept: d.Accept, Index: d.Index && x.Status == 0, Follow: d.Follow && x.Status == 0,
+		Shift: d.Shift, Source: d.Source, Metas: map[string][]string{}, Rules: []RuleExplanation{}, Told: Told{Start: x.Rules.Start.Why, Others: len(e.settings.Rules.Rules)},
+		Gates: x.Gates, KilledBy: x.Killed, AskedFor: AskedFor{Fetch: x.Fetch.Name},
+	}
+	if r := x.Fetch.Render; r != nil {
+		out.Render = "auto"
+		if r.Always {
+			out.Render = "browser"
+		}
+	}
+	if x.Fetch.Login != nil {
+		out.LogIn = x.Fetch.Login.Name
+	}
+	for _, m := range d.Metas {
+		out.Metas[m.Name] = append(out.Metas[m.Name], m.Value)
+	}
+	for _, r := range x.Rules.Rules {
+		if r.Matched {
+			out.Others--
+		}
+		t := RuleExplanation{Index: r.Index, File: r.At.File, Line: r.At.Line, Group: r.Group, Matched: r.Matched, Changed: []string{}, Actions: r.Actions}
+		for _, dimension := range r.Changed {
+			t.Changed = append(t.Changed, dimension.String())
+		}
+		out.Rules = append(out.Rules, t)
+	}
+	if x.Status == 0 {
+		name, number := x.Fifo.String(), int(x.Fifo)
+		out.Decision, out.Fifo, out.FifoNumber = "crawl", &name, &number
+		return out
+	}
+	out.Status, out.ExcludedBy = &x.Status, &ExcludedBy{Gate: string(policy.GateDefault), Rule: policy.OutByDefault(d)}
+	if x.Refused != nil {
+		out.ExcludedBy = &ExcludedBy{Gate: string(x.Refused.Gate), File: x.Refused.File, Line: x.Refused.Line, Rule: x.Refused.Rule}
+	} else if rule, _ := x.Rules.ExcludedBy(); rule >= 0 {
+		last, _ := x.Rules.Rule(rule)
+		at := last.At
+		out.ExcludedBy = &ExcludedBy{Gate: "rules", File: at.File, Line: at.Line, Rule: fmt.Sprintf("rule %d", rule+1)}
+	}
+	return out
+}

@@ -1,0 +1,160 @@
+package admin
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/internal/report"
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// reasons are all that there are.
+func reasons(t *testing.T) (all []scheduler.Reason) {
+	for r := scheduler.NoReason + 1; r.Known(); r++ {
+		all = append(all, r)
+	}
+	if len(all) < 30 {
+		t.Fatalf("%d reasons", len(all))
+	}
+	return all
+}
+
+// TestReasonsHaveWords: no reason is told of without words, and no two by the same.
+func TestReasonsHaveWords(t *testing.T) {
+	seen := map[string]scheduler.Reason{}
+	for _, r := range reasons(t) {
+		words := reasonWords(r)
+		if words.words == "" {
+			t.Errorf("%s has no words", r)
+		}
+		if other, twice := seen[words.words]; twice && r != scheduler.ReasonUnreadFile {
+			t.Errorf("%s and %s have the same words", r, other)
+		}
+		seen[words.words] = r
+		for _, s := range []string{words.note, words.help} {
+			if s != "" && !strings.HasSuffix(s, ".") {
+				t.Errorf("%s: %q is no sentence", r, s)
+			}
+		}
+	}
+	if words := reasonWords(scheduler.NoReason); words.words != "" {
+		t.Errorf("no reason is told as %q", words.words)
+	}
+}
+
+// TestAnswers: what is said of some URLs.
+func TestAnswers(t *testing.T) {
+	since, at := time.Date(2026, 3, 4, 5, 6, 0, 0, time.UTC), time.Date(2026, 3, 4, 5, 7, 0, 0, time.UTC)
+	missing := report.StoredURL{Class: "permanent", Outcome: report.Outcome{Reason: "not_found", LastError: "404 Not Found"}}
+	of := func(fate scheduler.Fate, u report.StoredURL) *StoredExplanation {
+		u.Fate = fate.String()
+		return &StoredExplanation{Known: true, StoredURL: &u}
+	}
+	deletion := func(fate scheduler.Fate, d Deletion, notBefore *time.Time) *StoredExplanation {
+		s := of(fate, missing)
+		d.Since = since
+		s.DeletionOrder, s.NotBefore = &d, notBefore
+		return s
+	}
+	for _, tt := range []struct {
+		stored *StoredExplanation
+		want   string
+		notes  []string
+	}{
+		{&StoredExplanation{}, "not in the index: no link to it was found yet, or it was removed", nil},
+		{of(scheduler.FateIndexed, report.StoredURL{}), "in the index, or on its way there", nil},
+		{of(scheduler.FateIndexed, report.StoredURL{Outcome: report.Outcome{Reason: "timeout", LastError: "time-out"}}), "in the index, or on its way there", []string{"At the last visit: its host takes too long (time-out)."}},
+		{of(scheduler.FatePending, report.StoredURL{}), "not in the index: it waits to be fetched", nil},
+		{of(scheduler.FatePending, report.StoredURL{Outcome: report.Outcome{Reason: "robots_unreachable"}}), "not in the index: it waits to be fetched: its robots.txt cannot be had", []string{"It goes on by itself when the site answers for its robots.txt."}},
+		{of(scheduler.FateTemporary, report.StoredURL{Outcome: report.Outcome{Reason: "5xx", LastError: "503", Errors: 2}}), "not in the index: the site fails (503)", []string{"Visits that failed in a row: 2. It is tried again by itself."}},
+		{of(scheduler.FatePermanent, missing), "not in the index: the site does not have it (404 Not Found)", nil},
+		{of(scheduler.FateNearDuplicate, report.StoredURL{DuplicateOf: "http://a/b", Outcome: report.Outcome{Reason: "near_duplicate", LastError: "x"}}), "not in the index: another document has nearly its content: http://a/b", []string{otherURL}},
+		{of(scheduler.FateRedirect, report.StoredURL{RedirectTo: "http://a/b", Outcome: report.Outcome{Reason: "redirect"}}), "not in the index: it redirects: http://a/b", []string{"The document stands under the URL that it leads to."}},
+		{leadsOut(of(scheduler.FateRedirect, report.StoredURL{RedirectTo: "http://b/", Outcome: report.Outcome{Reason: "redirect"}})), "not in the index: it redirects: http://b/",
+			[]string{"That place is not crawled, so the page is in the index nowhere: rule 2, x.xml:7."}},
+		{of(scheduler.FateSource, report.StoredURL{Outcome: report.Outcome{Reason: "dns", LastError: "no such host"}}), "not in the index: it leads to documents and is none itself", []string{"At the last visit: the name of its host cannot be resolved (no such host)."}},
+		{of(scheduler.FateNoDocument, report.StoredURL{}), "not in the index: nothing says why it has no document", nil},
+		{deletion(scheduler.FateResting, Deletion{State: "resting"}, &at), "in the index, but its deletion rests: the site does not have it (404 Not Found)",
+			[]string{"It rests since 2026-03-04 05:06 UTC.", "It leaves at 2026-03-04 05:07 UTC at the earliest, if its host is well; a good answer of the page cancels it."}},
+		{deletion(scheduler.FateResting, Deletion{State: "resting", Edit: 17}, &at), "in the index, but its deletion rests: the site does not have it (404 Not Found)",
+			[]string{"It rests since 2026-03-04 05:06 UTC.", "It leaves, or is held, when all stored URLs have been judged by edit 17 of the rules."}},
+		{deletion(scheduler.FateHeld, Deletion{State: "held", Hold: "host_ill"}, nil), "in the index, but its deletion is held: the site does not have it (404 Not Found)",
+			[]string{"It is held since 2026-03-04 05:06 UTC: its host is ill.", "When the host is well again, the page is asked for again.", "A good answer of the page cancels the deletion."}},
+		{deletion(scheduler.FateHeld, Deletion{State: "held", Hold: "edit", Edit: 17}, nil), "in the index, but its deletion is held: the site does not have it (404 Not Found)",
+			[]string{"It is held since 2026-03-04 05:06 UTC: edit 17 of the rules deletes many documents.", "No answer of the page changes that; taking the edit back cancels the deletion."}},
+	} {
+		a := AnswerOf(tt.stored)
+		if got := a.String(); got != tt.want {
+			t.Errorf("%q, want %q", got, tt.want)
+		}
+		if diff := cmp.Diff(tt.notes, a.Notes); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.want, diff)
+		}
+		if held := a.Fate == scheduler.FateHeld; held && !strings.HasPrefix(a.Help, "Release the deletion") {
+			t.Errorf("%s: help %q", tt.want, a.Help)
+		}
+	}
+}
+
+// TestHoldsHaveWords: each hold is told of by other words.
+func TestHoldsHaveWords(t *testing.T) {
+	seen := map[string]bool{}
+	n := 0
+	for h := scheduler.HeldByBrake; scheduler.KnownHold(byte(h)); h++ {
+		seen[holdWords(&Deletion{Hold: h.String()})] = true
+		n++
+	}
+	if len(seen) != n || n < 6 {
+		t.Errorf("%d holds have %d texts", n, len(seen))
+	}
+}
+
+// TestAdditions: what rules and robots.txt say now is told beside the answer where it is
+// something else, and does not change the answer.
+func TestAdditions(t *testing.T) {
+	by := &ExcludedBy{Gate: "default", Rule: "no rule accepts it"}
+	for _, tt := range []struct {
+		fate   scheduler.Fate
+		reason string
+		x      Explanation
+		robots string
+		want   []string
+	}{
+		{scheduler.FateNearDuplicate, "near_duplicate", Explanation{Index: true}, "forbidden", []string{"The robots.txt at hand forbids it."}},
+		{scheduler.FateRobots, "robots", Explanation{Index: true}, "forbidden", nil},
+		{scheduler.FateRobots, "robots", Explanation{Index: true}, "allowed", []string{"The robots.txt at hand allows it."}},
+		{scheduler.FateIndexed, "", Explanation{ExcludedBy: by}, "allowed", []string{"The rules in force leave it out: no rule accepts it."}},
+		{scheduler.FateExcluded, "rules", Explanation{ExcludedBy: by}, "allowed", nil},
+		{scheduler.FateExcluded, "crawl_space", Explanation{Index: true}, "allowed", []string{"The rules in force let a link like it in."}},
+		{scheduler.FateIndexed, "", Explanation{Index: true, KilledBy: &crawlspace.Reason{Gate: "kill", File: "kill.txt", Line: 4}}, "allowed", []string{"The kill list names it: kill gate, kill.txt:4."}},
+		{scheduler.FateIndexed, "", Explanation{}, "unknown", []string{"By the rules in force it is not indexed."}},
+	} {
+		tt.x.Stored = &StoredExplanation{Known: true, Robots: tt.robots, StoredURL: &report.StoredURL{Outcome: report.Outcome{Fate: tt.fate.String(), Reason: tt.reason}}}
+		if diff := cmp.Diff(tt.want, tt.x.Additions()); diff != "" {
+			t.Errorf("%s %s (-want +got):\n%s", tt.fate, tt.reason, diff)
+		}
+	}
+}
+
+func leadsOut(s *StoredExplanation) *StoredExplanation {
+	s.LeadsOut = &ExcludedBy{Gate: "rules", File: "x.xml", Line: 7, Rule: "rule 2"}
+	return s
+}
+
+// TestFollowedOnly: that no rule keeps a page out of the index is told of the page of a root
+// that is followed only.
+func TestFollowedOnly(t *testing.T) {
+	x := &Explanation{Stored: &StoredExplanation{Known: true, StoredURL: &report.StoredURL{Outcome: report.Outcome{Reason: "noindex_rule"}}}}
+	x.Stored.Fate = scheduler.FateNoindexRule.String()
+	for changed, want := range map[string]int{"follow": 1, "index": 0} {
+		x.Rules = []RuleExplanation{{Matched: true, Changed: []string{changed}}}
+		notes := x.Additions()
+		if len(notes) != want || want == 1 && !strings.Contains(notes[0], `a Root with site="false"`) {
+			t.Errorf("a rule changes %s: %q", changed, notes)
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package admin
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/visit"
+	"github.com/sextant-crawler/sextant/internal/notices"
+)
+
+// testTime is a moment.
+var testTime = time.Unix(1_700_000_000, 0)
+
+// TestProblems: what makes a Crawler unable to work, and what does not.
+func TestProblems(t *testing.T) {
+	const miB = 1 << 20
+	disk := func(free int64) Details {
+		return Details{Store: &StoreStatus{DiskFree: free, DiskSize: 100 << 30, DiskNeeded: 512 * miB}}
+	}
+	for name, tt := range map[string]struct {
+		status Status
+		want   string
+	}{
+		"idle":             {Status{Status: crawl.Status{IdleCode: crawl.IdleNoURL}, Details: disk(10 << 30)}, ""},
+		"paused":           {Status{Status: crawl.Status{IdleCode: crawl.IdlePaused, Paused: true}}, ""},
+		"outbox full":      {Status{Status: crawl.Status{IdleCode: crawl.IdleOutboxFull}}, ""},
+		"refused":          {Status{Status: crawl.Status{ConfigError: "broken"}}, ""},
+		"starting":         {Status{Status: crawl.Status{IdleCode: crawl.IdleStarting}}, notReadyStarting},
+		"stopping":         {Status{Status: crawl.Status{IdleCode: crawl.IdleStopping}}, notReadyStopping},
+		"disk":             {Status{Details: disk(511 * miB)}, notReadyDisk},
+		"disk just enough": {Status{Details: disk(512 * miB)}, ""},
+		"disk not known":   {Status{Details: Details{Store: &StoreStatus{DiskNeeded: 1}}}, ""},
+	} {
+		got := ""
+		for _, p := range tt.status.problems() {
+			got += p.Code
+		}
+		if got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+func TestReadyz(t *testing.T) {
+	for name, tt := range map[string]struct {
+		broken       error
+		accept, want string
+		code         int
+	}{
+		"ready":             {nil, "", "ready\n", http.StatusOK},
+		"ready in JSON":     {nil, "application/json", `{"ready":true}` + "\n", http.StatusOK},
+		"not ready":         {errors.New("damaged"), "*/*", "not ready\na: store_failing: its figures cannot be read: damaged\n", http.StatusServiceUnavailable},
+		"not ready in JSON": {errors.New("x"), "application/json", `{"ready":false,"problems":[{"crawler":"a","code":"store_failing","words":"its figures cannot be read: x"}]}` + "\n", http.StatusServiceUnavailable},
+	} {
+		s := &Server{crawlers: []Crawler{fakeCrawler{name: "a", store: storeWith(t), broken: tt.broken}}}
+		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/readyz", nil)
+		r.Header.Set("Accept", tt.accept)
+		s.readyz(w, r)
+		if w.Code != tt.code || w.Body.String() != tt.want {
+			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		}
+	}
+}
+
+// TestDiskLow: the smaller bound counts, but never below what the store needs.
+func TestDiskLow(t *testing.T) {
+	const giB, need = 1 << 30, 512 << 20
+	for _, tt := range []struct {
+		size, free int64
+		low        bool
+	}{
+		{1000 * giB, 3 * giB, false}, {1000 * giB, 2*giB - 1, true},
+		{30 * giB, 2 * giB, false}, {30 * giB, giB + giB/4, true}, // 5 % is 1.5 GiB
+		{8 * giB, giB, false}, {8 * giB, giB - 1, true}, // 5 % is less than the store needs
+		{0, 0, false},
+	} {
+		s := StoreStatus{DiskSize: tt.size, DiskFree: tt.free, DiskNeeded: need}
+		if _, low := s.DiskLow(); low != tt.low {
+			t.Errorf("%d of %d free: %v", tt.free, tt.size, low)
+		}
+	}
+}
+
+// TestObserve: a Crawler whose figures cannot be read hides what is over.
+func TestObserve(t *testing.T) {
+	good := fakeCrawler{name: "good", store: storeWith(t)}
+	o := Observe(t.Context(), []Crawler{good, fakeCrawler{name: "bad", store: storeWith(t), broken: errors.New("x")}})
+	if len(o.Conditions) != 0 || len(o.Unsure) != 2 {
+		t.Errorf("%+v", o)
+	}
+	s := Status{Status: crawl.Status{
+		Crawler: "docs", Outbox: crawl.OutboxStatus{Held: 3},
+		Targets:  []crawl.TargetStatus{{Name: "up"}, {Name: "papi", DownSince: utc(testTime), LastError: "refused"}},
+		Sessions: []visit.SessionStatus{{Name: "in", State: "good"}, {Name: "out", State: "failed", Words: "401"}},
+	}, Details: Details{IllHosts: 2, Ill: []IllHost{{Host: "http://a", Since: testTime}}, Cluster: &ClusterStatus{Unprotected: "no other node", Held: "full"}}}
+	var got notices.Observation
+	s.observe(&got)
+	var words []string
+	for _, c := range got.Conditions {
+		words = append(words, string(c.Event)+" "+c.Crawler+" "+c.Subject)
+	}
+	want := []string{"brake docs ", "cluster docs unprotected", "cluster docs held", "indexer docs papi", "host docs http://a", "login docs out"}
+	if len(words) != len(want) {
+		t.Fatal(words)
+	}
+	for i := range want {
+		if words[i] != want[i] {
+			t.Errorf("%q, want %q", words[i], want[i])
+		}
+	}
+	if len(got.Unsure) != 1 || got.Unsure[0] != (notices.Scope{Event: notices.Host, Crawler: "docs"}) {
+		t.Errorf("%+v", got.Unsure)
+	}
+	if !got.Conditions[3].Since.Equal(testTime) || !got.Conditions[4].Since.Equal(testTime) {
+		t.Errorf("%+v", got.Conditions)
+	}
+}

@@ -1,0 +1,350 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"math"
+	"net/url"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/sextant-crawler/sextant/internal/admin/whole"
+	"github.com/sextant-crawler/sextant/internal/report"
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// One goroutine, of Server.Run, takes the figures. The lock guards the rings: it takes it to
+// add a point, and requests take it to copy them.
+
+// Spans of the history: an hour by 5 s, and 7 days by 5 min.
+const (
+	hourStep, hourPoints = 5 * time.Second, 720
+	weekStep, weekPoints = 5 * time.Minute, 2016
+)
+
+// history keeps figures of all Crawlers over time, in memory: a restart empties it. A
+// Crawler's takes 8 bytes for each figure and point, less than 1 MiB together.
+type history struct {
+	crawlers []Crawler
+	figures  []figure
+	// seen is told of each status, too.
+	seen func(ctx context.Context, c Crawler, s *Status)
+
+	mu    sync.Mutex
+	rings map[string]*[2]ring // by Crawler: the hour, the week
+}
+
+func newHistory(crawlers []Crawler) *history {
+	h := &history{crawlers: crawlers, figures: figures(), rings: map[string]*[2]ring{}}
+	for _, c := range crawlers {
+		h.rings[c.Name()] = &[2]ring{{step: hourStep, size: hourPoints, figures: h.figures}, {step: weekStep, size: weekPoints, figures: h.figures}}
+	}
+	return h
+}
+
+// run takes the figures at each step of the hour until ctx ends. A Crawler that cannot
+// tell them leaves a gap.
+func (h *history) run(ctx context.Context) error {
+	tick := time.NewTicker(hourStep)
+	defer tick.Stop()
+	for {
+		h.take(ctx)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+func (h *history) take(ctx context.Context) {
+	for _, c := range h.crawlers {
+		s, err := statusOf(ctx, c)
+		if err != nil {
+			continue
+		}
+		if h.seen != nil {
+			h.seen(ctx, c, &s)
+		}
+		values := make([]float64, len(h.figures))
+		for i := range h.figures {
+			values[i] = h.figures[i].of(&s)
+		}
+		now := time.Now()
+		h.mu.Lock()
+		for i := range h.rings[c.Name()] {
+			h.rings[c.Name()][i].add(now, values)
+		}
+		h.mu.Unlock()
+	}
+}
+
+// figure is a series of the history.
+type figure struct {
+	name string
+	// counts says that it is a counter: what is kept is how much it rose in a second.
+	counts bool
+	of     func(s *Status) float64
+}
+
+// figures are all series, in their order. What is not known is NaN.
+func figures() []figure {
+	all := []figure{
+		{"requests_per_s", true, func(s *Status) float64 { return float64(s.Totals.Requests) }},
+		{"pages_per_s", true, func(s *Status) float64 { return float64(s.Totals.Pages) }},
+		{"bytes_per_s", true, func(s *Status) float64 { return float64(s.Totals.Bytes) }},
+		{"errors_per_s", true, func(s *Status) float64 { return float64(sum(s.Errors)) }},
+		{"outbox_lag_s", false, lagOf},
+		{"known", false, func(s *Status) float64 { return float64(s.Known) }},
+		{"indexed", false, func(s *Status) float64 { return float64(s.Indexed) }},
+		{"in_flight", false, func(s *Status) float64 { return float64(s.InFlight) }},
+		{"outbox_waiting", false, func(s *Status) float64 { return float64(s.Outbox.Waiting) }},
+		{"outbox_resting", false, func(s *Status) float64 { return float64(s.Outbox.Resting) }},
+		{"outbox_held", false, func(s *Status) float64 { return float64(s.Outbox.Held) }},
+		{"outbox_dead", false, func(s *Status) float64 { return float64(s.Outbox.Dead) }},
+		{"commits_per_s", true, storeFigure(func(s *StoreStatus) float64 { return float64(s.Commits) })},
+		{"writes_per_s", true, storeFigure(func(s *StoreStatus) float64 { return float64(s.Writes) })},
+		{"commit_s", false, storeFigure(func(s *StoreStatus) float64 { return s.LastCommitS })},
+	}
+	for source := range scheduler.Sources {
+		name := scheduler.Source(source).String()
+		all = append(all, figure{"depth_" + name, false, func(s *Status) float64 { return float64(s.Pending[name]) }})
+	}
+	for source := range scheduler.Sources {
+		name := scheduler.Source(source).String()
+		all = append(all, figure{"taken_per_s_" + name, true, func(s *Status) float64 { return float64(s.Taken[name]) }})
+	}
+	for _, class := range report.ErrorClasses() {
+		all = append(all, figure{"errors_per_s_" + class, true, func(s *Status) float64 { return float64(s.Errors[class]) }})
+	}
+	return all
+}
+
+// sum adds up counts by name.
+func sum(counts map[string]uint64) (all uint64) {
+	for _, n := range counts {
+		all += n
+	}
+	return all
+}
+
+// lagOf is the age of the oldest order that waits, in seconds.
+func lagOf(s *Status) float64 {
+	switch {
+	case s.OutboxLag == nil:
+		return math.NaN()
+	case s.OutboxLag.Oldest == nil:
+		return 0
+	}
+	return max(time.Since(*s.OutboxLag.Oldest).Seconds(), 0)
+}
+
+func storeFigure(of func(*StoreStatus) float64) func(*Status) float64 {
+	return func(s *Status) float64 {
+		if s.Store == nil {
+			return math.NaN()
+		}
+		return of(s.Store)
+	}
+}
+
+// ring keeps the last points of one span.
+type ring struct {
+	step    time.Duration
+	size    int
+	figures []figure
+
+	times  []int64 // Unix seconds
+	points [][]float64
+	next   int // where the next point goes, once the ring is full
+	// last is what the counters were at the last point.
+	last   []float64
+	lastAt time.Time
+}
+
+// add adds a point, unless the last one is younger than the step.
+func (r *ring) add(now time.Time, values []float64) {
+	passed := now.Sub(r.lastAt)
+	if !r.lastAt.IsZero() && passed < r.step-hourStep/2 {
+		return
+	}
+	point := make([]float64, len(values))
+	for i, f := range r.figures {
+		point[i] = values[i]
+		if f.counts {
+			point[i] = math.NaN() // there is none before
+			if r.last != nil && values[i] >= r.last[i] {
+				point[i] = (values[i] - r.last[i]) / passed.Seconds()
+			}
+		}
+	}
+	r.last, r.lastAt = values, now
+	at := now.Unix()
+	if r.times != nil { // the clock may have been set back, plots need times that rise
+		at = max(at, r.times[(r.next+len(r.times)-1)%len(r.times)]+1)
+	}
+	if len(r.times) < r.size {
+		r.times, r.points = append(r.times, at), append(r.points, point)
+		return
+	}
+	r.times[r.next], r.points[r.next] = at, point
+	r.next = (r.next + 1) % r.size
+}
+
+// History is figures over time, in columns: Times[i] belongs to each Series[name][i].
+type History struct {
+	Crawler string   `json:"crawler"`
+	StepS   float64  `json:"step_s"`
+	Times   []int64  `json:"times"` // Unix seconds, rising
+	Series  []Series `json:"series"`
+}
+
+// Series is one figure over time.
+type Series struct {
+	Name   string   `json:"name"`
+	Values []Figure `json:"values"`
+}
+
+// Figure is a value of a series: null in JSON where it is not known.
+type Figure float64
+
+// MarshalJSON implements json.Marshaler.
+func (f Figure) MarshalJSON() ([]byte, error) {
+	if math.IsNaN(float64(f)) || math.IsInf(float64(f), 0) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(math.Round(float64(f)*1000) / 1000)
+}
+
+// columns gives what the ring has after a time, oldest first.
+func (r *ring) columns(crawler string, after int64) History {
+	first := 0
+	for first < len(r.times) && r.times[(r.next+first)%len(r.times)] <= after {
+		first++
+	}
+	out := History{Crawler: crawler, StepS: r.step.Seconds(), Times: []int64{}}
+	for i := first; i < len(r.times); i++ {
+		out.Times = append(out.Times, r.times[(r.next+i)%len(r.times)])
+	}
+	for column, f := range r.figures {
+		one := Series{f.name, make([]Figure, 0, len(out.Times))}
+		for i := first; i < len(r.times); i++ {
+			one.Values = append(one.Values, Figure(r.points[(r.next+i)%len(r.times)][column]))
+		}
+		out.Series = append(out.Series, one)
+	}
+	return out
+}
+
+func (s *Server) historyRoutes() []route {
+	return []route{{method: "GET", path: "/api/v1/history", role: Reader, crawler: true, query: "span since", answer: s.past, whole: wholeHistory()}}
+}
+
+// past tells figures over time.
+func (s *Server) past(c *call) (any, error) {
+	span := 0
+	switch written := c.query.Get("span"); written {
+	case "", "hour":
+	case "week":
+		span = 1
+	default:
+		return nil, wrong("span %q: write hour or week", written)
+	}
+	var after int64
+	if written := c.query.Get("since"); written != "" {
+		var err error
+		if after, err = strconv.ParseInt(written, 10, 64); err != nil {
+			return nil, wrong("since %q is no Unix time in seconds", written)
+		}
+	}
+	s.history.mu.Lock()
+	defer s.history.mu.Unlock()
+	return s.history.rings[c.crawler.Name()][span].columns(c.crawler.Name(), after), nil
+}
+
+// wholeHistory adds the figures of all nodes, step by step: each takes its own at moments of its own.
+func wholeHistory() *whole.Rule {
+	return &whole.Rule{Apart: true, Shape: func(q url.Values, b []byte) (any, error) {
+		var all []pastOf
+		if err := json.Unmarshal(b, &all); err != nil {
+			return nil, err
+		}
+		since, _ := strconv.ParseInt(q.Get("since"), 10, 64) // what is no number was refused
+		return joined(all, since), nil
+	}}
+}
+
+// pastOf is a History that was read: a value that is not known is nil.
+type pastOf struct {
+	Crawler string  `json:"crawler"`
+	StepS   float64 `json:"step_s"`
+	Times   []int64 `json:"times"`
+	Series  []struct {
+		Name   string     `json:"name"`
+		Values []*float64 `json:"values"`
+	} `json:"series"`
+}
+
+// at is the point of a step, or of the one beside it: clocks tick at other moments. It is -1 where the node was not there.
+func (p *pastOf) at(step int64) int {
+	length := int64(p.StepS)
+	i, _ := slices.BinarySearchFunc(p.Times, step, func(at, step int64) int { return cmp.Compare(at/length, step) })
+	switch {
+	case i < len(p.Times) && p.Times[i]/length <= step+1 && (p.Times[i]/length == step || i == 0):
+		return i
+	case i > 0 && p.Times[i-1]/length >= step-2:
+		return i - 1
+	}
+	return -1
+}
+
+// joined are the histories of nodes as one, up to where all are known, with those steps alone that begin after a time.
+func joined(all []pastOf, since int64) *History {
+	out := &History{Times: []int64{}, Series: []Series{}}
+	first, last := int64(math.MaxInt64), int64(math.MaxInt64)
+	for _, p := range all {
+		out.Crawler, out.StepS = p.Crawler, p.StepS
+		if n := len(p.Times); n > 0 && p.StepS >= 1 {
+			first, last = min(first, p.Times[0]/int64(p.StepS)), min(last, p.Times[n-1]/int64(p.StepS))
+		} else if since > 0 {
+			last = 0 // what it has of the next step is not known yet
+		}
+	}
+	for _, f := range figures() {
+		out.Series = append(out.Series, Series{f.name, []Figure{}})
+	}
+	for step := first; step <= last && step < math.MaxInt64; step++ {
+		if at := step * int64(out.StepS); at > since {
+			out.Times = append(out.Times, at)
+			for i := range out.Series {
+				out.Series[i].Values = append(out.Series[i].Values, valueOf(all, out.Series[i].Name, step))
+			}
+		}
+	}
+	return out
+}
+
+// valueOf is a figure of all nodes: how far the outbox is behind, and how long a commit takes, is that of the slowest.
+func valueOf(all []pastOf, name string, step int64) Figure {
+	sum := math.NaN()
+	for i := range all {
+		at, p := all[i].at(step), &all[i]
+		for _, s := range p.Series {
+			if s.Name != name || at < 0 || at >= len(s.Values) || s.Values[at] == nil {
+				continue
+			}
+			switch v := *s.Values[at]; {
+			case math.IsNaN(sum):
+				sum = v
+			case name == "outbox_lag_s", name == "commit_s":
+				sum = max(sum, v)
+			default:
+				sum += v
+			}
+		}
+	}
+	return Figure(sum)
+}

@@ -1,0 +1,207 @@
+package admin
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sextant-crawler/sextant/crawl/meter"
+	"github.com/sextant-crawler/sextant/internal/admin/whole"
+	"github.com/sextant-crawler/sextant/internal/report"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// HostStatus is a host with work, or one that rests, as it is printed.
+type HostStatus struct {
+	Host     string `json:"host"`    // scheme, host and port
+	Waiting  uint64 `json:"waiting"` // URLs, in flight ones included
+	InFlight int    `json:"in_flight"`
+	// ClosedUntil is before when the host is not asked, nil if it may be asked now;
+	// ClosedBy is the word for why, a scheduler.Closing.
+	ClosedUntil *time.Time `json:"closed_until,omitempty"`
+	ClosedBy    string     `json:"closed_by,omitempty"`
+	Errors      int        `json:"errors,omitempty"`  // failures in a row
+	Ill         bool       `json:"ill,omitempty"`     // its documents turn bad: none is replaced, or deleted unasked
+	Address     string     `json:"address,omitempty"` // with perAddress
+}
+
+// NewHostStatus gives what the frontier tells its printed form.
+func NewHostStatus(info scheduler.HostInfo) HostStatus {
+	h := HostStatus{Host: info.Origin, InFlight: info.InFlight, Errors: info.Errors, Ill: info.Ill}
+	for _, n := range info.Waiting {
+		h.Waiting += n
+	}
+	if !info.Until.IsZero() {
+		h.ClosedUntil, h.ClosedBy = utc(info.Until), info.Closing.String()
+	}
+	if info.Address.IsValid() {
+		h.Address = info.Address.String()
+	}
+	return h
+}
+
+// String is a line for a person.
+func (h HostStatus) String() string {
+	line := fmt.Sprintf("%-40s %6d URLs", h.Host, h.Waiting)
+	if h.ClosedUntil != nil {
+		line += "; closed until " + h.ClosedUntil.Local().Round(time.Second).Format(time.DateTime) + ": " + closedWords(h.ClosedBy)
+	}
+	if h.Errors > 0 {
+		line += fmt.Sprintf("; failed %d times in a row", h.Errors)
+	}
+	if h.Ill {
+		line += "; ill: none of its documents is deleted or replaced"
+	}
+	return line
+}
+
+// closedWords are a scheduler.Closing for a person.
+func closedWords(reason string) string {
+	words := map[string]string{
+		scheduler.ByThrottle.String():   "the pause between two requests",
+		scheduler.ByCrawlDelay.String(): "its robots.txt asks for a pause",
+		scheduler.ByBackoff.String():    "it failed",
+		scheduler.ByRetryAfter.String(): "it asked for it by Retry-After",
+		scheduler.ByHours.String():      "not at this time of day, by the hours of its Throttle",
+		scheduler.ByAddress.String():    "another host of its address was visited",
+		scheduler.ByStore.String():      "its outcome could not be stored",
+	}[reason]
+	if words == "" {
+		return reason
+	}
+	return words
+}
+
+// hostRoutes tell of hosts, beside the list of the longest queues.
+func (s *Server) hostRoutes() []route {
+	return []route{
+		{method: "GET", path: "/api/v1/host", role: Reader, crawler: true, query: "host", answer: s.host, whole: ofOwner("host")},
+		{method: "GET", path: "/api/v1/hosts/all", role: Reader, crawler: true, heavy: true, query: "host sort from limit", answer: s.allHosts, whole: wholeHostList()},
+		{method: "GET", path: "/api/v1/hosts/ill", role: Reader, crawler: true, answer: s.ill, whole: wholeIll()},
+	}
+}
+
+// HostDetails is what is known of one host.
+type HostDetails struct {
+	HostStatus
+	BySource map[string]uint64 `json:"by_source"` // URLs that wait, in flight ones included
+	// DelayS is the pause between two requests that its robots.txt asks for, BackoffS
+	// the one after failures; in seconds.
+	DelayS   float64 `json:"delay_s"`
+	BackoffS float64 `json:"backoff_s"`
+	// Pages counts those that were rendered or searched since the service started, and names the log-ins; nil
+	// where there was none of that.
+	Pages *meter.HostPagesStatus `json:"pages,omitempty"`
+	// Queue are the first that wait, of each source.
+	Queue []QueuedURL `json:"queue"`
+}
+
+// QueuedURL is a URL that waits.
+type QueuedURL struct {
+	URL    string `json:"url"`
+	Source string `json:"source"`
+}
+
+// queueShown is how many URLs of a source are named.
+const queueShown = 10
+
+// host tells of the host of a URL, or of an origin.
+func (s *Server) host(c *call) (any, error) {
+	written := c.query.Get("host")
+	if written != "" && !strings.Contains(written, "://") {
+		written = "http://" + written
+	}
+	u, err := weburl.Parse(written)
+	if err != nil {
+		return nil, wrong("host is a URL or its beginning: ?host=https%%3A%%2F%%2Fwww.example.com: %v", err)
+	}
+	ctx, key := c.r.Context(), u.HostKey()
+	info, err := c.crawler.Host(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	state, err := c.crawler.Reports().Host(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	info.Origin = u.Origin() // also if nothing waits
+	info.Delay, info.Backoff = max(info.Delay, state.Delay), max(info.Backoff, state.Backoff)
+	info.Errors = max(info.Errors, state.Errors)
+	out := HostDetails{
+		HostStatus: NewHostStatus(info), BySource: map[string]uint64{}, Queue: []QueuedURL{},
+		DelayS: info.Delay.Seconds(), BackoffS: info.Backoff.Seconds(), Pages: c.crawler.HostPages(key),
+	}
+	out.Ill = out.Ill || state.Ill
+	for source, n := range info.Waiting {
+		out.BySource[scheduler.Source(source).String()] = n
+		if n == 0 {
+			continue
+		}
+		waiting, err := c.crawler.Reports().Queue(ctx, scheduler.Place{Source: scheduler.Source(source), Host: key}, 0, queueShown)
+		if err != nil {
+			return nil, err
+		}
+		for _, w := range waiting {
+			out.Queue = append(out.Queue, QueuedURL{w.Record.URL, scheduler.Source(source).String()})
+		}
+	}
+	return out, nil
+}
+
+// allHosts lists the hosts that URLs are stored of.
+func (s *Server) allHosts(c *call) (any, error) {
+	o, err := report.ParseOptions(report.KindDocuments, url.Values{"host": {c.query.Get("host")}, "from": {c.query.Get("from")}}, time.Now())
+	if err == nil {
+		o.Order, err = report.ParseOrder(c.query.Get("sort"), report.HostColumns())
+	}
+	if err != nil {
+		return nil, wrong("%v", err)
+	}
+	limit, err := limitOf(c)
+	if part, _ := whole.IsPart(c.r.Context()); part { // which gives all that may come before the end of a page
+		limit, err = limited(c.query, "limit"), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	page, err := report.CountHosts(c.r.Context(), c.crawler.Reports(), c.crawler.HostTime, o.Host, o.Order, o.From, cmp.Or(limit, defaultLimit))
+	if err != nil {
+		return nil, err
+	}
+	robots := c.crawler.Settings().Robots
+	for i := range page.Hosts {
+		u, err := weburl.Parse(page.Hosts[i].Host)
+		if err != nil {
+			continue // it went meanwhile
+		}
+		said, err := report.Robots(c.r.Context(), c.crawler.Reports(), robots.Agent, robots.Original, u)
+		if err != nil {
+			return nil, err
+		}
+		if said != "unknown" {
+			page.Hosts[i].Robots = said
+		}
+	}
+	return page, nil
+}
+
+// ill names the hosts that are ill, the latest first.
+func (s *Server) ill(c *call) (any, error) {
+	hosts := []IllHost{}
+	for _, h := range slices.Backward(c.crawler.Ill()) {
+		hosts = append(hosts, IllHost{h.Origin, h.Since.UTC()})
+	}
+	return hosts, nil
+}
+
+// Why says in words why the host is closed; empty if it is not.
+func (h HostStatus) Why() string {
+	if h.ClosedUntil == nil {
+		return ""
+	}
+	return closedWords(h.ClosedBy)
+}

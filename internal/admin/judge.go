@@ -1,0 +1,307 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/review"
+	"github.com/sextant-crawler/sextant/internal/admin/whole"
+	"github.com/sextant-crawler/sextant/internal/report"
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/push/compare"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// judgeRoutes say what would become of URLs, and change nothing. Those that take the
+// text of a configuration are the operator's: what it names is read.
+func (s *Server) judgeRoutes() []route {
+	const path = "/api/v1/"
+	return []route{
+		{method: "GET", path: path + "explain", role: Reader, crawler: true, query: "url", answer: s.explainGet, whole: eachOwner("url")},
+		{method: "POST", path: path + "explain", role: Reader, crawler: true, body: maxConfigBytes, heavy: true, answer: s.explainPost, whole: eachOwner("urls")},
+		{method: "POST", path: path + "test", role: Reader, crawler: true, body: maxConfigBytes, heavy: true, answer: s.test},
+		{method: "POST", path: path + "check", role: Operator, body: maxConfigBytes, heavy: true, answer: s.check},
+		{method: "POST", path: path + "preview", role: Operator, crawler: true, body: maxConfigBytes, heavy: true, answer: s.preview, whole: gathered()},
+		{method: "POST", path: path + "fetch", role: Operator, crawler: true, heavy: true, answer: s.fetch, whole: ofOwner("url")},
+		{method: "POST", path: path + "push/verify", role: Operator, crawler: true, heavy: true, answer: s.pushVerify, whole: gathered()},
+	}
+}
+
+// maxConfigBytes is the largest body that holds a configuration.
+const maxConfigBytes = 64 << 20
+
+// maxExplained URLs are explained by one request.
+const maxExplained = 1000
+
+// ExplainRequest asks for explanations, by the rules in force or those of Config, the
+// text of a configuration that is not saved.
+type ExplainRequest struct {
+	URLs   []string `json:"urls"`
+	Config string   `json:"config,omitempty"`
+}
+
+func (s *Server) explainGet(c *call) (any, error) {
+	return s.explain(c, ExplainRequest{URLs: c.query["url"]})
+}
+
+func (s *Server) explainPost(c *call) (any, error) {
+	var in ExplainRequest
+	if err := c.read(&in); err != nil {
+		return nil, err
+	}
+	return s.explain(c, in)
+}
+
+func (s *Server) explain(c *call, in ExplainRequest) (any, error) {
+	if n := len(in.URLs); n == 0 || n > maxExplained {
+		return nil, wrong("name 1 to %d URLs, not %d", maxExplained, n)
+	}
+	settings, err := s.settings(c, in.Config)
+	if err != nil {
+		return nil, err
+	}
+	ctx := c.r.Context()
+	known, err := KnowledgeOf(ctx, c.reports())
+	if err != nil {
+		return nil, err
+	}
+	explainer, err := NewExplainer(settings, known)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]any, 0, len(in.URLs))
+	for _, raw := range in.URLs {
+		u, err := weburl.Parse(raw)
+		if err != nil {
+			out = append(out, Unreadable{raw, err.Error()})
+			continue
+		}
+		x, err := explainer.Explain(raw, u)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, x)
+	}
+	return out, nil
+}
+
+// settings are those in force, or those of a configuration that is not saved, which
+// only an operator may send.
+func (s *Server) settings(c *call, config string) (policy.Settings, error) {
+	if config == "" {
+		return c.crawler.Settings(), nil
+	}
+	if c.caller.Role < Operator {
+		return policy.Settings{}, newProblem(403, codeForbidden, "a reader may not send a configuration: leave config out to ask by the rules in force")
+	}
+	return s.config.Draft([]byte(config), c.caller.Socket).settings(c.crawler.Name())
+}
+
+// TestRequest asks for the cases of a file to be tried.
+type TestRequest struct {
+	Cases  string `json:"cases"`
+	Config string `json:"config,omitempty"`
+}
+
+// TestReport is how cases went.
+type TestReport struct {
+	Cases   int          `json:"cases"`
+	Failed  int          `json:"failed"`
+	Results []CaseResult `json:"results"`
+}
+
+func (s *Server) test(c *call) (any, error) {
+	var in TestRequest
+	if err := c.read(&in); err != nil {
+		return nil, err
+	}
+	settings, err := s.settings(c, in.Config)
+	if err != nil {
+		return nil, err
+	}
+	cases, errs := ParseCases("cases", in.Cases)
+	if len(errs) > 0 {
+		return nil, &Declined{Err: errors.Join(errs...)}
+	}
+	explainer, err := NewExplainer(settings, Knowledge{})
+	if err != nil {
+		return nil, err
+	}
+	report := TestReport{Results: []CaseResult{}}
+	for _, one := range cases {
+		if one.crawler != "" && one.crawler != c.crawler.Name() {
+			continue // about another one
+		}
+		report.Cases++
+		result := one.Try(explainer)
+		if !result.Passed {
+			report.Failed++
+		}
+		report.Results = append(report.Results, result)
+	}
+	return report, nil
+}
+
+// CheckRequest is the text of a configuration.
+type CheckRequest struct {
+	Config string `json:"config"`
+}
+
+// Check is what is found in a configuration.
+type Check struct {
+	Valid    bool           `json:"valid"`
+	Findings []Finding      `json:"findings"` // errors, then warnings, then notes
+	Crawlers []DraftCrawler `json:"crawlers"`
+}
+
+func (s *Server) check(c *call) (any, error) {
+	var in CheckRequest
+	if err := c.read(&in); err != nil {
+		return nil, err
+	}
+	return s.config.Draft([]byte(in.Config), c.caller.Socket).check(), nil
+}
+
+// PreviewRequest asks what a configuration would change: one that is sent, or, over
+// the Unix socket, one that stands in a file.
+type PreviewRequest struct {
+	Config  string `json:"config,omitempty"`
+	Path    string `json:"path,omitempty"`
+	Samples *int   `json:"samples,omitempty"` // of each kind; 5
+}
+
+// maxSamples of a kind are named.
+const maxSamples = 1000
+
+func (s *Server) preview(c *call) (any, error) {
+	var in PreviewRequest
+	if err := c.read(&in); err != nil {
+		return nil, err
+	}
+	samples := 5
+	if in.Samples != nil {
+		samples = *in.Samples
+	}
+	switch {
+	case samples < 0 || samples > maxSamples:
+		return nil, wrong("samples is a number from 0 to %d", maxSamples)
+	case (in.Config == "") == (in.Path == ""):
+		return nil, wrong("send the text of a configuration as config, or, over the Unix socket, name its file as path")
+	case in.Path != "" && !c.caller.Socket:
+		return nil, newProblem(403, codeForbidden, "files of the service's machine are named over its Unix socket only: send the text as config")
+	}
+	draft, err := s.draft(c, &in)
+	if err != nil {
+		return nil, err
+	}
+	settings, err := draft.settings(c.crawler.Name())
+	if err != nil {
+		return nil, err
+	}
+	return review.NewPreview(c.r.Context(), settings, c.reports(), samples)
+}
+
+func (s *Server) draft(c *call, in *PreviewRequest) (*Draft, error) {
+	if in.Path != "" {
+		return s.config.DraftFile(in.Path)
+	}
+	return s.config.Draft([]byte(in.Config), c.caller.Socket), nil
+}
+
+// FetchRequest names the URL of a dry run.
+type FetchRequest struct {
+	URL string `json:"url"`
+}
+
+func (s *Server) fetch(c *call) (any, error) {
+	var in FetchRequest
+	if err := c.read(&in); err != nil {
+		return nil, err
+	}
+	u, err := weburl.Parse(in.URL)
+	if err != nil {
+		return nil, wrong("%v", err)
+	}
+	return s.service.Fetch(c.r.Context(), c.crawler, in.URL, u)
+}
+
+func (s *Server) pushVerify(c *call) (any, error) {
+	o := compare.Options{Samples: 10}
+	if err := c.read(&o); err != nil {
+		return nil, err
+	}
+	if o.Samples < 0 || o.Samples > maxSamples {
+		return nil, wrong("samples is a number from 0 to %d", maxSamples)
+	}
+	if o.Repair || o.DeleteForeign {
+		if c.store != nil {
+			return nil, newProblem(http.StatusNotImplemented, codeSeveral, "a node compares the index with what all have pushed, and mends nothing for others: use sextant push verify on any of them, whose --repair and --delete-foreign ask each")
+		}
+		c.change = "push verify, with changes"
+	}
+	index, err := s.service.IndexOf(c.crawler, o.Target)
+	if err != nil {
+		return nil, err
+	}
+	defer index.Close()
+	report, err := compare.Verify(c.r.Context(), index, crawlerPushed{c.crawler, c.reports()}, o)
+	if err != nil {
+		return nil, err
+	}
+	c.target, c.result = report.Target, []any{"requeued", report.Requeued, "deleted", report.Deleted}
+	return report, nil
+}
+
+// crawlerPushed is what a Crawler has pushed, by its service, or by those of all nodes.
+type crawlerPushed struct {
+	Crawler
+	store report.Store
+}
+
+// Stored implements compare.Pushed. Without a node's part its documents would be foreign ones.
+func (p crawlerPushed) Stored(ctx context.Context, fn func(report.StoredURL) error) error {
+	err := report.EachURL(ctx, p.store, report.Filter{}, fn)
+	if g, ok := p.store.(*whole.Gathered); ok && err == nil && g.Lacking() != "" {
+		err = busy("%v", NotCompared(g.Lacking()))
+	}
+	return err
+}
+
+// Requeue implements compare.Pushed.
+func (p crawlerPushed) Requeue(ctx context.Context, urls []string) (int, error) {
+	done, err := p.Refresh(ctx, crawl.Selection{URLs: urls, Full: true})
+	return done.URLs + done.Waiting, err
+}
+
+// Waiting implements compare.Pushed.
+func (p crawlerPushed) Waiting(ctx context.Context, target string) (map[string]bool, error) {
+	urls := map[string]bool{}
+	err := p.store.Orders(ctx, push.Selection{State: push.Waiting, Target: target}, func(l push.Listed) error {
+		urls[l.URL] = true
+		return nil
+	})
+	return urls, err
+}
+
+// Still implements compare.Pushed.
+func (p crawlerPushed) Still(ctx context.Context) error {
+	s, err := p.Status(ctx)
+	if err == nil && (!s.Paused || s.Outbox.Waiting > 0) {
+		err = &Declined{Err: StillMoving(s.Outbox.Waiting)}
+	}
+	return err
+}
+
+// NotCompared is why an index is not compared with what was pushed while nodes are missing.
+func NotCompared(missing string) error {
+	return fmt.Errorf("not compared: what these have would be taken for foreign documents: %s; ask again when all nodes answer", missing)
+}
+
+// StillMoving is why foreign documents are not deleted beside a crawl at work.
+func StillMoving(waiting uint64) error {
+	return fmt.Errorf("--delete-foreign could delete what is pushed meanwhile: pause the crawl and wait until its outbox is empty (%d wait), or stop the service", waiting)
+}

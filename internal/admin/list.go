@@ -1,0 +1,144 @@
+package admin
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sextant-crawler/sextant/internal/admin/whole"
+)
+
+const (
+	defaultLimit = 100
+	// MaxLimit is how many items a page of a list has at most.
+	MaxLimit = 1000
+)
+
+// jsonLines is the media type of lists that are streamed whole.
+const jsonLines = "application/jsonl"
+
+// Page is a part of a list.
+type Page struct {
+	Items []any `json:"items"`
+	// Next is the cursor of the following page; empty at the end.
+	Next string `json:"next,omitempty"`
+}
+
+// errPageFull ends a walk over a list.
+var errPageFull = errors.New("the page is full")
+
+// errCursor is a cursor that no page gave.
+var errCursor = wrong("the cursor is not from a page of this list: begin without one")
+
+// limitOf reads ?limit=; 0 without it.
+func limitOf(c *call) (int, error) {
+	written := c.query.Get("limit")
+	if written == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(written)
+	if err != nil || n < 1 || n > MaxLimit {
+		return 0, wrong("limit %q is no number from 1 to %d", written, MaxLimit)
+	}
+	return n, nil
+}
+
+// wantsLines reports whether the caller asks for the whole list as JSON Lines.
+func wantsLines(r *http.Request) bool {
+	return strings.Contains(r.Header.Get("Accept"), jsonLines)
+}
+
+// list answers with a page of what each walks over, or streams it as JSON Lines. At is
+// the cursor of a page that begins with the item.
+func list(s *Server, c *call, what string, each func(fn func(item any, at string) error) error) (any, error) {
+	limit, err := limitOf(c)
+	if err != nil {
+		return nil, err
+	}
+	if _, lines := whole.IsPart(c.r.Context()); lines {
+		return s.stream(c, what, func(w io.Writer) error { return whole.Lines(w, each) })
+	}
+	if wantsLines(c.r) {
+		return s.lines(c, what, limit, each)
+	}
+	if limit == 0 {
+		limit = defaultLimit
+	}
+	page := Page{Items: []any{}}
+	err = each(func(item any, at string) error {
+		if len(page.Items) == limit {
+			page.Next = at
+			return errPageFull
+		}
+		page.Items = append(page.Items, item)
+		return nil
+	})
+	if errors.Is(err, errPageFull) {
+		err = nil
+	}
+	return page, err
+}
+
+// lines streams a list; limit 0 is all of it.
+func (s *Server) lines(c *call, what string, limit int, each func(fn func(item any, at string) error) error) (any, error) {
+	c.w.Header().Set("Content-Type", jsonLines)
+	return s.stream(c, what, func(w io.Writer) error {
+		out, n := json.NewEncoder(w), 0
+		err := each(func(item any, _ string) error {
+			if limit > 0 && n == limit {
+				return errPageFull
+			}
+			n++
+			return out.Encode(item)
+		})
+		if errors.Is(err, errPageFull) {
+			return nil
+		}
+		return err
+	})
+}
+
+// stream answers with what write writes. After an error it breaks the connection,
+// unless nothing is out yet: only that tells the reader then.
+func (s *Server) stream(c *call, what string, write func(io.Writer) error) (any, error) {
+	out := &patientWriter{w: c.w, control: http.NewResponseController(c.w)}
+	err := write(out)
+	switch {
+	case err == nil:
+		return answered{}, nil
+	case !out.begun:
+		return nil, err
+	default:
+		if c.r.Context().Err() == nil { // not because the reader went away, as head does
+			s.log.Warn(what+" broke off", "error", err)
+		}
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// writePatience is how long a reader may take to take anything of a stream.
+const writePatience = time.Minute
+
+// patientWriter remembers that something was written, and gives up on a reader that
+// takes nothing.
+type patientWriter struct {
+	w       io.Writer
+	control *http.ResponseController
+	begun   bool
+	until   time.Time
+}
+
+func (p *patientWriter) Write(b []byte) (int, error) {
+	p.begun = true
+	if now := time.Now(); p.until.Sub(now) < writePatience/2 {
+		p.until = now.Add(writePatience)
+		if err := p.control.SetWriteDeadline(p.until); err != nil && !errors.Is(err, http.ErrNotSupported) {
+			return 0, err
+		}
+	}
+	return p.w.Write(b)
+}

@@ -1,0 +1,143 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/copies"
+	"github.com/sextant-crawler/sextant/internal/histogram"
+)
+
+type (
+	targetStatus     = crawl.TargetStatus
+	duplicatesStatus = copies.Status
+)
+
+// collectTimeout bounds one scrape.
+const collectTimeout = 5 * time.Second
+
+// table is metrics of a Crawler with their descriptions.
+type table struct {
+	metrics []metric
+	descs   []*prometheus.Desc // of metrics
+}
+
+func newTable(metrics []metric) table {
+	t := table{metrics: metrics}
+	for _, m := range metrics {
+		t.descs = append(t.descs, prometheus.NewDesc(m.name, m.help, append([]string{"crawler"}, m.labels...), nil))
+	}
+	return t
+}
+
+// collector reads the figures of every Crawler when it is scraped, so that the
+// crawl itself counts nothing twice.
+type collector struct {
+	table
+	server  *Server
+	error   *prometheus.Desc
+	notices *prometheus.Desc
+	build   *prometheus.Desc
+	ready   *prometheus.Desc
+}
+
+func newCollector(s *Server) *collector {
+	return &collector{
+		table: newTable(metrics()), server: s,
+		error:   prometheus.NewDesc("sextant_status_error", "1 if the figures of a Crawler could not be read: its other metrics are absent then.", []string{"crawler"}, nil),
+		build:   prometheus.NewDesc("sextant_build_info", "1; the labels say which version runs.", []string{"version", "goversion", "goos", "goarch"}, nil),
+		notices: prometheus.NewDesc("sextant_notices_total", "Notices to each receiver, sent or given up; absent without <Notify>.", []string{"receiver", "result"}, nil),
+		ready:   prometheus.NewDesc("sextant_ready", "1 if the service can do its work, as /readyz says; 0 if it cannot.", nil, nil),
+	}
+}
+
+// metrics is the scrape handler with a registry of its own.
+func (s *Server) metrics() http.Handler {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(newCollector(s), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
+}
+
+// Describe implements prometheus.Collector.
+func (c *collector) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range append(c.descs, c.error, c.ready, c.notices, c.build) {
+		out <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *collector) Collect(out chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
+	defer cancel()
+	out <- prometheus.MustNewConstMetric(c.build, prometheus.GaugeValue, 1, c.server.about.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	if told := c.server.about.Notices; told != nil {
+		for i, n := range told() {
+			who := strconv.Itoa(i+1) + " " + n.Receiver
+			out <- prometheus.MustNewConstMetric(c.notices, prometheus.CounterValue, float64(n.Sent), who, "sent")
+			out <- prometheus.MustNewConstMetric(c.notices, prometheus.CounterValue, float64(n.Failed), who, "failed")
+		}
+	}
+	ready := true
+	for _, crawler := range c.server.crawlers {
+		s, err := statusOf(ctx, crawler)
+		out <- prometheus.MustNewConstMetric(c.error, prometheus.GaugeValue, yes(err != nil), crawler.Name())
+		if err == nil {
+			c.collect(crawler.Name(), &s, out)
+		}
+		ready = ready && len(notReady(crawler, &s, err)) == 0
+	}
+	out <- prometheus.MustNewConstMetric(c.ready, prometheus.GaugeValue, yes(ready))
+}
+
+// collect gives the metrics of one Crawler.
+func (t *table) collect(name string, s *Status, out chan<- prometheus.Metric) {
+	for i, m := range t.metrics {
+		desc, kind := t.descs[i], prometheus.GaugeValue
+		if m.kind == counter {
+			kind = prometheus.CounterValue
+		}
+		if m.times != nil {
+			m.times(s, func(h histogram.Snapshot, labels ...string) {
+				out <- prometheus.MustNewConstHistogram(desc, h.Count, h.Sum.Seconds(), h.Seconds(), append([]string{name}, labels...)...)
+			})
+			continue
+		}
+		m.value(s, func(v float64, labels ...string) {
+			out <- prometheus.MustNewConstMetric(desc, kind, v, append([]string{name}, labels...)...)
+		})
+	}
+}
+
+// standing has the metrics of a node that follows: those of the cluster.
+type standing struct {
+	table
+	now func() Standby
+}
+
+// standbyMetrics is the scrape handler of a node that follows.
+func standbyMetrics(now func() Standby) http.Handler {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(&standing{newTable(clusterMetrics()), now})
+	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
+}
+
+// Describe implements prometheus.Collector.
+func (s *standing) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range s.descs {
+		out <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (s *standing) Collect(out chan<- prometheus.Metric) {
+	now := s.now()
+	s.collect(now.Crawler, &Status{Details: Details{Cluster: now.Cluster}}, out)
+}

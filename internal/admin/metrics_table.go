@@ -1,0 +1,180 @@
+package admin
+
+import (
+	"strings"
+	"time"
+
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/internal/histogram"
+	"github.com/sextant-crawler/sextant/internal/report"
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// metricKind is a metric's type, in Prometheus' words.
+type metricKind string
+
+const (
+	gauge   metricKind = "gauge"
+	counter metricKind = "counter"
+	spread  metricKind = "histogram"
+)
+
+// metric is one family of a Crawler's metrics. All have the label crawler, and those of
+// labels. Exactly one of value and times is set; each calls emit for every series.
+type metric struct {
+	name   string
+	kind   metricKind
+	help   string
+	labels []string
+	value  func(s *Status, emit func(v float64, labels ...string))
+	times  func(s *Status, emit func(h histogram.Snapshot, labels ...string))
+}
+
+// metrics is the table of all metrics of a Crawler, in the order of docs/monitoring.md.
+// A label never has more values than the configuration names, or a fixed list.
+func metrics() []metric {
+	var all []metric
+	for _, part := range [][]metric{crawlMetrics(), pageMetrics(), hostMetrics(), outboxMetrics(), targetMetrics(), storeMetrics(), clusterMetrics(), readingMetrics(), renderingMetrics(), configMetrics()} {
+		all = append(all, part...)
+	}
+	return all
+}
+
+type emitValue = func(v float64, labels ...string)
+
+type emitTimes = func(h histogram.Snapshot, labels ...string)
+
+func one(name string, kind metricKind, help string, value func(s *Status) float64) metric {
+	return metric{name: name, kind: kind, help: help, value: func(s *Status, emit emitValue) { emit(value(s)) }}
+}
+
+// moment is a Unix time that is absent while there is none.
+func moment(name, help string, at func(s *Status) *time.Time) metric {
+	return metric{name: name, kind: gauge, help: help, value: func(s *Status, emit emitValue) {
+		if t := at(s); t != nil {
+			emit(float64(t.Unix()))
+		}
+	}}
+}
+
+func number[T int | int64 | uint64](m map[string]T, emit emitValue) {
+	for label, n := range m {
+		emit(float64(n), label)
+	}
+}
+
+func yes(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// idleReasons are all codes of crawl.Status.IdleCode.
+func idleReasons() []string {
+	return []string{
+		crawl.IdleStopping, crawl.IdleStarting, crawl.IdlePaused, crawl.IdleOutboxFull, crawl.IdleStoreSlow, crawl.IdleRateLimit,
+		crawl.IdleSourcesOff, crawl.IdleNoURL, crawl.IdleHostsClosed, crawl.IdleHostsBusy, crawl.IdleSlotsFull,
+	}
+}
+
+func crawlMetrics() []metric {
+	return []metric{
+		one("sextant_urls_known", gauge, "URLs that the store knows.", func(s *Status) float64 { return float64(s.Known) }),
+		{name: "sextant_urls", kind: gauge, labels: []string{"class"}, help: "Known URLs by the class of their last outcome: pending, ok, redirect, ignored, temporary, permanent.",
+			value: func(s *Status, emit emitValue) { number(s.ByClass, emit) }},
+		{name: "sextant_urls_pending", kind: gauge, labels: []string{"source"}, help: "URLs that wait in a source or are in flight.",
+			value: func(s *Status, emit emitValue) { number(s.Pending, emit) }},
+		one("sextant_urls_in_flight", gauge, "URLs that are being fetched, read or stored.", func(s *Status) float64 { return float64(s.InFlight) }),
+		one("sextant_urls_timed", gauge, "URLs whose retry or refresh lies in the future.", func(s *Status) float64 { return float64(s.Timed) }),
+		moment("sextant_next_due_timestamp_seconds", "When the first retry or refresh is due, as a Unix time; absent if none is known.", func(s *Status) *time.Time { return s.NextDue }),
+		one("sextant_documents_lost", gauge, "Documents that were lost before they were sent, with the node or the disk that had them: they are fetched again.", func(s *Status) float64 { return float64(s.Lost) }),
+		one("sextant_documents_indexed", gauge, "URLs whose newest order to the indexer is a document.", func(s *Status) float64 { return float64(s.Indexed) }),
+		one("sextant_paused", gauge, "1 while an operator has paused the crawl.", func(s *Status) float64 { return yes(s.Paused) }),
+		{name: "sextant_idle", kind: gauge, labels: []string{"reason"}, help: "1 for the reason for which workers wait now, 0 for the others; slots_full says that none waits.",
+			value: func(s *Status, emit emitValue) {
+				for _, reason := range idleReasons() {
+					emit(yes(s.IdleCode == reason), reason)
+				}
+			}},
+		{name: "sextant_worker_seconds_total", kind: counter, labels: []string{"activity"}, help: "Time of all workers by what they did or waited for: work, fetch, store, url, rate, outbox.",
+			value: func(s *Status, emit emitValue) {
+				for activity, seconds := range s.Spent {
+					emit(seconds, activity)
+				}
+			}},
+		{name: "sextant_schedule_next_run_timestamp_seconds", kind: gauge, labels: []string{"schedule", "group"}, help: "When a Refresh schedule runs next, as a Unix time; one in the past was missed.",
+			value: func(s *Status, emit emitValue) {
+				seen := map[[2]string]bool{}
+				for _, n := range s.Schedules {
+					if series := [2]string{n.Schedule, n.Group}; !seen[series] {
+						seen[series] = true
+						emit(float64(n.Next.Unix()), n.Schedule, n.Group)
+					}
+				}
+			}},
+	}
+}
+
+func pageMetrics() []metric {
+	return []metric{
+		one("sextant_requests_total", counter, "Requests made: pages, robots.txt, sitemaps, log-ins.", func(s *Status) float64 { return float64(s.Totals.Requests) }),
+		one("sextant_pages_total", counter, "Pages answered with 200 or 304.", func(s *Status) float64 { return float64(s.Totals.Pages) }),
+		one("sextant_body_bytes_total", counter, "Bytes of bodies, decoded.", func(s *Status) float64 { return float64(s.Totals.Bytes) }),
+		{name: "sextant_errors_total", kind: counter, labels: []string{"class"}, help: "Visits that ended in an error, by the classes of the reports: " + strings.Join(report.ErrorClasses(), ", ") + ".",
+			value: func(s *Status, emit emitValue) {
+				for _, class := range report.ErrorClasses() {
+					emit(float64(s.Errors[class]), class)
+				}
+			}},
+		{name: "sextant_documents_total", kind: counter, labels: []string{"change"}, help: "Documents that came into the index (added), were pushed in place of an older one (updated), or left it (deleted).",
+			value: func(s *Status, emit emitValue) {
+				if s.Store != nil {
+					emit(float64(s.Store.DocumentsAdded), "added")
+					emit(float64(s.Store.DocumentsUpdated), "updated")
+					emit(float64(s.Store.DocumentsDeleted), "deleted")
+				}
+			}},
+		{name: "sextant_fetch_duration_seconds", kind: spread, labels: []string{"outcome"}, help: "Duration of requests up to the end of the body, by what came of them; no_answer is a failure of DNS, connection, TLS or time.",
+			times: func(s *Status, emit emitTimes) { durations(s.Timings.Fetch, emit) }},
+		{name: "sextant_queue_wait_seconds", kind: spread, labels: []string{"source"}, help: "Samples of how long a host that could be visited waited for a worker: long waits mean too few threads.",
+			times: func(s *Status, emit emitTimes) { durations(s.Timings.Queue, emit) }},
+		{name: "sextant_page_processing_duration_seconds", kind: spread, help: "What a page takes beside fetching and storing: rules, reading, judging its links.",
+			times: func(s *Status, emit emitTimes) { emit(s.Timings.Page) }},
+	}
+}
+
+func durations(m map[string]histogram.Snapshot, emit emitTimes) {
+	for label, h := range m {
+		emit(h, label)
+	}
+}
+
+func hostMetrics() []metric {
+	return []metric{
+		one("sextant_hosts_known", gauge, "Hosts ever seen.", func(s *Status) float64 { return float64(s.Hosts.Known) }),
+		one("sextant_hosts_with_work", gauge, "Hosts of which URLs wait.", func(s *Status) float64 { return float64(s.Hosts.WithWork) }),
+		{name: "sextant_hosts_closed", kind: gauge, labels: []string{"reason"}, help: "Hosts that may not be visited yet, by reason.",
+			value: func(s *Status, emit emitValue) {
+				for why := scheduler.ByThrottle; why <= scheduler.ByStore; why++ {
+					emit(float64(s.ClosedFor[why.String()]), why.String())
+				}
+			}},
+		one("sextant_hosts_ill", gauge, "Hosts whose documents turn bad: none of them is replaced, or deleted unasked.", func(s *Status) float64 { return float64(s.IllHosts) }),
+		{name: "sextant_login_failed", kind: gauge, labels: []string{"login", "kind"}, help: "1 while a log-in fails: its pages wait.",
+			value: func(s *Status, emit emitValue) {
+				for _, l := range s.Sessions {
+					emit(yes(l.State == sessionFailed), l.Name, l.Kind)
+				}
+			}},
+		{name: "sextant_logins_total", kind: counter, labels: []string{"login", "kind"}, help: "Times that a session was begun.",
+			value: func(s *Status, emit emitValue) {
+				for _, l := range s.Sessions {
+					emit(float64(l.LogIns), l.Name, l.Kind)
+				}
+			}},
+	}
+}
+
+// sessionFailed is visit.SessionStatus.State of a log-in that does not work.
+const sessionFailed = "failed"

@@ -1,0 +1,114 @@
+package admin
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/sextant-crawler/sextant/crawl"
+)
+
+var update = flag.Bool("update", false, "write the table of metrics into docs/monitoring.md")
+
+// reference is the table of metrics in docs/monitoring.md.
+func reference() string {
+	var b strings.Builder
+	b.WriteString("| metric | type | labels | meaning |\n| --- | --- | --- | --- |\n")
+	for _, m := range metrics() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", m.name, m.kind, strings.Join(append([]string{"crawler"}, m.labels...), ", "), m.help)
+	}
+	return b.String()
+}
+
+func TestMetricsReference(t *testing.T) {
+	path := filepath.Join("../..", "docs", "monitoring.md")
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin, rest, ok := strings.Cut(string(page), "<!-- metrics -->\n")
+	table, end, ended := strings.Cut(rest, "<!-- end -->\n")
+	if !ok || !ended {
+		t.Fatal("docs/monitoring.md has no place for the table of metrics")
+	}
+	if *update {
+		if err := os.WriteFile(path, []byte(begin+"<!-- metrics -->\n"+reference()+"<!-- end -->\n"+end), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	} else if table != reference() {
+		t.Error("run go test ./internal/admin -run TestMetricsReference -update")
+	}
+}
+
+// TestMetricsTable: names are unique, and each metric gives values of one kind.
+func TestMetricsTable(t *testing.T) {
+	seen := map[string]bool{}
+	for _, m := range metrics() {
+		if seen[m.name] || (m.times != nil) != (m.kind == spread) || (m.value != nil) == (m.times != nil) || !strings.HasSuffix(m.help, ".") && !strings.Contains(m.help, ";") {
+			t.Errorf("%+v", m)
+		}
+		seen[m.name] = true
+	}
+}
+
+// TestCollectorIsWhole: a registry that compares what is collected with what was
+// described finds no difference.
+func TestCollectorIsWhole(t *testing.T) {
+	registry := prometheus.NewPedanticRegistry()
+	s := NewServer([]Crawler{fakeCrawler{name: "a", store: storeWith(t, "http://a.test/1")}}, fakeService{}, fakeConfig{}, nil, slog.New(slog.DiscardHandler))
+	if err := registry.Register(newCollector(s)); err != nil {
+		t.Fatal(err)
+	}
+	families, err := registry.Gather()
+	if err != nil || len(families) < 30 {
+		t.Errorf("%d families, %v", len(families), err)
+	}
+}
+
+// countedCrawler counts how often its status is read.
+type countedCrawler struct {
+	fakeCrawler
+	reads *int
+}
+
+func (c countedCrawler) Status(ctx context.Context) (crawl.Status, error) {
+	*c.reads++
+	return c.fakeCrawler.Status(ctx)
+}
+
+// TestScrapeReadsOnce: a scrape reads the status of each Crawler once, also for whether
+// the service is ready.
+func TestScrapeReadsOnce(t *testing.T) {
+	reads := 0
+	registry := prometheus.NewRegistry()
+	crawler := countedCrawler{fakeCrawler{name: "a", store: storeWith(t, "http://a.test/1")}, &reads}
+	registry.MustRegister(newCollector(NewServer([]Crawler{crawler}, fakeService{}, fakeConfig{}, nil, slog.New(slog.DiscardHandler))))
+	if _, err := registry.Gather(); err != nil || reads != 1 {
+		t.Errorf("the status was read %d times, %v", reads, err)
+	}
+}
+
+// TestClusterMetrics: a machine that is alone has none.
+func TestClusterMetrics(t *testing.T) {
+	alone, node := &Status{}, &Status{Details: Details{Cluster: &ClusterStatus{Role: "active", InSync: []string{"n1"}, Unprotected: "nobody", KeptBytes: 7, BehindBytes: 3, EngineBytes: 5, EngineQuotaBytes: 9, TakenOverAt: utc(testTime)}}}
+	got := map[string]float64{}
+	for _, m := range clusterMetrics() {
+		m.value(alone, func(v float64, _ ...string) { t.Errorf("%s is %v without a cluster", m.name, v) })
+		m.value(node, func(v float64, _ ...string) { got[m.name] = v })
+	}
+	want := map[string]float64{"sextant_cluster_in_sync": 1, "sextant_cluster_unprotected": 1, "sextant_cluster_held": 0, "sextant_cluster_kept_bytes": 7,
+		"sextant_cluster_role": 1, "sextant_cluster_behind_bytes": 3, "sextant_cluster_engine_up": 1, "sextant_cluster_engine_bytes": 5, "sextant_cluster_engine_quota_bytes": 9,
+		"sextant_cluster_taken_over_timestamp_seconds": float64(testTime.Unix()),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

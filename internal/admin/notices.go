@@ -1,0 +1,110 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sextant-crawler/sextant/internal/notices"
+)
+
+// Bounds of the disk's free space below which an operator is told: the smaller of the
+// two, but not less than twice what the store needs, or the crawl would end first.
+const (
+	diskLowBytes = 2 << 30
+	diskLowShare = 20 // one in so many: 5 %
+)
+
+// withNotices adds how the receivers of notices stand.
+func (s *Server) withNotices(one Status) Status {
+	if s.about.Notices != nil {
+		one.Notices = s.about.Notices()
+	}
+	return one
+}
+
+// DiskLow says whether the disk of a store is nearly full, and below which free space
+// it is. Where the disk is not known it is not.
+func (s *StoreStatus) DiskLow() (below int64, low bool) {
+	below = max(min(diskLowBytes, s.DiskSize/diskLowShare), 2*s.DiskNeeded)
+	return below, s.DiskSize > 0 && s.DiskFree < below
+}
+
+// DiskFull says whether the disk of a store has less free space than a commit needs: then
+// nothing is stored, and the crawl ends. Where the disk is not known it is not.
+func (s *StoreStatus) DiskFull() bool { return s.DiskSize > 0 && s.DiskFree < s.DiskNeeded }
+
+// Observe tells what of the Crawlers needs a person.
+func Observe(ctx context.Context, crawlers []Crawler) notices.Observation {
+	var out notices.Observation
+	refused := false
+	disks := map[int64]bool{} // by size: Crawlers mostly share one
+	for _, c := range crawlers {
+		s, err := statusOf(ctx, c)
+		if err != nil {
+			out.Unsure = append(out.Unsure, notices.Scope{Crawler: c.Name()}, notices.Scope{})
+			continue
+		}
+		s.observe(&out)
+		if d := s.Store; d != nil && !disks[d.DiskSize] {
+			if below, low := d.DiskLow(); low {
+				disks[d.DiskSize] = true
+				out.Conditions = append(out.Conditions, notices.Condition{
+					Event: notices.Disk,
+					Words: fmt.Sprintf("the disk is nearly full: %d MiB are free, it should be %d; the crawl ends at %d", d.DiskFree>>20, below>>20, d.DiskNeeded>>20),
+				})
+			}
+		}
+		if s.ConfigError != "" && !refused { // all Crawlers have the same
+			refused = true
+			out.Conditions = append(out.Conditions, notices.Condition{Event: notices.Config, Words: "a changed configuration is refused, the old one is in force: " + s.ConfigError})
+		}
+	}
+	return out
+}
+
+// observe adds what one Crawler knows.
+func (s *Status) observe(out *notices.Observation) {
+	add := func(e notices.Event, subject, words string) *notices.Condition {
+		out.Conditions = append(out.Conditions, notices.Condition{Event: e, Crawler: s.Crawler, Subject: subject, Words: words})
+		return &out.Conditions[len(out.Conditions)-1]
+	}
+	if s.Outbox.Held > 0 {
+		c := add(notices.Brake, "", fmt.Sprintf("deletions are held: %d of them; sextant deletions --by host,reason counts them, then release or drop them", s.Outbox.Held))
+		if s.HeldSince != nil {
+			c.Since = *s.HeldSince
+		}
+	}
+	if c := s.Cluster; c != nil && c.Unprotected != "" {
+		words := "the crawl is unprotected: " + c.Unprotected
+		if c.TakenOverAt != nil && c.TakenOverWhy != "" { // the loss of a node is told with its consequence
+			words += fmt.Sprintf(" (this node crawls since %s: %s)", c.TakenOverAt.Local().Format(time.DateTime), c.TakenOverWhy)
+		}
+		add(notices.Cluster, "unprotected", words)
+	}
+	if c := s.Cluster; c != nil && c.ConfigDiffers != "" {
+		add(notices.Cluster, "configuration", "the nodes do not have one configuration: "+c.ConfigDiffers)
+	}
+	if c := s.Cluster; c != nil && c.Held != "" {
+		add(notices.Cluster, "held", "nothing is stored: "+c.Held)
+	}
+	if c := s.Cluster; c != nil && c.EngineSilentSince != nil {
+		add(notices.Cluster, "engine", s.Idle).Since = *c.EngineSilentSince
+	}
+	for _, t := range s.Targets {
+		if t.DownSince != nil {
+			add(notices.Indexer, t.Name, fmt.Sprintf("the indexer %s accepts no documents: %s", t.Name, t.LastError)).Since = *t.DownSince
+		}
+	}
+	for _, h := range s.Ill {
+		add(notices.Host, h.Host, h.Host+" is ill: its documents turn bad, so none of them is replaced, or deleted unless you release it").Since = h.Since
+	}
+	if s.IllHosts > len(s.Ill) {
+		out.Unsure = append(out.Unsure, notices.Scope{Event: notices.Host, Crawler: s.Crawler})
+	}
+	for _, l := range s.Sessions {
+		if l.State == sessionFailed {
+			add(notices.Login, l.Name, fmt.Sprintf("the log-in %s fails, its pages wait: %s", l.Name, l.Words))
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package admin
+
+import (
+	"github.com/sextant-crawler/sextant/internal/report"
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// reasonText is a reason in words.
+type reasonText struct {
+	words string // a sentence without its full stop
+	more  more
+	note  string // what follows by itself, or stands elsewhere; may be empty
+	help  string // what an operator can do; empty for nothing
+}
+
+// more is what of a stored URL says more than a reason does.
+type more uint8
+
+const (
+	noMore     more = iota
+	itsText         // the text, which names a rule, a status or the like
+	textAlone       // the text, which says all
+	duplicate       // the URL that has the content
+	redirected      // the URL that it leads to
+)
+
+// The help that several reasons share.
+const (
+	changeRules = "If it is to be crawled, change what stands at the named place. Try the URL in the editor of the console, or with sextant explain, before you save."
+	lookAgain   = "A dry run shows what the site answers now. When the site works again, recrawl the URL."
+	otherURL    = "The document stands under the other URL."
+)
+
+// reasonWords words a reason, in the only place that does.
+func reasonWords(r scheduler.Reason) reasonText {
+	words := reasonTexts()
+	if int(r) >= len(words) {
+		return reasonText{}
+	}
+	return words[r]
+}
+
+// reasonTexts are the words of all reasons, by their numbers.
+func reasonTexts() []reasonText {
+	return []reasonText{
+		scheduler.ReasonRules:      {"the rules ignore it", itsText, "", changeRules},
+		scheduler.ReasonCrawlSpace: {"it is outside of the crawl space", itsText, "", changeRules},
+		scheduler.ReasonElsewhere:  {"global.rules leave it to another crawler", itsText, "", changeRules},
+		scheduler.ReasonRenamed:    {"it is crawled under another name", itsText, "", "Look at the other URL."},
+		scheduler.ReasonNotIndexed: {"it is crawled for its links only", noMore, "", "If it is to be found, let a later rule say Index."},
+		scheduler.ReasonKilled:     {"the kill list names it", itsText, "", "If it is to be found, take it out of the kill list."},
+		scheduler.ReasonMediaType:  {"its media type is not wanted", itsText, "", changeRules},
+		scheduler.ReasonRemoved:    {"the operator removed it", noMore, "", "Add it to have it back."},
+
+		// What a site or a page asks for.
+		scheduler.ReasonRobots:            {"robots.txt forbids it", noMore, "The URL is asked for again by itself.", "Ask the owner of the site to allow this crawler in robots.txt."},
+		scheduler.ReasonRobotsUnreachable: {"its robots.txt cannot be had", noMore, "It goes on by itself when the site answers for its robots.txt.", ""},
+		scheduler.ReasonNoIndex:           {"the page says noindex", noMore, "", "Take noindex out of the page's robots meta or its X-Robots-Tag header, then recrawl it."},
+		scheduler.ReasonUnavailable:       {"the page says that its time is over", itsText, "", "Change unavailable_after in the page, then recrawl it."},
+		scheduler.ReasonCanonical:         {"the page names another URL as its canonical one", duplicate, otherURL, ""},
+		scheduler.ReasonEmpty:             {"there is nothing to index in it", noMore, "", lookAgain},
+		scheduler.ReasonSource:            {"it is a sitemap, feed or XML file", noMore, "", ""},
+		scheduler.ReasonNotNamed:          {"neither the configuration nor a robots.txt names it any more", noMore, "", ""},
+		scheduler.ReasonItemGone:          {"its feed or XML file does not list it any more", noMore, "", ""},
+		scheduler.ReasonCopy:              {"another document has its content", duplicate, otherURL, ""},
+		scheduler.ReasonNearCopy:          {"another document has nearly its content", duplicate, otherURL, ""},
+		scheduler.ReasonRedirect:          {"it redirects", redirected, "The document stands under the URL that it leads to.", ""},
+		scheduler.ReasonMoved:             {"its site has moved", redirected, "", "Write the new address of the site in the configuration."},
+		scheduler.ReasonTruncated:         {"it is longer than maxBodyBytes or maxPDFBytes, and the rest was not read", noMore, "", "Raise the limit if the rest is to be found."},
+		scheduler.ReasonUnreadable:        {"it cannot be read", textAlone, "", lookAgain},
+		scheduler.ReasonUnreadFile:        {"it cannot be read", textAlone, "", lookAgain},
+		scheduler.ReasonNoText:            {"there is no text in it, or nothing reads its type", noMore, "", "Exclude types that are not wanted by MimeTypes."},
+		scheduler.ReasonNoField:           {"a Field that the configuration looks for is not there", noMore, "", "Look at it with sextant fetch; change the selector, or narrow the Field's condition to the pages that have it."},
+		scheduler.ReasonAppShell:          {"only its scripts fill the page, and they were not run", noMore, "", "Have it rendered by a browser (Fetch render=\"auto\"), or crawl a form of the site that its server renders, such as its sitemap, feed or printable pages."},
+		scheduler.ReasonNotProcessed:      {"the answer has nothing to index", itsText, "", lookAgain},
+
+		// Visits that failed, or could not be made.
+		scheduler.ReasonNotFound:     {"the site does not have it", itsText, "", "Fix the links to it, or the site; then recrawl it."},
+		scheduler.ReasonClientError:  {"the site refuses it", itsText, "", lookAgain},
+		scheduler.ReasonServerError:  {"the site fails", itsText, "", lookAgain},
+		scheduler.ReasonOtherStatus:  {"the site's answer makes no sense", itsText, "", lookAgain},
+		scheduler.ReasonLogin:        {"the site wants a log-in", itsText, "", "See that the log-in of the configuration works; sextant status names those that fail."},
+		scheduler.ReasonDNS:          {"the name of its host cannot be resolved", itsText, "", lookAgain},
+		scheduler.ReasonConnect:      {"its host cannot be reached", itsText, "", lookAgain},
+		scheduler.ReasonTLS:          {"no secure connection to its host can be made", itsText, "", lookAgain},
+		scheduler.ReasonTimeout:      {"its host takes too long", itsText, "", lookAgain},
+		scheduler.ReasonProtocol:     {"its host does not speak HTTP as it should", itsText, "", lookAgain},
+		scheduler.ReasonBadRedirect:  {"its redirects lead nowhere", itsText, "", lookAgain},
+		scheduler.ReasonAddress:      {"the address of its host is refused", itsText, "", "If its host is to be crawled, allow the address in the configuration."},
+		scheduler.ReasonProxy:        {"its proxy does not answer", itsText, "It goes on by itself when the proxy answers.", ""},
+		scheduler.ReasonRendering:    {"it cannot be rendered", itsText, "", "A dry run with rendering shows what the browser makes of it."},
+		scheduler.ReasonNoBrowser:    {"no browser can be started to render it", itsText, "It goes on by itself when one can.", "See the page on rendering in the manual."},
+		scheduler.ReasonBodyLost:     {"its document was lost before it was sent, with the node or the disk that had it", itsText, "It is fetched again, before what is new; until then the indexer has an older version, or none.", ""},
+		scheduler.ReasonSessionWaits: {"its log-in does not work at present", itsText, "It goes on by itself when the log-in works; sextant status names those that fail.", ""},
+	}
+}
+
+// because words the reason of one URL.
+func (t *reasonText) because(s *report.StoredURL) string {
+	detail := ""
+	switch t.more {
+	case noMore:
+	case itsText:
+		detail = s.LastError
+	case textAlone:
+		if s.LastError != "" {
+			return s.LastError
+		}
+	case duplicate, redirected:
+		detail = t.other(s)
+	}
+	switch {
+	case t.words == "" || detail == "":
+		return t.words
+	case t.more == itsText:
+		return t.words + " (" + detail + ")"
+	}
+	return t.words + ": " + detail
+}
+
+// other is the URL that has the document.
+func (t *reasonText) other(s *report.StoredURL) string {
+	switch t.more {
+	case duplicate:
+		return s.DuplicateOf
+	case redirected:
+		return s.RedirectTo
+	case noMore, itsText, textAlone:
+	}
+	return ""
+}

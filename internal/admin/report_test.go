@@ -1,0 +1,26 @@
+package admin
+
+import (
+	"context"
+
+	"github.com/sextant-crawler/sextant/internal/report"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/storetest"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// fakeReports is the store of a fakeCrawler, without links.
+type fakeReports struct {
+	*storetest.Memory
+	broken error
+}
+
+func (f fakeCrawler) Reports() report.Store { return fakeReports{f.store, f.broken} }
+
+func (fakeReports) Outlinks(context.Context, weburl.Key, func(weburl.Key, scheduler.LinkPrints) error) error {
+	return nil
+}
+
+func (fakeReports) Gone(context.Context, weburl.Key, func(weburl.Key, scheduler.Gone) error) error {
+	return nil
+}

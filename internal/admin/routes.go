@@ -1,0 +1,291 @@
+package admin
+
+import (
+	"bytes"
+	_ "embed" // for the description of the API
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sextant-crawler/sextant/internal/admin/whole"
+	"github.com/sextant-crawler/sextant/internal/report"
+)
+
+// route is a path of the service: what it needs, and what it does.
+type route struct {
+	method, path string
+	role         Role   // the least that may ask for it
+	crawler      bool   // it is about one Crawler, which ?crawler= names; it may stand in every query
+	change       string // what it changes, or hands out whole, for the log; empty: nothing
+	heavy        bool   // it reads a whole store, or asks other servers: few run at once
+	body         int64  // bytes that a request may have; 0 is maxRequestBytes
+	query        string // parameters that it takes beside crawler, with spaces between
+
+	// whole says how the answers of a cluster's nodes become one; nil: in a cluster it is this node's alone.
+	whole *whole.Rule
+	// instead says what to do where no node can answer for all.
+	instead string
+	answer  func(*call) (any, error)
+	// plain answers by itself.
+	plain http.Handler
+}
+
+// pattern is the route in the words of http.ServeMux.
+func (r *route) pattern() string { return r.method + " " + r.path }
+
+// routes are all that the service answers to, except for what Mount adds.
+func (s *Server) routes() []route {
+	return slices.Concat(s.openRoutes(), s.lookRoutes(), s.judgeRoutes(), s.configRoutes(), s.versionRoutes(), s.caseRoutes(), s.changeRoutes(), s.deletionRoutes(), s.outboxRoutes(), s.reportRoutes(), s.hostRoutes(), s.historyRoutes(), s.eventRoutes(), s.consoleRoutes())
+}
+
+// call is a request that its caller may make.
+type call struct {
+	w       http.ResponseWriter
+	r       *http.Request
+	crawler Crawler      // nil for what is about none
+	store   report.Store // of all nodes of a cluster, where the route gathers; nil: that of the Crawler
+	caller  Caller
+	route   *route
+	query   url.Values // with parameters that the route takes only
+	// change, target and result are for the log: what is changed, and how it went.
+	change, target string
+	result         []any
+}
+
+// reports is the store that is asked.
+func (c *call) reports() report.Store {
+	if c.store != nil {
+		return c.store
+	}
+	return c.crawler.Reports()
+}
+
+// answered stands for an answer that was written already.
+type answered struct{}
+
+// document is an answer other than JSON.
+type document struct {
+	media string
+	body  []byte
+}
+
+// serve answers one route for one caller.
+func (s *Server) serve(route *route, w http.ResponseWriter, r *http.Request, caller Caller) {
+	if caller.Role < route.role {
+		p := refusal(route, caller)
+		if route.change != "" && caller.Role > Local {
+			s.audit(&call{caller: caller, change: route.change}, p)
+		}
+		p.write(w)
+		return
+	}
+	if route.plain != nil {
+		route.plain.ServeHTTP(w, r)
+		return
+	}
+	if s.forAll(route, w, r, caller) {
+		return
+	}
+	c := &call{w: w, r: r, caller: caller, route: route, change: route.change}
+	answer, err := s.do(c)
+	if t, all := c.w.(*telling); all {
+		t.of.Tell(t.Header()) // also where nothing was written
+	}
+	if c.change != "" {
+		s.audit(c, err)
+	}
+	if err != nil {
+		p := problemOf(err)
+		if p.Status == http.StatusInternalServerError {
+			s.log.Error("a request failed", "path", route.path, "error", err)
+		}
+		p.write(w)
+		return
+	}
+	s.write(c.w, answer)
+}
+
+// do reads the query, finds the Crawler, waits for nothing, and has the route answer.
+func (s *Server) do(c *call) (answer any, err error) {
+	route := c.route
+	if c.query, err = route.parameters(c.r.URL.RawQuery); err != nil {
+		return nil, err
+	}
+	if route.crawler {
+		named, err := s.crawler(c.query.Get("crawler"))
+		if err != nil {
+			return nil, err
+		}
+		c.crawler = named
+		if err := s.gather(c); err != nil {
+			return nil, err
+		}
+	}
+	limit := route.body
+	if limit == 0 || c.caller.Role < Operator {
+		limit = maxRequestBytes
+	}
+	if c.r.ContentLength > limit {
+		return nil, &http.MaxBytesError{Limit: limit} // before any of it is sent, if the caller asks by Expect
+	}
+	c.r.Body = http.MaxBytesReader(c.w, c.r.Body, limit)
+	if c.r.ContentLength != 0 {
+		if err := c.readUntil(time.Now().Add(bodyTimeout)); err != nil {
+			return nil, err
+		}
+	}
+	if route.heavy {
+		leave, err := s.enter(c)
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
+	}
+	return s.whileStored(c)
+}
+
+// parameters reads a query. A name that the route does not know is refused: a filter with
+// a letter missing would select everything.
+func (r *route) parameters(written string) (url.Values, error) {
+	query, err := url.ParseQuery(written)
+	if err != nil {
+		return nil, wrong("the query cannot be read: %v", err)
+	}
+	known := append(strings.Fields(r.query), "crawler")
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		if !slices.Contains(known, name) {
+			return nil, wrong("%s takes no parameter %.100q: it takes %s", r.path, name, strings.Join(known, ", "))
+		}
+	}
+	return query, nil
+}
+
+// refusal says why a caller may not.
+func refusal(route *route, caller Caller) *Problem {
+	if caller.Role <= Local {
+		whose := "the operator's"
+		if route.role < Operator {
+			whose = "a reader's or the operator's"
+		}
+		return newProblem(http.StatusUnauthorized, codeNoToken,
+			"this needs %s token, as in Authorization: Bearer TOKEN; sextant token prints the file that holds it", whose)
+	}
+	return newProblem(http.StatusForbidden, codeForbidden, "a %s may not do this, it needs the %s's token", caller.Role, route.role)
+}
+
+// write sends an answer; nil is an empty object.
+func (s *Server) write(w http.ResponseWriter, answer any) {
+	switch a := answer.(type) {
+	case answered:
+		return
+	case document:
+		w.Header().Set("Content-Type", a.media)
+		_, _ = w.Write(a.body)
+		return
+	case nil:
+		answer = struct{}{}
+	}
+	var b bytes.Buffer
+	if err := json.NewEncoder(&b).Encode(answer); err != nil {
+		s.log.Error("an answer cannot be written", "error", err)
+		problemOf(err).write(w)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(b.Bytes()) // a reader that has gone is no fault
+}
+
+// audit logs a change: who, what, to what, and how it went.
+func (s *Server) audit(c *call, err error) {
+	fields := []any{"what", c.change, "who", c.caller.String()}
+	if c.crawler != nil {
+		fields = append(fields, "crawler", c.crawler.Name())
+	}
+	if c.target != "" {
+		fields = append(fields, "target", c.target)
+	}
+	fields = append(fields, c.result...)
+	if err != nil {
+		s.log.Warn("change refused", append(fields, "result", err.Error())...)
+		return
+	}
+	s.log.Info("change", append(fields, "result", "done")...)
+	s.watcher.changed(c)
+}
+
+// read reads the JSON of a request's body.
+func (c *call) read(into any) error {
+	media, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
+	if err != nil || media != "application/json" {
+		return newProblem(http.StatusUnsupportedMediaType, codeMediaType, "the body must be JSON: send it with Content-Type: application/json")
+	}
+	b, err := c.text()
+	if err != nil {
+		return err
+	}
+	return decodeBody(b, into)
+}
+
+// text reads the whole body. The time for it does not count for the answer.
+func (c *call) text() ([]byte, error) {
+	b, err := io.ReadAll(c.r.Body)
+	if err != nil {
+		return nil, brokenBody(err)
+	}
+	return b, c.readUntil(time.Time{})
+}
+
+// readUntil sets when the body must have come; the zero time is never.
+func (c *call) readUntil(t time.Time) error {
+	err := http.NewResponseController(c.w).SetReadDeadline(t)
+	if errors.Is(err, http.ErrNotSupported) {
+		return nil
+	}
+	return err
+}
+
+// decodeBody reads one JSON value and nothing behind it.
+func decodeBody(b []byte, into any) error {
+	in := json.NewDecoder(bytes.NewReader(b))
+	in.DisallowUnknownFields()
+	err := in.Decode(into)
+	if err == nil {
+		if _, more := in.Token(); !errors.Is(more, io.EOF) {
+			err = errors.New("something follows the JSON value")
+		}
+	}
+	if err != nil {
+		return wrong("the body is no such command: %s", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	return nil
+}
+
+// crawler is the one that a name means; a process with one needs no name.
+func (s *Server) crawler(name string) (Crawler, error) {
+	var names []string
+	for _, c := range s.crawlers {
+		if c.Name() == name || (name == "" && len(s.crawlers) == 1) {
+			return c, nil
+		}
+		names = append(names, c.Name())
+	}
+	if name == "" {
+		return nil, wrong("the service runs several Crawlers: name one with --crawler, or ?crawler= (%s)", strings.Join(names, ", "))
+	}
+	return nil, wrong("the service has no Crawler %q: it has %s", name, strings.Join(names, ", "))
+}
+
+//go:embed openapi.yaml
+var openAPIText []byte
+
+// OpenAPI is the description of the API, in YAML.
+func OpenAPI() []byte { return openAPIText }
+
+func openAPI(*call) (any, error) { return document{"application/yaml", OpenAPI()}, nil }

@@ -1,0 +1,125 @@
+package admin
+
+import (
+	"errors"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/internal/report"
+)
+
+// Selection is a crawl.Selection as it is sent: the condition is still the XML in
+// which the user wrote it.
+type Selection struct {
+	URLs   []string `json:"urls,omitempty"`
+	Group  string   `json:"group,omitempty"`
+	Source string   `json:"source,omitempty"`
+	Match  string   `json:"match,omitempty"`
+	All    bool     `json:"all,omitempty"`
+	Full   bool     `json:"full,omitempty"`
+	// Status, Class, Reason, Fate, Fifo, Error, Host and Text are those of report.ParseFilter.
+	Status string `json:"status,omitempty"`
+	Class  string `json:"class,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	Fate   string `json:"fate,omitempty"`
+	Fifo   string `json:"fifo,omitempty"`
+	Error  string `json:"error,omitempty"`
+	Host   string `json:"host,omitempty"`
+	Text   string `json:"text,omitempty"`
+}
+
+// SelectionOf is the selection of what a filter of stored URLs finds; of one that is empty
+// it selects nothing.
+func SelectionOf(filter url.Values) Selection {
+	s := Selection{Source: filter.Get("source"), Match: filter.Get("match")}
+	for name, field := range s.fields() {
+		*field = filter.Get(name)
+	}
+	return s
+}
+
+// fields are those that a report.Filter has and no other field of a selection.
+func (s *Selection) fields() map[string]*string {
+	return map[string]*string{
+		"status": &s.Status, "class": &s.Class, "reason": &s.Reason, "fate": &s.Fate,
+		"fifo": &s.Fifo, "error": &s.Error, "host": &s.Host, "text": &s.Text,
+	}
+}
+
+// Filter is what of the selection report.ParseFilter reads; ok is false of none.
+func (s *Selection) Filter() (f url.Values, ok bool) {
+	f = url.Values{}
+	for name, field := range s.fields() {
+		if *field != "" {
+			f.Set(name, *field)
+		}
+	}
+	return f, len(f) > 0
+}
+
+// Empty reports whether nothing selects.
+func (s *Selection) Empty() bool {
+	_, filtered := s.Filter()
+	return len(s.URLs) == 0 && s.Group == "" && s.Source == "" && s.Match == "" && !s.All && !filtered
+}
+
+// Compile makes it what crawl knows.
+func (s Selection) Compile() (crawl.Selection, error) {
+	out := crawl.Selection{URLs: s.URLs, Group: s.Group, Source: s.Source, All: s.All, Full: s.Full}
+	if written, ok := s.Filter(); ok {
+		f, err := report.ParseFilter(written)
+		if err != nil {
+			return out, err
+		}
+		out.Filter = &f
+	}
+	if s.Match == "" {
+		return out, nil
+	}
+	var err error
+	out.If, err = ParseCondition(s.Match)
+	return out, err
+}
+
+// String is for the log.
+func (s Selection) String() string {
+	var parts []string
+	add := func(name, value string) {
+		if value != "" {
+			parts = append(parts, name+" "+strconv.Quote(value))
+		}
+	}
+	if n := len(s.URLs); n > 0 {
+		parts = append(parts, strconv.Itoa(n)+" URLs, the first "+s.URLs[0])
+	}
+	add("group", s.Group)
+	add("source", s.Source)
+	add("match", s.Match)
+	filter, _ := s.Filter()
+	for _, name := range slices.Sorted(maps.Keys(filter)) {
+		add(name, filter.Get(name))
+	}
+	if s.All {
+		parts = append(parts, "all")
+	}
+	if s.Full {
+		parts = append(parts, "full")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// ParseCondition reads a condition in the elements of CrawlConfig.xml, and compiles it.
+func ParseCondition(xml string) (actionrules.Condition, error) {
+	condition, err := config.ParseCondition("--match", []byte(xml))
+	if err != nil {
+		return nil, err
+	}
+	_, errs := actionrules.CompileCondition(condition)
+	return condition, errors.Join(errs...)
+}

@@ -1,0 +1,349 @@
+// Package admin is the running service's door: health, status and metrics for
+// whoever may read them, and the API for the owner of the data directory and for
+// those who have a token.
+//
+// It owns the routes and their table, tokens and certificate, the pace of strangers, the
+// configuration's file as the API writes it, and the history of figures.
+//
+// Goroutines: Server.Run serves each listener, by net/http with one goroutine a connection,
+// and keeps the history; Opening and Closing serve for a service that is not at work. Each
+// waits for its own.
+//
+// Locks: one each for tokens, connections, paces, places for long requests, history and
+// the count of held deletions. None is held over a request, and none is taken while another
+// is held. A tally alone is held over a walk through the store.
+package admin
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/events"
+	"github.com/sextant-crawler/sextant/crawl/meter"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/internal/admin/whole"
+	"github.com/sextant-crawler/sextant/internal/report"
+	"github.com/sextant-crawler/sextant/push/compare"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Run starts goroutines: two for each listener, one to serve and one to wait for the end, and
+// one for the history. net/http has one for each connection.
+
+// Crawler is a crawl at work, or what of one the service shows.
+type Crawler interface {
+	Name() string
+	Status(ctx context.Context) (crawl.Status, error)
+	Details(ctx context.Context) (Details, error)
+	// Hosts calls fn for the n hosts with the longest queues, then for up to n more
+	// that rest longest.
+	Hosts(ctx context.Context, n int, fn func(scheduler.HostInfo) error) error
+	Submit(ctx context.Context, urls []string) ([]crawl.Submitted, error)
+	// Reports is the store, for whoever reads it only.
+	Reports() report.Store
+	// Verify proves the store's invariant and calls fn for each fault.
+	Verify(ctx context.Context, fn func(fault string)) (records uint64, err error)
+	// Settings are those in force.
+	Settings() policy.Settings
+	Commands
+	// Host tells of one host, and Ill names the hosts that are ill, as
+	// scheduler.Frontier does.
+	Host(ctx context.Context, host weburl.HostKey) (scheduler.HostInfo, error)
+	Ill() []scheduler.IllHost
+	// LastRound is the last round of discovery that has ended, zero for none.
+	LastRound() (began, ended time.Time)
+	// HostTime is how long an answer of a host takes on average, 0 if nobody knows.
+	HostTime(host weburl.HostKey) time.Duration
+	// HostPages counts pages of a host that were rendered or searched, nil for none.
+	HostPages(host weburl.HostKey) *meter.HostPagesStatus
+	// Note keeps an event, which events.List then finds in Reports.
+	Note(ctx context.Context, e events.Event) error
+}
+
+// Service is what concerns all Crawlers of the process.
+type Service interface {
+	// Reload reads the configuration again. On an error nothing has changed. With word the
+	// operator allows what changed rules delete, however many documents that are.
+	Reload(ctx context.Context, word bool) error
+	// Fetch makes a dry run.
+	Fetch(ctx context.Context, c Crawler, raw string, u weburl.URL) (*Fetched, error)
+	// IndexOf finds the target of a Crawler that can list what its index holds.
+	IndexOf(c Crawler, target string) (compare.Index, error)
+}
+
+// Configuration is the file that the process is configured by.
+type Configuration interface {
+	// Path is where it lies.
+	Path() string
+	// Text is what is in force, or is to be: the file's, except at a node of a cluster that could not write the file.
+	Text() ([]byte, error)
+	// Put puts a text in force at all nodes of a cluster. On a machine that is alone it does nothing, and shared is false.
+	Put(ctx context.Context, text []byte, word bool, by string) (shared bool, err error)
+	// Draft reads a text as if it stood in that file. Unless it is local, it came over the
+	// network, and may name only what the file names that was last written on this machine.
+	Draft(text []byte, local bool) *Draft
+	// DraftFile reads a configuration that lies somewhere else.
+	DraftFile(path string) (*Draft, error)
+	// Receive calls write, which replaces the file by a text from the network, and records
+	// that the text was not written on this machine.
+	Receive(text []byte, write func() error) error
+}
+
+// Server answers for all Crawlers of a process.
+type Server struct {
+	crawlers []Crawler
+	service  Service
+	config   Configuration
+	access   *Access
+	log      *slog.Logger
+	about    About
+	console  string // its URL; empty for none
+
+	whole   *whole.Server // nil: there is no cluster
+	guard   *guard
+	history *history
+	watcher *watcher
+	started time.Time
+	readers slots // whose requests are being answered
+	heavy   slots
+	bodies  struct{ readers, operator slots } // that are being read
+	writing chan struct{}                     // of the configuration: one at a time
+	mux     *http.ServeMux
+}
+
+// NewServer makes a server; it answers once Run is called. Access may be nil: then
+// nobody has a token.
+func NewServer(crawlers []Crawler, service Service, configuration Configuration, access *Access, log *slog.Logger) *Server {
+	s := &Server{
+		crawlers: crawlers, service: service, config: configuration, access: access, log: log, guard: newGuard(access),
+		writing: make(chan struct{}, 1), mux: http.NewServeMux(),
+		history: newHistory(crawlers), started: time.Now(),
+	}
+	s.watcher = newWatcher(s)
+	s.history.seen = s.watcher.see
+	for _, r := range append(s.routes(), *s.partOfStore()) {
+		s.mount(&r)
+	}
+	return s
+}
+
+// mount makes a route known.
+func (s *Server) mount(route *route) {
+	s.mux.HandleFunc(route.pattern(), func(w http.ResponseWriter, r *http.Request) {
+		s.answerTo(w, r, func(caller Caller) { s.serve(route, w, r, caller) })
+	})
+}
+
+// Mount adds a path, as http.ServeMux knows patterns, that is answered by h to those
+// who may. It is called before Run. Host, Origin and pace have been judged before h.
+func (s *Server) Mount(pattern string, role Role, h http.Handler) {
+	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		s.answerTo(w, r, func(caller Caller) {
+			if caller.Role < role {
+				refusal(&route{role: role}, caller).write(w)
+				return
+			}
+			h.ServeHTTP(w, r)
+		})
+	})
+}
+
+// answerTo identifies the caller of a request and calls answer, unless too many requests
+// are being answered.
+func (s *Server) answerTo(w http.ResponseWriter, r *http.Request, answer func(Caller)) {
+	caller, p := s.Caller(r)
+	if p != nil {
+		p.write(w)
+		return
+	}
+	if caller.Role >= Reader {
+		admitted(r)
+	}
+	if _, within := r.Context().Value(ownerKey{}).(Caller); caller.Role == Reader && !within {
+		if !s.readers.take(maxReaderRequests) {
+			busy("%d requests of readers are being answered: try again in a moment", maxReaderRequests).write(w)
+			return
+		}
+		defer s.readers.free()
+	}
+	answer(caller)
+}
+
+// Caller identifies who makes a request and what they may do. It is the only place that does. The
+// Problem, if any, is the answer to somebody with a wrong token.
+func (s *Server) Caller(r *http.Request) (Caller, *Problem) {
+	if owner, ok := r.Context().Value(ownerKey{}).(Caller); ok {
+		return owner, nil
+	}
+	c, p := s.guard.who(r)
+	if p != nil && p.Status == http.StatusUnauthorized { // as often as wrong tokens may be tried
+		s.log.Warn("a token that nobody has", "remote", r.RemoteAddr, "path", r.URL.Path)
+	}
+	return c, p
+}
+
+// ownerKey is the key of the Caller in the context of what comes over the Unix socket.
+type ownerKey struct{}
+
+// Limits of connections and requests: nothing that is asked here is large, or slow to send.
+const (
+	maxRequestBytes = 8 << 20
+	maxHeaderBytes  = 64 << 10
+	headerTimeout   = 10 * time.Second
+	bodyTimeout     = time.Minute
+	idleTimeout     = 2 * time.Minute
+	shutdownTimeout = 5 * time.Second
+)
+
+// Run serves until ctx ends: on open whoever has a token, on owner (the Unix socket,
+// whose file mode is its lock) the operator. Either may be nil. Open is closed then; owner
+// is not, where it is a socket: Closing answers on it next.
+func (s *Server) Run(ctx context.Context, open, owner net.Listener) error {
+	group, ctx := errgroup.WithContext(ctx)
+	serve := func(l net.Listener, server *http.Server) {
+		group.Go(func() error {
+			if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+				return err
+			}
+			return nil
+		})
+		group.Go(func() error {
+			<-ctx.Done()
+			stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+			defer cancel()
+			if server.Shutdown(stopping) != nil {
+				return server.Close()
+			}
+			return nil
+		})
+	}
+	group.Go(func() error {
+		whole := context.WithoutCancel(ctx) // also of a service that stops at once
+		s.watcher.begin(whole)
+		defer s.watcher.end(whole)
+		return s.history.run(ctx)
+	})
+	if open != nil {
+		open = newConnections().listen(open)
+		server := s.httpServer(s.overTCP())
+		server.ConnContext = withConnection
+		if server.TLSConfig = s.access.TLS(); server.TLSConfig != nil {
+			open = tls.NewListener(open, server.TLSConfig)
+		}
+		serve(open, server)
+	}
+	if owner != nil {
+		if lent, ok := lend(owner); ok {
+			defer lent.giveBack()
+			owner = lent
+		}
+		server := s.httpServer(http.HandlerFunc(s.answer))
+		server.MaxHeaderBytes = maxRequestBytes // the owner may ask about many URLs at once
+		server.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+			return context.WithValue(ctx, ownerKey{}, Caller{Role: Operator, Name: peerName(c), Remote: "socket", Socket: true})
+		}
+		serve(owner, server)
+	}
+	return group.Wait()
+}
+
+func (s *Server) httpServer(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler: h, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+}
+
+// overTCP judges where a request comes from before it is answered.
+func (s *Server) overTCP() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r, end := begin(w, r)
+		defer end()
+		secure(w.Header(), r.TLS != nil)
+		if p := s.guard.judge(r); p != nil {
+			s.log.Debug("a request is refused", "remote", r.RemoteAddr, "why", p.Detail)
+			p.write(w)
+			return
+		}
+		s.answer(w, r)
+	})
+}
+
+// answer has the route of a request answer it, or refuses a path without one.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
+	if _, pattern := s.mux.Handler(r); pattern != "" {
+		s.mux.ServeHTTP(w, r)
+		return
+	}
+	// The mux knows which methods a path has.
+	head := headOnly{header: http.Header{}}
+	s.mux.ServeHTTP(&head, r)
+	if allow := head.header.Get("Allow"); allow != "" {
+		w.Header().Set("Allow", allow)
+		newProblem(http.StatusMethodNotAllowed, codeMethod, "%s has %s, not %s", r.URL.Path, allow, r.Method).write(w)
+		return
+	}
+	newProblem(http.StatusNotFound, codeNotFound, "there is no such path: /api/v1/openapi.yaml lists them").write(w)
+}
+
+// headOnly keeps the header of an answer.
+type headOnly struct{ header http.Header }
+
+// Header implements http.ResponseWriter, as do the others.
+func (h *headOnly) Header() http.Header { return h.header }
+
+// WriteHeader drops the status.
+func (h *headOnly) WriteHeader(int) {}
+
+// Write drops the body.
+func (h *headOnly) Write(p []byte) (int, error) { return len(p), nil }
+
+// openRoutes are those that are not of the API.
+func (s *Server) openRoutes() []route {
+	return []route{
+		{method: "GET", path: "/healthz", role: Nobody, plain: http.HandlerFunc(healthz)},
+		{method: "GET", path: "/readyz", role: Nobody, plain: http.HandlerFunc(s.readyz)},
+		{method: "GET", path: "/status", role: Local, answer: s.status, whole: wholeStatus()},
+		{method: "GET", path: "/metrics", role: Local, plain: s.metrics()},
+	}
+}
+
+func (s *Server) status(c *call) (any, error) {
+	started := s.started.UTC()
+	crawlers := s.crawlers
+	if name := c.query.Get("crawler"); name != "" {
+		one, err := s.crawler(name)
+		if err != nil {
+			return nil, err
+		}
+		crawlers = []Crawler{one}
+	}
+	all := make([]Status, 0, len(crawlers))
+	for _, crawler := range crawlers {
+		one, err := statusOf(c.r.Context(), crawler)
+		if err != nil {
+			return nil, err
+		}
+		one.StartedAt, one.Version = &started, s.about.Version
+		all = append(all, s.withNotices(one))
+	}
+	return all, nil
+}
+
+func statusOf(ctx context.Context, c Crawler) (Status, error) {
+	status, err := c.Status(ctx)
+	if err != nil {
+		return Status{}, err
+	}
+	details, err := c.Details(ctx)
+	return Status{Status: status, Details: details}, err
+}

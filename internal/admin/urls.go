@@ -1,0 +1,159 @@
+package admin
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/url"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/internal/admin/whole"
+	"github.com/sextant-crawler/sextant/internal/report"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// URLPage is a part of the list of stored URLs. One in the order of keys may have fewer
+// items than were asked for, and others after it: a page reads report.PageRead URLs at most.
+type URLPage struct {
+	Items []report.StoredURL `json:"items"`
+	Next  string             `json:"next,omitempty"`
+	// Read is how many stored URLs were looked at for the page.
+	Read int `json:"read"`
+}
+
+// ParseURLFilter reads a filter of stored URLs: that of report.ParseFilter, and match, a
+// condition in the elements of CrawlConfig.xml.
+func ParseURLFilter(q url.Values) (report.Filter, error) {
+	f, err := report.ParseFilter(q)
+	if written := q.Get("match"); err == nil && written != "" {
+		condition, wrong := ParseCondition(written)
+		if wrong != nil {
+			return f, wrong
+		}
+		matcher, _ := actionrules.CompileCondition(condition) // it was compiled before
+		f.Match = matcher.Match
+	}
+	return f, err
+}
+
+// urls lists stored URLs in the order of their keys, where a cursor is the key of the next,
+// or sorted by a column, which goes over all of them for each page.
+func (s *Server) urls(c *call) (any, error) {
+	f, err := ParseURLFilter(c.query)
+	if err != nil {
+		return nil, wrong("%v", err)
+	}
+	o, err := report.ParseOrder(c.query.Get("sort"), report.URLColumns())
+	if err != nil {
+		return nil, wrong("%v", err)
+	}
+	limit, err := limitOf(c)
+	if err != nil {
+		return nil, err
+	}
+	_, part := whole.IsPart(c.r.Context())
+	if limit == 0 && (part || !wantsLines(c.r)) {
+		limit = defaultLimit
+	}
+	if o.By != "" {
+		leave, err := s.enter(c)
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
+		if o.After, err = report.ParsePlace(c.query.Get("cursor")); err != nil {
+			return nil, wrong("%v", err)
+		}
+		return s.sortedURLs(c, f, o, limit)
+	}
+	if written := c.query.Get("cursor"); written != "" {
+		if f.From, err = parseKey(written); err != nil {
+			return nil, err
+		}
+	}
+	ctx, store := c.r.Context(), c.crawler.Reports()
+	if part {
+		return s.stream(c, "listing URLs", func(w io.Writer) error { return whole.Lines(w, eachURL(ctx, store, f)) })
+	}
+	if wantsLines(c.r) {
+		return s.lines(c, "listing URLs", limit, func(fn func(any, string) error) error {
+			return report.EachURL(ctx, store, f, func(u report.StoredURL) error { return fn(u, "") })
+		})
+	}
+	p, err := report.URLPage(ctx, store, f, limit, 0)
+	return URLPage{append([]report.StoredURL{}, p.URLs...), p.Next, p.Read}, err
+}
+
+// sortedURLs gives a page of the sorted list, or streams it.
+func (s *Server) sortedURLs(c *call, f report.Filter, o report.Order, limit int) (any, error) {
+	ctx, store := c.r.Context(), c.crawler.Reports()
+	if _, part := whole.IsPart(ctx); part {
+		return s.stream(c, "listing URLs", func(w io.Writer) error {
+			return whole.Lines(w, func(put func(any, string) error) error {
+				return report.EachURLSorted(ctx, store, f, o, limit+1, func(u report.StoredURL, at string) error { return put(u, at) })
+			})
+		})
+	}
+	if wantsLines(c.r) {
+		return s.stream(c, "listing URLs", func(w io.Writer) error {
+			out := json.NewEncoder(w)
+			return report.EachURLSorted(ctx, store, f, o, limit, func(u report.StoredURL, _ string) error { return out.Encode(u) })
+		})
+	}
+	page, last := URLPage{Items: []report.StoredURL{}}, ""
+	err := report.EachURLSorted(ctx, store, f, o, limit+1, func(u report.StoredURL, at string) error {
+		if len(page.Items) == limit {
+			page.Next = last
+			return errPageFull
+		}
+		page.Items, last = append(page.Items, u), at
+		return nil
+	})
+	if errors.Is(err, errPageFull) {
+		err = nil
+	}
+	return page, err
+}
+
+// eachURL walks in the order of keys, with marks of how far it is: few may be found among many.
+func eachURL(ctx context.Context, store report.Store, f report.Filter) func(put func(any, string) error) error {
+	return func(put func(any, string) error) error {
+		for {
+			p, err := report.URLPage(ctx, store, f, MaxLimit, 0)
+			if err != nil {
+				return err
+			}
+			for i := range p.URLs {
+				u, err := weburl.Parse(p.URLs[i].URL)
+				if err != nil {
+					return err
+				}
+				key := u.Key()
+				if err := put(p.URLs[i], hex.EncodeToString(key[:])); err != nil {
+					return err
+				}
+			}
+			if p.Next == "" {
+				return nil
+			}
+			if f.From, err = parseKey(p.Next); err != nil {
+				return err
+			}
+			if err := put(nil, p.Next); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// parseKey reads a cursor.
+func parseKey(written string) (k weburl.Key, err error) {
+	b, err := hex.DecodeString(written)
+	if err != nil || len(b) != len(k) {
+		return k, errCursor
+	}
+	copy(k[:], b)
+	return k, nil
+}

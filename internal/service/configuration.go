@@ -1,0 +1,92 @@
+package service
+
+import (
+	"context"
+
+	"github.com/sextant-crawler/sextant/cluster/shared"
+	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/internal/admin"
+)
+
+// configuration is the file of the service's configuration. It implements
+// admin.Configuration.
+type configuration struct {
+	path     string
+	agent    string // as in Options
+	own      OwnFiles
+	baseline *baseline
+	common   *common // nil on a machine that is alone
+}
+
+// newConfiguration looks at the file, so that later texts are compared with it.
+func newConfiguration(o *Options) *configuration {
+	var files admin.AccessSettings
+	if o.Access != nil {
+		files = *o.Access
+	}
+	c := &configuration{path: o.Path, agent: o.Agent, own: Own(o.Data, files), baseline: newBaseline(o.Path, o.Data, o.Log)}
+	c.baseline.look()
+	return c
+}
+
+// Path implements admin.Configuration.
+func (c *configuration) Path() string { return c.path }
+
+// Text implements admin.Configuration.
+func (c *configuration) Text() ([]byte, error) {
+	if c.common != nil && c.common.said().File == shared.FileOlder {
+		return c.common.text(), nil
+	}
+	return c.read()
+}
+
+// read reads the file.
+func (c *configuration) read() ([]byte, error) { return config.OSLookups().ReadFile(c.path) }
+
+// Put implements admin.Configuration.
+func (c *configuration) Put(ctx context.Context, text []byte, word bool, by string) (bool, error) {
+	if c.common == nil {
+		return false, nil
+	}
+	return true, c.common.put(ctx, text, word, by)
+}
+
+// load reads what is to be in force.
+func (c *configuration) load() (*config.File, config.Report, error) {
+	if c.common != nil {
+		return c.common.parse(c.common.text())
+	}
+	return config.LoadWith(c.path, c.own.Lookups())
+}
+
+// Draft implements admin.Configuration.
+func (c *configuration) Draft(text []byte, local bool) *admin.Draft {
+	lookups := c.own.Lookups()
+	if !local {
+		allowed, err := c.baseline.allowed()
+		if err != nil {
+			return &admin.Draft{Findings: []admin.Finding{{Severity: "error", File: c.path, Message: "what the file on this machine names cannot be read: " + err.Error()}}}
+		}
+		lookups.Allow = allowed
+	}
+	return c.draft(config.Parse(c.path, text, lookups))
+}
+
+// DraftFile implements admin.Configuration.
+func (c *configuration) DraftFile(path string) (*admin.Draft, error) {
+	parsed, report, err := config.LoadWith(path, c.own.Lookups())
+	if err != nil {
+		return nil, &admin.Declined{Err: err}
+	}
+	return c.draft(parsed, report), nil
+}
+
+func (c *configuration) draft(parsed *config.File, report config.Report) *admin.Draft {
+	return admin.NewDraft(parsed, report, func(one config.Crawler) policy.Settings { return Settings(one, c.agent) })
+}
+
+// Receive implements admin.Configuration.
+func (c *configuration) Receive(text []byte, write func() error) error {
+	return c.baseline.receive(text, write)
+}

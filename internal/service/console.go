@@ -1,0 +1,63 @@
+package service
+
+import (
+	"crypto/rand"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+
+	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/admin/console"
+)
+
+// mountConsole adds the console to the door if it can be reached over TCP.
+func (s *Service) mountConsole(server *admin.Server) error {
+	if s.open == nil || s.access == nil {
+		return nil
+	}
+	settings := console.Settings{Version: s.version, Config: s.config.Path(), Cluster: s.lent != nil}
+	for _, r := range s.crawls {
+		settings.Crawlers = append(settings.Crawlers, r.Name())
+	}
+	c, err := console.New(server, settings, s.log)
+	if err != nil {
+		return fmt.Errorf("console: %w", err)
+	}
+	server.Shows(s.ConsoleURL())
+	s.access.SignedIn(c.SignedIn(s.access))
+	for ticket, token := range s.tickets {
+		c.Admit(ticket, token)
+	}
+	for _, pattern := range c.Patterns() {
+		server.Mount(pattern, admin.Nobody, c)
+	}
+	return nil
+}
+
+// SignInURL is the console with a ticket that signs a browser in once by the token. It is
+// asked for before Run, from which on the link can be used.
+func (s *Service) SignInURL(token string) string {
+	ticket := rand.Text() + rand.Text() // 260 bits
+	if s.tickets == nil {
+		s.tickets = map[string]string{}
+	}
+	s.tickets[ticket] = token
+	return s.ConsoleURL() + "signin?ticket=" + ticket
+}
+
+// ConsoleURL is where a browser finds the console.
+func (d *door) ConsoleURL() string {
+	at, scheme := d.open.Addr().String(), "http"
+	if tcp, ok := d.open.Addr().(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+		name, err := os.Hostname()
+		if err != nil {
+			name = "localhost"
+		}
+		at = net.JoinHostPort(name, strconv.Itoa(tcp.Port))
+	}
+	if d.access.TLS() != nil {
+		scheme = "https"
+	}
+	return scheme + "://" + at + "/"
+}

@@ -1,0 +1,138 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/sextant-crawler/sextant/crawl/policy"
+
+	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
+	"github.com/sextant-crawler/sextant/fetcher/permit"
+	"github.com/sextant-crawler/sextant/fetcher/render"
+	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// What renders the page runs in a goroutine of runBeside, whose end it waits for; a browser is tried in one of tryBrowser.
+
+// DryRun fetches one page as a crawl would, and tells what would become of it. The sites
+// that moved and the traps that are known count; what is stored of the URL does not.
+func DryRun(ctx context.Context, crawler config.Crawler, known admin.Knowledge, raw string, u weburl.URL, agent string, log *slog.Logger) (*admin.Fetched, error) {
+	explainer, err := admin.NewExplainer(Settings(crawler, agent), admin.Knowledge{Moved: known.Moved, Traps: known.Traps})
+	if err != nil {
+		return nil, err
+	}
+	x, err := explainer.Explain(raw, u)
+	if err != nil {
+		return nil, err
+	}
+	t, err := try(ctx, crawler, known.Moved, raw, u, agent, log)
+	if err != nil {
+		return nil, err
+	}
+	return admin.NewFetched(raw, u, t, x), nil
+}
+
+// try makes a dry run in a store of its own.
+func try(ctx context.Context, crawler config.Crawler, moved policy.Moves, raw string, u weburl.URL, agent string, log *slog.Logger) (t *crawl.Trial, err error) {
+	dir, err := os.MkdirTemp("", "sextant-fetch-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	pool := documents.NewPool(crawler.Reading, log)
+	defer pool.Close()
+	pages := documents.NewPool(crawler.Reading.ForPages(), log)
+	defer pages.Close()
+	renderer := render.New(crawler.Browser, log)
+	defer runBeside(ctx, renderer)()
+	settings := (&running{documents: pool, pages: pages, renderer: renderer, agent: agent}).settings(crawler)
+	options := badgerstore.Options{Logger: slog.New(slog.DiscardHandler), Durability: badgerstore.OS}
+	err = WithStore(ctx, Home{Dir: dir}, options, func(ctx context.Context, store Store) error {
+		t, err = crawl.Try(ctx, settings, moved, store, raw, u, log)
+		return err
+	})
+	return t, err
+}
+
+// runBeside runs a renderer until the returned function is called, which waits for its end.
+func runBeside(ctx context.Context, r *render.Renderer) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { _ = r.Run(ctx) })
+	return func() {
+		cancel()
+		running.Wait()
+	}
+}
+
+// tryBrowser looks beside the crawl whether the browser can be used, and says so in the log: its pages wait if not. The
+// returned function waits for that, which ends with ctx.
+func (r *running) tryBrowser(ctx context.Context) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var trying sync.WaitGroup
+	trying.Go(func() {
+		version, err := r.renderer.Try(ctx)
+		switch {
+		case errors.Is(err, context.Canceled) || errors.Is(err, render.ErrEnded):
+		case err != nil:
+			r.log.Warn("pages that are to be rendered wait: the browser cannot be used", "program", r.renderer.Status().Program, "error", err)
+		default:
+			r.log.Info("the browser that renders pages starts", "version", version)
+		}
+	})
+	return func() {
+		cancel()
+		trying.Wait()
+	}
+}
+
+// browserTrial is how long TryBrowser takes at most.
+const browserTrial = 30 * time.Second
+
+// TryBrowser says why a browser that is there cannot be used on this machine, by this user.
+func TryBrowser(ctx context.Context, s render.Settings) error {
+	ctx, cancel := context.WithTimeout(ctx, browserTrial)
+	defer cancel()
+	renderer := render.New(s, slog.New(slog.DiscardHandler))
+	program := renderer.Status().Program
+	path := cmp.Or(render.Socket([]string{program}), program)
+	if _, err := os.Stat(path); err != nil {
+		return nil //nolint:nilerr // that has a warning of its own
+	}
+	defer runBeside(ctx, renderer)()
+	_, err := renderer.Try(ctx)
+	if ctx.Err() != nil {
+		return fmt.Errorf("the browser %s has rendered nothing within %s: it is not the Chromium that is meant, or the machine is too busy", program, browserTrial)
+	}
+	return err
+}
+
+// Fetch implements admin.Service.
+func (s *Service) Fetch(ctx context.Context, c admin.Crawler, raw string, u weburl.URL) (*admin.Fetched, error) {
+	for _, r := range s.crawls {
+		if r.Name() != c.Name() {
+			continue
+		}
+		known, err := admin.KnowledgeOf(ctx, r.store)
+		if err != nil {
+			return nil, err
+		}
+		under, end, err := permit.Begin(ctx, permit.For(r.permit, u.Host()))
+		if err != nil {
+			return nil, err
+		}
+		defer end()
+		return DryRun(under, *r.inForce.Load(), known, raw, u, s.config.agent, s.log.With("dry run", c.Name()))
+	}
+	return nil, fmt.Errorf("no Crawler %q runs", c.Name())
+}

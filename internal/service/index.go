@@ -1,0 +1,89 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/push/compare"
+	"github.com/sextant-crawler/sextant/push/papi"
+)
+
+// PAPIPush finds the papi target of a name; empty means the only one.
+func PAPIPush(crawler config.Crawler, name string) (config.Push, error) {
+	var found []config.Push
+	var names []string
+	for _, p := range crawler.Push {
+		if _, is := p.Settings.(papi.Settings); !is {
+			continue
+		}
+		names = append(names, p.Name)
+		if name == "" || p.Name == name {
+			found = append(found, p)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(names) == 0:
+		return config.Push{}, fmt.Errorf("the Crawler %q has no <Push kind=\"papi\">: only the Push API can list what an index holds", crawler.Name)
+	case name != "":
+		return config.Push{}, fmt.Errorf("no papi target is named %q: write --target with one of %s", name, strings.Join(names, ", "))
+	}
+	return config.Push{}, fmt.Errorf("there are several papi targets: name one with --target (%s)", strings.Join(names, ", "))
+}
+
+// IndexOf implements admin.Service.
+func (s *Service) IndexOf(c admin.Crawler, target string) (compare.Index, error) {
+	for _, r := range s.crawls {
+		if r.Name() == c.Name() {
+			index, err := indexOf(r.opened, target)
+			if err != nil {
+				return nil, &admin.Declined{Err: err}
+			}
+			return index, nil
+		}
+	}
+	return nil, fmt.Errorf("no Crawler %q runs", c.Name())
+}
+
+// papiIndex is the index behind a papi target.
+type papiIndex struct {
+	*papi.Target
+	source string
+}
+
+// Source implements compare.Index.
+func (p papiIndex) Source() string { return p.source }
+
+// Enumerate implements compare.Index.
+func (p papiIndex) Enumerate(ctx context.Context, fn func(string) error) error {
+	return p.Target.Enumerate(ctx, "", func(uri, _ string) error { return fn(uri) })
+}
+
+func indexOf(crawler config.Crawler, target string) (compare.Index, error) {
+	p, err := PAPIPush(crawler, target)
+	if err != nil {
+		return nil, err
+	}
+	return OpenIndex(p)
+}
+
+// OpenIndex opens the index behind a papi target.
+func OpenIndex(p config.Push) (compare.Index, error) {
+	settings, is := p.Settings.(papi.Settings)
+	if !is {
+		return nil, fmt.Errorf("the target %q is of kind %s: only the Push API can list what an index holds", p.Name, p.Kind)
+	}
+	t, err := papi.New(settings)
+	if err != nil {
+		return nil, err
+	}
+	index := papiIndex{Target: t}
+	if p.Source != nil {
+		index.source = *p.Source
+	}
+	return index, nil
+}

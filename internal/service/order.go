@@ -1,0 +1,200 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/internal/admin"
+)
+
+// Run starts the goroutines of a running service and waits for all of them. Of the service's
+// fields only those of control change after Open, under control.reloading or as atomics.
+
+// Run runs all Crawlers and the door to them until they end: by s.Stop, because once
+// asks for an end, because one of them fails (then all end), or because ctx ends. It is
+// the one place for the order of stopping:
+//
+//  1. s.Stop, by the first signal: no reload begins any more, and no Crawler takes a new
+//     URL. A reload that goes on is finished, it changes nothing on disk by halves.
+//  2. Each crawl.Run: pages in flight are finished and committed, then the frontier
+//     stores which hosts must rest, the relay ends (what is unsent stays in the outbox),
+//     and the last lines of the crawl log are written.
+//  3. The door: status and commands are answered as long as a page may be in flight.
+//  4. The onlookers: notices, with a last one if a Crawler failed; the watch of
+//     files, the memory's limit, the watchdog.
+//  5. s.Close, by the caller, who reads the figures before: the readers of documents,
+//     which nobody asks any more, and the stores, which write what they have in memory.
+//     The socket answers meanwhile that the service is stopping, and is closed last: so it
+//     keeps a second service away, as the stores' own locks do.
+func (s *Service) Run(ctx context.Context, once crawl.Once) error {
+	door, closeDoor := context.WithCancel(ctx)
+	group, ctx := errgroup.WithContext(ctx)
+	server := admin.NewServer(s.Crawlers(), s, s.config, s.access, s.log)
+	server.Tell(admin.About{Version: s.version, Notices: s.notices.Status, Stalled: s.stalled})
+	if s.lent != nil && s.lent.joins != nil {
+		s.lent.joins(server)
+	}
+	if err := s.mountConsole(server); err != nil {
+		closeDoor()
+		return err
+	}
+	group.Go(func() error { return server.Run(door, s.open, s.owner) })
+	group.Go(func() error { return s.notices.Run(door) })
+	group.Go(func() error { return s.watch(door) })
+	group.Go(func() error { return s.limitMemory(door) })
+	group.Go(func() error { return s.tell(door) })
+	group.Go(func() error { return s.stopSlowly(door) })
+	group.Go(func() error {
+		defer closeDoor()
+		crawls, ctx := errgroup.WithContext(ctx)
+		for _, r := range s.crawls {
+			crawls.Go(func() error { return r.Run(ctx, once) })
+		}
+		err := crawls.Wait()
+		s.endReloads()
+		s.notices.End(err)
+		return err
+	})
+	return group.Wait()
+}
+
+// Stop is the first step of stopping. It does not wait.
+func (s *Service) Stop() {
+	if s.ending.Swap(true) {
+		return
+	}
+	s.log.Info("stopping: pages in flight are finished; a second signal ends at once")
+	s.notify.stopping()
+	s.stopCrawls()
+}
+
+// handOver is Stop for a process that goes on: another node of the cluster takes over.
+func (s *Service) handOver() {
+	if s.ending.Swap(true) {
+		return
+	}
+	s.log.Info("handing over to another node: pages in flight are finished")
+	s.stopCrawls()
+}
+
+func (s *Service) stopCrawls() {
+	s.stopped()
+	for _, r := range s.crawls {
+		r.Stop()
+	}
+}
+
+// stopSlowly asks systemd for patience from the first step of stopping on, until ctx
+// ends: pages in flight may take their time.
+func (s *Service) stopSlowly(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+	case <-s.stops.Done():
+		defer s.notify.patience()()
+		<-ctx.Done()
+	}
+	return nil
+}
+
+// endReloads waits for a reload in progress, and lets none begin after it.
+func (s *Service) endReloads() {
+	s.ending.Store(true)
+	s.reloading.Lock()
+	defer s.reloading.Unlock()
+}
+
+// errEnding is a reload's answer while the service stops.
+var errEnding = errors.New("the service is stopping: the changed configuration takes effect at its next start")
+
+// reload reads the configuration again and puts it in force. A broken one leaves
+// everything as it is, and is remembered for status and metrics. It is the one place for
+// the order of reloading. With word the operator allows what changed rules delete:
+//
+//  1. One reload at a time; while the service stops none.
+//  2. systemd is told that it begins.
+//  3. The whole file is read and judged, for all Crawlers, before anything changes.
+//  4. For all Crawlers log-ins, certificates and the like are made and the crawl log is
+//     opened anew (crawl.Prepare); if that fails for one, none changes. Then, Crawler by
+//     Crawler, the new policy comes into force in one step. Pages in flight keep the one
+//     that they began under.
+//  5. What a reload cannot change is named in the log.
+//  6. Tokens and the certificate are read again; if they cannot be, the crawl goes by the
+//     new configuration all the same.
+//  7. Status, log and systemd are told how it ended; systemd with READY=1 in either case,
+//     since the service goes on.
+func (s *Service) reload(ctx context.Context, word bool) error {
+	s.reloading.Lock()
+	defer s.reloading.Unlock()
+	if s.ending.Load() {
+		return &admin.Declined{Err: errEnding}
+	}
+	s.notify.reloading()
+	s.judged = s.configFiles()
+	s.config.baseline.look()
+	err := s.applyConfig(ctx, word)
+	if err != nil {
+		s.refuse(err)
+		return err
+	}
+	for _, r := range s.crawls {
+		r.setConfigError(nil)
+	}
+	s.log.Info("configuration reloaded", "path", s.config.path)
+	if err := s.access.Reload(); err != nil {
+		s.log.Error("tokens and certificate are not read again: the old ones hold", "error", err)
+		s.notify.ready("configuration reloaded, except for tokens and certificate: " + err.Error())
+		return &admin.Declined{Err: fmt.Errorf("%w: %w", errAccess, err)}
+	}
+	s.notify.ready("configuration reloaded")
+	return nil
+}
+
+// errAccess is the error of a reload that came into force, but for tokens and certificate.
+var errAccess = errors.New("the configuration is in force, tokens and certificate are not read again")
+
+// refuse tells that a changed configuration is not put in force.
+func (s *Service) refuse(err error) {
+	for _, r := range s.crawls {
+		r.setConfigError(err)
+	}
+	s.log.Error("the configuration is not reloaded: the old one stays in force", "error", err)
+	s.notify.ready("the changed configuration is refused, the old one stays in force: " + err.Error())
+}
+
+// reloadChanged reloads unless the files are as they were at the last reload, as after
+// one that a command asked for.
+func (s *Service) reloadChanged(ctx context.Context) {
+	s.reloading.Lock()
+	same := s.judged != "" && s.judged == s.configFiles()
+	s.reloading.Unlock()
+	if !same {
+		_ = s.Reload(ctx, false) // it is logged, and stands in the status
+	}
+}
+
+// tell tells systemd that the service is ready once every Crawler crawls, and then how
+// it is. SIGHUP is obeyed from then on; one that came earlier is not lost.
+func (s *Service) tell(ctx context.Context) error {
+	if s.alive(ctx) != nil { // it ended before it crawled
+		return nil
+	}
+	s.notify.ready(s.words(ctx))
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return s.keepTelling(ctx) })
+	group.Go(func() error { return s.keepAlive(ctx) })
+	group.Go(func() error {
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-s.hangups:
+				_ = s.Reload(ctx, false) // it is logged, and stands in the status
+			}
+		}
+	})
+	return group.Wait()
+}

@@ -1,0 +1,170 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/deletion"
+)
+
+func (s *Service) applyConfig(ctx context.Context, word bool) error {
+	parsed, report, err := s.config.load()
+	if err != nil {
+		return err
+	}
+	if parsed == nil {
+		return &admin.Declined{Err: report.Err()}
+	}
+	for _, w := range report.Warnings {
+		s.log.Warn("configuration", "warning", w.String())
+	}
+	byName := map[string]config.Crawler{}
+	for _, crawler := range parsed.Crawlers {
+		byName[crawler.Name] = crawler
+	}
+	for _, r := range s.crawls {
+		if _, ok := byName[r.Name()]; !ok {
+			return &admin.Declined{Err: fmt.Errorf("the configuration has no Crawler %q any more: stop the service for that", r.Name())}
+		}
+	}
+	if len(parsed.Crawlers) != s.configured {
+		s.log.Warn("the number of Crawlers changed: takes effect after a restart", "now", s.configured, "then", len(parsed.Crawlers))
+	}
+	if err := s.applyTogether(ctx, byName, word); err != nil {
+		return err
+	}
+	s.notices.Replace(Receivers(parsed))
+	return nil
+}
+
+// applyTogether puts the settings of all Crawlers in force, or of none: all are judged,
+// and what they need is made, before the first one changes.
+func (s *Service) applyTogether(ctx context.Context, byName map[string]config.Crawler, word bool) error {
+	var changes []*crawl.Change
+	for _, r := range s.crawls {
+		change, err := r.Prepare(ctx, r.settings(byName[r.Name()]))
+		if err != nil {
+			for _, c := range changes {
+				c.Discard()
+			}
+			return fmt.Errorf("reloading Crawler %s: %w", r.Name(), err)
+		}
+		changes = append(changes, change)
+	}
+	var failed error
+	for i, r := range s.crawls {
+		if err := r.apply(ctx, changes[i], word); err != nil { // the store's: its crawl is ending
+			failed = errors.Join(failed, fmt.Errorf("reloading Crawler %s: %w", r.Name(), err))
+			continue
+		}
+		crawler := byName[r.Name()]
+		r.documents.Set(crawler.Reading)
+		r.pages.Set(crawler.Reading.ForPages())
+		r.renderer.Set(crawler.Browser)
+		r.configured(&crawler, s.log)
+	}
+	return failed
+}
+
+// apply puts prepared settings in force, with the operator's word for what they delete if
+// word says so. Where they change no rules the word is for the edit that is in force: it
+// may have been reloaded when its file changed, just before the operator said so.
+func (r *running) apply(ctx context.Context, change *crawl.Change, word bool) error {
+	if !word {
+		return change.Apply(ctx)
+	}
+	before := newestEdit(r.Edits())
+	r.AllowNextEdit()
+	if err := change.Apply(ctx); err != nil {
+		return err
+	}
+	if now := newestEdit(r.Edits()); now.Number != 0 && now.Number == before.Number && !now.Word {
+		_, err := r.Release(ctx, scheduler.DeletionFilter{Edit: now.Number})
+		return err
+	}
+	return nil
+}
+
+// newestEdit is the last of edits, the zero Edit for none.
+func newestEdit(edits []deletion.Edit) deletion.Edit {
+	if len(edits) == 0 {
+		return deletion.Edit{}
+	}
+	return edits[len(edits)-1]
+}
+
+// settle is how long a folder must be quiet before a changed file is read: editors
+// write in several steps.
+const settle = 500 * time.Millisecond
+
+// watch reloads when a file of the configuration's folder changes. It watches the
+// folder, since editors replace files. If it cannot, it logs that and leaves reloading to
+// signals.
+func (s *Service) watch(ctx context.Context) error {
+	watcher, err := fsnotify.NewWatcher()
+	if err == nil {
+		defer watcher.Close()
+		err = watcher.Add(filepath.Dir(s.config.path))
+	}
+	if err != nil {
+		s.log.Warn("changes of the configuration are not noticed: reload by SIGHUP or sextant reload", "error", err)
+		return nil
+	}
+	quiet := time.NewTimer(0)
+	<-quiet.C
+	for {
+		select {
+		case <-ctx.Done():
+			quiet.Stop()
+			return nil
+		case e := <-watcher.Events:
+			if s.isConfig(e) {
+				quiet.Reset(settle)
+			}
+		case err := <-watcher.Errors:
+			s.log.Warn("watching the configuration", "error", err)
+		case <-quiet.C:
+			s.reloadChanged(ctx)
+		}
+	}
+}
+
+// configFiles identifies the state of the configuration and the rules beside it by size,
+// time and inode. It is never empty.
+func (s *Service) configFiles() string {
+	var all strings.Builder
+	for _, name := range []string{filepath.Base(s.config.path), config.CrawlRulesName, config.GlobalRulesName} {
+		info, err := os.Stat(filepath.Join(filepath.Dir(s.config.path), name))
+		if err != nil {
+			fmt.Fprintln(&all, "none")
+			continue
+		}
+		var inode uint64
+		if at, ok := info.Sys().(*syscall.Stat_t); ok {
+			inode = at.Ino
+		}
+		fmt.Fprintln(&all, info.Size(), info.ModTime().UnixNano(), inode)
+	}
+	return all.String()
+}
+
+// isConfig reports whether an event concerns the configuration or rules beside it.
+func (s *Service) isConfig(e fsnotify.Event) bool {
+	switch filepath.Base(e.Name) {
+	case filepath.Base(s.config.path), config.CrawlRulesName, config.GlobalRulesName:
+		return !e.Has(fsnotify.Chmod)
+	}
+	return false
+}

@@ -1,0 +1,207 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+
+	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/notices"
+	"github.com/sextant-crawler/sextant/push"
+)
+
+// control.reloading is the lock of a reload: it is held from its begin to its end, and by the
+// end of the crawls, so that none begins after it.
+
+// Service is all that one process runs: its Crawlers and the door to them.
+type Service struct {
+	crawls []*running
+	door
+	lent *lent // nil: what it has is its own
+	log  *slog.Logger
+
+	config     *configuration
+	configured int    // Crawlers in it when the service started
+	version    string // as in Options
+	memory     int64  // budget in bytes; 0 is the default one
+	notify     *notifier
+	notices    *notices.Notifier
+	tickets    map[string]string // to tokens: links that sign in once; read when Run begins
+	control
+}
+
+// door is where the process is reached.
+type door struct {
+	open   net.Listener // nil for --listen off
+	owner  net.Listener // nil if the socket's path is too long
+	access *admin.Access
+}
+
+// lent is what a node of a cluster lends to the service that runs while it leads.
+type lent struct {
+	door
+	store  Store
+	claim  push.Claim
+	config *configuration // nil: that of its Options
+	// over are the partitions of a crawl that has several; nil: the store has all of it.
+	over *crawl.Partitions
+	// joins has the server answer for all nodes; nil: it answers for itself.
+	joins func(*admin.Server)
+}
+
+// control is how the service is asked to reload and to stop, and the state that keeps the two in order.
+type control struct {
+	hangups   <-chan struct{} // SIGHUP; nil: none
+	reloading sync.Mutex      // held while the configuration is reloaded
+	judged    string          // configFiles when it was last reloaded; guarded by reloading
+	ending    atomic.Bool     // no reload begins any more
+	stops     context.Context // ended by Stop, with stopped
+	stopped   context.CancelFunc
+}
+
+// Options are what a service is opened with.
+type Options struct {
+	Path     string       // of the configuration
+	File     *config.File // the same, read
+	Crawlers []config.Crawler
+	Data     string // the data directory
+	Listen   string // the address of the API and the console, "off" for none
+	// Access names tokens and certificate; nil: nobody has a token.
+	Access  *admin.AccessSettings
+	Log     *slog.Logger
+	Version string // of the program, as people are told it
+	Agent   string // the User-Agent of Crawlers that name none
+	Memory  int64  // budget in bytes; 0 is the default one, NoMemoryLimit none
+	Threads int    // of all Crawlers together; 0: as many as they have
+
+	notify  *notifier // nil: systemd is told nothing
+	hangups <-chan struct{}
+	lent    *lent // nil: it opens all by itself
+}
+
+// Open opens everything that can fail, so that a service that starts runs.
+func Open(ctx context.Context, o Options) (s *Service, err error) {
+	s = &Service{
+		log: o.Log, version: o.Version, configured: len(o.File.Crawlers), memory: o.Memory, notify: o.notify, lent: o.lent,
+		control: control{hangups: o.hangups},
+	}
+	s.stops, s.stopped = context.WithCancel(context.WithoutCancel(ctx))
+	if s.notify == nil {
+		s.notify = &notifier{log: o.Log}
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}()
+	if err := os.MkdirAll(o.Data, 0o750); err != nil {
+		return s, fmt.Errorf("data directory: %w", err)
+	}
+	if err := checkHomes(o.Data, o.File.Crawlers); err != nil {
+		return s, err
+	}
+	if o.lent != nil {
+		s.door = o.lent.door
+	} else {
+		opened, err := s.openDoor(ctx, o.Data, o.Listen, o.Access)
+		if err != nil {
+			return s, err
+		}
+		defer opened()
+	}
+	if o.lent != nil && o.lent.config != nil {
+		s.config = o.lent.config
+	} else {
+		s.config = newConfiguration(&o) // behind the socket's lock
+	}
+	if err := s.openCrawls(ctx, &o); err != nil {
+		return s, err
+	}
+	s.notices, err = s.notifier(o.File, o.Data)
+	return s, err
+}
+
+func (s *Service) openCrawls(ctx context.Context, o *Options) error {
+	memtable := memtableOf(o.Memory, len(o.Crawlers))
+	slots := sharedSlots(o.Threads, o.Crawlers, o.Log)
+	for _, crawler := range o.Crawlers {
+		if err := ctx.Err(); err != nil { // a store may take long to open
+			return err
+		}
+		r, err := openCrawl(ctx, crawler, HomeOf(o.File, crawler, o.Data), memtable, o)
+		if err != nil {
+			return err
+		}
+		s.crawls = append(s.crawls, r)
+		if slots != nil {
+			r.ShareWorkers(slots)
+		}
+	}
+	return nil
+}
+
+// Reload implements admin.Service.
+func (s *Service) Reload(ctx context.Context, word bool) error {
+	if c := s.config.common; c != nil {
+		return c.Reload(ctx, s, word)
+	}
+	return s.reload(ctx, word)
+}
+
+// Close closes the stores and what else is open. The socket is closed last: until then it
+// answers that the service is stopping.
+func (s *Service) Close() error {
+	for _, r := range s.crawls {
+		r.documents.Close()
+		r.pages.Close()
+	}
+	if s.lent != nil {
+		return nil // the rest is the node's
+	}
+	var errs []error
+	closed := admin.Closing(s.owner)
+	for _, r := range s.crawls {
+		errs = append(errs, r.store.Close())
+	}
+	closed()
+	for _, l := range []net.Listener{s.open, s.owner} {
+		if l == nil {
+			continue
+		}
+		if err := l.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Address is where the API and the console answer, "off" if nowhere.
+func (d *door) Address() string {
+	if d.open == nil {
+		return "off"
+	}
+	return d.open.Addr().String()
+}
+
+// sharedSlots bound the threads of all Crawlers together; nil if each has its own.
+func sharedSlots(threads int, crawlers []config.Crawler, log *slog.Logger) *crawl.Slots {
+	if threads == 0 {
+		return nil
+	}
+	sum := 0
+	for _, c := range crawlers {
+		sum += c.Workers
+	}
+	if threads >= sum {
+		return nil
+	}
+	log.Info("the Crawlers share threads", "threads", threads, "nthreads", sum)
+	return crawl.NewSlots(threads)
+}

@@ -1,0 +1,299 @@
+package illness
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sextant-crawler/sextant/internal/testing/sicksite"
+)
+
+// The real form: the program as it is built, its own indexer, and a site on loopback. The
+// clock is that of the machine, so deletions rest for two seconds, and pages are asked for
+// again after less than a minute.
+const (
+	realRest     = 2 * time.Second
+	realIllness  = 8 * realRest
+	realRecovery = 15 * time.Minute // an update that a host's illness held back is asked for every ten
+	realPause    = 200 * time.Millisecond
+)
+
+// TestRealIllness is a part of the matrix with nothing in memory.
+func TestRealIllness(t *testing.T) {
+	if os.Getenv("SEXTANT_ILLNESS") != "real" {
+		t.Skip("it takes minutes: make illness-real runs it")
+	}
+	program := filepath.Join(t.TempDir(), "sextant")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "github.com/sextant-crawler/sextant/cmd/sextant")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("the program does not build: %v\n%s", err, out)
+	}
+	var mu sync.Mutex
+	var rows []string
+	t.Run("cells", func(t *testing.T) {
+		for _, illness := range sicksite.Illnesses() {
+			// The program asks the system's name servers, and keeps a robots.txt for a day.
+			if illness.DNS() || illness == sicksite.Disallowed {
+				continue
+			}
+			for _, pages := range []int{16, 61} {
+				t.Run(fmt.Sprintf("%s/%d", illness, pages), func(t *testing.T) {
+					t.Parallel()
+					r := &realWorld{t: t, program: program, dir: t.TempDir()}
+					defer func() {
+						mu.Lock()
+						defer mu.Unlock()
+						rows = append(rows, fmt.Sprintf("%-24s %3d %5d  %s", illness, pages, r.lost, r.recovered))
+					}()
+					r.try(illness, pages)
+				})
+			}
+		}
+	})
+	slices.Sort(rows)
+	t.Logf("%-24s %3s %5s  %s\n%s", "illness", "of", "lost", "well after", strings.Join(rows, "\n"))
+}
+
+// realWorld is a site, an indexer and a service.
+type realWorld struct {
+	t            *testing.T
+	program, dir string
+	site         *sicksite.Server
+	indexer      string // "127.0.0.1:PORT"
+	lost         int
+	recovered    string
+}
+
+func (r *realWorld) try(illness sicksite.Illness, pages int) {
+	t := r.t
+	r.recovered = "never"
+	var err error
+	r.site, err = sicksite.NewServer(sicksite.Options{Documents: pages, Validators: pages%2 == 0, RetryAfter: 5}, illness.TLS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.site.Close() })
+	r.startIndexer()
+	r.startService()
+	var want map[string]string
+	r.until("the site is crawled", time.Minute, func() bool {
+		want = r.entries()
+		return len(want) == pages
+	})
+
+	r.site.Site().FallIll(illness)
+	if illness == sicksite.HomeElsewhere {
+		for range 2 {
+			r.command("refresh", r.site.Site().URL(0))
+			time.Sleep(realRest)
+		}
+	}
+	r.command("refresh", "--all")
+	for begin := time.Now(); time.Since(begin) < realIllness; time.Sleep(realPause) {
+		r.lost = max(r.lost, absent(want, r.entries()))
+	}
+	if r.lost > anHour(pages) {
+		t.Errorf("%d of %d documents left, want at most %d", r.lost, pages, anHour(pages))
+	}
+
+	r.site.Site().Heal()
+	healed := time.Now()
+	var state string
+	r.until("all is back, and nothing is held", realRecovery, func() bool {
+		held, resting := r.undone()
+		got := r.entries()
+		strange := absent(got, want)
+		missing, foreign := absent(want, got), foreign(want, got)
+		state = fmt.Sprintf("%d documents are missing and %d not the site's own, %d deletions are held, %d rest; %d documents came with the illness",
+			missing, foreign, held, resting, strange)
+		return missing+foreign == 0 && held+resting <= excused(strange, pages)
+	}, &state)
+	r.recovered = time.Since(healed).Round(time.Second).String()
+}
+
+// absent counts what is wanted and not there.
+func absent(want, got map[string]string) (n int) {
+	for uri := range want {
+		if _, ok := got[uri]; !ok {
+			n++
+		}
+	}
+	return n
+}
+
+// foreign counts what is there with another content than it should have.
+func foreign(want, got map[string]string) (n int) {
+	for uri, stamp := range want {
+		if other, ok := got[uri]; ok && other != stamp {
+			n++
+		}
+	}
+	return n
+}
+
+const realConfig = `<CrawlConfig>
+  <Crawler name="test" nthreads="2" aggressive="true" smartRefresh="true" smartRefreshMinAgeS="20" smartRefreshMaxAgeS="40" errorRefreshS="20"
+      firstByteTimeoutMS="1000" connectTimeoutMS="1000" downloadTimeoutMS="3000"%s>
+    <Root url="%s" site="true"/>
+    <MimeTypes><MimeType type="%s"/></MimeTypes>
+    <Push kind="papi" url="http://%s" connector="test" batchAgeMS="50"/>
+  </Crawler>
+</CrawlConfig>
+`
+
+func (r *realWorld) startService() {
+	rests := ""
+	if schema := r.output("schema"); bytes.Contains(schema, []byte("deletionRestS")) {
+		rests = fmt.Sprintf(` deletionRestS="%d"`, int(realRest.Seconds()))
+	}
+	text := fmt.Sprintf(realConfig, rests, r.site.Site().URL(0), sicksite.SickType, r.indexer)
+	roots := filepath.Join(r.dir, "roots.pem")
+	for path, content := range map[string][]byte{r.config(): []byte(text), roots: r.site.Roots()} {
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	r.start("service.log", append(os.Environ(), "SSL_CERT_FILE="+roots), "run", "-c", r.config(), "-d", r.data(), "--listen", "off")
+}
+
+func (r *realWorld) startIndexer() {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.indexer = l.Addr().String()
+	if err := l.Close(); err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	r.start("indexer.log", os.Environ(), "indexer", "-d", filepath.Join(r.dir, "index"), "--listen", r.indexer)
+	r.until("the indexer answers", time.Minute, func() bool { _, err := r.ask("ping", nil); return err == nil })
+}
+
+func (r *realWorld) config() string { return filepath.Join(r.dir, "CrawlConfig.xml") }
+func (r *realWorld) data() string   { return filepath.Join(r.dir, "data") }
+
+// start runs the program until the test ends.
+func (r *realWorld) start(log string, env []string, args ...string) {
+	r.t.Helper()
+	file, err := os.Create(filepath.Join(r.dir, log))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	command := exec.Command(r.program, args...)
+	command.Env, command.Stdout, command.Stderr = env, file, file
+	if err := command.Start(); err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() {
+		_ = command.Process.Signal(syscall.SIGTERM) // it may have ended
+		_ = command.Wait()
+		_ = file.Close()
+	})
+}
+
+// command runs the program on the service's configuration.
+func (r *realWorld) command(args ...string) []byte {
+	r.t.Helper()
+	return r.output(slices.Insert(args, 1, "-c", r.config(), "-d", r.data())...)
+}
+
+func (r *realWorld) output(args ...string) []byte {
+	r.t.Helper()
+	out, err := exec.CommandContext(r.t.Context(), r.program, args...).CombinedOutput()
+	if err != nil {
+		r.t.Fatalf("sextant %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+// undone is how many deletions the service holds, and how many rest.
+func (r *realWorld) undone() (held, resting int) {
+	r.t.Helper()
+	var status struct {
+		Outbox struct{ Held, Resting int }
+	}
+	out := r.command("status", "--json")
+	if err := json.Unmarshal(out, &status); err != nil {
+		r.t.Fatalf("status: %v\n%s", err, out)
+	}
+	return status.Outbox.Held, status.Outbox.Resting
+}
+
+// ask is a GET of the Push API.
+func (r *realWorld) ask(command string, query url.Values) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(r.t.Context(), 10*time.Second)
+	defer cancel()
+	address := url.URL{Scheme: "http", Host: r.indexer, Path: "/papi/4/connectors/test/" + command, RawQuery: query.Encode()}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode/100 != 2 {
+		err = fmt.Errorf("%s: %s: %s", command, resp.Status, body)
+	}
+	return body, err
+}
+
+// entries are the documents of the indexer, with their stamps.
+func (r *realWorld) entries() map[string]string {
+	r.t.Helper()
+	session, err := r.ask("get_current_session_id", nil)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	body, err := r.ask("enumerate_synced_entries", url.Values{"PAPI_session": {strings.TrimSpace(string(session))}, "PAPI_rootPath": {""}})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	entries := map[string]string{}
+	for line := range strings.Lines(string(body)) {
+		escaped, stamp, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		uri, err := url.QueryUnescape(escaped)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		entries[uri] = stamp
+	}
+	return entries
+}
+
+// until waits for something; state, if there is one, is told where that does not come.
+func (r *realWorld) until(what string, patience time.Duration, ok func() bool, state ...*string) {
+	r.t.Helper()
+	for begin := time.Now(); !ok(); time.Sleep(realPause) {
+		if time.Since(begin) > patience {
+			words := ""
+			for _, s := range state {
+				words += ": " + *s
+			}
+			said, _ := os.ReadFile(filepath.Join(r.dir, "service.log"))
+			r.t.Fatalf("%s: not so after %s%s\nthe service said:\n%s", what, patience, words, lastLines(said, 10))
+		}
+	}
+}
+
+func lastLines(text []byte, n int) string {
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}

@@ -1,0 +1,115 @@
+// Package testapache starts a real Apache httpd (Debian: apache2-bin) for tests.
+package testapache
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sextant-crawler/sextant/internal/testing/testlog"
+	"github.com/sextant-crawler/sextant/internal/testing/testport"
+)
+
+const modules = "/usr/lib/apache2/modules"
+
+// Settings of a server.
+type Settings struct {
+	Modules []string          // to load beside those that every server has, such as auth_basic
+	Conf    string            // what is served, and how; {dir} is the server's folder
+	Files   map[string]string // in that folder, by their path; www has the pages
+	Env     []string          // beside that of the test
+}
+
+// Server serves until the test ends.
+type Server struct {
+	Origin string // http://127.0.0.1:port
+
+	dir string
+	log testlog.Buffer
+}
+
+const base = `ServerRoot "{dir}"
+ServerName 127.0.0.1
+Listen {address}
+PidFile "{dir}/pid"
+ErrorLog "{dir}/error.log"
+DefaultRuntimeDir "{dir}"
+{modules}
+{user}
+LogFormat "%r %>s %u" short
+CustomLog "{dir}/access.log" short
+DocumentRoot "{dir}/www"
+`
+
+// Start starts a server, and skips the test where it is not installed.
+func Start(t testing.TB, s Settings) *Server {
+	t.Helper()
+	var load strings.Builder
+	for _, name := range append([]string{"mpm_event", "authn_core", "authz_core", "authz_user"}, s.Modules...) {
+		file := filepath.Join(modules, "mod_"+name+".so")
+		if _, err := os.Stat(file); err != nil {
+			t.Skipf("no Apache httpd with mod_%s here (Debian: apt-get install apache2-bin libapache2-mod-auth-gssapi): %v", name, err)
+		}
+		fmt.Fprintf(&load, "LoadModule %s_module %s\n", name, file)
+	}
+	binary, err := exec.LookPath("apache2")
+	if err != nil {
+		binary = "/usr/sbin/apache2" // which is not in everybody's PATH
+	}
+	user := ""
+	if os.Geteuid() == 0 {
+		user = "User nobody\nGroup nogroup"
+	}
+	address := testport.Reserve(t)
+	w := &Server{Origin: "http://" + address, dir: t.TempDir()}
+	w.write(t, "conf", strings.NewReplacer("{dir}", w.dir, "{address}", address, "{modules}", load.String(), "{user}", user).Replace(base+s.Conf))
+	for name, content := range s.Files {
+		w.write(t, name, content)
+	}
+	if err := os.Chmod(filepath.Dir(w.dir), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(binary, "-f", filepath.Join(w.dir, "conf"), "-DFOREGROUND")
+	cmd.Env = append(os.Environ(), s.Env...)
+	cmd.Stdout, cmd.Stderr = &w.log, &w.log
+	testport.Await(t, "Apache", address, cmd)
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		_ = cmd.Wait()
+		if t.Failed() {
+			said, _ := os.ReadFile(filepath.Join(w.dir, "error.log"))
+			t.Logf("Apache:\n%s%s", w.log.String(), said)
+		}
+	})
+	return w
+}
+
+func (w *Server) write(t testing.TB, name, content string) {
+	t.Helper()
+	file := filepath.Join(w.dir, name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Asked are the requests so far, each with its status and its user. It waits until there are so many: Apache writes a
+// line after it has answered.
+func (w *Server) Asked(t testing.TB, requests int) []string {
+	t.Helper()
+	for deadline := time.Now().Add(testport.Patience); ; time.Sleep(10 * time.Millisecond) {
+		said, err := os.ReadFile(filepath.Join(w.dir, "access.log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Count(string(said), "\n") >= requests || time.Now().After(deadline) {
+			return strings.Split(strings.TrimSpace(string(said)), "\n")
+		}
+	}
+}

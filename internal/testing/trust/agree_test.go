@@ -1,0 +1,184 @@
+package trust
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/review"
+	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/report"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// agree compares all that is said of a crawl that has come to rest. read says that every
+// page was read under the rules in force.
+func (w *world) agree(when string, read bool, fail func(format string, args ...any)) {
+	ctx := w.t.Context()
+	known, err := admin.KnowledgeOf(ctx, w.store)
+	if err != nil {
+		fail("%s: %v", when, err)
+		return
+	}
+	explainer, err := admin.NewExplainer(w.settings, known)
+	if err != nil {
+		fail("%s: %v", when, err)
+		return
+	}
+	fates := map[string]int{}
+	var stored []scheduler.KeyedRecord
+	all := func(*scheduler.Record) bool { return true }
+	if err := scheduler.Walk(ctx, w.store, weburl.Key{}, all, func(batch []scheduler.KeyedRecord) error {
+		stored = append(stored, batch...)
+		return nil
+	}); err != nil {
+		fail("%s: %v", when, err)
+	}
+	for i := range stored {
+		r := &stored[i].Record
+		fate, _ := r.Fate()
+		fates[fate.String()]++
+		w.agreeOn(explainer, r, read, func(format string, args ...any) {
+			fail("%s: %s (%s, %s, status %d, class %s, deletion %q, fragment %q, depth %d): "+format,
+				append([]any{when, r.URL, fate, r.Reason, r.Status, r.Class, r.Deletion, r.Fragment, r.Depth}, args...)...)
+		})
+	}
+	w.agreeInSum(when, fates, read, fail)
+	if read {
+		w.followed(when, &known, stored, fail)
+	}
+}
+
+// agreeOn compares what is said of one URL.
+func (w *world) agreeOn(explainer *admin.Explainer, r *scheduler.Record, read bool, fail func(format string, args ...any)) {
+	u, ok := weburl.FromCanonical(r.URL)
+	if !ok {
+		fail("is no canonical URL")
+		return
+	}
+	x, err := explainer.Explain(r.URL, u)
+	if err != nil {
+		fail("explain: %v", err)
+		return
+	}
+	fate, reason := r.Fate()
+	if x.Canonical != r.URL { // it has another name now, and explain tells of that page
+		if r.Status != policy.StatusExcluded {
+			fail("explain tells of %s instead", x.Canonical)
+		}
+		return
+	}
+	if x.Stored == nil || x.Stored.Fate != fate.String() || x.Stored.Reason != reason.String() {
+		fail("explain says %s", x.Stored.Why)
+		return
+	}
+	if x.ExcludedBy != nil && strings.HasSuffix(x.ExcludedBy.Gate, "-depth") && !read {
+		return // depths count when a URL is taken (docs/crawl-space.md)
+	}
+	excluded := r.Status == policy.StatusExcluded || r.Status == 761
+	if explained := x.Decision != "crawl"; explained != excluded {
+		fail("explain says %s, by %+v", x.Decision, x.ExcludedBy)
+	}
+	if fate == scheduler.FateIndexed && (!x.Index || x.KilledBy != nil) {
+		fail("explain says it is not indexed: index %t, killed by %+v", x.Index, x.KilledBy)
+	}
+	if x.Decision == "crawl" && x.Index && x.KilledBy == nil && reason == scheduler.ReasonNotIndexed {
+		fail("explain says it is indexed")
+	}
+	if r.Class == scheduler.Pending {
+		fail("it was never asked for")
+	}
+	has := w.index.documents[r.URL]
+	if has != fate.InIndex() {
+		fail("the target has it: %t", has)
+	}
+	if says := strings.HasPrefix(x.Stored.Why, "in the index"); says != has {
+		fail("explain says %q, and the target has it: %t", x.Stored.Why, has)
+	}
+}
+
+// agreeInSum compares what is said of all URLs together.
+func (w *world) agreeInSum(when string, fates map[string]int, read bool, fail func(format string, args ...any)) {
+	ctx := w.t.Context()
+	listed := map[string]int{}
+	if err := report.EachURL(ctx, w.store, report.Filter{}, func(s report.StoredURL) error {
+		listed[s.Fate]++
+		return nil
+	}); err != nil || !maps.Equal(listed, fates) {
+		fail("%s: the list of URLs has the fates %v, the store %v, %v", when, listed, fates, err)
+	}
+	d, err := report.CountDocuments(ctx, w.store, report.Options{})
+	if err != nil {
+		fail("%s: %v", when, err)
+		return
+	}
+	if d.Indexed != len(w.index.documents) {
+		fail("%s: the report counts %d documents, the target has %v", when, d.Indexed, slices.Sorted(maps.Keys(w.index.documents)))
+	}
+	reported := map[string]int{}
+	for _, s := range d.ByStatus {
+		if s.URLs > 0 {
+			reported[s.Status] = s.URLs
+		}
+	}
+	if !maps.Equal(reported, fates) {
+		fail("%s: the report has the fates %v, the store %v", when, reported, fates)
+	}
+	p, err := review.NewPreview(ctx, w.settings, w.store, 5)
+	if err != nil {
+		fail("%s: %v", when, err)
+		return
+	}
+	for name, g := range map[string]review.PreviewGroup{
+		"excluded": p.Excluded, "elsewhere": p.Elsewhere, "excluded when taken": p.ExcludedWhenTaken, "readmitted": p.Readmitted, "deleted": p.Deleted, "moved": p.Moved,
+	} {
+		if g.Count > 0 && (read || name != "excluded when taken") {
+			fail("%s: preview of the rules in force says %d %s: %+v", when, g.Count, name, g.Samples)
+		}
+	}
+}
+
+// followed checks that each link of a page that is followed is known, if explain says that
+// it is crawled.
+func (w *world) followed(when string, k *admin.Knowledge, stored []scheduler.KeyedRecord, fail func(format string, args ...any)) {
+	explainer, err := policy.NewExplainer(w.settings, k.Moved, k.Traps)
+	if err != nil {
+		fail("%s: %v", when, err)
+		return
+	}
+	known := map[string]*scheduler.Record{}
+	for i := range stored {
+		known[stored[i].Record.URL] = &stored[i].Record
+	}
+	for _, r := range known {
+		p, served := w.trial.Pages[r.URL]
+		u, ok := weburl.FromCanonical(r.URL)
+		if !served || !ok || r.Class != scheduler.OK || p.Status != 0 || r.Status != 200 || p.NoFollow && !w.settings.IgnoreNoFollow {
+			continue
+		}
+		page := explainer.Explain(r.URL, u, &policy.Found{Depth: int(r.Depth), Fragment: r.Fragment})
+		if page.Status != 0 || !page.Rules.Decision.Follow {
+			continue
+		}
+		for _, l := range p.Links {
+			to, err := weburl.Parse(l.Href)
+			if err != nil || l.NoFollow && !w.settings.IgnoreNoFollow {
+				continue
+			}
+			x := explainer.Explain(l.Href, to, &policy.Found{Depth: int(r.Depth) + 1})
+			if x.Status == 0 && known[x.URL.String()] == nil && !w.forgets(x.URL) {
+				fail("%s: %s is not known, though %s, at depth %d, links to it and explain says crawl", when, l.Href, r.URL, r.Depth)
+			}
+		}
+	}
+}
+
+// forgets reports whether a URL may be forgotten once it is fetched again: with forgetDeleted
+// those that answer with an error are (docs/scheduling.md).
+func (w *world) forgets(u weburl.URL) bool {
+	p, served := w.trial.Pages[u.String()]
+	return w.settings.Frontier.ForgetDeleted && (!served || p.Status >= http.StatusBadRequest)
+}

@@ -1,0 +1,193 @@
+package trust
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/internal/service"
+	"github.com/sextant-crawler/sextant/internal/testing/testpipe"
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// world is the sites of a case, the crawl of them, and the index that it fills.
+type world struct {
+	t     *testing.T
+	trial *trial
+	dir   string
+	pipe  *testpipe.Listener
+	index index
+	log   strings.Builder
+
+	store    *badgerstore.Store
+	settings policy.Settings
+}
+
+// index is a target in memory.
+type index struct {
+	mu        sync.Mutex
+	documents map[string]bool
+}
+
+// Name implements push.Target.
+func (*index) Name() string { return "index" }
+
+// Push implements push.Target.
+func (x *index) Push(_ context.Context, entries []push.Entry) ([]push.Refusal, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, e := range entries {
+		if e.Op == push.Delete {
+			delete(x.documents, e.URL)
+		} else {
+			x.documents[e.URL] = true
+		}
+	}
+	return nil, nil
+}
+
+// Checkpoint implements push.Target.
+func (*index) Checkpoint(context.Context, uint64) error { return nil }
+
+// Close implements push.Target.
+func (*index) Close() error { return nil }
+
+// inWorld serves the sites of a case while fn runs.
+func inWorld(t *testing.T, c *trial, fn func(w *world)) {
+	t.Helper()
+	w := &world{t: t, trial: c, dir: t.TempDir(), pipe: testpipe.Listen(), index: index{documents: map[string]bool{}}}
+	server := &http.Server{Handler: w, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
+	served := make(chan struct{})
+	go func() { defer close(served); _ = server.Serve(w.pipe) }()
+	defer func() {
+		if w.store != nil {
+			_ = w.store.Close()
+		}
+		_ = server.Close()
+		<-served
+	}()
+	fn(w)
+}
+
+// words are the text of pages of this number: no two have much in common.
+func words(text int) string {
+	var b strings.Builder
+	for i := range 80 {
+		fmt.Fprintf(&b, "word%d ", (text*7919+i*(text+3)*31)%5003)
+	}
+	return b.String()
+}
+
+// ServeHTTP implements http.Handler.
+func (w *world) ServeHTTP(out http.ResponseWriter, r *http.Request) {
+	origin := "http://" + r.Host
+	if r.URL.Path == "/robots.txt" {
+		if text, ok := w.trial.Robots[origin]; ok {
+			_, _ = io.WriteString(out, text)
+			return
+		}
+		http.NotFound(out, r)
+		return
+	}
+	p, ok := w.trial.Pages[origin+r.URL.RequestURI()]
+	if !ok {
+		http.NotFound(out, r)
+		return
+	}
+	if p.To != "" {
+		out.Header().Set("Location", p.To)
+	}
+	if p.Status != 0 {
+		out.WriteHeader(p.Status)
+		return
+	}
+	out.Header().Set("Content-Type", "text/html; charset=utf-8")
+	var metas []string
+	if p.NoIndex {
+		metas = append(metas, "noindex")
+	}
+	if p.NoFollow {
+		metas = append(metas, "nofollow")
+	}
+	_, _ = fmt.Fprintf(out, "<html><head><title>Page %d</title><meta name=robots content=%q>", p.Text, strings.Join(metas, ","))
+	if p.Canonical != "" {
+		_, _ = fmt.Fprintf(out, `<link rel="canonical" href="%s">`, p.Canonical)
+	}
+	_, _ = fmt.Fprintf(out, "</head><body><p>%s</p>", words(p.Text))
+	for _, l := range p.Links {
+		rel := ""
+		if l.NoFollow {
+			rel = ` rel="nofollow"`
+		}
+		_, _ = fmt.Fprintf(out, `<a href="%s"%s></a>`, strings.ReplaceAll(l.Href, "&", "&amp;"), rel)
+	}
+}
+
+// load reads a configuration, false if it is refused, which a random one may be.
+func (w *world) load(c *configuration) (ok bool, why string) {
+	lookups := config.OSLookups()
+	lookups.ReadFile = func(path string) ([]byte, error) {
+		if text, ok := c.Files[filepath.Base(path)]; ok {
+			return []byte(text), nil
+		}
+		return nil, os.ErrNotExist
+	}
+	lookups.Exists = func(path string) bool { return c.Files[filepath.Base(path)] != "" }
+	lookups.RealPath = func(path string) string { return path }
+	file, report := config.Parse("CrawlConfig.xml", []byte(c.XML), lookups)
+	if file == nil || len(report.Errors) > 0 {
+		return false, fmt.Sprint(report.Errors)
+	}
+	w.settings = service.Settings(file.Crawlers[0], "test")
+	w.settings.Fetcher.Connect = func(ctx context.Context, _ netip.AddrPort) (net.Conn, error) { return w.pipe.Dial(ctx) }
+	return true, ""
+}
+
+// run is `sextant run --once` with the settings of now, after a refresh of all if that is
+// asked for. The store stays open.
+func (w *world) run(refresh bool) error {
+	if w.store != nil {
+		if err := w.store.Close(); err != nil {
+			return err
+		}
+		w.store = nil
+	}
+	log := slog.New(slog.NewTextHandler(&w.log, nil))
+	var err error
+	if w.store, err = badgerstore.Open(w.dir, badgerstore.Options{Durability: badgerstore.OS, NoCompaction: true}); err != nil {
+		return err
+	}
+	relay, err := push.NewRelay(w.store.Outbox(), []push.TargetSettings{{Target: &w.index}}, log)
+	if err != nil {
+		return err
+	}
+	c, err := crawl.New(w.t.Context(), w.settings, w.store, relay, log)
+	if err != nil {
+		return err
+	}
+	if refresh {
+		if _, err := c.Refresh(w.t.Context(), crawl.Selection{All: true, Full: true}); err != nil {
+			return err
+		}
+	}
+	return c.Run(w.t.Context(), crawl.Once{Drain: true})
+}
