@@ -34,7 +34,7 @@
 //	a HOME              highest number of the letters that have arrived from a partition
 //	i                   in a cluster: the place in the log that this copy is at
 //
-// KEY is weburl.Key, HOST weburl.HostKey, SOURCE one byte, HOME 2 bytes, SEQ and EDIT 8 bytes, TIME 8
+// KEY is weburl.Key and HOST weburl.HostKey; both begin with a hash of the host, so URLs of a site stand together. SOURCE one byte, HOME 2 bytes, SEQ and EDIT 8 bytes, TIME 8
 // bytes of nanoseconds since 1970. Orders in all states have their numbers from one
 // counter. A page that brings nothing new writes u, p and t; each new link writes u, q and p;
 // an order w and b; a page that becomes a document, or ceases to be one, k. A p, k or q that
