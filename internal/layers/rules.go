@@ -68,6 +68,7 @@ func ProjectRules() Rules {
 			{Import: "github.com/andybalholm/cascadia", Allowed: []string{"fetcher/extract/tree"}},
 			{Import: "codeberg.org/readeck/go-readability", Allowed: []string{"fetcher/extract/tree"}},
 			{Import: "github.com/JohannesKaufmann", Allowed: []string{"fetcher/extract/tree"}},
+			{Import: "github.com/minio/highwayhash", Allowed: []string{"crawl/visit"}},
 			{Import: "github.com/antchfx/xpath", Allowed: []string{"fetcher/extract/tree"}},
 			{Import: "github.com/jcmturner", Allowed: []string{"fetcher/kerberos"}},
 			{Import: "github.com/klippa-app/go-pdfium", Allowed: []string{"fetcher/extract/pdf"}},
