@@ -45,11 +45,6 @@ type fakeConfig struct{ path string }
 
 func (f fakeConfig) Path() string { return f.path }
 
-func (f fakeConfig) Text() ([]byte, error) { return os.ReadFile(f.path) }
-
-// Put leaves it to the file: it is a machine that is alone.
-func (fakeConfig) Put(context.Context, []byte, bool, string) (bool, error) { return false, nil }
-
 // Receive keeps nothing in mind.
 func (fakeConfig) Receive(_ []byte, write func() error) error { return write() }
 

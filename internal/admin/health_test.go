@@ -96,14 +96,14 @@ func TestObserve(t *testing.T) {
 		Crawler: "docs", Outbox: crawl.OutboxStatus{Held: 3},
 		Targets:  []crawl.TargetStatus{{Name: "up"}, {Name: "papi", DownSince: utc(testTime), LastError: "refused"}},
 		Sessions: []visit.SessionStatus{{Name: "in", State: "good"}, {Name: "out", State: "failed", Words: "401"}},
-	}, Details: Details{IllHosts: 2, Ill: []IllHost{{Host: "http://a", Since: testTime}}, Cluster: &ClusterStatus{Unprotected: "no other node", Held: "full"}}}
+	}, Details: Details{IllHosts: 2, Ill: []IllHost{{Host: "http://a", Since: testTime}}}}
 	var got notices.Observation
 	s.observe(&got)
 	var words []string
 	for _, c := range got.Conditions {
 		words = append(words, string(c.Event)+" "+c.Crawler+" "+c.Subject)
 	}
-	want := []string{"brake docs ", "cluster docs unprotected", "cluster docs held", "indexer docs papi", "host docs http://a", "login docs out"}
+	want := []string{"brake docs ", "indexer docs papi", "host docs http://a", "login docs out"}
 	if len(words) != len(want) {
 		t.Fatal(words)
 	}

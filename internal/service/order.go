@@ -34,10 +34,7 @@ func (s *Service) Run(ctx context.Context, once crawl.Once) error {
 	door, closeDoor := context.WithCancel(ctx)
 	group, ctx := errgroup.WithContext(ctx)
 	server := admin.NewServer(s.Crawlers(), s, s.config, s.access, s.log)
-	server.Tell(admin.About{Version: s.version, Notices: s.notices.Status, Stalled: s.stalled})
-	if s.lent != nil && s.lent.joins != nil {
-		s.lent.joins(server)
-	}
+	server.Tell(admin.About{Version: s.version, Notices: s.notices.Status})
 	if err := s.mountConsole(server); err != nil {
 		closeDoor()
 		return err
@@ -69,19 +66,6 @@ func (s *Service) Stop() {
 	}
 	s.log.Info("stopping: pages in flight are finished; a second signal ends at once")
 	s.notify.stopping()
-	s.stopCrawls()
-}
-
-// handOver is Stop for a process that goes on: another node of the cluster takes over.
-func (s *Service) handOver() {
-	if s.ending.Swap(true) {
-		return
-	}
-	s.log.Info("handing over to another node: pages in flight are finished")
-	s.stopCrawls()
-}
-
-func (s *Service) stopCrawls() {
 	s.stopped()
 	for _, r := range s.crawls {
 		r.Stop()
@@ -136,33 +120,22 @@ func (s *Service) reload(ctx context.Context, word bool) error {
 	s.judged = s.configFiles()
 	s.config.baseline.look()
 	err := s.applyConfig(ctx, word)
-	if err != nil {
-		s.refuse(err)
-		return err
-	}
 	for _, r := range s.crawls {
-		r.setConfigError(nil)
+		r.setConfigError(err)
+	}
+	if err != nil {
+		s.log.Error("the configuration is not reloaded: the old one stays in force", "error", err)
+		s.notify.ready("the changed configuration is refused, the old one stays in force: " + err.Error())
+		return err
 	}
 	s.log.Info("configuration reloaded", "path", s.config.path)
 	if err := s.access.Reload(); err != nil {
 		s.log.Error("tokens and certificate are not read again: the old ones hold", "error", err)
 		s.notify.ready("configuration reloaded, except for tokens and certificate: " + err.Error())
-		return &admin.Declined{Err: fmt.Errorf("%w: %w", errAccess, err)}
+		return &admin.Declined{Err: fmt.Errorf("the configuration is in force, tokens and certificate are not read again: %w", err)}
 	}
 	s.notify.ready("configuration reloaded")
 	return nil
-}
-
-// errAccess is the error of a reload that came into force, but for tokens and certificate.
-var errAccess = errors.New("the configuration is in force, tokens and certificate are not read again")
-
-// refuse tells that a changed configuration is not put in force.
-func (s *Service) refuse(err error) {
-	for _, r := range s.crawls {
-		r.setConfigError(err)
-	}
-	s.log.Error("the configuration is not reloaded: the old one stays in force", "error", err)
-	s.notify.ready("the changed configuration is refused, the old one stays in force: " + err.Error())
 }
 
 // reloadChanged reloads unless the files are as they were at the last reload, as after
@@ -172,7 +145,7 @@ func (s *Service) reloadChanged(ctx context.Context) {
 	same := s.judged != "" && s.judged == s.configFiles()
 	s.reloading.Unlock()
 	if !same {
-		_ = s.Reload(ctx, false) // it is logged, and stands in the status
+		_ = s.reload(ctx, false) // it is logged, and stands in the status
 	}
 }
 
@@ -192,7 +165,7 @@ func (s *Service) tell(ctx context.Context) error {
 			case <-ctx.Done():
 				return nil
 			case <-s.hangups:
-				_ = s.Reload(ctx, false) // it is logged, and stands in the status
+				_ = s.reload(ctx, false) // it is logged, and stands in the status
 			}
 		}
 	})

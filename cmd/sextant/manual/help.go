@@ -24,7 +24,7 @@ func Groups() []Group {
 		{"Look", []string{"status", "console", "urls", "explain", "fetch", "report", "events"}},
 		{"Decide", []string{"deletions", "outbox"}},
 		{"Configure", []string{"check", "fmt", "test", "preview", "import", "schema"}},
-		{"Maintain", []string{"backup", "restore", "verify", "push", "cluster"}},
+		{"Maintain", []string{"backup", "restore", "verify", "push"}},
 		{"Access and notices", []string{"token", "notify"}},
 		{"Tools", []string{"indexer", "completion", "man", "version", "help"}},
 	}
