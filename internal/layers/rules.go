@@ -37,7 +37,7 @@ type Border struct {
 func ProjectRules() Rules {
 	return Rules{
 		Levels: [][]string{
-			{"actionrules/match", "config/words", "cluster/entry", "cluster/placement", "crawl/copies/near", "docs", "fetcher/fault", "fetcher/extract/markup", "fetcher/http1", "fetcher/processes", "internal/histogram", "fetcher/permit", "config/secret", "weburl"},
+			{"actionrules/match", "config/words", "cluster/entry", "cluster/placement", "crawl/copies/near", "docs", "fetcher/fault", "fetcher/extract/markup", "fetcher/http1", "fetcher/processes", "scheduler/histogram", "fetcher/permit", "config/secret", "weburl"},
 			{"actionrules", "cluster", "fetcher", "fetcher/kerberos", "fetcher/render", "push", "scheduler/badgerstore/fingerprints", "scheduler/tally"},
 			{"scheduler"},
 			{"cluster/finish", "cluster/peer", "cluster/shared", "push/wire", "scheduler/badgerstore/badgerfiles", "scheduler/badgerstore/record", "scheduler/deletion", "scheduler/partitioned"},
@@ -48,7 +48,7 @@ func ProjectRules() Rules {
 			},
 			{"crawl/copies", "fetcher/extract/office", "fetcher/extract/pdf", "fetcher/extract/tree", "scheduler/badgerstore"},
 			{"cluster/node", "cluster/ration", "crawl/policy", "fetcher/extract/documents", "internal/report", "scheduler/partitioned/divide", "scheduler/partitioned/union"},
-			{"crawl/review", "crawl/visit", "push/compare"},
+			{"crawl/review", "crawl/visit", "internal/compare"},
 			{"crawl", "internal/demo/indexer", "internal/notices"},
 			{"config"},
 			{"internal/admin"}, // it shows crawls
@@ -74,6 +74,7 @@ func ProjectRules() Rules {
 			{Import: "github.com/CycloneDX", Allowed: []string{"packaging/sbom"}},
 			{Import: "github.com/blevesearch", Allowed: []string{"internal/demo/indexer"}},
 			{Import: "github.com/yuin/goldmark", Allowed: []string{"docs", "fetcher/extract/tree"}},
+			{Import: "golang.org/x/tools", Allowed: []string{"internal/layers"}},
 			{Import: "testing", Tests: true},
 			{Import: "net/http/httptest", Tests: true},
 			{Import: "net/http/pprof", Allowed: []string{"internal/service"}},

@@ -16,9 +16,11 @@ const noticesFile = "notices.json"
 func Receivers(f *config.File) []notices.Receiver {
 	var out []notices.Receiver
 	for _, n := range f.Notify {
-		out = append(out, notices.Receiver{
-			Webhook: n.Webhook, Secret: n.Secret, Command: n.Command, On: n.On, IndexerDown: n.IndexerDown,
-		})
+		r := notices.Receiver{Webhook: n.Webhook, Secret: n.Secret, Command: n.Command, IndexerDown: n.IndexerDown}
+		for _, event := range n.On {
+			r.On = append(r.On, notices.Event(event))
+		}
+		out = append(out, r)
 	}
 	return out
 }
