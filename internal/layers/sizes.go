@@ -29,10 +29,10 @@ func ProjectSizes() Sizes {
 		Files: 45, Fields: 20, TestOnly: ProjectRules().TestOnly,
 		Tables: map[string]string{
 			"config.Attribute": "a row of the table of settings", "crawl/policy.Settings": "settings", "fetcher.Settings": "settings", "scheduler.Settings": "settings",
-			"scheduler.Record": "the row that is stored of a URL",
-			"scheduler.Result": "what one visit found: a fact a field, empty where it found none",
-			"report.StoredURL": "the row of a stored URL in the API and of `sextant urls --json`",
-			"crawl.Status":     "the answer of the API and of `sextant status --json`",
+			"scheduler.Record":          "the row that is stored of a URL",
+			"scheduler.Result":          "what one visit found: a fact a field, empty where it found none",
+			"internal/report.StoredURL": "the row of a stored URL in the API and of `sextant urls --json`",
+			"crawl.Status":              "the answer of the API and of `sextant status --json`",
 		},
 	}
 }
