@@ -47,7 +47,7 @@ func runElsewhere() map[string]string {
 		`^curl .*(solr|push-api)`:                        "needs a Solr or a Funnelback; their tests hold the targets to these requests",
 		`^go tool pprof|^curl 'http://127\.0\.0\.1:6060`: "pprof_test.go has the address; the tool is Go's",
 		`^go (test|build) `:                              "Go's own; .ci/run tests and builds, figures take minutes and are run by hand",
-		`^go get `:                                       "fetches a published version; service's examples are what the page shows",
+		`^go get `:                                       "fetches a published version; crawl's examples are what the page shows",
 		`^SEXTANT_\w+=`:                                  "figures, which take minutes; by hand",
 		`^make `:                                         ".ci/run and packaging's tests make what it makes",
 		`^packaging/deb/build `:                          "packaging's TestInstall installs what it builds",
