@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
 
 // TestVersions names trees before a tag, at it, behind it and changed, and has dpkg sort them.
@@ -51,9 +53,7 @@ func TestVersions(t *testing.T) {
 	if got := script("deb/version", "28aa185"); got != "0~28aa185" {
 		t.Errorf("the number of a commit becomes %s", got)
 	}
-	if _, err := exec.LookPath("dpkg"); err != nil {
-		t.Skip("dpkg is not installed")
-	}
+	testneed.Program(t, "dpkg", "dpkg")
 	for i := range len(versions) - 1 {
 		a, b := script("deb/version", versions[i]), script("deb/version", versions[i+1])
 		if err := exec.CommandContext(t.Context(), "dpkg", "--compare-versions", a, "lt", b).Run(); err != nil {

@@ -9,15 +9,14 @@ import (
 	"testing"
 
 	"github.com/sextant-crawler/sextant/cmd/sextant/manual"
+	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
 
 // completed asks a shell what it offers for a command line whose last word is being
-// written. It skips where the shell is not installed.
+// written.
 func completed(t *testing.T, shell, script string, words ...string) []string {
 	t.Helper()
-	if _, err := exec.LookPath(shell); err != nil {
-		t.Skipf("%s is not installed", shell)
-	}
+	testneed.Program(t, shell, shell)
 	dir := t.TempDir()
 	file := filepath.Join(dir, "completion")
 	if err := os.WriteFile(file, []byte(printed(t, "completion", shell)), 0o600); err != nil {

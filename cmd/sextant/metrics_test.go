@@ -17,6 +17,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
+	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 	"github.com/sextant-crawler/sextant/internal/testing/testport"
 )
 
@@ -148,10 +149,7 @@ func expressions(t *testing.T) []string {
 // TestAlerts: promtool finds no fault in alerts and dashboard, and its tests of the
 // alerts pass.
 func TestAlerts(t *testing.T) {
-	promtool, err := exec.LookPath("promtool")
-	if err != nil {
-		t.Skip("promtool is not there: it is in Debian's package prometheus")
-	}
+	promtool := testneed.Program(t, "promtool", "prometheus")
 	rules := "groups:\n- name: dashboard\n  rules:\n"
 	for i, e := range expressions(t) {
 		quoted, _ := json.Marshal(e)

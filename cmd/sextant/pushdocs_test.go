@@ -11,6 +11,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/internal/demo/indexer"
+	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
 
 // pushPage is docs/push.md.
@@ -48,9 +49,7 @@ func TestPushConfiguration(t *testing.T) {
 
 // TestPushCurl runs the commands of the page that the small indexer understands.
 func TestPushCurl(t *testing.T) {
-	if _, err := exec.LookPath("curl"); err != nil {
-		t.Skip("no curl here")
-	}
+	testneed.Program(t, "curl", "curl")
 	server, err := indexer.Open(t.TempDir(), indexer.Settings{}, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -9,18 +9,20 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
 
 // tick is the unit of /proc/PID/stat.
 const tick = 10 * time.Millisecond
 
-// CPU is the time that processes have computed, all together. The test is skipped where nothing says that.
+// CPU is the time that processes have computed, all together.
 func CPU(t testing.TB, pids ...int) (all time.Duration) {
 	t.Helper()
 	for _, pid := range pids {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		if err != nil {
-			t.Skip(err)
+			testneed.Missing(t, "no /proc: %v", err)
 		}
 		_, after, _ := strings.Cut(string(stat), ") ")
 		fields := strings.Fields(after)
@@ -39,7 +41,7 @@ func Memory(t testing.TB, pid int) (resident, anonymous uint64) {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
-		t.Skip(err)
+		testneed.Missing(t, "no /proc: %v", err)
 	}
 	for line := range strings.Lines(string(status)) {
 		name, value, _ := strings.Cut(line, ":")
