@@ -2,7 +2,7 @@
 .PHONY: help build release profile test lint fuzz fuzz-long bench corpus crash illness illness-real trust ci pictures console-editor
 
 GOLANGCI_LINT ?= $(shell command -v golangci-lint || echo $(shell go env GOPATH)/bin/golangci-lint)
-VERSION ?= $(shell packaging/version 2>/dev/null || echo dev)
+VERSION ?= $(shell packaging/version)
 FUZZTIME ?= 3s
 KILLS ?= 50
 ROUNDS ?= 200

@@ -25,9 +25,6 @@ import (
 	"github.com/sextant-crawler/sextant/push"
 )
 
-// version is set by the build (-ldflags "-X main.version=...").
-var version = "dev"
-
 // Exit codes of every command.
 const (
 	exitOK     = 0
