@@ -37,17 +37,17 @@ type Border struct {
 func ProjectRules() Rules {
 	return Rules{
 		Levels: [][]string{
-			{"actionrules/match", "config/words", "cluster/entry", "cluster/placement", "crawl/copies/near", "docs", "fetcher/fault", "fetcher/extract/markup", "fetcher/http1", "fetcher/processes", "scheduler/histogram", "fetcher/permit", "config/secret", "weburl"},
-			{"actionrules", "cluster", "fetcher", "fetcher/kerberos", "fetcher/render", "push", "scheduler/badgerstore/fingerprints", "scheduler/tally"},
+			{"actionrules/match", "config/words", "crawl/copies/near", "crawl/ration", "docs", "fetcher/fault", "fetcher/extract/markup", "fetcher/http1", "fetcher/processes", "scheduler/histogram", "fetcher/permit", "config/secret", "weburl"},
+			{"actionrules", "fetcher", "fetcher/kerberos", "fetcher/render", "push", "scheduler/badgerstore/fingerprints", "scheduler/tally"},
 			{"scheduler"},
-			{"cluster/finish", "cluster/peer", "cluster/shared", "push/wire", "scheduler/badgerstore/badgerfiles", "scheduler/badgerstore/record", "scheduler/deletion", "scheduler/partitioned"},
+			{"push/wire", "scheduler/badgerstore/badgerfiles", "scheduler/badgerstore/record", "scheduler/deletion"},
 			{
-				"actionrules/crawlspace", "cluster/letters", "crawl/crawllog", "crawl/events", "crawl/meter", "fetcher/auth", "fetcher/extract", "fetcher/extract/feeds", "fetcher/robots",
+				"actionrules/crawlspace", "crawl/crawllog", "crawl/events", "crawl/meter", "fetcher/auth", "fetcher/extract", "fetcher/extract/feeds", "fetcher/robots",
 				"push/elastic", "push/file", "push/funnelback", "push/papi", "push/solr", "push/webhook",
 				"scheduler/badgerstore/backupfile", "scheduler/badgerstore/segments",
 			},
 			{"crawl/copies", "fetcher/extract/office", "fetcher/extract/pdf", "fetcher/extract/tree", "scheduler/badgerstore"},
-			{"cluster/node", "cluster/ration", "crawl/policy", "fetcher/extract/documents", "internal/report", "scheduler/partitioned/divide", "scheduler/partitioned/union"},
+			{"crawl/policy", "fetcher/extract/documents", "internal/report"},
 			{"crawl/review", "crawl/visit", "internal/compare"},
 			{"crawl", "internal/demo/indexer", "internal/notices"},
 			{"config"},
@@ -56,7 +56,7 @@ func ProjectRules() Rules {
 			{"cmd/sextant/manual", "config/format", "config/importer", "internal/demo/site", "internal/service"},
 			{"cmd/sextant", "packaging", "packaging/sbom"},
 		},
-		TestOnly: []string{"cluster/clustertest", "internal/layers", "internal/testing/", "push/pushtest", "scheduler/storetest"},
+		TestOnly: []string{"internal/layers", "internal/testing/", "push/pushtest", "scheduler/storetest"},
 		Borders: []Border{
 			{Import: "github.com/dgraph-io/badger", Allowed: []string{"scheduler/badgerstore", "scheduler/badgerstore/badgerfiles"}},
 			{Import: "github.com/dgraph-io/ristretto", Allowed: []string{"scheduler/badgerstore"}},
