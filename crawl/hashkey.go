@@ -15,7 +15,7 @@ const hashKeyName = "crawl.hashkey"
 
 // hashKey returns the store's key for the hashes of documents. A new store gets one.
 func hashKey(ctx context.Context, store Store) (key visit.HashKey, err error) {
-	stored, err := store.Value(ctx, hashKeyName)
+	stored, err := store.Value(ctx, scheduler.CrawlValue(hashKeyName))
 	switch {
 	case err != nil:
 		return key, fmt.Errorf("reading the key of the documents' hashes: %w", err)
@@ -25,7 +25,7 @@ func hashKey(ctx context.Context, store Store) (key visit.HashKey, err error) {
 		return key, fmt.Errorf("%w: the key of the documents' hashes has %d bytes, want %d", scheduler.ErrDamaged, len(stored), len(key))
 	}
 	rand.Read(key[:]) //nolint:errcheck // it never fails (crypto/rand)
-	if err := store.SetValue(ctx, hashKeyName, key[:]); err != nil {
+	if err := store.SetValue(ctx, scheduler.CrawlValue(hashKeyName), key[:]); err != nil {
 		return key, fmt.Errorf("storing the key of the documents' hashes: %w", err)
 	}
 	return key, nil

@@ -59,7 +59,7 @@ func TestOldCount(t *testing.T) {
 		for range 5 {
 			old = binary.AppendUvarint(binary.AppendUvarint(binary.AppendVarint(old, int64(time.Minute)), 20), 0)
 		}
-		b := IndexBrake{store: values{sentName: old}}
+		b := IndexBrake{store: values{CrawlValue(sentName): old}}
 		if err := b.Load(t.Context()); err != nil || !b.sent.Empty() {
 			t.Errorf("since %v: an old count is believed, or damage: %v", since, err)
 		}
@@ -67,11 +67,11 @@ func TestOldCount(t *testing.T) {
 }
 
 // values is a store of named values.
-type values map[string][]byte
+type values map[ValueName][]byte
 
-func (v values) Value(_ context.Context, name string) ([]byte, error) { return v[name], nil }
+func (v values) Value(_ context.Context, name ValueName) ([]byte, error) { return v[name], nil }
 
-func (v values) SetValue(_ context.Context, name string, b []byte) error {
+func (v values) SetValue(_ context.Context, name ValueName, b []byte) error {
 	v[name] = b
 	return nil
 }

@@ -138,7 +138,7 @@ func TestCopiesOfAnOlderVersion(t *testing.T) {
 		}
 		w.records[u.Key()] = r
 	}
-	w.values = map[string][]byte{}
+	w.values = map[scheduler.ValueName][]byte{}
 	w.fetches = 0
 	w.restart()
 	w.crawl()

@@ -12,7 +12,7 @@
 //	t TIME KEY          a timed URL: empty
 //	o HOST              origin of each host ever seen
 //	h HOST              scheduler.HostState
-//	v NAME              a named value
+//	v SCOPE NAME        a named value, see scheduler.ValueName
 //	k HOST              documents of a host: how many, and some of their keys
 //	w SEQ KEY           waiting order: op, URL, source, and a deletion's body or where a document's is
 //	x SEQ KEY           held deletion, the same form
@@ -136,7 +136,7 @@ func OriginKey(h weburl.HostKey) []byte { return keyOf(KindOrigin, h[:]) }
 func HostKey(h weburl.HostKey) []byte { return keyOf(KindHost, h[:]) }
 
 // ValueKey is the key of a named value.
-func ValueKey(name string) []byte { return append([]byte{KindValue}, name...) }
+func ValueKey(name scheduler.ValueName) []byte { return name.Append([]byte{KindValue}) }
 
 // CursorKey is the key of a target's cursor, see EncodeSeq.
 func CursorKey(target string) []byte { return append([]byte{KindCursor}, target...) }
