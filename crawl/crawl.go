@@ -85,8 +85,6 @@ type changing struct {
 	replacing sync.Mutex  // held while other rules come into force, and before pages are fetched
 	allowed   atomic.Bool // AllowNextEdit
 	pausing   sync.Mutex  // held while the crawl is paused or resumed
-	// partitions are those of its store; nil: that is one.
-	partitions *Partitions
 }
 
 // lasting is what outlives each of the rules that come into force.
@@ -143,9 +141,10 @@ type Once struct {
 	DrainTimeout time.Duration
 	// MaxPages ends the crawl after so many answers; 0 is no end.
 	MaxPages int64
-	// Together says that other processes have parts of the crawl: whoever runs it finds its end by Ending, and calls Stop, in place of Drain.
-	Together bool
 }
+
+// ends reports whether Run ends by itself.
+func (o *Once) ends() bool { return o.Drain || o.MaxPages > 0 }
 
 // New puts a crawl together. It owns none of store and relay's targets.
 func New(ctx context.Context, s policy.Settings, store Store, relay Relay, log *slog.Logger) (*Crawl, error) {
@@ -222,14 +221,14 @@ func (c *Crawl) inForce() *visit.Rules { return c.rules.now.Load() }
 // policy is what decides about URLs now.
 func (c *Crawl) policy() *policy.Policy { return c.inForce().Policy }
 
-// endedPause is how long a host rests whose page may not be asked for: its partition is about to go.
+// endedPause is how long a host rests whose page may not be asked for because the permit has ended.
 const endedPause = 100 * time.Millisecond
 
 // page takes one lease through all stages. ended is called once when its outcome is stored, or
 // is not, and its URL was judged again if other rules came into force meanwhile. A page that is cut because the
 // permit ended waits where it was, and no error is told.
 func (c *Crawl) page(ctx context.Context, lease *scheduler.Lease, slot *meter.Slot, ended func(error)) visit.Asked {
-	under, leave, err := permit.Begin(ctx, permit.For(c.gates.permit, lease.URL.Host()))
+	under, leave, err := permit.Begin(ctx, c.gates.permit)
 	if err != nil {
 		c.frontier.GiveBack(lease, false, time.Now().Add(endedPause))
 		ended(nil)
@@ -320,7 +319,7 @@ func (c *Crawl) start(ctx context.Context) error {
 	c.replacing.Lock()
 	defer c.replacing.Unlock()
 	p := c.policy()
-	if err := c.sign(ctx, c.store); err != nil {
+	if err := c.sign(ctx); err != nil {
 		return err
 	}
 	if err := c.reviewer.Open(ctx, p, c.allowed.Swap(false)); err != nil {

@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -98,7 +99,7 @@ func (c *Crawl) round(ctx context.Context, r *round, interval time.Duration, beg
 	case !begins || now.Before(r.Ended.Add(interval)):
 		return nil
 	default:
-		links := c.here(c.policy().RootLinks(nil))
+		links := c.policy().RootLinks(nil)
 		if _, err := c.frontier.Add(ctx, links, true); err != nil {
 			return err
 		}
@@ -123,7 +124,7 @@ func (c *Crawl) endRound(ctx context.Context, r *round) error {
 		switch {
 		case err == nil && known.State == scheduler.Waiting:
 			return nil
-		case err != nil && !scheduler.IsUnknown(err):
+		case err != nil && !errors.Is(err, scheduler.ErrNotFound):
 			return err
 		}
 	}

@@ -86,13 +86,13 @@ func (s *selector) find(ctx context.Context, p *policy.Policy, store scheduler.R
 		}
 		k := p.Space.Rewrite(u).Key()
 		_, err = store.Lookup(ctx, k)
-		if scheduler.IsUnknown(err) {
+		if errors.Is(err, scheduler.ErrNotFound) {
 			// Stored before the query filter gave it another name.
 			k = u.Key()
 			_, err = store.Lookup(ctx, k)
 		}
 		switch {
-		case scheduler.IsUnknown(err):
+		case errors.Is(err, scheduler.ErrNotFound):
 			if s.adds == nil {
 				s.adds = p.RootKeys()
 			}
@@ -171,7 +171,7 @@ func (s *selector) eachNamed(ctx context.Context, store scheduler.Reader, fn fun
 		var batch []scheduler.KeyedRecord
 		for _, k := range keys {
 			r, err := store.Lookup(ctx, k)
-			if scheduler.IsUnknown(err) {
+			if errors.Is(err, scheduler.ErrNotFound) {
 				continue // removed since
 			}
 			if err != nil {

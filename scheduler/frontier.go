@@ -91,7 +91,7 @@ type (
 		addresses map[netip.Addr]*address
 		lists     [Sources]list
 		ready     uint8          // bit s: lists[s] is not empty
-		parted    Parted         // the store, if it is of several partitions
+		parted    Parted         // the store, if it has parts
 		shares    map[int]*share // those of them that were adopted
 		adopting  int            // those whose places are being read
 		unplaced  bool           // of some host that got work it was not remembered where it is

@@ -19,14 +19,7 @@ var (
 	// ErrChanged is what a completion gives whose URL was changed meanwhile in a way that
 	// it does not know of: nothing is stored, and the URL still waits.
 	ErrChanged = errors.New("the URL was changed meanwhile")
-	ErrUpgrade = errors.New("the store must be upgraded before it can be read")
-	// ErrElsewhere is what is said of a partition that this process does not own.
-	ErrElsewhere = errors.New("the partition is not here")
 )
-
-// IsUnknown reports whether an error of Lookup says no more than that the URL is not known here: a partition that is
-// elsewhere may know it.
-func IsUnknown(err error) bool { return errors.Is(err, ErrNotFound) || errors.Is(err, ErrElsewhere) }
 
 // MaxAliases is how many aliases a store keeps of a URL: the first ones.
 const MaxAliases = 32
@@ -49,12 +42,10 @@ type WaitingURL struct {
 	AsOf uint64
 }
 
-// Note is a named value, as of SetValue, that is stored in one step with a change. If its
-// Home is not Here, it becomes a Letter.
+// Note is a named value, as of SetValue, that is stored in one step with a change.
 type Note struct {
 	Name  string
 	Value []byte
-	Home  Home
 }
 
 // Completion is everything that one page changes. It is applied whole or not at
@@ -89,9 +80,6 @@ type Completion struct {
 	// missing) and, with Depths, a shorter Depth are stored. If two links lead to one URL, the first
 	// counts as new, the second as known. A page may link to itself.
 	Links []Link
-	// Homes, if not nil, are those of Links. A link that is not at home Here becomes a Letter
-	// (see Partition); it must not be to the page itself.
-	Homes []Home
 	// Depths asks for shorter depths of known links to be stored, which costs a read
 	// for each: only gates that limit depths need them.
 	Depths bool
@@ -182,7 +170,7 @@ type Counts struct {
 	Outbox  OutboxCounts
 }
 
-// Plus adds counts of another part of a crawl.
+// Plus adds the counts of two parts of a crawl.
 func (c Counts) Plus(o Counts) Counts {
 	sum := c
 	sum.Known += o.Known

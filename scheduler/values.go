@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/sextant-crawler/sextant/weburl"
@@ -23,7 +24,7 @@ type Knower interface {
 // KnownByLookup is Known for a store that has nothing quicker.
 func KnownByLookup(ctx context.Context, store Lookuper, k weburl.Key) (bool, error) {
 	_, err := store.Lookup(ctx, k)
-	if IsUnknown(err) {
+	if errors.Is(err, ErrNotFound) {
 		return false, nil
 	}
 	return err == nil, err
@@ -32,8 +33,8 @@ func KnownByLookup(ctx context.Context, store Lookuper, k weburl.Key) (bool, err
 // Find returns what is stored of a URL, nil if it is not known.
 func Find(ctx context.Context, store Lookuper, k weburl.Key) (*Record, error) {
 	r, err := store.Lookup(ctx, k)
-	if IsUnknown(err) {
-		return nil, nil //nolint:nilnil // not being known here is not an error
+	if errors.Is(err, ErrNotFound) {
+		return nil, nil //nolint:nilnil // not being known is not an error
 	}
 	if err != nil {
 		return nil, err

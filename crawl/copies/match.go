@@ -167,7 +167,7 @@ func (d *Detector) document(s *search, key weburl.Key) *Content {
 	if r == nil || !r.Indexed || r.DuplicateOf != "" {
 		return nil
 	}
-	return d.documentOf(r)
+	return documentOf(r)
 }
 
 // originalOf is the key of the document that a record's page is a copy of, zero if it is none.

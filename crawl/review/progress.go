@@ -88,8 +88,6 @@ type pass struct {
 	store scheduler.Store
 	edits editor
 	kick  chan struct{} // capacity 1
-	// judged, if not nil, is told by which rules all stored URLs were judged.
-	judged func(context.Context, *policy.Policy) error
 
 	mu    sync.Mutex
 	state Progress
@@ -257,7 +255,7 @@ func (a *pass) advance(ctx context.Context, p *policy.Policy, to place, last, fi
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.state.by(p) || a.turn != to.turn {
-		return nil // other rules or ages came into force meanwhile, or a partition came
+		return nil // other rules or ages came into force meanwhile, or it was begun anew
 	}
 	next := to.key
 	s := a.state
@@ -267,11 +265,6 @@ func (a *pass) advance(ctx context.Context, p *policy.Policy, to place, last, fi
 		s.From = ""
 	}
 	a.next = next
-	if s.Done && a.judged != nil {
-		if err := a.judged(ctx, p); err != nil {
-			return err
-		}
-	}
 	if firm && (s.Done || time.Since(a.saved) >= passSave) {
 		if err := a.save(ctx, s); err != nil {
 			return err

@@ -26,7 +26,6 @@ type items struct {
 	ctx   context.Context
 	base  weburl.Base
 	at    time.Time
-	stay  bool             // see scheduler.Item.Stays
 	batch []scheduler.Link // on their way into the store
 	sum   [16]byte
 	keys  []weburl.Key // of all documents
@@ -119,7 +118,7 @@ func (r *items) document(href string, p extract.Page) error {
 	r.keys = append(r.keys, link.URL.Key())
 	link.Item = &scheduler.Item{
 		Document: scheduler.Document{Body: body, Hash: sum, Source: verdict.Decision.Source},
-		At:       r.at, RulesVersion: r.v.policy.Version, Always: r.v.policy.Settings.Frontier.PushUnchanged, Stays: r.stay,
+		At:       r.at, RulesVersion: r.v.policy.Version, Always: r.v.policy.Settings.Frontier.PushUnchanged,
 	}
 	r.batch = append(r.batch, link)
 	if len(r.batch) == itemBatch {

@@ -65,7 +65,6 @@ func (v *visit) readXML(ctx context.Context, response *fetcher.Response, x *poli
 	if err != nil {
 		return err
 	}
-	r.stay = true
 	summary, readErr := feeds.Elements(bytes.NewReader(response.Body), options, x.Path, xmlFields(x), func(values [][]string) error {
 		return r.document(xmlPage(x, values))
 	})

@@ -301,13 +301,13 @@ func TestRestoreRefuses(t *testing.T) {
 		"a bit":            {changed(len(backup) / 3), scheduler.ErrDamaged},
 		"its end":          {changed(len(backup) - 1), scheduler.ErrDamaged},
 		"nothing in it":    {small(), scheduler.ErrDamaged},
-		"no counters":      {small("f", string([]byte{format})), scheduler.ErrDamaged},
-		"bad counters":     {small("f", string([]byte{format}), "m", "x"), scheduler.ErrDamaged},
-		"future format":    {small("f", string([]byte{format + 1}), "m", counted), scheduler.ErrFormat},
-		"order":            {small("m", counted, "f", string([]byte{format})), scheduler.ErrDamaged},
-		"the same key":     {small("f", string([]byte{format}), "m", counted, "m", counted), scheduler.ErrDamaged},
-		"key of no length": {small("", "", "f", string([]byte{format}), "m", counted), scheduler.ErrDamaged},
-		"key too long":     {small("f", string([]byte{format}), "m", counted, strings.Repeat("u", backupfile.MaxKey+1), ""), scheduler.ErrDamaged},
+		"no counters":      {small("f", string([]byte{Format})), scheduler.ErrDamaged},
+		"bad counters":     {small("f", string([]byte{Format}), "m", "x"), scheduler.ErrDamaged},
+		"another format":   {small("f", string([]byte{Format + 1}), "m", counted), scheduler.ErrFormat},
+		"order":            {small("m", counted, "f", string([]byte{Format})), scheduler.ErrDamaged},
+		"the same key":     {small("f", string([]byte{Format}), "m", counted, "m", counted), scheduler.ErrDamaged},
+		"key of no length": {small("", "", "f", string([]byte{Format}), "m", counted), scheduler.ErrDamaged},
+		"key too long":     {small("f", string([]byte{Format}), "m", counted, strings.Repeat("u", backupfile.MaxKey+1), ""), scheduler.ErrDamaged},
 	} {
 		above := t.TempDir()
 		if _, err := Restore(t.Context(), filepath.Join(above, "new", "data", "store"), bytes.NewReader(c.backup), quick); !errors.Is(err, c.want) {

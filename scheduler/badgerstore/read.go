@@ -191,6 +191,13 @@ func (s *Store) Value(ctx context.Context, name string) (v []byte, err error) {
 	return v, err
 }
 
+// notes stores named values.
+func (g *group) notes(notes []scheduler.Note) {
+	for _, n := range notes {
+		g.set(record.ValueKey(n.Name), bytes.Clone(n.Value)) // nil removes it
+	}
+}
+
 // SetValue implements scheduler.Store.
 func (s *Store) SetValue(ctx context.Context, name string, value []byte) error {
 	stored := bytes.Clone(value) // the caller may change it; nil stays nil

@@ -150,9 +150,7 @@ func (g *group) applyRevision(k weburl.Key, old *scheduler.Record, v *scheduler.
 	if err != nil {
 		return err
 	}
-	if err := g.notes(v.Notes); err != nil {
-		return err
-	}
+	g.notes(v.Notes)
 	if err := g.leave(k, v.Gone); err != nil {
 		return err
 	}

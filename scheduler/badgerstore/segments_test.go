@@ -387,3 +387,33 @@ func TestSealedBeforeFailure(t *testing.T) {
 	mustVerify(t, b.s)
 	closeStore(t, b.s)
 }
+
+// A backup holds the bodies, wherever they lie.
+func TestBackupOfSegments(t *testing.T) {
+	b := newSegmentBench(t, t.TempDir(), "x")
+	for i := range 20 {
+		b.crawl(pageURL(i%15), document(long(fmt.Sprint("body ", i))))
+	}
+	e, err := b.o.Entries(t.Context(), 0, 1, 0)
+	b.must(err)
+	b.must(b.o.Bury(t.Context(), "x", e[0], "bad", time.Unix(5, 0)))
+	var backup bytes.Buffer
+	if _, err := b.s.Backup(t.Context(), &backup); err != nil {
+		t.Fatal(err)
+	}
+	want := b.bodies()
+	closeStore(t, b.s)
+	dir := filepath.Join(t.TempDir(), "restored")
+	if r, err := Restore(t.Context(), dir, &backup, smallSegments); err != nil || r.Faults > 0 {
+		t.Fatalf("Restore: %+v, %v", r, err)
+	}
+	b = newSegmentBench(t, dir, "x")
+	if got := b.bodies(); !maps.Equal(got, want) {
+		t.Errorf("bodies %q, want %q", got, want)
+	}
+	if n, err := b.s.RetryDead(t.Context(), push.Selection{}); err != nil || n != 1 {
+		t.Errorf("RetryDead: %d, %v", n, err)
+	}
+	mustVerify(t, b.s)
+	closeStore(t, b.s)
+}

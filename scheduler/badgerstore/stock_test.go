@@ -70,7 +70,7 @@ func (st stock) write(w io.Writer) error {
 		keys++
 		return b.Add(key, value)
 	}
-	if err := add(record.FormatKey(), []byte{format}); err != nil {
+	if err := add(record.FormatKey(), []byte{Format}); err != nil {
 		return err
 	}
 	c := record.Counters{Seq: uint64(st.waiting), Known: uint64(st.known), Timed: uint64(st.known - st.waiting), Hosts: uint64(st.hosts)}
@@ -159,7 +159,7 @@ func (st stock) make(t testing.TB, dir string, o Options) *Store {
 	}
 	quiet := o
 	quiet.Logger = slog.New(slog.DiscardHandler)
-	if _, err := readBackup(t.Context(), dir, r, quiet, &restored{}); err != nil {
+	if _, err := readBackup(t.Context(), dir, r, quiet); err != nil {
 		t.Fatal(err)
 	}
 	made := time.Since(begin)

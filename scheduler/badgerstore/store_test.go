@@ -139,7 +139,7 @@ func TestOpenFormat(t *testing.T) {
 	t.Run("newer", func(t *testing.T) {
 		dir := t.TempDir()
 		closeStore(t, openStore(t, dir, quick))
-		set(t, dir, record.FormatKey(), []byte{format + 1})
+		set(t, dir, record.FormatKey(), []byte{Format + 1})
 		if _, err := Open(dir, quick); !errors.Is(err, scheduler.ErrFormat) {
 			t.Errorf("Open of a newer format: %v", err)
 		}

@@ -29,12 +29,8 @@
 //	s                   the file of fingerprints that belongs to this state
 //	f                   format version
 //	m                   counters, with every commit
-//	l HOME SEQ          scheduler.Letter for another partition
-//	a                   Piles: the letters' highest number, and how many wait for whom
-//	a HOME              highest number of the letters that have arrived from a partition
-//	i                   in a cluster: the place in the log that this copy is at
 //
-// KEY is weburl.Key, HOST weburl.HostKey, SOURCE one byte, HOME 2 bytes, SEQ and EDIT 8 bytes, TIME 8
+// KEY is weburl.Key, HOST weburl.HostKey, SOURCE one byte, SEQ and EDIT 8 bytes, TIME 8
 // bytes of nanoseconds since 1970. Orders in all states have their numbers from one
 // counter. A page that brings nothing new writes u, p and t; each new link writes u, q and p;
 // an order w and b; a page that becomes a document, or ceases to be one, k. A p, k or q that
@@ -74,9 +70,6 @@ const (
 	KindLinks    = 'r'
 	KindGone     = 'e'
 	KindSaved    = 's'
-	KindPosition = 'i'
-	KindLetter   = 'l'
-	KindPost     = 'a'
 )
 
 // Lengths of keys.
@@ -107,9 +100,6 @@ func CountersKey() []byte { return []byte{'m'} }
 
 // SavedKey is the key of Saved.
 func SavedKey() []byte { return []byte{KindSaved} }
-
-// PositionKey is the key of a copy's place in the log.
-func PositionKey() []byte { return []byte{KindPosition} }
 
 // SegmentKey is the key of a Segment.
 func SegmentKey(n uint64) []byte { return OrderSeek(KindSegment, n) }
