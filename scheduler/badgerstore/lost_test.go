@@ -56,6 +56,7 @@ func (b bench) lose() {
 		b.Fatalf("entries %+v, want the first damaged", entries)
 	}
 	b.must(b.o.Bury(b.Context(), "x", entries[0], entries[0].Damage, time.Unix(5, 0)))
+	b.must(b.o.Safe(b.Context(), "x", entries[0].Seq))
 }
 
 func (b bench) lookup(url string) scheduler.Record {
