@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-
 )
 
 // TestAllow: whatever attribute names a file, a program or a variable, it is asked first

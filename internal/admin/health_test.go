@@ -115,7 +115,7 @@ func TestObserve(t *testing.T) {
 	if len(got.Unsure) != 1 || got.Unsure[0] != (notices.Scope{Event: notices.Host, Crawler: "docs"}) {
 		t.Errorf("%+v", got.Unsure)
 	}
-	if !got.Conditions[3].Since.Equal(testTime) || !got.Conditions[4].Since.Equal(testTime) {
+	if !got.Conditions[1].Since.Equal(testTime) || !got.Conditions[2].Since.Equal(testTime) {
 		t.Errorf("%+v", got.Conditions)
 	}
 }

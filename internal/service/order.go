@@ -94,7 +94,7 @@ func (s *Service) endReloads() {
 // errEnding is a reload's answer while the service stops.
 var errEnding = errors.New("the service is stopping: the changed configuration takes effect at its next start")
 
-// reload reads the configuration again and puts it in force. A broken one leaves
+// Reload implements admin.Service: it reads the configuration again and puts it in force. A broken one leaves
 // everything as it is, and is remembered for status and metrics. It is the one place for
 // the order of reloading. With word the operator allows what changed rules delete:
 //
@@ -110,7 +110,7 @@ var errEnding = errors.New("the service is stopping: the changed configuration t
 //     new configuration all the same.
 //  7. Status, log and systemd are told how it ended; systemd with READY=1 in either case,
 //     since the service goes on.
-func (s *Service) reload(ctx context.Context, word bool) error {
+func (s *Service) Reload(ctx context.Context, word bool) error {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
 	if s.ending.Load() {
@@ -145,7 +145,7 @@ func (s *Service) reloadChanged(ctx context.Context) {
 	same := s.judged != "" && s.judged == s.configFiles()
 	s.reloading.Unlock()
 	if !same {
-		_ = s.reload(ctx, false) // it is logged, and stands in the status
+		_ = s.Reload(ctx, false) // it is logged, and stands in the status
 	}
 }
 
@@ -165,7 +165,7 @@ func (s *Service) tell(ctx context.Context) error {
 			case <-ctx.Done():
 				return nil
 			case <-s.hangups:
-				_ = s.reload(ctx, false) // it is logged, and stands in the status
+				_ = s.Reload(ctx, false) // it is logged, and stands in the status
 			}
 		}
 	})

@@ -119,9 +119,6 @@ func (s *Service) openCrawls(ctx context.Context, o *Options) error {
 	return nil
 }
 
-// Reload implements admin.Service.
-func (s *Service) Reload(ctx context.Context, word bool) error { return s.reload(ctx, word) }
-
 // Close closes the stores and what else is open. The socket is closed last: until then it
 // answers that the service is stopping.
 func (s *Service) Close() error {
