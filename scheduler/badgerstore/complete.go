@@ -115,6 +115,8 @@ func (g *group) complete(c *scheduler.Completion, keys []weburl.Key, ps *places)
 			return err
 		}
 	}
+	g.takeOutlinks(c, keys)
+	defer g.outlinks.drop()
 	if err := g.finish(c, &old, ps); err != nil {
 		return err
 	}
@@ -122,7 +124,7 @@ func (g *group) complete(c *scheduler.Completion, keys []weburl.Key, ps *places)
 		return err
 	}
 	g.notes(c.Notes)
-	if err := g.trace(c, keys); err != nil {
+	if err := g.leave(c.Key, c.Gone); err != nil {
 		return err
 	}
 	if c.Host != nil {
@@ -223,9 +225,6 @@ func (s *Store) Forget(ctx context.Context, k weburl.Key, order *scheduler.Order
 		}
 		if err := g.unplace(k, &rec); err != nil {
 			return err
-		}
-		if rec.Linked {
-			g.remove(record.LinksKey(k))
 		}
 		return g.erase(k, &rec, has)
 	})

@@ -101,7 +101,7 @@ func (st stock) write(w io.Writer) error {
 	var buf []byte
 	for _, o := range order {
 		rec := st.record(int(o.i))
-		buf = record.Append(buf[:0], &rec)
+		buf = record.Append(buf[:0], &rec, nil)
 		if err := add(record.URLKey(o.key), buf); err != nil {
 			return err
 		}

@@ -61,7 +61,7 @@ func (s *Store) Verify(ctx context.Context, fn func(Fault)) (Report, error) {
 			{record.KindPlace, v.place}, {record.KindRemoval, v.removal}, {record.KindTimed, v.timed},
 			{record.KindSegment, v.segment}, {record.KindCursor, v.cursor}, {record.KindOrder, v.order}, {record.KindHeld, v.order}, {record.KindResting, v.order}, {record.KindEdit, v.order},
 			{record.KindWaiting, v.byURL}, {record.KindDeletion, v.byURL}, {record.KindDead, v.dead},
-			{record.KindDocs, v.docs}, {record.KindLinks, v.links}, {record.KindGone, v.left},
+			{record.KindDocs, v.docs}, {record.KindGone, v.left},
 		} {
 			prefix := []byte{part.kind}
 			err := s.walk(ctx, txn, prefix, prefix, false, func(item *badger.Item) error {

@@ -120,7 +120,7 @@ func TestVerifyFindsWrongKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 		change(&rec)
-		put(t, s, record.URLKey(key(url)), record.Append(nil, &rec))
+		put(t, s, record.URLKey(key(url)), record.Append(nil, &rec, nil))
 	}
 	host := parse(t, "http://waits.test/").HostKey()
 	order := (&record.Order{URL: "http://rests.test/", Body: []byte("x")}).Append(nil)

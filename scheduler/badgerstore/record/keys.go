@@ -6,7 +6,7 @@
 // The first byte of a key is its kind; numbers are big endian, so that keys sort as
 // their numbers do.
 //
-//	u KEY               record of a URL
+//	u KEY               record of a URL, with the links of the page
 //	q SOURCE HOST SEQ   chunk of a queue: the KEYs of SEQ to SEQ+31, of a commit
 //	p SOURCE HOST       a queue's state: how many URLs, a number that none is below, and what is done of its chunks
 //	t TIME KEY          a timed URL: empty
@@ -24,7 +24,6 @@
 //	d TARGET 0 KEY      dead letter of a target
 //	c TARGET            cursor of a target: SEQ
 //	g SEQ KEY           note of a URL that was removed, for the fingerprints: empty
-//	r KEY               links of a page: scheduler.LinkPrints
 //	e KEY               scheduler.Gone, for as long as that is kept
 //	s                   the file of fingerprints that belongs to this state
 //	f                   format version
@@ -68,7 +67,6 @@ const (
 	KindPlace    = 'p'
 	KindRemoval  = 'g'
 	KindSegment  = 'n'
-	KindLinks    = 'r'
 	KindGone     = 'e'
 	KindSaved    = 's'
 )
@@ -119,9 +117,6 @@ func WaitingKey(k weburl.Key) []byte { return keyOf(KindWaiting, k[:]) }
 
 // DeletionKey is the key of the OrderPlace of a URL's resting or held deletion.
 func DeletionKey(k weburl.Key) []byte { return keyOf(KindDeletion, k[:]) }
-
-// LinksKey is the key of a page's scheduler.LinkPrints.
-func LinksKey(k weburl.Key) []byte { return keyOf(KindLinks, k[:]) }
 
 // GoneKey is the key of a URL's scheduler.Gone.
 func GoneKey(k weburl.Key) []byte { return keyOf(KindGone, k[:]) }

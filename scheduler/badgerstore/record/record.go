@@ -10,7 +10,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// Form: version, four bytes, depth and flags as uvarints, and then what the flags say: a
+// Form: version, four bytes, depth and flags as uvarints, and then what the flags say, links first: a
 // field that is zero takes no room.
 
 // Flags of a record.
@@ -37,6 +37,7 @@ const (
 	flagGone
 	flagFragment
 	flagSignature
+	flagLinks
 	flagsEnd
 )
 
@@ -68,6 +69,7 @@ func recordFlags(rec *scheduler.Record) uint64 {
 		{rec.Gone, flagGone},
 		{rec.Fragment != "", flagFragment},
 		{rec.Signature != "" || rec.Overlap != 0, flagSignature},
+		{rec.Linked, flagLinks},
 	} {
 		if s.set {
 			f |= s.flag
@@ -76,12 +78,15 @@ func recordFlags(rec *scheduler.Record) uint64 {
 	return f
 }
 
-// Append writes rec behind b; times keep their nanoseconds and lose their zone.
-func Append(b []byte, rec *scheduler.Record) []byte {
+// Append writes rec behind b, with its links if it is Linked; times keep their nanoseconds and lose their zone.
+func Append(b []byte, rec *scheduler.Record, links scheduler.LinkPrints) []byte {
 	f := recordFlags(rec)
 	b = append(b, valueVersion, byte(rec.State), byte(rec.Class), byte(rec.Source), byte(rec.Fifo))
 	b = binary.AppendUvarint(b, uint64(rec.Depth))
 	b = binary.AppendUvarint(b, f)
+	if f&flagLinks != 0 {
+		b = append(binary.AppendUvarint(b, uint64(links.Len())), links...)
+	}
 	b = binary.AppendUvarint(b, rec.Seq)
 	b = append(b, rec.Host[:]...)
 	b = appendString(b, rec.URL)
@@ -149,7 +154,8 @@ func Decode(b []byte) (scheduler.Record, error) {
 	}
 	rec.Depth = uint16(depth)
 	rec.Root, rec.Indexed, rec.Settled = f&flagRoot != 0, f&flagIndexed != 0, f&flagSettled != 0
-	rec.Gone = f&flagGone != 0
+	rec.Gone, rec.Linked = f&flagGone != 0, f&flagLinks != 0
+	r.links(f)
 	rec.Seq = r.uvarint()
 	copy(rec.Host[:], r.bytes(uint64(hostLen)))
 	rec.URL = r.string()
@@ -277,6 +283,28 @@ func (r *reader) reason() scheduler.Reason {
 		return scheduler.NoReason
 	}
 	return n
+}
+
+// Links returns the links that a stored record has, nil if it has none. It shares memory with b.
+func Links(b []byte) (scheduler.LinkPrints, error) {
+	r := newReader(b)
+	r.bytes(4) // state, class and sources
+	r.uvarint()
+	links := r.links(r.uvarint())
+	return links, r.err
+}
+
+// links reads those of a record with these flags.
+func (r *reader) links(f uint64) scheduler.LinkPrints {
+	if f&flagLinks == 0 {
+		return nil
+	}
+	n := r.uvarint()
+	if n > uint64(len(r.b))/scheduler.LinkPrintLen {
+		r.fail(errShort)
+		return nil
+	}
+	return scheduler.LinkPrints(r.bytes(n * scheduler.LinkPrintLen))
 }
 
 // IsGone reports whether a stored record has Record.Gone, without reading all of it.

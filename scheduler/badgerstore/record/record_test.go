@@ -61,7 +61,7 @@ func drawRecord(t *rapid.T) scheduler.Record {
 	if rapid.Bool().Draw(t, "origin in URL") {
 		rec.URL = rec.Origin + rec.URL
 	}
-	copy(rec.Host[:], rapid.SliceOfN(rapid.Byte(), 8, 8).Draw(t, "Host"))
+	copy(rec.Host[:], rapid.SliceOfN(rapid.Byte(), len(rec.Host), len(rec.Host)).Draw(t, "Host"))
 	copy(rec.Hash[:], rapid.SliceOfN(rapid.Byte(), 0, 16).Draw(t, "Hash"))
 	if len(rec.Aliases) == 0 {
 		rec.Aliases = nil
@@ -72,10 +72,19 @@ func drawRecord(t *rapid.T) scheduler.Record {
 func TestRecordRoundTrip(t *testing.T) {
 	seeded.Check(t, func(t *rapid.T) {
 		rec := drawRecord(t)
-		b := Append(nil, &rec)
+		var links scheduler.LinkPrints
+		if rec.Linked {
+			for range rapid.IntRange(0, 300).Draw(t, "links") {
+				links = links.AppendPrint(weburl.Key(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "link")))
+			}
+		}
+		b := Append(nil, &rec, links)
 		got, err := Decode(b)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if stored, err := Links(b); err != nil || !bytes.Equal(stored, links) {
+			t.Fatalf("links %x are read as %x, %v", links, stored, err)
 		}
 		if d := cmp.Diff(rec, got); d != "" {
 			t.Fatal(d)
@@ -133,7 +142,7 @@ func full(t *testing.T, v reflect.Value) {
 func TestNoFieldForgotten(t *testing.T) {
 	var rec scheduler.Record
 	full(t, reflect.ValueOf(&rec).Elem())
-	got, err := Decode(Append(nil, &rec))
+	got, err := Decode(Append(nil, &rec, nil))
 	if d := cmp.Diff(rec, got); d != "" || err != nil {
 		t.Errorf("record: %v\n%s", err, d)
 	}
@@ -206,7 +215,7 @@ func TestOtherVersions(t *testing.T) {
 		value  []byte
 		decode func([]byte) error
 	}{
-		"record":    {Append(nil, &scheduler.Record{URL: "http://a.test/"}), func(b []byte) error { _, err := Decode(b); return err }},
+		"record":    {Append(nil, &scheduler.Record{URL: "http://a.test/"}, nil), func(b []byte) error { _, err := Decode(b); return err }},
 		"host":      {EncodeHost(&scheduler.HostState{Origin: "http://a.test"}), func(b []byte) error { _, err := DecodeHost(b); return err }},
 		"order":     {order.Append(nil), func(b []byte) error { _, err := DecodeOrder(b); return err }},
 		"place":     {OrderPlace{Kind: KindHeld, Seq: 300}.Append(nil), func(b []byte) error { _, err := DecodeOrderPlace(b); return err }},
@@ -228,7 +237,7 @@ func TestOtherVersions(t *testing.T) {
 			}
 		}
 	}
-	gone := Append(nil, &scheduler.Record{URL: "http://a.test/", Gone: true})
+	gone := Append(nil, &scheduler.Record{URL: "http://a.test/", Gone: true}, nil)
 	if gone[0]++; IsGone(gone) {
 		t.Error("a record of another version is taken for one that is gone")
 	}
@@ -237,12 +246,12 @@ func TestOtherVersions(t *testing.T) {
 // TestRecordDoesNotGrow: a field that is zero takes no room.
 func TestRecordDoesNotGrow(t *testing.T) {
 	rec := scheduler.Record{
-		URL: "http://a.test/1", Host: weburl.HostKey([]byte("hosthost")), Origin: "http://a.test", State: scheduler.AtRest, Class: scheduler.OK,
+		URL: "http://a.test/1", Host: weburl.HostKey([]byte("hosthostho")), Origin: "http://a.test", State: scheduler.AtRest, Class: scheduler.OK,
 		Source: scheduler.Index, Fifo: scheduler.IndexFollow, Depth: 5, Root: true, Settled: true, Shift: -1, Status: 200,
 		Referrer: "r", ETag: "e",
 	}
-	want := "\x01\x02\x01\x02\x03\x05\x85\x01\x00hosthost\x0fhttp://a.test/1\x0d\xff\x00\x90\x03\x00\x00\x01r\x00\x01e\x00\x00\x00\x00\x00\x00"
-	if got := Append(nil, &rec); string(got) != want {
+	want := "\x01\x02\x01\x02\x03\x05\x85\x01\x00hosthostho\x0fhttp://a.test/1\x0d\xff\x00\x90\x03\x00\x00\x01r\x00\x01e\x00\x00\x00\x00\x00\x00"
+	if got := Append(nil, &rec, nil); string(got) != want {
 		t.Errorf("a plain record is written as\n%q, want\n%q", got, want)
 	}
 }
@@ -250,7 +259,9 @@ func TestRecordDoesNotGrow(t *testing.T) {
 // FuzzDecode: garbage gives an error, never a panic, and what is read is stable.
 func FuzzDecode(f *testing.F) {
 	rec := scheduler.Record{URL: "http://a.test/x", Origin: "http://a.test", Host: weburl.HostKey{1}, Aliases: []string{"http://b.test/"}, ETag: `"1"`, FetchedAt: time.Unix(1, 2)}
-	f.Add(Append(nil, &rec))
+	f.Add(Append(nil, &rec, nil))
+	rec.Linked = true
+	f.Add(Append(nil, &rec, scheduler.LinkPrints("6bytes12bytes")[:12]))
 	f.Add(EncodeHost(&scheduler.HostState{Origin: "http://a.test", NextAt: time.Unix(1, 2)}))
 	f.Add((&Order{URL: "http://a.test/", Source: "s", Body: []byte("{}")}).Append(nil))
 	inSegment := Order{URL: "http://a.test/", At: time.Unix(9, 0), Place: BodyPlace{Segment: 1, Offset: 2, Length: 3, Sum: 4}}
@@ -265,12 +276,15 @@ func FuzzDecode(f *testing.F) {
 	f.Add(OrderPlace{Kind: KindResting, Group: Group{3}, Seq: 300, Size: 5}.Append(nil))
 	f.Add(Documents{Count: 300}.Offer(weburl.Key{2}).Offer(weburl.Key{1}).Append(nil))
 	f.Add((&Order{Op: push.Delete, URL: "http://a.test/", Rest: Rest{Reason: 1, Hold: 2, Edit: 3, Again: time.Unix(4, 0), Text: "t"}}).Append(nil))
-	f.Add(Append(nil, &scheduler.Record{URL: "http://a.test/x", Origin: "http://a.test", Reason: 3, Deletion: 1, Misses: 4, Gone: true}))
+	f.Add(Append(nil, &scheduler.Record{URL: "http://a.test/x", Origin: "http://a.test", Reason: 3, Deletion: 1, Misses: 4, Gone: true}, nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if rec, err := Decode(b); err == nil {
-			again, err := Decode(Append(nil, &rec))
-			if d := cmp.Diff(rec, again); d != "" || err != nil {
-				t.Errorf("record: %v\n%s", err, d)
+			links, noLinks := Links(b)
+			written := Append(nil, &rec, links)
+			again, err := Decode(written)
+			kept, lost := Links(written)
+			if d := cmp.Diff(rec, again); d != "" || err != nil || noLinks != nil || lost != nil || !bytes.Equal(links, kept) {
+				t.Errorf("record: %v, links %v, %v, %x are read as %x\n%s", err, noLinks, lost, links, kept, d)
 			}
 		}
 		if h, err := DecodeHost(b); err == nil {
