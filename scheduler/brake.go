@@ -35,11 +35,12 @@ func (b *IndexBrake) Load(ctx context.Context) error {
 	}
 	r := tally.Reader{Rest: v}
 	sent := tally.Read(&r, time.Now())
-	if !r.Bad && len(r.Rest) == 0 { // an older version's is not believed: it counts for an hour at most
-		b.mu.Lock()
-		b.sent = sent
-		b.mu.Unlock()
+	if r.Bad || len(r.Rest) > 0 {
+		return fmt.Errorf("%s: %w: %w", sentName, ErrDamaged, tally.ErrUnreadable)
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.sent = sent
 	return nil
 }
 

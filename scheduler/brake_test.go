@@ -2,7 +2,7 @@ package scheduler
 
 import (
 	"context"
-	"encoding/binary"
+	"errors"
 	"testing"
 	"time"
 )
@@ -51,17 +51,18 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
-// TestOldCount: what an older version stored of the deletions of the index is not believed,
-// and no damage.
-func TestOldCount(t *testing.T) {
-	for _, since := range []time.Time{{}, start()} {
-		old := binary.AppendVarint(binary.AppendVarint(nil, start().UnixNano()), since.UnixNano())
-		for range 5 {
-			old = binary.AppendUvarint(binary.AppendUvarint(binary.AppendVarint(old, int64(time.Minute)), 20), 0)
-		}
-		b := IndexBrake{store: values{sentName: old}}
-		if err := b.Load(t.Context()); err != nil || !b.sent.Empty() {
-			t.Errorf("since %v: an old count is believed, or damage: %v", since, err)
+// TestCountIsKept: the next process goes on counting, and does not take damage for a count.
+func TestCountIsKept(t *testing.T) {
+	set := Brake{On: true, Min: 100, Percent: 20, Window: time.Hour}
+	note, _ := new(IndexBrake).Admit(set, 300, 70, time.Now())
+	b := IndexBrake{store: values{sentName: note.Value}}
+	if err := b.Load(t.Context()); err != nil || b.Sent(set, time.Now()) != 70 {
+		t.Errorf("%d have left, %v, want 70", b.Sent(set, time.Now()), err)
+	}
+	for _, bad := range [][]byte{note.Value[:len(note.Value)-1], append(note.Value, 0)} {
+		b := IndexBrake{store: values{sentName: bad}}
+		if err := b.Load(t.Context()); !errors.Is(err, ErrDamaged) || !b.sent.Empty() {
+			t.Errorf("%x is read: %v", bad, err)
 		}
 	}
 }

@@ -79,7 +79,7 @@ func TestTraceOfForgotten(t *testing.T) {
 	}{
 		"good before":       {Record{Class: OK, ClassAt: failed}, now, 1},
 		"remembered before": {Record{Class: Permanent, ClassAt: failed}, failed, 2},
-		"of older version":  {Record{Class: Permanent, FetchedAt: failed}, failed, 2},
+		"since its visit":   {Record{Class: Permanent, FetchedAt: failed}, failed, 2},
 		"too many in a row": {Record{Class: Temporary, FirstErrorAt: failed, Errors: 4}, failed, 5},
 	} {
 		c.old.URL, c.old.Linked = "http://h.test/", true

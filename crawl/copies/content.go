@@ -63,7 +63,7 @@ func documentOf(r *scheduler.Record) *Content { return contentOf(r, r.PushedSour
 func contentOf(r *scheduler.Record, source string) *Content {
 	c := &Content{hash: r.Hash, source: source, host: r.Host}
 	if r.Signature != "" {
-		// One that cannot be read, as a later version's, is none.
+		// One that cannot be read is none.
 		c.Signature, _ = near.DecodeSignature([]byte(r.Signature))
 	}
 	c.setPlace()

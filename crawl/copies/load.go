@@ -105,9 +105,8 @@ func (d *Detector) loadBatch(ctx context.Context) (done bool, err error) {
 // isCompared reports whether a record is of a document, or of a copy of one.
 func isCompared(r *scheduler.Record) bool { return r.Indexed && r.DuplicateOf == "" || IsCopy(r) }
 
-// load takes one record in. It is an orphan if it is a copy of no document, or was found to
-// be nearly one by a version that kept no signature. Of one in flight only what it is a copy
-// of is taken in, which settled takes out again.
+// load takes one record in. It is an orphan if it is a copy of no document. Of one in flight only
+// what it is a copy of is taken in, which settled takes out again.
 func (d *Detector) load(ctx context.Context, k weburl.Key, r *scheduler.Record) (orphan bool, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -143,10 +142,8 @@ func (d *Detector) load(ctx context.Context, k weburl.Key, r *scheduler.Record) 
 // is held.
 func (d *Detector) isStillOf(s *search, copied, original *Content, why scheduler.Reason) bool {
 	switch {
-	case copied.IsZero():
+	case copied.IsZero(), original.IsZero():
 		return why == scheduler.ReasonCopy
-	case original.IsZero():
-		return why == scheduler.ReasonCopy // the original was not read since signatures are kept
 	case why == scheduler.ReasonCopy:
 		return copied.Signature == original.Signature
 	}

@@ -98,7 +98,7 @@ func (d *Detector) candidates(s *search, own weburl.Key, c *Content, isCommon bo
 		}
 		return len(found) < maxCandidates
 	}
-	// By their hash also long texts are found that were stored without a signature.
+	// By their hash also long texts are found that were stored while copies were not looked for.
 	for _, text := range []uint32{near.PlaceOf(c.hash).Body, c.place.Body} {
 		d.pages.Text(text, func(k near.Key) bool { return add(text, k) })
 	}

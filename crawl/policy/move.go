@@ -2,7 +2,6 @@ package policy
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -13,7 +12,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Moves are stored as JSON: a plain move as older versions did, as the page that it leads to.
+// Moves are stored as JSON.
 
 // Moves are what is known of roots whose home pages lead to other sites, by the root's URL.
 type Moves map[string]Move
@@ -43,25 +42,6 @@ const (
 	// leftMost bounds move.Left.
 	leftMost = 8
 )
-
-// MarshalJSON writes a plain move as older versions did: as the page that it leads to.
-func (m Move) MarshalJSON() ([]byte, error) {
-	if !m.Back && len(m.Left) == 0 && len(m.Seen) == 0 {
-		return json.Marshal(m.To)
-	}
-	type plain Move
-	return json.Marshal(plain(m))
-}
-
-// UnmarshalJSON reads both forms.
-func (m *Move) UnmarshalJSON(b []byte) error {
-	*m = Move{}
-	if json.Unmarshal(b, &m.To) == nil {
-		return nil
-	}
-	type plain Move
-	return json.Unmarshal(b, (*plain)(m))
-}
 
 // Place is the home of the site that the root's moved to; false if it is at its own place.
 func (m *Move) Place() (weburl.URL, bool) {

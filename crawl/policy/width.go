@@ -213,8 +213,7 @@ func (n *Widening) Covers(r *scheduler.Record) bool {
 	return n != nil && (n.All || n.Depth != nil && int(r.Depth) >= *n.Depth || slices.Contains(n.Origins, r.Origin))
 }
 
-// StoredWidth is that of the rules by which stored URLs were judged last; nil if an older
-// version has judged them.
+// StoredWidth is that of the rules by which stored URLs were judged last; nil if none were.
 func StoredWidth(ctx context.Context, store scheduler.ValueReader) (*Width, error) {
 	var w Width
 	if err := scheduler.LoadValue(ctx, store, widthName, widthWhat, &w); err != nil || w.Rules == "" {

@@ -200,8 +200,7 @@ func brokenGone(g *scheduler.Gone) Broken {
 }
 
 // withReferrer adds what the URL was first found on, if that is a page whose links are not
-// all stored: a sitemap, a page that was read by an older version, or one with too many
-// links. Of others it is known whether they still link to it.
+// all stored: a sitemap, or a page with too many links. Of others it is known whether they still link to it.
 func withReferrer(ctx context.Context, store Store, referrer string, pages linkedPages) (linkedPages, error) {
 	u, ok := weburl.FromCanonical(referrer)
 	if !ok || slices.ContainsFunc(pages, func(p linkedPage) bool { return p.page == u.Key() }) {

@@ -51,7 +51,7 @@ type FifoCount struct {
 	Indexed int    `json:"indexed"`
 }
 
-// TypeCount counts pages by media type; "" of those that were read by an older version.
+// TypeCount counts pages by media type; "" of those without one.
 type TypeCount struct {
 	Type    string `json:"type"`
 	URLs    int    `json:"urls"`

@@ -64,7 +64,7 @@ type Outcome struct {
 	LastError string `json:"last_error,omitempty"`
 }
 
-// Past tells how a URL came to be as it is; stores of older versions lack some of it.
+// Past tells how a URL came to be as it is.
 type Past struct {
 	State     string     `json:"state"`                // waiting (also in flight), timed or at rest
 	MediaType string     `json:"media_type,omitempty"` // of the last 200

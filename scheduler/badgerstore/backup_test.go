@@ -291,7 +291,7 @@ func TestRestoreRefuses(t *testing.T) {
 	}{
 		"empty":            {nil, scheduler.ErrDamaged},
 		"other file":       {[]byte(strings.Repeat("GIF89a", 1000)), scheduler.ErrDamaged},
-		"other version":    {changed(len(backupfile.Magic) - 1), scheduler.ErrDamaged},
+		"another version":  {changed(len(backupfile.Magic) - 1), scheduler.ErrFormat},
 		"cut":              {backup[:len(backup)/2], scheduler.ErrDamaged},
 		"end cut off":      {backup[:len(backup)-16], scheduler.ErrDamaged},
 		"last byte":        {backup[:len(backup)-1], scheduler.ErrDamaged},

@@ -256,9 +256,12 @@ func (s *Store) readMeta() (c record.Counters, err error) {
 	if v == nil {
 		return c, fmt.Errorf("store %s: %w: a Badger database that is not Sextant's; name another data directory", s.dir, scheduler.ErrFormat)
 	}
-	if len(v) != 1 || v[0] != Format {
-		return c, fmt.Errorf("store %s: %w: it has format %d, this program knows %d: start anew with an empty data directory, or keep using the program that wrote it",
-			s.dir, scheduler.ErrFormat, v, Format)
+	if len(v) != 1 {
+		return c, s.damaged("format", record.ErrLength)
+	}
+	if v[0] != Format {
+		return c, fmt.Errorf("store %s: %w: format %d, not %d: start anew with an empty data directory, or keep using the program that wrote it",
+			s.dir, scheduler.ErrFormat, v[0], Format)
 	}
 	if v, err = read(txn, record.CountersKey()); err == nil && v == nil {
 		err = errors.New("they are missing")

@@ -1,6 +1,7 @@
 package badgerstore
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -266,4 +267,23 @@ func placesOf(t *testing.T, s *Store) map[scheduler.Place]uint64 {
 		t.Fatal(err)
 	}
 	return got
+}
+
+// chunkWith is a chunk, or none, with a URL under a number that is above those of the others.
+func chunkWith(c record.Chunk, seq uint64, k weburl.Key) record.Chunk {
+	var has uint32
+	var keys []byte
+	if c != nil {
+		has, keys = c.Has(), c[4:]
+	}
+	_, bit := record.ChunkOf(seq)
+	return slices.Concat(binary.BigEndian.AppendUint32(nil, has|bit), keys, k[:])
+}
+
+// chunkOf is a chunk of URLs under numbers from first on.
+func chunkOf(first uint64, keys ...weburl.Key) (c record.Chunk) {
+	for i, k := range keys {
+		c = chunkWith(c, first+uint64(i), k)
+	}
+	return c
 }

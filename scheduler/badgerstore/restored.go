@@ -16,9 +16,12 @@ type restored struct {
 func (seen *restored) check(key, value []byte) ([]byte, error) {
 	switch string(key) {
 	case string(record.FormatKey()):
-		if len(value) != 1 || value[0] != Format {
-			return nil, fmt.Errorf("%w: the backup is of a store of format %d, this program knows %d: restore it with the program that wrote it",
-				scheduler.ErrFormat, value, Format)
+		if len(value) != 1 {
+			return nil, fmt.Errorf("%w: format of the backup: %w", scheduler.ErrDamaged, record.ErrLength)
+		}
+		if value[0] != Format {
+			return nil, fmt.Errorf("%w: the backup is of a store of format %d, not %d: restore it with the program that wrote it",
+				scheduler.ErrFormat, value[0], Format)
 		}
 		seen.format = true
 		return value, nil

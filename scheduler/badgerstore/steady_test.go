@@ -275,7 +275,7 @@ func (w *workload) floorPage(txn *badger.Txn, i int) error {
 		fresh := stock{known: n + 1, waiting: n + 1, hosts: w.hosts}.record(n)
 		k := w.url(n).Key()
 		to := scheduler.Place{Source: scheduler.Index, Host: fresh.Host}
-		edits = append(edits, edit{key: record.URLKey(k), value: record.Append(nil, &fresh)}, edit{key: record.QueueKey(to, uint64(n)), value: record.Chunk(nil).With(uint64(n), k)},
+		edits = append(edits, edit{key: record.URLKey(k), value: record.Append(nil, &fresh)}, edit{key: record.QueueKey(to, uint64(n)), value: chunkOf(uint64(n), k)},
 			edit{key: record.PlaceKey(to), value: record.Queue{Count: 1, Floor: uint64(i)}.Append(nil)})
 	}
 	for _, e := range edits {

@@ -133,7 +133,7 @@ func (st stock) writeQueues(add func(key, value []byte) error) error {
 			// Records have one number after the other, so a chunk has few URLs of its queue.
 			var chunk record.Chunk
 			for i := h; kind == record.KindQueue && i < st.waiting && err == nil; i += st.hosts {
-				chunk = chunk.With(uint64(i+1), st.url(i).Key())
+				chunk = chunkWith(chunk, uint64(i+1), st.url(i).Key())
 				if key := record.QueueKey(p, uint64(i+1)); i+st.hosts >= st.waiting || !bytes.Equal(key, record.QueueKey(p, uint64(i+1+st.hosts))) {
 					err = add(key, chunk)
 					chunk = nil

@@ -1,7 +1,7 @@
 // Package record holds the store's format: its keys, and the encodings of what they name.
 // It is pure: no goroutine, no lock, no file and no Badger. What is decoded shares memory
-// with its bytes only where that is said. A change of the format is made here, with a
-// version of its own, and older versions stay readable.
+// with its bytes only where that is said. A change of the format is made here; it takes
+// another number in badgerstore.Format, since no other format is read.
 //
 // The first byte of a key is its kind; numbers are big endian, so that keys sort as
 // their numbers do.
