@@ -16,7 +16,7 @@ type Notify struct {
 	Webhook     secret.Value // its address: services put a key into it
 	Secret      secret.Value // signs what is posted; zero: nothing does
 	Command     []string
-	On          []notices.Event // empty: all
+	On          []string // names of events, as notices has them; empty: all
 	IndexerDown time.Duration
 	At          actionrules.Position
 }
@@ -90,18 +90,18 @@ func webhookComplaint(address string) string {
 	return ""
 }
 
-func (p *parser) events(on *attr) []notices.Event {
+func (p *parser) events(on *attr) []string {
 	if on == nil {
 		return nil
 	}
-	var out []notices.Event
+	var out []string
 	event := Attribute{Values: eventNames()}
 	for word := range strings.FieldsSeq(on.text) {
 		if complaint := event.checkEnum(word); complaint != "" {
 			p.errorf(on.value, "on=%s: %s %s", quote(on.text), quote(word), complaint)
 			continue
 		}
-		out = append(out, notices.Event(word))
+		out = append(out, word)
 	}
 	return out
 }

@@ -12,14 +12,14 @@ import (
 
 	"github.com/beevik/etree"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
 
 // validate asks xmllint which files, given by name and text, the schema allows.
 func validate(t *testing.T, files map[string]string) map[string]bool {
 	t.Helper()
-	if _, err := exec.LookPath("xmllint"); err != nil {
-		t.Skip("skip: xmllint is missing; it is in Debian's libxml2-utils")
-	}
+	xmllint := testneed.Program(t, "xmllint", "libxml2-utils")
 	dir := t.TempDir()
 	write := func(name string, text []byte) {
 		t.Helper()
@@ -39,7 +39,7 @@ func validate(t *testing.T, files map[string]string) map[string]bool {
 		write(name, []byte(text))
 		args = append(args, name)
 	}
-	lint := exec.CommandContext(t.Context(), "xmllint", args...)
+	lint := exec.CommandContext(t.Context(), xmllint, args...)
 	lint.Dir = dir
 	out, _ := lint.CombinedOutput() // its exit code is that of the worst file
 	allowed := make(map[string]bool)

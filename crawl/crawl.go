@@ -173,8 +173,12 @@ func New(ctx context.Context, s policy.Settings, store Store, relay Relay, log *
 	c.frontier = scheduler.New(store, policy.FrontierSettings(p), log)
 	store.OnWork(c.frontier.Announce)
 	c.deletions = deletion.New(c.frontier, store, log)
+	key, err := hashKey(ctx, store)
+	if err != nil {
+		return nil, err
+	}
 	c.visitor = visit.New(visit.Parts{
-		Frontier: c.frontier, Store: store, Log: log, Sites: siteKeeper{c}, Hosts: c.lasting.hosts, Meter: &c.meter, CrawlLog: c.crawlLog,
+		HashKey: key, Frontier: c.frontier, Store: store, Log: log, Sites: siteKeeper{c}, Hosts: c.lasting.hosts, Meter: &c.meter, CrawlLog: c.crawlLog,
 	})
 	if err := c.lookForCopies(ctx, &s); err != nil {
 		return nil, err

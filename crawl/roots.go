@@ -66,7 +66,7 @@ func (c *Crawl) markRoots(ctx context.Context, links []scheduler.Link) error {
 	if slices.Equal(list, stored) {
 		return nil
 	}
-	return c.store.SetValue(ctx, rootsName, slices.Concat(bytesOf(list)...))
+	return c.store.SetValue(ctx, scheduler.CrawlValue(rootsName), slices.Concat(bytesOf(list)...))
 }
 
 // markAs marks URLs that became roots, and those that were, and returns those that could not
@@ -108,7 +108,7 @@ func bytesOf(keys []weburl.Key) [][]byte {
 }
 
 func storedRoots(ctx context.Context, store scheduler.Reader) ([]weburl.Key, error) {
-	v, err := store.Value(ctx, rootsName)
+	v, err := store.Value(ctx, scheduler.CrawlValue(rootsName))
 	if err != nil {
 		return nil, err
 	}

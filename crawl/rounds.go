@@ -58,7 +58,7 @@ type round struct {
 func (c *Crawl) runRounds(ctx context.Context, once bool, first func()) error {
 	defer first()
 	var r round
-	if err := scheduler.LoadValue(ctx, c.store, roundsName, roundsWhat, &r); err != nil {
+	if err := scheduler.LoadValue(ctx, c.store, scheduler.CrawlValue(roundsName), roundsWhat, &r); err != nil {
 		return err
 	}
 	for began := false; ; {
@@ -153,5 +153,5 @@ func (c *Crawl) LastRound() (began, ended time.Time) {
 }
 
 func (c *Crawl) saveRound(ctx context.Context, r *round) error {
-	return scheduler.SaveValue(ctx, c.store, roundsName, roundsWhat, *r)
+	return scheduler.SaveValue(ctx, c.store, scheduler.CrawlValue(roundsName), roundsWhat, *r)
 }

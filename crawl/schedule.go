@@ -82,7 +82,7 @@ func (c *Crawl) runSchedules(ctx context.Context, first func()) error {
 
 func storedRuns(ctx context.Context, store scheduler.Reader) (map[string]lastRun, error) {
 	runs := map[string]lastRun{}
-	err := scheduler.LoadValue(ctx, store, schedulesName, schedulesWhat, &runs)
+	err := scheduler.LoadValue(ctx, store, scheduler.CrawlValue(schedulesName), schedulesWhat, &runs)
 	return runs, err
 }
 
@@ -139,7 +139,7 @@ func (c *Crawl) runSchedule(ctx context.Context, r *policy.Refresh, runs map[str
 }
 
 func (c *Crawl) saveRuns(ctx context.Context, runs map[string]lastRun) error {
-	return scheduler.SaveValue(ctx, c.store, schedulesName, schedulesWhat, runs)
+	return scheduler.SaveValue(ctx, c.store, scheduler.CrawlValue(schedulesName), schedulesWhat, runs)
 }
 
 // dueRun says what is to be stored of a schedule now, and when it runs next. A

@@ -179,11 +179,11 @@ const nameName = "crawl.name"
 
 // sign keeps the name of the Crawler in a store.
 func (c *Crawl) sign(ctx context.Context) error {
-	was, err := c.store.Value(ctx, nameName)
+	was, err := c.store.Value(ctx, scheduler.CrawlValue(nameName))
 	if err != nil || string(was) == c.name {
 		return err
 	}
-	return c.store.SetValue(ctx, nameName, []byte(c.name))
+	return c.store.SetValue(ctx, scheduler.CrawlValue(nameName), []byte(c.name))
 }
 
 // StoredStatus is the part of the status that a store alone can tell.
@@ -193,7 +193,7 @@ func StoredStatus(ctx context.Context, name string, store scheduler.Reader) (Sta
 		return Status{}, err
 	}
 	if name == "" {
-		stored, err := store.Value(ctx, nameName)
+		stored, err := store.Value(ctx, scheduler.CrawlValue(nameName))
 		if err != nil {
 			return Status{}, err
 		}

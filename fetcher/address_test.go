@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sextant-crawler/sextant/fetcher/fault"
+	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
 
 func TestDenyPrivate(t *testing.T) {
@@ -56,7 +57,7 @@ func TestIPv6(t *testing.T) { onBoth(t, testIPv6) }
 func testIPv6(t *testing.T, newFetcher maker) {
 	l, err := net.Listen("tcp", "[::1]:0")
 	if err != nil {
-		t.Skip("this machine has no IPv6: ", err)
+		testneed.Missing(t, "this machine has no IPv6: %v", err)
 	}
 	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte(r.Host)) })}
 	ended := make(chan struct{})

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/internal/testing/hostile"
+	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
 
 // measured is what a process holds.
@@ -27,7 +28,7 @@ func measure(t *testing.T) measured {
 	runtime.ReadMemStats(&m)
 	open, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
-		t.Skip("no /proc on this system")
+		testneed.Missing(t, "no /proc: %v", err)
 	}
 	return measured{runtime.NumGoroutine(), len(open), m.HeapAlloc}
 }

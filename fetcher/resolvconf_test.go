@@ -12,6 +12,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 
 	"github.com/sextant-crawler/sextant/fetcher/fault"
+	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
 
 // alone is set in the process that has /etc/resolv.conf and the network for itself.
@@ -33,7 +34,7 @@ func TestServersOfTheSystem(t *testing.T) {
 	}
 	const prepare = "ip link set lo up && mount --bind "
 	if out, err := exec.CommandContext(t.Context(), "unshare", "-rmn", "sh", "-c", prepare+`"$0" /etc/resolv.conf`, conf).CombinedOutput(); err != nil {
-		t.Skipf("no process can have a resolv.conf of its own here: %v: %s", err, out)
+		testneed.Missing(t, "no process can have a resolv.conf of its own here: %v: %s", err, out)
 	}
 	c := exec.CommandContext(t.Context(), "unshare", "-rmn", "sh", "-c", prepare+`"$0" /etc/resolv.conf && exec "$1" "-test.run=^$2$"`,
 		conf, os.Args[0], t.Name())

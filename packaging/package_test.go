@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"github.com/sextant-crawler/sextant/fetcher/render"
+	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
 
 // dist is the folder of the release under test.
@@ -32,7 +33,7 @@ func dist(t *testing.T) string {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(folder, "SHA256SUMS")); err != nil {
-		t.Skip("there is no release: make release builds one")
+		testneed.Missing(t, "there is no release: make release builds one")
 	}
 	return folder
 }
@@ -64,15 +65,6 @@ func output(ctx context.Context, name string, args ...string) (string, error) {
 	return string(out), err
 }
 
-func needs(t *testing.T, programs ...string) {
-	t.Helper()
-	for _, p := range programs {
-		if _, err := exec.LookPath(p); err != nil {
-			t.Skipf("%s is not installed", p)
-		}
-	}
-}
-
 // TestBrowserUnit: the unit starts browsers with the flags that the program starts them with, so that neither
 // has a wall that the other lacks.
 func TestBrowserUnit(t *testing.T) {
@@ -93,7 +85,7 @@ func TestBrowserUnit(t *testing.T) {
 }
 
 func TestContents(t *testing.T) {
-	needs(t, "dpkg-deb")
+	testneed.Program(t, "dpkg-deb", "dpkg")
 	for _, arch := range []string{"amd64", "arm64"} {
 		list := ran(t, "dpkg-deb", "-c", deb(t, arch))
 		for _, want := range []string{
@@ -146,7 +138,7 @@ func TestChecksums(t *testing.T) {
 }
 
 func TestLintian(t *testing.T) {
-	needs(t, "lintian")
+	testneed.Program(t, "lintian", "lintian")
 	if out, err := output(t.Context(), "lintian", "--fail-on", "error,warning", "--allow-root", deb(t, runtime.GOARCH)); err != nil {
 		t.Errorf("lintian: %v\n%s", err, out)
 	}
@@ -155,7 +147,7 @@ func TestLintian(t *testing.T) {
 // TestSameBytes builds program and package again, from another folder into another
 // one.
 func TestSameBytes(t *testing.T) {
-	needs(t, "dpkg-deb")
+	testneed.Program(t, "dpkg-deb", "dpkg")
 	first := deb(t, runtime.GOARCH)
 	epoch := strings.TrimSpace(ran(t, "sh", "-c", "dpkg-deb --ctrl-tarfile '"+first+"' | tar --full-time --utc -tvf - ./control | awk '{ print $4, $5 }' | xargs -I T date -u -d T +%s"))
 	version, commit := versionOf(t, filepath.Join(dist(t), "linux_"+runtime.GOARCH, "sextant"))

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
 
 // TestDemo lets the programs of both architectures crawl the sample site, the foreign
@@ -22,7 +24,7 @@ func TestDemo(t *testing.T) {
 			name, args := program, []string{}
 			if arch != runtime.GOARCH {
 				name = "qemu-" + map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[arch] + "-static"
-				needs(t, name)
+				testneed.Program(t, name, "qemu-user-static")
 				args = []string{program}
 			}
 			checkDemo(t, ran(t, name, append(args, "demo", "--once")...))
@@ -48,7 +50,8 @@ type installed struct {
 
 func newInstalled(t *testing.T) installed {
 	t.Helper()
-	needs(t, "dpkg", "systemd-sysusers")
+	testneed.Program(t, "dpkg", "dpkg")
+	testneed.Program(t, "systemd-sysusers", "systemd")
 	if os.Geteuid() != 0 {
 		t.Skip("only root can install a package")
 	}
@@ -186,9 +189,7 @@ func TestContainer(t *testing.T) {
 		t.Skip("only root can change the root directory")
 	}
 	const certificates = "/etc/ssl/certs/ca-certificates.crt"
-	if _, err := os.Stat(certificates); err != nil {
-		t.Skip(err)
-	}
+	testneed.File(t, certificates, "ca-certificates")
 	root := filepath.Join(t.TempDir(), "rootfs")
 	ran(t, filepath.Join("container", "rootfs"), filepath.Join(dist(t), "linux_"+runtime.GOARCH, "sextant"), certificates, root)
 	inside := func(args ...string) *exec.Cmd {
@@ -228,7 +229,8 @@ func TestContainerfile(t *testing.T) {
 	_, image, _ := strings.Cut(string(text), "\nFROM scratch\n")
 	for _, want := range []string{
 		"COPY --from=build /rootfs/ /", "USER 65532:65532", "ENV SEXTANT_CONFIG=/etc/sextant SEXTANT_DATA=/data", "WORKDIR /data", "VOLUME /data",
-		`"/usr/bin/sextant", "status", "--ready"`, `ENTRYPOINT ["/usr/bin/sextant"]`, `CMD ["run"]`,
+		`HEALTHCHECK --interval=30s --timeout=10s --start-period=60s CMD ["/usr/bin/sextant", "status", "--ready"]`,
+		`ENTRYPOINT ["/usr/bin/sextant"]`, `CMD ["run"]`, `org.opencontainers.image.version="$VERSION"`,
 	} {
 		if !strings.Contains(image, want) {
 			t.Errorf("the image has no %s", want)
@@ -236,5 +238,15 @@ func TestContainerfile(t *testing.T) {
 	}
 	if strings.Count(image, "COPY") != 1 {
 		t.Error("something is copied that the test's file system does not have")
+	}
+	compose, err := os.ReadFile(filepath.Join("container", "compose.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// An image in the OCI format has no health check, so Compose has it, too.
+	for _, want := range []string{`test: ["CMD", "/usr/bin/sextant", "status", "--ready"]`, "interval: 30s", "timeout: 10s", "start_period: 60s"} {
+		if !strings.Contains(string(compose), want) {
+			t.Errorf("compose.yaml has no %s", want)
+		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 var ErrNotHere = errors.New("the part is not here")
 
 // Parted is a Store that holds some parts of a crawl, each with all that is known of its hosts. Parts come and go. Its
-// values named by restsOf belong to parts; SetValue returns ErrNotHere if the part has gone.
+// values of OfPart belong to its parts; SetValue returns ErrNotHere if the part has gone.
 type Parted interface {
 	Store
 	// PartOf returns the part of a host that a method of the Store named a short while ago. ok is false if it is not
@@ -56,7 +56,7 @@ func (s *share) lost(f *Frontier, at int64) {
 }
 
 // restsOf is restsName of a part, in which it is kept.
-func restsOf(number int) string { return fmt.Sprintf("%s.%d", restsName, number) }
+func restsOf(number int) ValueName { return PartValue(uint16(number), restsName) } //nolint:gosec // parts are few
 
 // shareOf returns where a host belongs, nil if that was not adopted. The mutex is held.
 func (f *Frontier) shareOf(h weburl.HostKey) *share {

@@ -26,7 +26,7 @@ type IndexBrake struct {
 
 // Load reads what the last run left. Call it before Admit.
 func (b *IndexBrake) Load(ctx context.Context) error {
-	v, err := b.store.Value(ctx, sentName)
+	v, err := b.store.Value(ctx, CrawlValue(sentName))
 	if err != nil {
 		return fmt.Errorf("reading how many deletions there were: %w", err)
 	}
@@ -52,7 +52,7 @@ func (b *IndexBrake) Admit(set Brake, documents uint64, n int, now time.Time) (N
 	left := b.sent.Within(now, set.Window, set.Window)
 	n = min(n, max(set.most(documents+uint64(left))-left, 0)) //nolint:gosec // a count
 	b.sent.Add(now, set.Window, n)
-	return Note{Name: sentName, Value: b.sent.Append(nil)}, n
+	return Note{Name: CrawlValue(sentName), Value: b.sent.Append(nil)}, n
 }
 
 // TakeBack is told that n of those that were admitted did not leave.

@@ -55,12 +55,12 @@ func TestAdmit(t *testing.T) {
 func TestCountIsKept(t *testing.T) {
 	set := Brake{On: true, Min: 100, Percent: 20, Window: time.Hour}
 	note, _ := new(IndexBrake).Admit(set, 300, 70, time.Now())
-	b := IndexBrake{store: values{sentName: note.Value}}
+	b := IndexBrake{store: values{CrawlValue(sentName): note.Value}}
 	if err := b.Load(t.Context()); err != nil || b.Sent(set, time.Now()) != 70 {
 		t.Errorf("%d have left, %v, want 70", b.Sent(set, time.Now()), err)
 	}
 	for _, bad := range [][]byte{note.Value[:len(note.Value)-1], append(note.Value, 0)} {
-		b := IndexBrake{store: values{sentName: bad}}
+		b := IndexBrake{store: values{CrawlValue(sentName): bad}}
 		if err := b.Load(t.Context()); !errors.Is(err, ErrDamaged) || !b.sent.Empty() {
 			t.Errorf("%x is read: %v", bad, err)
 		}
@@ -68,11 +68,11 @@ func TestCountIsKept(t *testing.T) {
 }
 
 // values is a store of named values.
-type values map[string][]byte
+type values map[ValueName][]byte
 
-func (v values) Value(_ context.Context, name string) ([]byte, error) { return v[name], nil }
+func (v values) Value(_ context.Context, name ValueName) ([]byte, error) { return v[name], nil }
 
-func (v values) SetValue(_ context.Context, name string, b []byte) error {
+func (v values) SetValue(_ context.Context, name ValueName, b []byte) error {
 	v[name] = b
 	return nil
 }

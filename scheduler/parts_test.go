@@ -226,15 +226,16 @@ func (s *parts) Complete(ctx context.Context, c scheduler.Completion, settled fu
 }
 
 // values is where a value is kept: what a Frontier saves of a part is kept there.
-func (s *parts) values(name string) (*storetest.Memory, error) {
-	var n int
-	if _, err := fmt.Sscanf(name, "scheduler.rests.%d", &n); err != nil {
-		return s.Memory, nil //nolint:nilerr // it is no such value
+func (s *parts) values(name scheduler.ValueName) (*storetest.Memory, error) {
+	for n := range s.number {
+		if name == scheduler.PartValue(uint16(n), "scheduler.rests") {
+			return s.part(n)
+		}
 	}
-	return s.part(n)
+	return s.Memory, nil
 }
 
-func (s *parts) Value(ctx context.Context, name string) ([]byte, error) {
+func (s *parts) Value(ctx context.Context, name scheduler.ValueName) ([]byte, error) {
 	m, err := s.values(name)
 	if err != nil {
 		return nil, err
@@ -242,7 +243,7 @@ func (s *parts) Value(ctx context.Context, name string) ([]byte, error) {
 	return m.Value(ctx, name)
 }
 
-func (s *parts) SetValue(ctx context.Context, name string, value []byte) error {
+func (s *parts) SetValue(ctx context.Context, name scheduler.ValueName, value []byte) error {
 	m, err := s.values(name)
 	if err != nil {
 		return err

@@ -126,7 +126,7 @@ func (f *Frontier) save(ctx context.Context) error {
 	if f.parted != nil {
 		return f.saveShares(ctx)
 	}
-	return f.saveGates(ctx, &f.own, restsName)
+	return f.saveGates(ctx, &f.own, PartValue(0, restsName))
 }
 
 // Drained blocks until no URL waits and none is in flight: sources of weight 0 do

@@ -44,7 +44,7 @@ type WaitingURL struct {
 
 // Note is a named value, as of SetValue, that is stored in one step with a change.
 type Note struct {
-	Name  string
+	Name  ValueName
 	Value []byte
 }
 
@@ -228,7 +228,7 @@ type Reader interface {
 	Counts(ctx context.Context) (Counts, error)
 	// Value returns a small named fact (options, robots.txt, schedules), nil if it was never
 	// set.
-	Value(ctx context.Context, name string) ([]byte, error)
+	Value(ctx context.Context, name ValueName) ([]byte, error)
 }
 
 // Store is the frontier's memory. All methods may be called at once by any
@@ -292,7 +292,7 @@ type Store interface {
 	// that got work and how many URLs were changed.
 	Revise(ctx context.Context, keys []weburl.Key, fn func(weburl.Key, Record) *Revision) ([]Place, int, error)
 	// SetValue keeps a small named fact; setting nil removes it.
-	SetValue(ctx context.Context, name string, value []byte) error
+	SetValue(ctx context.Context, name ValueName, value []byte) error
 	// ClosedCleanly says whether the last process that had the store open closed
 	// it. If not, requests may have been made that no host state tells of.
 	ClosedCleanly() bool

@@ -34,14 +34,18 @@ const linkPrintLen = 6
 
 // PrintOf is the print of a link to the URL with this key.
 func PrintOf(k weburl.Key) LinkPrint {
-	return LinkPrint(binary.BigEndian.Uint64(k[:]) >> 16)
+	c := k.Chance()
+	return LinkPrint(binary.BigEndian.Uint64(c[:]) >> 16)
 }
 
 // LinkPrints are the links of a page in page order, 6 bytes each.
 type LinkPrints []byte
 
 // AppendPrint adds a link.
-func (p LinkPrints) AppendPrint(k weburl.Key) LinkPrints { return append(p, k[:linkPrintLen]...) }
+func (p LinkPrints) AppendPrint(k weburl.Key) LinkPrints {
+	c := k.Chance()
+	return append(p, c[:linkPrintLen]...)
+}
 
 // Valid reports whether p is a whole number of links.
 func (p LinkPrints) Valid() bool { return len(p)%linkPrintLen == 0 }

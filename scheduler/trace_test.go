@@ -95,7 +95,7 @@ func TestLinkPrints(t *testing.T) {
 	var prints LinkPrints
 	var want []LinkPrint
 	for i := range 5 {
-		k := weburl.Key{0xff, byte(i), 2, 3, 4, byte(5 * i), 0xaa}
+		k := weburl.Key{0xbb, 0xbb, 0xff, byte(i), 2, 3, 4, byte(5 * i), 0xaa}
 		prints, want = prints.AppendPrint(k), append(want, PrintOf(k))
 	}
 	if got := slices.Collect(prints.All()); !slices.Equal(got, want) || want[1] != 0xff0102030405 {

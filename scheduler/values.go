@@ -44,18 +44,18 @@ func Find(ctx context.Context, store Lookuper, k weburl.Key) (*Record, error) {
 
 // ValueReader is the part of a Store that LoadValue reads.
 type ValueReader interface {
-	Value(ctx context.Context, name string) ([]byte, error)
+	Value(ctx context.Context, name ValueName) ([]byte, error)
 }
 
 // Values is the part of a Store that keeps named values.
 type Values interface {
 	ValueReader
-	SetValue(ctx context.Context, name string, v []byte) error
+	SetValue(ctx context.Context, name ValueName, v []byte) error
 }
 
 // LoadValue reads a value that SaveValue stored into v, which stays as it is if there is
 // none. Errors name the value by what.
-func LoadValue(ctx context.Context, store ValueReader, name, what string, v any) error {
+func LoadValue(ctx context.Context, store ValueReader, name ValueName, what string, v any) error {
 	b, err := store.Value(ctx, name)
 	if err != nil || len(b) == 0 {
 		return err
@@ -67,7 +67,7 @@ func LoadValue(ctx context.Context, store ValueReader, name, what string, v any)
 }
 
 // SaveValue stores v as JSON.
-func SaveValue(ctx context.Context, store Values, name, what string, v any) error {
+func SaveValue(ctx context.Context, store Values, name ValueName, what string, v any) error {
 	b, err := json.Marshal(v)
 	if err == nil {
 		err = store.SetValue(ctx, name, b)

@@ -3,9 +3,10 @@ package weburl
 import (
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
 
 type urlCase struct {
@@ -15,21 +16,29 @@ type urlCase struct {
 	Failure bool    `json:"failure"`
 }
 
-// conformance opens a file of the public test sets, or skips the test.
-func conformance(t *testing.T, name string) []byte {
+// cases reads the objects of a file of the web-platform-tests, which the parser's module carries; comments are strings.
+func cases[T any](t *testing.T, name string) []T {
 	t.Helper()
-	dir := os.Getenv("SEXTANT_CONFORMANCE")
-	if dir == "" {
-		dir = "../../shared/conformance"
-	}
-	b, err := os.ReadFile(filepath.Join(dir, name))
-	if os.IsNotExist(err) {
-		t.Skipf("skip: no conformance data at %s", dir)
-	}
+	text, err := os.ReadFile(testneed.Module(t, "github.com/nlnwa/whatwg-url", "testdata/"+name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return b
+	var raw []json.RawMessage
+	if err := json.Unmarshal(text, &raw); err != nil {
+		t.Fatal(err)
+	}
+	var all []T
+	for _, m := range raw {
+		if m[0] != '{' {
+			continue
+		}
+		var c T
+		if err := json.Unmarshal(m, &c); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, c)
+	}
+	return all
 }
 
 func parseWithBase(c urlCase) (URL, error) {
@@ -47,19 +56,8 @@ func parseWithBase(c urlCase) (URL, error) {
 // http or https URL, and those that must fail. Both sides are brought into
 // canonical form, because the standard keeps more than that does.
 func TestConformance(t *testing.T) {
-	var raw []json.RawMessage
-	if err := json.Unmarshal(conformance(t, "url/urltestdata.json"), &raw); err != nil {
-		t.Fatal(err)
-	}
 	ran := 0
-	for _, m := range raw {
-		if m[0] != '{' { // a comment
-			continue
-		}
-		var c urlCase
-		if err := json.Unmarshal(m, &c); err != nil {
-			t.Fatal(err)
-		}
+	for _, c := range cases[urlCase](t, "urltestdata.json") {
 		name := c.Input
 		if c.Base != nil {
 			name += " @ " + *c.Base
@@ -101,30 +99,31 @@ func differs(c urlCase) string {
 	return ""
 }
 
+// TestConformanceOfHosts runs the cases of the web-platform-tests for the ASCII form of hosts, and those of Unicode's
+// IDNA test as the web-platform-tests have them. As there, what would end the host is escaped.
 func TestConformanceOfHosts(t *testing.T) {
-	var raw []json.RawMessage
-	if err := json.Unmarshal(conformance(t, "url/toascii.json"), &raw); err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range raw {
-		var c struct {
+	escape := strings.NewReplacer(":", "%3A", "/", "%2F", "?", "%3F", "#", "%23", `\`, "%5C")
+	for name, atLeast := range map[string]int{"toascii.json": 39, "IdnaTestV2.json": 2000} {
+		all := cases[struct {
 			Input  string  `json:"input"`
 			Output *string `json:"output"`
+		}](t, name)
+		if len(all) < atLeast {
+			t.Errorf("%s: only %d cases", name, len(all))
 		}
-		if m[0] != '{' {
-			continue
-		}
-		if err := json.Unmarshal(m, &c); err != nil {
-			t.Fatal(err)
-		}
-		u, err := Parse("https://" + c.Input + "/x")
-		switch {
-		case c.Output == nil && err == nil:
-			t.Errorf("%q: got %q, want a failure", c.Input, u.Host())
-		case c.Output != nil && err != nil:
-			t.Errorf("%q: %v, want %q", c.Input, err, *c.Output)
-		case c.Output != nil && u.Host() != *c.Output:
-			t.Errorf("%q: got %q, want %q", c.Input, u.Host(), *c.Output)
+		for _, c := range all {
+			if c.Input == "" {
+				continue // "https:///x" is a URL of the host x
+			}
+			u, err := Parse("https://" + escape.Replace(c.Input) + "/x")
+			switch {
+			case c.Output == nil && err == nil:
+				t.Errorf("%q: got %q, want a failure", c.Input, u.Host())
+			case c.Output != nil && err != nil:
+				t.Errorf("%q: %v, want %q", c.Input, err, *c.Output)
+			case c.Output != nil && u.Host() != *c.Output:
+				t.Errorf("%q: got %q, want %q", c.Input, u.Host(), *c.Output)
+			}
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package weburl
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -192,19 +191,8 @@ func TestFromCanonical(t *testing.T) {
 // TestConformanceOfFastPath runs all inputs and bases of the standard's cases, the
 // failing ones too, through both paths.
 func TestConformanceOfFastPath(t *testing.T) {
-	var raw []json.RawMessage
-	if err := json.Unmarshal(conformance(t, "url/urltestdata.json"), &raw); err != nil {
-		t.Fatal(err)
-	}
 	fast := 0
-	for _, m := range raw {
-		if m[0] != '{' {
-			continue
-		}
-		var c urlCase
-		if err := json.Unmarshal(m, &c); err != nil {
-			t.Fatal(err)
-		}
+	for _, c := range cases[urlCase](t, "urltestdata.json") {
 		base := "http://u:p@h.example:81/%41/%/b?q#f"
 		if c.Base != nil {
 			base = *c.Base

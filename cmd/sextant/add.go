@@ -13,6 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/service"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
 func addCommand() *cli.Command {
@@ -71,7 +72,7 @@ func submit(c *cli.Context, urls []string) ([]crawl.Submitted, error) {
 		return nil, err
 	}
 	var submitted []crawl.Submitted
-	err = service.WithStore(c.Context, h, service.StoreOptions(crawler, log), func(ctx context.Context, store service.Store) error {
+	err = service.WithStore(c.Context, h, service.StoreOptions(crawler, log), func(ctx context.Context, store *badgerstore.Store) error {
 		submitted, err = crawl.Submit(ctx, crawlSettings(crawler), store, urls)
 		return err
 	})

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -68,7 +67,7 @@ func backup(c *cli.Context, name string) error {
 func writeBackup(c *cli.Context, w io.Writer) error {
 	return fromServiceOrStore(c,
 		func(client *admin.Client) error { return client.Backup(c.Context, w) },
-		func(ctx context.Context, store service.Store) error {
+		func(ctx context.Context, store *badgerstore.Store) error {
 			_, err := store.Backup(ctx, w)
 			return err
 		})
@@ -100,9 +99,7 @@ func restoreCommand() *cli.Command {
 		Name:      "restore",
 		Usage:     "create the store from a backup, in a data directory without a store",
 		ArgsUsage: "FILE (- is stdin)",
-		Description: "FILE may be the folder that sextant cluster backup has made: its store is restored, and becomes the first copy of a new " +
-			"cluster with sextant cluster init --from-store. The configuration that was in force lies in the folder, too.",
-		Flags: flags(),
+		Flags:     flags(),
 		Action: func(c *cli.Context) error {
 			if c.NArg() != 1 {
 				return wrongUse("restore: name one file, or - for stdin")
@@ -129,10 +126,19 @@ func restore(c *cli.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if service.HoldsStore(h.Store()) {
+	if badgerstore.Exists(h.Store()) {
 		return fmt.Errorf("%s holds a store already: move it away, or choose another --data", h.Dir)
 	}
-	report, err := restoreFrom(c, name, h, log)
+	in := c.App.Reader
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		in = f
+	}
+	report, err := badgerstore.Restore(c.Context, h.Store(), in, badgerstore.Options{Logger: log})
 	if err != nil {
 		return err
 	}
@@ -149,23 +155,6 @@ func restore(c *cli.Context, name string) error {
 		return no(errors.New("the store had faults when it was backed up: sextant verify lists them"))
 	}
 	return nil
-}
-
-// restoreFrom makes the store from a file, or those of a cluster's backup from its folder.
-func restoreFrom(c *cli.Context, name string, h service.Home, log *slog.Logger) (badgerstore.BackupReport, error) {
-	in := c.App.Reader
-	if name != "-" {
-		if info, err := os.Stat(name); err == nil && info.IsDir() {
-			return service.RestoreBackup(c.Context, name, h, log)
-		}
-		f, err := os.Open(name)
-		if err != nil {
-			return badgerstore.BackupReport{}, err
-		}
-		defer f.Close()
-		in = f
-	}
-	return badgerstore.Restore(c.Context, h.Store(), in, badgerstore.Options{Logger: log})
 }
 
 // restoreHome is where a store is to be: as the configuration says, if there is one.

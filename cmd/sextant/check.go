@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/internal/service"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -60,11 +60,7 @@ func check(c *cli.Context) error {
 	if parsed != nil && c.IsSet("data") {
 		for _, crawler := range parsed.Crawlers {
 			problems, err := unmatched(c, parsed, crawler)
-			switch {
-			case errors.Is(err, admin.ErrFollows): // a node that follows may have its file checked, too
-				at := actionrules.Position{File: path}
-				report.Notes = append(report.Notes, config.Problem{At: at, Message: "its rules were not compared with the stored URLs: " + err.Error()})
-			case err != nil:
+			if err != nil {
 				return err
 			}
 			report.AddWarnings(problems)
@@ -223,7 +219,7 @@ func eachStored(c *cli.Context, h service.Home, crawler string, fn func(report.S
 	if err != nil {
 		return err
 	}
-	return service.ReadStore(c.Context, h, log, func(ctx context.Context, store service.Store) error {
+	return service.ReadStore(c.Context, h, log, func(ctx context.Context, store *badgerstore.Store) error {
 		return report.EachURL(ctx, store, report.Filter{}, fn)
 	})
 }

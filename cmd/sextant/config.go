@@ -129,4 +129,4 @@ func count[N int | int64 | uint64](n N, thing string) string {
 func crawlSettings(c config.Crawler) policy.Settings { return service.Settings(c, userAgent()) }
 
 // userAgent is that of a Crawler that names none.
-func userAgent() string { return fetcher.UserAgent(version, "") }
+func userAgent() string { return fetcher.UserAgent(build().Version, "") }

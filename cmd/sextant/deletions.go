@@ -13,8 +13,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/sextant-crawler/sextant/internal/service"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/config"
@@ -22,6 +20,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
 func deletionsCommand() *cli.Command {
@@ -110,7 +109,7 @@ func listDeletions(c *cli.Context, q admin.DeletionQuery) error {
 	}
 	err := fromServiceOrStore(c,
 		func(client *admin.Client) error { return client.Deletions(c.Context, q, show) },
-		func(ctx context.Context, store service.Store) error {
+		func(ctx context.Context, store *badgerstore.Store) error {
 			return q.Each(ctx, store.HeldDeletions, func(s scheduler.StoredDeletion) error {
 				return show(admin.NewDeletion(&s))
 			})
@@ -141,7 +140,7 @@ func countDeletions(c *cli.Context, q admin.DeletionQuery) error {
 			counts, err = client.DeletionCounts(c.Context, q, by)
 			return err
 		},
-		func(ctx context.Context, store service.Store) (err error) {
+		func(ctx context.Context, store *badgerstore.Store) (err error) {
 			counts, err = admin.CountDeletions(by, 0, func(fn func(scheduler.StoredDeletion) error) error {
 				return q.Each(ctx, store.HeldDeletions, fn)
 			})
@@ -194,7 +193,7 @@ func decideDeletions(c *cli.Context, what string, q admin.DeletionQuery) (n int,
 			}
 			return err
 		},
-		func(ctx context.Context, store service.Store) error {
+		func(ctx context.Context, store *badgerstore.Store) error {
 			settings, err := storedSettings(c, log)
 			if err != nil {
 				return err

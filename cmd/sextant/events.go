@@ -8,12 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sextant-crawler/sextant/internal/service"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/crawl/events"
 	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
 func eventsCommand() *cli.Command {
@@ -35,7 +34,7 @@ func listEvents(c *cli.Context) error {
 		func(client *admin.Client) error {
 			return client.Events(c.Context, c.String("kind"), func(e events.Event) error { all = append(all, e); return nil })
 		},
-		func(ctx context.Context, store service.Store) (err error) {
+		func(ctx context.Context, store *badgerstore.Store) (err error) {
 			all, err = admin.ListEvents(ctx, store, c.String("kind"))
 			return err
 		})
@@ -55,9 +54,6 @@ func listEvents(c *cli.Context) error {
 			continue
 		}
 		parts := []string{e.At.Local().Format(time.DateTime), e.Kind}
-		if e.Node != "" {
-			parts = append(parts, "on "+e.Node)
-		}
 		for _, part := range []string{e.Host, e.Text} {
 			if part != "" {
 				parts = append(parts, part)

@@ -17,6 +17,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/service"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
 func explainCommand() *cli.Command {
@@ -101,7 +102,7 @@ func readKnowledge(c *cli.Context, h service.Home, crawler string, log *slog.Log
 		}
 		return fn(known)
 	}
-	return service.ReadStore(c.Context, h, log, func(ctx context.Context, store service.Store) error {
+	return service.ReadStore(c.Context, h, log, func(ctx context.Context, store *badgerstore.Store) error {
 		known, err := admin.KnowledgeOf(ctx, store)
 		if err != nil {
 			return err

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/render"
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/service"
+	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -45,14 +45,10 @@ func TestRenderingDocumentation(t *testing.T) {
 		}
 	}))
 	defer site.Close()
-	chromium, err := exec.LookPath("chromium")
 	example := regexp.MustCompile("(?s)```xml\n(.*?)```").FindStringSubmatch(string(content))[1]
 	replaced := strings.NewReplacer("https://app.example.com", site.URL, "app.example.com", "127.0.0.1", `timeoutS="30"`, `timeoutS="600"`, `render="auto"`, `render="auto" renderSelector="h1"`,
-		render.DefaultCommand, chromium+" --no-sandbox").Replace(example)
+		render.DefaultCommand, testneed.Browser(t)+" --no-sandbox").Replace(example)
 	parsed, report := config.Parse("rendering.md", []byte("<CrawlConfig>"+replaced+"</CrawlConfig>"), config.OSLookups())
-	if err != nil {
-		t.Skip("no Chromium is found: install the package chromium")
-	}
 	if err := report.Err(); err != nil || len(report.Warnings) > 0 {
 		t.Fatalf("%v, %v\n%s", err, report.Warnings, replaced)
 	}

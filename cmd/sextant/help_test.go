@@ -75,8 +75,7 @@ func TestVariables(t *testing.T) {
 		names = append(names, strings.TrimPrefix(v.Name, "SEXTANT_"))
 	}
 	want := []string{
-		"CONFIG", "CRAWLER", "DATA", "ENGINE", "ENGINE_CA", "ENGINE_CERT", "ENGINE_KEY", "INDEXER_LISTEN", "LISTEN", "LOG_FORMAT", "LOG_LEVEL", "MEMORY_LIMIT",
-		"NODE", "NODE_ADVERTISE", "NODE_LISTEN", "NODE_TOKEN_FILE", "OPERATOR_TOKEN_FILE",
+		"CONFIG", "CRAWLER", "DATA", "INDEXER_LISTEN", "LISTEN", "LOG_FORMAT", "LOG_LEVEL", "MEMORY_LIMIT", "OPERATOR_TOKEN_FILE",
 		"PASSWORD", "PPROF", "READER_TOKEN_FILE", "THREADS", "TLS_CERT", "TLS_KEY", "USER", "WEBHOOK_SECRET",
 	}
 	if diff := cmp.Diff(want, names); diff != "" {

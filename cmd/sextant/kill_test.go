@@ -136,7 +136,7 @@ func killedCrawl(t *testing.T, site *counted, r *rand.Rand, at *int) []string {
 }
 
 // startIndexer runs the receiver in this process, on a socket.
-func startIndexer(t *testing.T, dir string, wraps ...func(net.Listener) net.Listener) (*indexer.Server, string) {
+func startIndexer(t *testing.T, dir string) (*indexer.Server, string) {
 	t.Helper()
 	server, err := indexer.Open(dir, indexer.Settings{}, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -145,9 +145,6 @@ func startIndexer(t *testing.T, dir string, wraps ...func(net.Listener) net.List
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
-	}
-	for _, wrap := range wraps {
-		listener = wrap(listener)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

@@ -9,12 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sextant-crawler/sextant/internal/service"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
 func outboxCommand() *cli.Command {
@@ -88,7 +87,7 @@ func decideDead(c *cli.Context, what string, d admin.DeadLetters) (n int, err er
 			}
 			return err
 		},
-		func(ctx context.Context, store service.Store) error {
+		func(ctx context.Context, store *badgerstore.Store) error {
 			if what == "retry" {
 				n, err = store.RetryDead(ctx, sel)
 			} else {
@@ -132,7 +131,7 @@ func listOutbox(c *cli.Context) error {
 	}
 	err = fromServiceOrStore(c,
 		func(client *admin.Client) error { return client.Orders(c.Context, sel, show) },
-		func(ctx context.Context, store service.Store) error {
+		func(ctx context.Context, store *badgerstore.Store) error {
 			return store.Orders(ctx, sel, func(l push.Listed) error { return show(admin.NewOutboxOrder(l)) })
 		})
 	if err != nil || !c.Bool("count") {

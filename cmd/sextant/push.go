@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,11 +12,12 @@ import (
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/compare"
 	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/internal/service"
 	"github.com/sextant-crawler/sextant/push"
-	"github.com/sextant-crawler/sextant/push/compare"
 	"github.com/sextant-crawler/sextant/push/wire"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
 func pushCommand() *cli.Command {
@@ -70,43 +70,25 @@ type commandPushed struct{ c *cli.Context }
 // Stored implements compare.Pushed.
 func (p commandPushed) Stored(ctx context.Context, fn func(report.StoredURL) error) error {
 	return fromServiceOrStore(p.c,
-		func(client *admin.Client) error {
-			return ofAll(client, func(all func() error) error {
-				return client.Stored(ctx, url.Values{}, func(u report.StoredURL) error { return cmp.Or(all(), fn(u)) })
-			})
-		},
-		func(ctx context.Context, store service.Store) error {
-			if service.OfCopies(store) {
-				return wrongUse("the copies of a node lack what others have pushed since, and in other partitions: start this node and say it again, or ask another one that runs")
-			}
+		func(client *admin.Client) error { return client.Stored(ctx, url.Values{}, fn) },
+		func(ctx context.Context, store *badgerstore.Store) error {
 			return report.EachURL(ctx, store, report.Filter{}, fn)
 		})
-}
-
-// ofAll asks the service of a cluster's node what only all nodes can answer: what a silent one has pushed would be taken for foreign. all is the error
-// that says so, as soon as it is known.
-func ofAll(client *admin.Client, ask func(all func() error) error) error {
-	var missing error
-	client.Missing = func(who string) { missing = admin.NotCompared(who) }
-	err := ask(func() error { return missing })
-	return cmp.Or(missing, err)
 }
 
 // Still implements compare.Pushed.
 func (p commandPushed) Still(ctx context.Context) error {
 	return fromServiceOrStore(p.c,
 		func(client *admin.Client) error {
-			return ofAll(client, func(func() error) error {
-				statuses, err := client.Status(ctx)
-				for _, s := range statuses {
-					if !s.Paused || s.Outbox.Waiting > 0 {
-						return wrongUse("%w", admin.StillMoving(s.Outbox.Waiting))
-					}
+			statuses, err := client.Status(ctx)
+			for _, s := range statuses {
+				if !s.Paused || s.Outbox.Waiting > 0 {
+					return wrongUse("%w", admin.StillMoving(s.Outbox.Waiting))
 				}
-				return err
-			})
+			}
+			return err
 		},
-		func(context.Context, service.Store) error { return nil })
+		func(context.Context, *badgerstore.Store) error { return nil })
 }
 
 // Waiting implements compare.Pushed. A running service goes on filling and emptying its
@@ -123,7 +105,7 @@ func (p commandPushed) Waiting(ctx context.Context, target string) (map[string]b
 			}
 			return err
 		},
-		func(ctx context.Context, store service.Store) error {
+		func(ctx context.Context, store *badgerstore.Store) error {
 			figures, err := store.OutboxFigures(ctx)
 			if _, opened := figures.Behind[target]; err != nil || !opened {
 				return err // nothing waits for a target that no crawl has opened yet
@@ -139,7 +121,7 @@ func (p commandPushed) Waiting(ctx context.Context, target string) (map[string]b
 // Requeue implements compare.Pushed.
 func (p commandPushed) Requeue(_ context.Context, urls []string) (int, error) {
 	done, err := bySelection(p.c, admin.Selection{URLs: urls, Full: true}, (*admin.Client).Refresh,
-		func(ctx context.Context, s policy.Settings, store service.Store, selected crawl.Selection, log *slog.Logger) (crawl.Refreshed, error) {
+		func(ctx context.Context, s policy.Settings, store *badgerstore.Store, selected crawl.Selection, log *slog.Logger) (crawl.Refreshed, error) {
 			return crawl.RefreshStored(ctx, s, store, selected, log)
 		})
 	return done.URLs + done.Waiting, err

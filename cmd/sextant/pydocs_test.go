@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
 
 // pythonDocs is where Debian's python3-doc lies.
@@ -25,12 +27,10 @@ const pythonDocs = "/usr/share/doc/python3-doc/html"
 // of testdata into files and an indexer, and compares what is indexed with what a
 // walk over the files on disk reaches.
 func TestPythonDocumentation(t *testing.T) {
-	if _, err := os.Stat(filepath.Join(pythonDocs, "index.html")); err != nil {
-		t.Skipf("Debian's package python3-doc is not installed: %v", err)
-	}
 	if testing.Short() {
 		t.Skip("500 pages take seconds")
 	}
+	testneed.File(t, filepath.Join(pythonDocs, "index.html"), "python3-doc")
 	site := httptest.NewServer(plainFiles(pythonDocs))
 	defer site.Close()
 	server, address := startIndexer(t, t.TempDir())

@@ -20,6 +20,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
 	"github.com/sextant-crawler/sextant/internal/testing/testdocs"
+	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 	"github.com/sextant-crawler/sextant/push"
 )
 
@@ -168,11 +169,8 @@ func TestExampleOCR(t *testing.T) {
 	if raceDetector {
 		t.Skip("as documentSite")
 	}
-	for _, program := range []string{"pdftoppm", "tesseract"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("%s is not installed: apt install poppler-utils tesseract-ocr", program)
-		}
-	}
+	testneed.Program(t, "pdftoppm", "poppler-utils")
+	testneed.Program(t, "tesseract", "tesseract-ocr")
 	letter, _ := scanned(t, "The harbour master thanks you for your letter.")
 	_, picture := scanned(t, "The lock gates open at seven.")
 	program, err := filepath.Abs(filepath.Join(examplesFolder(), "ocr", "ocr.sh"))
@@ -296,9 +294,7 @@ func TestDocumentsOff(t *testing.T) {
 
 // TestWorkerEndsWithService kills the service, which can do nothing about its worker then.
 func TestWorkerEndsWithService(t *testing.T) {
-	if _, err := os.Stat("/proc/self/stat"); err != nil {
-		t.Skip("no /proc")
-	}
+	testneed.File(t, "/proc/self/stat", "linux")
 	dir := t.TempDir()
 	path := filepath.Join(dir, "CrawlConfig.xml")
 	if err := os.WriteFile(path, fmt.Appendf(nil, documentsConfig, documentSite(t).URL, ""), 0o600); err != nil {

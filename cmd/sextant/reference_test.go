@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/sextant-crawler/sextant/cmd/sextant/manual"
+	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
 
 // printed is what the program writes to stdout for a command line that succeeds.
@@ -97,25 +98,24 @@ func TestManualIsClean(t *testing.T) {
 	if err := os.WriteFile(page, []byte(printed(t, "man")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	checkers := [][]string{{"mandoc", "-Tlint", page}, {"man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", page}}
-	asked := 0
-	for _, checker := range checkers {
-		if _, err := exec.LookPath(checker[0]); err != nil {
-			continue
-		}
-		asked++
-		cmd := exec.CommandContext(t.Context(), checker[0], checker[1:]...)
-		var said bytes.Buffer
-		cmd.Stderr = &said
-		if checker[0] == "mandoc" {
-			cmd.Stdout = &said
-		}
-		if err := cmd.Run(); err != nil || said.Len() > 0 {
-			t.Errorf("%s: %v\n%s", checker[0], err, &said)
-		}
-	}
-	if asked == 0 {
-		t.Skip("neither mandoc nor man is installed")
+	for _, checker := range []struct {
+		name, debianPackage string
+		args                []string
+	}{
+		{"mandoc", "mandoc", []string{"-Tlint", page}},
+		{"man", "man-db", []string{"--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", page}},
+	} {
+		t.Run(checker.name, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), testneed.Program(t, checker.name, checker.debianPackage), checker.args...)
+			var said bytes.Buffer
+			cmd.Stderr = &said
+			if checker.name == "mandoc" {
+				cmd.Stdout = &said
+			}
+			if err := cmd.Run(); err != nil || said.Len() > 0 {
+				t.Errorf("%v\n%s", err, &said)
+			}
+		})
 	}
 }
 

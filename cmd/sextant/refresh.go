@@ -7,13 +7,12 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/sextant-crawler/sextant/internal/service"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
 func refreshCommand() *cli.Command {
@@ -34,7 +33,7 @@ func refresh(c *cli.Context) error {
 		return err
 	}
 	done, err := bySelection(c, selection, (*admin.Client).Refresh,
-		func(ctx context.Context, s policy.Settings, store service.Store, selected crawl.Selection, log *slog.Logger) (crawl.Refreshed, error) {
+		func(ctx context.Context, s policy.Settings, store *badgerstore.Store, selected crawl.Selection, log *slog.Logger) (crawl.Refreshed, error) {
 			return crawl.RefreshStored(ctx, s, store, selected, log)
 		})
 	if err != nil && done.URLs == 0 {

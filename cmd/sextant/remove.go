@@ -10,14 +10,13 @@ import (
 	"os"
 	"strings"
 
-	"github.com/sextant-crawler/sextant/internal/service"
-
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
 func removeCommand() *cli.Command {
@@ -44,7 +43,7 @@ func remove(c *cli.Context) error {
 		func(client *admin.Client, ctx context.Context, s admin.Selection) (crawl.Removed, error) {
 			return client.Remove(ctx, s, true)
 		},
-		func(ctx context.Context, s policy.Settings, store service.Store, selected crawl.Selection, _ *slog.Logger) (crawl.Removed, error) {
+		func(ctx context.Context, s policy.Settings, store *badgerstore.Store, selected crawl.Selection, _ *slog.Logger) (crawl.Removed, error) {
 			return crawl.RemoveStored(ctx, s, store, selected)
 		})
 	if err != nil && done.URLs == 0 {
@@ -67,7 +66,7 @@ func askRemoval(c *cli.Context, selection admin.Selection) error {
 		return nil
 	}
 	n, err := bySelection(c, selection, (*admin.Client).CountSelected,
-		func(ctx context.Context, s policy.Settings, store service.Store, selected crawl.Selection, _ *slog.Logger) (crawl.SelectedCount, error) {
+		func(ctx context.Context, s policy.Settings, store *badgerstore.Store, selected crawl.Selection, _ *slog.Logger) (crawl.SelectedCount, error) {
 			return crawl.CountSelected(ctx, s, store, selected)
 		})
 	if err != nil || n.URLs <= admin.RemovedUnasked && !selection.All {

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
 
 // These tests crawl with the program and a real Chromium. What they say of time are lower bounds, which hold on a slow machine, too.
@@ -23,10 +25,7 @@ func chromiumCommand(t *testing.T) string {
 	if testing.Short() {
 		t.Skip("it starts browsers")
 	}
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("no Chromium is found: install the package chromium")
-	}
+	path := testneed.Browser(t)
 	if os.Geteuid() == 0 { // its sandbox does not work for root
 		path += " --no-sandbox"
 	}

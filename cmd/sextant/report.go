@@ -9,12 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sextant-crawler/sextant/internal/service"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/report"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -61,7 +60,7 @@ func makeReport(c *cli.Context) error {
 	}
 	return fromServiceOrStore(c,
 		func(client *admin.Client) error { return client.Report(c.Context, kind, o, to) },
-		func(ctx context.Context, store service.Store) error {
+		func(ctx context.Context, store *badgerstore.Store) error {
 			return report.Write(ctx, kind, store, o, to)
 		})
 }
@@ -102,7 +101,7 @@ func listLinks(c *cli.Context, to string) error {
 	show := func(l report.LinkedFrom) error { return out.Encode(l) }
 	return fromServiceOrStore(c,
 		func(client *admin.Client) error { return client.Links(c.Context, u.String(), show) },
-		func(ctx context.Context, store service.Store) error {
+		func(ctx context.Context, store *badgerstore.Store) error {
 			return report.EachLink(ctx, store, u, show)
 		})
 }

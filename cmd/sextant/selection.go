@@ -14,6 +14,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/internal/service"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
 // selectionFlags select stored URLs.
@@ -93,7 +94,7 @@ func asked(err error) error {
 // does it in the store where none runs.
 func bySelection[T any](c *cli.Context, selection admin.Selection,
 	running func(*admin.Client, context.Context, admin.Selection) (T, error),
-	stored func(context.Context, policy.Settings, service.Store, crawl.Selection, *slog.Logger) (T, error),
+	stored func(context.Context, policy.Settings, *badgerstore.Store, crawl.Selection, *slog.Logger) (T, error),
 ) (done T, err error) {
 	client, err := admin.Dial(c.Context, c.String("data"), c.String("crawler"))
 	if err != nil {
@@ -115,7 +116,7 @@ func bySelection[T any](c *cli.Context, selection admin.Selection,
 	if err != nil {
 		return done, err
 	}
-	err = service.WithKnownStore(c.Context, h, service.StoreOptions(crawler, log), func(ctx context.Context, store service.Store) error {
+	err = service.WithKnownStore(c.Context, h, service.StoreOptions(crawler, log), func(ctx context.Context, store *badgerstore.Store) error {
 		done, err = stored(ctx, crawlSettings(crawler), store, compiled, log)
 		return answered(err)
 	})

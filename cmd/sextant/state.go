@@ -53,8 +53,6 @@ func stateOf(s *admin.Status, waiting uint64) (state string, meaning colour) {
 		return notRunning, doubtful
 	}
 	switch s.IdleCode {
-	case crawl.IdleEngine:
-		return "stopped: " + s.Idle, bad
 	case crawl.IdleStopping, crawl.IdleStarting, crawl.IdlePaused:
 		return s.IdleCode, doubtful
 	case crawl.IdleOutboxFull:

@@ -19,6 +19,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/service"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
 )
 
@@ -75,7 +76,7 @@ func statuses(c *cli.Context) ([]admin.Status, error) {
 	}
 	var all []admin.Status
 	for _, h := range homes {
-		err := service.ReadStore(c.Context, h, log, func(ctx context.Context, store service.Store) error {
+		err := service.ReadStore(c.Context, h, log, func(ctx context.Context, store *badgerstore.Store) error {
 			s, err := storedStatus(ctx, h.Crawler, store, hosts)
 			all = append(all, s)
 			return err
@@ -110,7 +111,7 @@ func statusesRunning(ctx context.Context, data string, client *admin.Client, hos
 const notRunning = "not running"
 
 // storedStatus is what a store tells without a service.
-func storedStatus(ctx context.Context, name string, store service.Store, hosts int) (s admin.Status, err error) {
+func storedStatus(ctx context.Context, name string, store *badgerstore.Store, hosts int) (s admin.Status, err error) {
 	if s.Status, err = crawl.StoredStatus(ctx, name, store); err != nil {
 		return s, err
 	}
@@ -133,7 +134,7 @@ func storedStatus(ctx context.Context, name string, store service.Store, hosts i
 
 // storedHosts are the hosts with the longest queues as a store knows them: without
 // the hours of a Throttle.
-func storedHosts(ctx context.Context, store service.Store, n int, now time.Time) (out []admin.HostStatus, err error) {
+func storedHosts(ctx context.Context, store *badgerstore.Store, n int, now time.Time) (out []admin.HostStatus, err error) {
 	frontier := scheduler.New(store, scheduler.DefaultSettings(), slog.New(slog.DiscardHandler))
 	err = frontier.Hosts(ctx, n, func(info scheduler.HostInfo) error {
 		state, err := store.Host(ctx, info.Host)
@@ -164,7 +165,7 @@ func printStatus(w io.Writer, s *admin.Status, p paint) {
 	row(w, "outcomes", "%d ok, %d redirect, %d ignored, %d temporary, %d permanent, %d pending",
 		s.ByClass["ok"], s.ByClass["redirect"], s.ByClass["ignored"], s.ByClass["temporary"], s.ByClass["permanent"], s.ByClass["pending"])
 	if s.Lost > 0 {
-		row(w, "lost", "%s lost before they were sent, with the node or the disk that had them: they are fetched again first", count(s.Lost, "document"))
+		row(w, "lost", "%s lost before they were sent, because the disk damaged them: they are fetched again first", count(s.Lost, "document"))
 	}
 	var waiting string
 	for source := scheduler.User; source < scheduler.Sources; source++ {

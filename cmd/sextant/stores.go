@@ -30,19 +30,19 @@ func oneHome(data, crawler string) (service.Home, error) {
 }
 
 // fromServiceOrStore asks the running service, or reads the store if none runs.
-func fromServiceOrStore(c *cli.Context, running func(*admin.Client) error, stored func(context.Context, service.Store) error) error {
+func fromServiceOrStore(c *cli.Context, running func(*admin.Client) error, stored func(context.Context, *badgerstore.Store) error) error {
 	return serviceOrStore(c, badgerstore.Options{ReadOnly: true}, running, stored)
 }
 
 // changeServiceOrStore has the running service change something, or changes the store if
 // none runs.
-func changeServiceOrStore(c *cli.Context, running func(*admin.Client) error, stored func(context.Context, service.Store) error) error {
+func changeServiceOrStore(c *cli.Context, running func(*admin.Client) error, stored func(context.Context, *badgerstore.Store) error) error {
 	return serviceOrStore(c, badgerstore.Options{FirstOrder: service.FirstOrder()},
 		func(client *admin.Client) error { return asked(running(client)) },
-		func(ctx context.Context, store service.Store) error { return answered(stored(ctx, store)) })
+		func(ctx context.Context, store *badgerstore.Store) error { return answered(stored(ctx, store)) })
 }
 
-func serviceOrStore(c *cli.Context, o badgerstore.Options, running func(*admin.Client) error, stored func(context.Context, service.Store) error) error {
+func serviceOrStore(c *cli.Context, o badgerstore.Options, running func(*admin.Client) error, stored func(context.Context, *badgerstore.Store) error) error {
 	data, crawler := c.String("data"), c.String("crawler")
 	client, err := admin.Dial(c.Context, data, crawler)
 	if err != nil {

@@ -6,15 +6,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
 
 // units are those of packaging/systemd, with a program that is there on every machine
 // in place of ours, and a user that is there.
 func units(t *testing.T) []string {
 	t.Helper()
-	if _, err := exec.LookPath("systemd-analyze"); err != nil {
-		t.Skip("systemd-analyze is missing: install systemd")
-	}
+	testneed.Program(t, "systemd-analyze", "systemd")
 	dir := t.TempDir()
 	var paths []string
 	for name, as := range map[string]string{"sextant.service": "sextant.service", "sextant@.service": "sextant@docs.service"} {
@@ -57,9 +57,7 @@ func TestUnits(t *testing.T) {
 
 // TestBrowserUnits has systemd read what starts browsers.
 func TestBrowserUnits(t *testing.T) {
-	if _, err := exec.LookPath("systemd-analyze"); err != nil {
-		t.Skip("systemd-analyze is missing: install systemd")
-	}
+	testneed.Program(t, "systemd-analyze", "systemd")
 	dir := t.TempDir()
 	var paths []string
 	for name, as := range map[string]string{"sextant-browser.socket": "sextant-browser.socket", "sextant-browser@.service": "sextant-browser@.service"} {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/internal/testing/testdocs"
+	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
 
 const systemdConfig = `<CrawlConfig>
@@ -44,11 +45,12 @@ func underSystemd(t *testing.T, script, config string) {
 		t.Skip("the race detector needs more memory than limits of processes allow")
 	}
 	const systemd = "/usr/lib/systemd/systemd"
-	if _, err := os.Stat(systemd); err != nil || os.Geteuid() != 0 {
-		t.Skip("needs root and", systemd)
+	if os.Geteuid() != 0 {
+		t.Skip("only root can start systemd")
 	}
+	testneed.File(t, systemd, "systemd")
 	if out, err := exec.CommandContext(t.Context(), "unshare", "--pid", "--mount", "--fork", "--mount-proc", "true").CombinedOutput(); err != nil {
-		t.Skipf("namespaces are refused: %v %s", err, out)
+		testneed.Missing(t, "namespaces are refused: %v %s", err, out)
 	}
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -75,7 +77,7 @@ func underSystemd(t *testing.T, script, config string) {
 		"bash", filepath.Join("testdata", "systemd", "boot"), dir, os.Args[0], unit).CombinedOutput()
 	out, readErr := os.ReadFile(filepath.Join(dir, "out"))
 	if readErr != nil {
-		t.Skipf("systemd cannot be process 1 here: %v\n%s", err, boot)
+		testneed.Missing(t, "systemd cannot be process 1 here: %v\n%s", err, boot)
 	}
 	t.Logf("%s", out)
 	if !strings.HasSuffix("\n"+string(out), "\ndone\n") {

@@ -7,12 +7,11 @@ import (
 	"net/url"
 	"strconv"
 
-	"github.com/sextant-crawler/sextant/internal/service"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/report"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
 // filterFlags are the flags that select stored URLs as report.ParseFilter does, except for
@@ -95,7 +94,7 @@ func listURLs(c *cli.Context) error {
 	}
 	err = fromServiceOrStore(c,
 		func(client *admin.Client) error { return client.Stored(c.Context, query, show) },
-		func(ctx context.Context, store service.Store) error {
+		func(ctx context.Context, store *badgerstore.Store) error {
 			if order.By == "" {
 				return report.EachURL(ctx, store, filter, show)
 			}

@@ -72,7 +72,7 @@ func verifications(c *cli.Context) ([]admin.Verification, error) {
 	var all []admin.Verification
 	for _, h := range homes {
 		v := admin.Verification{Crawler: h.Crawler, Faults: []string{}}
-		err := service.ReadStore(c.Context, h, log, func(ctx context.Context, store service.Store) error {
+		err := service.ReadStore(c.Context, h, log, func(ctx context.Context, store *badgerstore.Store) error {
 			report, err := store.Verify(ctx, func(f badgerstore.Fault) { v.Faults = append(v.Faults, service.FaultWords(f)) })
 			v.URLs = report.URLs
 			return err

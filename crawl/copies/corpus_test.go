@@ -11,6 +11,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 	"github.com/sextant-crawler/sextant/internal/testing/copysites"
+	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
 
 // corpus says how much is measured: SEXTANT_CORPUS=all, as make corpus sets it, takes sites
@@ -101,7 +102,7 @@ func TestDocumentations(t *testing.T) {
 	} {
 		pages := documentation(t, folder)
 		if len(pages) == 0 {
-			t.Skipf("%s is not there: install libboost1.81-doc and sqlite3-doc", folder)
+			testneed.Missing(t, "%s is not there: apt-get install libboost1.81-doc sqlite3-doc", folder)
 		}
 		w := newWorld(t, pages)
 		w.crawl(in(1, pages)...)

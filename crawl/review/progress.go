@@ -142,7 +142,7 @@ func (a *pass) open(ctx context.Context, p *policy.Policy, word bool) error {
 // Stored reads what is stored of the pass, and its next key; the zero state
 // if nothing is.
 func Stored(ctx context.Context, store scheduler.Reader) (s Progress, next weburl.Key, err error) {
-	if err := scheduler.LoadValue(ctx, store, passName, passWhat, &s); err != nil {
+	if err := scheduler.LoadValue(ctx, store, scheduler.CrawlValue(passName), passWhat, &s); err != nil {
 		return s, next, err
 	}
 	if len(s.From) > hex.EncodedLen(len(next)) {
@@ -214,7 +214,7 @@ func (a *pass) restart(ctx context.Context, s Progress) error {
 }
 
 func (a *pass) save(ctx context.Context, s Progress) error {
-	if err := scheduler.SaveValue(ctx, a.store, passName, passWhat, s); err != nil {
+	if err := scheduler.SaveValue(ctx, a.store, scheduler.CrawlValue(passName), passWhat, s); err != nil {
 		return err
 	}
 	a.saved = time.Now()

@@ -87,7 +87,7 @@ func (v *visit) readXML(ctx context.Context, response *fetcher.Response, x *poli
 // sweep deletes the documents that the last reading had and this one has not. What it
 // had is stored as keys, one after the other.
 func (r *items) sweep() error {
-	name := "crawl.xml." + r.v.lease.Key.String()
+	name := scheduler.URLValue(r.v.lease.Key, "crawl.xml")
 	stored, err := r.v.store.Value(r.ctx, name)
 	if err != nil {
 		return err

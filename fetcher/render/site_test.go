@@ -7,7 +7,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -17,32 +16,22 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sextant-crawler/sextant/fetcher/render"
+	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// chromium is the command of the browser; tests that need one skip where there is none.
+// chromium is the command of the browser; a test that needs one must not be short.
 func chromium(t testing.TB) []string {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("it starts a browser")
 	}
-	names := []string{"chromium", "chromium-browser", "google-chrome"}
-	if s := os.Getenv("SEXTANT_CHROMIUM"); s != "" {
-		names = []string{s}
+	path := testneed.Browser(t)
+	if os.Getuid() == 0 { // its sandbox does not work for root
+		return []string{path, "--no-sandbox"}
 	}
-	for _, name := range names {
-		path, err := exec.LookPath(name)
-		if err != nil {
-			continue
-		}
-		if os.Getuid() == 0 { // its sandbox does not work for root
-			return []string{path, "--no-sandbox"}
-		}
-		return []string{path}
-	}
-	t.Skip("no Chromium is found: install the package chromium, or name one by SEXTANT_CHROMIUM")
-	return nil
+	return []string{path}
 }
 
 // renderer runs one until the test ends.

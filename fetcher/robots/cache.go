@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -23,8 +24,8 @@ const maxRedirects = 5
 // Memory keeps what is known over a restart. A name that was never set gives nil.
 // It must be safe for concurrent use.
 type Memory interface {
-	Value(ctx context.Context, name string) ([]byte, error)
-	SetValue(ctx context.Context, name string, value []byte) error
+	Value(ctx context.Context, name scheduler.ValueName) ([]byte, error)
+	SetValue(ctx context.Context, name scheduler.ValueName, value []byte) error
 }
 
 // Settings of a Cache; a zero field takes its default.

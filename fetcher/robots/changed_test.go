@@ -12,6 +12,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/internal/testing/seeded"
+	"github.com/sextant-crawler/sextant/scheduler"
 )
 
 const someForbidden = "User-agent: *\nDisallow: /private"
@@ -204,7 +205,7 @@ type slowMemory struct {
 	before func()
 }
 
-func (m *slowMemory) SetValue(ctx context.Context, name string, value []byte) error {
+func (m *slowMemory) SetValue(ctx context.Context, name scheduler.ValueName, value []byte) error {
 	if f := m.before; f != nil {
 		m.before = nil
 		f()

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
 
 // expectation is a test of google/robotstxt-spec-test.
@@ -91,16 +93,9 @@ func targetOf(url string) string {
 }
 
 func TestConformance(t *testing.T) {
-	root := os.Getenv("SEXTANT_CONFORMANCE")
-	if root == "" {
-		root = filepath.FromSlash("../../../shared/conformance")
-	}
-	files, err := filepath.Glob(filepath.Join(root, "robots", "correctness", "*.textproto"))
+	files, err := filepath.Glob(filepath.Join(testneed.Suite(t, "robots/correctness"), "*.textproto"))
 	if err != nil {
 		t.Fatal(err)
-	}
-	if len(files) == 0 {
-		t.Skip("conformance data missing: skipped")
 	}
 	const goal = 146
 	n, met := 0, 0

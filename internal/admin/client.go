@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -21,7 +20,6 @@ import (
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/crawl/review"
-	"github.com/sextant-crawler/sextant/internal/admin/whole"
 	"github.com/sextant-crawler/sextant/internal/report"
 )
 
@@ -37,26 +35,10 @@ var ErrRefused = errors.New("the service refused the command")
 // ErrDeclined is the error for a command that cannot be carried out, with the reason.
 var ErrDeclined = errors.New("not done")
 
-// ErrFollows is the error for a question to a node of a cluster while another one crawls, with where to ask.
-var ErrFollows = errors.New("asked of a node that does not crawl")
-
 // Client talks to a running service over its Unix socket.
 type Client struct {
 	http    http.Client
 	crawler string
-	// Missing is told which nodes of a cluster an answer is without. Dial has it print that to standard error, once.
-	Missing func(who string)
-}
-
-// onStderr says once who is missing.
-func onStderr() func(string) {
-	said := ""
-	return func(who string) {
-		if who != said {
-			fmt.Fprintln(os.Stderr, "Not all of the cluster is in what follows. Missing:", who)
-		}
-		said = who
-	}
 }
 
 // dialTimeout is how long a service may take to say that it is there. It is long, because a busy
@@ -75,7 +57,7 @@ func dialWithin(ctx context.Context, data, crawler string, limit time.Duration) 
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", path)
 	}
-	c := &Client{http: http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}, crawler: crawler, Missing: onStderr()}
+	c := &Client{http: http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}, crawler: crawler}
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	answer, err := c.ask(within, http.MethodGet, "/healthz", nil, nil)
@@ -117,9 +99,6 @@ func (c *Client) ask(ctx context.Context, method, path string, query url.Values,
 	if err != nil {
 		return nil, fmt.Errorf("the running service: %w", err)
 	}
-	if who := response.Header.Get(whole.Missing); who != "" && c.Missing != nil {
-		c.Missing(who)
-	}
 	if response.StatusCode == http.StatusOK {
 		return response.Body, nil
 	}
@@ -149,20 +128,10 @@ func saidNo(body []byte) error {
 		return fmt.Errorf("%w: %s", ErrDeclined, p.Detail)
 	case codeNotKnown:
 		return ErrNotKnown
-	case codeStandby:
-		return &followsError{p.Detail}
 	default:
 		return errors.New(p.Detail)
 	}
 }
-
-// followsError says in the node's words where to ask; it is ErrFollows.
-type followsError struct{ words string }
-
-func (f *followsError) Error() string { return f.words }
-
-// Is reports whether target is ErrFollows.
-func (f *followsError) Is(target error) bool { return target == ErrFollows }
 
 func (c *Client) decode(ctx context.Context, method, path string, query url.Values, body io.Reader, into any) error {
 	answer, err := c.ask(ctx, method, path, query, body)

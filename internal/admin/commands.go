@@ -39,14 +39,13 @@ type Commands interface {
 func (s *Server) changeRoutes() []route {
 	const path = "/api/v1/"
 	return []route{
-		{method: "POST", path: path + "add", role: Operator, crawler: true, change: "add", answer: s.add, whole: eachOwner("urls")},
-		{method: "POST", path: path + "refresh", role: Operator, crawler: true, change: "refresh", answer: s.refresh, whole: command()},
-		{method: "POST", path: path + "remove", role: Operator, crawler: true, change: "remove", query: "yes", answer: s.remove, whole: command()},
-		{method: "POST", path: path + "selected", role: Reader, crawler: true, heavy: true, answer: s.selected, whole: ofSome()},
-		{method: "POST", path: path + "pause", role: Operator, crawler: true, change: "pause", answer: s.pause, whole: command()},
-		{method: "POST", path: path + "resume", role: Operator, crawler: true, change: "resume", answer: s.resume, whole: command()},
-		{method: "GET", path: path + "backup", role: Operator, crawler: true, change: "backup", heavy: true, answer: s.backup, whole: elsewhere,
-			instead: "sextant cluster backup writes all of it"},
+		{method: "POST", path: path + "add", role: Operator, crawler: true, change: "add", answer: s.add},
+		{method: "POST", path: path + "refresh", role: Operator, crawler: true, change: "refresh", answer: s.refresh},
+		{method: "POST", path: path + "remove", role: Operator, crawler: true, change: "remove", query: "yes", answer: s.remove},
+		{method: "POST", path: path + "selected", role: Reader, crawler: true, heavy: true, answer: s.selected},
+		{method: "POST", path: path + "pause", role: Operator, crawler: true, change: "pause", answer: s.pause},
+		{method: "POST", path: path + "resume", role: Operator, crawler: true, change: "resume", answer: s.resume},
+		{method: "GET", path: path + "backup", role: Operator, crawler: true, change: "backup", heavy: true, answer: s.backup},
 	}
 }
 
@@ -106,15 +105,10 @@ func confirmed(c *call, s crawl.Selection) error {
 	if err != nil || yes || len(s.URLs) > 0 && len(s.URLs) <= RemovedUnasked {
 		return err
 	}
-	n, err := crawl.CountSelected(c.r.Context(), c.crawler.Settings(), c.reports(), s)
+	n, err := crawl.CountSelected(c.r.Context(), c.crawler.Settings(), c.crawler.Reports(), s)
 	if err != nil || n.URLs <= RemovedUnasked {
 		return err
 	}
-	return tooMany(n)
-}
-
-// tooMany is the answer where somebody is to say yes first.
-func tooMany(n crawl.SelectedCount) *Problem {
 	return newProblem(http.StatusConflict, codeUnconfirmed, "this removes %d URLs and deletes %d documents: send it with yes=true in the query, if that is meant", n.URLs, n.Documents)
 }
 
@@ -137,7 +131,7 @@ func (s *Server) selected(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return crawl.CountSelected(c.r.Context(), c.crawler.Settings(), c.reports(), selection)
+	return crawl.CountSelected(c.r.Context(), c.crawler.Settings(), c.crawler.Reports(), selection)
 }
 
 func (s *Server) pause(c *call) (any, error) { return nil, c.crawler.Pause(c.r.Context()) }

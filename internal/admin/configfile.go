@@ -36,7 +36,7 @@ func configTag(text []byte) string {
 // readConfig gives the text as it stands in its file: what it names (secrets,
 // environment variables) stays named.
 func (s *Server) readConfig(c *call) (any, error) {
-	text, err := s.config.Text()
+	text, err := os.ReadFile(s.config.Path())
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,11 @@ func (s *Server) writeConfig(c *call) (any, error) {
 		return nil, err
 	}
 	defer done()
-	before, err := s.config.Text()
+	path, err := filepath.EvalSymlinks(s.config.Path())
+	if err != nil {
+		return nil, err
+	}
+	before, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -94,20 +98,13 @@ func (s *Server) writeConfig(c *call) (any, error) {
 			out.Warnings = append(out.Warnings, f)
 		}
 	}
-	shared := false
 	if string(before) != string(text) {
-		if shared, err = s.config.Put(c.r.Context(), text, word, c.caller.String()); err == nil && !shared {
-			out.Kept, err = s.replace(c, before, text)
+		if out.Kept, err = s.replace(c, path, before, text); err != nil {
+			return nil, err
 		}
 	}
-	if err != nil {
-		return nil, err
-	}
 	c.w.Header().Set("ETag", out.ETag)
-	c.target, c.result = s.config.Path(), []any{"bytes", len(text), "kept", out.Kept}
-	if out.InForce = shared; shared {
-		return out, nil
-	}
+	c.target, c.result = path, []any{"bytes", len(text), "kept", out.Kept}
 	// It is written: that the caller goes must not leave it half in force.
 	if err := s.service.Reload(context.WithoutCancel(c.r.Context()), word); err != nil {
 		out.Words = err.Error()
@@ -123,10 +120,10 @@ func errChanged() *Problem {
 }
 
 // replace puts text in the place of the configuration, which held before.
-func (s *Server) replace(c *call, before, text []byte) (kept string, err error) {
+func (s *Server) replace(c *call, path string, before, text []byte) (kept string, err error) {
 	write := func() error {
-		kept, err = ReplaceConfig(s.config.Path(), before, text)
-		return err
+		kept, err = replaceConfig(path, before, text, time.Now())
+		return unwritable(path, err)
 	}
 	if c.caller.Socket {
 		err = write()
@@ -171,15 +168,6 @@ func unwritable(path string, err error) error {
 		return &Declined{Err: errors.New("the service may not write beside " + path + " (" + err.Error() + "): give its user the folder, or edit the file on the machine and reload")}
 	}
 	return err
-}
-
-// ReplaceConfig puts text into the file of a configuration that holds before, and keeps that beside it. A link stays one.
-func ReplaceConfig(path string, before, text []byte) (kept string, err error) {
-	if path, err = filepath.EvalSymlinks(path); err != nil {
-		return "", err
-	}
-	kept, err = replaceConfig(path, before, text, time.Now())
-	return kept, unwritable(path, err)
 }
 
 // replaceConfig puts text into the file at path, so that there is the old text or the

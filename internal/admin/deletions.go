@@ -16,10 +16,10 @@ func (s *Server) deletionRoutes() []route {
 	const path = "/api/v1/deletions"
 	const filter = "state host reason edit url"
 	return []route{
-		{method: "GET", path: path, role: Reader, crawler: true, query: filter + " limit cursor", answer: s.deletions, whole: wholeDeletions()},
-		{method: "GET", path: path + "/counts", role: Reader, crawler: true, query: filter + " by limit", answer: s.deletionCounts, whole: wholeCounts()},
-		{method: "POST", path: path + "/release", role: Operator, crawler: true, change: "release deletions", answer: s.release, whole: command()},
-		{method: "POST", path: path + "/drop", role: Operator, crawler: true, change: "drop deletions", answer: s.drop, whole: command()},
+		{method: "GET", path: path, role: Reader, crawler: true, query: filter + " limit cursor", answer: s.deletions},
+		{method: "GET", path: path + "/counts", role: Reader, crawler: true, query: filter + " by limit", answer: s.deletionCounts},
+		{method: "POST", path: path + "/release", role: Operator, crawler: true, change: "release deletions", answer: s.release},
+		{method: "POST", path: path + "/drop", role: Operator, crawler: true, change: "drop deletions", answer: s.drop},
 	}
 }
 
@@ -240,16 +240,11 @@ func CountDeletions(by []string, most int, each func(fn func(scheduler.StoredDel
 	for _, g := range groups {
 		out.Items = append(out.Items, *g)
 	}
-	out.order(most)
-	return out, err
-}
-
-// order puts the largest groups first, and leaves the first most of them, all for 0.
-func (n *DeletionCounts) order(most int) {
-	slices.SortFunc(n.Items, func(a, b DeletionGroup) int {
+	slices.SortFunc(out.Items, func(a, b DeletionGroup) int {
 		return cmp.Or(cmp.Compare(b.Held+b.Resting, a.Held+a.Resting), cmp.Compare(a.Host, b.Host), cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Edit, b.Edit))
 	})
-	if n.Groups = len(n.Items); most > 0 && len(n.Items) > most {
-		n.Items = n.Items[:most]
+	if out.Groups = len(out.Items); most > 0 && len(out.Items) > most {
+		out.Items = out.Items[:most]
 	}
+	return out, err
 }

@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl/events"
-	"github.com/sextant-crawler/sextant/internal/admin/whole"
 )
 
 // The goroutine of the history calls see, those of requests changed; mu guards what the
@@ -236,46 +234,12 @@ func (w *watcher) fellIll(ctx context.Context, c Crawler, before, now *sighting)
 }
 
 func (s *Server) eventRoutes() []route {
-	return []route{{method: "GET", path: "/api/v1/events", role: Reader, crawler: true, query: "kind limit cursor", answer: s.events, whole: inOrder(parseEventCursor, func(a, b eventCursor) bool { return a.before(b) })}}
+	return []route{{method: "GET", path: "/api/v1/events", role: Reader, crawler: true, query: "kind limit cursor", answer: s.events}}
 }
 
-// eventCursor is a place in the list of events: on a machine that is alone the number of one, in a cluster its time, with the node that has it.
-type eventCursor struct {
-	at     int64 // 0: the number alone counts
-	number uint64
-	node   string
-}
-
-func (e eventCursor) String() string { return fmt.Sprintf("%d.%d.%s", e.at, e.number, e.node) }
-
-// before says whether e is listed before other.
-func (e eventCursor) before(other eventCursor) bool {
-	if e.at != other.at {
-		return e.at > other.at
-	}
-	return cmp.Or(strings.Compare(e.node, other.node), cmp.Compare(other.number, e.number)) < 0
-}
-
-func parseEventCursor(written string) (e eventCursor, err error) {
-	at, rest, far := strings.Cut(written, ".")
-	if !far {
-		e.number, err = parseSeq(written)
-		return e, err
-	}
-	number, node, ok := strings.Cut(rest, ".")
-	e.node = node
-	if e.at, err = strconv.ParseInt(at, 10, 64); err == nil {
-		e.number, err = strconv.ParseUint(number, 10, 64)
-	}
-	if err != nil || !ok {
-		return e, errCursor
-	}
-	return e, nil
-}
-
-// events lists events, the latest first. Each node of a cluster has its own.
+// events lists events, the latest first: a cursor is the number of the next.
 func (s *Server) events(c *call) (any, error) {
-	from, err := parseEventCursor(c.query.Get("cursor"))
+	from, err := parseSeq(c.query.Get("cursor"))
 	if err != nil {
 		return nil, err
 	}
@@ -283,23 +247,12 @@ func (s *Server) events(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	part, _ := whole.IsPart(c.r.Context())
-	if part {
-		slices.SortStableFunc(all, func(a, b events.Event) int { return b.At.Compare(a.At) }) // a clock may have been set back
-	}
 	return list(s, c, "listing events", func(fn func(any, string) error) error {
 		for _, e := range all {
-			at := strconv.FormatUint(e.Number, 10)
-			if part {
-				e.Node = s.whole.Name
-				here := eventCursor{e.At.UnixNano(), e.Number, e.Node}
-				if at = here.String(); from.at != 0 && here.before(from) {
-					continue
-				}
-			} else if from.number > 0 && e.Number > from.number {
+			if from > 0 && e.Number > from {
 				continue
 			}
-			if err := fn(e, at); err != nil {
+			if err := fn(e, strconv.FormatUint(e.Number, 10)); err != nil {
 				return err
 			}
 		}

@@ -96,14 +96,14 @@ func TestObserve(t *testing.T) {
 		Crawler: "docs", Outbox: crawl.OutboxStatus{Held: 3},
 		Targets:  []crawl.TargetStatus{{Name: "up"}, {Name: "papi", DownSince: utc(testTime), LastError: "refused"}},
 		Sessions: []visit.SessionStatus{{Name: "in", State: "good"}, {Name: "out", State: "failed", Words: "401"}},
-	}, Details: Details{IllHosts: 2, Ill: []IllHost{{Host: "http://a", Since: testTime}}, Cluster: &ClusterStatus{Unprotected: "no other node", Held: "full"}}}
+	}, Details: Details{IllHosts: 2, Ill: []IllHost{{Host: "http://a", Since: testTime}}}}
 	var got notices.Observation
 	s.observe(&got)
 	var words []string
 	for _, c := range got.Conditions {
 		words = append(words, string(c.Event)+" "+c.Crawler+" "+c.Subject)
 	}
-	want := []string{"brake docs ", "cluster docs unprotected", "cluster docs held", "indexer docs papi", "host docs http://a", "login docs out"}
+	want := []string{"brake docs ", "indexer docs papi", "host docs http://a", "login docs out"}
 	if len(words) != len(want) {
 		t.Fatal(words)
 	}
@@ -115,7 +115,7 @@ func TestObserve(t *testing.T) {
 	if len(got.Unsure) != 1 || got.Unsure[0] != (notices.Scope{Event: notices.Host, Crawler: "docs"}) {
 		t.Errorf("%+v", got.Unsure)
 	}
-	if !got.Conditions[3].Since.Equal(testTime) || !got.Conditions[4].Since.Equal(testTime) {
+	if !got.Conditions[1].Since.Equal(testTime) || !got.Conditions[2].Since.Equal(testTime) {
 		t.Errorf("%+v", got.Conditions)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl/meter"
-	"github.com/sextant-crawler/sextant/internal/admin/whole"
 	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -79,9 +78,9 @@ func closedWords(reason string) string {
 // hostRoutes tell of hosts, beside the list of the longest queues.
 func (s *Server) hostRoutes() []route {
 	return []route{
-		{method: "GET", path: "/api/v1/host", role: Reader, crawler: true, query: "host", answer: s.host, whole: ofOwner("host")},
-		{method: "GET", path: "/api/v1/hosts/all", role: Reader, crawler: true, heavy: true, query: "host sort from limit", answer: s.allHosts, whole: wholeHostList()},
-		{method: "GET", path: "/api/v1/hosts/ill", role: Reader, crawler: true, answer: s.ill, whole: wholeIll()},
+		{method: "GET", path: "/api/v1/host", role: Reader, crawler: true, query: "host", answer: s.host},
+		{method: "GET", path: "/api/v1/hosts/all", role: Reader, crawler: true, heavy: true, query: "host sort from limit", answer: s.allHosts},
+		{method: "GET", path: "/api/v1/hosts/ill", role: Reader, crawler: true, answer: s.ill},
 	}
 }
 
@@ -162,9 +161,6 @@ func (s *Server) allHosts(c *call) (any, error) {
 		return nil, wrong("%v", err)
 	}
 	limit, err := limitOf(c)
-	if part, _ := whole.IsPart(c.r.Context()); part { // which gives all that may come before the end of a page
-		limit, err = limited(c.query, "limit"), nil
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -4,15 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/crawl/review"
-	"github.com/sextant-crawler/sextant/internal/admin/whole"
+	"github.com/sextant-crawler/sextant/internal/compare"
 	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/push"
-	"github.com/sextant-crawler/sextant/push/compare"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -21,13 +19,13 @@ import (
 func (s *Server) judgeRoutes() []route {
 	const path = "/api/v1/"
 	return []route{
-		{method: "GET", path: path + "explain", role: Reader, crawler: true, query: "url", answer: s.explainGet, whole: eachOwner("url")},
-		{method: "POST", path: path + "explain", role: Reader, crawler: true, body: maxConfigBytes, heavy: true, answer: s.explainPost, whole: eachOwner("urls")},
+		{method: "GET", path: path + "explain", role: Reader, crawler: true, query: "url", answer: s.explainGet},
+		{method: "POST", path: path + "explain", role: Reader, crawler: true, body: maxConfigBytes, heavy: true, answer: s.explainPost},
 		{method: "POST", path: path + "test", role: Reader, crawler: true, body: maxConfigBytes, heavy: true, answer: s.test},
 		{method: "POST", path: path + "check", role: Operator, body: maxConfigBytes, heavy: true, answer: s.check},
-		{method: "POST", path: path + "preview", role: Operator, crawler: true, body: maxConfigBytes, heavy: true, answer: s.preview, whole: gathered()},
-		{method: "POST", path: path + "fetch", role: Operator, crawler: true, heavy: true, answer: s.fetch, whole: ofOwner("url")},
-		{method: "POST", path: path + "push/verify", role: Operator, crawler: true, heavy: true, answer: s.pushVerify, whole: gathered()},
+		{method: "POST", path: path + "preview", role: Operator, crawler: true, body: maxConfigBytes, heavy: true, answer: s.preview},
+		{method: "POST", path: path + "fetch", role: Operator, crawler: true, heavy: true, answer: s.fetch},
+		{method: "POST", path: path + "push/verify", role: Operator, crawler: true, heavy: true, answer: s.pushVerify},
 	}
 }
 
@@ -65,7 +63,7 @@ func (s *Server) explain(c *call, in ExplainRequest) (any, error) {
 		return nil, err
 	}
 	ctx := c.r.Context()
-	known, err := KnowledgeOf(ctx, c.reports())
+	known, err := KnowledgeOf(ctx, c.crawler.Reports())
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +200,7 @@ func (s *Server) preview(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return review.NewPreview(c.r.Context(), settings, c.reports(), samples)
+	return review.NewPreview(c.r.Context(), settings, c.crawler.Reports(), samples)
 }
 
 func (s *Server) draft(c *call, in *PreviewRequest) (*Draft, error) {
@@ -238,9 +236,6 @@ func (s *Server) pushVerify(c *call) (any, error) {
 		return nil, wrong("samples is a number from 0 to %d", maxSamples)
 	}
 	if o.Repair || o.DeleteForeign {
-		if c.store != nil {
-			return nil, newProblem(http.StatusNotImplemented, codeSeveral, "a node compares the index with what all have pushed, and mends nothing for others: use sextant push verify on any of them, whose --repair and --delete-foreign ask each")
-		}
 		c.change = "push verify, with changes"
 	}
 	index, err := s.service.IndexOf(c.crawler, o.Target)
@@ -248,7 +243,7 @@ func (s *Server) pushVerify(c *call) (any, error) {
 		return nil, err
 	}
 	defer index.Close()
-	report, err := compare.Verify(c.r.Context(), index, crawlerPushed{c.crawler, c.reports()}, o)
+	report, err := compare.Verify(c.r.Context(), index, crawlerPushed{c.crawler}, o)
 	if err != nil {
 		return nil, err
 	}
@@ -256,19 +251,12 @@ func (s *Server) pushVerify(c *call) (any, error) {
 	return report, nil
 }
 
-// crawlerPushed is what a Crawler has pushed, by its service, or by those of all nodes.
-type crawlerPushed struct {
-	Crawler
-	store report.Store
-}
+// crawlerPushed is what a Crawler of the service has pushed.
+type crawlerPushed struct{ Crawler }
 
-// Stored implements compare.Pushed. Without a node's part its documents would be foreign ones.
+// Stored implements compare.Pushed.
 func (p crawlerPushed) Stored(ctx context.Context, fn func(report.StoredURL) error) error {
-	err := report.EachURL(ctx, p.store, report.Filter{}, fn)
-	if g, ok := p.store.(*whole.Gathered); ok && err == nil && g.Lacking() != "" {
-		err = busy("%v", NotCompared(g.Lacking()))
-	}
-	return err
+	return report.EachURL(ctx, p.Reports(), report.Filter{}, fn)
 }
 
 // Requeue implements compare.Pushed.
@@ -280,7 +268,7 @@ func (p crawlerPushed) Requeue(ctx context.Context, urls []string) (int, error) 
 // Waiting implements compare.Pushed.
 func (p crawlerPushed) Waiting(ctx context.Context, target string) (map[string]bool, error) {
 	urls := map[string]bool{}
-	err := p.store.Orders(ctx, push.Selection{State: push.Waiting, Target: target}, func(l push.Listed) error {
+	err := p.Reports().Orders(ctx, push.Selection{State: push.Waiting, Target: target}, func(l push.Listed) error {
 		urls[l.URL] = true
 		return nil
 	})
@@ -294,11 +282,6 @@ func (p crawlerPushed) Still(ctx context.Context) error {
 		err = &Declined{Err: StillMoving(s.Outbox.Waiting)}
 	}
 	return err
-}
-
-// NotCompared is why an index is not compared with what was pushed while nodes are missing.
-func NotCompared(missing string) error {
-	return fmt.Errorf("not compared: what these have would be taken for foreign documents: %s; ask again when all nodes answer", missing)
 }
 
 // StillMoving is why foreign documents are not deleted beside a crawl at work.

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/sextant-crawler/sextant/internal/admin/whole"
 )
 
 const (
@@ -58,9 +56,6 @@ func list(s *Server, c *call, what string, each func(fn func(item any, at string
 	limit, err := limitOf(c)
 	if err != nil {
 		return nil, err
-	}
-	if _, lines := whole.IsPart(c.r.Context()); lines {
-		return s.stream(c, what, func(w io.Writer) error { return whole.Lines(w, each) })
 	}
 	if wantsLines(c.r) {
 		return s.lines(c, what, limit, each)

@@ -21,17 +21,17 @@ import (
 func (s *Server) lookRoutes() []route {
 	return []route{
 		{method: "GET", path: "/api/v1/openapi.yaml", role: Reader, answer: openAPI},
-		{method: "GET", path: "/api/v1/status", role: Reader, answer: s.status, whole: wholeStatus()},
-		{method: "GET", path: "/api/v1/hosts", role: Reader, crawler: true, query: "n", answer: s.hosts, whole: wholeHosts()},
-		{method: "GET", path: "/api/v1/urls", role: Reader, crawler: true, query: strings.Join(report.FilterNames(), " ") + " match sort limit cursor", answer: s.urls, whole: wholeURLs()},
-		{method: "GET", path: "/api/v1/url", role: Reader, crawler: true, query: "url", answer: s.url, whole: ofOwner("url")},
-		{method: "GET", path: "/api/v1/document", role: Reader, crawler: true, query: "url", answer: s.document, whole: ofOwner("url")},
-		{method: "GET", path: "/api/v1/robots", role: Reader, crawler: true, query: "url agent original", answer: s.robots, whole: ofOwner("url")},
-		{method: "GET", path: "/api/v1/moves", role: Reader, crawler: true, answer: s.moves, whole: summed()},
-		{method: "GET", path: "/api/v1/traps", role: Reader, crawler: true, answer: s.traps, whole: summed()},
-		{method: "GET", path: "/api/v1/sessions", role: Reader, crawler: true, answer: s.sessions, whole: summed()},
-		{method: "GET", path: "/api/v1/duplicates", role: Reader, crawler: true, answer: s.duplicates, whole: summed()},
-		{method: "GET", path: "/api/v1/verify", role: Reader, crawler: true, heavy: true, answer: s.verify, whole: summed()},
+		{method: "GET", path: "/api/v1/status", role: Reader, answer: s.status},
+		{method: "GET", path: "/api/v1/hosts", role: Reader, crawler: true, query: "n", answer: s.hosts},
+		{method: "GET", path: "/api/v1/urls", role: Reader, crawler: true, query: strings.Join(report.FilterNames(), " ") + " match sort limit cursor", answer: s.urls},
+		{method: "GET", path: "/api/v1/url", role: Reader, crawler: true, query: "url", answer: s.url},
+		{method: "GET", path: "/api/v1/document", role: Reader, crawler: true, query: "url", answer: s.document},
+		{method: "GET", path: "/api/v1/robots", role: Reader, crawler: true, query: "url agent original", answer: s.robots},
+		{method: "GET", path: "/api/v1/moves", role: Reader, crawler: true, answer: s.moves},
+		{method: "GET", path: "/api/v1/traps", role: Reader, crawler: true, answer: s.traps},
+		{method: "GET", path: "/api/v1/sessions", role: Reader, crawler: true, answer: s.sessions},
+		{method: "GET", path: "/api/v1/duplicates", role: Reader, crawler: true, answer: s.duplicates},
+		{method: "GET", path: "/api/v1/verify", role: Reader, crawler: true, heavy: true, answer: s.verify},
 		{method: "GET", path: "/api/v1/schema", role: Reader, query: "part namespace", answer: s.schema},
 	}
 }
@@ -79,7 +79,7 @@ func (s *Server) url(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	stored, ok, err := report.LookUp(c.r.Context(), c.reports(), u)
+	stored, ok, err := report.LookUp(c.r.Context(), c.crawler.Reports(), u)
 	if err == nil && !ok {
 		err = notKnown(u)
 	}
@@ -105,7 +105,7 @@ func (s *Server) document(c *call) (any, error) {
 	}
 	ctx := c.r.Context()
 	out := Sent{URL: u.String()}
-	stored, ok, err := report.LookUp(ctx, c.reports(), u)
+	stored, ok, err := report.LookUp(ctx, c.crawler.Reports(), u)
 	if err != nil {
 		return nil, err
 	}
@@ -140,15 +140,15 @@ func (s *Server) robots(c *call) (any, error) {
 	if query.Has("original") {
 		original = query.Get("original") == "true"
 	}
-	return report.Robots(c.r.Context(), c.reports(), agent, original, u)
+	return report.Robots(c.r.Context(), c.crawler.Reports(), agent, original, u)
 }
 
 func (s *Server) moves(c *call) (any, error) {
-	return policy.StoredMoves(c.r.Context(), c.reports())
+	return policy.StoredMoves(c.r.Context(), c.crawler.Reports())
 }
 
 func (s *Server) traps(c *call) (any, error) {
-	return policy.StoredTraps(c.r.Context(), c.reports())
+	return policy.StoredTraps(c.r.Context(), c.crawler.Reports())
 }
 
 func (s *Server) sessions(c *call) (any, error) {
@@ -167,7 +167,7 @@ func (s *Server) duplicates(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	patterns, err := copies.StoredPatterns(c.r.Context(), c.reports())
+	patterns, err := copies.StoredPatterns(c.r.Context(), c.crawler.Reports())
 	return Copies{status.Duplicates, append([]copies.Pattern{}, patterns...)}, err
 }
 

@@ -3,7 +3,6 @@ package admin
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/sextant-crawler/sextant/internal/notices"
 )
@@ -74,22 +73,6 @@ func (s *Status) observe(out *notices.Observation) {
 		if s.HeldSince != nil {
 			c.Since = *s.HeldSince
 		}
-	}
-	if c := s.Cluster; c != nil && c.Unprotected != "" {
-		words := "the crawl is unprotected: " + c.Unprotected
-		if c.TakenOverAt != nil && c.TakenOverWhy != "" { // the loss of a node is told with its consequence
-			words += fmt.Sprintf(" (this node crawls since %s: %s)", c.TakenOverAt.Local().Format(time.DateTime), c.TakenOverWhy)
-		}
-		add(notices.Cluster, "unprotected", words)
-	}
-	if c := s.Cluster; c != nil && c.ConfigDiffers != "" {
-		add(notices.Cluster, "configuration", "the nodes do not have one configuration: "+c.ConfigDiffers)
-	}
-	if c := s.Cluster; c != nil && c.Held != "" {
-		add(notices.Cluster, "held", "nothing is stored: "+c.Held)
-	}
-	if c := s.Cluster; c != nil && c.EngineSilentSince != nil {
-		add(notices.Cluster, "engine", s.Idle).Since = *c.EngineSilentSince
 	}
 	for _, t := range s.Targets {
 		if t.DownSince != nil {

@@ -29,9 +29,8 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/events"
 	"github.com/sextant-crawler/sextant/crawl/meter"
 	"github.com/sextant-crawler/sextant/crawl/policy"
-	"github.com/sextant-crawler/sextant/internal/admin/whole"
+	"github.com/sextant-crawler/sextant/internal/compare"
 	"github.com/sextant-crawler/sextant/internal/report"
-	"github.com/sextant-crawler/sextant/push/compare"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -84,10 +83,6 @@ type Service interface {
 type Configuration interface {
 	// Path is where it lies.
 	Path() string
-	// Text is what is in force, or is to be: the file's, except at a node of a cluster that could not write the file.
-	Text() ([]byte, error)
-	// Put puts a text in force at all nodes of a cluster. On a machine that is alone it does nothing, and shared is false.
-	Put(ctx context.Context, text []byte, word bool, by string) (shared bool, err error)
 	// Draft reads a text as if it stood in that file. Unless it is local, it came over the
 	// network, and may name only what the file names that was last written on this machine.
 	Draft(text []byte, local bool) *Draft
@@ -108,7 +103,6 @@ type Server struct {
 	about    About
 	console  string // its URL; empty for none
 
-	whole   *whole.Server // nil: there is no cluster
 	guard   *guard
 	history *history
 	watcher *watcher
@@ -130,7 +124,7 @@ func NewServer(crawlers []Crawler, service Service, configuration Configuration,
 	}
 	s.watcher = newWatcher(s)
 	s.history.seen = s.watcher.see
-	for _, r := range append(s.routes(), *s.partOfStore()) {
+	for _, r := range s.routes() {
 		s.mount(&r)
 	}
 	return s
@@ -312,7 +306,7 @@ func (s *Server) openRoutes() []route {
 	return []route{
 		{method: "GET", path: "/healthz", role: Nobody, plain: http.HandlerFunc(healthz)},
 		{method: "GET", path: "/readyz", role: Nobody, plain: http.HandlerFunc(s.readyz)},
-		{method: "GET", path: "/status", role: Local, answer: s.status, whole: wholeStatus()},
+		{method: "GET", path: "/status", role: Local, answer: s.status},
 		{method: "GET", path: "/metrics", role: Local, plain: s.metrics()},
 	}
 }

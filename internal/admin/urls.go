@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"context"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"net/url"
 
 	"github.com/sextant-crawler/sextant/actionrules"
-	"github.com/sextant-crawler/sextant/internal/admin/whole"
 	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -53,8 +51,7 @@ func (s *Server) urls(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, part := whole.IsPart(c.r.Context())
-	if limit == 0 && (part || !wantsLines(c.r)) {
+	if limit == 0 && !wantsLines(c.r) {
 		limit = defaultLimit
 	}
 	if o.By != "" {
@@ -74,9 +71,6 @@ func (s *Server) urls(c *call) (any, error) {
 		}
 	}
 	ctx, store := c.r.Context(), c.crawler.Reports()
-	if part {
-		return s.stream(c, "listing URLs", func(w io.Writer) error { return whole.Lines(w, eachURL(ctx, store, f)) })
-	}
 	if wantsLines(c.r) {
 		return s.lines(c, "listing URLs", limit, func(fn func(any, string) error) error {
 			return report.EachURL(ctx, store, f, func(u report.StoredURL) error { return fn(u, "") })
@@ -89,13 +83,6 @@ func (s *Server) urls(c *call) (any, error) {
 // sortedURLs gives a page of the sorted list, or streams it.
 func (s *Server) sortedURLs(c *call, f report.Filter, o report.Order, limit int) (any, error) {
 	ctx, store := c.r.Context(), c.crawler.Reports()
-	if _, part := whole.IsPart(ctx); part {
-		return s.stream(c, "listing URLs", func(w io.Writer) error {
-			return whole.Lines(w, func(put func(any, string) error) error {
-				return report.EachURLSorted(ctx, store, f, o, limit+1, func(u report.StoredURL, at string) error { return put(u, at) })
-			})
-		})
-	}
 	if wantsLines(c.r) {
 		return s.stream(c, "listing URLs", func(w io.Writer) error {
 			out := json.NewEncoder(w)
@@ -115,37 +102,6 @@ func (s *Server) sortedURLs(c *call, f report.Filter, o report.Order, limit int)
 		err = nil
 	}
 	return page, err
-}
-
-// eachURL walks in the order of keys, with marks of how far it is: few may be found among many.
-func eachURL(ctx context.Context, store report.Store, f report.Filter) func(put func(any, string) error) error {
-	return func(put func(any, string) error) error {
-		for {
-			p, err := report.URLPage(ctx, store, f, MaxLimit, 0)
-			if err != nil {
-				return err
-			}
-			for i := range p.URLs {
-				u, err := weburl.Parse(p.URLs[i].URL)
-				if err != nil {
-					return err
-				}
-				key := u.Key()
-				if err := put(p.URLs[i], hex.EncodeToString(key[:])); err != nil {
-					return err
-				}
-			}
-			if p.Next == "" {
-				return nil
-			}
-			if f.From, err = parseKey(p.Next); err != nil {
-				return err
-			}
-			if err := put(nil, p.Next); err != nil {
-				return err
-			}
-		}
-	}
 }
 
 // parseKey reads a cursor.

@@ -37,7 +37,7 @@ type Border struct {
 func ProjectRules() Rules {
 	return Rules{
 		Levels: [][]string{
-			{"actionrules/match", "config/words", "crawl/copies/near", "crawl/ration", "docs", "fetcher/fault", "fetcher/extract/markup", "fetcher/http1", "fetcher/processes", "internal/histogram", "fetcher/permit", "config/secret", "weburl"},
+			{"actionrules/match", "config/words", "crawl/copies/near", "crawl/ration", "docs", "fetcher/fault", "fetcher/extract/markup", "fetcher/http1", "fetcher/processes", "scheduler/histogram", "fetcher/permit", "config/secret", "weburl"},
 			{"actionrules", "fetcher", "fetcher/kerberos", "fetcher/render", "push", "scheduler/badgerstore/fingerprints", "scheduler/tally"},
 			{"scheduler"},
 			{"push/wire", "scheduler/badgerstore/badgerfiles", "scheduler/badgerstore/record", "scheduler/deletion"},
@@ -48,7 +48,7 @@ func ProjectRules() Rules {
 			},
 			{"crawl/copies", "fetcher/extract/office", "fetcher/extract/pdf", "fetcher/extract/tree", "scheduler/badgerstore"},
 			{"crawl/policy", "fetcher/extract/documents", "internal/report"},
-			{"crawl/review", "crawl/visit", "push/compare"},
+			{"crawl/review", "crawl/visit", "internal/compare"},
 			{"crawl", "internal/demo/indexer", "internal/notices"},
 			{"config"},
 			{"internal/admin"}, // it shows crawls
@@ -64,6 +64,7 @@ func ProjectRules() Rules {
 			{Import: "github.com/andybalholm/cascadia", Allowed: []string{"fetcher/extract/tree"}},
 			{Import: "codeberg.org/readeck/go-readability", Allowed: []string{"fetcher/extract/tree"}},
 			{Import: "github.com/JohannesKaufmann", Allowed: []string{"fetcher/extract/tree"}},
+			{Import: "github.com/minio/highwayhash", Allowed: []string{"crawl/visit"}},
 			{Import: "github.com/antchfx/xpath", Allowed: []string{"fetcher/extract/tree"}},
 			{Import: "github.com/jcmturner", Allowed: []string{"fetcher/kerberos"}},
 			{Import: "github.com/klippa-app/go-pdfium", Allowed: []string{"fetcher/extract/pdf"}},
@@ -73,6 +74,7 @@ func ProjectRules() Rules {
 			{Import: "github.com/CycloneDX", Allowed: []string{"packaging/sbom"}},
 			{Import: "github.com/blevesearch", Allowed: []string{"internal/demo/indexer"}},
 			{Import: "github.com/yuin/goldmark", Allowed: []string{"docs", "fetcher/extract/tree"}},
+			{Import: "golang.org/x/tools", Allowed: []string{"internal/layers"}},
 			{Import: "testing", Tests: true},
 			{Import: "net/http/httptest", Tests: true},
 			{Import: "net/http/pprof", Allowed: []string{"internal/service"}},

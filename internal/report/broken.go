@@ -117,7 +117,7 @@ func emitBroken(ctx context.Context, store Store, o *Options, t *linked, pages l
 		if err != nil {
 			return err
 		}
-		left, err := GoneOf(ctx, store, t.key)
+		left, err := leftOf(ctx, store, t.key)
 		if err != nil {
 			return err
 		}
@@ -163,11 +163,8 @@ func (b *Broken) parts(ctx context.Context, store Store, limit int, pages linked
 	return nil
 }
 
-// GoneOf is what was left of a URL when it was forgotten before; zero if it was not.
-func GoneOf(ctx context.Context, store Store, k weburl.Key) (left scheduler.Gone, err error) {
-	if s, far := store.(distant); far {
-		return s.GoneOf(ctx, k)
-	}
+// leftOf returns what was left of a URL when it was forgotten before; zero if it was not.
+func leftOf(ctx context.Context, store Store, k weburl.Key) (left scheduler.Gone, err error) {
 	err = store.Gone(ctx, k, func(found weburl.Key, g scheduler.Gone) error {
 		if found == k {
 			left = g

@@ -271,11 +271,7 @@ func (n *documentCount) list(d *Documents) {
 // put them in order, and reads one record of each that it names.
 func (n *documentCount) named(ctx context.Context, store Store, top int) ([]HostCount, error) {
 	list := []HostCount{}
-	named := most(n.hosts, top, func(c hostCount) uint32 { return c.urls })
-	if err := know(ctx, store, named, func(h *weburl.HostKey) []weburl.Key { return []weburl.Key{n.hosts[*h].one} }); err != nil {
-		return nil, err
-	}
-	for _, h := range named {
+	for _, h := range most(n.hosts, top, func(c hostCount) uint32 { return c.urls }) {
 		c := n.hosts[h]
 		r, err := store.Lookup(ctx, c.one)
 		if errors.Is(err, scheduler.ErrNotFound) {

@@ -170,4 +170,4 @@ func Robots(ctx context.Context, store scheduler.Reader, agent string, original 
 type readOnly struct{ scheduler.Reader }
 
 // SetValue does nothing.
-func (readOnly) SetValue(context.Context, string, []byte) error { return nil }
+func (readOnly) SetValue(context.Context, scheduler.ValueName, []byte) error { return nil }

@@ -15,7 +15,6 @@ import (
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
-	"github.com/sextant-crawler/sextant/fetcher/permit"
 	"github.com/sextant-crawler/sextant/fetcher/render"
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
@@ -57,7 +56,7 @@ func try(ctx context.Context, crawler config.Crawler, moved policy.Moves, raw st
 	defer runBeside(ctx, renderer)()
 	settings := (&running{documents: pool, pages: pages, renderer: renderer, agent: agent}).settings(crawler)
 	options := badgerstore.Options{Logger: slog.New(slog.DiscardHandler), Durability: badgerstore.OS}
-	err = WithStore(ctx, Home{Dir: dir}, options, func(ctx context.Context, store Store) error {
+	err = WithStore(ctx, Home{Dir: dir}, options, func(ctx context.Context, store *badgerstore.Store) error {
 		t, err = crawl.Try(ctx, settings, moved, store, raw, u, log)
 		return err
 	})
@@ -127,12 +126,7 @@ func (s *Service) Fetch(ctx context.Context, c admin.Crawler, raw string, u webu
 		if err != nil {
 			return nil, err
 		}
-		under, end, err := permit.Begin(ctx, permit.For(r.permit, u.Host()))
-		if err != nil {
-			return nil, err
-		}
-		defer end()
-		return DryRun(under, *r.inForce.Load(), known, raw, u, s.config.agent, s.log.With("dry run", c.Name()))
+		return DryRun(ctx, *r.inForce.Load(), known, raw, u, s.config.agent, s.log.With("dry run", c.Name()))
 	}
 	return nil, fmt.Errorf("no Crawler %q runs", c.Name())
 }

@@ -25,7 +25,7 @@ func (o OwnFiles) owner(path string) string {
 	if err != nil {
 		return ""
 	}
-	// node.token and its like, and what is written beside a file to be put in its place.
+	// A token, or the next content of a file, which is renamed over it.
 	if filepath.Dir(inside) == "." && (strings.HasSuffix(inside, ".token") || strings.HasSuffix(inside, ".new")) {
 		return "the service's own"
 	}
@@ -54,7 +54,6 @@ func Own(data string, access admin.AccessSettings) OwnFiles {
 		{admin.SocketPath(data), "the service's socket"},
 		{filepath.Join(data, noticesFile), "the service's own"},
 		{filepath.Join(data, baselineFile), "the service's own"},
-		{keptPath(data), "the service's own"},
 	} {
 		if f.path != "" {
 			own.named[follow(f.path)] = f.what

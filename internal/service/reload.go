@@ -20,7 +20,7 @@ import (
 )
 
 func (s *Service) applyConfig(ctx context.Context, word bool) error {
-	parsed, report, err := s.config.load()
+	parsed, report, err := config.LoadWith(s.config.path, s.config.own.Lookups())
 	if err != nil {
 		return err
 	}

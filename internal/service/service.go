@@ -14,7 +14,6 @@ import (
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/notices"
-	"github.com/sextant-crawler/sextant/push"
 )
 
 // control.reloading is the lock of a reload: it is held from its begin to its end, and by the
@@ -23,9 +22,10 @@ import (
 // Service is all that one process runs: its Crawlers and the door to them.
 type Service struct {
 	crawls []*running
-	door
-	lent *lent // nil: what it has is its own
-	log  *slog.Logger
+	open   net.Listener // nil for --listen off
+	owner  net.Listener // nil if the socket's path is too long
+	access *admin.Access
+	log    *slog.Logger
 
 	config     *configuration
 	configured int    // Crawlers in it when the service started
@@ -35,25 +35,6 @@ type Service struct {
 	notices    *notices.Notifier
 	tickets    map[string]string // to tokens: links that sign in once; read when Run begins
 	control
-}
-
-// door is where the process is reached.
-type door struct {
-	open   net.Listener // nil for --listen off
-	owner  net.Listener // nil if the socket's path is too long
-	access *admin.Access
-}
-
-// lent is what a node of a cluster lends to the service that runs while it leads.
-type lent struct {
-	door
-	store  Store
-	claim  push.Claim
-	config *configuration // nil: that of its Options
-	// over are the partitions of a crawl that has several; nil: the store has all of it.
-	over *crawl.Partitions
-	// joins has the server answer for all nodes; nil: it answers for itself.
-	joins func(*admin.Server)
 }
 
 // control is how the service is asked to reload and to stop, and the state that keeps the two in order.
@@ -83,13 +64,12 @@ type Options struct {
 
 	notify  *notifier // nil: systemd is told nothing
 	hangups <-chan struct{}
-	lent    *lent // nil: it opens all by itself
 }
 
 // Open opens everything that can fail, so that a service that starts runs.
 func Open(ctx context.Context, o Options) (s *Service, err error) {
 	s = &Service{
-		log: o.Log, version: o.Version, configured: len(o.File.Crawlers), memory: o.Memory, notify: o.notify, lent: o.lent,
+		log: o.Log, version: o.Version, configured: len(o.File.Crawlers), memory: o.Memory, notify: o.notify,
 		control: control{hangups: o.hangups},
 	}
 	s.stops, s.stopped = context.WithCancel(context.WithoutCancel(ctx))
@@ -107,20 +87,12 @@ func Open(ctx context.Context, o Options) (s *Service, err error) {
 	if err := checkHomes(o.Data, o.File.Crawlers); err != nil {
 		return s, err
 	}
-	if o.lent != nil {
-		s.door = o.lent.door
-	} else {
-		opened, err := s.openDoor(ctx, o.Data, o.Listen, o.Access)
-		if err != nil {
-			return s, err
-		}
-		defer opened()
+	opened, err := s.openDoor(ctx, o.Data, o.Listen, o.Access)
+	if err != nil {
+		return s, err
 	}
-	if o.lent != nil && o.lent.config != nil {
-		s.config = o.lent.config
-	} else {
-		s.config = newConfiguration(&o) // behind the socket's lock
-	}
+	defer opened()
+	s.config = newConfiguration(&o) // behind the socket's lock
 	if err := s.openCrawls(ctx, &o); err != nil {
 		return s, err
 	}
@@ -147,27 +119,14 @@ func (s *Service) openCrawls(ctx context.Context, o *Options) error {
 	return nil
 }
 
-// Reload implements admin.Service.
-func (s *Service) Reload(ctx context.Context, word bool) error {
-	if c := s.config.common; c != nil {
-		return c.Reload(ctx, s, word)
-	}
-	return s.reload(ctx, word)
-}
-
 // Close closes the stores and what else is open. The socket is closed last: until then it
 // answers that the service is stopping.
 func (s *Service) Close() error {
-	for _, r := range s.crawls {
-		r.documents.Close()
-		r.pages.Close()
-	}
-	if s.lent != nil {
-		return nil // the rest is the node's
-	}
 	var errs []error
 	closed := admin.Closing(s.owner)
 	for _, r := range s.crawls {
+		r.documents.Close()
+		r.pages.Close()
 		errs = append(errs, r.store.Close())
 	}
 	closed()
@@ -183,11 +142,11 @@ func (s *Service) Close() error {
 }
 
 // Address is where the API and the console answer, "off" if nowhere.
-func (d *door) Address() string {
-	if d.open == nil {
+func (s *Service) Address() string {
+	if s.open == nil {
 		return "off"
 	}
-	return d.open.Addr().String()
+	return s.open.Addr().String()
 }
 
 // sharedSlots bound the threads of all Crawlers together; nil if each has its own.

@@ -30,12 +30,6 @@ func StoreOptions(c config.Crawler, log *slog.Logger) badgerstore.Options {
 // settings are those of a Crawler that runs, which has what reads documents.
 func (r *running) settings(c config.Crawler) policy.Settings {
 	s := Settings(c, r.agent)
-	if r.permit != nil {
-		s.Fetcher.Permit, s.Fetches = r.permit, slices.Clone(s.Fetches)
-		for i := range s.Fetches {
-			s.Fetches[i].Fetcher.Permit = r.permit
-		}
-	}
 	s.CookieFile = r.cookieFile
 	s.Frontier.LeavesTarget = r.opened.Frontier.LeavesTarget // targets change with a restart only
 	if c.ReadDocuments {

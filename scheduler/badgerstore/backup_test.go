@@ -38,7 +38,7 @@ func everything(t testing.TB, s *Store) map[string]any {
 	if all["counts"], err = s.Counts(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if all["value"], err = s.Value(t.Context(), "name"); err != nil {
+	if all["value"], err = s.Value(t.Context(), scheduler.CrawlValue("name")); err != nil {
 		t.Fatal(err)
 	}
 	entries, err := s.Outbox().Entries(t.Context(), 0, 1000, 1<<30)
@@ -61,7 +61,7 @@ func stocked(t testing.TB, dir string) *Store {
 	if err := s.Outbox().Open(t.Context(), []string{"target"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.SetValue(t.Context(), "name", []byte("value")); err != nil {
+	if err := s.SetValue(t.Context(), scheduler.CrawlValue("name"), []byte("value")); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 30 {

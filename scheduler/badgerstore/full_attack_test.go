@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sextant-crawler/sextant/internal/testing/seeded"
+	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -45,7 +46,7 @@ func mountable(t *testing.T) bool {
 	}
 	out, err := again.CombinedOutput()
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EINVAL) || strings.Contains(string(out), "no tmpfs here") {
-		t.Skipf("no tmpfs here: neither root nor user name spaces: %v", err)
+		testneed.Missing(t, "no tmpfs here: neither root nor user name spaces: %v", err)
 	}
 	if t.Logf("%s", out); err != nil {
 		t.Error(err)
@@ -58,7 +59,7 @@ func smallDisk(t *testing.T, size string) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
-		t.Skipf("no tmpfs here: %v", err)
+		testneed.Missing(t, "no tmpfs here: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
@@ -115,7 +116,7 @@ func TestDiskNeeded(t *testing.T) {
 	const tables, bytes = 6, 40 << 20
 	for i := range tables {
 		for j := range 8 {
-			if err := s.SetValue(t.Context(), fmt.Sprint(i, j), make([]byte, s.long/2)); err != nil {
+			if err := s.SetValue(t.Context(), scheduler.CrawlValue(fmt.Sprint(i, j)), make([]byte, s.long/2)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -168,7 +168,7 @@ func TestSegmentsAreEmptied(t *testing.T) {
 	b.must(b.o.Bury(t.Context(), "down", entries[3], "bad", time.Unix(5, 0)))
 	b.settle()
 	for range 40 { // what is there is looked at after each batch
-		b.must(b.s.SetValue(t.Context(), "n", nil))
+		b.must(b.s.SetValue(t.Context(), scheduler.CrawlValue("n"), nil))
 		b.settle()
 	}
 	if got := len(segmentFiles(t, dir)); got > 2*n/4+segments.Slack+2 {

@@ -299,7 +299,7 @@ func TestReadOnly(t *testing.T) {
 		if report := mustVerify(t, r); report.URLs != 1 {
 			t.Errorf("report: %+v", report)
 		}
-		if err := r.SetValue(t.Context(), "a", nil); !errors.Is(err, errReadOnly) {
+		if err := r.SetValue(t.Context(), scheduler.CrawlValue("a"), nil); !errors.Is(err, errReadOnly) {
 			t.Errorf("SetValue: %v", err)
 		}
 		if !r.ClosedCleanly() {

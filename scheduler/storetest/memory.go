@@ -38,7 +38,7 @@ type contents struct {
 	hosts    map[weburl.HostKey]scheduler.HostState
 	outbox   map[weburl.Key]scheduler.Order // that wait
 	deleted  map[weburl.Key]deletion        // that rest or are held
-	values   map[string][]byte
+	values   map[scheduler.ValueName][]byte
 }
 
 type waiting struct {
@@ -55,7 +55,7 @@ func NewMemory() *Memory {
 		hosts:   map[weburl.HostKey]scheduler.HostState{},
 		outbox:  map[weburl.Key]scheduler.Order{},
 		deleted: map[weburl.Key]deletion{},
-		values:  map[string][]byte{},
+		values:  map[scheduler.ValueName][]byte{},
 	})
 }
 
@@ -213,7 +213,7 @@ func (d *contents) note(notes []scheduler.Note) {
 	}
 }
 
-func (d *contents) setValue(name string, value []byte) {
+func (d *contents) setValue(name scheduler.ValueName, value []byte) {
 	if value == nil {
 		delete(d.values, name)
 		return
@@ -473,7 +473,7 @@ func (m *Memory) Counts(ctx context.Context) (scheduler.Counts, error) {
 }
 
 // Value implements scheduler.Store.
-func (m *Memory) Value(ctx context.Context, name string) ([]byte, error) {
+func (m *Memory) Value(ctx context.Context, name scheduler.ValueName) ([]byte, error) {
 	d, err := m.lock(ctx)
 	if err != nil {
 		return nil, err
@@ -483,7 +483,7 @@ func (m *Memory) Value(ctx context.Context, name string) ([]byte, error) {
 }
 
 // SetValue implements scheduler.Store.
-func (m *Memory) SetValue(ctx context.Context, name string, value []byte) error {
+func (m *Memory) SetValue(ctx context.Context, name scheduler.ValueName, value []byte) error {
 	d, err := m.lock(ctx)
 	if err != nil {
 		return err

@@ -19,6 +19,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 	"github.com/sextant-crawler/sextant/fetcher/extract/tree"
+	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
 
 // fakeWorker is the argument that makes the test binary a worker whose reader does
@@ -291,9 +292,7 @@ func TestNoWorker(t *testing.T) {
 }
 
 func TestJail(t *testing.T) {
-	if _, err := os.Stat("/proc/self/statm"); err != nil {
-		t.Skip("Linux only")
-	}
+	testneed.File(t, "/proc/self/statm", "linux")
 	p := newPool(t, fakeWorkers(1, patience, patience))
 	page, err := read(t.Context(), p, "jail")
 	if err != nil || page.Title != "refused refused true 0" {

@@ -7,21 +7,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-)
 
-// conformanceDir holds the sitemaps of crawler-commons' tests.
-func conformanceDir(t *testing.T) string {
-	t.Helper()
-	dir := os.Getenv("SEXTANT_CONFORMANCE")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "..", "shared", "conformance")
-	}
-	dir = filepath.Join(dir, "sitemaps")
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("missing: %v", err)
-	}
-	return dir
-}
+	"github.com/sextant-crawler/sextant/internal/testing/testneed"
+)
 
 type conformanceCase struct {
 	file   string
@@ -73,9 +61,9 @@ func conformanceCases() []conformanceCase {
 	}
 }
 
-// TestConformance: all files of the set are readable, and give their URLs.
+// TestConformance: all files of crawler-commons' tests are readable, and give their URLs.
 func TestConformance(t *testing.T) {
-	dir := conformanceDir(t)
+	dir := testneed.Suite(t, "sitemaps")
 	tested := map[string]bool{}
 	for _, tt := range conformanceCases() {
 		tested[tt.file] = true

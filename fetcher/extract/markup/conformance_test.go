@@ -11,6 +11,8 @@ import (
 	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
 
 // suite is a file of html5lib-tests.
@@ -26,15 +28,13 @@ type suite struct {
 	XMLViolationTests []struct{ Input string }
 }
 
-// suites reads the conformance data, by file.
+// suites reads the tokenizer's cases, by file. The HTML parser's module carries them.
 func suites(tb testing.TB) map[string]suite {
-	dir := os.Getenv("SEXTANT_CONFORMANCE")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "..", "shared", "conformance")
-	}
-	files, err := filepath.Glob(filepath.Join(dir, "html", "*.test"))
-	if err != nil || len(files) == 0 {
-		tb.Skipf("skip: no conformance data in %s", dir)
+	tb.Helper()
+	dir := testneed.Module(tb, "golang.org/x/net", "html/testdata/html5lib-tests/tokenizer")
+	files, err := filepath.Glob(filepath.Join(dir, "*.test"))
+	if err != nil || len(files) < 14 {
+		tb.Fatalf("%d files of cases in %s: %v", len(files), dir, err)
 	}
 	all := map[string]suite{}
 	for _, f := range files {

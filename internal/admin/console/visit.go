@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/sextant-crawler/sextant/internal/admin"
-	"github.com/sextant-crawler/sextant/internal/admin/whole"
 )
 
 // visit is one request for a page by somebody who may see it.
@@ -26,8 +25,6 @@ type visit struct {
 	session *session // nil without one
 	// crawler is the one that the page is about: the chosen one, or the only one.
 	crawler string
-	// missing are the nodes of a cluster whose part is not in what the API answered, with the reasons.
-	missing []string
 }
 
 // begin says who visits, and whether they may.
@@ -137,9 +134,6 @@ func (v *visit) ask(method, path string, query url.Values, header http.Header, b
 	answer := &kept{header: http.Header{}, status: http.StatusOK}
 	if err := answer.serve(v.console.service.As(v.caller), r); err != nil {
 		return nil, err
-	}
-	if who := answer.header.Get(whole.Missing); who != "" && !slices.Contains(v.missing, who) {
-		v.missing = append(v.missing, who)
 	}
 	if answer.status >= 300 {
 		return answer.header, answer.problem()

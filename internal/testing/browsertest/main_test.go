@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
 
 // What all tests share: it costs seconds to start.
@@ -26,9 +28,9 @@ var (
 func TestMain(m *testing.M) { os.Exit(testMain(m)) }
 
 func testMain(m *testing.M) (code int) {
-	chromium = findChromium()
+	chromium = testneed.FindBrowser()
 	if chromium == "" {
-		return m.Run() // they skip
+		return m.Run() // needsBrowser ends them
 	}
 	dir, err := os.MkdirTemp("", "sextant-browser-")
 	if err != nil {
@@ -65,20 +67,6 @@ func removeAll(dir string) {
 	}
 }
 
-// findChromium finds the browser, by SEXTANT_CHROMIUM or by its usual names.
-func findChromium() string {
-	names := []string{"chromium", "chromium-browser", "google-chrome", "headless-shell"}
-	if s := os.Getenv("SEXTANT_CHROMIUM"); s != "" {
-		names = []string{s}
-	}
-	for _, name := range names {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	return ""
-}
-
 // startBrowser prepares the browser; it starts with the first tab. All that it asks for
 // goes through the gate, also what goes to loopback addresses.
 func startBrowser(profile string) (context.Context, func()) {
@@ -98,10 +86,10 @@ func startBrowser(profile string) (context.Context, func()) {
 	}
 }
 
-// needsBrowser skips where there is none.
+// needsBrowser ends a test without a browser, and fails it under continuous integration.
 func needsBrowser(t testing.TB) {
 	t.Helper()
 	if chromium == "" {
-		t.Skip("no Chromium is found: install the package chromium, or name one by SEXTANT_CHROMIUM")
+		testneed.NoBrowser(t)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/internal/testing/testlog"
+	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 	"github.com/sextant-crawler/sextant/internal/testing/testport"
 )
 
@@ -45,21 +46,15 @@ CustomLog "{dir}/access.log" short
 DocumentRoot "{dir}/www"
 `
 
-// Start starts a server, and skips the test where it is not installed.
+// Start starts a server.
 func Start(t testing.TB, s Settings) *Server {
 	t.Helper()
 	var load strings.Builder
 	for _, name := range append([]string{"mpm_event", "authn_core", "authz_core", "authz_user"}, s.Modules...) {
-		file := filepath.Join(modules, "mod_"+name+".so")
-		if _, err := os.Stat(file); err != nil {
-			t.Skipf("no Apache httpd with mod_%s here (Debian: apt-get install apache2-bin libapache2-mod-auth-gssapi): %v", name, err)
-		}
+		file := testneed.File(t, filepath.Join(modules, "mod_"+name+".so"), "apache2-bin libapache2-mod-auth-gssapi")
 		fmt.Fprintf(&load, "LoadModule %s_module %s\n", name, file)
 	}
-	binary, err := exec.LookPath("apache2")
-	if err != nil {
-		binary = "/usr/sbin/apache2" // which is not in everybody's PATH
-	}
+	binary := testneed.Program(t, "apache2", "apache2-bin")
 	user := ""
 	if os.Geteuid() == 0 {
 		user = "User nobody\nGroup nogroup"

@@ -1,6 +1,6 @@
 // Package testkdc starts MIT's KDC for tests, and an Apache httpd that takes its tickets, as processes
-// of their own in temporary folders, and as whoever runs the test. A test that needs them is skipped where
-// Debian's packages krb5-kdc, krb5-admin-server, apache2-bin and libapache2-mod-auth-gssapi are not installed.
+// of their own in temporary folders, and as whoever runs the test. They are in Debian's
+// packages krb5-kdc, krb5-admin-server, apache2-bin and libapache2-mod-auth-gssapi.
 package testkdc
 
 import (
@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/sextant-crawler/sextant/internal/testing/testlog"
+	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 	"github.com/sextant-crawler/sextant/internal/testing/testport"
 )
 
@@ -53,18 +54,9 @@ const kdcConf = `[kdcdefaults]
 	kdc = FILE:{dir}/kdc.log
 `
 
-// program is where Debian puts one that is not in everybody's PATH.
 func program(t testing.TB, name string) string {
 	t.Helper()
-	path, err := exec.LookPath(name)
-	if err == nil {
-		return path
-	}
-	path = "/usr/sbin/" + name
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("%s is not installed: apt-get install krb5-kdc krb5-admin-server", name)
-	}
-	return path
+	return testneed.Program(t, name, "krb5-kdc krb5-admin-server")
 }
 
 // Start starts a KDC with these principals, each "name" with a random key or "name password".

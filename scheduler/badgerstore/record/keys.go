@@ -12,7 +12,7 @@
 //	t TIME KEY          a timed URL: empty
 //	o HOST              origin of each host ever seen
 //	h HOST              scheduler.HostState
-//	v NAME              a named value
+//	v SCOPE NAME        a named value, see scheduler.ValueName
 //	k HOST              documents of a host: how many, and some of their keys
 //	w SEQ KEY           waiting order: op, URL, source, and a deletion's body or where a document's is
 //	x SEQ KEY           held deletion, the same form
@@ -30,7 +30,8 @@
 //	f                   format version
 //	m                   counters, with every commit
 //
-// KEY is weburl.Key, HOST weburl.HostKey, SOURCE one byte, SEQ and EDIT 8 bytes, TIME 8
+// KEY is weburl.Key and HOST weburl.HostKey; both begin with a hash of the host, so URLs of a site stand together.
+// SOURCE is one byte, SEQ and EDIT are 8 bytes, TIME 8
 // bytes of nanoseconds since 1970. Orders in all states have their numbers from one
 // counter. A page that brings nothing new writes u, p and t; each new link writes u, q and p;
 // an order w and b; a page that becomes a document, or ceases to be one, k. A p, k or q that
@@ -135,7 +136,7 @@ func OriginKey(h weburl.HostKey) []byte { return keyOf(KindOrigin, h[:]) }
 func HostKey(h weburl.HostKey) []byte { return keyOf(KindHost, h[:]) }
 
 // ValueKey is the key of a named value.
-func ValueKey(name string) []byte { return append([]byte{KindValue}, name...) }
+func ValueKey(name scheduler.ValueName) []byte { return name.Append([]byte{KindValue}) }
 
 // CursorKey is the key of a target's cursor, see EncodeSeq.
 func CursorKey(target string) []byte { return append([]byte{KindCursor}, target...) }
