@@ -104,11 +104,11 @@ func TestAnswers(t *testing.T) {
 func TestHoldsHaveWords(t *testing.T) {
 	seen := map[string]bool{}
 	n := 0
-	for h := scheduler.HeldByBrake; scheduler.KnownHold(byte(h)); h++ {
+	for h := scheduler.HeldForHost; scheduler.KnownHold(byte(h)); h++ {
 		seen[holdWords(&Deletion{Hold: h.String()})] = true
 		n++
 	}
-	if len(seen) != n || n < 6 {
+	if len(seen) != n || n < 5 {
 		t.Errorf("%d holds have %d texts", n, len(seen))
 	}
 }
