@@ -95,7 +95,7 @@ func newBench(t *testing.T, roots ...string) *bench {
 // with opens the store and a crawl over it for fn.
 func (b *bench) with(fn func(*Crawl, *badgerstore.Store)) {
 	b.t.Helper()
-	store, err := badgerstore.Open(b.dir, badgerstore.Options{Durability: badgerstore.OS})
+	store, err := badgerstore.Open(b.dir, badgerstore.Options{Durability: badgerstore.OS, MemtableBytes: badgerstore.MinMemtableBytes})
 	if err != nil {
 		b.t.Fatal(err)
 	}

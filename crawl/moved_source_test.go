@@ -40,7 +40,7 @@ func TestDocumentChangesItsSource(t *testing.T) {
 			If:   actionrules.Atom{Field: actionrules.FieldPath, Kind: actionrules.KindPrefix, Norm: actionrules.NormNorm, Value: testsite.Path(3)},
 			Then: []actionrules.Action{{Verb: actionrules.SetSource, Name: source}},
 		}}
-		store, err := badgerstore.Open(b.dir, badgerstore.Options{Durability: badgerstore.OS})
+		store, err := badgerstore.Open(b.dir, badgerstore.Options{Durability: badgerstore.OS, MemtableBytes: badgerstore.MinMemtableBytes})
 		if err != nil {
 			t.Fatal(err)
 		}

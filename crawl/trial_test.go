@@ -24,7 +24,7 @@ func TestTrialTellsOfPauses(t *testing.T) {
 		inWorld(t, func(t *testing.T, w *world) {
 			w.set(hostA+"/robots.txt", answered{body: robots})
 			w.page(hostA + "/")
-			store, err := badgerstore.Open(w.dir, badgerstore.Options{Durability: badgerstore.OS, NoCompaction: true})
+			store, err := badgerstore.Open(w.dir, badgerstore.Options{Durability: badgerstore.OS, MemtableBytes: badgerstore.MinMemtableBytes, NoCompaction: true})
 			if err != nil {
 				t.Fatal(err)
 			}

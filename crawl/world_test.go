@@ -176,7 +176,7 @@ func (w *world) begin() {
 func (w *world) open() {
 	w.t.Helper()
 	var err error
-	if w.store, err = badgerstore.Open(w.dir, badgerstore.Options{Durability: badgerstore.OS, NoCompaction: true}); err != nil {
+	if w.store, err = badgerstore.Open(w.dir, badgerstore.Options{Durability: badgerstore.OS, MemtableBytes: badgerstore.MinMemtableBytes, NoCompaction: true}); err != nil {
 		w.t.Fatal(err)
 	}
 	log := slog.New(slog.NewTextHandler(&w.logged, &slog.HandlerOptions{Level: slog.LevelDebug}))

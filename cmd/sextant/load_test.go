@@ -98,9 +98,11 @@ func TestServiceUnderLoad(t *testing.T) {
 		if m := awaitMessage(t, l.messages, "RELOADING"); m["RELOADING"] != "1" {
 			t.Errorf("%v", m)
 		}
-		m := awaitMessage(t, l.messages, "READY")
-		if broken := strings.Contains(m["STATUS"], "refused"); broken != (i%3 == 2) {
-			t.Errorf("reload %d: %v", i, m)
+		// The watch of the folder reloads too, perhaps the file before this one.
+		for refused := i%3 == 2; ; {
+			if m := awaitMessage(t, l.messages, "READY"); strings.Contains(m["STATUS"], "refused") == refused {
+				break
+			}
 		}
 	}
 	l.write("")

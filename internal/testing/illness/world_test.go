@@ -81,7 +81,7 @@ func newWorldOf(t *testing.T, site, second *sicksite.Site, change func(*policy.S
 func (w *world) open() {
 	w.t.Helper()
 	var err error
-	if w.store, err = badgerstore.Open(w.dir, badgerstore.Options{Durability: badgerstore.OS, NoCompaction: true}); err != nil {
+	if w.store, err = badgerstore.Open(w.dir, badgerstore.Options{Durability: badgerstore.OS, MemtableBytes: badgerstore.MinMemtableBytes, NoCompaction: true}); err != nil {
 		w.t.Fatal(err)
 	}
 	relay, err := push.NewRelay(w.store.Outbox(), []push.TargetSettings{{Target: w.index}}, w.log)

@@ -173,7 +173,7 @@ func (w *world) run(refresh bool) error {
 	}
 	log := slog.New(slog.NewTextHandler(&w.log, nil))
 	var err error
-	if w.store, err = badgerstore.Open(w.dir, badgerstore.Options{Durability: badgerstore.OS, NoCompaction: true}); err != nil {
+	if w.store, err = badgerstore.Open(w.dir, badgerstore.Options{Durability: badgerstore.OS, MemtableBytes: badgerstore.MinMemtableBytes, NoCompaction: true}); err != nil {
 		return err
 	}
 	relay, err := push.NewRelay(w.store.Outbox(), []push.TargetSettings{{Target: &w.index}}, log)
