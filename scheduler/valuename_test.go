@@ -10,7 +10,7 @@ import (
 
 // TestValueNames pins the stored form, and that no two names have one.
 func TestValueNames(t *testing.T) {
-	host, url := weburl.HostKey{1, 2, 9: 3}, weburl.Key{1, 2, 15: 3}
+	host, url := weburl.HostKey{1, 2, 7: 3}, weburl.Key{1, 2, 15: 3}
 	for _, c := range []struct {
 		name   ValueName
 		scope  Scope

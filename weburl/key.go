@@ -19,8 +19,7 @@ type Key [16]byte
 // Key hashes the canonical form.
 func (u URL) Key() (k Key) {
 	sum := sumOf(u.s)
-	h := hostHash(u.bareHost())
-	k[0], k[1] = byte(h>>8), byte(h)
+	k[0], k[1] = byte(u.hostHash>>8), byte(u.hostHash)
 	copy(k[hostBytes:], sum[:])
 	return k
 }
@@ -38,34 +37,34 @@ func (k Key) Chance() [14]byte { return [14]byte(k[hostBytes:]) }
 // Compare orders keys as their bytes: the order in which a store has them.
 func (k Key) Compare(o Key) int { return bytes.Compare(k[:], o[:]) }
 
-// HostKey identifies an origin: the host's hash as in Key, and 64 bits of the origin's SHA-256. Two origins that share
-// it would share a queue and its politeness, and nothing else.
-type HostKey [10]byte
+// HostKey identifies an origin: the host's hash as in Key, and 48 bits of the origin's SHA-256. Two origins that share
+// it would share a queue and its politeness. As both hashes are cryptographic, making one that has the key of a given
+// other takes 2^64 tries.
+type HostKey [8]byte
 
 // HostKey hashes the origin.
 func (u URL) HostKey() (k HostKey) {
 	sum := sumOf(u.Origin())
-	h := hostHash(u.bareHost())
-	k[0], k[1] = byte(h>>8), byte(h)
+	k[0], k[1] = byte(u.hostHash>>8), byte(u.hostHash)
 	copy(k[hostBytes:], sum[:])
 	return k
 }
 
+// hashHost sets the hash of the host: the first bits of the SHA-256 of its name without a leading "www.". It takes
+// that of like, if like is not nil and has the host: most links of a page lead to its own.
+func (u *URL) hashHost(like *URL) {
+	if like != nil && like.bareHost() == u.bareHost() {
+		u.hostHash = like.hostHash
+		return
+	}
+	sum := sumOf(u.bareHost())
+	u.hostHash = uint16(sum[0])<<8 | uint16(sum[1])
+}
+
 // bareHost returns the host without a leading "www.", IPv6 in brackets.
-func (u URL) bareHost() string { return strings.TrimPrefix(u.s[u.hostStart:u.hostEnd], "www.") }
+func (u *URL) bareHost() string { return strings.TrimPrefix(u.s[u.hostStart:u.hostEnd], "www.") }
 
 func sumOf(s string) [sha256.Size]byte {
 	var buf [stackBytes]byte
 	return sha256.Sum256(append(buf[:0], s...))
-}
-
-// hostHash is FNV-1a with 64 bits, folded to 16 so that each of its bits depends on all of the host. It is stored.
-func hostHash(host string) uint16 {
-	h := uint64(14695981039346656037)
-	for i := range len(host) {
-		h = (h ^ uint64(host[i])) * 1099511628211
-	}
-	h ^= h >> 32
-	h ^= h >> 16
-	return uint16(h)
 }

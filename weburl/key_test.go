@@ -10,7 +10,7 @@ import (
 // TestKeysOfASiteStandTogether pins the stored form: keys begin with a hash of the host, for which neither scheme
 // nor port nor a leading "www." counts.
 func TestKeysOfASiteStandTogether(t *testing.T) {
-	const want = 0x4bea
+	const want = 0xa379
 	for _, s := range []string{"http://example.com/", "https://www.example.com:8443/a/b?c", "https://example.com/x"} {
 		u := mustParse(t, s)
 		h := u.HostKey()
@@ -54,6 +54,29 @@ func TestChanceWithinAHost(t *testing.T) {
 			if math.Abs(float64(count)-mean) > 6*math.Sqrt(mean) {
 				t.Errorf("%s byte %d: %d keys, want about %.0f", name, b, count, mean)
 			}
+		}
+	}
+}
+
+// TestHostHashOfEveryForm: however a URL is read, it has the hash of its host.
+func TestHostHashOfEveryForm(t *testing.T) {
+	base, err := NewBase("http://www.example.com/a/b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ref := range []string{"c", "/c", "?d", "#e", "", "//example.com/", "https://www.example.com/", "http://other.test/x", "HTTP://EXAMPLE.com/%c3", "http://b\u00fccher.test/"} {
+		u, err := base.Resolve(ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again := mustParse(t, u.String()); u.Key() != again.Key() || u.HostKey() != again.HostKey() || u.WithFragment("") != again {
+			t.Errorf("%q is resolved to %s with the key %s, parsed it has %s", ref, u, u.Key(), again.Key())
+		}
+	}
+	for _, s := range []string{"http://www.www.example.com/a;jsessionid=1", "http://www.example.com/", "http://example.com/?b&a"} {
+		u := Options{DropWWW: true, DropSessionIDs: true, SortQuery: true}.Apply(mustParse(t, s))
+		if again := mustParse(t, u.String()); u.Key() != again.Key() {
+			t.Errorf("%s becomes %s with the key %s, parsed it has %s", s, u, u.Key(), again.Key())
 		}
 	}
 }

@@ -3,6 +3,7 @@ package fingerprints
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -225,6 +226,24 @@ func TestReadersAndWriter(t *testing.T) {
 	}
 	close(done)
 	readers.Wait()
+}
+
+// TestOneHost: the keys of one host, which begin alike, are spread over all stripes.
+func TestOneHost(t *testing.T) {
+	const n = 256 * 400
+	var counts [stripes]int
+	for i := range n {
+		u, err := weburl.Parse(fmt.Sprintf("https://www.example.com/page/%d", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		counts[stripeOf(u.Key())]++
+	}
+	for i, count := range counts {
+		if count < 300 || count > 500 {
+			t.Errorf("stripe %d has %d of %d keys, want about 400", i, count, n)
+		}
+	}
 }
 
 // TestCollision says what happens to two keys with the same 56 bits.

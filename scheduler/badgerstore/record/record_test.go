@@ -246,11 +246,11 @@ func TestOtherVersions(t *testing.T) {
 // TestRecordDoesNotGrow: a field that is zero takes no room.
 func TestRecordDoesNotGrow(t *testing.T) {
 	rec := scheduler.Record{
-		URL: "http://a.test/1", Host: weburl.HostKey([]byte("hosthostho")), Origin: "http://a.test", State: scheduler.AtRest, Class: scheduler.OK,
+		URL: "http://a.test/1", Host: weburl.HostKey([]byte("hosthost")), Origin: "http://a.test", State: scheduler.AtRest, Class: scheduler.OK,
 		Source: scheduler.Index, Fifo: scheduler.IndexFollow, Depth: 5, Root: true, Settled: true, Shift: -1, Status: 200,
 		Referrer: "r", ETag: "e",
 	}
-	want := "\x01\x02\x01\x02\x03\x05\x85\x01\x00hosthostho\x0fhttp://a.test/1\x0d\xff\x00\x90\x03\x00\x00\x01r\x00\x01e\x00\x00\x00\x00\x00\x00"
+	want := "\x01\x02\x01\x02\x03\x05\x85\x01\x00hosthost\x0fhttp://a.test/1\x0d\xff\x00\x90\x03\x00\x00\x01r\x00\x01e\x00\x00\x00\x00\x00\x00"
 	if got := Append(nil, &rec, nil); string(got) != want {
 		t.Errorf("a plain record is written as\n%q, want\n%q", got, want)
 	}
