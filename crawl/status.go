@@ -24,8 +24,8 @@ type Status struct {
 	InFlight int               `json:"in_flight"`
 	ByClass  map[string]uint64 `json:"by_class"`
 	Indexed  uint64            `json:"indexed"`
-	// Lost are those of the indexed documents that were lost before they were sent, with the node or the disk that had
-	// them, and are fetched again.
+	// Lost are those of the indexed documents that were lost before they were sent, because the disk was damaged, and
+	// are fetched again.
 	Lost   uint64       `json:"lost,omitempty"`
 	Outbox OutboxStatus `json:"outbox"`
 	Hosts  HostsStatus  `json:"hosts"`

@@ -53,7 +53,7 @@ func TestRelayAsksItsPermit(t *testing.T) {
 	})
 }
 
-// TestRelayRepeats: while requests of the node before may still arrive, cursors stay; then what follows
+// TestRelayRepeats: while requests of the process before may still arrive, cursors stay; then what follows
 // them is pushed once more, so that a late add of a page that was deleted meanwhile is undone.
 func TestRelayRepeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -54,9 +54,9 @@ func adoptTree(path string) (all []string) {
 // moving is two processes, each a Frontier on a store, the disks, and what the sites saw.
 type moving struct {
 	*testing.T
-	rand   *rand.Rand
-	stores [2]*parts
-	nodes  [2]*running
+	rand      *rand.Rand
+	stores    [2]*parts
+	frontiers [2]*running
 
 	losses bool
 
@@ -82,7 +82,7 @@ func (w *moving) deliver(links []scheduler.Link) {
 			w.Errorf("%s: %v", l.URL, err)
 		}
 		w.stores[owner].remember(l.URL.HostKey())
-		w.nodes[owner].Announce(places)
+		w.frontiers[owner].Announce(places)
 	}
 }
 
@@ -95,7 +95,7 @@ func (w *moving) must(err error) {
 
 func (w *moving) start(n int) {
 	w.stores[n] = newParts(adoptParts, w.deliver)
-	w.nodes[n] = run(w.T, w.stores[n])
+	w.frontiers[n] = run(w.T, w.stores[n])
 	synctest.Wait()
 }
 
@@ -106,7 +106,7 @@ func (w *moving) adopt(i, n int) {
 	disk := w.disks[i]
 	w.mu.Unlock()
 	w.stores[n].adopt(i, disk)
-	w.must(w.nodes[n].Adopt(w.Context(), i))
+	w.must(w.frontiers[n].Adopt(w.Context(), i))
 }
 
 // move hands a part to the other process, or has it lost there.
@@ -121,7 +121,7 @@ func (w *moving) move(i int, lost bool) {
 		w.mu.Unlock()
 		cancel()
 	}
-	if err := w.nodes[from].Release(ctx, i); err != nil && !lost {
+	if err := w.frontiers[from].Release(ctx, i); err != nil && !lost {
 		w.Fatal(err)
 	}
 	p := w.stores[from].release(i)
@@ -172,12 +172,12 @@ func (w *moving) fetch(n int, l *scheduler.Lease) {
 	}
 	w.mu.Unlock()
 	if asks || isCut && takes%2 == 0 {
-		w.nodes[n].GiveBack(l, true, back)
+		w.frontiers[n].GiveBack(l, true, back)
 		return
 	}
 	r := ok(l)
 	r.Links = adoptChildren(l.URL.Path()[1:])
-	if err := w.nodes[n].Complete(w.Context(), l, r); err != nil {
+	if err := w.frontiers[n].Complete(w.Context(), l, r); err != nil {
 		w.Errorf("completing %s in process %d: %v", l.URL, n, err)
 	}
 }
@@ -187,7 +187,7 @@ func (w *moving) work(n int) (wait func()) {
 	for range adoptWorkers {
 		all.Go(func() {
 			for {
-				l, err := w.nodes[n].Next(w.Context())
+				l, err := w.frontiers[n].Next(w.Context())
 				if err != nil {
 					if !errors.Is(err, scheduler.ErrStopped) {
 						w.Errorf("Next: %v", err)
@@ -221,7 +221,7 @@ func moveUntilDone(t *testing.T, seed uint64, losses int) {
 		w.adopt(i, n)
 	}
 	root := adoptPage("a")
-	w.nodes[w.owner[partOf(root.URL.HostKey(), adoptParts)]].add(root)
+	w.frontiers[w.owner[partOf(root.URL.HostKey(), adoptParts)]].add(root)
 	waits := []func(){w.work(0), w.work(1)}
 	tree := adoptTree("a")
 	for begun := time.Now(); w.visited() < len(tree) && !t.Failed(); {
@@ -232,11 +232,11 @@ func moveUntilDone(t *testing.T, seed uint64, losses int) {
 		w.move(w.rand.IntN(adoptParts), w.rand.IntN(10) < losses)
 	}
 	for i, n := range w.owner {
-		if err := w.nodes[n].Release(t.Context(), i); err != nil {
+		if err := w.frontiers[n].Release(t.Context(), i); err != nil {
 			t.Error(err)
 		}
 	}
-	for n, f := range w.nodes {
+	for n, f := range w.frontiers {
 		f.Stop()
 		waits[n]()
 		s := f.Snapshot()

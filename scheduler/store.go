@@ -170,30 +170,6 @@ type Counts struct {
 	Outbox  OutboxCounts
 }
 
-// Plus adds the counts of two parts of a crawl.
-func (c Counts) Plus(o Counts) Counts {
-	sum := c
-	sum.Known += o.Known
-	sum.Timed += o.Timed
-	sum.Indexed += o.Indexed
-	sum.Lost += o.Lost
-	sum.Hosts += o.Hosts
-	for i, n := range o.Pending {
-		sum.Pending[i] += n
-	}
-	sum.ByClass = map[Class]uint64{}
-	for _, part := range []map[Class]uint64{c.ByClass, o.ByClass} {
-		for class, n := range part {
-			sum.ByClass[class] += n
-		}
-	}
-	sum.Outbox.Waiting += o.Outbox.Waiting
-	sum.Outbox.Resting += o.Outbox.Resting
-	sum.Outbox.Held += o.Outbox.Held
-	sum.Outbox.Dead += o.Outbox.Dead
-	return sum
-}
-
 // OutboxCounts are the orders by state.
 type OutboxCounts struct{ Waiting, Resting, Held, Dead uint64 }
 

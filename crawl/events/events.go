@@ -52,8 +52,6 @@ type Event struct {
 	Edit   uint64    `json:"edit,omitempty"` // of the rules
 	// Version is the program's, of a start.
 	Version string `json:"version,omitempty"`
-	// Node is the node that keeps it, where several have parts of the crawl. It is not stored.
-	Node string `json:"node,omitempty"`
 }
 
 // Reader is what events are read from.

@@ -193,14 +193,14 @@ func minus(all, some []string) []string {
 // movedSites is the name under which the store remembers the sites that took
 // the place of a root whose home page redirects to them.
 const (
-	MovesName = "moved-sites"
+	movesName = "moved-sites"
 	movesWhat = "the list of moved sites"
 )
 
 // StoredMoves reads what the store remembers.
 func StoredMoves(ctx context.Context, store scheduler.ValueReader) (Moves, error) {
 	moved := Moves{}
-	err := scheduler.LoadValue(ctx, store, scheduler.CrawlValue(MovesName), movesWhat, &moved)
+	err := scheduler.LoadValue(ctx, store, scheduler.CrawlValue(movesName), movesWhat, &moved)
 	return moved, err
 }
 
@@ -226,7 +226,7 @@ func movedRoots(roots []actionrules.Root, moved Moves) []actionrules.Root {
 
 // SaveMoves stores moves for StoredMoves.
 func SaveMoves(ctx context.Context, store scheduler.Values, moved Moves) error {
-	return scheduler.SaveValue(ctx, store, scheduler.CrawlValue(MovesName), movesWhat, moved)
+	return scheduler.SaveValue(ctx, store, scheduler.CrawlValue(movesName), movesWhat, moved)
 }
 
 // WithMoves is the policy with moves that change nothing that it decides.

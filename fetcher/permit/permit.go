@@ -1,6 +1,7 @@
 // Package permit is the right of a process to ask sites and indexers for anything. A process that is alone has it
 // always, and then nothing here is called. One that shares its work with others has it while none of them can have taken
-// its place: see Right.
+// its place: see Right, whose mutex guards how long it holds; the goroutine that beats, Watch and the callers of May and
+// Acting take it. The package starts no goroutine.
 package permit
 
 import (

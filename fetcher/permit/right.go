@@ -1,14 +1,14 @@
 package permit
 
-// right.go: Right.mu guards all its fields but clock. The goroutine that beats, Watch and the callers of May and Acting
-// take it.
-
 import (
 	"context"
 	"errors"
 	"sync"
 	"time"
 )
+
+// The mutex of a Right guards all its fields except clock. The goroutine that beats, Watch and the callers of May and
+// Acting take it.
 
 // ErrPaused is the cause of contexts that end because no beat was confirmed in time. The next confirmed beat gives the
 // right again, unless Lose ended it meanwhile.
@@ -29,7 +29,7 @@ const (
 type Right struct {
 	clock Clock
 
-	mu      sync.Mutex
+	mu      sync.Mutex // guards what follows
 	until   time.Duration
 	lost    error                   // set once
 	stretch context.Context         // ends when the right does, or pauses
