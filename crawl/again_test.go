@@ -47,7 +47,7 @@ func TestRefreshWrittenLater(t *testing.T) {
 	if testing.Short() {
 		t.Skip("days go by, and nothing runs at once that does not elsewhere")
 	}
-	const day = 6 * time.Hour // of a short week
+	const day = 2 * time.Hour // of a short week
 	for name, change := range map[string]func(s *scheduler.Settings, later bool){
 		"minimumAgedS": func(s *scheduler.Settings, later bool) {
 			if later {
@@ -208,7 +208,7 @@ func TestRulesLetMoreIn(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
 				urls := w.deep(6)
 				w.openRules()
-				w.settings.Frontier.MinimumAged = map[bool]time.Duration{true: 100 * time.Hour}[refreshed]
+				w.settings.Frontier.MinimumAged = map[bool]time.Duration{true: 5 * time.Hour}[refreshed]
 				after := w.settings
 				tt.before(&w.settings)
 				w.begin()
@@ -235,7 +235,7 @@ func TestRulesLetMoreIn(t *testing.T) {
 					t.Errorf("%s: %d pages were read again, %d were foretold", tt.name, s.Rules.Reread, p.Reread.Count)
 				}
 				if refreshed {
-					time.Sleep(101 * time.Hour)
+					time.Sleep(6 * time.Hour)
 					w.quiet()
 				}
 				if documents() != tt.later {
