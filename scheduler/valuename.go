@@ -7,6 +7,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// Append has the form in which names are stored.
+
 // Scope says what a stored value belongs to.
 type Scope uint8
 
