@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -65,12 +64,7 @@ func backup(c *cli.Context, name string) error {
 
 // writeBackup has the service write it, or reads the store where none runs.
 func writeBackup(c *cli.Context, w io.Writer) error {
-	return fromServiceOrStore(c,
-		func(client *admin.Client) error { return client.Backup(c.Context, w) },
-		func(ctx context.Context, store *badgerstore.Store) error {
-			_, err := store.Backup(ctx, w)
-			return err
-		})
+	return ask(c, toRead, func(client *admin.Client) error { return client.Backup(c.Context, w) })
 }
 
 // replaceFile gives a file its name when all of it is written and on disk.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/report"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -58,11 +56,7 @@ func makeReport(c *cli.Context) error {
 	default:
 		to = report.NewLines(c.App.Writer, kind, o.Since)
 	}
-	return fromServiceOrStore(c,
-		func(client *admin.Client) error { return client.Report(c.Context, kind, o, to) },
-		func(ctx context.Context, store *badgerstore.Store) error {
-			return report.Write(ctx, kind, store, o, to)
-		})
+	return ask(c, toRead, func(client *admin.Client) error { return client.Report(c.Context, kind, o, to) })
 }
 
 func reportOptions(c *cli.Context, kind string) (report.Options, error) {
@@ -99,9 +93,5 @@ func listLinks(c *cli.Context, to string) error {
 	out := json.NewEncoder(c.App.Writer)
 	out.SetEscapeHTML(false)
 	show := func(l report.LinkedFrom) error { return out.Encode(l) }
-	return fromServiceOrStore(c,
-		func(client *admin.Client) error { return client.Links(c.Context, u.String(), show) },
-		func(ctx context.Context, store *badgerstore.Store) error {
-			return report.EachLink(ctx, store, u, show)
-		})
+	return ask(c, toRead, func(client *admin.Client) error { return client.Links(c.Context, u.String(), show) })
 }

@@ -46,11 +46,11 @@ func headline(s *admin.Status, p paint) string {
 
 // stateOf words what a Crawler does.
 func stateOf(s *admin.Status, waiting uint64) (state string, meaning colour) {
-	if s.Idle == notRunning {
+	if s.Idle == admin.NotRunning {
 		if s.Paused {
 			return "not running, and paused", doubtful
 		}
-		return notRunning, doubtful
+		return admin.NotRunning, doubtful
 	}
 	switch s.IdleCode {
 	case crawl.IdleStopping, crawl.IdleStarting, crawl.IdlePaused:

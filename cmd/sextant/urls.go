@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"net/url"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/report"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
 // filterFlags are the flags that select stored URLs as report.ParseFilter does, except for
@@ -67,8 +65,7 @@ func listURLs(c *cli.Context) error {
 	if match != "" {
 		query.Set("match", match)
 	}
-	filter, err := admin.ParseURLFilter(query)
-	if err != nil {
+	if _, err := admin.ParseURLFilter(query); err != nil {
 		return wrongUse("--%w", err)
 	}
 	order, err := report.ParseOrder(c.String("sort"), report.URLColumns())
@@ -92,14 +89,7 @@ func listURLs(c *cli.Context) error {
 		}
 		return out.Encode(u)
 	}
-	err = fromServiceOrStore(c,
-		func(client *admin.Client) error { return client.Stored(c.Context, query, show) },
-		func(ctx context.Context, store *badgerstore.Store) error {
-			if order.By == "" {
-				return report.EachURL(ctx, store, filter, show)
-			}
-			return report.EachURLSorted(ctx, store, filter, order, limit, func(u report.StoredURL, _ string) error { return show(u) })
-		})
+	err = ask(c, toRead, func(client *admin.Client) error { return client.Stored(c.Context, query, show) })
 	if errors.Is(err, errEnough) {
 		return nil
 	}

@@ -32,6 +32,7 @@ func postSelection[A any](ctx context.Context, c *Client, path string, query url
 func (c *Client) Refresh(ctx context.Context, s Selection) (all crawl.Refreshed, err error) {
 	err = postSelection(ctx, c, "/api/v1/refresh", nil, s, func(done crawl.Refreshed) {
 		all.URLs, all.Waiting, all.Excluded = all.URLs+done.URLs, all.Waiting+done.Waiting, all.Excluded+done.Excluded
+		all.HeldUp += done.HeldUp
 	})
 	return all, err
 }
@@ -44,10 +45,9 @@ func (c *Client) CountSelected(ctx context.Context, s Selection) (all crawl.Sele
 	return all, err
 }
 
-// Remove removes the selected URLs, as Refresh does it: more than RemovedUnasked at once
-// with the operator's word only.
-func (c *Client) Remove(ctx context.Context, s Selection, word bool) (all crawl.Removed, err error) {
-	err = postSelection(ctx, c, "/api/v1/remove", wordQuery(word), s, func(done crawl.Removed) {
+// Remove removes the selected URLs, however many they are. Its errors are those of Refresh.
+func (c *Client) Remove(ctx context.Context, s Selection) (all crawl.Removed, err error) {
+	err = postSelection(ctx, c, "/api/v1/remove", wordQuery(true), s, func(done crawl.Removed) {
 		all.URLs, all.Deletions, all.Roots = all.URLs+done.URLs, all.Deletions+done.Deletions, append(all.Roots, done.Roots...)
 	})
 	return all, err

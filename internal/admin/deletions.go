@@ -108,8 +108,7 @@ func (c *Client) Deletions(ctx context.Context, q DeletionQuery, fn func(Deletio
 func (c *Client) DeletionCounts(ctx context.Context, q DeletionQuery, by []string) (*DeletionCounts, error) {
 	query := q.Values()
 	query.Set("by", strings.Join(by, ","))
-	out := &DeletionCounts{}
-	return out, c.decode(ctx, "GET", "/api/v1/deletions/counts", query, nil, out)
+	return get[*DeletionCounts](ctx, c, "/api/v1/deletions/counts", query)
 }
 
 // Release has the selected deletions leave, and gives how many there were.

@@ -97,13 +97,13 @@ func writeReadiness(w http.ResponseWriter, r *http.Request, now Readiness) {
 func (s *Server) readiness(ctx context.Context) Readiness {
 	var problems []ReadinessProblem
 	for _, c := range s.crawlers {
-		status, err := statusOf(ctx, c)
+		status, err := c.Status(ctx)
 		problems = append(problems, notReady(c, &status, err)...)
 	}
 	return Readiness{Ready: len(problems) == 0, Problems: problems}
 }
 
-// notReady says why a Crawler cannot do its work, by what statusOf gave.
+// notReady says why a Crawler cannot do its work, by the Status that it gave.
 func notReady(c Crawler, s *Status, err error) []ReadinessProblem {
 	if err != nil {
 		return []ReadinessProblem{{c.Name(), notReadyStore, "its figures cannot be read: " + err.Error()}}

@@ -108,6 +108,9 @@ func (s *Server) stream(c *call, what string, write func(io.Writer) error) (any,
 	case !out.begun:
 		return nil, err
 	default:
+		if w, ok := c.w.(*pipedAnswer); ok {
+			w.broken = err
+		}
 		if c.r.Context().Err() == nil { // not because the reader went away, as head does
 			s.log.Warn(what+" broke off", "error", err)
 		}

@@ -39,7 +39,7 @@ func Observe(ctx context.Context, crawlers []Crawler) notices.Observation {
 	refused := false
 	disks := map[int64]bool{} // by size: Crawlers mostly share one
 	for _, c := range crawlers {
-		s, err := statusOf(ctx, c)
+		s, err := c.Status(ctx)
 		if err != nil {
 			out.Unsure = append(out.Unsure, notices.Scope{Crawler: c.Name()}, notices.Scope{})
 			continue

@@ -41,8 +41,7 @@ import (
 // Crawler is a crawl at work, or what of one the service shows.
 type Crawler interface {
 	Name() string
-	Status(ctx context.Context) (crawl.Status, error)
-	Details(ctx context.Context) (Details, error)
+	Status(ctx context.Context) (Status, error)
 	// Hosts calls fn for the n hosts with the longest queues, then for up to n more
 	// that rest longest.
 	Hosts(ctx context.Context, n int, fn func(scheduler.HostInfo) error) error
@@ -323,21 +322,14 @@ func (s *Server) status(c *call) (any, error) {
 	}
 	all := make([]Status, 0, len(crawlers))
 	for _, crawler := range crawlers {
-		one, err := statusOf(c.r.Context(), crawler)
+		one, err := crawler.Status(c.r.Context())
 		if err != nil {
 			return nil, err
 		}
-		one.StartedAt, one.Version = &started, s.about.Version
+		if s.service != nil {
+			one.StartedAt, one.Version = &started, s.about.Version
+		}
 		all = append(all, s.withNotices(one))
 	}
 	return all, nil
-}
-
-func statusOf(ctx context.Context, c Crawler) (Status, error) {
-	status, err := c.Status(ctx)
-	if err != nil {
-		return Status{}, err
-	}
-	details, err := c.Details(ctx)
-	return Status{Status: status, Details: details}, err
 }

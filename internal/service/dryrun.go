@@ -55,8 +55,8 @@ func try(ctx context.Context, crawler config.Crawler, moved policy.Moves, raw st
 	renderer := render.New(crawler.Browser, log)
 	defer runBeside(ctx, renderer)()
 	settings := (&running{documents: pool, pages: pages, renderer: renderer, agent: agent}).settings(crawler)
-	options := badgerstore.Options{Logger: slog.New(slog.DiscardHandler), Durability: badgerstore.OS}
-	err = WithStore(ctx, Home{Dir: dir}, options, func(ctx context.Context, store *badgerstore.Store) error {
+	own := Offline{Home: Home{Dir: dir}, Store: badgerstore.Options{Durability: badgerstore.OS}, Log: slog.New(slog.DiscardHandler)}
+	err = own.WithStore(ctx, func(ctx context.Context, store *badgerstore.Store) error {
 		t, err = crawl.Try(ctx, settings, moved, store, raw, u, log)
 		return err
 	})

@@ -113,7 +113,7 @@ func (s *Service) Progress(ctx context.Context) string {
 	var fetched, waiting, unsent uint64
 	var rate float64
 	for _, r := range s.crawls {
-		status, err := r.Status(ctx)
+		status, err := r.figures(ctx)
 		if err != nil {
 			return err.Error()
 		}
