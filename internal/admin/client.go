@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -19,7 +20,6 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/review"
-	"github.com/sextant-crawler/sextant/internal/report"
 )
 
 // SocketPath is where the service of a data directory listens.
@@ -231,25 +231,10 @@ func batches(urls []string) iter.Seq[[]string] {
 	}
 }
 
-// Stored calls fn for each stored URL that the query (as for report.ParseFilter) selects.
-func (c *Client) Stored(ctx context.Context, query url.Values, fn func(report.StoredURL) error) error {
-	return stream(ctx, c, "/api/v1/urls", query, fn)
-}
-
-// storedOne looks a URL up. It returns ErrNotKnown if the service does not know it.
-func (c *Client) storedOne(ctx context.Context, u string) (report.StoredURL, error) {
-	return get[report.StoredURL](ctx, c, "/api/v1/url", url.Values{"url": {u}})
-}
-
 // storedRobots returns the verdict of the stored robots.txt of a URL for agent, in the words of
 // report.Robots. With original it is read as the text of 1994 says.
 func (c *Client) storedRobots(ctx context.Context, agent string, original bool, u string) (string, error) {
 	return get[string](ctx, c, "/api/v1/robots", url.Values{"url": {u}, "agent": {agent}, "original": {strconv.FormatBool(original)}})
-}
-
-// Hosts returns the n hosts with the longest queues, and up to n more that rest longest.
-func (c *Client) Hosts(ctx context.Context, n int) ([]HostStatus, error) {
-	return get[[]HostStatus](ctx, c, "/api/v1/hosts", url.Values{"n": {strconv.Itoa(n)}})
 }
 
 // Reload has the service read its configuration again; ErrDeclined with its errors
@@ -283,4 +268,27 @@ func (c *Client) Ready(ctx context.Context) error {
 		return err
 	}
 	return answer.Close()
+}
+
+// stream reads JSON Lines.
+func stream[T any](ctx context.Context, c *Client, path string, query map[string][]string, fn func(T) error) error {
+	answer, err := c.ask(ctx, http.MethodGet, path, query, nil)
+	if err != nil {
+		return err
+	}
+	defer answer.Close()
+	lines := json.NewDecoder(bufio.NewReader(answer))
+	for {
+		var v T
+		err := lines.Decode(&v)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("the list broke off: %w", err)
+		}
+		if err := fn(v); err != nil {
+			return err
+		}
+	}
 }

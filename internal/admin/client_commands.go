@@ -1,10 +1,7 @@
 package admin
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -84,27 +81,4 @@ func (c *Client) Backup(ctx context.Context, w io.Writer) error {
 		return fmt.Errorf("the backup broke off: %w", err)
 	}
 	return nil
-}
-
-// stream reads JSON Lines.
-func stream[T any](ctx context.Context, c *Client, path string, query map[string][]string, fn func(T) error) error {
-	answer, err := c.ask(ctx, http.MethodGet, path, query, nil)
-	if err != nil {
-		return err
-	}
-	defer answer.Close()
-	lines := json.NewDecoder(bufio.NewReader(answer))
-	for {
-		var v T
-		err := lines.Decode(&v)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("the list broke off: %w", err)
-		}
-		if err := fn(v); err != nil {
-			return err
-		}
-	}
 }

@@ -9,18 +9,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl"
-	"github.com/sextant-crawler/sextant/internal/notices"
 )
-
-// About is what a Server tells of its process. The zero value tells nothing.
-type About struct {
-	Version string // of the program
-	// Notices tells how the receivers of notices stand; nil: there are none.
-	Notices func() []notices.Status
-}
-
-// Tell says what the server is to tell of its process, before Run.
-func (s *Server) Tell(a About) { s.about = a }
 
 // readyTimeout bounds the look at the Crawlers for /readyz.
 const readyTimeout = 5 * time.Second

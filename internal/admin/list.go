@@ -140,3 +140,15 @@ func (p *patientWriter) Write(b []byte) (int, error) {
 	}
 	return p.w.Write(b)
 }
+
+// parseSeq reads a cursor that is the number of an order; 0 without one.
+func parseSeq(written string) (uint64, error) {
+	if written == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(written, 10, 64)
+	if err != nil {
+		return 0, errCursor
+	}
+	return n, nil
+}

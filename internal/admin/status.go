@@ -108,3 +108,53 @@ type StoreStatus struct {
 
 // DiskBytes are all bytes on disk.
 func (s *StoreStatus) DiskBytes() int64 { return s.TableBytes + s.LogBytes + s.BodyBytes }
+
+func (s *Server) status(c *call) (any, error) {
+	started := s.started.UTC()
+	crawlers := s.crawlers
+	if name := c.query.Get("crawler"); name != "" {
+		one, err := s.crawler(name)
+		if err != nil {
+			return nil, err
+		}
+		crawlers = []Crawler{one}
+	}
+	all := make([]Status, 0, len(crawlers))
+	for _, crawler := range crawlers {
+		one, err := crawler.Status(c.r.Context())
+		if err != nil {
+			return nil, err
+		}
+		if s.service != nil {
+			one.StartedAt, one.Version = &started, s.about.Version
+		}
+		all = append(all, s.withNotices(one))
+	}
+	return all, nil
+}
+
+// withNotices adds how the receivers of notices stand.
+func (s *Server) withNotices(one Status) Status {
+	if s.about.Notices != nil {
+		one.Notices = s.about.Notices()
+	}
+	return one
+}
+
+// DiskLow says whether the disk of a store is nearly full, and below which free space
+// it is. Where the disk is not known it is not.
+func (s *StoreStatus) DiskLow() (below int64, low bool) {
+	below = max(min(diskLowBytes, s.DiskSize/diskLowShare), 2*s.DiskNeeded)
+	return below, s.DiskSize > 0 && s.DiskFree < below
+}
+
+// Bounds of the disk's free space below which an operator is told: the smaller of the
+// two, but not less than twice what the store needs, or the crawl would end first.
+const (
+	diskLowBytes = 2 << 30
+	diskLowShare = 20 // one in so many: 5 %
+)
+
+// DiskFull says whether the disk of a store has less free space than a commit needs: then
+// nothing is stored, and the crawl ends. Where the disk is not known it is not.
+func (s *StoreStatus) DiskFull() bool { return s.DiskSize > 0 && s.DiskFree < s.DiskNeeded }

@@ -118,15 +118,13 @@ func TryBrowser(ctx context.Context, s render.Settings) error {
 
 // Fetch implements admin.Service.
 func (s *Service) Fetch(ctx context.Context, c admin.Crawler, raw string, u weburl.URL) (*admin.Fetched, error) {
-	for _, r := range s.crawls {
-		if r.Name() != c.Name() {
-			continue
-		}
-		known, err := admin.KnowledgeOf(ctx, r.store)
-		if err != nil {
-			return nil, err
-		}
-		return DryRun(ctx, *r.inForce.Load(), known, raw, u, s.config.agent, s.log.With("dry run", c.Name()))
+	r, err := s.crawlOf(c)
+	if err != nil {
+		return nil, err
 	}
-	return nil, fmt.Errorf("no Crawler %q runs", c.Name())
+	known, err := admin.KnowledgeOf(ctx, r.store)
+	if err != nil {
+		return nil, err
+	}
+	return DryRun(ctx, *r.inForce.Load(), known, raw, u, s.config.agent, s.log.With("dry run", c.Name()))
 }
