@@ -1,9 +1,6 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/internal/admin"
@@ -40,13 +37,4 @@ func resumeCommand() *cli.Command {
 			return saidDone(c, "resumed")
 		},
 	}
-}
-
-// saidDone says that a command is done, in a word.
-func saidDone(c *cli.Context, word string) error {
-	if c.Bool("json") {
-		return json.NewEncoder(c.App.Writer).Encode(map[string]string{"result": word})
-	}
-	_, err := fmt.Fprintln(c.App.Writer, word)
-	return err
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"slices"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/report"
-	"github.com/sextant-crawler/sextant/weburl"
 )
 
 func reportCommand() *cli.Command {
@@ -72,26 +70,4 @@ func reportOptions(c *cli.Context, kind string) (report.Options, error) {
 		return o, wrongUse("--%w", err)
 	}
 	return o, nil
-}
-
-// linksToFlag is the flag of the urls command that asks for pages instead of URLs.
-func linksToFlag() cli.Flag {
-	return &cli.StringFlag{Name: "links-to", Usage: "print the pages that link to this `URL`, as JSON Lines"}
-}
-
-// listLinks prints the pages that link to a URL.
-func listLinks(c *cli.Context, to string) error {
-	for _, name := range append(report.FilterNames(), "match", "sort", "limit") {
-		if c.IsSet(name) {
-			return wrongUse("urls: --links-to takes no --%s", name)
-		}
-	}
-	u, err := weburl.Parse(to)
-	if err != nil {
-		return wrongUse("--links-to: %w", err)
-	}
-	out := json.NewEncoder(c.App.Writer)
-	out.SetEscapeHTML(false)
-	show := func(l report.LinkedFrom) error { return out.Encode(l) }
-	return ask(c, toRead, func(client *admin.Client) error { return client.Links(c.Context, u.String(), show) })
 }

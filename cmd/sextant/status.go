@@ -6,9 +6,7 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strings"
 
-	"github.com/dustin/go-humanize"
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/crawl"
@@ -241,8 +239,3 @@ func printStore(w io.Writer, s *admin.StoreStatus) {
 		row(w, "memory", "%s known in %s", count(s.Fingerprints, "URL"), size(s.FingerprintBytes))
 	}
 }
-
-// size words a number of bytes, as in 9.9 MiB.
-func size(n int64) string { return humanize.IBytes(uint64(max(n, 0))) } //nolint:gosec // not negative
-
-func join(parts []string) string { return strings.Join(parts, ", ") }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/report"
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // filterFlags are the flags that select stored URLs as report.ParseFilter does, except for
@@ -98,3 +99,25 @@ func listURLs(c *cli.Context) error {
 
 // errEnough ends a list that prints its first entries only.
 var errEnough = errors.New("enough was printed")
+
+// linksToFlag is the flag of the urls command that asks for pages instead of URLs.
+func linksToFlag() cli.Flag {
+	return &cli.StringFlag{Name: "links-to", Usage: "print the pages that link to this `URL`, as JSON Lines"}
+}
+
+// listLinks prints the pages that link to a URL.
+func listLinks(c *cli.Context, to string) error {
+	for _, name := range append(report.FilterNames(), "match", "sort", "limit") {
+		if c.IsSet(name) {
+			return wrongUse("urls: --links-to takes no --%s", name)
+		}
+	}
+	u, err := weburl.Parse(to)
+	if err != nil {
+		return wrongUse("--links-to: %w", err)
+	}
+	out := json.NewEncoder(c.App.Writer)
+	out.SetEscapeHTML(false)
+	show := func(l report.LinkedFrom) error { return out.Encode(l) }
+	return ask(c, toRead, func(client *admin.Client) error { return client.Links(c.Context, u.String(), show) })
+}
