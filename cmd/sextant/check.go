@@ -13,7 +13,6 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/internal/service"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -185,7 +184,9 @@ func unmatched(c *cli.Context, parsed *config.File, crawler config.Crawler) ([]c
 		}
 		return nil
 	}
-	if err := eachStored(c, service.HomeOf(parsed, crawler, c.String("data")), crawler.Name, look); err != nil || known == 0 {
+	home := service.HomeOf(parsed, crawler, c.String("data"))
+	err := askFor(c, crawler.Name, readOnly(home), func(client *admin.Client) error { return client.Stored(c.Context, nil, look) })
+	if err != nil || known == 0 {
 		return nil, err
 	}
 	var problems []config.Problem
@@ -204,22 +205,4 @@ func ignores(r *actionrules.Rule) bool {
 		}
 	}
 	return false
-}
-
-// eachStored calls fn for each stored URL of a Crawler, of the running service or the files.
-func eachStored(c *cli.Context, h service.Home, crawler string, fn func(report.StoredURL) error) error {
-	client, err := admin.Dial(c.Context, c.String("data"), crawler)
-	if err != nil {
-		return err
-	}
-	if client != nil {
-		return client.Stored(c.Context, nil, fn)
-	}
-	log, err := newLogger(c)
-	if err != nil {
-		return err
-	}
-	return service.ReadStore(c.Context, h, log, func(ctx context.Context, store *badgerstore.Store) error {
-		return report.EachURL(ctx, store, report.Filter{}, fn)
-	})
 }

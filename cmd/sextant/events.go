@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl/events"
 	"github.com/sextant-crawler/sextant/internal/admin"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
 func eventsCommand() *cli.Command {
@@ -30,14 +28,9 @@ func eventsCommand() *cli.Command {
 
 func listEvents(c *cli.Context) error {
 	var all []events.Event
-	err := fromServiceOrStore(c,
-		func(client *admin.Client) error {
-			return client.Events(c.Context, c.String("kind"), func(e events.Event) error { all = append(all, e); return nil })
-		},
-		func(ctx context.Context, store *badgerstore.Store) (err error) {
-			all, err = admin.ListEvents(ctx, store, c.String("kind"))
-			return err
-		})
+	err := ask(c, toRead, func(client *admin.Client) error {
+		return client.Events(c.Context, c.String("kind"), func(e events.Event) error { all = append(all, e); return nil })
+	})
 	if err != nil {
 		return err
 	}

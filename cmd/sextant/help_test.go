@@ -140,8 +140,8 @@ func TestHeadline(t *testing.T) {
 		"a: waiting for the indexer, the outbox is full, 1,188 waiting": busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdleOutboxFull, Pending: waiting}),
 		"a: waiting for the disk":                                       busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdleStoreSlow}),
 		"a: idle, what waits is in fifos of weight 0, 1,188 waiting":    busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdleSourcesOff, Pending: waiting}),
-		"a: not running, 1,188 waiting":                                 busy(crawl.Status{Crawler: "a", Idle: notRunning, Pending: waiting}),
-		"crawl: not running, and paused":                                busy(crawl.Status{Idle: notRunning, Paused: true}),
+		"a: not running, 1,188 waiting":                                 busy(crawl.Status{Crawler: "a", Idle: admin.NotRunning, Pending: waiting}),
+		"crawl: not running, and paused":                                busy(crawl.Status{Idle: admin.NotRunning, Paused: true}),
 	} {
 		if got := headline(s, unpainted); got != want {
 			t.Errorf("%s, want %s", got, want)

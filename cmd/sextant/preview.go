@@ -58,7 +58,8 @@ func preview(c *cli.Context) error {
 		// The service reads the file itself: it is the owner's, as is the socket.
 		p, err = client.Preview(c.Context, c.Args().First(), c.Int("samples"))
 	} else {
-		err = service.ReadStore(c.Context, h, log, func(ctx context.Context, store *badgerstore.Store) error {
+		own := service.Offline{Home: h, Store: badgerstore.Options{ReadOnly: true}, Log: log}
+		err = own.WithStore(c.Context, func(ctx context.Context, store *badgerstore.Store) error {
 			p, err = review.NewPreview(ctx, crawlSettings(crawler), store, c.Int("samples"))
 			return err
 		})

@@ -15,7 +15,7 @@ func reloadCommand() *cli.Command {
 				return err
 			}
 			if err := client.Reload(c.Context, c.Bool("yes")); err != nil {
-				return asked(err)
+				return declined(err)
 			}
 			return saidDone(c, "reloaded")
 		},

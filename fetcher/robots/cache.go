@@ -190,13 +190,6 @@ func (c *Cache) Rules(ctx context.Context, u weburl.URL) (*Rules, error) {
 	return k.rules, err
 }
 
-// Forbids reports whether the copy at hand, however old, forbids u to agent. Where
-// none ever came it is false: an origin that fails takes nothing out of the index.
-func (c *Cache) Forbids(ctx context.Context, agent string, u weburl.URL) (bool, error) {
-	rules, err := c.Rules(ctx, u)
-	return rules != nil && !rules.Allowed(agent, u), err
-}
-
 // Judged reports whether all that is stored of u's origin was judged by a copy at least
 // as new as that of changed, a Verdict.Changed. A copy that was stricter after
 // that keeps its own. The error is Memory's.

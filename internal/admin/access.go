@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"crypto/tls"
@@ -239,22 +238,4 @@ func loadCertificate(certificate, key string) (*tls.Certificate, error) {
 		return nil, &TokenError{certificate, "the certificate cannot be used: " + err.Error()}
 	}
 	return &c, nil
-}
-
-// As answers what another part of this process asks for somebody, with that one's
-// rights: the console asks the API in this way. Callers over TCP were judged before.
-// A Caller who came over TCP may name no files of this machine.
-func (s *Server) As(c Caller) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.answer(w, r.WithContext(context.WithValue(r.Context(), ownerKey{}, c)))
-	})
-}
-
-// SignIn says who has a token that somebody typed. Wrong ones are counted by remote
-// address together with those in headers: after a few one must wait, also with the
-// right one.
-func (s *Server) SignIn(r *http.Request, token string) (Caller, *Problem) {
-	c, p := s.guard.attempt(r, func() (Caller, bool) { return s.access.ByToken(token) })
-	c.Remote = r.RemoteAddr
-	return c, p
 }

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -18,9 +19,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl"
-	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/crawl/review"
-	"github.com/sextant-crawler/sextant/internal/report"
 )
 
 // SocketPath is where the service of a data directory listens.
@@ -142,12 +141,26 @@ func (c *Client) decode(ctx context.Context, method, path string, query url.Valu
 	return json.NewDecoder(answer).Decode(into)
 }
 
-// Status gives the status of every Crawler, or of the one that is meant.
+// get asks for JSON.
+func get[T any](ctx context.Context, c *Client, path string, query url.Values) (out T, err error) {
+	err = c.decode(ctx, http.MethodGet, path, query, nil, &out)
+	return out, err
+}
+
+// For returns the client of another Crawler.
+func (c *Client) For(crawler string) *Client {
+	other := *c
+	other.crawler = crawler
+	return &other
+}
+
+// Status returns the status of every Crawler, or of the one that is meant.
 func (c *Client) Status(ctx context.Context) ([]Status, error) {
-	var all, meant []Status
-	if err := c.decode(ctx, http.MethodGet, "/status", nil, nil, &all); err != nil {
+	all, err := get[[]Status](ctx, c, "/status", nil)
+	if err != nil {
 		return nil, err
 	}
+	var meant []Status
 	for _, s := range all {
 		if c.crawler == "" || s.Crawler == c.crawler {
 			meant = append(meant, s)
@@ -218,45 +231,10 @@ func batches(urls []string) iter.Seq[[]string] {
 	}
 }
 
-// Stored calls fn for each stored URL that the query (as for report.ParseFilter) selects.
-func (c *Client) Stored(ctx context.Context, query url.Values, fn func(report.StoredURL) error) error {
-	return stream(ctx, c, "/api/v1/urls", query, fn)
-}
-
-// StoredOne looks one URL up; ErrNotKnown if the service does not know it.
-func (c *Client) StoredOne(ctx context.Context, u string) (report.StoredURL, error) {
-	var out report.StoredURL
-	err := c.decode(ctx, http.MethodGet, "/api/v1/url", url.Values{"url": {u}}, nil, &out)
-	return out, err
-}
-
-// StoredRobots says what the stored robots.txt of a URL says to agent, in the
-// words of report.Robots. With original it is read by the text of 1994.
-func (c *Client) StoredRobots(ctx context.Context, agent string, original bool, u string) (string, error) {
-	var out string
-	err := c.decode(ctx, http.MethodGet, "/api/v1/robots", url.Values{"url": {u}, "agent": {agent}, "original": {strconv.FormatBool(original)}}, nil, &out)
-	return out, err
-}
-
-// Hosts gives the n hosts with the longest queues, and up to n more that rest longest.
-func (c *Client) Hosts(ctx context.Context, n int) ([]HostStatus, error) {
-	var out []HostStatus
-	err := c.decode(ctx, http.MethodGet, "/api/v1/hosts", url.Values{"n": {strconv.Itoa(n)}}, nil, &out)
-	return out, err
-}
-
-// Moves gives the sites that moved.
-func (c *Client) Moves(ctx context.Context) (policy.Moves, error) {
-	var out policy.Moves
-	err := c.decode(ctx, http.MethodGet, "/api/v1/moves", nil, nil, &out)
-	return out, err
-}
-
-// TrapCounts gives what traps had counted when that was stored last.
-func (c *Client) TrapCounts(ctx context.Context) (policy.TrapCounts, error) {
-	var out policy.TrapCounts
-	err := c.decode(ctx, http.MethodGet, "/api/v1/traps", nil, nil, &out)
-	return out, err
+// storedRobots returns the verdict of the stored robots.txt of a URL for agent, in the words of
+// report.Robots. With original it is read as the text of 1994 says.
+func (c *Client) storedRobots(ctx context.Context, agent string, original bool, u string) (string, error) {
+	return get[string](ctx, c, "/api/v1/robots", url.Values{"url": {u}, "agent": {agent}, "original": {strconv.FormatBool(original)}})
 }
 
 // Reload has the service read its configuration again; ErrDeclined with its errors
@@ -280,9 +258,7 @@ func (c *Client) Preview(ctx context.Context, path string, samples int) (*review
 
 // Verify has the service prove its store's invariant.
 func (c *Client) Verify(ctx context.Context) (Verification, error) {
-	var out Verification
-	err := c.decode(ctx, http.MethodGet, "/api/v1/verify", nil, nil, &out)
-	return out, err
+	return get[Verification](ctx, c, "/api/v1/verify", nil)
 }
 
 // Ready asks the service whether it is ready; the error says why it is not.
@@ -292,4 +268,27 @@ func (c *Client) Ready(ctx context.Context) error {
 		return err
 	}
 	return answer.Close()
+}
+
+// stream reads JSON Lines.
+func stream[T any](ctx context.Context, c *Client, path string, query map[string][]string, fn func(T) error) error {
+	answer, err := c.ask(ctx, http.MethodGet, path, query, nil)
+	if err != nil {
+		return err
+	}
+	defer answer.Close()
+	lines := json.NewDecoder(bufio.NewReader(answer))
+	for {
+		var v T
+		err := lines.Decode(&v)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("the list broke off: %w", err)
+		}
+		if err := fn(v); err != nil {
+			return err
+		}
+	}
 }

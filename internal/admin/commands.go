@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -9,31 +8,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl"
-	"github.com/sextant-crawler/sextant/push"
-	"github.com/sextant-crawler/sextant/scheduler"
 )
-
-// Commands are what an operator does to a Crawler.
-type Commands interface {
-	Refresh(ctx context.Context, s crawl.Selection) (crawl.Refreshed, error)
-	Remove(ctx context.Context, s crawl.Selection) (crawl.Removed, error)
-	// Pause takes no new URL until Resume; both are remembered over restarts.
-	Pause(ctx context.Context) error
-	Resume(ctx context.Context) error
-	// Release has the selected deletions leave, and DropDeletions drops them; both give how
-	// many there were.
-	Release(ctx context.Context, f scheduler.DeletionFilter) (int, error)
-	DropDeletions(ctx context.Context, f scheduler.DeletionFilter) (int, error)
-	// Sent is the newest order of the outbox about a URL, nil for none, with the document
-	// that it sends: nil for a deletion, and where its body has gone.
-	Sent(ctx context.Context, url string) (*push.Listed, *push.Document, error)
-	// RetryDead sends the orders of the selected dead letters again, and DropDead drops
-	// them; both give how many there were.
-	RetryDead(ctx context.Context, sel push.Selection) (int, error)
-	DropDead(ctx context.Context, sel push.Selection) (int, error)
-	// Backup writes a copy of the store, as it is at one moment.
-	Backup(ctx context.Context, w io.Writer) error
-}
 
 // changeRoutes are the operator's commands on a Crawler.
 func (s *Server) changeRoutes() []route {
@@ -144,18 +119,6 @@ func soFar(err error, format string, n int) error {
 		return err
 	}
 	return fmt.Errorf("%w ("+format+")", err, n)
-}
-
-// parseSeq reads a cursor that is the number of an order; 0 without one.
-func parseSeq(written string) (uint64, error) {
-	if written == "" {
-		return 0, nil
-	}
-	n, err := strconv.ParseUint(written, 10, 64)
-	if err != nil {
-		return 0, errCursor
-	}
-	return n, nil
 }
 
 func (s *Server) backup(c *call) (any, error) {

@@ -3,7 +3,6 @@ package admin
 import (
 	"context"
 	"errors"
-	"net/http"
 )
 
 // ConsoleAddress says where the console is, and which file holds the operator's token.
@@ -30,6 +29,6 @@ func (s *Server) consoleAddress(*call) (any, error) {
 }
 
 // Console says where the service's console is.
-func (c *Client) Console(ctx context.Context) (a ConsoleAddress, err error) {
-	return a, c.decode(ctx, http.MethodGet, "/api/v1/console", nil, nil, &a)
+func (c *Client) Console(ctx context.Context) (ConsoleAddress, error) {
+	return get[ConsoleAddress](ctx, c, "/api/v1/console", nil)
 }

@@ -137,16 +137,16 @@ func KnowledgeOf(ctx context.Context, store report.Store) (k Knowledge, err erro
 
 // Knowledge is that of the running service.
 func (c *Client) Knowledge(ctx context.Context) (k Knowledge, err error) {
-	if k.Moved, err = c.Moves(ctx); err != nil {
+	if k.Moved, err = get[policy.Moves](ctx, c, "/api/v1/moves", nil); err != nil {
 		return k, err
 	}
-	if k.Traps, err = c.TrapCounts(ctx); err != nil {
+	if k.Traps, err = get[policy.TrapCounts](ctx, c, "/api/v1/traps", nil); err != nil {
 		return k, err
 	}
-	k.Lookup = func(u weburl.URL) (report.StoredURL, error) { return c.StoredOne(ctx, u.String()) }
+	k.Lookup = func(u weburl.URL) (report.StoredURL, error) { return c.storedOne(ctx, u.String()) }
 	k.Deletion = func(s report.StoredURL) (*Deletion, error) { return c.deletionOf(ctx, &s) }
 	k.Robots = func(agent string, original bool, u weburl.URL) (string, error) {
-		return c.StoredRobots(ctx, agent, original, u.String())
+		return c.storedRobots(ctx, agent, original, u.String())
 	}
 	return k, nil
 }

@@ -9,18 +9,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl"
-	"github.com/sextant-crawler/sextant/internal/notices"
 )
-
-// About is what a Server tells of its process. The zero value tells nothing.
-type About struct {
-	Version string // of the program
-	// Notices tells how the receivers of notices stand; nil: there are none.
-	Notices func() []notices.Status
-}
-
-// Tell says what the server is to tell of its process, before Run.
-func (s *Server) Tell(a About) { s.about = a }
 
 // readyTimeout bounds the look at the Crawlers for /readyz.
 const readyTimeout = 5 * time.Second
@@ -97,13 +86,13 @@ func writeReadiness(w http.ResponseWriter, r *http.Request, now Readiness) {
 func (s *Server) readiness(ctx context.Context) Readiness {
 	var problems []ReadinessProblem
 	for _, c := range s.crawlers {
-		status, err := statusOf(ctx, c)
+		status, err := c.Status(ctx)
 		problems = append(problems, notReady(c, &status, err)...)
 	}
 	return Readiness{Ready: len(problems) == 0, Problems: problems}
 }
 
-// notReady says why a Crawler cannot do its work, by what statusOf gave.
+// notReady says why a Crawler cannot do its work, by the Status that it gave.
 func notReady(c Crawler, s *Status, err error) []ReadinessProblem {
 	if err != nil {
 		return []ReadinessProblem{{c.Name(), notReadyStore, "its figures cannot be read: " + err.Error()}}

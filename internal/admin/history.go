@@ -58,7 +58,7 @@ func (h *history) run(ctx context.Context) error {
 
 func (h *history) take(ctx context.Context) {
 	for _, c := range h.crawlers {
-		s, err := statusOf(ctx, c)
+		s, err := c.Status(ctx)
 		if err != nil {
 			continue
 		}

@@ -1,20 +1,13 @@
 package admin
 
 import (
-	"net/http"
-	"net/url"
-	"strconv"
 	"strings"
-
-	"github.com/sextant-crawler/sextant/crawl/policy"
-	"github.com/sextant-crawler/sextant/crawl/visit"
 
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl/copies"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/internal/report"
-	"github.com/sextant-crawler/sextant/push"
-	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // lookRoutes show what is stored and what the service does.
@@ -34,96 +27,6 @@ func (s *Server) lookRoutes() []route {
 		{method: "GET", path: "/api/v1/verify", role: Reader, crawler: true, heavy: true, answer: s.verify},
 		{method: "GET", path: "/api/v1/schema", role: Reader, query: "part namespace", answer: s.schema},
 	}
-}
-
-// maxHosts is how many hosts a request may name: all places are read for it.
-const maxHosts = MaxLimit
-
-// hosts lists those with the longest queues, then some that rest longest. It is a list
-// of the most, without a cursor: the order is another in a moment.
-func (s *Server) hosts(c *call) (any, error) {
-	n := defaultLimit
-	if written := c.query.Get("n"); written != "" {
-		var err error
-		if n, err = strconv.Atoi(written); err != nil || n < 1 || n > maxHosts {
-			return nil, wrong("n %q is no number from 1 to %d", written, maxHosts)
-		}
-	}
-	hosts := []HostStatus{}
-	err := c.crawler.Hosts(c.r.Context(), n, func(info scheduler.HostInfo) error {
-		hosts = append(hosts, NewHostStatus(info))
-		return nil
-	})
-	return hosts, err
-}
-
-// oneURL reads ?url=.
-func oneURL(q url.Values) (weburl.URL, error) {
-	if !q.Has("url") {
-		return weburl.URL{}, wrong("name a URL: ?url=http%%3A%%2F%%2Fwww.example.com%%2F")
-	}
-	u, err := weburl.Parse(q.Get("url"))
-	if err != nil {
-		return u, wrong("%v", err)
-	}
-	return u, nil
-}
-
-// notKnown is the answer about a URL that is not stored.
-func notKnown(u weburl.URL) *Problem {
-	return newProblem(http.StatusNotFound, codeNotKnown, "not known: %s", u)
-}
-
-func (s *Server) url(c *call) (any, error) {
-	u, err := oneURL(c.query)
-	if err != nil {
-		return nil, err
-	}
-	stored, ok, err := report.LookUp(c.r.Context(), c.crawler.Reports(), u)
-	if err == nil && !ok {
-		err = notKnown(u)
-	}
-	return stored, err
-}
-
-// Sent is what is known of the document of a URL.
-type Sent struct {
-	URL    string            `json:"url"`
-	Stored *report.StoredURL `json:"stored"` // null where the URL is not known
-	// Order is the newest order of the outbox about the URL, null if all targets have
-	// what was ordered.
-	Order *OutboxOrder `json:"order"`
-	// Document is what the order sends, as it is sent; null for a deletion, and where
-	// its body has gone.
-	Document *push.Document `json:"document"`
-}
-
-func (s *Server) document(c *call) (any, error) {
-	u, err := oneURL(c.query)
-	if err != nil {
-		return nil, err
-	}
-	ctx := c.r.Context()
-	out := Sent{URL: u.String()}
-	stored, ok, err := report.LookUp(ctx, c.crawler.Reports(), u)
-	if err != nil {
-		return nil, err
-	}
-	if ok {
-		out.Stored = &stored
-	}
-	listed, document, err := c.crawler.Sent(ctx, u.String())
-	if err != nil {
-		return nil, err
-	}
-	if listed != nil {
-		order := NewOutboxOrder(*listed)
-		out.Order, out.Document = &order, document
-	}
-	if !ok && listed == nil {
-		return nil, notKnown(u)
-	}
-	return out, nil
 }
 
 func (s *Server) robots(c *call) (any, error) {

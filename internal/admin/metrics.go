@@ -78,7 +78,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	}
 	ready := true
 	for _, crawler := range c.server.crawlers {
-		s, err := statusOf(ctx, crawler)
+		s, err := crawler.Status(ctx)
 		out <- prometheus.MustNewConstMetric(c.error, prometheus.GaugeValue, yes(err != nil), crawler.Name())
 		if err == nil {
 			c.collect(crawler.Name(), &s, out)

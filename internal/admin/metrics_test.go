@@ -11,8 +11,6 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/sextant-crawler/sextant/crawl"
 )
 
 var update = flag.Bool("update", false, "write the table of metrics into docs/monitoring.md")
@@ -78,7 +76,7 @@ type countedCrawler struct {
 	reads *int
 }
 
-func (c countedCrawler) Status(ctx context.Context) (crawl.Status, error) {
+func (c countedCrawler) Status(ctx context.Context) (Status, error) {
 	*c.reads++
 	return c.fakeCrawler.Status(ctx)
 }

@@ -7,39 +7,13 @@ import (
 	"github.com/sextant-crawler/sextant/internal/notices"
 )
 
-// Bounds of the disk's free space below which an operator is told: the smaller of the
-// two, but not less than twice what the store needs, or the crawl would end first.
-const (
-	diskLowBytes = 2 << 30
-	diskLowShare = 20 // one in so many: 5 %
-)
-
-// withNotices adds how the receivers of notices stand.
-func (s *Server) withNotices(one Status) Status {
-	if s.about.Notices != nil {
-		one.Notices = s.about.Notices()
-	}
-	return one
-}
-
-// DiskLow says whether the disk of a store is nearly full, and below which free space
-// it is. Where the disk is not known it is not.
-func (s *StoreStatus) DiskLow() (below int64, low bool) {
-	below = max(min(diskLowBytes, s.DiskSize/diskLowShare), 2*s.DiskNeeded)
-	return below, s.DiskSize > 0 && s.DiskFree < below
-}
-
-// DiskFull says whether the disk of a store has less free space than a commit needs: then
-// nothing is stored, and the crawl ends. Where the disk is not known it is not.
-func (s *StoreStatus) DiskFull() bool { return s.DiskSize > 0 && s.DiskFree < s.DiskNeeded }
-
 // Observe tells what of the Crawlers needs a person.
 func Observe(ctx context.Context, crawlers []Crawler) notices.Observation {
 	var out notices.Observation
 	refused := false
 	disks := map[int64]bool{} // by size: Crawlers mostly share one
 	for _, c := range crawlers {
-		s, err := statusOf(ctx, c)
+		s, err := c.Status(ctx)
 		if err != nil {
 			out.Unsure = append(out.Unsure, notices.Scope{Crawler: c.Name()}, notices.Scope{})
 			continue

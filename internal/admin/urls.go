@@ -1,10 +1,12 @@
 package admin
 
 import (
+	"context"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
+	"net/http"
 	"net/url"
 
 	"github.com/sextant-crawler/sextant/actionrules"
@@ -112,4 +114,43 @@ func parseKey(written string) (k weburl.Key, err error) {
 	}
 	copy(k[:], b)
 	return k, nil
+}
+
+// oneURL reads ?url=.
+func oneURL(q url.Values) (weburl.URL, error) {
+	if !q.Has("url") {
+		return weburl.URL{}, wrong("name a URL: ?url=http%%3A%%2F%%2Fwww.example.com%%2F")
+	}
+	u, err := weburl.Parse(q.Get("url"))
+	if err != nil {
+		return u, wrong("%v", err)
+	}
+	return u, nil
+}
+
+// notKnown is the answer about a URL that is not stored.
+func notKnown(u weburl.URL) *Problem {
+	return newProblem(http.StatusNotFound, codeNotKnown, "not known: %s", u)
+}
+
+func (s *Server) url(c *call) (any, error) {
+	u, err := oneURL(c.query)
+	if err != nil {
+		return nil, err
+	}
+	stored, ok, err := report.LookUp(c.r.Context(), c.crawler.Reports(), u)
+	if err == nil && !ok {
+		err = notKnown(u)
+	}
+	return stored, err
+}
+
+// Stored calls fn for each stored URL that the query (as for report.ParseFilter) selects.
+func (c *Client) Stored(ctx context.Context, query url.Values, fn func(report.StoredURL) error) error {
+	return stream(ctx, c, "/api/v1/urls", query, fn)
+}
+
+// storedOne looks a URL up. It returns ErrNotKnown if the service does not know it.
+func (c *Client) storedOne(ctx context.Context, u string) (report.StoredURL, error) {
+	return get[report.StoredURL](ctx, c, "/api/v1/url", url.Values{"url": {u}})
 }

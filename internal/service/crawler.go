@@ -2,10 +2,8 @@ package service
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -20,17 +18,15 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
 	"github.com/sextant-crawler/sextant/fetcher/render"
 	"github.com/sextant-crawler/sextant/internal/admin"
-	"github.com/sextant-crawler/sextant/internal/report"
-	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
 // running is one Crawler with what it owns.
 type running struct {
 	*crawl.Crawl
+	stored
 	log   *slog.Logger
 	agent string // the User-Agent of a configuration without one
-	store *badgerstore.Store
 	// cookieFile is where the Crawler's cookies outlive the process.
 	cookieFile string
 	// opened is what the Crawler was started with; weights are those in force.
@@ -60,7 +56,23 @@ func (r *running) Run(ctx context.Context, once crawl.Once) error {
 }
 
 // Status implements admin.Crawler.
-func (r *running) Status(ctx context.Context) (crawl.Status, error) {
+func (r *running) Status(ctx context.Context) (s admin.Status, err error) {
+	if s.Status, err = r.figures(ctx); err != nil {
+		return s, err
+	}
+	if err = r.addFigures(ctx, &s); err == nil {
+		err = s.AddDeletions(ctx, r.store, &r.held, r.Edits())
+	}
+	s.AddSnapshot(r.Snapshot())
+	s.ConfigLoadedAt = r.loaded.Load()
+	for _, next := range r.Schedules() {
+		s.Schedules = append(s.Schedules, admin.ScheduleStatus{Schedule: next.Spec, Group: next.Group, Next: next.Next})
+	}
+	return s, err
+}
+
+// figures are the crawl's own, with how its configuration and its browser do.
+func (r *running) figures(ctx context.Context) (crawl.Status, error) {
 	s, err := r.Crawl.Status(ctx)
 	if words := r.configError.Load(); words != nil {
 		s.ConfigError = *words
@@ -70,46 +82,6 @@ func (r *running) Status(ctx context.Context) (crawl.Status, error) {
 		s.Browser = &browser
 	}
 	return s, err
-}
-
-// Details implements admin.Crawler.
-func (r *running) Details(ctx context.Context) (admin.Details, error) {
-	d, err := StoredDetails(ctx, r.store)
-	if err == nil {
-		err = d.AddDeletions(ctx, r.store, &r.held, r.Edits())
-	}
-	d.AddSnapshot(r.Snapshot())
-	d.ConfigLoadedAt = r.loaded.Load()
-	for _, s := range r.Schedules() {
-		d.Schedules = append(d.Schedules, admin.ScheduleStatus{Schedule: s.Spec, Group: s.Group, Next: s.Next})
-	}
-	return d, err
-}
-
-// StoredDetails are what a store alone can tell.
-func StoredDetails(ctx context.Context, store *badgerstore.Store) (admin.Details, error) {
-	lag, err := outboxLag(ctx, store)
-	if err != nil {
-		return admin.Details{}, err
-	}
-	s, err := store.Stats()
-	return admin.Details{OutboxLag: lag, Store: &admin.StoreStatus{
-		TableBytes: s.TableBytes, LogBytes: s.LogBytes, BodyBytes: s.BodyBytes + s.ValueBytes,
-		Commits: s.Batches, Writes: s.Writes, WritesWaiting: s.Waiting,
-		LastCommitS: s.LastCommit.Seconds(), LongestCommitS: s.LongestCommit.Seconds(), CommitTimes: s.CommitTimes,
-		DiskFree: s.DiskFree, DiskSize: s.DiskSize, DiskNeeded: s.MinFree,
-		Fingerprints: s.Fingerprints, FingerprintBytes: s.FingerprintBytes, FingerprintLoading: s.Loading,
-		DocumentsAdded: s.Entered, DocumentsUpdated: s.Changed, DocumentsDeleted: s.Left,
-	}}, err
-}
-
-// Reports implements admin.Crawler.
-func (r *running) Reports() report.Store { return r.store }
-
-// Backup implements admin.Crawler.
-func (r *running) Backup(ctx context.Context, w io.Writer) error {
-	_, err := r.store.Backup(ctx, w)
-	return err
 }
 
 // setConfigError notes how a reload ended.
@@ -122,20 +94,14 @@ func (r *running) setConfigError(err error) {
 	r.configError.Store(&words)
 }
 
-// Verify implements admin.Crawler.
-func (r *running) Verify(ctx context.Context, fn func(string)) (uint64, error) {
-	report, err := r.store.Verify(ctx, func(f badgerstore.Fault) { fn(FaultWords(f)) })
-	return report.URLs, err
-}
-
 // openCrawl opens a Crawler's store and targets.
 func openCrawl(ctx context.Context, crawler config.Crawler, h Home, memtable int64, o *Options) (*running, error) {
 	log := o.Log.With("crawler", crawler.Name)
 	if half, ok := badgerstore.HalfRestored(h.Store()); ok {
 		return nil, fmt.Errorf("%s is left of a restore that did not end, and there is no store: wait for it, or remove that folder and restore again, or remove it to begin with an empty store", half)
 	}
-	options := StoreOptions(crawler, log)
-	options.MemtableBytes, options.Stores = memtable, len(o.Crawlers)
+	options := StoreOptions(crawler)
+	options.Logger, options.MemtableBytes, options.Stores = log, memtable, len(o.Crawlers)
 	store, err := openPatiently(ctx, h, options)
 	if err != nil {
 		return nil, err
@@ -156,7 +122,7 @@ func newCrawl(
 		return nil, err
 	}
 	r := &running{
-		log: log, agent: agent, store: store, cookieFile: filepath.Join(h.Dir, cookieFile), opened: crawler,
+		stored: stored{store}, log: log, agent: agent, cookieFile: filepath.Join(h.Dir, cookieFile), opened: crawler,
 		documents: documents.NewPool(crawler.Reading, log), pages: documents.NewPool(crawler.Reading.ForPages(), log),
 		renderer: render.New(crawler.Browser, log), events: events.NewLog(store),
 	}
@@ -195,59 +161,3 @@ func (r *running) Note(ctx context.Context, e events.Event) error { return r.eve
 
 // Settings implements admin.Crawler.
 func (r *running) Settings() policy.Settings { return r.settings(*r.inForce.Load()) }
-
-// Sent implements admin.Crawler.
-func (r *running) Sent(ctx context.Context, url string) (*push.Listed, *push.Document, error) {
-	var newest *push.Listed
-	err := r.store.Orders(ctx, push.Selection{URLs: []string{url}}, func(l push.Listed) error {
-		if newest == nil || l.Seq > newest.Seq {
-			newest = &l
-		}
-		return nil
-	})
-	if err != nil || newest == nil || newest.State != push.Waiting || newest.Op != push.Add {
-		return newest, nil, err
-	}
-	entries, err := r.store.Outbox().Entries(ctx, newest.Seq-1, 1, 1)
-	if err != nil || len(entries) == 0 || entries[0].Seq != newest.Seq || entries[0].Damage != "" {
-		return newest, nil, err // it was sent meanwhile, or its body is lost
-	}
-	document := new(push.Document)
-	return newest, document, json.Unmarshal(entries[0].Body, document)
-}
-
-// outboxLag tells how far the outbox is behind.
-func outboxLag(ctx context.Context, store *badgerstore.Store) (*admin.OutboxDetails, error) {
-	f, err := store.OutboxFigures(ctx)
-	if err != nil {
-		return nil, err
-	}
-	lag := &admin.OutboxDetails{Bytes: f.Bytes, Behind: map[string]time.Time{}}
-	if !f.Oldest.IsZero() {
-		lag.Oldest = &f.Oldest
-	}
-	for target, at := range f.Behind {
-		if !at.IsZero() {
-			lag.Behind[target] = at
-		}
-	}
-	return lag, nil
-}
-
-// RetryDead implements admin.Crawler.
-func (r *running) RetryDead(ctx context.Context, sel push.Selection) (int, error) {
-	return r.store.RetryDead(ctx, sel)
-}
-
-// DropDead implements admin.Crawler.
-func (r *running) DropDead(ctx context.Context, sel push.Selection) (int, error) {
-	return r.store.DropDead(ctx, sel)
-}
-
-// FaultWords is a fault as an operator reads it.
-func FaultWords(f badgerstore.Fault) string {
-	if f.URL == "" {
-		return f.Words
-	}
-	return f.URL + ": " + f.Words
-}

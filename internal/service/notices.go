@@ -33,12 +33,3 @@ func (s *Service) notifier(f *config.File, data string) (*notices.Notifier, erro
 		Observe: func(ctx context.Context) notices.Observation { return admin.Observe(ctx, crawlers) },
 	})
 }
-
-// Crawlers are those that the service runs, as it shows them.
-func (s *Service) Crawlers() []admin.Crawler {
-	out := make([]admin.Crawler, len(s.crawls))
-	for i, r := range s.crawls {
-		out[i] = r
-	}
-	return out
-}

@@ -2,34 +2,42 @@ package service
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"log/slog"
+	"time"
 
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/events"
+	"github.com/sextant-crawler/sextant/crawl/meter"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/deletion"
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// ReadStore is WithStore for a store that must not change.
-func ReadStore(
-	ctx context.Context, h Home, log *slog.Logger, fn func(context.Context, *badgerstore.Store) error,
-) error {
-	return WithStore(ctx, h, badgerstore.Options{ReadOnly: true, Logger: log}, fn)
+// Offline is what a command needs to work on the store of a Crawler that no service runs.
+type Offline struct {
+	Home  Home
+	Store badgerstore.Options
+	// Settings are the Crawler's. Commands that only read do not need them.
+	Settings policy.Settings
+	Log      *slog.Logger
 }
 
-// WithKnownStore is WithStore for a store that must exist.
-func WithKnownStore(
-	ctx context.Context, h Home, o badgerstore.Options, fn func(context.Context, *badgerstore.Store) error,
-) error {
-	if !badgerstore.Exists(h.Store()) {
-		return fmt.Errorf("%s holds no store: nothing was crawled there yet, or --data names another directory", h.Dir)
-	}
-	return WithStore(ctx, h, o, fn)
+// Ask opens the store and calls fn with a client that the routes of the API answer in this process, as they do in
+// a service. It closes the store afterwards.
+func (o Offline) Ask(ctx context.Context, fn func(*admin.Client) error) error {
+	return o.WithStore(ctx, func(ctx context.Context, store *badgerstore.Store) error {
+		return fn(admin.InProcess(&offline{stored: stored{store}, name: o.Home.Crawler, settings: o.Settings, log: o.Log}))
+	})
 }
 
-// WithStore opens a store that no service has open, calls fn, and closes it.
-func WithStore(
-	ctx context.Context, h Home, o badgerstore.Options, fn func(context.Context, *badgerstore.Store) error,
-) (err error) {
-	store, err := openPatiently(ctx, h, o)
+// WithStore opens the store, calls fn, and closes it.
+func (o Offline) WithStore(ctx context.Context, fn func(context.Context, *badgerstore.Store) error) (err error) {
+	o.Store.Logger = o.Log
+	store, err := openPatiently(ctx, o.Home, o.Store)
 	if err != nil {
 		return err
 	}
@@ -39,4 +47,112 @@ func WithStore(
 		}
 	}()
 	return fn(ctx, store)
+}
+
+// offline is a Crawler that no service runs. It implements admin.Crawler.
+type offline struct {
+	stored
+	name     string // empty if only the store knows it
+	settings policy.Settings
+	log      *slog.Logger
+}
+
+// Name implements admin.Crawler.
+func (o *offline) Name() string { return o.name }
+
+// Settings implements admin.Crawler.
+func (o *offline) Settings() policy.Settings { return o.settings }
+
+// Status implements admin.Crawler.
+func (o *offline) Status(ctx context.Context) (s admin.Status, err error) {
+	if s.Status, err = crawl.StoredStatus(ctx, o.name, o.store); err != nil {
+		return s, err
+	}
+	s.Idle = admin.NotRunning
+	if err := o.addFigures(ctx, &s); err != nil {
+		return s, err
+	}
+	edits, err := deletion.StoredEdits(ctx, o.store)
+	if err != nil {
+		return s, err
+	}
+	return s, s.AddDeletions(ctx, o.store, &admin.HeldTally{}, edits)
+}
+
+// frontier is one that is not run. It knows what the store does.
+func (o *offline) frontier() *scheduler.Frontier {
+	return scheduler.New(o.store, scheduler.DefaultSettings(), slog.New(slog.DiscardHandler))
+}
+
+// Hosts implements admin.Crawler. It does not know the hours of a Throttle.
+func (o *offline) Hosts(ctx context.Context, n int, fn func(scheduler.HostInfo) error) error {
+	return o.frontier().Hosts(ctx, n, func(info scheduler.HostInfo) error {
+		state, err := o.store.Host(ctx, info.Host)
+		if err != nil {
+			return err
+		}
+		if state.NextAt.After(time.Now()) {
+			info.Until, info.Errors = state.NextAt, state.Errors
+			switch {
+			case state.Errors > 0:
+				info.Closing = scheduler.ByBackoff
+			case state.Delay > 0:
+				info.Closing = scheduler.ByCrawlDelay
+			}
+		}
+		return fn(info)
+	})
+}
+
+// Host implements admin.Crawler.
+func (o *offline) Host(ctx context.Context, host weburl.HostKey) (scheduler.HostInfo, error) {
+	return o.frontier().Host(ctx, host)
+}
+
+// Ill implements admin.Crawler. Only a crawl judges hosts.
+func (o *offline) Ill() []scheduler.IllHost { return nil }
+
+// LastRound implements admin.Crawler.
+func (o *offline) LastRound() (began, ended time.Time) { return time.Time{}, time.Time{} }
+
+// HostTime implements admin.Crawler.
+func (o *offline) HostTime(weburl.HostKey) time.Duration { return 0 }
+
+// HostPages implements admin.Crawler.
+func (o *offline) HostPages(weburl.HostKey) *meter.HostPagesStatus { return nil }
+
+// Note implements admin.Crawler. Events tell what a service did.
+func (o *offline) Note(context.Context, events.Event) error { return nil }
+
+// Submit implements admin.Crawler.
+func (o *offline) Submit(ctx context.Context, urls []string) ([]crawl.Submitted, error) {
+	return crawl.Submit(ctx, o.settings, o.store, urls)
+}
+
+// Refresh implements admin.Crawler.
+func (o *offline) Refresh(ctx context.Context, s crawl.Selection) (crawl.Refreshed, error) {
+	return crawl.RefreshStored(ctx, o.settings, o.store, s, o.log)
+}
+
+// Remove implements admin.Crawler.
+func (o *offline) Remove(ctx context.Context, s crawl.Selection) (crawl.Removed, error) {
+	return crawl.RemoveStored(ctx, o.settings, o.store, s)
+}
+
+// Pause implements admin.Crawler.
+func (o *offline) Pause(context.Context) error {
+	return &admin.Declined{Err: errors.New("no service runs: there is nothing to pause")}
+}
+
+// Resume implements admin.Crawler: it ends a pause that a service left behind.
+func (o *offline) Resume(ctx context.Context) error { return crawl.ResumeStored(ctx, o.store) }
+
+// Release implements admin.Crawler.
+func (o *offline) Release(ctx context.Context, f scheduler.DeletionFilter) (int, error) {
+	return crawl.ReleaseStored(ctx, o.settings, o.store, f, o.log)
+}
+
+// DropDeletions implements admin.Crawler.
+func (o *offline) DropDeletions(ctx context.Context, f scheduler.DeletionFilter) (int, error) {
+	return crawl.DropStored(ctx, o.settings, o.store, f, o.log)
 }

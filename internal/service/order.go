@@ -11,8 +11,8 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
-// Run starts the goroutines of a running service and waits for all of them. Of the service's
-// fields only those of control change after Open, under control.reloading or as atomics.
+// Run starts the goroutines of a running service and waits for all of them. After Open only judged and ending change:
+// judged under reloading, ending as an atomic.
 
 // Run runs all Crawlers and the door to them until they end: by s.Stop, because once
 // asks for an end, because one of them fails (then all end), or because ctx ends. It is

@@ -16,7 +16,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/notices"
 )
 
-// control.reloading is the lock of a reload: it is held from its begin to its end, and by the
+// Service.reloading is the lock of a reload: it is held from its begin to its end, and by the
 // end of the crawls, so that none begins after it.
 
 // Service is all that one process runs: its Crawlers and the door to them.
@@ -34,11 +34,7 @@ type Service struct {
 	notify     *notifier
 	notices    *notices.Notifier
 	tickets    map[string]string // to tokens: links that sign in once; read when Run begins
-	control
-}
 
-// control is how the service is asked to reload and to stop, and the state that keeps the two in order.
-type control struct {
 	hangups   <-chan struct{} // SIGHUP; nil: none
 	reloading sync.Mutex      // held while the configuration is reloaded
 	judged    string          // configFiles when it was last reloaded; guarded by reloading
@@ -69,8 +65,7 @@ type Options struct {
 // Open opens everything that can fail, so that a service that starts runs.
 func Open(ctx context.Context, o Options) (s *Service, err error) {
 	s = &Service{
-		log: o.Log, version: o.Version, configured: len(o.File.Crawlers), memory: o.Memory, notify: o.notify,
-		control: control{hangups: o.hangups},
+		log: o.Log, version: o.Version, configured: len(o.File.Crawlers), memory: o.Memory, notify: o.notify, hangups: o.hangups,
 	}
 	s.stops, s.stopped = context.WithCancel(context.WithoutCancel(ctx))
 	if s.notify == nil {
@@ -163,4 +158,23 @@ func sharedSlots(threads int, crawlers []config.Crawler, log *slog.Logger) *craw
 	}
 	log.Info("the Crawlers share threads", "threads", threads, "nthreads", sum)
 	return crawl.NewSlots(threads)
+}
+
+// crawlOf finds the crawl behind a Crawler of the API.
+func (s *Service) crawlOf(c admin.Crawler) (*running, error) {
+	for _, r := range s.crawls {
+		if r.Name() == c.Name() {
+			return r, nil
+		}
+	}
+	return nil, fmt.Errorf("no Crawler %q runs", c.Name())
+}
+
+// Crawlers are those that the service runs, as it shows them.
+func (s *Service) Crawlers() []admin.Crawler {
+	out := make([]admin.Crawler, len(s.crawls))
+	for i, r := range s.crawls {
+		out[i] = r
+	}
+	return out
 }

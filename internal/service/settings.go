@@ -1,7 +1,6 @@
 package service
 
 import (
-	"log/slog"
 	"slices"
 
 	"github.com/sextant-crawler/sextant/config"
@@ -23,8 +22,8 @@ func Settings(c config.Crawler, agent string) policy.Settings {
 }
 
 // StoreOptions are how a Crawler's store is opened for writing.
-func StoreOptions(c config.Crawler, log *slog.Logger) badgerstore.Options {
-	return badgerstore.Options{Logger: log, Durability: c.Durability, FirstOrder: FirstOrder()}
+func StoreOptions(c config.Crawler) badgerstore.Options {
+	return badgerstore.Options{Durability: c.Durability, FirstOrder: FirstOrder()}
 }
 
 // settings are those of a Crawler that runs, which has what reads documents.

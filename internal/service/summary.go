@@ -59,7 +59,7 @@ func (s *Service) summary(ctx context.Context, once crawl.Once) Summary {
 		return out
 	}
 	for _, r := range s.crawls {
-		status, err := r.Status(ctx)
+		status, err := r.figures(ctx)
 		if err != nil {
 			out.Crawls = append(out.Crawls, CrawlSummary{Crawler: r.Name(), Error: err.Error()})
 			continue

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
@@ -46,11 +44,11 @@ func headline(s *admin.Status, p paint) string {
 
 // stateOf words what a Crawler does.
 func stateOf(s *admin.Status, waiting uint64) (state string, meaning colour) {
-	if s.Idle == notRunning {
+	if s.Idle == admin.NotRunning {
 		if s.Paused {
 			return "not running, and paused", doubtful
 		}
-		return notRunning, doubtful
+		return admin.NotRunning, doubtful
 	}
 	switch s.IdleCode {
 	case crawl.IdleStopping, crawl.IdleStarting, crawl.IdlePaused:
@@ -67,21 +65,4 @@ func stateOf(s *admin.Status, waiting uint64) (state string, meaning colour) {
 		}
 	}
 	return "crawling", good
-}
-
-func readyFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "ready", Usage: "only say whether a service runs and is ready; the exit code is 1 if not"}
-}
-
-// ready is the health check of containers: a service that does not run is not ready,
-// whatever its store says.
-func ready(c *cli.Context) error {
-	client, err := theService(c, "", "start it with sextant run")
-	if err != nil {
-		return no(err)
-	}
-	if err := client.Ready(c.Context); err != nil {
-		return no(err)
-	}
-	return saidDone(c, "ready")
 }

@@ -9,19 +9,14 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/histogram"
 )
 
-// Status is all that the status command prints of one Crawler.
+// Status is all that the status command prints of one Crawler. Its JSON is flat.
 type Status struct {
 	crawl.Status
-	Details
-}
-
-// Details are what a status tells beside the crawl's own figures.
-type Details struct {
-	HeldDetails
-	// Edits of the rules are those of which deletions rest or are held, or by which stored
-	// URLs are being judged, oldest first.
+	HeldCounts
+	// Edits are the edits of the rules whose deletions rest or are held, or by which stored
+	// URLs are being judged; the oldest comes first.
 	Edits []EditStatus `json:"edits,omitempty"`
-	// ClosedFor counts the hosts that may not be visited yet by the word for why, and
+	// ClosedFor counts the hosts that may not be visited yet, by the word for the reason.
 	// NextOpening is when the first of them opens, nil if there is none.
 	ClosedFor   map[string]int `json:"closed_for,omitempty"`
 	NextOpening *time.Time     `json:"next_opening,omitempty"`
@@ -33,16 +28,16 @@ type Details struct {
 	// Schedules are those of the configuration, and when each runs next.
 	Schedules []ScheduleStatus `json:"schedules,omitempty"`
 	Store     *StoreStatus     `json:"store,omitempty"`
-	// ConfigLoadedAt is when the configuration in force was read, StartedAt when the
-	// service started, Version the program's; all are absent where no service runs.
+	// ConfigLoadedAt is when the configuration in force was read, StartedAt when the service
+	// started, and Version is the program's. All are absent if no service runs.
 	ConfigLoadedAt *time.Time `json:"config_loaded_at,omitempty"`
 	StartedAt      *time.Time `json:"started_at,omitempty"`
 	Version        string     `json:"version,omitempty"`
-	// OutboxLag tells how far the outbox is behind.
+	// OutboxLag says how far the outbox is behind.
 	OutboxLag *OutboxDetails `json:"outbox_lag,omitempty"`
-	// Notices are who is told of trouble, the same for all Crawlers of the process.
+	// Notices are the receivers of notices, the same for all Crawlers of the process.
 	Notices []notices.Status `json:"notices,omitempty"`
-	// HostList are the hosts with the longest queues, then some that rest longest, where
+	// HostList are the hosts with the longest queues, then some that rest longest, if
 	// they were asked for.
 	HostList []HostStatus `json:"host_list,omitempty"`
 }
@@ -53,18 +48,18 @@ type IllHost struct {
 	Since time.Time `json:"since"`
 }
 
-// AddSnapshot adds what the frontier is doing.
-func (d *Details) AddSnapshot(s scheduler.Snapshot) {
-	for why, n := range s.ClosedFor {
-		if d.ClosedFor == nil {
-			d.ClosedFor = map[string]int{}
+// AddSnapshot adds the state of the frontier.
+func (s *Status) AddSnapshot(now scheduler.Snapshot) {
+	for why, n := range now.ClosedFor {
+		if s.ClosedFor == nil {
+			s.ClosedFor = map[string]int{}
 		}
-		d.ClosedFor[why.String()] = n
+		s.ClosedFor[why.String()] = n
 	}
-	d.NextOpening, d.NextDue = utc(s.NextOpening), utc(s.NextDue)
-	d.IllHosts = s.IllHosts
-	for _, h := range s.Ill {
-		d.Ill = append(d.Ill, IllHost{h.Origin, h.Since.UTC()})
+	s.NextOpening, s.NextDue = utc(now.NextOpening), utc(now.NextDue)
+	s.IllHosts = now.IllHosts
+	for _, h := range now.Ill {
+		s.Ill = append(s.Ill, IllHost{h.Origin, h.Since.UTC()})
 	}
 }
 
@@ -113,3 +108,53 @@ type StoreStatus struct {
 
 // DiskBytes are all bytes on disk.
 func (s *StoreStatus) DiskBytes() int64 { return s.TableBytes + s.LogBytes + s.BodyBytes }
+
+func (s *Server) status(c *call) (any, error) {
+	started := s.started.UTC()
+	crawlers := s.crawlers
+	if name := c.query.Get("crawler"); name != "" {
+		one, err := s.crawler(name)
+		if err != nil {
+			return nil, err
+		}
+		crawlers = []Crawler{one}
+	}
+	all := make([]Status, 0, len(crawlers))
+	for _, crawler := range crawlers {
+		one, err := crawler.Status(c.r.Context())
+		if err != nil {
+			return nil, err
+		}
+		if s.service != nil {
+			one.StartedAt, one.Version = &started, s.about.Version
+		}
+		all = append(all, s.withNotices(one))
+	}
+	return all, nil
+}
+
+// withNotices adds how the receivers of notices stand.
+func (s *Server) withNotices(one Status) Status {
+	if s.about.Notices != nil {
+		one.Notices = s.about.Notices()
+	}
+	return one
+}
+
+// DiskLow says whether the disk of a store is nearly full, and below which free space
+// it is. Where the disk is not known it is not.
+func (s *StoreStatus) DiskLow() (below int64, low bool) {
+	below = max(min(diskLowBytes, s.DiskSize/diskLowShare), 2*s.DiskNeeded)
+	return below, s.DiskSize > 0 && s.DiskFree < below
+}
+
+// Bounds of the disk's free space below which an operator is told: the smaller of the
+// two, but not less than twice what the store needs, or the crawl would end first.
+const (
+	diskLowBytes = 2 << 30
+	diskLowShare = 20 // one in so many: 5 %
+)
+
+// DiskFull says whether the disk of a store has less free space than a commit needs: then
+// nothing is stored, and the crawl ends. Where the disk is not known it is not.
+func (s *StoreStatus) DiskFull() bool { return s.DiskSize > 0 && s.DiskFree < s.DiskNeeded }

@@ -14,8 +14,8 @@ import (
 // The lock of a HeldTally is held over a walk: a caller that comes meanwhile waits for its
 // result.
 
-// HeldDetails tell of the deletions that are held.
-type HeldDetails struct {
+// HeldCounts count the deletions that are held.
+type HeldCounts struct {
 	// HeldSince is when the oldest was ordered, nil if none is held.
 	HeldSince *time.Time `json:"held_since,omitempty"`
 	// HeldByReason counts them by why the documents are to go, HeldFor by why they are held.
@@ -63,11 +63,11 @@ func counted(n uint64, thing string) string {
 // if their number has changed, or now and then, and keeps what it found. Its methods may be
 // called at once.
 type HeldTally struct {
-	mu      sync.Mutex
-	held    uint64    // when they were counted
-	at      time.Time // when that was; zero if never
-	notYet  time.Time // before then they are not counted again
-	details HeldDetails
+	mu     sync.Mutex
+	held   uint64    // when they were counted
+	at     time.Time // when that was; zero if never
+	notYet time.Time // before then they are not counted again
+	counts HeldCounts
 }
 
 const (
@@ -80,10 +80,10 @@ const (
 )
 
 // Count gives the counts of a store.
-func (t *HeldTally) Count(ctx context.Context, store scheduler.Store) (HeldDetails, error) {
+func (t *HeldTally) Count(ctx context.Context, store scheduler.Store) (HeldCounts, error) {
 	counts, err := store.Counts(ctx)
 	if err != nil {
-		return HeldDetails{}, err
+		return HeldCounts{}, err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -92,12 +92,12 @@ func (t *HeldTally) Count(ctx context.Context, store scheduler.Store) (HeldDetai
 	fresh := !t.at.IsZero() && (held == t.held && now.Sub(t.at) < tallyAge || now.Before(t.notYet))
 	switch {
 	case held == 0:
-		t.held, t.at, t.details = 0, time.Time{}, HeldDetails{}
-		return t.details, nil
+		t.held, t.at, t.counts = 0, time.Time{}, HeldCounts{}
+		return t.counts, nil
 	case fresh:
-		return t.details, nil
+		return t.counts, nil
 	}
-	d := HeldDetails{HeldByReason: map[string]uint64{}, HeldFor: map[string]uint64{}, byEdit: map[uint64]uint64{}}
+	d := HeldCounts{HeldByReason: map[string]uint64{}, HeldFor: map[string]uint64{}, byEdit: map[uint64]uint64{}}
 	err = store.HeldDeletions(ctx, scheduler.DeletionFilter{State: scheduler.DeletionHeld}, func(s scheduler.StoredDeletion) error {
 		if d.HeldSince == nil || s.At.Before(*d.HeldSince) {
 			d.HeldSince = utc(s.At)
@@ -110,19 +110,18 @@ func (t *HeldTally) Count(ctx context.Context, store scheduler.Store) (HeldDetai
 		return nil
 	})
 	if err != nil {
-		return HeldDetails{}, err
+		return HeldCounts{}, err
 	}
-	t.held, t.at, t.details = held, now, d
+	t.held, t.at, t.counts = held, now, d
 	if took := time.Since(now); took > tallyQuick {
 		t.notYet = time.Now().Add(tallyShare * took)
 	}
 	return d, nil
 }
 
-// AddDeletions adds what is held of a store's deletions, and what of the edits of the
-// rules has not left.
-func (d *Details) AddDeletions(ctx context.Context, store scheduler.Store, held *HeldTally, edits []deletion.Edit) (err error) {
-	if d.HeldDetails, err = held.Count(ctx, store); err != nil || len(edits) == 0 {
+// AddDeletions adds the held deletions of a store, and the edits of the rules that are not done.
+func (s *Status) AddDeletions(ctx context.Context, store scheduler.Store, held *HeldTally, edits []deletion.Edit) (err error) {
+	if s.HeldCounts, err = held.Count(ctx, store); err != nil || len(edits) == 0 {
 		return err
 	}
 	resting := map[uint64]uint64{}
@@ -133,9 +132,9 @@ func (d *Details) AddDeletions(ctx context.Context, store scheduler.Store, held 
 		return nil
 	})
 	for _, e := range edits {
-		one := EditStatus{Edit: e, Resting: resting[e.Number], Held: d.byEdit[e.Number]}
+		one := EditStatus{Edit: e, Resting: resting[e.Number], Held: s.byEdit[e.Number]}
 		if one.Resting+one.Held > 0 || e.State == deletion.EditOpen {
-			d.Edits = append(d.Edits, one)
+			s.Edits = append(s.Edits, one)
 		}
 	}
 	return err

@@ -1,0 +1,110 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+)
+
+// RoundTrip has a goroutine that runs the handler. It ends at the latest when the body of the response is closed,
+// which waits for it.
+
+// NotRunning is crawl.Status.Idle of a Crawler that no service runs.
+const NotRunning = "not running"
+
+// InProcess returns a client of a Crawler that no service runs. The routes of the API answer it in this process.
+func InProcess(c Crawler) *Client {
+	s := NewServer([]Crawler{c}, nil, nil, nil, slog.New(slog.DiscardHandler))
+	return &Client{http: http.Client{Transport: handlerTransport{s.As(Caller{Role: Operator, Socket: true})}}}
+}
+
+// handlerTransport answers requests by a handler.
+type handlerTransport struct{ handler http.Handler }
+
+// RoundTrip implements http.RoundTripper.
+func (t handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	return RoundTrip(t.handler, r)
+}
+
+// RoundTrip has h answer a request, without a connection. The caller must close the body of the response.
+func RoundTrip(h http.Handler, r *http.Request) (*http.Response, error) {
+	if r.Body == nil {
+		r.Body = http.NoBody
+	}
+	read, write := io.Pipe()
+	a := &pipedAnswer{header: http.Header{}, response: &http.Response{Request: r}, body: write, begun: make(chan struct{})}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = write.CloseWithError(a.serve(h, r)) // it never fails
+	}()
+	<-a.begun
+	a.response.Body = &pipedBody{read, ended}
+	return a.response, nil
+}
+
+// pipedBody is the body of a response that a handler still writes.
+type pipedBody struct {
+	*io.PipeReader
+	ended <-chan struct{}
+}
+
+// Close ends the handler, unless it has ended, and waits for it: what it reads may be closed after that.
+func (b *pipedBody) Close() error {
+	err := b.PipeReader.Close()
+	<-b.ended
+	return err
+}
+
+// pipedAnswer is the http.ResponseWriter of a handler whose answer is read while it is written.
+type pipedAnswer struct {
+	header   http.Header
+	response *http.Response
+	body     io.Writer
+	begun    chan struct{} // closed when status and header are known
+	broken   error         // why the answer breaks off
+}
+
+// Header implements http.ResponseWriter.
+func (a *pipedAnswer) Header() http.Header { return a.header }
+
+// WriteHeader implements http.ResponseWriter.
+func (a *pipedAnswer) WriteHeader(status int) {
+	if a.response.StatusCode == 0 {
+		a.response.StatusCode, a.response.Header = status, a.header.Clone()
+		close(a.begun)
+	}
+}
+
+// Write implements http.ResponseWriter.
+func (a *pipedAnswer) Write(p []byte) (int, error) {
+	a.WriteHeader(http.StatusOK)
+	return a.body.Write(p)
+}
+
+// serve has h answer. An answer that breaks off, as a handler says by a panic, ends in an error.
+func (a *pipedAnswer) serve(h http.Handler, r *http.Request) (err error) {
+	defer a.WriteHeader(http.StatusOK)
+	defer func() {
+		if broken := recover(); broken != nil {
+			if aborted, ok := broken.(error); !ok || !errors.Is(aborted, http.ErrAbortHandler) {
+				panic(broken)
+			}
+			err = cmp.Or(a.broken, io.ErrUnexpectedEOF)
+		}
+	}()
+	h.ServeHTTP(a, r)
+	return nil
+}
+
+// As answers what another part of this process asks for somebody, with that one's
+// rights: the console asks the API in this way. Callers over TCP were judged before.
+// A Caller who came over TCP may name no files of this machine.
+func (s *Server) As(c Caller) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.answer(w, r.WithContext(context.WithValue(r.Context(), ownerKey{}, c)))
+	})
+}
