@@ -76,15 +76,10 @@ type Crawl struct {
 	schedules schedules
 	rounds    rounds
 
-	changing
-	stopping stopping
-}
-
-// changing keeps apart who changes the crawl while it runs.
-type changing struct {
 	replacing sync.Mutex  // held while other rules come into force, and before pages are fetched
 	allowed   atomic.Bool // AllowNextEdit
 	pausing   sync.Mutex  // held while the crawl is paused or resumed
+	stopping  stopping
 }
 
 // lasting is what outlives each of the rules that come into force.

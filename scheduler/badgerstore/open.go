@@ -109,12 +109,10 @@ func newStore(db *badger.DB, lock *os.File, o Options) *Store {
 		db: db, dir: dir, lock: lock, log: o.Logger, readOnly: o.ReadOnly, firstOrder: o.FirstOrder, disk: o.disk(),
 		tableBytes: o.MemtableBytes, long: o.longValue(), at: o.at, commit: (*badger.Txn).Commit,
 		sync: o.Durability == Sync, directory: badgerfiles.Directory{Path: dir},
-		committing: committing{
-			changed: make(chan struct{}, 1), writes: make(chan *write, groupWrites), batches: make(chan *batch, 1),
-			loaded: make(chan loaded, 1), settler: newSettler(), collect: make(chan struct{}, 1),
-		},
-		owned:    owned{saveAfter: cmp.Or(o.saveAfter, saveAfter), stores: max(1, o.Stores)},
-		closing:  closing{quit: make(chan struct{}), stop: make(chan struct{})},
+		changed: make(chan struct{}, 1), writes: make(chan *write, groupWrites), batches: make(chan *batch, 1),
+		loaded: make(chan loaded, 1), settler: newSettler(), collect: make(chan struct{}, 1),
+		saveAfter: cmp.Or(o.saveAfter, saveAfter), stores: max(1, o.Stores),
+		quit: make(chan struct{}), stop: make(chan struct{}),
 		segments: segments.New(dir, o.Logger, uint64(cmp.Or(o.segmentBytes, segments.DefaultBytes)), segments.RecentBytes/max(1, o.Stores)),
 	}
 }

@@ -147,15 +147,7 @@ type Store struct {
 	sync      bool                  // commits are synced
 	directory badgerfiles.Directory // owned by the writer
 
-	committing
-	owned
-	closing
-
-	background sync.WaitGroup // reading and writing of the fingerprints' file
-}
-
-// committing is what goes between the callers of a Store and its goroutines.
-type committing struct {
+	// Between the callers and the goroutines.
 	committed atomic.Pointer[record.Counters]
 	commits   atomic.Uint64 // number of the last durable batch
 	changed   chan struct{}
@@ -167,10 +159,8 @@ type committing struct {
 	garbage   atomic.Int64 // bytes of bodies removed since the last look for garbage
 	collect   chan struct{}
 	onWork    func([]scheduler.Place) // see OnWork
-}
 
-// owned is what the committer alone reads and writes.
-type owned struct {
+	// Owned by the committer.
 	failed     error  // of a commit that is perhaps half known to Badger: no more writes
 	dueFloor   uint64 // no timed URL is before
 	touched    touched
@@ -178,17 +168,15 @@ type owned struct {
 	saveAfter  int
 	stores     int    // Options.Stores
 	fileNumber uint64 // of the fingerprints' file; owned by the goroutine that loads the file, then by the one that writes it
-}
 
-// closing lets a Store end its goroutines in order.
-type closing struct {
-	calls  sync.WaitGroup // methods under way
-	mu     sync.Mutex     // guards closed, and calls against a late Add
-	closed bool
-	quit   chan struct{} // closed when Close begins
-	stop   chan struct{} // closed when no method is under way any more
-	// running are the goroutines of committer, writer and settler.
-	running sync.WaitGroup
+	// For an end in order: callers, then committer, writer and settler, then what runs in the background.
+	calls      sync.WaitGroup // methods under way
+	mu         sync.Mutex     // guards closed, and calls against a late Add
+	closed     bool
+	quit       chan struct{}  // closed when Close begins
+	stop       chan struct{}  // closed when no method is under way any more
+	running    sync.WaitGroup // committer, writer and settler
+	background sync.WaitGroup // reading and writing of the fingerprints' file
 }
 
 var _ scheduler.Store = (*Store)(nil)
