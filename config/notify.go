@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/config/secret"
 	"github.com/sextant-crawler/sextant/internal/notices"
 )
@@ -18,7 +17,6 @@ type Notify struct {
 	Command     []string
 	On          []string // names of events, as notices has them; empty: all
 	IndexerDown time.Duration
-	At          actionrules.Position
 }
 
 func notifyElements() []Element {
@@ -48,7 +46,7 @@ func (p *parser) notify(root *node) []Notify {
 		}
 		r := Notify{
 			Webhook: n.secret("webhook"), Secret: n.secret("secret"), Command: strings.Fields(n.str("command")),
-			IndexerDown: time.Duration(n.number("indexerDownMin")) * time.Minute, At: p.position(n.at),
+			IndexerDown: time.Duration(n.number("indexerDownMin")) * time.Minute,
 		}
 		hook, command := n.attr("webhook"), n.attr("command")
 		switch {

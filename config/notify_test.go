@@ -22,7 +22,7 @@ func TestNotify(t *testing.T) {
 		{Webhook: secret.New("http://10.0.0.1/hook?key=1"), Secret: secret.New("signs"), IndexerDown: 2 * time.Minute},
 		{Command: []string{"/bin/tell", "a", "b"}, On: []string{"stop", "brake"}, IndexerDown: 15 * time.Minute},
 	}
-	if diff := cmp.Diff(want, file.Notify, cmpopts.IgnoreFields(Notify{}, "At"), cmpopts.EquateEmpty()); diff != "" {
+	if diff := cmp.Diff(want, file.Notify, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
