@@ -110,7 +110,9 @@ func TestOutlinksAreBounded(t *testing.T) {
 	for i := range links {
 		links[i] = linkTo(t, "http://h.test/"+time.Duration(i).String())
 	}
-	completeOne(t, s, page, func(c *scheduler.Completion) { c.Outlinks, c.Links, c.Next.Linked = scheduler.ReplaceOutlinks, links, true })
+	completeOne(t, s, page, func(c *scheduler.Completion) {
+		c.Outlinks, c.Links, c.Next.Linked = scheduler.ReplaceOutlinks, links, true
+	})
 	got := graphOf(t, s)[page.URL.Key()]
 	if len(got) != scheduler.MaxOutlinks || got[len(got)-1] != scheduler.PrintOf(links[scheduler.MaxOutlinks-1].URL.Key()) {
 		t.Errorf("%d links are stored, want the first %d", len(got), scheduler.MaxOutlinks)
