@@ -24,7 +24,7 @@ func hashKey(ctx context.Context, store Store) (key visit.HashKey, err error) {
 	case len(stored) > 0:
 		return key, fmt.Errorf("%w: the key of the documents' hashes has %d bytes, want %d", scheduler.ErrDamaged, len(stored), len(key))
 	}
-	rand.Read(key[:]) //nolint:errcheck // it never fails (crypto/rand)
+	_, _ = rand.Read(key[:]) // it never fails
 	if err := store.SetValue(ctx, scheduler.CrawlValue(hashKeyName), key[:]); err != nil {
 		return key, fmt.Errorf("storing the key of the documents' hashes: %w", err)
 	}

@@ -26,7 +26,7 @@ func TestValueNames(t *testing.T) {
 			t.Errorf("%v, of scope %d, is stored as %q", c.name, c.name.Scope(), got)
 		}
 	}
-	if HostValue(host, "a") != HostValue(host, "a") || HostValue(host, "a") == HostValue(host, "b") {
+	if again := host; HostValue(again, "a") != HostValue(host, "a") || HostValue(host, "a") == HostValue(host, "b") {
 		t.Error("names are not compared by what they name")
 	}
 }
