@@ -31,19 +31,12 @@ func checkCommand() *cli.Command {
 
 // checked is the last line of check --json.
 type checked struct {
-	Valid    bool             `json:"valid"`
-	Errors   int              `json:"errors"`
-	Warnings int              `json:"warnings"`
-	Notes    int              `json:"notes"`
-	Silenced int              `json:"silenced"` // warnings and notes, by comments in the files
-	Crawlers []checkedCrawler `json:"crawlers"`
-}
-
-type checkedCrawler struct {
-	Name      string `json:"name"`
-	Roots     int    `json:"roots"`
-	Rules     int    `json:"rules"`
-	DeletesOn string `json:"deletes_on"`
+	Valid    bool                 `json:"valid"`
+	Errors   int                  `json:"errors"`
+	Warnings int                  `json:"warnings"`
+	Notes    int                  `json:"notes"`
+	Silenced int                  `json:"silenced"` // warnings and notes, by comments in the files
+	Crawlers []admin.DraftCrawler `json:"crawlers"`
 }
 
 // check prints what it finds to stdout: it is the command's data, not its failure.
@@ -107,16 +100,14 @@ func tryBrowsers(ctx context.Context, parsed *config.File) (problems []config.Pr
 func showChecked(c *cli.Context, parsed *config.File, report config.Report) error {
 	sum := checked{
 		Valid: parsed != nil, Errors: len(report.Errors), Warnings: len(report.Warnings), Notes: len(report.Notes), Silenced: report.Silenced,
-		Crawlers: []checkedCrawler{},
+		Crawlers: []admin.DraftCrawler{},
 	}
 	if parsed != nil {
 		for _, crawler := range parsed.Crawlers {
 			if err := showPatterns(c, crawler); err != nil {
 				return err
 			}
-			sum.Crawlers = append(sum.Crawlers, checkedCrawler{
-				crawler.Name, len(crawler.Rules.Roots), len(crawler.Rules.Rules), admin.DeletesOn(crawler.Frontier.Policy),
-			})
+			sum.Crawlers = append(sum.Crawlers, admin.NewDraftCrawler(crawler))
 		}
 	}
 	if c.Bool("json") {

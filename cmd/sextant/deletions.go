@@ -2,10 +2,10 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/url"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -59,23 +59,11 @@ func deletions(c *cli.Context) error {
 	if some := len(urls) > 0 || query.Host != "" || query.Reason != "" || query.Edit != 0; some == query.All {
 		return wrongUse("deletions %s: name URLs, or write --host, --reason, --edit or --all", what)
 	}
-	decide := map[string]func(*admin.Client, context.Context, admin.DeletionQuery) (int, error){
-		"release": (*admin.Client).Release, "drop": (*admin.Client).DropDeletions,
-	}[what]
-	n := 0
-	err = ask(c, toDecide, func(client *admin.Client) error {
-		n, err = decide(client, c.Context, query)
-		return err
-	})
-	if err != nil {
-		return err
+	done, by := "released", (*admin.Client).Release
+	if what == "drop" {
+		done, by = "dropped, their URLs are fetched again", (*admin.Client).DropDeletions
 	}
-	if c.Bool("json") {
-		err = json.NewEncoder(c.App.Writer).Encode(admin.Decided{Deletions: n})
-	} else {
-		done := map[string]string{"release": "released", "drop": "dropped, their URLs are fetched again"}[what]
-		_, err = fmt.Fprintf(c.App.Writer, "%s %s\n", count(n, "deletion"), done)
-	}
+	n, err := decide(c, toDecide, func(client *admin.Client) (int, error) { return by(client, c.Context, query) }, "deletion", done)
 	if err == nil && n == 0 && len(urls) > 0 {
 		return no(fmt.Errorf("no deletion of %s rests or is held: sextant deletions lists those that do", urls[0]))
 	}
@@ -84,16 +72,17 @@ func deletions(c *cli.Context) error {
 
 // deletionQuery reads the flags that select deletions.
 func deletionQuery(c *cli.Context) (q admin.DeletionQuery, err error) {
-	q.State, q.Host, q.Reason = c.String("state"), c.String("host"), c.String("reason")
-	if written := c.String("edit"); written != "" {
-		if q.Edit, err = strconv.ParseUint(written, 10, 64); err != nil || q.Edit == 0 {
-			return q, wrongUse("--edit %s is no number of an edit: sextant status names them", written)
-		}
+	written := url.Values{}
+	for _, name := range []string{"state", "host", "reason", "edit"} {
+		written.Set(name, c.String(name))
 	}
-	if err := q.Check(); err != nil {
-		return q, wrongUse("--%w", err)
+	if q, err = admin.ParseDeletionQuery(written); err == nil {
+		err = q.Check()
 	}
-	return q, nil
+	if err != nil {
+		err = wrongUse("--%w", err)
+	}
+	return q, err
 }
 
 // listDeletions prints them, of the running service or of the store.

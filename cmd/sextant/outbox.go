@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -46,51 +45,41 @@ func outbox(c *cli.Context) error {
 		}
 		return listOutbox(c)
 	}
-	d := admin.DeadLetters{Target: c.String("target"), All: c.Bool("all")}
-	d.URLs = slices.Concat(urls, c.StringSlice("url"))
-	if c.IsSet("source") {
-		source := c.String("source")
-		d.Source = &source
-	}
+	chosen := chosenOrders(c)
+	d := admin.DeadLetters{Target: chosen.Target, Source: chosen.Source, All: c.Bool("all")}
+	d.URLs = slices.Concat(urls, chosen.URLs)
 	if s := push.State(c.String("state")); s != "" && s != push.DeadLetter {
 		return wrongUse("outbox %s --state %s: only dead letters are sent again or dropped; held deletions are released or dropped by sextant deletions", what, s)
 	}
 	if d.All == (len(d.URLs) > 0 || d.Target != "" || d.Source != nil) {
 		return wrongUse("outbox %s: name URLs, --target or --source, or write --all", what)
 	}
-	decide := map[string]func(*admin.Client, context.Context, admin.DeadLetters) (int, error){
-		"retry": (*admin.Client).RetryDead, "drop": (*admin.Client).DropDead,
-	}[what]
-	n := 0
-	err = ask(c, toChange, func(client *admin.Client) error {
-		n, err = decide(client, c.Context, d)
-		return err
-	})
-	if err != nil {
-		return err
+	done, by := "sent again", (*admin.Client).RetryDead
+	if what == "drop" {
+		done, by = "dropped", (*admin.Client).DropDead
 	}
-	if c.Bool("json") {
-		err = json.NewEncoder(c.App.Writer).Encode(admin.DecidedLetters{DeadLetters: n})
-	} else {
-		done := map[string]string{"retry": "sent again", "drop": "dropped"}[what]
-		_, err = fmt.Fprintf(c.App.Writer, "%s %s\n", count(n, "dead letter"), done)
-	}
+	n, err := decide(c, toChange, func(client *admin.Client) (int, error) { return by(client, c.Context, d) }, "dead letter", done)
 	if err == nil && n == 0 && !d.All {
 		return no(fmt.Errorf("nothing like this is a dead letter: sextant outbox --state dead lists those that are"))
 	}
 	return err
 }
 
-// listOutbox prints the orders, of the running service or of the store.
-func listOutbox(c *cli.Context) error {
-	state, err := push.ParseState(c.String("state"))
-	if err != nil {
-		return wrongUse("--state: %w", err)
-	}
-	sel := push.Selection{State: state, Target: c.String("target"), URLs: c.StringSlice("url")}
+// chosenOrders reads the flags that select orders, except for --state.
+func chosenOrders(c *cli.Context) push.Selection {
+	sel := push.Selection{Target: c.String("target"), URLs: c.StringSlice("url")}
 	if c.IsSet("source") {
 		source := c.String("source")
 		sel.Source = &source
+	}
+	return sel
+}
+
+// listOutbox prints the orders, of the running service or of the store.
+func listOutbox(c *cli.Context) (err error) {
+	sel := chosenOrders(c)
+	if sel.State, err = push.ParseState(c.String("state")); err != nil {
+		return wrongUse("--state: %w", err)
 	}
 	shown := 0
 	show := func(o admin.OutboxOrder) error {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -197,4 +198,20 @@ func decision(c *cli.Context, verbs ...string) (verb string, urls []string, err 
 	}
 	urls, err = expandStdin(c, c.Args().Tail())
 	return verb, urls, err
+}
+
+// decide has by decide about what the command selects, and says how many of a thing there were.
+func decide(c *cli.Context, of storeOf, by func(*admin.Client) (int, error), thing, done string) (n int, err error) {
+	err = ask(c, of, func(client *admin.Client) error {
+		n, err = by(client)
+		return err
+	})
+	if err != nil {
+		return n, err
+	}
+	if c.Bool("json") {
+		return n, json.NewEncoder(c.App.Writer).Encode(map[string]int{strings.ReplaceAll(thing, " ", "_") + "s": n})
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "%s %s\n", count(n, thing), done)
+	return n, err
 }

@@ -33,11 +33,11 @@ type Draft struct {
 
 // DraftCrawler is a Crawler of a configuration in short.
 type DraftCrawler struct {
-	Name      string          `json:"name"`
-	Roots     int             `json:"roots"`
-	Rules     int             `json:"rules"`
-	DeletesOn string          `json:"deletes_on"` // which failures delete a document, in words
-	Settings  policy.Settings `json:"-"`
+	Name      string `json:"name"`
+	Roots     int    `json:"roots"`
+	Rules     int    `json:"rules"`
+	DeletesOn string `json:"deletes_on"` // which failures delete a document, in words
+	settings  policy.Settings
 }
 
 // errors are those of the findings that keep a configuration from being used.
@@ -70,7 +70,7 @@ func (d *Draft) settings(name string) (policy.Settings, error) {
 	}
 	for _, c := range d.Crawlers {
 		if c.Name == name {
-			return c.Settings, nil
+			return c.settings, nil
 		}
 	}
 	return policy.Settings{}, &Declined{Err: fmt.Errorf("the configuration has no Crawler %q", name)}
@@ -95,11 +95,16 @@ func NewDraft(parsed *config.File, report config.Report, settings func(config.Cr
 		return d
 	}
 	for _, c := range parsed.Crawlers {
-		d.Crawlers = append(d.Crawlers, DraftCrawler{
-			Name: c.Name, Roots: len(c.Rules.Roots), Rules: len(c.Rules.Rules), DeletesOn: DeletesOn(c.Frontier.Policy), Settings: settings(c),
-		})
+		one := NewDraftCrawler(c)
+		one.settings = settings(c)
+		d.Crawlers = append(d.Crawlers, one)
 	}
 	return d
+}
+
+// NewDraftCrawler gives a Crawler its short form.
+func NewDraftCrawler(c config.Crawler) DraftCrawler {
+	return DraftCrawler{Name: c.Name, Roots: len(c.Rules.Roots), Rules: len(c.Rules.Rules), DeletesOn: deletesOn(c.Frontier.Policy)}
 }
 
 // Findings are a report as it is printed: errors, then warnings, then notes.
@@ -116,8 +121,8 @@ func Findings(report config.Report) []Finding {
 	return out
 }
 
-// DeletesOn names in a few words the failures for which a policy deletes a document.
-func DeletesOn(p scheduler.Policy) string {
+// deletesOn names in a few words the failures for which a policy deletes a document.
+func deletesOn(p scheduler.Policy) string {
 	switch p {
 	case scheduler.Cautious:
 		return "4xx and lasting errors, not on 500, 502, 503, 504 or TLS errors"

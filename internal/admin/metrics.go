@@ -12,14 +12,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/sextant-crawler/sextant/crawl"
-	"github.com/sextant-crawler/sextant/crawl/copies"
 	"github.com/sextant-crawler/sextant/scheduler/histogram"
 )
 
-type (
-	targetStatus     = crawl.TargetStatus
-	duplicatesStatus = copies.Status
-)
+type targetStatus = crawl.TargetStatus
 
 // collectTimeout bounds one scrape.
 const collectTimeout = 5 * time.Second

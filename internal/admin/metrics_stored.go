@@ -3,11 +3,13 @@ package admin
 import (
 	"time"
 
+	"github.com/sextant-crawler/sextant/crawl/copies"
 	"github.com/sextant-crawler/sextant/crawl/meter"
 	"github.com/sextant-crawler/sextant/fetcher/render"
 )
 
 func outboxMetrics() []metric {
+	lag := section(func(s *Status) *OutboxDetails { return s.OutboxLag })
 	return []metric{
 		{name: "sextant_outbox_entries", kind: gauge, labels: []string{"state"}, help: "Orders in the outbox: waiting for an indexer; deletions that rest; deletions that are held; dead (refused for good).",
 			value: func(s *Status, emit emitValue) {
@@ -16,39 +18,19 @@ func outboxMetrics() []metric {
 				emit(float64(s.Outbox.Held), "held")
 				emit(float64(s.Outbox.Dead), "dead")
 			}},
-		{name: "sextant_outbox_bytes", kind: gauge, help: "Bytes of documents and deletions that wait: outboxMaxBytes bounds them.",
-			value: func(s *Status, emit emitValue) {
-				if s.OutboxLag != nil {
-					emit(float64(s.OutboxLag.Bytes))
-				}
-			}},
-		moment("sextant_outbox_oldest_timestamp_seconds", "When the oldest order that waits was made, as a Unix time; absent if none waits.", func(s *Status) *time.Time {
-			if s.OutboxLag == nil {
-				return nil
-			}
-			return s.OutboxLag.Oldest
-		}),
+		lag("sextant_outbox_bytes", gauge, "Bytes of documents and deletions that wait: outboxMaxBytes bounds them.", func(o *OutboxDetails) float64 { return float64(o.Bytes) }),
+		moment("sextant_outbox_oldest_timestamp_seconds", "When the oldest order that waits was made, as a Unix time; absent if none waits.", func(s *Status) *time.Time { return orNone(s.OutboxLag).Oldest }),
 		one("sextant_deletions_resting", gauge, "Deletions that rest: they leave, are held, or are cancelled by a good answer.", func(s *Status) float64 { return float64(s.Outbox.Resting) }),
 		one("sextant_deletion_brake_holds", gauge, "1 while deletions are held.", func(s *Status) float64 { return yes(s.Outbox.Held > 0) }),
 		{name: "sextant_deletions_held", kind: gauge, labels: []string{"reason"}, help: "Deletions that are held until an operator releases or drops them, by why the documents are to go.",
-			value: func(s *Status, emit emitValue) {
-				for reason, n := range s.HeldByReason {
-					emit(float64(n), reason)
-				}
-			}},
+			value: func(s *Status, emit emitValue) { number(s.HeldByReason, emit) }},
 		moment("sextant_deletions_held_oldest_timestamp_seconds", "When the oldest deletion that is held was ordered, as a Unix time; absent if none is held.", func(s *Status) *time.Time { return s.HeldSince }),
 	}
 }
 
 func targetMetrics() []metric {
 	labels := []string{"target", "kind"}
-	each := func(name string, kind metricKind, help string, value func(t *targetStatus) float64) metric {
-		return metric{name: name, kind: kind, labels: labels, help: help, value: func(s *Status, emit emitValue) {
-			for i := range s.Targets {
-				emit(value(&s.Targets[i]), s.Targets[i].Name, s.Targets[i].Times.Kind)
-			}
-		}}
-	}
+	each := series(func(s *Status) []targetStatus { return s.Targets }, labels, func(t *targetStatus) []string { return []string{t.Name, t.Times.Kind} })
 	return []metric{
 		each("sextant_target_up", gauge, "1 while a push target takes what it is sent, 0 while it fails.", func(t *targetStatus) float64 { return yes(t.DownSince == nil) }),
 		{name: "sextant_target_down_since_timestamp_seconds", kind: gauge, labels: labels, help: "When a push target began to fail, as a Unix time; absent while it does not.",
@@ -61,10 +43,7 @@ func targetMetrics() []metric {
 			}},
 		{name: "sextant_target_behind_timestamp_seconds", kind: gauge, labels: []string{"target"}, help: "When the oldest order was made that a target does not have safely, as a Unix time; absent if it has all.",
 			value: func(s *Status, emit emitValue) {
-				if s.OutboxLag == nil {
-					return
-				}
-				for target, at := range s.OutboxLag.Behind {
+				for target, at := range orNone(s.OutboxLag).Behind {
 					emit(float64(at.Unix()), target)
 				}
 			}},
@@ -91,13 +70,7 @@ func targetMetrics() []metric {
 }
 
 func storeMetrics() []metric {
-	each := func(name string, kind metricKind, help string, value func(s *StoreStatus) float64) metric {
-		return metric{name: name, kind: kind, help: help, value: func(s *Status, emit emitValue) {
-			if s.Store != nil {
-				emit(value(s.Store))
-			}
-		}}
-	}
+	each := section(func(s *Status) *StoreStatus { return s.Store })
 	return []metric{
 		{name: "sextant_store_disk_bytes", kind: gauge, labels: []string{"kind"}, help: "Disk space of the store: tables, logs, and bodies that are not sent yet.",
 			value: func(s *Status, emit emitValue) {
@@ -125,110 +98,45 @@ func storeMetrics() []metric {
 	}
 }
 
-func eachField(s *Status, do func(*meter.FieldStatus)) {
-	if s.Fields == nil {
-		return
-	}
-	for i := range s.Fields.Fields {
-		do(&s.Fields.Fields[i])
-	}
-}
-
 func readingMetrics() []metric {
-	duplicates := func(name string, kind metricKind, help string, value func(d *duplicatesStatus) float64) metric {
-		return metric{name: name, kind: kind, help: help, value: func(s *Status, emit emitValue) {
-			if s.Duplicates != nil {
-				emit(value(s.Duplicates))
-			}
-		}}
-	}
+	duplicates := section(func(s *Status) *copies.Status { return s.Duplicates })
+	shells := section(func(s *Status) *meter.ShellsStatus { return s.Shells })
+	field := series(func(s *Status) []meter.FieldStatus { return orNone(s.Fields).Fields }, []string{"field"}, func(f *meter.FieldStatus) []string { return []string{f.Name} })
 	return []metric{
 		{name: "sextant_documents_read_total", kind: counter, labels: []string{"kind"}, help: "PDF and office documents that were read.",
-			value: func(s *Status, emit emitValue) {
-				if s.Documents != nil {
-					number(s.Documents.Read, emit)
-				}
-			}},
+			value: func(s *Status, emit emitValue) { number(orNone(s.Documents).Read, emit) }},
 		{name: "sextant_documents_failed_total", kind: counter, labels: []string{"kind", "reason"}, help: "PDF and office documents that could not be read.",
 			value: func(s *Status, emit emitValue) {
-				if s.Documents == nil {
-					return
-				}
-				for kind, reasons := range s.Documents.Failed {
+				for kind, reasons := range orNone(s.Documents).Failed {
 					for reason, n := range reasons {
 						emit(float64(n), kind, reason)
 					}
 				}
 			}},
-		{name: "sextant_app_shells_total", kind: counter, help: "Pages that only scripts fill.",
-			value: func(s *Status, emit emitValue) {
-				if s.Shells != nil {
-					emit(float64(s.Shells.Pages))
-				}
-			}},
-		{name: "sextant_field_pages_total", kind: counter, labels: []string{"field"}, help: "Pages in which a Field was looked for.",
-			value: func(s *Status, emit emitValue) {
-				eachField(s, func(f *meter.FieldStatus) { emit(float64(f.Pages), f.Name) })
-			}},
-		{name: "sextant_field_empty_total", kind: counter, labels: []string{"field"}, help: "Pages in which a Field was not found.",
-			value: func(s *Status, emit emitValue) {
-				eachField(s, func(f *meter.FieldStatus) { emit(float64(f.Empty), f.Name) })
-			}},
-		{name: "sextant_field_cut_total", kind: counter, labels: []string{"field"}, help: "Pages of which a Field with their content was cut at its maxBytes.",
-			value: func(s *Status, emit emitValue) {
-				eachField(s, func(f *meter.FieldStatus) { emit(float64(f.Cut), f.Name) })
-			}},
+		shells("sextant_app_shells_total", counter, "Pages that only scripts fill.", func(s *meter.ShellsStatus) float64 { return float64(s.Pages) }),
+		field("sextant_field_pages_total", counter, "Pages in which a Field was looked for.", func(f *meter.FieldStatus) float64 { return float64(f.Pages) }),
+		field("sextant_field_empty_total", counter, "Pages in which a Field was not found.", func(f *meter.FieldStatus) float64 { return float64(f.Empty) }),
+		field("sextant_field_cut_total", counter, "Pages of which a Field with their content was cut at its maxBytes.", func(f *meter.FieldStatus) float64 { return float64(f.Cut) }),
 		{name: "sextant_field_failed_total", kind: counter, labels: []string{"reason"}, help: "Pages that could not be searched for fields or their main content.",
-			value: func(s *Status, emit emitValue) {
-				if s.Fields != nil {
-					number(s.Fields.Failed, emit)
-				}
-			}},
+			value: func(s *Status, emit emitValue) { number(orNone(s.Fields).Failed, emit) }},
 		{name: "sextant_document_read_duration_seconds", kind: spread, labels: []string{"kind"}, help: "Duration of reading a PDF or office document, the wait for a process included.",
 			times: func(s *Status, emit emitTimes) { durations(s.Timings.Documents, emit) }},
-		duplicates("sextant_duplicates_originals", gauge, "Documents that others are compared with.", func(d *duplicatesStatus) float64 { return float64(d.Documents) }),
-		duplicates("sextant_duplicates_known", gauge, "Known copies of them, which are not indexed.", func(d *duplicatesStatus) float64 { return float64(d.Copies) }),
-		duplicates("sextant_duplicates_found_total", counter, "Copies that were found.", func(d *duplicatesStatus) float64 { return float64(d.Found) }),
-		duplicates("sextant_duplicates_bytes", gauge, "Memory that looking for copies takes.", func(d *duplicatesStatus) float64 { return float64(d.Bytes) }),
-		one("sextant_patterns_learnt", gauge, "Patterns of URLs that lead to copies, 20 at most.", func(s *Status) float64 {
-			if s.Patterns == nil {
-				return 0
-			}
-			return float64(len(s.Patterns.Learnt))
-		}),
-		one("sextant_pattern_links_cut_total", counter, "Links that were not followed because of such a pattern.", func(s *Status) float64 {
-			if s.Patterns == nil {
-				return 0
-			}
-			return float64(s.Patterns.Cut)
-		}),
+		duplicates("sextant_duplicates_originals", gauge, "Documents that others are compared with.", func(d *copies.Status) float64 { return float64(d.Documents) }),
+		duplicates("sextant_duplicates_known", gauge, "Known copies of them, which are not indexed.", func(d *copies.Status) float64 { return float64(d.Copies) }),
+		duplicates("sextant_duplicates_found_total", counter, "Copies that were found.", func(d *copies.Status) float64 { return float64(d.Found) }),
+		duplicates("sextant_duplicates_bytes", gauge, "Memory that looking for copies takes.", func(d *copies.Status) float64 { return float64(d.Bytes) }),
+		one("sextant_patterns_learnt", gauge, "Patterns of URLs that lead to copies, 20 at most.", func(s *Status) float64 { return float64(len(orNone(s.Patterns).Learnt)) }),
+		one("sextant_pattern_links_cut_total", counter, "Links that were not followed because of such a pattern.", func(s *Status) float64 { return float64(orNone(s.Patterns).Cut) }),
 		one("sextant_trapped_links_total", counter, "Links that Traps refused, and sitemaps that sitemapMaxPerHost did.", func(s *Status) float64 { return float64(s.Trapped) }),
 		one("sextant_unavailable_pages_total", counter, "Pages whose unavailable_after was over when they were fetched: they are not indexed.", func(s *Status) float64 { return float64(s.Unavailable) }),
-		one("sextant_robots_origins_pending", gauge, "Origins whose robots.txt became stricter and whose stored URLs are still being judged.", func(s *Status) float64 {
-			if s.Robots == nil {
-				return 0
-			}
-			return float64(s.Robots.Origins)
-		}),
+		one("sextant_robots_origins_pending", gauge, "Origins whose robots.txt became stricter and whose stored URLs are still being judged.", func(s *Status) float64 { return float64(orNone(s.Robots).Origins) }),
 	}
 }
 
 // renderingMetrics are of what makes pages, and of their main content.
 func renderingMetrics() []metric {
-	browser := func(name, help string, value func(*render.Status) float64) metric {
-		return metric{name: name, kind: gauge, help: help, value: func(s *Status, emit emitValue) {
-			if s.Browser != nil {
-				emit(value(s.Browser))
-			}
-		}}
-	}
-	main := func(name, help string, value func(*meter.MainStatus) int64) metric {
-		return metric{name: name, kind: counter, help: help, value: func(s *Status, emit emitValue) {
-			if s.Fields != nil && s.Fields.Main != nil {
-				emit(float64(value(s.Fields.Main)))
-			}
-		}}
-	}
+	browser := section(func(s *Status) *render.Status { return s.Browser })
+	main := section(func(s *Status) *meter.MainStatus { return orNone(s.Fields).Main })
 	return []metric{
 		{name: "sextant_rendered_pages_total", kind: counter, labels: []string{"result"}, help: "Visits of pages that a browser was asked to render, by result: rendered, failed, timed_out, or no_browser where none could be started.",
 			value: func(s *Status, emit emitValue) {
@@ -239,13 +147,13 @@ func renderingMetrics() []metric {
 					emit(float64(r.NoBrowser), "no_browser")
 				}
 			}},
-		browser("sextant_browsers", "Browsers that run; absent where no page is to be rendered, as the others of the browser are.", func(b *render.Status) float64 { return float64(b.Running) }),
-		browser("sextant_browsers_limit", "Browsers that may run at once.", func(b *render.Status) float64 { return float64(b.Limit) }),
-		browser("sextant_browser_pages_rendering", "Pages that have a browser, or one that starts.", func(b *render.Status) float64 { return float64(b.Rendering) }),
-		browser("sextant_browser_pages_waiting", "Pages for which no browser is free.", func(b *render.Status) float64 { return float64(b.Waiting) }),
-		browser("sextant_browser_down", "1 if no browser could be started the last time.", func(b *render.Status) float64 { return yes(b.Trouble != "") }),
-		main("sextant_main_content_pages_total", "Pages whose main content was looked for.", func(m *meter.MainStatus) int64 { return m.Pages }),
-		main("sextant_main_content_empty_total", "Pages in which no main content was found: they have their whole text.", func(m *meter.MainStatus) int64 { return m.Empty }),
+		browser("sextant_browsers", gauge, "Browsers that run; absent where no page is to be rendered, as the others of the browser are.", func(b *render.Status) float64 { return float64(b.Running) }),
+		browser("sextant_browsers_limit", gauge, "Browsers that may run at once.", func(b *render.Status) float64 { return float64(b.Limit) }),
+		browser("sextant_browser_pages_rendering", gauge, "Pages that have a browser, or one that starts.", func(b *render.Status) float64 { return float64(b.Rendering) }),
+		browser("sextant_browser_pages_waiting", gauge, "Pages for which no browser is free.", func(b *render.Status) float64 { return float64(b.Waiting) }),
+		browser("sextant_browser_down", gauge, "1 if no browser could be started the last time.", func(b *render.Status) float64 { return yes(b.Trouble != "") }),
+		main("sextant_main_content_pages_total", counter, "Pages whose main content was looked for.", func(m *meter.MainStatus) float64 { return float64(m.Pages) }),
+		main("sextant_main_content_empty_total", counter, "Pages in which no main content was found: they have their whole text.", func(m *meter.MainStatus) float64 { return float64(m.Empty) }),
 	}
 }
 
@@ -255,11 +163,6 @@ func configMetrics() []metric {
 		moment("sextant_config_loaded_timestamp_seconds", "When the configuration in force was read, as a Unix time.", func(s *Status) *time.Time { return s.ConfigLoadedAt }),
 		one("sextant_config_reload_failed", gauge, "1 while a changed configuration is refused: the old one is in force.", func(s *Status) float64 { return yes(s.ConfigError != "") }),
 		one("sextant_rules_judging", gauge, "1 while stored URLs are judged by changed rules.", func(s *Status) float64 { return yes(s.Rules != nil && s.Rules.Running) }),
-		one("sextant_rules_judged_urls", gauge, "Stored URLs that were judged since the rules changed.", func(s *Status) float64 {
-			if s.Rules == nil {
-				return 0
-			}
-			return float64(s.Rules.Judged)
-		}),
+		one("sextant_rules_judged_urls", gauge, "Stored URLs that were judged since the rules changed.", func(s *Status) float64 { return float64(orNone(s.Rules).Judged) }),
 	}
 }

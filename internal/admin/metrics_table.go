@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/histogram"
@@ -55,6 +56,37 @@ func moment(name, help string, at func(s *Status) *time.Time) metric {
 			emit(float64(t.Unix()))
 		}
 	}}
+}
+
+// section makes metrics of a part of a status. They are absent while the part is.
+func section[T any](part func(*Status) *T) func(name string, kind metricKind, help string, value func(*T) float64) metric {
+	return func(name string, kind metricKind, help string, value func(*T) float64) metric {
+		return metric{name: name, kind: kind, help: help, value: func(s *Status, emit emitValue) {
+			if p := part(s); p != nil {
+				emit(value(p))
+			}
+		}}
+	}
+}
+
+// series makes metrics that have a value for each of several parts of a status, which the labels tell apart.
+func series[T any](parts func(*Status) []T, labels []string, values func(*T) []string) func(name string, kind metricKind, help string, value func(*T) float64) metric {
+	return func(name string, kind metricKind, help string, value func(*T) float64) metric {
+		return metric{name: name, kind: kind, labels: labels, help: help, value: func(s *Status, emit emitValue) {
+			all := parts(s)
+			for i := range all {
+				emit(value(&all[i]), values(&all[i])...)
+			}
+		}}
+	}
+}
+
+// orNone is a part of a status, or one without figures if it is absent.
+func orNone[T any](part *T) *T {
+	if part == nil {
+		return new(T)
+	}
+	return part
 }
 
 func number[T int | int64 | uint64](m map[string]T, emit emitValue) {
@@ -151,6 +183,7 @@ func durations(m map[string]histogram.Snapshot, emit emitTimes) {
 }
 
 func hostMetrics() []metric {
+	logIn := series(func(s *Status) []visit.SessionStatus { return s.Sessions }, []string{"login", "kind"}, func(l *visit.SessionStatus) []string { return []string{l.Name, l.Kind} })
 	return []metric{
 		one("sextant_hosts_known", gauge, "Hosts ever seen.", func(s *Status) float64 { return float64(s.Hosts.Known) }),
 		one("sextant_hosts_with_work", gauge, "Hosts of which URLs wait.", func(s *Status) float64 { return float64(s.Hosts.WithWork) }),
@@ -161,18 +194,8 @@ func hostMetrics() []metric {
 				}
 			}},
 		one("sextant_hosts_ill", gauge, "Hosts whose documents turn bad: none of them is replaced, or deleted unasked.", func(s *Status) float64 { return float64(s.IllHosts) }),
-		{name: "sextant_login_failed", kind: gauge, labels: []string{"login", "kind"}, help: "1 while a log-in fails: its pages wait.",
-			value: func(s *Status, emit emitValue) {
-				for _, l := range s.Sessions {
-					emit(yes(l.State == sessionFailed), l.Name, l.Kind)
-				}
-			}},
-		{name: "sextant_logins_total", kind: counter, labels: []string{"login", "kind"}, help: "Times that a session was begun.",
-			value: func(s *Status, emit emitValue) {
-				for _, l := range s.Sessions {
-					emit(float64(l.LogIns), l.Name, l.Kind)
-				}
-			}},
+		logIn("sextant_login_failed", gauge, "1 while a log-in fails: its pages wait.", func(l *visit.SessionStatus) float64 { return yes(l.State == sessionFailed) }),
+		logIn("sextant_logins_total", counter, "Times that a session was begun.", func(l *visit.SessionStatus) float64 { return float64(l.LogIns) }),
 	}
 }
 
