@@ -1,15 +1,12 @@
 .DEFAULT_GOAL := help
-.PHONY: help build release profile test lint fuzz fuzz-long bench corpus crash cluster-crash cluster-figures partitions illness illness-real trust ci sextant-etcd etcd-conformance pictures console-editor
+.PHONY: help build release profile test lint fuzz fuzz-long bench corpus crash illness illness-real trust ci pictures console-editor
 
 GOLANGCI_LINT ?= $(shell command -v golangci-lint || echo $(shell go env GOPATH)/bin/golangci-lint)
-VERSION ?= $(shell packaging/version 2>/dev/null || echo dev)
+VERSION ?= $(shell packaging/version)
 FUZZTIME ?= 3s
 KILLS ?= 50
 ROUNDS ?= 200
 SEED ?= random
-CAMPAIGNS ?= 5
-CLUSTER_KILLS ?= 45
-JOBS ?= 2
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,43 +51,6 @@ crash: ## kill, cut the power, fill the disk and damage files: ROUNDS (200) of t
 	SEXTANT_KILLS=$(KILLS) go test -race -count=1 -timeout 60m -run 'Crash|Kill' ./cmd/... ./internal/demo/... ./push/...
 	SEXTANT_HOSTILE=10000 go test -count=1 -timeout 30m -run Flat ./fetcher
 
-PARTITIONS ?=
-NODES ?= 3
-REPLICAS ?= 2
-KILLED ?= $(if $(PARTITIONS),TestPartitionsKilled,TestClusterKilled)
-TALLY = bin/cluster-crash$(if $(PARTITIONS),-$(PARTITIONS)-$(NODES)-$(REPLICAS))$(if $(filter TestOnceKilled,$(KILLED)),-once)$(if $(filter random,$(SEED)),,-$(SEED))
-cluster-crash: export SEXTANT_SEED = $(SEED)
-cluster-crash: export SEXTANT_PARTITIONS = $(PARTITIONS)
-cluster-crash: export SEXTANT_NODES = $(NODES)
-cluster-crash: export SEXTANT_REPLICAS = $(REPLICAS)
-cluster-crash: ## kill two real nodes (with PARTITIONS=24 NODES (3) of that many, in REPLICAS (2) copies) in many ways on three real etcd, CLUSTER_KILLS (45) times in each of CAMPAIGNS (5), JOBS (2) of them at once, and go on after those in TALLY; KILLED=TestOnceKilled does so to sextant run --once; SEED repeats one
-	mkdir -p bin; touch $(TALLY)
-	go test -count=1 -run 'TestCampaign|TestCopies' ./cluster/node ./scheduler/badgerstore
-	SEXTANT_CLUSTER_KILLS=1 go test -count=1 -run 'TestPartitionsTakenOver' ./internal/service
-	go test -c -o bin/cluster-crash.test ./cmd/sextant
-	cd cmd/sextant && left=$$(($(CAMPAIGNS) - $$(wc -l < $(abspath $(TALLY))))) && \
-	for job in $$(seq $(if $(filter random,$(SEED)),$(JOBS),1)); do \
-	  ( for n in $$(seq $$job $(JOBS) $$left); do \
-	    SEXTANT_CLUSTER_KILLS=$(CLUSTER_KILLS) SEXTANT_CLUSTER_TALLY=$(abspath $(TALLY)) ../../bin/cluster-crash.test -test.v -test.timeout 60m -test.run '$(KILLED)$$' > ../../bin/cluster-crash-$$job.log 2>&1 || exit; \
-	  done ) & jobs="$$jobs $$!"; \
-	done; for job in $$jobs; do wait $$job || failed=yes; done; \
-	if [ -n "$$failed" ]; then cat ../../bin/cluster-crash-*.log; exit 1; fi
-	cat $(TALLY)
-
-PARTS ?= takeover handover rate promotion engine scale join same log ten
-cluster-figures: export SEXTANT_CLUSTER_FIGURES = $(PARTS)
-cluster-figures: export SEXTANT_CLUSTER_TIMES = $(TIMES)
-cluster-figures: export SEXTANT_ETCD_SYNCS = 1
-cluster-figures: ## measure a cluster on this machine: PARTS (takeover handover rate promotion engine scale join same log ten), TIMES times each; some 80 minutes
-	go test -c -o bin/figures.test ./cmd/sextant
-	cd cmd/sextant && ../../bin/figures.test -test.v -test.timeout 60m -test.run 'TestFigure(TakeOver|HandOver|Promotion)' | grep -E '^FAIL|_test.go' | grep -v 'runs it' || :
-	cd cmd/sextant && taskset -c 1 ../../bin/figures.test -test.v -test.timeout 60m -test.run 'TestFigureRate' | grep -E '^FAIL|_test.go' | grep -v 'runs it' || :
-	go test -count=1 -p 1 -v -timeout 90m -run 'TestFigure' ./cluster/etcd ./internal/testing/clusterfigures | grep -E '^FAIL|_test.go' | grep -v 'runs it' || :
-
-partitions: export SEXTANT_SEED = $(SEED)
-partitions: ## kill, move and set back partitions of a crawl, and lose messages between them; SEED repeats a run
-	go test -count=1 -timeout 60m ./scheduler/partitioned
-
 illness: ## have sites of all sizes fall ill in all ways under all policies, and count what leaves the index
 	SEXTANT_ILLNESS=all bash -o pipefail -c "go test -count=1 -timeout 120m -v ./internal/testing/illness | grep -v '^ *==='"
 
@@ -104,16 +64,6 @@ trust: ## crawl random sites by random configurations for TRUST (1h), and compar
 
 ci: ## what continuous integration runs
 	.ci/run
-
-sextant-etcd: ## build dist/sextant-etcd, etcd's server for trials, with its bill of materials and licences
-	mkdir -p dist
-	CGO_ENABLED=0 go build -C sextant-etcd -trimpath -ldflags="-s -w" -o ../dist/sextant-etcd .
-	go build -o dist/sbom ./packaging/sbom
-	cd sextant-etcd && ../dist/sbom -program ../dist/sextant-etcd -version "$$(go list -m -f '{{.Version}}' go.etcd.io/etcd/server/v3)" -bom ../dist/sextant-etcd.cdx.json -licenses ../dist/sextant-etcd.licenses.txt
-	rm dist/sbom
-
-etcd-conformance: sextant-etcd ## the tests of a cluster's log against sextant-etcd, in place of the etcd that is installed
-	SEXTANT_ETCD=$(CURDIR)/dist/sextant-etcd go test -count=1 ./cluster/etcd
 
 pictures: ## take the README's pictures of the console again, from the demo; needs Chromium
 	mkdir -p docs/images

@@ -1,7 +1,6 @@
 package actionrules
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -133,7 +132,7 @@ func (e *Engine) newExplanation(u weburl.URL) Explanation {
 func (x *Explanation) trace(e *Engine, i int, v *view) {
 	r := &e.set.Rules[i]
 	t := RuleTrace{Index: i, At: r.At, Group: r.Group, Changed: []Dimension{}}
-	if e.rules[i].cond.trace(v, r.If).Held {
+	if e.rules[i].cond.holds(v) {
 		t.Matched = true
 		for _, a := range r.Then {
 			x.Last[a.Verb.Dimension()] = i
@@ -220,53 +219,4 @@ func (e *Engine) explainMetas(u weburl.URL, rules []RuleTrace) []Meta {
 		}
 	}
 	return metas
-}
-
-// Trace is a condition with what came out of it.
-type Trace struct {
-	Op   string // "And", "Or", "Not" or "Atom"
-	Held bool
-	Atom Atom    // of an Atom
-	Got  string  // of an Atom: the part of the URL, normalised, or its length
-	Of   []Trace // of the others, all, also those that could not change the result
-}
-
-// Trace says of one rule which of its conditions hold for u. It panics where
-// there is no such rule.
-func (e *Engine) Trace(u weburl.URL, rule int) Trace {
-	v := view{url: u}
-	return e.rules[rule].cond.trace(&v, e.set.Rules[rule].If)
-}
-
-func (n *node) trace(v *view, cond Condition) Trace {
-	switch c := cond.(type) {
-	case And:
-		t := Trace{Op: "And", Of: n.traces(v, c.Of)}
-		t.Held = !slices.ContainsFunc(t.Of, func(o Trace) bool { return !o.Held })
-		return t
-	case Or:
-		t := Trace{Op: "Or", Of: n.traces(v, c.Of)}
-		t.Held = slices.ContainsFunc(t.Of, func(o Trace) bool { return o.Held })
-		return t
-	case Not:
-		of := n.of[0].trace(v, c.Of)
-		return Trace{Op: "Not", Held: !of.Held, Of: []Trace{of}}
-	default:
-		a := cond.(Atom) // Compile has refused all else
-		t := Trace{Op: "Atom", Held: n.atom.matches(v), Atom: a}
-		if a.Kind == KindLength {
-			t.Got = fmt.Sprint(v.characters(a.Field))
-		} else {
-			t.Got = v.field(a.Field, a.Norm)
-		}
-		return t
-	}
-}
-
-func (n *node) traces(v *view, of []Condition) []Trace {
-	ts := make([]Trace, len(of))
-	for i, c := range of {
-		ts[i] = n.of[i].trace(v, c)
-	}
-	return ts
 }

@@ -71,21 +71,6 @@ func TestStartAndExcludedBy(t *testing.T) {
 	}
 }
 
-func TestTrace(t *testing.T) {
-	host, length := Host("h", NormNorm, false, nowhere).(Atom), Length(FieldPath, "[5:]", NormNorm, false, nowhere).(Atom)
-	set := RuleSet{Rules: []Rule{when(And{[]Condition{Not{host}, Or{[]Condition{host, length}}}}, do(Accept)...)}}
-	want := Trace{Op: "And", Of: []Trace{
-		{Op: "Not", Of: []Trace{{Op: "Atom", Held: true, Atom: host, Got: "h"}}},
-		{Op: "Or", Held: true, Of: []Trace{
-			{Op: "Atom", Held: true, Atom: host, Got: "h"},
-			{Op: "Atom", Atom: length, Got: "4"},
-		}},
-	}}
-	if diff := cmp.Diff(want, compile(t, set).Trace(mustURL(t, "http://H/%C3%A9/a"), 0)); diff != "" {
-		t.Error(diff)
-	}
-}
-
 func TestUnreachable(t *testing.T) {
 	for _, c := range []struct {
 		atom Atom

@@ -15,9 +15,6 @@ type File struct {
 	Crawlers []Crawler
 	// Notify are who is told of trouble, each once.
 	Notify []Notify
-	// Files are the paths of those that it names, each once: machines that go by one configuration should have the same in them. Secrets, and what is
-	// written, are not among them; crawl.rules and global.rules beside it are, also where there are none.
-	Files []string
 }
 
 // Crawler is one crawl: the settings of the packages that obey them, filled by the rows of

@@ -19,8 +19,6 @@ func (p *parser) file(root *node) *File {
 		f.Crawlers = append(f.Crawlers, p.crawler(n, len(crawlers) == 1))
 	}
 	p.unusedRules(f.Crawlers)
-	slices.Sort(p.files)
-	f.Files = slices.Compact(p.files)
 	if len(f.Crawlers) == 0 && len(p.report.Errors) == 0 {
 		p.errorf(root.at, "<CrawlConfig> has no <Crawler>")
 	}

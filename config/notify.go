@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/config/secret"
 	"github.com/sextant-crawler/sextant/internal/notices"
 )
@@ -16,9 +15,8 @@ type Notify struct {
 	Webhook     secret.Value // its address: services put a key into it
 	Secret      secret.Value // signs what is posted; zero: nothing does
 	Command     []string
-	On          []notices.Event // empty: all
+	On          []string // names of events, as notices has them; empty: all
 	IndexerDown time.Duration
-	At          actionrules.Position
 }
 
 func notifyElements() []Element {
@@ -48,7 +46,7 @@ func (p *parser) notify(root *node) []Notify {
 		}
 		r := Notify{
 			Webhook: n.secret("webhook"), Secret: n.secret("secret"), Command: strings.Fields(n.str("command")),
-			IndexerDown: time.Duration(n.number("indexerDownMin")) * time.Minute, At: p.position(n.at),
+			IndexerDown: time.Duration(n.number("indexerDownMin")) * time.Minute,
 		}
 		hook, command := n.attr("webhook"), n.attr("command")
 		switch {
@@ -90,18 +88,18 @@ func webhookComplaint(address string) string {
 	return ""
 }
 
-func (p *parser) events(on *attr) []notices.Event {
+func (p *parser) events(on *attr) []string {
 	if on == nil {
 		return nil
 	}
-	var out []notices.Event
+	var out []string
 	event := Attribute{Values: eventNames()}
 	for word := range strings.FieldsSeq(on.text) {
 		if complaint := event.checkEnum(word); complaint != "" {
 			p.errorf(on.value, "on=%s: %s %s", quote(on.text), quote(word), complaint)
 			continue
 		}
-		out = append(out, notices.Event(word))
+		out = append(out, word)
 	}
 	return out
 }

@@ -28,20 +28,12 @@ type Push struct {
 	open opener
 }
 
-// opener makes a target.
-type opener func(at opening) (push.Target, error)
+// opener makes a target; what it writes goes below the folder data.
+type opener func(data string, log *slog.Logger) (push.Target, error)
 
-// opening is for whom a target is made.
-type opening struct {
-	data      string // the folder below which it writes
-	partition string // of the crawl, whose documents it gets; "": of all
-	log       *slog.Logger
-}
-
-// Open makes the target, without the page bytes unless they are asked for. What it writes goes below the folder data. One for the documents of a
-// partition, which is empty if there is one target for all, has its own files there, and its own checkpoint.
-func (t Push) Open(data, partition string, log *slog.Logger) (push.Target, error) {
-	target, err := t.open(opening{data, partition, log})
+// Open makes the target, without the page bytes unless they are asked for. What it writes goes below the folder data.
+func (t Push) Open(data string, log *slog.Logger) (push.Target, error) {
+	target, err := t.open(data, log)
 	if err != nil || t.Content {
 		return target, err
 	}

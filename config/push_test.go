@@ -135,42 +135,40 @@ func TestSamePushFolder(t *testing.T) {
 	}
 }
 
-// TestPushOfPartition: what a partition's target writes, and its checkpoint, are its own; that of all is what it always was.
-func TestPushOfPartition(t *testing.T) {
-	for _, c := range []struct{ partition, folder, name string }{{"", "out", "docs"}, {"p07", "out/p07", "docs/p07"}} {
-		dir := t.TempDir()
-		for range 2 { // one that is opened again is the same
-			target, err := openPush(t, `<Push kind="file"/>`, dir, c.partition)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = target.Push(t.Context(), []push.Entry{{Seq: 1, URL: "http://a.example/", Body: []byte(`{}`)}})
-			if err := errors.Join(err, target.Checkpoint(t.Context(), 1), target.Close()); err != nil {
-				t.Error(err)
-			}
-			if found, err := filepath.Glob(filepath.Join(dir, c.folder, "*.jsonl")); err != nil || len(found) == 0 {
-				t.Errorf("partition %q: nothing in %s, %v", c.partition, c.folder, err)
-			}
-			if name := checkpointName(t, c.partition); name != c.name {
-				t.Errorf("partition %q: the checkpoint %q, want %q", c.partition, name, c.name)
-			}
+// TestPushOpens: a file target writes below the data directory, and a PAPI target's checkpoint has the Crawler's name.
+func TestPushOpens(t *testing.T) {
+	dir := t.TempDir()
+	for range 2 { // one that is opened again is the same
+		target, err := openPush(t, `<Push kind="file"/>`, dir)
+		if err != nil {
+			t.Fatal(err)
 		}
+		_, err = target.Push(t.Context(), []push.Entry{{Seq: 1, URL: "http://a.example/", Body: []byte(`{}`)}})
+		if err := errors.Join(err, target.Checkpoint(t.Context(), 1), target.Close()); err != nil {
+			t.Error(err)
+		}
+		if found, err := filepath.Glob(filepath.Join(dir, "out", "*.jsonl")); err != nil || len(found) == 0 {
+			t.Errorf("nothing in out, %v", err)
+		}
+	}
+	if name := checkpointName(t); name != "docs" {
+		t.Errorf("the checkpoint %q", name)
 	}
 }
 
 // openPush is the target of a configuration with this one Push.
-func openPush(t *testing.T, written, dir, partition string) (push.Target, error) {
+func openPush(t *testing.T, written, dir string) (push.Target, error) {
 	t.Helper()
 	file, report := Parse(filepath.Join(dir, FileName), []byte(`<CrawlConfig><Crawler name="docs"><Root url="http://a.example/"/>`+written+`</Crawler></CrawlConfig>`), Lookups{})
 	if err := report.Err(); err != nil {
 		t.Fatal(err)
 	}
-	return file.Crawlers[0].Push[0].Open(dir, partition, slog.New(slog.DiscardHandler))
+	return file.Crawlers[0].Push[0].Open(dir, slog.New(slog.DiscardHandler))
 }
 
-// checkpointName is the name under which the partition's PAPI target sets its first checkpoint. The server is
+// checkpointName is the name under which a PAPI target sets its first checkpoint. The server is
 // its own, as a request that was given up may still arrive.
-func checkpointName(t *testing.T, partition string) string {
+func checkpointName(t *testing.T) string {
 	t.Helper()
 	names := make(chan string, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -183,7 +181,7 @@ func checkpointName(t *testing.T, partition string) string {
 		}
 	}))
 	defer server.Close()
-	target, err := openPush(t, `<Push kind="papi" url="`+server.URL+`" connector="c"/>`, t.TempDir(), partition)
+	target, err := openPush(t, `<Push kind="papi" url="`+server.URL+`" connector="c"/>`, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,11 +193,11 @@ func checkpointName(t *testing.T, partition string) string {
 	case name = <-names:
 		cancel()
 		if err := <-ended; !errors.Is(err, context.Canceled) { // it waits until the index has all: this one never says so
-			t.Errorf("partition %q: %v", partition, err)
+			t.Error(err)
 		}
 	case err := <-ended:
 		cancel()
-		t.Errorf("partition %q: no checkpoint: %v", partition, err)
+		t.Errorf("no checkpoint: %v", err)
 	}
 	if err := target.Close(); err != nil {
 		t.Error(err)

@@ -61,17 +61,6 @@ func (r Report) Err() error {
 	return reportError(r.Errors)
 }
 
-// ErrIn is Err for a text that was not read from the file path, though it is judged in its place: its problems are those of name.
-func (r Report) ErrIn(path, name string) error {
-	problems := slices.Clone(r.Errors)
-	for i := range problems {
-		if problems[i].At.File == path {
-			problems[i].At.File = name
-		}
-	}
-	return Report{Errors: problems}.Err()
-}
-
 type reportError []Problem
 
 func (e reportError) Error() string {

@@ -128,7 +128,6 @@ func isListed(crawler *node) bool {
 // there is none.
 func (p *parser) beside(name string) *crawlspace.File {
 	path := filepath.Join(filepath.Dir(p.src.file), name)
-	p.files = append(p.files, path)
 	if !p.lookups.Exists(path) {
 		return nil
 	}

@@ -66,10 +66,8 @@ type Attribute struct {
 	// Auth restricts it to elements whose attribute auth has one of these values.
 	Auth   []string
 	Status Status
-	// Instead says, of an attribute without effect, what has taken its place.
-	Instead string
-	// InsteadOf is the value of which Instead is said; of any if it is empty.
-	InsteadOf string
+	// Instead says what to write in place of the value InsteadOf of an attribute without effect.
+	Instead, InsteadOf string
 	// Inert is the value that asks for nothing beyond what this version does, so
 	// that writing it is neither an error nor a warning.
 	Inert string
@@ -229,11 +227,6 @@ func unique(a Attribute) Attribute {
 func ineffective(inert string, a Attribute) Attribute {
 	a.Status, a.Inert = Ineffective, inert
 	return a
-}
-
-// replaced lists an attribute of older versions that has no effect any more.
-func replaced(name, instead, doc string) Attribute {
-	return Attribute{Name: name, Status: NoEffect, Instead: instead, Doc: doc + " Accepted, has no effect: " + instead + "."}
 }
 
 // noEffect lists CloudView's own attributes.

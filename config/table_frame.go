@@ -110,7 +110,6 @@ func failureAttributes() []Attribute {
 		ranged("deletionBrakeMin", Int, "3", 0, 1_000_000_000, "Number of deletions of the whole index that may always be sent in the window.").into(func(c *Crawler) any { return &c.Frontier.Brake.Min }),
 		ranged("deletionBrakePercent", Int, "20", 0, 100, "Percentage of the indexed documents that may be deleted in the window, where that is more than deletionBrakeMin; the rest are held.").into(func(c *Crawler) any { return &c.Frontier.Brake.Percent }),
 		ranged("deletionWindowS", Seconds, "3600", 1, year, "Window in which deletions are counted.").into(func(c *Crawler) any { return &c.Frontier.Brake.Window }),
-		replaced("hostBrake", "deletions of a host are always judged by its other answers", "Of older versions."),
 		boolean("forgetDeleted", "false", "Whether a URL is forgotten when its document is deleted for an error, so that only a link found later makes it known again. Roots are never forgotten.").into(func(c *Crawler) any { return &c.Frontier.ForgetDeleted }),
 	}
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"log/slog"
 	"path/filepath"
 	"slices"
 
@@ -217,7 +218,7 @@ func ours(name, def, doc string) Attribute {
 
 // opens makes a target of settings that need nothing else.
 func opens[S any, T push.Target](s S, open func(S) (T, error)) (any, opener) {
-	return s, func(opening) (push.Target, error) { return open(s) }
+	return s, func(string, *slog.Logger) (push.Target, error) { return open(s) }
 }
 
 func makeFile(r *pushReader) (any, opener) {
@@ -225,9 +226,9 @@ func makeFile(r *pushReader) (any, opener) {
 	if dir := r.str("dir"); dir != "" {
 		s.Dir = filepath.Clean(r.p.resolvePath(dir))
 	}
-	return s, func(at opening) (push.Target, error) {
+	return s, func(data string, log *slog.Logger) (push.Target, error) {
 		of := s
-		of.Dir, of.Log = filepath.Join(outputFolder(s.Dir, at.data), at.partition), at.log
+		of.Dir, of.Log = outputFolder(s.Dir, data), log
 		return file.Open(of)
 	}
 }
@@ -245,13 +246,7 @@ func makePAPI(r *pushReader) (any, opener) {
 	if r.str("stamp") == "seq" {
 		s.Stamp = papi.StampSeq
 	}
-	return s, func(at opening) (push.Target, error) {
-		of := s
-		if at.partition != "" { // each has a cursor of its own
-			of.CheckpointName += "/" + at.partition
-		}
-		return papi.New(of)
-	}
+	return opens(s, papi.New)
 }
 
 func makeElasticsearch(r *pushReader) (any, opener) {

@@ -37,8 +37,6 @@ type parser struct {
 	schema  *schema
 	lookups Lookups
 	report  *Report
-	// files are what is to be File.Files.
-	files []string
 	// crawlLogs are where those of the Crawlers so far stand, by their real paths.
 	crawlLogs map[string]int
 	// allowed are the comments that silence warnings, of all files.

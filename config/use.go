@@ -1,13 +1,6 @@
 package config
 
-import (
-	"slices"
-	"strings"
-)
-
-// ownPaths are the attributes that name what each machine has for itself: secrets, and what is written. Any other path is of a file that machines
-// which go by one configuration should have the same of.
-var ownPaths = []string{"certFile", "crawlLog", "credentialCache", "dir", "keyFile", "keytab"}
+import "strings"
 
 // Use is something of the machine that a configuration names: a file or folder, a
 // program, or a variable of the environment.
@@ -60,9 +53,6 @@ func (p *parser) mayName(element string, spec *Attribute, written, value string,
 		return true
 	}
 	if p.lookups.allows(use) {
-		if spec.Type == Path && !slices.Contains(ownPaths, spec.Name) {
-			p.files = append(p.files, use.Value)
-		}
 		return true
 	}
 	p.errorf(at.value, "%s: <%s %s> of a configuration sent over the network may be only what it %s in the file on this machine: edit that file to add this",

@@ -2,11 +2,8 @@ package config
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // TestAllow: whatever attribute names a file, a program or a variable, it is asked first
@@ -49,41 +46,6 @@ func TestAllow(t *testing.T) {
 	}
 	if asked, _ := refusedUse(inside(table, "MustContain", "<MustContain>${NAME}</MustContain>")); asked != "|NAME" {
 		t.Errorf("a variable in a text asks about %q", asked)
-	}
-}
-
-// TestFilesOfAll: of each attribute that names a path it is known whether machines that go by one configuration should have the same in it.
-func TestFilesOfAll(t *testing.T) {
-	got := map[string]bool{}
-	for _, e := range newSchema().elements {
-		for _, a := range e.Attributes {
-			if a.Type == Path {
-				got[a.Name] = !slices.Contains(ownPaths, a.Name)
-			}
-		}
-	}
-	want := map[string]bool{
-		"rules": true, "global": true, "file": true, "exact": true, "patterns": true, "caFile": true, "krb5Conf": true,
-		"certFile": false, "keyFile": false, "keytab": false, "credentialCache": false, "crawlLog": false, "dir": false,
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("say in ownPaths and here what each is (-want +got):\n%s", diff)
-	}
-	text := `<CrawlConfig><Crawler name="a" crawlLog="log"><Roots file="roots.txt"/><Kill exact="/etc/kill.txt"/><Push kind="file" dir="out"/></Crawler></CrawlConfig>`
-	file, report := Parse("/etc/sextant/"+FileName, []byte(text), Lookups{
-		ReadFile: func(path string) ([]byte, error) {
-			if strings.HasSuffix(path, "roots.txt") {
-				return []byte("http://www.example.com/\n"), nil
-			}
-			return nil, nil
-		},
-		Exists: func(string) bool { return false },
-	})
-	if file == nil {
-		t.Fatal(report.Err())
-	}
-	if diff := cmp.Diff([]string{"/etc/kill.txt", "/etc/sextant/crawl.rules", "/etc/sextant/global.rules", "/etc/sextant/roots.txt"}, file.Files); diff != "" {
-		t.Errorf("files (-want +got):\n%s", diff)
 	}
 }
 

@@ -83,7 +83,7 @@ func (p *parser) attribute(n *node, a xml.Attr, at place) bool {
 		return false
 	}
 	if spec.Status == NoEffect {
-		if spec.Instead != "" && (spec.InsteadOf == "" || isTrue(a.Value) == isTrue(spec.InsteadOf)) {
+		if spec.Instead != "" && isTrue(a.Value) == isTrue(spec.InsteadOf) {
 			p.report.notef(p.position(at.name), "%s has no effect here: %s", spec.Name, spec.Instead)
 			return true
 		}

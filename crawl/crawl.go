@@ -76,17 +76,10 @@ type Crawl struct {
 	schedules schedules
 	rounds    rounds
 
-	changing
-	stopping stopping
-}
-
-// changing keeps apart who changes the crawl while it runs.
-type changing struct {
 	replacing sync.Mutex  // held while other rules come into force, and before pages are fetched
 	allowed   atomic.Bool // AllowNextEdit
 	pausing   sync.Mutex  // held while the crawl is paused or resumed
-	// partitions are those of its store; nil: that is one.
-	partitions *Partitions
+	stopping  stopping
 }
 
 // lasting is what outlives each of the rules that come into force.
@@ -143,9 +136,10 @@ type Once struct {
 	DrainTimeout time.Duration
 	// MaxPages ends the crawl after so many answers; 0 is no end.
 	MaxPages int64
-	// Together says that other processes have parts of the crawl: whoever runs it finds its end by Ending, and calls Stop, in place of Drain.
-	Together bool
 }
+
+// ends reports whether Run ends by itself.
+func (o *Once) ends() bool { return o.Drain || o.MaxPages > 0 }
 
 // New puts a crawl together. It owns none of store and relay's targets.
 func New(ctx context.Context, s policy.Settings, store Store, relay Relay, log *slog.Logger) (*Crawl, error) {
@@ -174,8 +168,12 @@ func New(ctx context.Context, s policy.Settings, store Store, relay Relay, log *
 	c.frontier = scheduler.New(store, policy.FrontierSettings(p), log)
 	store.OnWork(c.frontier.Announce)
 	c.deletions = deletion.New(c.frontier, store, log)
+	key, err := hashKey(ctx, store)
+	if err != nil {
+		return nil, err
+	}
 	c.visitor = visit.New(visit.Parts{
-		Frontier: c.frontier, Store: store, Log: log, Sites: siteKeeper{c}, Hosts: c.lasting.hosts, Meter: &c.meter, CrawlLog: c.crawlLog,
+		HashKey: key, Frontier: c.frontier, Store: store, Log: log, Sites: siteKeeper{c}, Hosts: c.lasting.hosts, Meter: &c.meter, CrawlLog: c.crawlLog,
 	})
 	if err := c.lookForCopies(ctx, &s); err != nil {
 		return nil, err
@@ -222,14 +220,14 @@ func (c *Crawl) inForce() *visit.Rules { return c.rules.now.Load() }
 // policy is what decides about URLs now.
 func (c *Crawl) policy() *policy.Policy { return c.inForce().Policy }
 
-// endedPause is how long a host rests whose page may not be asked for: its partition is about to go.
+// endedPause is how long a host rests whose page may not be asked for because the permit has ended.
 const endedPause = 100 * time.Millisecond
 
 // page takes one lease through all stages. ended is called once when its outcome is stored, or
 // is not, and its URL was judged again if other rules came into force meanwhile. A page that is cut because the
 // permit ended waits where it was, and no error is told.
 func (c *Crawl) page(ctx context.Context, lease *scheduler.Lease, slot *meter.Slot, ended func(error)) visit.Asked {
-	under, leave, err := permit.Begin(ctx, permit.For(c.gates.permit, lease.URL.Host()))
+	under, leave, err := permit.Begin(ctx, c.gates.permit)
 	if err != nil {
 		c.frontier.GiveBack(lease, false, time.Now().Add(endedPause))
 		ended(nil)
@@ -320,7 +318,7 @@ func (c *Crawl) start(ctx context.Context) error {
 	c.replacing.Lock()
 	defer c.replacing.Unlock()
 	p := c.policy()
-	if err := c.sign(ctx, c.store); err != nil {
+	if err := c.sign(ctx); err != nil {
 		return err
 	}
 	if err := c.reviewer.Open(ctx, p, c.allowed.Swap(false)); err != nil {

@@ -18,10 +18,9 @@ const (
 	IdleRateLimit   = "rate_limit" // maxRequestsPerS or maxBytesPerS
 	IdleSourcesOff  = "sources_off"
 	IdleNoURL       = "no_url"
-	IdleHostsClosed = "hosts_closed"  // all hosts with work must rest
-	IdleHostsBusy   = "hosts_busy"    // all hosts with work are being visited
-	IdleEngine      = "engine_silent" // the log's engine of the cluster does not answer; whoever knows that says so
-	IdleSlotsFull   = "slots_full"    // all workers are at work: more threads would fetch more
+	IdleHostsClosed = "hosts_closed" // all hosts with work must rest
+	IdleHostsBusy   = "hosts_busy"   // all hosts with work are being visited
+	IdleSlotsFull   = "slots_full"   // all workers are at work: more threads would fetch more
 )
 
 // idle says why workers wait, most important reason first.

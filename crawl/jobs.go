@@ -9,6 +9,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/copies"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher/auth"
+	"github.com/sextant-crawler/sextant/scheduler"
 )
 
 // Each job runs in a goroutine of its own, which Run starts and waits for. What jobs keep is
@@ -42,7 +43,7 @@ func (c *Crawl) jobs(once bool) []job {
 		{"review", c.retried("stored URLs cannot be judged by the new rules", retryPause, c.reviewer.Run)},
 		{"robots.txt", c.retried("stored URLs cannot be judged by robots.txt", retryPause, c.reviewer.RunRobots)},
 		{"reject list", c.watchRejectList},
-		{"traps", c.kept(policy.TrapsName, "the counts of traps", c.trapCounts)},
+		{"traps", c.kept(scheduler.CrawlValue(policy.TrapsName), "the counts of traps", c.trapCounts)},
 		{"copies", c.retried("looking for copies goes no further", retryPause, c.copies.Run)},
 		{"schedules", c.retried("a scheduled refresh failed and is tried again", scheduleStep, func(ctx context.Context) error {
 			return c.runSchedules(ctx, caughtUp)
@@ -55,7 +56,7 @@ func (c *Crawl) jobs(once bool) []job {
 		jobs = append(jobs, job{"cookies", c.keepCookies})
 	}
 	if c.patterns != nil {
-		jobs = append(jobs, job{"patterns", c.kept(copies.PatternsValue, copies.PatternsWhat, func() any { return c.patterns.Learnt(true) })})
+		jobs = append(jobs, job{"patterns", c.kept(scheduler.CrawlValue(copies.PatternsValue), copies.PatternsWhat, func() any { return c.patterns.Learnt(true) })})
 	}
 	return jobs
 }
@@ -109,7 +110,7 @@ func (c *Crawl) retried(failure string, pause time.Duration, run func(context.Co
 
 // kept stores a value at intervals, and when ctx ends, if it has changed. Now returns what
 // scheduler.LoadValue is to find, nil for nothing.
-func (c *Crawl) kept(name, what string, now func() any) func(context.Context) error {
+func (c *Crawl) kept(name scheduler.ValueName, what string, now func() any) func(context.Context) error {
 	return func(ctx context.Context) error {
 		tick := time.NewTicker(keepEvery)
 		defer tick.Stop()

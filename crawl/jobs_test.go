@@ -21,7 +21,7 @@ type valueStore struct {
 	sets, fails atomic.Int32
 }
 
-func (s *valueStore) SetValue(ctx context.Context, name string, value []byte) error {
+func (s *valueStore) SetValue(ctx context.Context, name scheduler.ValueName, value []byte) error {
 	if s.fails.Add(-1) >= 0 {
 		return errors.New("no store")
 	}
@@ -38,7 +38,9 @@ func TestKeepValue(t *testing.T) {
 		var value atomic.Pointer[[]int]
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
-		go func() { ended <- c.kept("name", "the numbers", func() any { return value.Load() })(ctx) }()
+		go func() {
+			ended <- c.kept(scheduler.CrawlValue("name"), "the numbers", func() any { return value.Load() })(ctx)
+		}()
 		for i, step := range []struct {
 			value *[]int
 			fails int32
@@ -58,7 +60,7 @@ func TestKeepValue(t *testing.T) {
 			t.Error(err)
 		}
 		var got []int
-		if err := scheduler.LoadValue(t.Context(), store, "name", "the numbers", &got); err != nil || !cmp.Equal(got, []int{3}) {
+		if err := scheduler.LoadValue(t.Context(), store, scheduler.CrawlValue("name"), "the numbers", &got); err != nil || !cmp.Equal(got, []int{3}) {
 			t.Errorf("%v is stored, %v; want what it was at the end", got, err)
 		}
 	})
@@ -67,13 +69,13 @@ func TestKeepValue(t *testing.T) {
 func TestDamagedValue(t *testing.T) {
 	store := storetest.NewMemory()
 	got := []int{7}
-	if err := scheduler.LoadValue(t.Context(), store, "name", "the numbers", &got); err != nil || len(got) != 1 {
+	if err := scheduler.LoadValue(t.Context(), store, scheduler.CrawlValue("name"), "the numbers", &got); err != nil || len(got) != 1 {
 		t.Errorf("%v, %v of what was never stored", got, err)
 	}
-	if err := store.SetValue(t.Context(), "name", []byte("[1")); err != nil {
+	if err := store.SetValue(t.Context(), scheduler.CrawlValue("name"), []byte("[1")); err != nil {
 		t.Fatal(err)
 	}
-	if err := scheduler.LoadValue(t.Context(), store, "name", "the numbers", &got); !errors.Is(err, scheduler.ErrDamaged) {
+	if err := scheduler.LoadValue(t.Context(), store, scheduler.CrawlValue("name"), "the numbers", &got); !errors.Is(err, scheduler.ErrDamaged) {
 		t.Errorf("%v, want an error that says that the store is damaged", err)
 	}
 }

@@ -31,14 +31,10 @@ type limits struct {
 	mu    sync.Mutex
 	spare int       // tokens of requests that were not made
 	since time.Time // when the last of them came back
-	// part of the limits is this process's: below 1 where others crawl, too. While it is 0 no request begins.
-	part     float64
-	rationed chan struct{} // closed and replaced when part changes
-	all      policy.Settings
 }
 
 func newLimits(s *policy.Settings) *limits {
-	l := &limits{requests: rate.NewLimiter(rate.Inf, 1), bytes: rate.NewLimiter(rate.Inf, 1), turn: make(chan struct{}, 1), part: 1, rationed: make(chan struct{})}
+	l := &limits{requests: rate.NewLimiter(rate.Inf, 1), bytes: rate.NewLimiter(rate.Inf, 1), turn: make(chan struct{}, 1)}
 	l.apply(s)
 	return l
 }
@@ -46,56 +42,17 @@ func newLimits(s *policy.Settings) *limits {
 // apply puts other limits in force, for those that wait already from their next
 // wait on.
 func (l *limits) apply(s *policy.Settings) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.all = *s
-	l.set()
+	setLimit(l.requests, int64(s.MaxRequestsPerS), 1)
+	setLimit(l.bytes, s.MaxBytesPerS, leastByteBurst)
 }
 
-// ration changes which part of the limits may be used.
-func (l *limits) ration(part float64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.part = part
-	l.set()
-	close(l.rationed)
-	l.rationed = make(chan struct{})
-}
-
-// set has both limiters follow. What is being read while there is no part goes on as fast as before, and ends soon. The mutex is held.
-func (l *limits) set() {
-	if l.part == 0 {
-		return
-	}
-	setLimit(l.requests, float64(l.all.MaxRequestsPerS)*l.part, 1)
-	setLimit(l.bytes, float64(l.all.MaxBytesPerS)*l.part, leastByteBurst)
-}
-
-func setLimit(l *rate.Limiter, perS float64, least int) {
+func setLimit(l *rate.Limiter, perS int64, least int) {
 	if perS <= 0 {
 		l.SetLimit(rate.Inf)
 		return
 	}
-	l.SetBurst(max(least, int(min(perS, 1<<30)/float64(time.Second/burst))))
+	l.SetBurst(max(least, int(min(perS, 1<<30)/int64(time.Second/burst))))
 	l.SetLimit(rate.Limit(perS))
-}
-
-// awaitPart waits while this process has no part of limits that there are.
-func (l *limits) awaitPart(ctx context.Context) error {
-	for {
-		l.mu.Lock()
-		none := l.part == 0 && (l.all.MaxRequestsPerS > 0 || l.all.MaxBytesPerS > 0)
-		changed := l.rationed
-		l.mu.Unlock()
-		if !none {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 }
 
 // token lets one request be made.
@@ -107,9 +64,6 @@ type token struct {
 // begin waits until one more request may be made, and no bytes are owed. The
 // caller then calls got, whether it has a URL or not.
 func (l *limits) begin(ctx context.Context) (token, error) {
-	if err := l.awaitPart(ctx); err != nil {
-		return token{}, err
-	}
 	if l.requests.Limit() == rate.Inf && l.bytes.Limit() == rate.Inf {
 		return token{}, nil
 	}
@@ -130,9 +84,6 @@ func (l *limits) begin(ctx context.Context) (token, error) {
 
 // await waits until one more request may be made that no URL was taken for.
 func (l *limits) await(ctx context.Context) error {
-	if err := l.awaitPart(ctx); err != nil {
-		return err
-	}
 	if err := l.awaitBytes(ctx); err != nil || l.requests.Limit() == rate.Inf {
 		return err
 	}

@@ -19,7 +19,7 @@ const (
 var ErrPaused = errors.New("the crawl is paused and would never end: run sextant resume first")
 
 func storedPause(ctx context.Context, store scheduler.Reader) (bool, error) {
-	b, err := store.Value(ctx, pausedName)
+	b, err := store.Value(ctx, scheduler.CrawlValue(pausedName))
 	return string(b) == pausedYes, err
 }
 
@@ -36,7 +36,7 @@ func (c *Crawl) Resume(ctx context.Context) error {
 
 // ResumeStored ends the pause of a store that no crawl has open.
 func ResumeStored(ctx context.Context, store scheduler.Store) error {
-	return store.SetValue(ctx, pausedName, nil)
+	return store.SetValue(ctx, scheduler.CrawlValue(pausedName), nil)
 }
 
 // setPaused stores the state before it is in force.
@@ -44,7 +44,7 @@ func (c *Crawl) setPaused(ctx context.Context, value string, apply func()) error
 	c.pausing.Lock()
 	defer c.pausing.Unlock()
 	ctx = context.WithoutCancel(ctx) // what is stored is in force, whoever still waits for it
-	if err := c.store.SetValue(ctx, pausedName, []byte(value)); err != nil {
+	if err := c.store.SetValue(ctx, scheduler.CrawlValue(pausedName), []byte(value)); err != nil {
 		return fmt.Errorf("storing whether the crawl is paused: %w", err)
 	}
 	apply()

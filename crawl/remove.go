@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -77,7 +78,7 @@ func remove(ctx context.Context, p *policy.Policy, store scheduler.Store, s Sele
 			workers.Go(func() error {
 				order := removal(p, &one.Record)
 				err := store.Forget(context.WithoutCancel(ctx), one.Key, order)
-				if scheduler.IsUnknown(err) {
+				if errors.Is(err, scheduler.ErrNotFound) {
 					return nil
 				}
 				if err == nil {

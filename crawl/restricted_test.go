@@ -41,8 +41,13 @@ func disallow(prefixes ...string) testsite.Page {
 // ageRobots makes the stored copy of an origin's robots.txt too old.
 func (b *bench) ageRobots(origin string) {
 	b.t.Helper()
+	u, err := weburl.Parse(origin)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	name := scheduler.HostValue(u.HostKey(), "robots")
 	b.with(func(_ *Crawl, store *badgerstore.Store) {
-		value, err := store.Value(b.t.Context(), "robots/"+origin)
+		value, err := store.Value(b.t.Context(), name)
 		fields := map[string]any{}
 		if err == nil {
 			err = json.Unmarshal(value, &fields)
@@ -52,7 +57,7 @@ func (b *bench) ageRobots(origin string) {
 		}
 		fields["fetched"] = time.Now().Add(-48 * time.Hour)
 		if value, e := json.Marshal(fields); err == nil && e == nil {
-			err = store.SetValue(b.t.Context(), "robots/"+origin, value)
+			err = store.SetValue(b.t.Context(), name, value)
 		}
 		if err != nil {
 			b.t.Fatal(err)
@@ -278,7 +283,7 @@ func TestStricterRobotsInFlight(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.reviewer.Restrict(slow)
-		for b, err := []byte(nil), error(nil); !bytes.Contains(b, []byte(server.URL)); b, err = store.Value(t.Context(), "crawl.robots") {
+		for b, err := []byte(nil), error(nil); !bytes.Contains(b, []byte(server.URL)); b, err = store.Value(t.Context(), scheduler.CrawlValue("crawl.robots")) {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -2,7 +2,6 @@ package crawl
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,55 +22,25 @@ const (
 	rootsWhat = "the list of roots"
 )
 
-// addRoots puts the configured roots in; known ones are not crawled sooner for it. Those of a partition that this process loses meanwhile are left to
-// its next owner.
+// addRoots puts the configured roots in; known ones are not crawled sooner for it.
 func (c *Crawl) addRoots(ctx context.Context, p *policy.Policy) error {
-	if c.partitions == nil {
-		return c.addRootsTo(ctx, p, rootsName, func(weburl.URL) bool { return true })
-	}
-	var failed error
-	for n := range c.partitions.Number {
-		if !c.partitions.Store.Has(n) {
-			continue
-		}
-		err := c.addRootsOf(ctx, p, n)
-		if err != nil && !errors.Is(err, scheduler.ErrElsewhere) && !c.partitions.rights.over(ctx, n) {
-			failed = errors.Join(failed, err)
-		}
-	}
-	return failed
-}
-
-// here are those of some links whose partitions are: their owners see to the others.
-func (c *Crawl) here(links []scheduler.Link) []scheduler.Link {
-	if c.partitions == nil {
-		return links
-	}
-	return slices.DeleteFunc(links, func(l scheduler.Link) bool { return !c.partitions.Store.Owns(l.URL) })
-}
-
-// addRootsTo is addRoots for what one store has, which keeps the list of its roots under a name.
-func (c *Crawl) addRootsTo(ctx context.Context, p *policy.Policy, name string, has func(weburl.URL) bool) error {
 	links := p.RootLinks(func(root weburl.URL, v *policy.Verdict) {
-		if has(root) {
-			c.log.Warn("a root is not crawled: the rules exclude it", "url", root.String(), "by", p.Detail(v))
-		}
+		c.log.Warn("a root is not crawled: the rules exclude it", "url", root.String(), "by", p.Detail(v))
 	})
-	links = slices.DeleteFunc(links, func(l scheduler.Link) bool { return !has(l.URL) })
 	if _, err := c.frontier.Add(ctx, links, false); err != nil {
 		return err
 	}
-	if err := c.markRoots(ctx, name, links); err != nil {
+	if err := c.markRoots(ctx, links); err != nil {
 		return err
 	}
-	return c.addSources(ctx, p, has)
+	return c.addSources(ctx, p)
 }
 
 // markRoots has the records of links say that they are roots, and those of URLs that were
 // roots that they are not. What waits is left to its visit (knowRoot), and stays in the
 // stored list of roots until it is done.
-func (c *Crawl) markRoots(ctx context.Context, name string, links []scheduler.Link) error {
-	stored, err := storedRoots(ctx, c.store, name)
+func (c *Crawl) markRoots(ctx context.Context, links []scheduler.Link) error {
+	stored, err := storedRoots(ctx, c.store)
 	if err != nil {
 		return err
 	}
@@ -97,7 +66,7 @@ func (c *Crawl) markRoots(ctx context.Context, name string, links []scheduler.Li
 	if slices.Equal(list, stored) {
 		return nil
 	}
-	return c.store.SetValue(ctx, name, slices.Concat(bytesOf(list)...))
+	return c.store.SetValue(ctx, scheduler.CrawlValue(rootsName), slices.Concat(bytesOf(list)...))
 }
 
 // markAs marks URLs that became roots, and those that were, and returns those that could not
@@ -125,12 +94,7 @@ func (c *Crawl) markAs(ctx context.Context, roots map[weburl.Key]bool, news, for
 			still[k] = true
 		}
 	}
-	known := still
-	if before := c.lasting.former.Load(); c.partitions != nil && before != nil { // those of the other partitions
-		known = maps.Clone(still)
-		maps.Copy(known, *before)
-	}
-	c.lasting.former.Store(&known)
+	c.lasting.former.Store(&still)
 	return still, nil
 }
 
@@ -143,8 +107,8 @@ func bytesOf(keys []weburl.Key) [][]byte {
 	return out
 }
 
-func storedRoots(ctx context.Context, store scheduler.Reader, name string) ([]weburl.Key, error) {
-	v, err := store.Value(ctx, name)
+func storedRoots(ctx context.Context, store scheduler.Reader) ([]weburl.Key, error) {
+	v, err := store.Value(ctx, scheduler.CrawlValue(rootsName))
 	if err != nil {
 		return nil, err
 	}
@@ -160,12 +124,9 @@ func storedRoots(ctx context.Context, store scheduler.Reader, name string) ([]we
 
 // addSources puts the configured sources in. One that was read by other rules or
 // settings is read again.
-func (c *Crawl) addSources(ctx context.Context, p *policy.Policy, has func(weburl.URL) bool) error {
+func (c *Crawl) addSources(ctx context.Context, p *policy.Policy) error {
 	var links []scheduler.Link
 	for _, s := range p.Sources {
-		if !has(s.URL) {
-			continue
-		}
 		l, v, ok := p.SourceLink(s.URL, s.Kind, "")
 		if !ok {
 			c.log.Warn("a sitemap or feed is not read: the rules exclude it", "url", s.URL.String(), "by", p.Detail(&v))

@@ -244,7 +244,7 @@ func TestRootTakenOut(t *testing.T) {
 			w.end()
 			w.begin()
 			w.quiet()
-			stored, err := storedRoots(t.Context(), w.store, rootsName)
+			stored, err := storedRoots(t.Context(), w.store)
 			if err != nil || len(stored) != 1 || slices.Contains(stored, parse(t, page).Key()) {
 				t.Errorf("waiting %v: %d roots are stored, %v; want one", waiting, len(stored), err)
 			}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -97,21 +96,9 @@ func failingRoot(ctx context.Context, store scheduler.Reader, r *scheduler.Recor
 	return s, false, nil
 }
 
-// failingHere are the roots of the partitions that are here, as far as they fail.
-func (c *Crawl) failingHere(ctx context.Context) (failing []RootStatus, err error) {
-	for n := range c.partitions.Number {
-		some, err := storedFailing(ctx, c.store, rootsOf(n))
-		if err != nil && !errors.Is(err, scheduler.ErrElsewhere) {
-			return failing, err
-		}
-		failing = append(failing, some...)
-	}
-	return failing, nil
-}
-
-// storedFailing are the roots that a store remembers under a name, as far as they fail.
-func storedFailing(ctx context.Context, store scheduler.Reader, name string) (failing []RootStatus, err error) {
-	keys, err := storedRoots(ctx, store, name)
+// storedFailing returns the roots that a store remembers, as far as they fail.
+func storedFailing(ctx context.Context, store scheduler.Reader) (failing []RootStatus, err error) {
+	keys, err := storedRoots(ctx, store)
 	if err != nil {
 		return nil, err
 	}
@@ -144,95 +131,77 @@ func refusedRoots(p *policy.Policy) (refused []RootStatus) {
 	return refused
 }
 
-// Roots are how a process found the roots of its part of a crawl.
-type Roots struct {
-	Had     bool         `json:"had,omitempty"`     // one, at least
-	Failed  []RootStatus `json:"failed,omitempty"`  // the first of those that could not be fetched
-	More    int          `json:"more,omitempty"`    // that are not named
-	Others  bool         `json:"others,omitempty"`  // one failed, at least, and does not just redirect
-	Pages   int64        `json:"pages,omitempty"`   // that the process fetched
-	Known   uint64       `json:"known,omitempty"`   // URLs
-	Fetched bool         `json:"fetched,omitempty"` // one of these, at least, ever
-	Sources uint64       `json:"sources,omitempty"` // sitemaps, feeds and files that are configured
+// roots is how a crawl found its roots.
+type roots struct {
+	had     bool         // one, at least
+	failed  []RootStatus // the first of those that could not be fetched
+	more    int          // that are not named
+	others  bool         // one failed, at least, and does not just redirect
+	pages   int64        // that the process fetched
+	known   uint64       // URLs
+	fetched bool         // one of these, at least, ever
+	sources uint64       // sitemaps, feeds and files that are configured
 }
 
-// Add adds those of another process's part.
-func (r *Roots) Add(o Roots) {
-	r.Had, r.Others, r.Fetched = r.Had || o.Had, r.Others || o.Others, r.Fetched || o.Fetched
-	r.Failed = append(slices.Clone(r.Failed), o.Failed...)
-	r.More += o.More
-	r.cut()
-	r.Pages += o.Pages
-	r.Known += o.Known
-	r.Sources = max(r.Sources, o.Sources)
-}
-
-func (r *Roots) fails(s RootStatus) {
-	r.Failed = append(r.Failed, s)
-	r.Others = r.Others || s.Reason != scheduler.ReasonRedirect.String()
-	r.cut()
-}
-
-func (r *Roots) cut() {
-	if more := len(r.Failed) - rootsNamed; more > 0 {
-		r.Failed, r.More = r.Failed[:rootsNamed], r.More+more
+func (r *roots) fails(s RootStatus) {
+	r.others = r.others || s.Reason != scheduler.ReasonRedirect.String()
+	if len(r.failed) < rootsNamed {
+		r.failed = append(r.failed, s)
+	} else {
+		r.more++
 	}
 }
 
-// Err is ErrNoRoot, with why, if there are roots and none of them could be fetched; but not if they only redirect out of the crawl space
-// and other pages were fetched. It is ErrNothing if there are none, and no page is stored.
-func (r *Roots) Err() error {
+func (r *roots) err() error {
 	switch {
-	case r.Had:
+	case r.had:
 		return nil
-	case len(r.Failed) == 0:
+	case len(r.failed) == 0:
 		return r.nothing()
-	case r.Pages > 0 && !r.Others:
+	case r.pages > 0 && !r.others:
 		return nil
 	}
 	var words []string
-	for _, s := range r.Failed {
+	for _, s := range r.failed {
 		words = append(words, s.URL+": "+s.Words)
 	}
-	if r.More > 0 {
-		words = append(words, fmt.Sprintf("and %d more", r.More))
+	if r.more > 0 {
+		words = append(words, fmt.Sprintf("and %d more", r.more))
 	}
 	return fmt.Errorf("%w: %s", ErrNoRoot, strings.Join(words, "; "))
 }
 
-func (r *Roots) nothing() error {
+func (r *roots) nothing() error {
 	switch {
-	case r.Fetched && r.Known > r.Sources:
+	case r.fetched && r.known > r.sources:
 		return nil
-	case r.Known > 0 && r.Known <= r.Sources:
+	case r.known > 0 && r.known <= r.sources:
 		return fmt.Errorf("%w: nothing that the sitemaps, feeds and files list is accepted by a rule; write a <Root>, a rule with <Accept/>, or <Discovery enabled=\"false\"/>", ErrNothing)
 	}
 	return fmt.Errorf("%w: there is no start URL, and no page is known; write <Root url=\"http://...\"/>, or give the crawl URLs by sextant add", ErrNothing)
 }
 
-// Roots says how the roots were found that are here.
-func (c *Crawl) Roots(ctx context.Context) (r Roots, err error) {
+// roots says how the roots were found.
+func (c *Crawl) roots(ctx context.Context) (r roots, err error) {
 	p := c.policy()
 	for _, s := range refusedRoots(p) {
-		if u, err := weburl.Parse(s.URL); c.partitions == nil || err == nil && c.partitions.Store.Owns(u) {
-			r.fails(s)
-		}
+		r.fails(s)
 	}
-	for _, l := range c.here(p.RootLinks(nil)) {
-		if err := c.addRoot(ctx, &r, l.URL); err != nil || r.Had {
+	for _, l := range p.RootLinks(nil) {
+		if err := c.addRoot(ctx, &r, l.URL); err != nil || r.had {
 			return r, err
 		}
 	}
 	counts, err := c.store.Counts(ctx)
-	r.Pages, r.Known, r.Sources = c.meter.Pages.Load(), counts.Known, uint64(len(p.Sources))
+	r.pages, r.known, r.sources = c.meter.Pages.Load(), counts.Known, uint64(len(p.Sources))
 	for class, n := range counts.ByClass {
-		r.Fetched = r.Fetched || class != scheduler.Pending && class != scheduler.Ignored && n > 0
+		r.fetched = r.fetched || class != scheduler.Pending && class != scheduler.Ignored && n > 0
 	}
 	return r, err
 }
 
 // addRoot judges a root.
-func (c *Crawl) addRoot(ctx context.Context, r *Roots, u weburl.URL) error {
+func (c *Crawl) addRoot(ctx context.Context, r *roots, u weburl.URL) error {
 	known, err := scheduler.Find(ctx, c.store, u.Key())
 	if err != nil {
 		return err
@@ -245,30 +214,22 @@ func (c *Crawl) addRoot(ctx context.Context, r *Roots, u weburl.URL) error {
 	switch {
 	case err != nil:
 		return err
-	case s != nil && c.leadsAway(known):
-		s.Reason = scheduler.ReasonRedirect.String() // whether it was had the owner of what it leads to knows
-		r.fails(*s)
 	case s != nil:
 		r.fails(*s)
 	case pending:
 		r.fails(RootStatus{URL: u.String(), Words: "not asked for yet"})
 	default:
-		r.Had = true
+		r.had = true
 	}
 	return nil
 }
 
-// leadsAway reports whether a URL redirects to a host that is not here.
-func (c *Crawl) leadsAway(r *scheduler.Record) bool {
-	u, ok := weburl.FromCanonical(r.RedirectTo)
-	return ok && c.partitions != nil && !c.partitions.Store.Owns(u)
-}
-
-// RootsFailed is Roots.Err of a crawl that is all here.
+// RootsFailed is ErrNoRoot, with why, if there are roots and none of them could be fetched; but not if they only redirect
+// out of the crawl space and other pages were fetched. It is ErrNothing if there are none, and no page is stored.
 func (c *Crawl) RootsFailed(ctx context.Context) error {
-	r, err := c.Roots(ctx)
+	r, err := c.roots(ctx)
 	if err != nil {
 		return err
 	}
-	return r.Err()
+	return r.err()
 }

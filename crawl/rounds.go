@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -57,7 +58,7 @@ type round struct {
 func (c *Crawl) runRounds(ctx context.Context, once bool, first func()) error {
 	defer first()
 	var r round
-	if err := scheduler.LoadValue(ctx, c.store, roundsName, roundsWhat, &r); err != nil {
+	if err := scheduler.LoadValue(ctx, c.store, scheduler.CrawlValue(roundsName), roundsWhat, &r); err != nil {
 		return err
 	}
 	for began := false; ; {
@@ -98,7 +99,7 @@ func (c *Crawl) round(ctx context.Context, r *round, interval time.Duration, beg
 	case !begins || now.Before(r.Ended.Add(interval)):
 		return nil
 	default:
-		links := c.here(c.policy().RootLinks(nil))
+		links := c.policy().RootLinks(nil)
 		if _, err := c.frontier.Add(ctx, links, true); err != nil {
 			return err
 		}
@@ -123,7 +124,7 @@ func (c *Crawl) endRound(ctx context.Context, r *round) error {
 		switch {
 		case err == nil && known.State == scheduler.Waiting:
 			return nil
-		case err != nil && !scheduler.IsUnknown(err):
+		case err != nil && !errors.Is(err, scheduler.ErrNotFound):
 			return err
 		}
 	}
@@ -152,5 +153,5 @@ func (c *Crawl) LastRound() (began, ended time.Time) {
 }
 
 func (c *Crawl) saveRound(ctx context.Context, r *round) error {
-	return scheduler.SaveValue(ctx, c.store, roundsName, roundsWhat, *r)
+	return scheduler.SaveValue(ctx, c.store, scheduler.CrawlValue(roundsName), roundsWhat, *r)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -13,8 +12,6 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
-
-// The mutex of schedules guards who waits for the next look at them; a partition's adoption takes it, and the goroutine that looks.
 
 const (
 	// schedulesName is the store's value that keeps the last runs.
@@ -44,9 +41,6 @@ type Schedule struct {
 type schedules struct {
 	changed chan struct{} // capacity 1: a reload may have changed them
 	plan    atomic.Pointer[[]Schedule]
-
-	mu   sync.Mutex
-	came []func() // called after the next look, for partitions that came
 }
 
 // Schedules are the refreshes in force; none before they were looked at for the
@@ -67,16 +61,8 @@ func (c *Crawl) runSchedules(ctx context.Context, first func()) error {
 	if err != nil {
 		return err
 	}
-	due := func() (time.Time, error) { return c.runDue(ctx, runs) }
-	if c.partitions != nil && c.partitions.Start != nil {
-		due = func() (time.Time, error) { return c.runDueParts(ctx) }
-	}
 	for {
-		waits := c.schedules.waits()
-		next, err := due()
-		for _, done := range waits {
-			done()
-		}
+		next, err := c.runDue(ctx, runs)
 		if err != nil {
 			return err
 		}
@@ -96,7 +82,7 @@ func (c *Crawl) runSchedules(ctx context.Context, first func()) error {
 
 func storedRuns(ctx context.Context, store scheduler.Reader) (map[string]lastRun, error) {
 	runs := map[string]lastRun{}
-	err := scheduler.LoadValue(ctx, store, schedulesName, schedulesWhat, &runs)
+	err := scheduler.LoadValue(ctx, store, scheduler.CrawlValue(schedulesName), schedulesWhat, &runs)
 	return runs, err
 }
 
@@ -153,7 +139,7 @@ func (c *Crawl) runSchedule(ctx context.Context, r *policy.Refresh, runs map[str
 }
 
 func (c *Crawl) saveRuns(ctx context.Context, runs map[string]lastRun) error {
-	return scheduler.SaveValue(ctx, c.store, schedulesName, schedulesWhat, runs)
+	return scheduler.SaveValue(ctx, c.store, scheduler.CrawlValue(schedulesName), schedulesWhat, runs)
 }
 
 // dueRun says what is to be stored of a schedule now, and when it runs next. A

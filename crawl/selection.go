@@ -10,10 +10,14 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/crawl/policy"
-	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
+
+// RecordFilter selects stored URLs by their records.
+type RecordFilter interface {
+	Selects(r *scheduler.Record) bool
+}
 
 // Selection names stored URLs: those that all set fields select. One with nothing
 // set is an error; All alone selects everything.
@@ -22,7 +26,7 @@ type Selection struct {
 	Group  string                // in the sites of this group's roots, or such a root itself
 	Source string                // pushed under this source last
 	If     actionrules.Condition // for which the condition holds
-	Filter *report.Filter        // that it selects; From is not looked at
+	Filter RecordFilter          // that it selects; nil: all
 	All    bool
 	// Full makes a refresh fetch without validators and push documents again
 	// though they did not change. Remove does not look at it.
@@ -86,13 +90,13 @@ func (s *selector) find(ctx context.Context, p *policy.Policy, store scheduler.R
 		}
 		k := p.Space.Rewrite(u).Key()
 		_, err = store.Lookup(ctx, k)
-		if scheduler.IsUnknown(err) {
+		if errors.Is(err, scheduler.ErrNotFound) {
 			// Stored before the query filter gave it another name.
 			k = u.Key()
 			_, err = store.Lookup(ctx, k)
 		}
 		switch {
-		case scheduler.IsUnknown(err):
+		case errors.Is(err, scheduler.ErrNotFound):
 			if s.adds == nil {
 				s.adds = p.RootKeys()
 			}
@@ -171,7 +175,7 @@ func (s *selector) eachNamed(ctx context.Context, store scheduler.Reader, fn fun
 		var batch []scheduler.KeyedRecord
 		for _, k := range keys {
 			r, err := store.Lookup(ctx, k)
-			if scheduler.IsUnknown(err) {
+			if errors.Is(err, scheduler.ErrNotFound) {
 				continue // removed since
 			}
 			if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
@@ -89,8 +90,8 @@ type hungStore struct {
 	asked chan struct{}
 }
 
-func (h *hungStore) SetValue(ctx context.Context, name string, value []byte) error {
-	if name != aliveName || !h.hangs.Load() {
+func (h *hungStore) SetValue(ctx context.Context, name scheduler.ValueName, value []byte) error {
+	if name != scheduler.CrawlValue(aliveName) || !h.hangs.Load() {
 		return h.Store.SetValue(ctx, name, value)
 	}
 	close(h.asked)

@@ -24,8 +24,8 @@ type Status struct {
 	InFlight int               `json:"in_flight"`
 	ByClass  map[string]uint64 `json:"by_class"`
 	Indexed  uint64            `json:"indexed"`
-	// Lost are those of the indexed documents that were lost before they were sent, with the node or the disk that had
-	// them, and are fetched again.
+	// Lost are those of the indexed documents that were lost before they were sent, because the disk was damaged, and
+	// are fetched again.
 	Lost   uint64       `json:"lost,omitempty"`
 	Outbox OutboxStatus `json:"outbox"`
 	Hosts  HostsStatus  `json:"hosts"`
@@ -178,12 +178,12 @@ func (t TargetStatus) String() string {
 const nameName = "crawl.name"
 
 // sign keeps the name of the Crawler in a store.
-func (c *Crawl) sign(ctx context.Context, store scheduler.Values) error {
-	was, err := store.Value(ctx, nameName)
+func (c *Crawl) sign(ctx context.Context) error {
+	was, err := c.store.Value(ctx, scheduler.CrawlValue(nameName))
 	if err != nil || string(was) == c.name {
 		return err
 	}
-	return store.SetValue(ctx, nameName, []byte(c.name))
+	return c.store.SetValue(ctx, scheduler.CrawlValue(nameName), []byte(c.name))
 }
 
 // StoredStatus is the part of the status that a store alone can tell.
@@ -193,7 +193,7 @@ func StoredStatus(ctx context.Context, name string, store scheduler.Reader) (Sta
 		return Status{}, err
 	}
 	if name == "" {
-		stored, err := store.Value(ctx, nameName)
+		stored, err := store.Value(ctx, scheduler.CrawlValue(nameName))
 		if err != nil {
 			return Status{}, err
 		}
@@ -218,7 +218,7 @@ func StoredStatus(ctx context.Context, name string, store scheduler.Reader) (Sta
 	if s.Paused, err = storedPause(ctx, store); err != nil {
 		return Status{}, err
 	}
-	if s.RootsFailing, err = storedFailing(ctx, store, rootsName); err != nil {
+	if s.RootsFailing, err = storedFailing(ctx, store); err != nil {
 		return Status{}, err
 	}
 	for class := scheduler.Pending; class <= scheduler.Permanent; class++ {
@@ -230,9 +230,6 @@ func StoredStatus(ctx context.Context, name string, store scheduler.Reader) (Sta
 // Status tells how the crawl stands.
 func (c *Crawl) Status(ctx context.Context) (Status, error) {
 	s, err := StoredStatus(ctx, c.name, c.store)
-	if err == nil && c.partitions != nil {
-		s.RootsFailing, err = c.failingHere(ctx)
-	}
 	if err != nil {
 		return s, err
 	}

@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
@@ -16,7 +17,7 @@ type Submitted struct {
 	URL       string `json:"url"`
 	Canonical string `json:"canonical,omitempty"`
 	Fifo      string `json:"fifo,omitempty"`
-	// Result is SubmitQueued, SubmitWaiting, SubmitIgnored or SubmitInvalid; empty for one of a partition that is elsewhere, whose owner says it.
+	// Result is SubmitQueued, SubmitWaiting, SubmitIgnored or SubmitInvalid.
 	Result string `json:"result"`
 	Words  string `json:"words,omitempty"`
 }
@@ -40,8 +41,7 @@ const submitBatch = 2000
 // Submit puts URLs into the fifo of the user's roots, known ones too. They pass
 // the rules like links.
 func (c *Crawl) Submit(ctx context.Context, urls []string) ([]Submitted, error) {
-	here := func(u weburl.URL) bool { return c.partitions == nil || c.partitions.Store.Owns(u) }
-	return submit(ctx, c.policy(), c.store, here, func(ctx context.Context, links []scheduler.Link) error {
+	return submit(ctx, c.policy(), c.store, func(ctx context.Context, links []scheduler.Link) error {
 		_, err := c.frontier.Add(ctx, links, true)
 		return err
 	}, urls)
@@ -54,17 +54,17 @@ func Submit(ctx context.Context, s policy.Settings, store scheduler.Store, urls 
 	if err != nil {
 		return nil, err
 	}
-	return submit(ctx, p, store, func(weburl.URL) bool { return true }, func(ctx context.Context, links []scheduler.Link) error {
+	return submit(ctx, p, store, func(ctx context.Context, links []scheduler.Link) error {
 		_, _, err := store.Add(ctx, links, true)
 		return err
 	}, urls)
 }
 
-// submit returns what became of the URLs that were stored before an error. Those that are not here are left to their owners.
-func submit(ctx context.Context, p *policy.Policy, store scheduler.Store, here func(weburl.URL) bool, add queueing, urls []string) ([]Submitted, error) {
+// submit returns what became of the URLs that were stored before an error.
+func submit(ctx context.Context, p *policy.Policy, store scheduler.Store, add queueing, urls []string) ([]Submitted, error) {
 	out := make([]Submitted, 0, len(urls))
 	for batch := range slices.Chunk(urls, submitBatch) {
-		submitted, links, err := judgeSubmitted(ctx, p, store, here, batch)
+		submitted, links, err := judgeSubmitted(ctx, p, store, batch)
 		if err == nil && len(links) > 0 {
 			err = add(ctx, links)
 		}
@@ -77,7 +77,7 @@ func submit(ctx context.Context, p *policy.Policy, store scheduler.Store, here f
 }
 
 // judgeSubmitted judges URLs and gives the links of those that are to be stored.
-func judgeSubmitted(ctx context.Context, p *policy.Policy, store scheduler.Store, here func(weburl.URL) bool, urls []string) ([]Submitted, []scheduler.Link, error) {
+func judgeSubmitted(ctx context.Context, p *policy.Policy, store scheduler.Store, urls []string) ([]Submitted, []scheduler.Link, error) {
 	out, links := make([]Submitted, 0, len(urls)), make([]scheduler.Link, 0, len(urls))
 	seen := make(map[weburl.Key]bool, len(urls))
 	for _, raw := range urls {
@@ -97,11 +97,7 @@ func judgeSubmitted(ctx context.Context, p *policy.Policy, store scheduler.Store
 		}
 		d := &v.Decision
 		l.Root, l.Fifo = true, scheduler.SourceFor(d.Index, d.Follow, d.Shift, true)
-		if s.Fifo = l.Fifo.String(); !here(l.URL) {
-			out = append(out, s)
-			continue
-		}
-		s.Result = SubmitQueued
+		s.Fifo, s.Result = l.Fifo.String(), SubmitQueued
 		waits, err := waitsInFifo(ctx, store, l.URL.Key())
 		if err != nil {
 			return nil, nil, err
@@ -121,7 +117,7 @@ func judgeSubmitted(ctx context.Context, p *policy.Policy, store scheduler.Store
 // waitsInFifo reports whether a URL waits where submitting it does not move it.
 func waitsInFifo(ctx context.Context, store scheduler.Reader, k weburl.Key) (bool, error) {
 	r, err := store.Lookup(ctx, k)
-	if scheduler.IsUnknown(err) {
+	if errors.Is(err, scheduler.ErrNotFound) {
 		return false, nil
 	}
 	return err == nil && r.State == scheduler.Waiting && r.Source != scheduler.Refresh, err

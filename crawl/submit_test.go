@@ -10,7 +10,6 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // TestSubmitInBatches: many URLs are stored in a few steps, and each is told what
@@ -38,7 +37,7 @@ func TestSubmitInBatches(t *testing.T) {
 		{SubmitWaiting: submitBatch + 3, SubmitInvalid: 1, SubmitIgnored: 1},
 	} {
 		steps = 0
-		submitted, err := submit(t.Context(), p, store, func(weburl.URL) bool { return true }, add, urls)
+		submitted, err := submit(t.Context(), p, store, add, urls)
 		if err != nil || steps != 2 {
 			t.Errorf("round %d: %d steps, error %v", round, steps, err)
 		}

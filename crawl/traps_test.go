@@ -11,6 +11,7 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
+	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
@@ -162,7 +163,7 @@ func TestTrapsDamaged(t *testing.T) {
 		site, b := calendar(t, 2)
 		b.settings.Traps = &crawlspace.TrapSettings{}
 		b.with(func(_ *Crawl, store *badgerstore.Store) {
-			if err := store.SetValue(t.Context(), policy.TrapsName, []byte(value)); err != nil {
+			if err := store.SetValue(t.Context(), scheduler.CrawlValue(policy.TrapsName), []byte(value)); err != nil {
 				t.Fatal(err)
 			}
 		})

@@ -126,7 +126,7 @@ func (f *Fetcher) Fetch(ctx context.Context, r Request) (*Response, error) {
 	if r.URL.IsZero() {
 		return nil, &Error{Fault: fault.Protocol, Err: errors.New("no URL to fetch")}
 	}
-	ctx, end, err := permit.Begin(ctx, permit.For(f.settings.Permit, r.URL.Host()))
+	ctx, end, err := permit.Begin(ctx, f.settings.Permit)
 	if err != nil {
 		return nil, err
 	}

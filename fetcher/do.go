@@ -207,7 +207,7 @@ func (f *Fetcher) Do(ctx context.Context, req *http.Request) (*http.Response, er
 }
 
 func (f *Fetcher) do(ctx context.Context, req *http.Request, header http.Header) (*http.Response, error) {
-	ctx, leave, err := permit.Begin(ctx, permit.For(f.settings.Permit, strings.ToLower(req.URL.Hostname())))
+	ctx, leave, err := permit.Begin(ctx, f.settings.Permit)
 	if err != nil {
 		return nil, err
 	}

@@ -229,7 +229,8 @@ func TestContainerfile(t *testing.T) {
 	_, image, _ := strings.Cut(string(text), "\nFROM scratch\n")
 	for _, want := range []string{
 		"COPY --from=build /rootfs/ /", "USER 65532:65532", "ENV SEXTANT_CONFIG=/etc/sextant SEXTANT_DATA=/data", "WORKDIR /data", "VOLUME /data",
-		`"/usr/bin/sextant", "status", "--ready"`, `ENTRYPOINT ["/usr/bin/sextant"]`, `CMD ["run"]`,
+		`HEALTHCHECK --interval=30s --timeout=10s --start-period=60s CMD ["/usr/bin/sextant", "status", "--ready"]`,
+		`ENTRYPOINT ["/usr/bin/sextant"]`, `CMD ["run"]`, `org.opencontainers.image.version="$VERSION"`,
 	} {
 		if !strings.Contains(image, want) {
 			t.Errorf("the image has no %s", want)
@@ -237,5 +238,15 @@ func TestContainerfile(t *testing.T) {
 	}
 	if strings.Count(image, "COPY") != 1 {
 		t.Error("something is copied that the test's file system does not have")
+	}
+	compose, err := os.ReadFile(filepath.Join("container", "compose.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// An image in the OCI format has no health check, so Compose has it, too.
+	for _, want := range []string{`test: ["CMD", "/usr/bin/sextant", "status", "--ready"]`, "interval: 30s", "timeout: 10s", "start_period: 60s"} {
+		if !strings.Contains(string(compose), want) {
+			t.Errorf("compose.yaml has no %s", want)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package packaging
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -10,15 +11,13 @@ import (
 	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
 
-// TestVersions names trees before a tag, at it, behind it and changed, and has dpkg sort them.
+// TestVersions names trees without git, before a tag, at it, behind it, and before the next one, and has
+// dpkg sort them.
 func TestVersions(t *testing.T) {
 	dir := t.TempDir()
 	git := func(args ...string) {
 		t.Helper()
-		command := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false"}, args...)...)
-		if out, err := command.CombinedOutput(); err != nil {
-			t.Fatalf("git %s: %v\n%s", args, err, out)
-		}
+		ran(t, "git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false"}, args...)...)
 	}
 	script := func(name, argument string) string {
 		t.Helper()
@@ -26,26 +25,42 @@ func TestVersions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := exec.CommandContext(t.Context(), path, argument).Output()
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		return strings.TrimSpace(string(out))
+		return strings.TrimSpace(ran(t, path, argument))
 	}
-	commit := func() { git("commit", "-q", "--allow-empty", "-m", "a") }
+	number := func(v string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Join(dir, "cmd", "sextant"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "cmd", "sextant", "VERSION"), []byte(v+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	commit := func() {
+		git("add", ".")
+		git("commit", "-q", "--allow-empty", "-m", "a")
+	}
+	number("0.1.0")
+	versions := []string{script("version", dir)}
 	git("init", "-q")
 	commit()
-	versions := []string{script("version", dir)}
+	versions = append(versions, script("version", dir))
 	git("tag", "v0.1.0")
 	versions = append(versions, script("version", dir))
 	commit()
 	versions = append(versions, script("version", dir))
+	number("0.1.1-rc1")
 	git("tag", "v0.1.1-rc1")
 	versions = append(versions, script("version", dir))
 	commit()
+	number("0.1.1")
+	commit()
 	git("tag", "v0.1.1")
 	versions = append(versions, script("version", dir))
-	for i, want := range []string{`^0~\d{8}\.g[0-9a-f]+$`, `^v0\.1\.0$`, `^0\.1\.0\+1\.g[0-9a-f]+$`, `^v0\.1\.1-rc1$`, `^v0\.1\.1$`} {
+	for i, want := range []string{
+		`^0\.1\.0-dev$`, `^0\.1\.0-dev\.\d{8}\.g[0-9a-f]+$`, `^0\.1\.0$`, `^0\.1\.0\+1\.g[0-9a-f]+$`,
+		`^0\.1\.1-rc1\+0\.g[0-9a-f]+\.dirty$`, `^0\.1\.1$`,
+	} {
 		if !regexp.MustCompile(want).MatchString(versions[i]) {
 			t.Errorf("version %s, want %s", versions[i], want)
 		}
@@ -59,5 +74,21 @@ func TestVersions(t *testing.T) {
 		if err := exec.CommandContext(t.Context(), "dpkg", "--compare-versions", a, "lt", b).Run(); err != nil {
 			t.Errorf("dpkg does not sort %s before %s", a, b)
 		}
+	}
+}
+
+// TestChangelogHasVersion: the version that cmd/sextant/VERSION names is the newest one that CHANGELOG.md tells of.
+func TestChangelogHasVersion(t *testing.T) {
+	version, err := os.ReadFile(filepath.Join("..", "cmd", "sextant", "VERSION"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes, err := os.ReadFile(filepath.Join("..", "CHANGELOG.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	newest := regexp.MustCompile(`(?m)^## (\d\S*)`).FindSubmatch(changes)
+	if newest == nil || string(newest[1]) != strings.TrimSpace(string(version)) {
+		t.Errorf("CHANGELOG.md has %q first, VERSION has %q", newest, version)
 	}
 }

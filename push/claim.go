@@ -8,14 +8,14 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/permit"
 )
 
-// Claim is by what right a relay pushes, where other machines could push the same. The zero Claim
-// is that of a machine that is alone.
+// Claim is by what right a relay pushes, where other processes could push the same. The zero Claim is that of a process
+// that is alone.
 type Claim struct {
 	// Permit is asked before each request to a target, which ends when the permit does. What was cut is
 	// pushed again, and counts as no failure. nil: nobody is asked.
 	Permit permit.Permit
-	// Repeat, if not zero, is until when a request of the machine that pushed before may still take
-	// effect, after newer ones. The stored cursors stay until then; then all that follows them is pushed once
+	// Repeat, if not zero, is until when a request of the process that pushed before may still take effect, after newer
+	// ones. The stored cursors stay until then; then all that follows them is pushed once
 	// more, so that the newest order of each URL is the last that its indexer gets.
 	Repeat time.Time
 }
@@ -50,17 +50,10 @@ func (d *delivery) permitted(ctx context.Context, ask func(context.Context) erro
 // Run's context a moment later.
 const endedPause = 100 * time.Millisecond
 
-// elsewherePause is how long a delivery waits before it asks for a body on another node again.
-const elsewherePause = time.Second
-
 // failed takes in an error, and returns how long to wait. That the permit ended before a push or a checkpoint did says nothing
 // of the target.
 func (d *delivery) failed(err error) time.Duration {
-	switch {
-	case errors.Is(err, ErrElsewhere):
-		d.relay.log.Debug("the outbox waits", "target", d.name, "error", err)
-		return elsewherePause
-	case !errors.Is(err, permit.ErrEnded):
+	if !errors.Is(err, permit.ErrEnded) {
 		return d.fail(err)
 	}
 	d.known = d.known && !errors.Is(err, ErrRewind)
@@ -74,5 +67,5 @@ func (d *delivery) repeats() {
 		return
 	}
 	d.repeat, d.known = time.Time{}, false
-	d.relay.log.Info("pushing once more what followed the cursor when this node took over: requests of the last one may have come late", "target", d.name)
+	d.relay.log.Info("pushing once more what followed the cursor when this process took over: requests of the last one may have come late", "target", d.name)
 }

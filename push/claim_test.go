@@ -1,8 +1,6 @@
 package push_test
 
 import (
-	"context"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,7 +53,7 @@ func TestRelayAsksItsPermit(t *testing.T) {
 	})
 }
 
-// TestRelayRepeats: while requests of the node before may still arrive, cursors stay; then what follows
+// TestRelayRepeats: while requests of the process before may still arrive, cursors stay; then what follows
 // them is pushed once more, so that a late add of a page that was deleted meanwhile is undone.
 func TestRelayRepeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -100,66 +98,5 @@ func TestRelayRepeatsAfterAStop(t *testing.T) {
 	})
 	if n := o.Len(); n != 5 {
 		t.Errorf("%d orders are left, want all 5", n)
-	}
-}
-
-// awayOutbox says of some entries that their bodies lie on another node.
-type awayOutbox struct {
-	*pushtest.Outbox
-	away, lost atomic.Uint64 // the number of the entry; 0: none
-}
-
-func (o *awayOutbox) Entries(ctx context.Context, after uint64, n, maxBytes int) ([]push.Entry, error) {
-	all, err := o.Outbox.Entries(ctx, after, n, maxBytes)
-	for i := range all {
-		switch all[i].Seq {
-		case o.away.Load():
-			if i == 0 {
-				return nil, push.ErrElsewhere
-			}
-			return all[:i], nil
-		case o.lost.Load():
-			all[i].Lost, all[i].Damage, all[i].Body = true, "gone", nil
-		}
-	}
-	return all, err
-}
-
-// TestRelayWaitsForAnotherNode: what stands before goes out, no target is blamed, and nothing becomes a dead letter; what
-// is lost is passed over, except that a document that moved leaves the index where it was.
-func TestRelayWaitsForAnotherNode(t *testing.T) {
-	for _, lost := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			o, a, b := &awayOutbox{Outbox: pushtest.NewOutbox()}, newFake("a"), newFake("b")
-			o.PutDocument("x", "http://h/1", "text")
-			moved := pushtest.DocumentEntry(push.Document{URL: "http://h/2", Source: "x", Text: "text"})
-			moved.Moved = true
-			o.away.Store(o.Put(moved))
-			o.PutDocument("x", "http://h/3", "text")
-			b.now["http://h/2"] = "from before it moved"
-			other := "y"
-			r := start(t, o, push.TargetSettings{Target: a}, push.TargetSettings{Target: b, Source: &other})
-			time.Sleep(time.Hour)
-			if len(a.now) != 1 || a.now["http://h/1"] != "text" {
-				t.Errorf("while the node is asked: %v, want the first document", a.now)
-			}
-			if lost {
-				o.lost.Store(o.away.Load())
-			}
-			o.away.Store(0)
-			drained(t, r)
-			want := 3
-			if lost {
-				want = 2
-			}
-			if len(a.now) != want || len(b.now) != 0 {
-				t.Errorf("lost %v: the targets have %v and %v", lost, a.now, b.now)
-			}
-			for _, s := range r.Status() {
-				if s.LastError != "" || s.Refused > 0 || len(o.Dead(s.Name)) > 0 {
-					t.Errorf("%+v, dead %v", s, o.Dead(s.Name))
-				}
-			}
-		})
 	}
 }

@@ -199,16 +199,12 @@ func (d *delivery) fill(ctx context.Context) (int, error) {
 		return 0, nil
 	}
 	entries, err := d.relay.outbox.Entries(ctx, d.read, d.set.BatchCount-len(d.batch), d.set.BatchBytes-d.batchBytes)
-	if errors.Is(err, ErrElsewhere) && len(d.batch) > 0 {
-		return 0, nil // what was read goes first
-	}
 	if err != nil {
 		return 0, fmt.Errorf("reading the outbox: %w", err)
 	}
 	for _, e := range entries {
 		d.read = e.Seq
 		mine, ok, err := d.narrow(e)
-		ok = ok && !mine.Lost
 		if err == nil && ok && mine.Damage != "" {
 			ok, err = false, d.bury(ctx, e, e.Damage)
 		}
@@ -247,7 +243,7 @@ func (d *delivery) narrow(e Entry) (Entry, bool, error) {
 		d.moved = map[uint64]Entry{}
 	}
 	d.moved[e.Seq] = e
-	e.Op, e.Body, e.Damage, e.Lost = Delete, body, "", false
+	e.Op, e.Body, e.Damage = Delete, body, ""
 	return e, true, nil
 }
 

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sextant-crawler/sextant/internal/histogram"
+	"github.com/sextant-crawler/sextant/scheduler/histogram"
 )
 
 // Times are how long calls of a target took since the process started. Those that

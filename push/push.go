@@ -72,9 +72,6 @@ type Entry struct {
 	// Damage says why the body cannot be read any more; empty: it is there. Such an
 	// entry is not an order to any indexer.
 	Damage string
-	// Lost says that the URL of a damaged Add is set to be fetched again already, because the node that had the
-	// body is gone. It is for no target; the new document takes its place.
-	Lost bool
 }
 
 // Dead is an entry that a target refused for good, with the indexer's words.
@@ -107,10 +104,6 @@ type Outbox interface {
 	// Changed is signalled (capacity 1) after entries were added.
 	Changed() <-chan struct{}
 }
-
-// ErrElsewhere says that the body of a document lies on another node, which does not answer. No
-// target is to blame.
-var ErrElsewhere = errors.New("waiting for the node that has the body of a document")
 
 // ErrRewind says that the indexer lost orders that were not confirmed yet (it restarted):
 // the relay starts again after the target's cursor.

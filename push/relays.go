@@ -49,7 +49,7 @@ func (t *Turns) begin(ctx context.Context, target string) (end func(), err error
 // Sharing has the relay wait for its turn before it asks a target. It is called before Run.
 func (r *Relay) Sharing(t *Turns) { r.turns = t }
 
-// Relays are the relays of several outboxes, which come and go. To its callers it is one relay.
+// Relays are the relays of the outboxes of a crawl's parts, which come and go. To its callers it is one relay.
 type Relays struct {
 	log *slog.Logger
 
@@ -94,7 +94,7 @@ func (r *Relays) Add(number int, relay *Relay) error {
 	go func() {
 		defer close(n.ended)
 		if n.err = relay.Run(ctx); n.err != nil {
-			r.log.Error("nothing is pushed out of a partition", "partition", number, "error", n.err)
+			r.log.Error("nothing is pushed out of a part", "part", number, "error", n.err)
 		}
 	}()
 	return nil
@@ -120,7 +120,7 @@ func (r *Relays) Remove(number int) error {
 	return n.err
 }
 
-// change tells who waits that a relay has come or gone. The mutex is held.
+// change wakes the callers that wait for a relay to come or go. The mutex is held.
 func (r *Relays) change() {
 	close(r.changed)
 	r.changed = make(chan struct{})

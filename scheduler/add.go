@@ -119,35 +119,17 @@ type Item struct {
 	RulesVersion uint64
 	// Always has it pushed also if it is what was pushed before.
 	Always bool
-	// Large says that the document is not here, since it is larger than ItemMost: a URL whose document is another one becomes a page, which
-	// is fetched.
-	Large bool
-	// Stays has it go to no other partition: its file is the whole list, by which documents are deleted that are not in it any more.
-	Stays bool
 }
 
-// ItemMost is how large the body of an item's document may be that travels to another partition: it goes through the
-// log of its feed's partition, as no other body does, and must fit into a transaction of the smallest store.
-const ItemMost = 64 << 10
-
-// ReviseItem is what becomes of a stored URL by a link to it with an item: the document that the feed has of it, nil if it is that
-// already. A URL that is known as a page stays one, and one that was asked for is judged when it is had. By a letter may come what is
-// older than what is there, since the URL's partition was here meanwhile: it changes nothing.
-func ReviseItem(rec *Record, l *Link, byLetter bool) *Revision {
+// ReviseItem returns what becomes of a stored URL by a link to it with an item: the document that the feed has of it, nil
+// if it has that already. A URL that is known as a page stays one, and one that was asked for is judged when it is had.
+func ReviseItem(rec *Record, l *Link) *Revision {
 	i := l.Item
 	same := rec.Indexed && rec.Hash == i.Hash && rec.PushedSource == i.Source
-	late := byLetter && rec.Referrer == l.Referrer && i.At.Before(rec.CheckedAt)
-	if rec.Kind != KindItem || rec.State == Waiting || late || same && !i.Always {
+	if rec.Kind != KindItem || rec.State == Waiting || same && !i.Always {
 		return nil
 	}
 	next := *rec
-	if i.Large {
-		if same {
-			return nil
-		}
-		next.Kind, next.State, next.Source, next.Fifo = KindPage, Waiting, l.Fifo, l.Fifo
-		return &Revision{Next: next}
-	}
 	next.Class, next.Status, next.LastError, next.Reason, next.Settled = OK, 200, "", NoReason, true
 	next.Fifo, next.Referrer, next.RulesVersion = l.Fifo, l.Referrer, i.RulesVersion
 	next.FetchedAt, next.CheckedAt = i.At, i.At

@@ -9,18 +9,22 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// A Frontier on a Parted store gives out the URLs of the partitions that it has adopted. Each host belongs to a
-// share: a partition, or everything if the store is one. The Frontier's mutex guards all of it.
+// A Frontier on a Parted store gives out the URLs of the parts that it has adopted. Each host belongs to a share: a
+// part, or everything if the store is one. The Frontier's mutex guards all of it.
 
-// Parted is a Store over the partitions of a crawl that are here.
+// ErrNotHere is the error of a Parted store, and of a Frontier on one, for a part that it does not have.
+var ErrNotHere = errors.New("the part is not here")
+
+// Parted is a Store that holds some parts of a crawl, each with all that is known of its hosts. Parts come and go. Its
+// values of OfPart belong to its parts; SetValue returns ErrNotHere if the part has gone.
 type Parted interface {
 	Store
-	// PartitionOf is the partition of a host that a method of the Store named a short while ago. ok is false if
-	// it is not remembered any more.
-	PartitionOf(h weburl.HostKey) (number int, ok bool)
-	// PlacesOf is Places of one partition.
+	// PartOf returns the part of a host that a method of the Store named a short while ago. ok is false if it is not
+	// remembered any more.
+	PartOf(h weburl.HostKey) (number int, ok bool)
+	// PlacesOf is Places of one part.
 	PlacesOf(ctx context.Context, number int, fn func(p Place, waiting uint64) error) error
-	// LeftCleanly is ClosedCleanly of one partition.
+	// LeftCleanly is ClosedCleanly of one part.
 	LeftCleanly(number int) (bool, error)
 }
 
@@ -51,15 +55,15 @@ func (s *share) lost(f *Frontier, at int64) {
 	}
 }
 
-// restsOf is restsName of a partition, where it is kept.
-func restsOf(number int) string { return fmt.Sprintf("%s.%d", restsName, number) }
+// restsOf is restsName of a part, in which it is kept.
+func restsOf(number int) ValueName { return PartValue(uint16(number), restsName) } //nolint:gosec // parts are few
 
-// shareOf is where a host belongs, nil if that was not adopted. The mutex is held.
+// shareOf returns where a host belongs, nil if that was not adopted. The mutex is held.
 func (f *Frontier) shareOf(h weburl.HostKey) *share {
 	if f.parted == nil {
 		return &f.own
 	}
-	n, ok := f.parted.PartitionOf(h)
+	n, ok := f.parted.PartOf(h)
 	if !ok {
 		f.unplaced = true
 		f.kickRun()
@@ -85,7 +89,7 @@ func (f *Frontier) placeAgain(ctx context.Context) {
 	}
 }
 
-// begun lets partitions be adopted.
+// begun lets parts be adopted.
 func (f *Frontier) begun() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -93,12 +97,11 @@ func (f *Frontier) begun() {
 	f.wake()
 }
 
-// Adopt gives out the URLs of a partition, which the store has adopted before. Its hosts rest as they did
-// where it was before; all of them, for their pause, if it was not released there. A partition's Adopt and Release
-// are called one after the other.
+// Adopt gives out the URLs of a part, which the store has adopted before. Its hosts rest as they did where it was before;
+// all of them, for their pause, if it was not released there. A part's Adopt and Release are called one after the other.
 func (f *Frontier) Adopt(ctx context.Context, number int) error {
 	if f.parted == nil {
-		return fmt.Errorf("partition %d: the store has none", number)
+		return fmt.Errorf("part %d: the store has none", number)
 	}
 	clean, err := f.parted.LeftCleanly(number)
 	if err != nil {
@@ -111,11 +114,11 @@ func (f *Frontier) Adopt(ctx context.Context, number int) error {
 	f.mu.Lock()
 	if f.shares[number] != nil {
 		f.mu.Unlock()
-		return fmt.Errorf("partition %d was adopted already", number)
+		return fmt.Errorf("part %d was adopted already", number)
 	}
 	s := &share{}
 	s.begin(f, clean)
-	f.rest(stored, s) // before letters that arrive make other hosts known
+	f.rest(stored, s) // before work that arrives makes other hosts known
 	f.shares[number] = s
 	f.adopting++
 	f.mu.Unlock()
@@ -132,20 +135,19 @@ func (f *Frontier) Adopt(ctx context.Context, number int) error {
 	f.mu.Unlock()
 	if err != nil {
 		f.forget(number, s)
-		return fmt.Errorf("partition %d: %w", number, err)
+		return fmt.Errorf("part %d: %w", number, err)
 	}
 	return nil
 }
 
-// Release ends the giving out of a partition's URLs, waits until no lease of it is left, or ctx ends, and
-// forgets it. Release it from the store afterwards: leases that are left then come to nothing, and
-// their URLs stand where they were.
+// Release ends the giving out of a part's URLs, waits until no lease of it is left, or ctx ends, and forgets it. Release
+// it from the store afterwards: leases that are left then come to nothing, and their URLs stand where they were.
 func (f *Frontier) Release(ctx context.Context, number int) error {
 	f.mu.Lock()
 	s := f.shares[number]
 	if s == nil {
 		f.mu.Unlock()
-		return fmt.Errorf("partition %d: %w", number, ErrElsewhere)
+		return fmt.Errorf("part %d: %w", number, ErrNotHere)
 	}
 	s.leaving, s.empty = true, make(chan struct{})
 	empty := s.empty
@@ -167,7 +169,7 @@ func (f *Frontier) Release(ctx context.Context, number int) error {
 	return err
 }
 
-// leaves tells who waits in Release if nothing of its share is in flight. landed calls it, and Release itself.
+// leaves wakes Release if nothing of its share is in flight. landed calls it, and Release itself.
 func (f *Frontier) leaves(s *share) {
 	if s.empty != nil && s.inFlight == 0 {
 		close(s.empty)
@@ -206,7 +208,7 @@ func (f *Frontier) forget(number int, s *share) {
 	f.signal()
 }
 
-// saveShares stores the gates of all partitions that were adopted.
+// saveShares stores the gates of all parts that were adopted.
 func (f *Frontier) saveShares(ctx context.Context) error {
 	f.mu.Lock()
 	shares := make(map[int]*share, len(f.shares))
@@ -216,7 +218,7 @@ func (f *Frontier) saveShares(ctx context.Context) error {
 	f.mu.Unlock()
 	var failed error
 	for n, s := range shares {
-		if err := f.saveGates(ctx, s, restsOf(n)); err != nil && !errors.Is(err, ErrElsewhere) {
+		if err := f.saveGates(ctx, s, restsOf(n)); err != nil && !errors.Is(err, ErrNotHere) {
 			failed = errors.Join(failed, err)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"log/slog"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -14,19 +13,19 @@ import (
 
 	"github.com/sextant-crawler/sextant/internal/testing/seeded"
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/partitioned"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 )
 
-// The model lets two Frontiers crawl a tree of pages on many hosts, whose partitions move between them while they
-// crawl: handed over, or lost at once with the pages that are in flight. A world's mutex guards what workers tell it.
+// The model lets two Frontiers crawl a tree of pages on many hosts, whose parts move between them while they crawl:
+// handed over, or lost at once with the pages that are in flight. A world's mutex guards what workers tell it, and the
+// disks.
 
 const (
-	adoptPartitions = 5
-	adoptHosts      = 12
-	adoptDepth      = 6
-	adoptWidth      = 3
-	adoptWorkers    = 4
+	adoptParts   = 5
+	adoptHosts   = 12
+	adoptDepth   = 6
+	adoptWidth   = 3
+	adoptWorkers = 4
 )
 
 func adoptPage(path string) scheduler.Link {
@@ -52,33 +51,39 @@ func adoptTree(path string) (all []string) {
 	return all
 }
 
-// moving is the two nodes, the disks, and what the sites saw.
+// moving is two processes, each a Frontier on a store, the disks, and what the sites saw.
 type moving struct {
 	*testing.T
-	rand   *rand.Rand
-	disks  [adoptPartitions]*storetest.Memory
-	owner  [adoptPartitions]int
-	stores [2]*partitioned.Store
-	nodes  [2]*running
+	rand      *rand.Rand
+	stores    [2]*parts
+	frontiers [2]*running
 
 	losses bool
 
 	mu     sync.Mutex
-	cut    [adoptPartitions]chan struct{} // closed when the right is lost
+	disks  [adoptParts]*storetest.Memory
+	owner  [adoptParts]int
+	cut    [adoptParts]chan struct{} // closed when the right is lost
 	visits map[string]int
 	busy   map[string]bool
 	next   map[string]time.Time // when a host may be asked again
 	draws  *rand.Rand
 }
 
-// Carry implements partitioned.Carrier: there is one node that has the partition, or none.
-func (w *moving) Carry(ctx context.Context, to int, p scheduler.Post) (scheduler.Receipt, error) {
-	for _, s := range w.stores {
-		if is, err := s.Receive(ctx, to, p); !errors.Is(err, scheduler.ErrElsewhere) {
-			return is, err
+// deliver stores links to pages of other parts, wherever these are, and tells their owners.
+func (w *moving) deliver(links []scheduler.Link) {
+	for _, l := range links {
+		n := partOf(l.URL.HostKey(), adoptParts)
+		w.mu.Lock()
+		places, _, err := w.disks[n].Add(context.Background(), []scheduler.Link{l}, false)
+		owner := w.owner[n]
+		w.mu.Unlock()
+		if err != nil {
+			w.Errorf("%s: %v", l.URL, err)
 		}
+		w.stores[owner].remember(l.URL.HostKey())
+		w.frontiers[owner].Announce(places)
 	}
-	return scheduler.Receipt{}, scheduler.ErrElsewhere
 }
 
 func (w *moving) must(err error) {
@@ -89,13 +94,8 @@ func (w *moving) must(err error) {
 }
 
 func (w *moving) start(n int) {
-	values := storetest.NewMemory()
-	s, err := partitioned.New(partitioned.Options{Partitions: adoptPartitions, Values: values, Carrier: w, Logger: slog.New(slog.DiscardHandler), Arrived: func(p []scheduler.Place) {
-		w.nodes[n].Announce(p)
-	}})
-	w.must(err)
-	w.stores[n] = s
-	w.nodes[n] = run(w.T, s)
+	w.stores[n] = newParts(adoptParts, w.deliver)
+	w.frontiers[n] = run(w.T, w.stores[n])
 	synctest.Wait()
 }
 
@@ -103,12 +103,13 @@ func (w *moving) adopt(i, n int) {
 	w.Helper()
 	w.mu.Lock()
 	w.owner[i], w.cut[i] = n, make(chan struct{})
+	disk := w.disks[i]
 	w.mu.Unlock()
-	w.must(w.stores[n].Adopt(i, w.disks[i]))
-	w.must(w.nodes[n].Adopt(w.Context(), i))
+	w.stores[n].adopt(i, disk)
+	w.must(w.frontiers[n].Adopt(w.Context(), i))
 }
 
-// move hands a partition to the other node, or has it lost there.
+// move hands a part to the other process, or has it lost there.
 func (w *moving) move(i int, lost bool) {
 	w.Helper()
 	from := w.owner[i]
@@ -120,29 +121,30 @@ func (w *moving) move(i int, lost bool) {
 		w.mu.Unlock()
 		cancel()
 	}
-	if err := w.nodes[from].Release(ctx, i); err != nil && !lost {
+	if err := w.frontiers[from].Release(ctx, i); err != nil && !lost {
 		w.Fatal(err)
 	}
-	p, err := w.stores[from].Release(i)
-	w.must(err)
+	p := w.stores[from].release(i)
+	w.mu.Lock()
 	if !lost {
 		w.must(p.Close())
 	}
+	w.disks[i] = p.Reopen()
+	w.mu.Unlock()
 	time.Sleep(time.Duration(w.rand.IntN(1500)) * time.Millisecond)
-	w.disks[i] = w.disks[i].Reopen()
 	w.adopt(i, 1-from)
 }
 
 // fetch is what a worker does with a lease.
 func (w *moving) fetch(n int, l *scheduler.Lease) {
-	host, of := l.URL.Origin(), partitioned.Of(l.URL.Host(), adoptPartitions)
+	host, of := l.URL.Origin(), partOf(l.URL.HostKey(), adoptParts)
 	w.mu.Lock()
 	cut := w.cut[of]
 	if w.owner[of] != n {
-		w.Errorf("node %d fetches %s, which is node %d's", n, l.URL, w.owner[of])
+		w.Errorf("process %d fetches %s, which is process %d's", n, l.URL, w.owner[of])
 	}
 	if early := time.Until(w.next[host]); early > 0 || w.busy[host] {
-		w.Errorf("node %d asks %s %v too early, or beside another request: %v", n, l.URL, early, w.busy[host])
+		w.Errorf("process %d asks %s %v too early, or beside another request: %v", n, l.URL, early, w.busy[host])
 	}
 	w.busy[host] = true
 	takes, asks := time.Duration(w.draws.IntN(800))*time.Millisecond, w.draws.IntN(8) == 0 && !w.losses
@@ -170,13 +172,13 @@ func (w *moving) fetch(n int, l *scheduler.Lease) {
 	}
 	w.mu.Unlock()
 	if asks || isCut && takes%2 == 0 {
-		w.nodes[n].GiveBack(l, true, back)
+		w.frontiers[n].GiveBack(l, true, back)
 		return
 	}
 	r := ok(l)
 	r.Links = adoptChildren(l.URL.Path()[1:])
-	if err := w.nodes[n].Complete(w.Context(), l, r); err != nil {
-		w.Errorf("completing %s at node %d: %v", l.URL, n, err)
+	if err := w.frontiers[n].Complete(w.Context(), l, r); err != nil {
+		w.Errorf("completing %s in process %d: %v", l.URL, n, err)
 	}
 }
 
@@ -185,7 +187,7 @@ func (w *moving) work(n int) (wait func()) {
 	for range adoptWorkers {
 		all.Go(func() {
 			for {
-				l, err := w.nodes[n].Next(w.Context())
+				l, err := w.frontiers[n].Next(w.Context())
 				if err != nil {
 					if !errors.Is(err, scheduler.ErrStopped) {
 						w.Errorf("Next: %v", err)
@@ -206,10 +208,10 @@ func (w *moving) visited() int {
 	return len(w.visits)
 }
 
-// moveUntilDone crawls while partitions move; losses says of how many of ten that they are lost.
+// moveUntilDone crawls while parts move; losses is how many of ten are lost.
 func moveUntilDone(t *testing.T, seed uint64, losses int) {
 	w := &moving{
-		T: t, rand: rand.New(rand.NewPCG(seed, 1)), draws: rand.New(rand.NewPCG(seed, 2)), owner: [adoptPartitions]int{0, 1, 0, 1, 0},
+		T: t, rand: rand.New(rand.NewPCG(seed, 1)), draws: rand.New(rand.NewPCG(seed, 2)), owner: [adoptParts]int{0, 1, 0, 1, 0},
 		losses: losses > 0, visits: map[string]int{}, busy: map[string]bool{}, next: map[string]time.Time{},
 	}
 	w.start(0)
@@ -219,7 +221,7 @@ func moveUntilDone(t *testing.T, seed uint64, losses int) {
 		w.adopt(i, n)
 	}
 	root := adoptPage("a")
-	w.nodes[w.owner[partitioned.Of(root.URL.Host(), adoptPartitions)]].add(root)
+	w.frontiers[w.owner[partOf(root.URL.HostKey(), adoptParts)]].add(root)
 	waits := []func(){w.work(0), w.work(1)}
 	tree := adoptTree("a")
 	for begun := time.Now(); w.visited() < len(tree) && !t.Failed(); {
@@ -227,26 +229,21 @@ func moveUntilDone(t *testing.T, seed uint64, losses int) {
 			t.Errorf("%d of %d pages were visited in two hours", w.visited(), len(tree))
 		}
 		time.Sleep(time.Duration(w.rand.IntN(5000)) * time.Millisecond)
-		w.move(w.rand.IntN(adoptPartitions), w.rand.IntN(10) < losses)
+		w.move(w.rand.IntN(adoptParts), w.rand.IntN(10) < losses)
 	}
 	for i, n := range w.owner {
-		if err := w.nodes[n].Release(t.Context(), i); err != nil {
+		if err := w.frontiers[n].Release(t.Context(), i); err != nil {
 			t.Error(err)
 		}
 	}
-	for n, f := range w.nodes {
+	for n, f := range w.frontiers {
 		f.Stop()
 		waits[n]()
 		s := f.Snapshot()
 		if f.Entries() > 0 || f.Buffered() > 0 || s.InFlight > 0 || s.Hosts > 0 || s.HostsClosed > 0 || s.IllHosts > 0 {
-			t.Errorf("node %d, which has no partition, keeps %d hosts, %d URLs, %+v", n, f.Entries(), f.Buffered(), s)
+			t.Errorf("process %d, which has no part, keeps %d hosts, %d URLs, %+v", n, f.Entries(), f.Buffered(), s)
 		}
 		f.end()
-	}
-	for _, s := range w.stores {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
 	}
 	for _, u := range tree {
 		if v := w.visits[u]; !t.Failed() && (v == 0 || v > 1 && losses == 0) {
@@ -258,8 +255,8 @@ func moveUntilDone(t *testing.T, seed uint64, losses int) {
 	}
 }
 
-// TestAdoptAndRelease: partitions that are handed over while they are crawled cost no page and no second visit, their
-// hosts keep their pauses, also those that no outcome has stored, and a Frontier keeps nothing of what it released.
+// TestAdoptAndRelease: parts that are handed over while they are crawled cost no page and no second visit, their hosts
+// keep their pauses, also those that no outcome has stored, and a Frontier keeps nothing of what it released.
 func TestAdoptAndRelease(t *testing.T) {
 	first := seeded.Seed(t)
 	for seed := first; seed < first+4; seed++ {
@@ -267,10 +264,40 @@ func TestAdoptAndRelease(t *testing.T) {
 	}
 }
 
-// TestLostPartitions: what was in flight when a partition was lost is fetched again where it is then, after a pause.
-func TestLostPartitions(t *testing.T) {
+// TestLostParts: what was in flight when a part was lost is fetched again where it is then, after a pause.
+func TestLostParts(t *testing.T) {
 	first := seeded.Seed(t)
 	for seed := first; seed < first+4; seed++ {
 		synctest.Test(t, func(t *testing.T) { moveUntilDone(t, seed, 5) })
 	}
+}
+
+// TestHostsThatAreNotRemembered: work at a host of which the store does not remember where it belongs is found all the
+// same.
+func TestHostsThatAreNotRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newParts(adoptParts, nil)
+		f := run(t, s)
+		defer f.end()
+		for n := range adoptParts {
+			s.adopt(n, storetest.NewMemory())
+			if err := f.Adopt(t.Context(), n); err != nil {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait() // it has read where work waits
+		all := storetest.Links(adoptHosts, "http://h%d.test/", scheduler.Follow)
+		f.add(all...)
+		visits := map[string]int{}
+		var mu sync.Mutex
+		f.work(adoptWorkers, func(l *scheduler.Lease) {
+			mu.Lock()
+			visits[l.URL.String()]++
+			mu.Unlock()
+			f.complete(l, ok(l))
+		})
+		if len(visits) != len(all) {
+			t.Errorf("%d hosts were visited, want %d", len(visits), len(all))
+		}
+	})
 }

@@ -22,36 +22,11 @@ type IndexBrake struct {
 
 	mu   sync.Mutex
 	sent tally.Tally
-	// elsewhere are the counts of the partitions that other machines have; nil: there are none.
-	elsewhere func() BrakeCount
-}
-
-// BrakeCount is what a brake counts of a part of the index.
-type BrakeCount struct {
-	Documents uint64
-	Left      int // deletions that left within the window
-}
-
-// Elsewhere has the brake judge by the whole of an index of which other machines have a part, too. It is called before Run; f is called at
-// each judgement, and must not wait.
-func (b *IndexBrake) Elsewhere(f func() BrakeCount) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.elsewhere = f
-}
-
-// admits is how many of n deletions may leave the part here: neither more of it, nor more of the whole, than the larger of the least number and the
-// share. Min is for the sum, too: each part may lose that many, and all parts together no more. Parts that do not know of each other yet go
-// beyond the whole's limit by that at most, since shares of parts add up to the share of the whole.
-func (b *Brake) admits(here, elsewhere BrakeCount, n int) int {
-	left := func(c BrakeCount) int { return max(b.most(c.Documents+uint64(c.Left))-c.Left, 0) } //nolint:gosec // a count
-	whole := BrakeCount{here.Documents + elsewhere.Documents, here.Left + elsewhere.Left}
-	return min(n, left(here), left(whole))
 }
 
 // Load reads what the last run left. Call it before Admit.
 func (b *IndexBrake) Load(ctx context.Context) error {
-	v, err := b.store.Value(ctx, sentName)
+	v, err := b.store.Value(ctx, CrawlValue(sentName))
 	if err != nil {
 		return fmt.Errorf("reading how many deletions there were: %w", err)
 	}
@@ -60,11 +35,12 @@ func (b *IndexBrake) Load(ctx context.Context) error {
 	}
 	r := tally.Reader{Rest: v}
 	sent := tally.Read(&r, time.Now())
-	if !r.Bad && len(r.Rest) == 0 { // an older version's is not believed: it counts for an hour at most
-		b.mu.Lock()
-		b.sent = sent
-		b.mu.Unlock()
+	if r.Bad || len(r.Rest) > 0 {
+		return fmt.Errorf("%s: %w: %w", sentName, ErrDamaged, tally.ErrUnreadable)
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.sent = sent
 	return nil
 }
 
@@ -74,13 +50,9 @@ func (b *IndexBrake) Admit(set Brake, documents uint64, n int, now time.Time) (N
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	left := b.sent.Within(now, set.Window, set.Window)
-	var elsewhere BrakeCount
-	if b.elsewhere != nil {
-		elsewhere = b.elsewhere()
-	}
-	n = set.admits(BrakeCount{documents, left}, elsewhere, n)
+	n = min(n, max(set.most(documents+uint64(left))-left, 0)) //nolint:gosec // a count
 	b.sent.Add(now, set.Window, n)
-	return Note{Name: sentName, Value: b.sent.Append(nil)}, n
+	return Note{Name: CrawlValue(sentName), Value: b.sent.Append(nil)}, n
 }
 
 // TakeBack is told that n of those that were admitted did not leave.

@@ -2,7 +2,7 @@ package scheduler
 
 import (
 	"context"
-	"encoding/binary"
+	"errors"
 	"testing"
 	"time"
 )
@@ -51,86 +51,28 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
-// TestOldCount: what an older version stored of the deletions of the index is not believed,
-// and no damage.
-func TestOldCount(t *testing.T) {
-	for _, since := range []time.Time{{}, start()} {
-		old := binary.AppendVarint(binary.AppendVarint(nil, start().UnixNano()), since.UnixNano())
-		for range 5 {
-			old = binary.AppendUvarint(binary.AppendUvarint(binary.AppendVarint(old, int64(time.Minute)), 20), 0)
-		}
-		b := IndexBrake{store: values{sentName: old}}
-		if err := b.Load(t.Context()); err != nil || !b.sent.Empty() {
-			t.Errorf("since %v: an old count is believed, or damage: %v", since, err)
+// TestCountIsKept: the next process goes on counting, and does not take damage for a count.
+func TestCountIsKept(t *testing.T) {
+	set := Brake{On: true, Min: 100, Percent: 20, Window: time.Hour}
+	note, _ := new(IndexBrake).Admit(set, 300, 70, time.Now())
+	b := IndexBrake{store: values{CrawlValue(sentName): note.Value}}
+	if err := b.Load(t.Context()); err != nil || b.Sent(set, time.Now()) != 70 {
+		t.Errorf("%d have left, %v, want 70", b.Sent(set, time.Now()), err)
+	}
+	for _, bad := range [][]byte{note.Value[:len(note.Value)-1], append(note.Value, 0)} {
+		b := IndexBrake{store: values{CrawlValue(sentName): bad}}
+		if err := b.Load(t.Context()); !errors.Is(err, ErrDamaged) || !b.sent.Empty() {
+			t.Errorf("%x is read: %v", bad, err)
 		}
 	}
 }
 
 // values is a store of named values.
-type values map[string][]byte
+type values map[ValueName][]byte
 
-func (v values) Value(_ context.Context, name string) ([]byte, error) { return v[name], nil }
+func (v values) Value(_ context.Context, name ValueName) ([]byte, error) { return v[name], nil }
 
-func (v values) SetValue(_ context.Context, name string, b []byte) error {
+func (v values) SetValue(_ context.Context, name ValueName, b []byte) error {
 	v[name] = b
 	return nil
-}
-
-// TestBrakeOverPartitions: what leaves of an index in several partitions, each of which asks for all of its documents to be deleted, one
-// after the other, as far as it is told of the others.
-func TestBrakeOverPartitions(t *testing.T) {
-	set := Brake{On: true, Min: 3, Percent: 20, Window: time.Hour}
-	same := func(n int, documents uint64) (all []uint64) {
-		for range n {
-			all = append(all, documents)
-		}
-		return all
-	}
-	for name, c := range map[string]struct {
-		set       Brake
-		documents []uint64 // of each partition
-		wants     []int    // deletions of each; nil: all of its documents
-		blind     bool     // nobody is told of the others
-		left      int
-	}{
-		"a site over 24 partitions of 30 is gone":    {set: set, documents: same(24, 30), left: 144},
-		"small partitions: the least is for the sum": {set: set, documents: same(24, 2), left: 9},
-		"and if they know nothing of each other":     {set: set, documents: same(24, 2), blind: true, left: 48},
-		"shares of parts add up all the same":        {set: set, documents: same(24, 30), blind: true, left: 144},
-		"a partition with one host":                  {set: set, documents: append(same(23, 1000), 5), wants: append(make([]int, 23), 5), left: 3},
-		"a partition does not use up the share of all": {
-			set: set, documents: append(same(23, 1000), 400), wants: append(make([]int, 23), 400), left: 80,
-		},
-		"one partition is as one machine": {set: set, documents: []uint64{100}, left: 20},
-		"no limits":                       {set: Brake{On: true, Window: time.Hour}, documents: same(3, 10), left: 30},
-		"an empty index":                  {set: set, documents: same(3, 0), wants: []int{2, 2, 2}, left: 3},
-	} {
-		counts, left := make([]BrakeCount, len(c.documents)), 0
-		now := time.Unix(1000, 0)
-		for i, documents := range c.documents {
-			counts[i].Documents = documents
-			b := IndexBrake{}
-			b.Elsewhere(func() (elsewhere BrakeCount) {
-				for j, o := range counts {
-					if j != i && !c.blind {
-						elsewhere.Documents, elsewhere.Left = elsewhere.Documents+o.Documents, elsewhere.Left+o.Left
-					}
-				}
-				return elsewhere
-			})
-			wants := int(documents) //nolint:gosec // small
-			if c.wants != nil {
-				wants = c.wants[i]
-			}
-			for range wants { // one after the other
-				_, n := b.Admit(c.set, counts[i].Documents, 1, now)
-				counts[i].Left += n
-				counts[i].Documents -= min(counts[i].Documents, uint64(n)) //nolint:gosec // 0 or 1
-				left += n
-			}
-		}
-		if left != c.left {
-			t.Errorf("%s: %d left, want %d", name, left, c.left)
-		}
-	}
 }

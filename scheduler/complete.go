@@ -240,7 +240,7 @@ func (f *Frontier) committed(l *Lease, c *Completion, e ending, is Completed) er
 		f.log.Info("a URL was removed or re-queued while it was fetched", "url", l.Record.URL)
 		err = nil
 	case h.share.gone: // its URL stands in its queue, wherever that is now
-		f.log.Debug("a page was not completed: its partition was released", "url", l.Record.URL, "error", err)
+		f.log.Debug("a page was not completed: its part was released", "url", l.Record.URL, "error", err)
 		places, err = nil, nil
 	case errors.Is(err, ErrChanged): // it is judged by what is stored now
 		f.unread(l, true)

@@ -33,7 +33,6 @@ type Hold uint8
 // The holds.
 const (
 	NotHeld     Hold = iota
-	HeldByBrake      // an older version held it, without more words
 	HeldForHost      // more than a fifth of its host's documents are to go
 	HeldForAll       // too many documents of the whole index are to go
 	HeldIll          // its host is ill; rests again when the host is well
@@ -44,14 +43,14 @@ const (
 
 // String is the word for it in all output.
 func (h Hold) String() string {
-	words := [...]string{"", "brake", "host", "index", "host_ill", "no_answer", "edit"}
+	words := [...]string{"", "host", "index", "host_ill", "no_answer", "edit"}
 	if int(h) >= len(words) {
 		return "unknown"
 	}
 	return words[h]
 }
 
-// KnownHold reports whether this version knows the number.
+// KnownHold reports whether there is a hold of the number.
 func KnownHold(n byte) bool { return n < byte(holdsEnd) }
 
 // StoredDeletion is a deletion that rests or is held, as a Store lists it.

@@ -70,14 +70,14 @@ func fateIs(t *testing.T, n Record, want Fate, because Reason) {
 func TestDeletionWords(t *testing.T) {
 	for got, want := range map[string]string{
 		NoDeletion.String(): "", DeletionResting.String(): "resting", DeletionHeld.String(): "held", Deletion(9).String(): "unknown",
-		HeldByBrake.String(): "brake", HeldForHost.String(): "host", HeldForAll.String(): "index", HeldIll.String(): "host_ill",
+		HeldForHost.String(): "host", HeldForAll.String(): "index", HeldIll.String(): "host_ill",
 		HeldUnsure.String(): "no_answer", HeldForEdit.String(): "edit", Hold(9).String(): "unknown",
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	if NotHeld != 0 || HeldByBrake != 1 || HeldForHost != 2 || HeldForAll != 3 || HeldIll != 4 || HeldUnsure != 5 || HeldForEdit != 6 || DeletionResting != 1 || DeletionHeld != 2 {
+	if NotHeld != 0 || HeldForHost != 1 || HeldForAll != 2 || HeldIll != 3 || HeldUnsure != 4 || HeldForEdit != 5 || DeletionResting != 1 || DeletionHeld != 2 {
 		t.Error("numbers that are stored have changed")
 	}
 	if !KnownHold(byte(HeldForEdit)) || KnownHold(byte(holdsEnd)) {

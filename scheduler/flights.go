@@ -60,6 +60,9 @@ func (h *host) flies(k weburl.Key) bool {
 	return false
 }
 
-func markOf(k weburl.Key) uint32 { return binary.LittleEndian.Uint32(k[:]) }
+func markOf(k weburl.Key) uint32 {
+	c := k.Chance()
+	return binary.LittleEndian.Uint32(c[:])
+}
 
 func bySeq(a, b *Lease) int { return cmp.Compare(a.Seq, b.Seq) }

@@ -67,63 +67,45 @@ type Frontier struct {
 
 	owner DeletionOwner // of the deletions that rest
 	brake IndexBrake
+	busy  atomic.Int64 // callers of Busy that are not done
 
-	mu      sync.Mutex
-	set     *Settings // replaced, never changed
+	mu      sync.Mutex // guards all below
+	set     *Settings  // replaced, never changed
 	stride  stride
 	ill     illHosts
 	waits   waitSamples
 	stopped bool
-	roster
-	pausing
-	waiting
-	counts
-	gates
-	due
-}
 
-// The parts of a Frontier's state; its mutex guards all of them but busy.
-type (
-	// roster is the hosts that have work, or of which something is to be remembered.
-	roster struct {
-		hosts     map[weburl.HostKey]*host
-		silent    map[weburl.HostKey]struct{} // hosts that failed silentAfter times in a row
-		addresses map[netip.Addr]*address
-		lists     [Sources]list
-		ready     uint8          // bit s: lists[s] is not empty
-		parted    Parted         // the store, if it is of several partitions
-		shares    map[int]*share // those of them that were adopted
-		adopting  int            // those whose places are being read
-		unplaced  bool           // of some host that got work it was not remembered where it is
-	}
-	pausing struct {
-		paused    bool
-		pausedAt  int64 // in the Frontier's time, as is pausedFor
-		pausedFor int64 // sum of the pauses that are over
-	}
-	// waiting are those who wait for something to happen.
-	waiting struct {
-		waiters []chan struct{} // of Next, each with capacity 1
-		changed chan struct{}   // closed when Drained must look again; nil if nobody waits
-		round   chan struct{}   // closed when Run has gone round; nil if nobody waits
-	}
-	counts struct {
-		buffered, inFlight, working int
-		restingFor                  [closings]int // of the hosts that rest, by why
-		busy                        atomic.Int64  // callers of Busy that are not done
-	}
-	gates struct {
-		closed closed
-		gated  bool  // Run has loaded the gates
-		own    share // all hosts, unless the store is Parted
-		wakeAt int64 // until when Run sleeps, 0 if until it is kicked; in the Frontier's time
-	}
-	// due is how far Run is with what waits and what becomes due.
-	due struct {
-		started, moving bool      // Run has read what waits; is moving what is due
-		dueAt           time.Time // when the first timed URL is due, zero if none is known
-	}
-)
+	// Hosts that have work, or of which something is to be remembered.
+	hosts     map[weburl.HostKey]*host
+	silent    map[weburl.HostKey]struct{} // hosts that failed silentAfter times in a row
+	addresses map[netip.Addr]*address
+	lists     [Sources]list
+	ready     uint8 // bit s: lists[s] is not empty
+
+	own      share          // all hosts, unless the store is Parted
+	parted   Parted         // the store, if it has parts
+	shares   map[int]*share // those of them that were adopted
+	adopting int            // those whose places are being read
+	unplaced bool           // a host received work, but its part is unknown
+
+	paused    bool
+	pausedAt  int64 // in the Frontier's time, as is pausedFor
+	pausedFor int64 // sum of the pauses that are over
+
+	waiters []chan struct{} // blocked callers of Next, each with capacity 1
+	changed chan struct{}   // closed when Drained must look again; nil if nobody waits
+	round   chan struct{}   // closed when Run has gone round; nil if nobody waits
+
+	buffered, inFlight, working int
+	restingFor                  [closings]int // resting hosts, by why
+
+	closed          closed
+	gated           bool      // Run has loaded the gates
+	wakeAt          int64     // until when Run sleeps, 0 if until it is kicked; in the Frontier's time
+	started, moving bool      // Run has read what waits; is moving what is due
+	dueAt           time.Time // when the first timed URL is due, zero if none is known
+}
 
 // New makes a Frontier on a store. It reads nothing before Run.
 func New(store Store, s Settings, log *slog.Logger) *Frontier {
@@ -132,7 +114,7 @@ func New(store Store, s Settings, log *slog.Logger) *Frontier {
 		store: store, log: log, kick: make(chan struct{}, 1),
 		epoch: time.Now(), jitter: rand.Float64, shuffle: rand.Shuffle,
 		set: &s, stride: newStride(s.Weights),
-		roster: roster{hosts: map[weburl.HostKey]*host{}, silent: map[weburl.HostKey]struct{}{}, addresses: map[netip.Addr]*address{}, shares: map[int]*share{}},
+		hosts: map[weburl.HostKey]*host{}, silent: map[weburl.HostKey]struct{}{}, addresses: map[netip.Addr]*address{}, shares: map[int]*share{},
 	}
 	f.parted, _ = store.(Parted)
 	return f

@@ -46,6 +46,9 @@ const (
 	// restsName is the store's value that keeps, from one run to the next, the
 	// gates that no completion stored.
 	restsName = "scheduler.rests"
+	// timeLen and restLen are the bytes of a time, and of a host with its own, in that value.
+	timeLen = 8
+	restLen = len(allHosts) + timeLen
 	// gateLongest bounds all gates, so that no time overflows.
 	gateLongest = 100 * 365 * 24 * time.Hour
 )
@@ -127,7 +130,7 @@ func (f *Frontier) openGates() {
 // address. A rest is never longer than it was when it was stored, whatever became
 // of the clock.
 func (f *Frontier) loadGates(ctx context.Context) error {
-	stored, err := f.storedRests(ctx, restsName)
+	stored, err := f.storedRests(ctx, PartValue(0, restsName))
 	if err != nil {
 		return err
 	}
@@ -145,12 +148,12 @@ func (f *Frontier) loadGates(ctx context.Context) error {
 }
 
 // storedRests reads what the last run has left under a name.
-func (f *Frontier) storedRests(ctx context.Context, name string) ([]byte, error) {
+func (f *Frontier) storedRests(ctx context.Context, name ValueName) ([]byte, error) {
 	stored, err := f.store.Value(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	if len(stored) > 0 && len(stored)%16 != 8 {
+	if len(stored) > 0 && len(stored)%restLen != timeLen {
 		return nil, fmt.Errorf("the stored %s has %d bytes: %w", name, len(stored), ErrDamaged)
 	}
 	return stored, nil
@@ -158,10 +161,14 @@ func (f *Frontier) storedRests(ctx context.Context, name string) ([]byte, error)
 
 // rest closes the hosts of a share's stored rests. The mutex is held.
 func (f *Frontier) rest(stored []byte, of *share) {
-	for b := stored; len(b) > 8; b = b[16:] {
-		saved := time.Unix(0, int64(binary.BigEndian.Uint64(stored)))
-		until := time.Unix(0, int64(binary.BigEndian.Uint64(b[16:])))
-		if weburl.HostKey(b[8:16]) == allHosts {
+	if len(stored) == 0 {
+		return
+	}
+	saved := time.Unix(0, int64(binary.BigEndian.Uint64(stored)))
+	for b := stored[timeLen:]; len(b) > 0; b = b[restLen:] {
+		key := weburl.HostKey(b)
+		until := time.Unix(0, int64(binary.BigEndian.Uint64(b[len(key):])))
+		if key == allHosts {
 			of.lost(f, f.now()-int64(max(saved.Sub(until), 0)))
 			continue
 		}
@@ -169,7 +176,7 @@ func (f *Frontier) rest(stored []byte, of *share) {
 		if rest <= 0 {
 			continue
 		}
-		h := f.entryIn(weburl.HostKey(b[8:16]), of)
+		h := f.entryIn(key, of)
 		f.closeUntil(h, f.now()+int64(rest), ByThrottle)
 		f.place(h, false)
 	}
@@ -177,7 +184,7 @@ func (f *Frontier) rest(stored []byte, of *share) {
 
 // saveGates stores the gates that the next run would not know of: the time, and
 // each host with its own.
-func (f *Frontier) saveGates(ctx context.Context, of *share, name string) error {
+func (f *Frontier) saveGates(ctx context.Context, of *share, name ValueName) error {
 	f.mu.Lock()
 	now := f.now()
 	b := binary.BigEndian.AppendUint64(nil, uint64(f.time(now).UnixNano()))

@@ -154,7 +154,7 @@ func (h *host) quiet() bool {
 	return true
 }
 
-// entry is a host's entry, made if there is none; nil if the host belongs to no partition that was adopted.
+// entry is a host's entry, made if there is none; nil if the host belongs to no part that was adopted.
 func (f *Frontier) entry(key weburl.HostKey) *host {
 	if h := f.hosts[key]; h != nil {
 		return h

@@ -133,12 +133,12 @@ func (e earlier) Host(ctx context.Context, h weburl.HostKey) (scheduler.HostStat
 	return s, err
 }
 
-func (e earlier) Value(ctx context.Context, name string) ([]byte, error) {
+func (e earlier) Value(ctx context.Context, name scheduler.ValueName) ([]byte, error) {
 	v, err := e.Store.Value(ctx, name)
-	if name != "scheduler.rests" || len(v) == 0 {
+	if name != scheduler.PartValue(0, "scheduler.rests") || len(v) == 0 {
 		return v, err
 	}
-	for b := v; len(b) >= 8; b = b[min(16, len(b)):] { // the time, then each host's key and time
+	for b := v; len(b) >= 8; b = b[min(len(weburl.HostKey{})+8, len(b)):] { // the time, then each host's key and time
 		binary.BigEndian.PutUint64(b, binary.BigEndian.Uint64(b)+uint64(e.by))
 	}
 	return v, err
@@ -148,7 +148,7 @@ func (e earlier) Value(ctx context.Context, name string) ([]byte, error) {
 func TestDamagedRests(t *testing.T) {
 	const name = "scheduler.rests"
 	store := storetest.NewMemory()
-	if err := store.SetValue(t.Context(), name, []byte{0xff}); err != nil {
+	if err := store.SetValue(t.Context(), scheduler.PartValue(0, name), []byte{0xff}); err != nil {
 		t.Fatal(err)
 	}
 	f := scheduler.New(store, scheduler.DefaultSettings(), slog.New(slog.DiscardHandler))

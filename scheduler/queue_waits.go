@@ -3,7 +3,7 @@ package scheduler
 import (
 	"time"
 
-	"github.com/sextant-crawler/sextant/internal/histogram"
+	"github.com/sextant-crawler/sextant/scheduler/histogram"
 )
 
 // waitSamples measure how long work that may be done waits for a worker. One queue of

@@ -114,7 +114,8 @@ func sooner(rec Record, at, last time.Time) (Record, bool) {
 
 // spreadOver is a time between two, as far along as the key is, which is a hash, among keys.
 func spreadOver(from, to time.Time, k weburl.Key) time.Time {
-	part := float64(binary.BigEndian.Uint32(k[:4])) / (1 << 32)
+	c := k.Chance()
+	part := float64(binary.BigEndian.Uint32(c[:])) / (1 << 32)
 	return from.Add(time.Duration(part * float64(to.Sub(from)))).UTC()
 }
 

@@ -8,9 +8,9 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// keyAt is a key so far along among keys: 0 to 1.
+// keyAt returns a key whose chance is so far along: 0 to 1.
 func keyAt(part float64) (k weburl.Key) {
-	binary.BigEndian.PutUint32(k[:4], uint32(part*(1<<32)))
+	binary.BigEndian.PutUint32(k[2:], uint32(part*(1<<32)))
 	return k
 }
 

@@ -39,10 +39,10 @@ func (m *manyHosts) Places(_ context.Context, fn func(scheduler.Place, uint64) e
 	return nil
 }
 
-func (m *manyHosts) Value(context.Context, string) ([]byte, error)    { return nil, nil }
-func (m *manyHosts) SetValue(context.Context, string, []byte) error   { return nil }
-func (m *manyHosts) ClosedCleanly() bool                              { return true }
-func (m *manyHosts) Counts(context.Context) (scheduler.Counts, error) { return scheduler.Counts{}, nil }
+func (m *manyHosts) Value(context.Context, scheduler.ValueName) ([]byte, error)  { return nil, nil }
+func (m *manyHosts) SetValue(context.Context, scheduler.ValueName, []byte) error { return nil }
+func (m *manyHosts) ClosedCleanly() bool                                         { return true }
+func (m *manyHosts) Counts(context.Context) (scheduler.Counts, error)            { return scheduler.Counts{}, nil }
 func (m *manyHosts) Host(context.Context, weburl.HostKey) (scheduler.HostState, error) {
 	return scheduler.HostState{}, nil
 }

@@ -126,7 +126,7 @@ func (f *Frontier) save(ctx context.Context) error {
 	if f.parted != nil {
 		return f.saveShares(ctx)
 	}
-	return f.saveGates(ctx, &f.own, restsName)
+	return f.saveGates(ctx, &f.own, PartValue(0, restsName))
 }
 
 // Drained blocks until no URL waits and none is in flight: sources of weight 0 do
@@ -156,12 +156,6 @@ func (f *Frontier) Drained(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
-}
-
-// Idle reports whether Drained would return at this moment.
-func (f *Frontier) Idle(ctx context.Context) (bool, error) {
-	idle, _, err := f.rests(ctx)
-	return idle, err
 }
 
 // silence is work of hosts that do not answer.

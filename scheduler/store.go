@@ -19,14 +19,7 @@ var (
 	// ErrChanged is what a completion gives whose URL was changed meanwhile in a way that
 	// it does not know of: nothing is stored, and the URL still waits.
 	ErrChanged = errors.New("the URL was changed meanwhile")
-	ErrUpgrade = errors.New("the store must be upgraded before it can be read")
-	// ErrElsewhere is what is said of a partition that this process does not own.
-	ErrElsewhere = errors.New("the partition is not here")
 )
-
-// IsUnknown reports whether an error of Lookup says no more than that the URL is not known here: a partition that is
-// elsewhere may know it.
-func IsUnknown(err error) bool { return errors.Is(err, ErrNotFound) || errors.Is(err, ErrElsewhere) }
 
 // MaxAliases is how many aliases a store keeps of a URL: the first ones.
 const MaxAliases = 32
@@ -49,12 +42,10 @@ type WaitingURL struct {
 	AsOf uint64
 }
 
-// Note is a named value, as of SetValue, that is stored in one step with a change. If its
-// Home is not Here, it becomes a Letter.
+// Note is a named value, as of SetValue, that is stored in one step with a change.
 type Note struct {
-	Name  string
+	Name  ValueName
 	Value []byte
-	Home  Home
 }
 
 // Completion is everything that one page changes. It is applied whole or not at
@@ -89,9 +80,6 @@ type Completion struct {
 	// missing) and, with Depths, a shorter Depth are stored. If two links lead to one URL, the first
 	// counts as new, the second as known. A page may link to itself.
 	Links []Link
-	// Homes, if not nil, are those of Links. A link that is not at home Here becomes a Letter
-	// (see Partition); it must not be to the page itself.
-	Homes []Home
 	// Depths asks for shorter depths of known links to be stored, which costs a read
 	// for each: only gates that limit depths need them.
 	Depths bool
@@ -182,30 +170,6 @@ type Counts struct {
 	Outbox  OutboxCounts
 }
 
-// Plus adds counts of another part of a crawl.
-func (c Counts) Plus(o Counts) Counts {
-	sum := c
-	sum.Known += o.Known
-	sum.Timed += o.Timed
-	sum.Indexed += o.Indexed
-	sum.Lost += o.Lost
-	sum.Hosts += o.Hosts
-	for i, n := range o.Pending {
-		sum.Pending[i] += n
-	}
-	sum.ByClass = map[Class]uint64{}
-	for _, part := range []map[Class]uint64{c.ByClass, o.ByClass} {
-		for class, n := range part {
-			sum.ByClass[class] += n
-		}
-	}
-	sum.Outbox.Waiting += o.Outbox.Waiting
-	sum.Outbox.Resting += o.Outbox.Resting
-	sum.Outbox.Held += o.Outbox.Held
-	sum.Outbox.Dead += o.Outbox.Dead
-	return sum
-}
-
 // OutboxCounts are the orders by state.
 type OutboxCounts struct{ Waiting, Resting, Held, Dead uint64 }
 
@@ -240,7 +204,7 @@ type Reader interface {
 	Counts(ctx context.Context) (Counts, error)
 	// Value returns a small named fact (options, robots.txt, schedules), nil if it was never
 	// set.
-	Value(ctx context.Context, name string) ([]byte, error)
+	Value(ctx context.Context, name ValueName) ([]byte, error)
 }
 
 // Store is the frontier's memory. All methods may be called at once by any
@@ -304,7 +268,7 @@ type Store interface {
 	// that got work and how many URLs were changed.
 	Revise(ctx context.Context, keys []weburl.Key, fn func(weburl.Key, Record) *Revision) ([]Place, int, error)
 	// SetValue keeps a small named fact; setting nil removes it.
-	SetValue(ctx context.Context, name string, value []byte) error
+	SetValue(ctx context.Context, name ValueName, value []byte) error
 	// ClosedCleanly says whether the last process that had the store open closed
 	// it. If not, requests may have been made that no host state tells of.
 	ClosedCleanly() bool

@@ -29,30 +29,31 @@ const MaxOutlinks = 4096
 // links seems to hold one of m other URLs has a chance of n*m/2^48.
 type LinkPrint uint64
 
-// linkPrintLen is the number of bytes of a LinkPrint.
-const linkPrintLen = 6
+// LinkPrintLen is the number of bytes of a LinkPrint.
+const LinkPrintLen = 6
 
 // PrintOf is the print of a link to the URL with this key.
 func PrintOf(k weburl.Key) LinkPrint {
-	return LinkPrint(binary.BigEndian.Uint64(k[:]) >> 16)
+	c := k.Chance()
+	return LinkPrint(binary.BigEndian.Uint64(c[:]) >> 16)
 }
 
 // LinkPrints are the links of a page in page order, 6 bytes each.
 type LinkPrints []byte
 
 // AppendPrint adds a link.
-func (p LinkPrints) AppendPrint(k weburl.Key) LinkPrints { return append(p, k[:linkPrintLen]...) }
-
-// Valid reports whether p is a whole number of links.
-func (p LinkPrints) Valid() bool { return len(p)%linkPrintLen == 0 }
+func (p LinkPrints) AppendPrint(k weburl.Key) LinkPrints {
+	c := k.Chance()
+	return append(p, c[:LinkPrintLen]...)
+}
 
 // Len is the number of links.
-func (p LinkPrints) Len() int { return len(p) / linkPrintLen }
+func (p LinkPrints) Len() int { return len(p) / LinkPrintLen }
 
 // All returns the links one after the other.
 func (p LinkPrints) All() iter.Seq[LinkPrint] {
 	return func(yield func(LinkPrint) bool) {
-		for b := p; len(b) >= linkPrintLen; b = b[linkPrintLen:] {
+		for b := p; len(b) >= LinkPrintLen; b = b[LinkPrintLen:] {
 			n := LinkPrint(b[0])<<40 | LinkPrint(b[1])<<32 | LinkPrint(binary.BigEndian.Uint32(b[2:]))
 			if !yield(n) {
 				return

@@ -135,7 +135,7 @@ type Record struct {
 	DuplicateOf string
 	// RulesVersion names the rules under which the last lasting outcome was
 	// decided and, of a page, its links were judged (Result.RulesVersion); 0 if
-	// there was none, or the store is older than this field.
+	// there was none.
 	RulesVersion uint64
 	// HostSpelling is the host as the link that admitted the URL spelled it, empty
 	// where that is the URL's own: domain rules tell letters' case apart.
@@ -155,8 +155,7 @@ type Record struct {
 	Signature string
 	Overlap   uint8
 
-	// The rest is for reports; records of older versions lack it. Times are in whole
-	// seconds.
+	// The rest is for reports. Times are in whole seconds.
 	//
 	// FoundAt is when the URL became known, ClassAt when it got its class, and Was the
 	// class that it had before, leaving out Pending. ChangedAt is when its document
@@ -186,8 +185,8 @@ func (n *Record) KeepDepth(stored uint16) {
 	}
 }
 
-// BodyLost reports whether the URL's document was lost before it was sent, with the node or the disk that had it,
-// and has not been had again.
+// BodyLost reports whether the URL's document was lost before it was sent, because the disk was damaged, and has not been
+// had again.
 func (n *Record) BodyLost() bool { return n.Indexed && n.Reason == ReasonBodyLost }
 
 // DueSource is the source that a timed URL enters when its time has come: a URL

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/sextant-crawler/sextant/weburl"
@@ -23,7 +24,7 @@ type Knower interface {
 // KnownByLookup is Known for a store that has nothing quicker.
 func KnownByLookup(ctx context.Context, store Lookuper, k weburl.Key) (bool, error) {
 	_, err := store.Lookup(ctx, k)
-	if IsUnknown(err) {
+	if errors.Is(err, ErrNotFound) {
 		return false, nil
 	}
 	return err == nil, err
@@ -32,8 +33,8 @@ func KnownByLookup(ctx context.Context, store Lookuper, k weburl.Key) (bool, err
 // Find returns what is stored of a URL, nil if it is not known.
 func Find(ctx context.Context, store Lookuper, k weburl.Key) (*Record, error) {
 	r, err := store.Lookup(ctx, k)
-	if IsUnknown(err) {
-		return nil, nil //nolint:nilnil // not being known here is not an error
+	if errors.Is(err, ErrNotFound) {
+		return nil, nil //nolint:nilnil // not being known is not an error
 	}
 	if err != nil {
 		return nil, err
@@ -43,18 +44,18 @@ func Find(ctx context.Context, store Lookuper, k weburl.Key) (*Record, error) {
 
 // ValueReader is the part of a Store that LoadValue reads.
 type ValueReader interface {
-	Value(ctx context.Context, name string) ([]byte, error)
+	Value(ctx context.Context, name ValueName) ([]byte, error)
 }
 
 // Values is the part of a Store that keeps named values.
 type Values interface {
 	ValueReader
-	SetValue(ctx context.Context, name string, v []byte) error
+	SetValue(ctx context.Context, name ValueName, v []byte) error
 }
 
 // LoadValue reads a value that SaveValue stored into v, which stays as it is if there is
 // none. Errors name the value by what.
-func LoadValue(ctx context.Context, store ValueReader, name, what string, v any) error {
+func LoadValue(ctx context.Context, store ValueReader, name ValueName, what string, v any) error {
 	b, err := store.Value(ctx, name)
 	if err != nil || len(b) == 0 {
 		return err
@@ -66,7 +67,7 @@ func LoadValue(ctx context.Context, store ValueReader, name, what string, v any)
 }
 
 // SaveValue stores v as JSON.
-func SaveValue(ctx context.Context, store Values, name, what string, v any) error {
+func SaveValue(ctx context.Context, store Values, name ValueName, what string, v any) error {
 	b, err := json.Marshal(v)
 	if err == nil {
 		err = store.SetValue(ctx, name, b)

@@ -21,7 +21,9 @@ func parseFast(raw string) (u URL, ok bool) {
 	}
 	var buf [stackBytes]byte
 	out, n, ok := u.appendOrigin(room(buf[:0], len(s)), scheme, rest)
-	ok = ok && u.complete(out, rest, n, s)
+	if ok = ok && u.complete(out, rest, n, s); ok {
+		u.hashHost(nil)
+	}
 	return u, ok
 }
 
@@ -44,7 +46,9 @@ func resolveFast(base *URL, ref string) (u URL, ok bool) {
 		return u, ok
 	}
 	out, n, ok := u.appendOrigin(out, scheme, rest)
-	ok = ok && u.complete(out, rest, n, "")
+	if ok = ok && u.complete(out, rest, n, ""); ok {
+		u.hashHost(base)
+	}
 	return u, ok
 }
 

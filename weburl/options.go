@@ -101,6 +101,9 @@ func (u URL) with(cut int, path, query string) URL {
 		b.WriteString(query)
 	}
 	v.s = b.String()
+	if cut > 0 {
+		v.hashHost(nil)
+	}
 	return v
 }
 

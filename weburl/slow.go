@@ -71,5 +71,6 @@ func canonical(raw string, u *whatwg.Url) (URL, error) {
 		b.WriteString(part)
 	}
 	v.s = b.String()
+	v.hashHost(nil)
 	return v, nil
 }

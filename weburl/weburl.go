@@ -19,6 +19,7 @@ type URL struct {
 	fragment string // as discovered, without '#'
 	// Offsets into s. The scheme is s[:schemeEnd].
 	schemeEnd, hostStart, hostEnd, pathStart, pathEnd uint16
+	hostHash                                          uint16 // with which its keys begin
 }
 
 // Parse reads an absolute URL. The error wraps ErrMalformed, ErrScheme or

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/internal/admin"
-	"github.com/sextant-crawler/sextant/internal/service"
 )
 
 func addCommand() *cli.Command {
@@ -30,7 +28,11 @@ func add(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	submitted, failed := submit(c, urls)
+	var submitted []crawl.Submitted
+	failed := ask(c, toConfigured, func(client *admin.Client) error {
+		submitted, err = client.Submit(c.Context, urls)
+		return err
+	})
 	bad := false
 	for _, s := range submitted {
 		bad = bad || s.Result == crawl.SubmitIgnored || s.Result == crawl.SubmitInvalid
@@ -51,31 +53,6 @@ func add(c *cli.Context) error {
 		return no(nil)
 	}
 	return failed // with what became of those before
-}
-
-// submit hands URLs to the service, or puts them into the store where none runs.
-func submit(c *cli.Context, urls []string) ([]crawl.Submitted, error) {
-	log, err := newLogger(c)
-	if err != nil {
-		return nil, err
-	}
-	client, err := admin.Dial(c.Context, c.String("data"), c.String("crawler"))
-	if err != nil {
-		return nil, err
-	}
-	if client != nil {
-		return client.Submit(c.Context, urls)
-	}
-	crawler, h, err := oneCrawler(c)
-	if err != nil {
-		return nil, err
-	}
-	var submitted []crawl.Submitted
-	err = service.WithStore(c.Context, h, service.StoreOptions(crawler, log), func(ctx context.Context, store service.Store) error {
-		submitted, err = crawl.Submit(ctx, crawlSettings(crawler), store, urls)
-		return err
-	})
-	return submitted, err
 }
 
 // urlArguments are the URLs of the command line; "-" stands for those of stdin,

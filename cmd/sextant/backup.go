@@ -1,21 +1,14 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
-	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/internal/admin"
-	"github.com/sextant-crawler/sextant/internal/service"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
 func backupCommand() *cli.Command {
@@ -66,119 +59,5 @@ func backup(c *cli.Context, name string) error {
 
 // writeBackup has the service write it, or reads the store where none runs.
 func writeBackup(c *cli.Context, w io.Writer) error {
-	return fromServiceOrStore(c,
-		func(client *admin.Client) error { return client.Backup(c.Context, w) },
-		func(ctx context.Context, store service.Store) error {
-			_, err := store.Backup(ctx, w)
-			return err
-		})
-}
-
-// replaceFile gives a file its name when all of it is written and on disk.
-func replaceFile(name string, write func(*os.File) error) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".part-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	err = write(f)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
-}
-
-func restoreCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "restore",
-		Usage:     "create the store from a backup, in a data directory without a store",
-		ArgsUsage: "FILE (- is stdin)",
-		Description: "FILE may be the folder that sextant cluster backup has made: its store is restored, and becomes the first copy of a new " +
-			"cluster with sextant cluster init --from-store. The configuration that was in force lies in the folder, too.",
-		Flags: flags(),
-		Action: func(c *cli.Context) error {
-			if c.NArg() != 1 {
-				return wrongUse("restore: name one file, or - for stdin")
-			}
-			return restore(c, c.Args().First())
-		},
-	}
-}
-
-func restore(c *cli.Context, name string) error {
-	log, err := newLogger(c)
-	if err != nil {
-		return err
-	}
-	data := c.String("data")
-	running, err := admin.Dial(c.Context, data, "")
-	if err != nil {
-		return err
-	}
-	if running != nil {
-		return fmt.Errorf("a service runs on %s: stop it, or choose another --data", data)
-	}
-	h, err := restoreHome(c)
-	if err != nil {
-		return err
-	}
-	if service.HoldsStore(h.Store()) {
-		return fmt.Errorf("%s holds a store already: move it away, or choose another --data", h.Dir)
-	}
-	report, err := restoreFrom(c, name, h, log)
-	if err != nil {
-		return err
-	}
-	if c.Bool("json") {
-		err = json.NewEncoder(c.App.Writer).Encode(map[string]any{"data": h.Dir, "urls": report.URLs, "orders": report.Orders, "faults": report.Faults})
-	} else {
-		_, err = fmt.Fprintf(c.App.Writer, "%s and %s restored to %s, %s\n",
-			count(int(report.URLs), "URL"), count(int(report.Orders), "order"), h.Dir, count(int(report.Faults), "fault"))
-	}
-	if err != nil {
-		return err
-	}
-	if report.Faults > 0 {
-		return no(errors.New("the store had faults when it was backed up: sextant verify lists them"))
-	}
-	return nil
-}
-
-// restoreFrom makes the store from a file, or those of a cluster's backup from its folder.
-func restoreFrom(c *cli.Context, name string, h service.Home, log *slog.Logger) (badgerstore.BackupReport, error) {
-	in := c.App.Reader
-	if name != "-" {
-		if info, err := os.Stat(name); err == nil && info.IsDir() {
-			return service.RestoreBackup(c.Context, name, h, log)
-		}
-		f, err := os.Open(name)
-		if err != nil {
-			return badgerstore.BackupReport{}, err
-		}
-		defer f.Close()
-		in = f
-	}
-	return badgerstore.Restore(c.Context, h.Store(), in, badgerstore.Options{Logger: log})
-}
-
-// restoreHome is where a store is to be: as the configuration says, if there is one.
-func restoreHome(c *cli.Context) (service.Home, error) {
-	data, crawler := c.String("data"), c.String("crawler")
-	if path, err := configPath(c); err == nil {
-		if parsed, _, err := config.Load(path); err == nil && parsed != nil {
-			_, h, err := theCrawler(c, parsed)
-			return h, err
-		}
-	}
-	if crawler != "" {
-		data = filepath.Join(data, crawler)
-	}
-	return service.Home{Crawler: crawler, Dir: data}, nil
+	return ask(c, toRead, func(client *admin.Client) error { return client.Backup(c.Context, w) })
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -60,11 +59,7 @@ func check(c *cli.Context) error {
 	if parsed != nil && c.IsSet("data") {
 		for _, crawler := range parsed.Crawlers {
 			problems, err := unmatched(c, parsed, crawler)
-			switch {
-			case errors.Is(err, admin.ErrFollows): // a node that follows may have its file checked, too
-				at := actionrules.Position{File: path}
-				report.Notes = append(report.Notes, config.Problem{At: at, Message: "its rules were not compared with the stored URLs: " + err.Error()})
-			case err != nil:
+			if err != nil {
 				return err
 			}
 			report.AddWarnings(problems)
@@ -189,7 +184,9 @@ func unmatched(c *cli.Context, parsed *config.File, crawler config.Crawler) ([]c
 		}
 		return nil
 	}
-	if err := eachStored(c, service.HomeOf(parsed, crawler, c.String("data")), crawler.Name, look); err != nil || known == 0 {
+	home := service.HomeOf(parsed, crawler, c.String("data"))
+	err := askFor(c, crawler.Name, readOnly(home), func(client *admin.Client) error { return client.Stored(c.Context, nil, look) })
+	if err != nil || known == 0 {
 		return nil, err
 	}
 	var problems []config.Problem
@@ -208,22 +205,4 @@ func ignores(r *actionrules.Rule) bool {
 		}
 	}
 	return false
-}
-
-// eachStored calls fn for each stored URL of a Crawler, of the running service or the files.
-func eachStored(c *cli.Context, h service.Home, crawler string, fn func(report.StoredURL) error) error {
-	client, err := admin.Dial(c.Context, c.String("data"), crawler)
-	if err != nil {
-		return err
-	}
-	if client != nil {
-		return client.Stored(c.Context, nil, fn)
-	}
-	log, err := newLogger(c)
-	if err != nil {
-		return err
-	}
-	return service.ReadStore(c.Context, h, log, func(ctx context.Context, store service.Store) error {
-		return report.EachURL(ctx, store, report.Filter{}, fn)
-	})
 }

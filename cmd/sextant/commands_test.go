@@ -47,18 +47,15 @@ func runElsewhere() map[string]string {
 		`^curl .*(solr|push-api)`:                        "needs a Solr or a Funnelback; their tests hold the targets to these requests",
 		`^go tool pprof|^curl 'http://127\.0\.0\.1:6060`: "pprof_test.go has the address; the tool is Go's",
 		`^go (test|build) `:                              "Go's own; .ci/run tests and builds, figures take minutes and are run by hand",
-		`^go get `:                                       "fetches a published version; service's examples are what the page shows",
+		`^go get `:                                       "fetches a published version; crawl's examples are what the page shows",
 		`^SEXTANT_\w+=`:                                  "figures, which take minutes; by hand",
 		`^make `:                                         ".ci/run and packaging's tests make what it makes",
 		`^packaging/deb/build `:                          "packaging's TestInstall installs what it builds",
 		`^(apt|systemctl|journalctl|systemd-sysusers|install|chmod|chown|chgrp|mv|tar|gunzip|sha256sum)\b`: "changes a machine as root; packaging's TestInstall and the systemd tests do the same in folders of their own",
-		`^(podman|docker) `:                "there is no container engine; packaging's TestContainer lays the image out and runs it",
-		`^ssh `:                            "needs another machine",
-		`^sextant cluster `:                "TestClusterKilled and TestClusterUse, which have an etcd",
-		`^sextant restore /backup/monday `: "TestClusterKilled restores the backup of a cluster",
-		`^sextant restore /backup/parts `:  "partitions.txtar restores one that was divided",
-		`^sextant fetch --render `:         "needs a browser; TestRenderingDocumentation crawls by the page's configuration",
-		`^(export \w+=|cp |head |comm )`:   "the shell's own; manual-first-crawl.txtar has those of that page",
+		`^(podman|docker) `:              "needs a container engine and a registry; packaging's TestContainer lays the image out and runs it",
+		`^ssh `:                          "needs another machine",
+		`^sextant fetch --render `:       "needs a browser; TestRenderingDocumentation crawls by the page's configuration",
+		`^(export \w+=|cp |head |comm )`: "the shell's own; manual-first-crawl.txtar has those of that page",
 	}
 }
 
@@ -214,9 +211,6 @@ func TestExampleCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, page := range pages {
-		if filepath.Base(filepath.Dir(page)) == "cluster" {
-			continue // a program: TestClusterKilled does what it shows
-		}
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)

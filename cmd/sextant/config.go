@@ -117,16 +117,8 @@ func theCrawler(c *cli.Context, parsed *config.File) (config.Crawler, service.Ho
 	return crawlers[0], service.HomeOf(parsed, crawlers[0], c.String("data")), nil
 }
 
-// count words a number of things.
-func count[N int | int64 | uint64](n N, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return comma(n) + " " + thing + "s"
-}
-
 // crawlSettings are those of a Crawler of the configuration.
 func crawlSettings(c config.Crawler) policy.Settings { return service.Settings(c, userAgent()) }
 
 // userAgent is that of a Crawler that names none.
-func userAgent() string { return fetcher.UserAgent(version, "") }
+func userAgent() string { return fetcher.UserAgent(build().Version, "") }

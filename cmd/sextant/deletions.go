@@ -4,24 +4,16 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
 
-	"github.com/sextant-crawler/sextant/internal/service"
-
 	"github.com/urfave/cli/v2"
 
-	"github.com/sextant-crawler/sextant/config"
-	"github.com/sextant-crawler/sextant/crawl"
-	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/admin"
-	"github.com/sextant-crawler/sextant/scheduler"
 )
 
 func deletionsCommand() *cli.Command {
@@ -67,7 +59,14 @@ func deletions(c *cli.Context) error {
 	if some := len(urls) > 0 || query.Host != "" || query.Reason != "" || query.Edit != 0; some == query.All {
 		return wrongUse("deletions %s: name URLs, or write --host, --reason, --edit or --all", what)
 	}
-	n, err := decideDeletions(c, what, query)
+	decide := map[string]func(*admin.Client, context.Context, admin.DeletionQuery) (int, error){
+		"release": (*admin.Client).Release, "drop": (*admin.Client).DropDeletions,
+	}[what]
+	n := 0
+	err = ask(c, toDecide, func(client *admin.Client) error {
+		n, err = decide(client, c.Context, query)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -108,13 +107,7 @@ func listDeletions(c *cli.Context, q admin.DeletionQuery) error {
 	if c.Bool("json") {
 		show = func(d admin.Deletion) error { return out.Encode(d) }
 	}
-	err := fromServiceOrStore(c,
-		func(client *admin.Client) error { return client.Deletions(c.Context, q, show) },
-		func(ctx context.Context, store service.Store) error {
-			return q.Each(ctx, store.HeldDeletions, func(s scheduler.StoredDeletion) error {
-				return show(admin.NewDeletion(&s))
-			})
-		})
+	err := ask(c, toRead, func(client *admin.Client) error { return client.Deletions(c.Context, q, show) })
 	return noneShown(c, shown, "no matching deletion rests or is held", err)
 }
 
@@ -136,17 +129,10 @@ func countDeletions(c *cli.Context, q admin.DeletionQuery) error {
 		return wrongUse("--%w", err)
 	}
 	var counts *admin.DeletionCounts
-	err := fromServiceOrStore(c,
-		func(client *admin.Client) (err error) {
-			counts, err = client.DeletionCounts(c.Context, q, by)
-			return err
-		},
-		func(ctx context.Context, store service.Store) (err error) {
-			counts, err = admin.CountDeletions(by, 0, func(fn func(scheduler.StoredDeletion) error) error {
-				return q.Each(ctx, store.HeldDeletions, fn)
-			})
-			return err
-		})
+	err := ask(c, toRead, func(client *admin.Client) (err error) {
+		counts, err = client.DeletionCounts(c.Context, q, by)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -176,72 +162,4 @@ func countDeletions(c *cli.Context, q admin.DeletionQuery) error {
 		fmt.Fprintln(table)
 	}
 	return table.Flush()
-}
-
-// decideDeletions has the service release or drop, or does it where none runs: the next
-// run sends the orders, or fetches the URLs.
-func decideDeletions(c *cli.Context, what string, q admin.DeletionQuery) (n int, err error) {
-	log, err := newLogger(c)
-	if err != nil {
-		return 0, err
-	}
-	err = changeServiceOrStore(c,
-		func(client *admin.Client) error {
-			if what == "release" {
-				n, err = client.Release(c.Context, q)
-			} else {
-				n, err = client.DropDeletions(c.Context, q)
-			}
-			return err
-		},
-		func(ctx context.Context, store service.Store) error {
-			settings, err := storedSettings(c, log)
-			if err != nil {
-				return err
-			}
-			n, err = q.Decide(ctx, store.HeldDeletions, func(ctx context.Context, f scheduler.DeletionFilter) (int, error) {
-				if what == "release" {
-					return crawl.ReleaseStored(ctx, settings, store, f, log)
-				}
-				return crawl.DropStored(ctx, settings, store, f, log)
-			})
-			return err
-		})
-	return n, err
-}
-
-// storedSettings are those of the configuration for the store that a command means, or the
-// defaults where it cannot be read.
-func storedSettings(c *cli.Context, log *slog.Logger) (policy.Settings, error) {
-	h, err := oneHome(c.String("data"), c.String("crawler"))
-	if err != nil {
-		return policy.Settings{}, err
-	}
-	crawler, err := configuredCrawler(c, h.Crawler)
-	if err != nil {
-		log.Info("the configuration is not read: the defaults count", "error", err)
-		return policy.Settings{Frontier: scheduler.DefaultSettings()}, nil
-	}
-	return crawlSettings(crawler), nil
-}
-
-// configuredCrawler is the Crawler of a name in the configuration, or its only one.
-func configuredCrawler(c *cli.Context, name string) (config.Crawler, error) {
-	path, err := configPath(c)
-	if err != nil {
-		return config.Crawler{}, err
-	}
-	parsed, report, err := config.Load(path)
-	if err != nil {
-		return config.Crawler{}, err
-	}
-	if err := report.Err(); err != nil {
-		return config.Crawler{}, err
-	}
-	for _, one := range parsed.Crawlers {
-		if one.Name == name || name == "" && len(parsed.Crawlers) == 1 {
-			return one, nil
-		}
-	}
-	return config.Crawler{}, errors.New("it has no such Crawler")
 }

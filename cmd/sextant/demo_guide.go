@@ -55,7 +55,7 @@ func (g *guide) show(ctx context.Context, link string) error {
 		fmt.Fprintf(g.out, "    %s/  %s\n", address(g.sites[i]), what)
 	}
 	begin := time.Now()
-	status, err := g.wait(ctx, func(s crawl.Status) bool { return s.Known > 0 })
+	status, err := g.wait(ctx, func(s admin.Status) bool { return s.Known > 0 })
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (g *guide) show(ctx context.Context, link string) error {
 	if err := g.change(ctx); err != nil {
 		return err
 	}
-	if status, err = g.wait(ctx, func(s crawl.Status) bool { return s.Outbox.Held > 0 && s.Outbox.Dead > 0 }); err != nil {
+	if status, err = g.wait(ctx, func(s admin.Status) bool { return s.Outbox.Held > 0 && s.Outbox.Dead > 0 }); err != nil {
 		return err
 	}
 	fmt.Fprintf(g.out, "%d pages crawled, %d documents indexed, %d excluded or failed, in %.1f s\n",
@@ -87,7 +87,7 @@ func (g *guide) change(ctx context.Context) error {
 }
 
 // compare holds the index against the store: it lacks what the indexer refused.
-func (g *guide) compare(status crawl.Status) error {
+func (g *guide) compare(status admin.Status) error {
 	n, err := g.server.Count()
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func (g *guide) compare(status crawl.Status) error {
 }
 
 // wait waits until nothing is left to crawl or to push, and more is true.
-func (g *guide) wait(ctx context.Context, more func(crawl.Status) bool) (crawl.Status, error) {
+func (g *guide) wait(ctx context.Context, more func(admin.Status) bool) (admin.Status, error) {
 	late := time.NewTimer(demoDeadline + 200*g.pace)
 	defer late.Stop()
 	tick := time.NewTicker(demoPoll)

@@ -153,7 +153,7 @@ func TestLibraryPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	code, err := os.ReadFile(filepath.Join("..", "..", "internal", "service", "example_test.go"))
+	code, err := os.ReadFile(filepath.Join("..", "..", "crawl", "example_test.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestLibraryPage(t *testing.T) {
 	}
 	for _, b := range blocks {
 		if !strings.Contains(string(code), strings.TrimRight(b[1], "\n")) {
-			t.Errorf("internal/service/example_test.go has no\n%s", b[1])
+			t.Errorf("crawl/example_test.go has no\n%s", b[1])
 		}
 	}
 }

@@ -1,14 +1,11 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/sextant-crawler/sextant/internal/service"
 
 	"github.com/urfave/cli/v2"
 
@@ -31,14 +28,9 @@ func eventsCommand() *cli.Command {
 
 func listEvents(c *cli.Context) error {
 	var all []events.Event
-	err := fromServiceOrStore(c,
-		func(client *admin.Client) error {
-			return client.Events(c.Context, c.String("kind"), func(e events.Event) error { all = append(all, e); return nil })
-		},
-		func(ctx context.Context, store service.Store) (err error) {
-			all, err = admin.ListEvents(ctx, store, c.String("kind"))
-			return err
-		})
+	err := ask(c, toRead, func(client *admin.Client) error {
+		return client.Events(c.Context, c.String("kind"), func(e events.Event) error { all = append(all, e); return nil })
+	})
 	if err != nil {
 		return err
 	}
@@ -55,9 +47,6 @@ func listEvents(c *cli.Context) error {
 			continue
 		}
 		parts := []string{e.At.Local().Format(time.DateTime), e.Kind}
-		if e.Node != "" {
-			parts = append(parts, "on "+e.Node)
-		}
 		for _, part := range []string{e.Host, e.Text} {
 			if part != "" {
 				parts = append(parts, part)

@@ -61,8 +61,7 @@ func TestExamplesAreAllTried(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		// examples/cluster is a program; TestClusterKilled does what it shows.
-		if e.IsDir() && e.Name() != "cluster" && !slices.ContainsFunc(examples(), func(x example) bool { return x.name == e.Name() }) {
+		if e.IsDir() && !slices.ContainsFunc(examples(), func(x example) bool { return x.name == e.Name() }) {
 			t.Errorf("examples/%s is not tried", e.Name())
 		}
 	}

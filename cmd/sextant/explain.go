@@ -1,11 +1,9 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"maps"
 	"os"
 	"runtime/debug"
@@ -78,7 +76,11 @@ func withKnowledge(c *cli.Context, h service.Home, crawler string, fn func(admin
 		return err
 	}
 	looked := false
-	err = readKnowledge(c, h, crawler, log, func(known admin.Knowledge) error {
+	err = askFor(c, crawler, readOnly(h), func(client *admin.Client) error {
+		known, err := client.Knowledge(c.Context)
+		if err != nil {
+			return err
+		}
 		looked = true
 		return fn(known)
 	})
@@ -87,27 +89,6 @@ func withKnowledge(c *cli.Context, h service.Home, crawler string, fn func(admin
 	}
 	log.Warn("stored state not shown", "data", h.Dir, "error", err)
 	return fn(admin.Knowledge{})
-}
-
-func readKnowledge(c *cli.Context, h service.Home, crawler string, log *slog.Logger, fn func(admin.Knowledge) error) error {
-	client, err := admin.Dial(c.Context, c.String("data"), crawler)
-	if err != nil {
-		return err
-	}
-	if client != nil {
-		known, err := client.Knowledge(c.Context)
-		if err != nil {
-			return err
-		}
-		return fn(known)
-	}
-	return service.ReadStore(c.Context, h, log, func(ctx context.Context, store service.Store) error {
-		known, err := admin.KnowledgeOf(ctx, store)
-		if err != nil {
-			return err
-		}
-		return fn(known)
-	})
 }
 
 func showUnreadable(c *cli.Context, raw string, err error) error {

@@ -299,7 +299,7 @@ const longestMeta = 500
 
 func printOutcome(f *admin.Fetched, row func(string, string, ...any)) {
 	if f.Document != nil {
-		row("push", "source %q, title %q, type %s, hash %s", f.Document.Source, f.Document.Title, f.Document.ContentType, f.Document.Hash)
+		row("push", "source %q, title %q, type %s", f.Document.Source, f.Document.Title, f.Document.ContentType)
 		for _, name := range slices.Sorted(maps.Keys(f.Document.Metas)) {
 			row("", "meta %s = %s", name, begin(strings.Join(f.Document.Metas[name], ", "), longestMeta))
 		}

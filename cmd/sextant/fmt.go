@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"github.com/urfave/cli/v2"
 
@@ -102,41 +101,4 @@ func firstDifference(a, b []byte) int {
 		}
 	}
 	return line
-}
-
-// rewrite puts text in the place of a file, of which links may lead to it, with its mode and owner.
-// There is the old text or the new one at any time.
-func rewrite(name string, text []byte) error {
-	name, err := filepath.EvalSymlinks(name)
-	if err != nil {
-		return err
-	}
-	info, err := os.Stat(name)
-	if err != nil {
-		return err
-	}
-	return replaceFile(name, func(f *os.File) error {
-		if owner, ok := info.Sys().(*syscall.Stat_t); ok {
-			if err := keepOwner(f, owner); err != nil {
-				return err
-			}
-		}
-		if err := f.Chmod(info.Mode().Perm()); err != nil {
-			return err
-		}
-		_, err := f.Write(text)
-		return err
-	})
-}
-
-// keepOwner gives f the owner and group of the file that it replaces: the service may be able to read it by them only.
-func keepOwner(f *os.File, was *syscall.Stat_t) error {
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	if is, ok := info.Sys().(*syscall.Stat_t); ok && is.Uid == was.Uid && is.Gid == was.Gid {
-		return nil
-	}
-	return f.Chown(int(was.Uid), int(was.Gid))
 }

@@ -75,8 +75,7 @@ func TestVariables(t *testing.T) {
 		names = append(names, strings.TrimPrefix(v.Name, "SEXTANT_"))
 	}
 	want := []string{
-		"CONFIG", "CRAWLER", "DATA", "ENGINE", "ENGINE_CA", "ENGINE_CERT", "ENGINE_KEY", "INDEXER_LISTEN", "LISTEN", "LOG_FORMAT", "LOG_LEVEL", "MEMORY_LIMIT",
-		"NODE", "NODE_ADVERTISE", "NODE_LISTEN", "NODE_TOKEN_FILE", "OPERATOR_TOKEN_FILE",
+		"CONFIG", "CRAWLER", "DATA", "INDEXER_LISTEN", "LISTEN", "LOG_FORMAT", "LOG_LEVEL", "MEMORY_LIMIT", "OPERATOR_TOKEN_FILE",
 		"PASSWORD", "PPROF", "READER_TOKEN_FILE", "THREADS", "TLS_CERT", "TLS_KEY", "USER", "WEBHOOK_SECRET",
 	}
 	if diff := cmp.Diff(want, names); diff != "" {
@@ -141,8 +140,8 @@ func TestHeadline(t *testing.T) {
 		"a: waiting for the indexer, the outbox is full, 1,188 waiting": busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdleOutboxFull, Pending: waiting}),
 		"a: waiting for the disk":                                       busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdleStoreSlow}),
 		"a: idle, what waits is in fifos of weight 0, 1,188 waiting":    busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdleSourcesOff, Pending: waiting}),
-		"a: not running, 1,188 waiting":                                 busy(crawl.Status{Crawler: "a", Idle: notRunning, Pending: waiting}),
-		"crawl: not running, and paused":                                busy(crawl.Status{Idle: notRunning, Paused: true}),
+		"a: not running, 1,188 waiting":                                 busy(crawl.Status{Crawler: "a", Idle: admin.NotRunning, Pending: waiting}),
+		"crawl: not running, and paused":                                busy(crawl.Status{Idle: admin.NotRunning, Paused: true}),
 	} {
 		if got := headline(s, unpainted); got != want {
 			t.Errorf("%s, want %s", got, want)

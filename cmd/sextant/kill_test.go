@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -98,7 +99,8 @@ const killConfig = `<CrawlConfig>
 </CrawlConfig>`
 
 // killedCrawl crawls into a fresh indexer, with one kill at a request (nil: none), until
-// the crawl ends by itself, and returns the indexed URLs with their hashes.
+// the crawl ends by itself, and returns the indexed URLs with a hash of
+// what each document says.
 func killedCrawl(t *testing.T, site *counted, r *rand.Rand, at *int) []string {
 	t.Helper()
 	dir := t.TempDir()
@@ -129,14 +131,15 @@ func killedCrawl(t *testing.T, site *counted, r *rand.Rand, at *int) []string {
 	}
 	var all []string
 	for url, d := range documents {
-		all = append(all, url+" "+d.Hash)
+		sum := sha256.Sum256([]byte(d.Title + "\n" + d.Text)) // d.Hash differs from store to store
+		all = append(all, fmt.Sprintf("%s %x", url, sum[:8]))
 	}
 	slices.Sort(all)
 	return all
 }
 
 // startIndexer runs the receiver in this process, on a socket.
-func startIndexer(t *testing.T, dir string, wraps ...func(net.Listener) net.Listener) (*indexer.Server, string) {
+func startIndexer(t *testing.T, dir string) (*indexer.Server, string) {
 	t.Helper()
 	server, err := indexer.Open(dir, indexer.Settings{}, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -145,9 +148,6 @@ func startIndexer(t *testing.T, dir string, wraps ...func(net.Listener) net.List
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
-	}
-	for _, wrap := range wraps {
-		listener = wrap(listener)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

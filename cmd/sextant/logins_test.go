@@ -269,11 +269,11 @@ func TestLogIns(t *testing.T) {
 			t.Cleanup(site.Close)
 			config, data := filepath.Join(dir, "CrawlConfig.xml"), filepath.Join(dir, "data")
 			host, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(site.URL, "http://"), "https://"), ":")
-			text := fmt.Sprintf(`<CrawlConfig><Crawler name="intranet" nthreads="2" throttleTimeMS="1" errorPolicy="smartsite" deletionBrake="off" hostBrake="false">
+			text := fmt.Sprintf(`<CrawlConfig><Crawler name="intranet" nthreads="2" throttleTimeMS="1" errorPolicy="smartsite" deletionBrake="off">
 				<Root url="%s/" site="true"/><Push kind="file"/><Fetch name="here" `+l.fetch+`<Host val="%s"/></Fetch></Crawler></CrawlConfig>`,
 				site.URL, site.URL, host)
 			if strings.Contains(l.fetch, "%[1]s") {
-				text = fmt.Sprintf(`<CrawlConfig><Crawler name="intranet" nthreads="2" throttleTimeMS="1" errorPolicy="smartsite" deletionBrake="off" hostBrake="false">
+				text = fmt.Sprintf(`<CrawlConfig><Crawler name="intranet" nthreads="2" throttleTimeMS="1" errorPolicy="smartsite" deletionBrake="off">
 				<Root url="%[1]s/" site="true"/><Push kind="file"/><Fetch name="here" `+l.fetch+`<Host val="%[2]s"/></Fetch></Crawler></CrawlConfig>`,
 					site.URL, host)
 			}

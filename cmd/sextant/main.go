@@ -18,15 +18,11 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sextant-crawler/sextant/cmd/sextant/manual"
 	"github.com/sextant-crawler/sextant/config/words"
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/service"
 	"github.com/sextant-crawler/sextant/push"
 )
-
-// version is set by the build (-ldflags "-X main.version=...").
-var version = "dev"
 
 // Exit codes of every command.
 const (
@@ -71,7 +67,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	out := &checkedWriter{w: stdout}
 	stderr = service.Complaints(stderr)
 	app := newApp(stdin, out, stderr)
-	err := app.RunContext(ctx, manual.Explained(app, flagsFirst(app, args)))
+	err := app.RunContext(ctx, helpInstead(flagsFirst(app, args)))
 	if err == nil && out.err != nil {
 		err = fmt.Errorf("writing to stdout: %w", out.err)
 	}
@@ -124,14 +120,13 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 			if name := c.Args().First(); name != "" {
 				return wrongUse("there is no command %q%s (sextant help lists them)", name, didYouMean(c.App, name))
 			}
-			cli.ShowAppHelp(c) //nolint:errcheck // nothing is left to do if stdout is gone
-			return nil
+			return helpCommand().Action(c)
 		},
 		Commands: []*cli.Command{
 			runCommand(), demoCommand(), checkCommand(), fmtCommand(), explainCommand(), fetchCommand(), testCommand(), addCommand(),
 			refreshCommand(), removeCommand(), urlsCommand(), reportCommand(), eventsCommand(), deletionsCommand(), outboxCommand(),
-			statusCommand(), pauseCommand(), resumeCommand(), reloadCommand(), previewCommand(), verifyCommand(), pushCommand(), backupCommand(), restoreCommand(), clusterCommand(), importCommand(), schemaCommand(), tokenCommand(), consoleCommand(), indexerCommand(), readDocumentCommand(), convertDocumentCommand(),
-			notifyCommand(), versionCommand(), manCommand(), completionCommand(), helpCommand(),
+			statusCommand(), pauseCommand(), resumeCommand(), reloadCommand(), previewCommand(), verifyCommand(), pushCommand(), backupCommand(), restoreCommand(), importCommand(), schemaCommand(), tokenCommand(), consoleCommand(), indexerCommand(), readDocumentCommand(), convertDocumentCommand(),
+			notifyCommand(), versionCommand(), manCommand(), completionCommand(), completeCommand(), helpCommand(),
 		},
 	}
 	for _, command := range app.Commands {

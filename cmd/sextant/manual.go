@@ -1,8 +1,11 @@
 package main
 
 import (
+	"io"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -10,14 +13,42 @@ import (
 	"github.com/sextant-crawler/sextant/cmd/sextant/manual"
 )
 
-// helpCommand is there to be listed and completed: manual.Explained makes help of it.
+// helpInstead makes "help COMMAND" of a command line that asks for help by an option: the library would take an
+// argument beside the option for a command. Args have the command first, then its flags.
+func helpInstead(args []string) []string {
+	if len(args) < 2 {
+		return args
+	}
+	options := args[1:]
+	if end := slices.Index(options, "--"); end >= 0 {
+		options = options[:end]
+	}
+	asks := func(a string) bool { return a == "-h" || a == "--help" || a == "-help" }
+	switch {
+	case !slices.ContainsFunc(options, asks):
+		return args
+	case strings.HasPrefix(args[1], "-"):
+		return []string{args[0], "help"}
+	default:
+		return []string{args[0], "help", args[1]}
+	}
+}
+
 func helpCommand() *cli.Command {
-	return &cli.Command{Name: "help", Usage: "show what a command does, and its options", ArgsUsage: "[COMMAND]", Action: func(c *cli.Context) error {
-		if name := c.Args().First(); name != "" && name != "help" {
-			return wrongUse("there is no command %q%s", name, didYouMean(c.App, name))
-		}
-		return cli.ShowAppHelp(c)
-	}}
+	return &cli.Command{
+		Name:      "help",
+		Usage:     "show what a command does, and its options",
+		ArgsUsage: "[COMMAND]",
+		Action: func(c *cli.Context) error {
+			name := c.Args().First()
+			text, ok := manual.Help(c.App, name)
+			if !ok {
+				return wrongUse("there is no command %q%s", name, didYouMean(c.App, name))
+			}
+			_, err := io.WriteString(c.App.Writer, text)
+			return err
+		},
+	}
 }
 
 func completionCommand() *cli.Command {
@@ -30,13 +61,20 @@ func completionCommand() *cli.Command {
 			"fish: sextant completion fish | source",
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 1 {
-				if ok, err := manual.WriteCompletion(c.App.Writer, c.Args().First(), manual.Reference(c.App)); ok {
+				if ok, err := manual.WriteCompletion(c.App.Writer, c.Args().First()); ok {
 					return err
 				}
 			}
 			return wrongUse("completion: write completion bash, zsh or fish")
 		},
 	}
+}
+
+// completeCommand is what the scripts of completion run.
+func completeCommand() *cli.Command {
+	return &cli.Command{Name: "__complete", Hidden: true, ArgsUsage: "WORD...", Action: func(c *cli.Context) error {
+		return manual.WriteOffers(c.App.Writer, manual.Reference(c.App), c.Args().Slice())
+	}}
 }
 
 func manCommand() *cli.Command {

@@ -85,14 +85,10 @@ func TestScrape(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(?m)^# TYPE (\S+)`).FindAllStringSubmatch(text, -1) {
 		there[m[1]] = true
 	}
-	// Those are absent while there is nothing to tell: no page could not be searched, none was rendered, the
-	// process is no node.
+	// Those are absent while there is nothing to tell: no page could not be searched, none was rendered.
 	for _, name := range []string{
 		"sextant_deletions_held", "sextant_deletions_held_oldest_timestamp_seconds", "sextant_next_due_timestamp_seconds", "sextant_app_shells_total",
 		"sextant_field_failed_total", "sextant_rendered_pages_total",
-		"sextant_cluster_in_sync", "sextant_cluster_unprotected", "sextant_cluster_held", "sextant_cluster_kept_bytes",
-		"sextant_cluster_role", "sextant_cluster_behind_bytes", "sextant_cluster_engine_up", "sextant_cluster_engine_bytes", "sextant_cluster_engine_quota_bytes",
-		"sextant_cluster_taken_over_timestamp_seconds",
 	} {
 		there[name] = true
 	}

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sextant-crawler/sextant/internal/service"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/internal/admin"
@@ -60,7 +58,14 @@ func outbox(c *cli.Context) error {
 	if d.All == (len(d.URLs) > 0 || d.Target != "" || d.Source != nil) {
 		return wrongUse("outbox %s: name URLs, --target or --source, or write --all", what)
 	}
-	n, err := decideDead(c, what, d)
+	decide := map[string]func(*admin.Client, context.Context, admin.DeadLetters) (int, error){
+		"retry": (*admin.Client).RetryDead, "drop": (*admin.Client).DropDead,
+	}[what]
+	n := 0
+	err = ask(c, toChange, func(client *admin.Client) error {
+		n, err = decide(client, c.Context, d)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -74,29 +79,6 @@ func outbox(c *cli.Context) error {
 		return no(fmt.Errorf("nothing like this is a dead letter: sextant outbox --state dead lists those that are"))
 	}
 	return err
-}
-
-// decideDead has the service do it, or does it where none runs: the next run sends them.
-func decideDead(c *cli.Context, what string, d admin.DeadLetters) (n int, err error) {
-	sel := push.Selection{Target: d.Target, Source: d.Source, URLs: d.URLs}
-	err = changeServiceOrStore(c,
-		func(client *admin.Client) error {
-			if what == "retry" {
-				n, err = client.RetryDead(c.Context, d)
-			} else {
-				n, err = client.DropDead(c.Context, d)
-			}
-			return err
-		},
-		func(ctx context.Context, store service.Store) error {
-			if what == "retry" {
-				n, err = store.RetryDead(ctx, sel)
-			} else {
-				n, err = store.DropDead(ctx, sel)
-			}
-			return err
-		})
-	return n, err
 }
 
 // listOutbox prints the orders, of the running service or of the store.
@@ -130,11 +112,7 @@ func listOutbox(c *cli.Context) error {
 			return nil
 		}
 	}
-	err = fromServiceOrStore(c,
-		func(client *admin.Client) error { return client.Orders(c.Context, sel, show) },
-		func(ctx context.Context, store service.Store) error {
-			return store.Orders(ctx, sel, func(l push.Listed) error { return show(admin.NewOutboxOrder(l)) })
-		})
+	err = ask(c, toRead, func(client *admin.Client) error { return client.Orders(c.Context, sel, show) })
 	if err != nil || !c.Bool("count") {
 		return noneShown(c, shown, "no matching order is in the outbox", err)
 	}

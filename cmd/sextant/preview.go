@@ -12,6 +12,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/review"
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/service"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
 )
 
@@ -57,7 +58,8 @@ func preview(c *cli.Context) error {
 		// The service reads the file itself: it is the owner's, as is the socket.
 		p, err = client.Preview(c.Context, c.Args().First(), c.Int("samples"))
 	} else {
-		err = service.ReadStore(c.Context, h, log, func(ctx context.Context, store service.Store) error {
+		own := service.Offline{Home: h, Store: badgerstore.Options{ReadOnly: true}, Log: log}
+		err = own.WithStore(c.Context, func(ctx context.Context, store *badgerstore.Store) error {
 			p, err = review.NewPreview(ctx, crawlSettings(crawler), store, c.Int("samples"))
 			return err
 		})

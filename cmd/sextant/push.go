@@ -1,22 +1,17 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
-	"net/url"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sextant-crawler/sextant/crawl"
-	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/compare"
 	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/internal/service"
 	"github.com/sextant-crawler/sextant/push"
-	"github.com/sextant-crawler/sextant/push/compare"
 	"github.com/sextant-crawler/sextant/push/wire"
 )
 
@@ -64,85 +59,60 @@ func pushVerify(c *cli.Context) error {
 	return printPushReport(c, report)
 }
 
-// commandPushed is what a crawl has pushed: as its service says, or its store.
+// commandPushed is what a crawl has pushed, as its service or its store says.
 type commandPushed struct{ c *cli.Context }
 
 // Stored implements compare.Pushed.
 func (p commandPushed) Stored(ctx context.Context, fn func(report.StoredURL) error) error {
-	return fromServiceOrStore(p.c,
-		func(client *admin.Client) error {
-			return ofAll(client, func(all func() error) error {
-				return client.Stored(ctx, url.Values{}, func(u report.StoredURL) error { return cmp.Or(all(), fn(u)) })
-			})
-		},
-		func(ctx context.Context, store service.Store) error {
-			if service.OfCopies(store) {
-				return wrongUse("the copies of a node lack what others have pushed since, and in other partitions: start this node and say it again, or ask another one that runs")
-			}
-			return report.EachURL(ctx, store, report.Filter{}, fn)
-		})
-}
-
-// ofAll asks the service of a cluster's node what only all nodes can answer: what a silent one has pushed would be taken for foreign. all is the error
-// that says so, as soon as it is known.
-func ofAll(client *admin.Client, ask func(all func() error) error) error {
-	var missing error
-	client.Missing = func(who string) { missing = admin.NotCompared(who) }
-	err := ask(func() error { return missing })
-	return cmp.Or(missing, err)
+	return ask(p.c, toRead, func(client *admin.Client) error { return client.Stored(ctx, nil, fn) })
 }
 
 // Still implements compare.Pushed.
 func (p commandPushed) Still(ctx context.Context) error {
-	return fromServiceOrStore(p.c,
-		func(client *admin.Client) error {
-			return ofAll(client, func(func() error) error {
-				statuses, err := client.Status(ctx)
-				for _, s := range statuses {
-					if !s.Paused || s.Outbox.Waiting > 0 {
-						return wrongUse("%w", admin.StillMoving(s.Outbox.Waiting))
-					}
-				}
-				return err
-			})
-		},
-		func(context.Context, service.Store) error { return nil })
+	return ask(p.c, toRead, func(client *admin.Client) error {
+		statuses, err := client.Status(ctx)
+		for _, s := range statuses {
+			if s.Idle != admin.NotRunning && (!s.Paused || s.Outbox.Waiting > 0) {
+				return wrongUse("%w", admin.StillMoving(s.Outbox.Waiting))
+			}
+		}
+		return err
+	})
 }
 
 // Waiting implements compare.Pushed. A running service goes on filling and emptying its
-// outbox; there the operator is told.
+// outbox: then it tells the operator.
 func (p commandPushed) Waiting(ctx context.Context, target string) (map[string]bool, error) {
 	waiting := map[string]bool{}
-	err := fromServiceOrStore(p.c,
-		func(client *admin.Client) error {
-			statuses, err := client.Status(ctx)
-			for _, s := range statuses {
-				if n := s.Outbox.Waiting; n > 0 {
-					fmt.Fprintf(p.c.App.ErrWriter, "%s wait in the outbox, and may be named as differences: pause the crawl, and ask again when the outbox is empty\n", count(int(n), "order")) //nolint:gosec // it fits
-				}
-			}
+	err := ask(p.c, toRead, func(client *admin.Client) error {
+		statuses, err := client.Status(ctx)
+		if err != nil {
 			return err
-		},
-		func(ctx context.Context, store service.Store) error {
-			figures, err := store.OutboxFigures(ctx)
-			if _, opened := figures.Behind[target]; err != nil || !opened {
-				return err // nothing waits for a target that no crawl has opened yet
+		}
+		for _, s := range statuses {
+			if n := s.Outbox.Waiting; n > 0 && s.Idle != admin.NotRunning {
+				fmt.Fprintf(p.c.App.ErrWriter, "%s wait in the outbox, and may be named as differences: pause the crawl, and ask again when the outbox is empty\n", count(int(n), "order")) //nolint:gosec // it fits
 			}
-			return store.Orders(ctx, push.Selection{State: push.Waiting, Target: target}, func(l push.Listed) error {
-				waiting[l.URL] = true
-				return nil
-			})
+			if _, behind := s.OutboxLag.Behind[target]; !behind || s.Idle != admin.NotRunning {
+				return nil // nothing waits for a target that has everything, or that no crawl has opened yet
+			}
+		}
+		return client.Orders(ctx, push.Selection{State: push.Waiting, Target: target}, func(o admin.OutboxOrder) error {
+			waiting[o.URL] = true
+			return nil
 		})
+	})
 	return waiting, err
 }
 
 // Requeue implements compare.Pushed.
-func (p commandPushed) Requeue(_ context.Context, urls []string) (int, error) {
-	done, err := bySelection(p.c, admin.Selection{URLs: urls, Full: true}, (*admin.Client).Refresh,
-		func(ctx context.Context, s policy.Settings, store service.Store, selected crawl.Selection, log *slog.Logger) (crawl.Refreshed, error) {
-			return crawl.RefreshStored(ctx, s, store, selected, log)
-		})
-	return done.URLs + done.Waiting, err
+func (p commandPushed) Requeue(ctx context.Context, urls []string) (n int, err error) {
+	err = ask(p.c, toSelect, func(client *admin.Client) error {
+		done, err := client.Refresh(ctx, admin.Selection{URLs: urls, Full: true})
+		n = done.URLs + done.Waiting
+		return err
+	})
+	return n, err
 }
 
 func printPushReport(c *cli.Context, r *compare.Report) error {

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"io"
-	"net"
-	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -13,8 +10,6 @@ import (
 	"testing"
 
 	"github.com/sextant-crawler/sextant/config"
-	"github.com/sextant-crawler/sextant/internal/admin"
-	"github.com/sextant-crawler/sextant/internal/admin/whole"
 	"github.com/sextant-crawler/sextant/internal/demo/indexer"
 	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
@@ -76,51 +71,5 @@ func TestPushCurl(t *testing.T) {
 	}
 	if n, err := server.Count(); err != nil || n != 2 {
 		t.Errorf("%d documents, %v", n, err)
-	}
-}
-
-// TestPushVerifyWithoutAll: nothing is compared with an index while a node of the cluster is missing: its documents would be deleted as foreign ones.
-func TestPushVerifyWithoutAll(t *testing.T) {
-	server, err := indexer.Open(t.TempDir(), indexer.Settings{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Close()
-	papi := httptest.NewServer(server.Handler())
-	defer papi.Close()
-	data := t.TempDir()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", admin.SocketPath(data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	missing := "n3: it gives no sign of life, for p01, p04"
-	node := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if missing != "" {
-			w.Header().Set(whole.Missing, missing)
-		}
-		if r.URL.Path == "/api/v1/urls" {
-			_, _ = io.WriteString(w, `{"url":"http://a.test/","indexed":true}`+"\n")
-			return
-		}
-		_, _ = io.WriteString(w, `[{"crawler":"example","paused":true}]`)
-	}))
-	_ = node.Listener.Close()
-	node.Listener = l
-	node.Start()
-	defer node.Close()
-	config := filepath.Join(t.TempDir(), "c.xml")
-	text := exampleConfig(`<Push kind="papi" url="` + papi.URL + `" connector="web"/>`)
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, with := range []string{"--repair=false", "--delete-foreign"} {
-		code, out, errOut := sextant(t, "", "push", with, "-c", config, "-d", data, "verify")
-		if code != exitFailed || out != "" || !strings.Contains(errOut, "not compared") || !strings.Contains(errOut, "n3: it gives no sign of life, for p01, p04") {
-			t.Errorf("%s: %d %q %q", with, code, out, errOut)
-		}
-	}
-	missing = ""
-	if code, out, errOut := sextant(t, "", "push", "-c", config, "-d", data, "verify"); code != exitNo || !strings.Contains(out, "missing: 1") {
-		t.Errorf("with all: %d %q %q", code, out, errOut)
 	}
 }

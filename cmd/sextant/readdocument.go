@@ -1,16 +1,12 @@
 package main
 
 import (
-	"fmt"
-	"maps"
 	"os"
 	"os/signal"
-	"slices"
 	"syscall"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sextant-crawler/sextant/crawl/meter"
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
 )
 
@@ -60,21 +56,4 @@ func convertDocumentCommand() *cli.Command {
 			return documents.Supervise(c.App.Reader, verdict, nil, limits, program)
 		},
 	}
-}
-
-// documentWords counts the PDF and office documents, in words.
-func documentWords(s *meter.DocumentsStatus) string {
-	if s == nil {
-		return ""
-	}
-	var parts []string
-	for _, kind := range slices.Sorted(maps.Keys(s.Read)) {
-		parts = append(parts, fmt.Sprintf("%d %s read", s.Read[kind], kind))
-	}
-	for _, kind := range slices.Sorted(maps.Keys(s.Failed)) {
-		for _, reason := range slices.Sorted(maps.Keys(s.Failed[kind])) {
-			parts = append(parts, fmt.Sprintf("%d %s failed (%s)", s.Failed[kind][reason], kind, reason))
-		}
-	}
-	return join(parts)
 }

@@ -1,18 +1,13 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
-
-	"github.com/sextant-crawler/sextant/internal/service"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/crawl"
-	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
@@ -33,10 +28,11 @@ func refresh(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	done, err := bySelection(c, selection, (*admin.Client).Refresh,
-		func(ctx context.Context, s policy.Settings, store service.Store, selected crawl.Selection, log *slog.Logger) (crawl.Refreshed, error) {
-			return crawl.RefreshStored(ctx, s, store, selected, log)
-		})
+	var done crawl.Refreshed
+	err = ask(c, toSelect, func(client *admin.Client) error {
+		done, err = client.Refresh(c.Context, selection)
+		return err
+	})
 	if err != nil && done.URLs == 0 {
 		return err
 	}

@@ -2,21 +2,16 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"strings"
-
-	"github.com/sextant-crawler/sextant/internal/service"
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
 	"github.com/sextant-crawler/sextant/crawl"
-	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
@@ -40,13 +35,11 @@ func remove(c *cli.Context) error {
 	if err := askRemoval(c, selection); err != nil {
 		return err
 	}
-	done, err := bySelection(c, selection,
-		func(client *admin.Client, ctx context.Context, s admin.Selection) (crawl.Removed, error) {
-			return client.Remove(ctx, s, true)
-		},
-		func(ctx context.Context, s policy.Settings, store service.Store, selected crawl.Selection, _ *slog.Logger) (crawl.Removed, error) {
-			return crawl.RemoveStored(ctx, s, store, selected)
-		})
+	var done crawl.Removed
+	err = ask(c, toSelect, func(client *admin.Client) error {
+		done, err = client.Remove(c.Context, selection)
+		return err
+	})
 	if err != nil && done.URLs == 0 {
 		return err
 	}
@@ -66,10 +59,11 @@ func askRemoval(c *cli.Context, selection admin.Selection) error {
 	if c.Bool("yes") || few {
 		return nil
 	}
-	n, err := bySelection(c, selection, (*admin.Client).CountSelected,
-		func(ctx context.Context, s policy.Settings, store service.Store, selected crawl.Selection, _ *slog.Logger) (crawl.SelectedCount, error) {
-			return crawl.CountSelected(ctx, s, store, selected)
-		})
+	var n crawl.SelectedCount
+	err := ask(c, toSelect, func(client *admin.Client) (err error) {
+		n, err = client.CountSelected(c.Context, selection)
+		return err
+	})
 	if err != nil || n.URLs <= admin.RemovedUnasked && !selection.All {
 		return err
 	}

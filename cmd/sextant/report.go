@@ -1,21 +1,16 @@
 package main
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/sextant-crawler/sextant/internal/service"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/report"
-	"github.com/sextant-crawler/sextant/weburl"
 )
 
 func reportCommand() *cli.Command {
@@ -59,11 +54,7 @@ func makeReport(c *cli.Context) error {
 	default:
 		to = report.NewLines(c.App.Writer, kind, o.Since)
 	}
-	return fromServiceOrStore(c,
-		func(client *admin.Client) error { return client.Report(c.Context, kind, o, to) },
-		func(ctx context.Context, store service.Store) error {
-			return report.Write(ctx, kind, store, o, to)
-		})
+	return ask(c, toRead, func(client *admin.Client) error { return client.Report(c.Context, kind, o, to) })
 }
 
 func reportOptions(c *cli.Context, kind string) (report.Options, error) {
@@ -79,30 +70,4 @@ func reportOptions(c *cli.Context, kind string) (report.Options, error) {
 		return o, wrongUse("--%w", err)
 	}
 	return o, nil
-}
-
-// linksToFlag is the flag of the urls command that asks for pages instead of URLs.
-func linksToFlag() cli.Flag {
-	return &cli.StringFlag{Name: "links-to", Usage: "print the pages that link to this `URL`, as JSON Lines"}
-}
-
-// listLinks prints the pages that link to a URL.
-func listLinks(c *cli.Context, to string) error {
-	for _, name := range append(report.FilterNames(), "match", "sort", "limit") {
-		if c.IsSet(name) {
-			return wrongUse("urls: --links-to takes no --%s", name)
-		}
-	}
-	u, err := weburl.Parse(to)
-	if err != nil {
-		return wrongUse("--links-to: %w", err)
-	}
-	out := json.NewEncoder(c.App.Writer)
-	out.SetEscapeHTML(false)
-	show := func(l report.LinkedFrom) error { return out.Encode(l) }
-	return fromServiceOrStore(c,
-		func(client *admin.Client) error { return client.Links(c.Context, u.String(), show) },
-		func(ctx context.Context, store service.Store) error {
-			return report.EachLink(ctx, store, u, show)
-		})
 }

@@ -30,7 +30,7 @@ func runCommand() *cli.Command {
 			&cli.DurationFlag{Name: "drain-timeout", Usage: "how long --once waits for an indexer that is down, such as 90s or 10m (default: for ever)"},
 			&cli.StringFlag{Name: "listen", Value: defaultListen, Usage: "`ADDR` of the API, health, status and metrics; off for none. Beyond loopback it needs --tls-cert and --tls-key", EnvVars: env("listen")},
 			yesToEdit(), memoryFlag(), threadsFlag(), pprofFlag(),
-		), append(accessFlags(), nodeFlags()...)...),
+		), accessFlags()...),
 		Action: runCrawl,
 	}
 }
@@ -77,24 +77,10 @@ func runCrawl(c *cli.Context) error {
 		Once: crawl.Once{Drain: c.Bool("once"), DrainTimeout: c.Duration("drain-timeout"), MaxPages: c.Int64("max-pages")},
 		Yes:  c.Bool("yes"), Stop: signals.stop, Hangups: signals.hangups, Progress: progressOf(c),
 	}
-	options := service.Options{
+	summary, err := service.Run(c.Context, service.Options{
 		Path: path, File: parsed, Crawlers: crawlers, Data: c.String("data"), Listen: c.String("listen"), Access: &access,
 		Log: log, Version: build().Version, Agent: userAgent(), Memory: budget, Threads: c.Int("threads"),
-	}
-	if c.String("engine") != "" {
-		return runNode(c, options, start)
-	}
-	return runAlone(c, options, start)
-}
-
-// runAlone runs the service of one machine.
-func runAlone(c *cli.Context, o service.Options, start service.Start) error {
-	summary, err := service.Run(c.Context, o, start)
-	return tellSummary(c, start, summary, err)
-}
-
-// tellSummary says what a run did that has ended.
-func tellSummary(c *cli.Context, start service.Start, summary service.Summary, err error) error {
+	}, start)
 	if err != nil {
 		return err
 	}
@@ -114,9 +100,6 @@ func checkRun(c *cli.Context) error {
 	}
 	if c.Int64("max-pages") < 0 || c.Duration("drain-timeout") < 0 {
 		return wrongUse("--max-pages and --drain-timeout are 0 or more")
-	}
-	if err := checkNode(c); err != nil {
-		return err
 	}
 	return checkListen(c)
 }

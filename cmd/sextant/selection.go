@@ -1,19 +1,13 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"log/slog"
 	"os"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sextant-crawler/sextant/crawl"
-	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/report"
-	"github.com/sextant-crawler/sextant/internal/service"
 )
 
 // selectionFlags select stored URLs.
@@ -70,54 +64,4 @@ func conditionText(written string) (string, error) {
 		return "", wrongUse("%w", err)
 	}
 	return written, nil
-}
-
-// answered gives the error of a command its exit code: what was declined for what it
-// asks is a "no".
-func answered(err error) error {
-	if admin.IsDeclined(err) {
-		return no(err)
-	}
-	return err
-}
-
-// asked is answered for a command that a service was sent.
-func asked(err error) error {
-	if errors.Is(err, admin.ErrDeclined) {
-		return no(err)
-	}
-	return err
-}
-
-// bySelection has the running service do what is to be done with the selected URLs, or
-// does it in the store where none runs.
-func bySelection[T any](c *cli.Context, selection admin.Selection,
-	running func(*admin.Client, context.Context, admin.Selection) (T, error),
-	stored func(context.Context, policy.Settings, service.Store, crawl.Selection, *slog.Logger) (T, error),
-) (done T, err error) {
-	client, err := admin.Dial(c.Context, c.String("data"), c.String("crawler"))
-	if err != nil {
-		return done, err
-	}
-	if client != nil {
-		done, err = running(client, c.Context, selection)
-		return done, asked(err)
-	}
-	compiled, err := selection.Compile()
-	if err != nil {
-		return done, err
-	}
-	log, err := newLogger(c)
-	if err != nil {
-		return done, err
-	}
-	crawler, h, err := oneCrawler(c)
-	if err != nil {
-		return done, err
-	}
-	err = service.WithKnownStore(c.Context, h, service.StoreOptions(crawler, log), func(ctx context.Context, store service.Store) error {
-		done, err = stored(ctx, crawlSettings(crawler), store, compiled, log)
-		return answered(err)
-	})
-	return done, err
 }

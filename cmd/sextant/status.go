@@ -1,25 +1,17 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"maps"
 	"slices"
-	"strings"
-	"time"
 
-	"github.com/dustin/go-humanize"
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/internal/admin"
-	"github.com/sextant-crawler/sextant/internal/service"
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/deletion"
 )
 
 func statusCommand() *cli.Command {
@@ -55,101 +47,19 @@ func statusCommand() *cli.Command {
 	}
 }
 
-// statuses asks the service, or reads the stores where none runs.
-func statuses(c *cli.Context) ([]admin.Status, error) {
-	log, err := newLogger(c)
-	if err != nil {
-		return nil, err
-	}
-	data, crawler, hosts := c.String("data"), c.String("crawler"), c.Int("hosts")
-	client, err := admin.Dial(c.Context, data, crawler)
-	if err != nil {
-		return nil, err
-	}
-	if client != nil {
-		return statusesRunning(c.Context, data, client, hosts)
-	}
-	homes, err := service.HomesIn(data, crawler)
-	if err != nil {
-		return nil, err
-	}
-	var all []admin.Status
-	for _, h := range homes {
-		err := service.ReadStore(c.Context, h, log, func(ctx context.Context, store service.Store) error {
-			s, err := storedStatus(ctx, h.Crawler, store, hosts)
-			all = append(all, s)
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
-}
-
-// statusesRunning asks a service, about the hosts of each Crawler by itself.
-func statusesRunning(ctx context.Context, data string, client *admin.Client, hosts int) ([]admin.Status, error) {
-	all, err := client.Status(ctx)
-	for i := range all {
-		if hosts == 0 || err != nil {
-			break
-		}
-		var one *admin.Client
-		if one, err = admin.Dial(ctx, data, all[i].Crawler); err != nil {
-			return nil, err
-		}
-		if one == nil {
-			return nil, errors.New("the service has ended meanwhile")
-		}
-		all[i].HostList, err = one.Hosts(ctx, hosts)
-	}
-	return all, err
-}
-
-// notRunning is the reason for which nothing is fetched where no service runs.
-const notRunning = "not running"
-
-// storedStatus is what a store tells without a service.
-func storedStatus(ctx context.Context, name string, store service.Store, hosts int) (s admin.Status, err error) {
-	if s.Status, err = crawl.StoredStatus(ctx, name, store); err != nil {
-		return s, err
-	}
-	s.Idle = notRunning
-	if s.Details, err = service.StoredDetails(ctx, store); err != nil {
-		return s, err
-	}
-	edits, err := deletion.StoredEdits(ctx, store)
-	if err != nil {
-		return s, err
-	}
-	if err := s.AddDeletions(ctx, store, &admin.HeldTally{}, edits); err != nil {
-		return s, err
-	}
-	if hosts > 0 {
-		s.HostList, err = storedHosts(ctx, store, hosts, time.Now())
-	}
-	return s, err
-}
-
-// storedHosts are the hosts with the longest queues as a store knows them: without
-// the hours of a Throttle.
-func storedHosts(ctx context.Context, store service.Store, n int, now time.Time) (out []admin.HostStatus, err error) {
-	frontier := scheduler.New(store, scheduler.DefaultSettings(), slog.New(slog.DiscardHandler))
-	err = frontier.Hosts(ctx, n, func(info scheduler.HostInfo) error {
-		state, err := store.Host(ctx, info.Host)
-		if state.NextAt.After(now) {
-			info.Until, info.Errors = state.NextAt, state.Errors
-			switch {
-			case state.Errors > 0:
-				info.Closing = scheduler.ByBackoff
-			case state.Delay > 0:
-				info.Closing = scheduler.ByCrawlDelay
+// statuses are those of the Crawlers that are meant.
+func statuses(c *cli.Context) (all []admin.Status, err error) {
+	err = askEach(c, func(client *admin.Client) error {
+		these, err := client.Status(c.Context)
+		for i := range these {
+			if n := c.Int("hosts"); err == nil && n > 0 {
+				these[i].HostList, err = client.Hosts(c.Context, n)
 			}
 		}
-		out = append(out, admin.NewHostStatus(info))
+		all = append(all, these...)
 		return err
 	})
-	return out, err
+	return all, err
 }
 
 // row writes a named line of a status.
@@ -164,7 +74,7 @@ func printStatus(w io.Writer, s *admin.Status, p paint) {
 	row(w, "outcomes", "%d ok, %d redirect, %d ignored, %d temporary, %d permanent, %d pending",
 		s.ByClass["ok"], s.ByClass["redirect"], s.ByClass["ignored"], s.ByClass["temporary"], s.ByClass["permanent"], s.ByClass["pending"])
 	if s.Lost > 0 {
-		row(w, "lost", "%s lost before they were sent, with the node or the disk that had them: they are fetched again first", count(s.Lost, "document"))
+		row(w, "lost", "%s lost before they were sent, because the disk damaged them: they are fetched again first", count(s.Lost, "document"))
 	}
 	var waiting string
 	for source := scheduler.User; source < scheduler.Sources; source++ {
@@ -179,7 +89,7 @@ func printStatus(w io.Writer, s *admin.Status, p paint) {
 		row(w, "root", "%s", r)
 	}
 	row(w, "outbox", "%d waiting, %d resting, %d held, %d dead", s.Outbox.Waiting, s.Outbox.Resting, s.Outbox.Held, s.Outbox.Dead)
-	if s.Idle == notRunning {
+	if s.Idle == admin.NotRunning {
 		printStopped(w, s)
 	} else {
 		printRunning(w, s)
@@ -329,8 +239,3 @@ func printStore(w io.Writer, s *admin.StoreStatus) {
 		row(w, "memory", "%s known in %s", count(s.Fingerprints, "URL"), size(s.FingerprintBytes))
 	}
 }
-
-// size words a number of bytes, as in 9.9 MiB.
-func size(n int64) string { return humanize.IBytes(uint64(max(n, 0))) } //nolint:gosec // not negative
-
-func join(parts []string) string { return strings.Join(parts, ", ") }

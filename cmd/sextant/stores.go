@@ -1,15 +1,18 @@
 package main
 
 import (
-	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/service"
+	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
@@ -29,38 +32,140 @@ func oneHome(data, crawler string) (service.Home, error) {
 	return found[0], nil
 }
 
-// fromServiceOrStore asks the running service, or reads the store if none runs.
-func fromServiceOrStore(c *cli.Context, running func(*admin.Client) error, stored func(context.Context, service.Store) error) error {
-	return serviceOrStore(c, badgerstore.Options{ReadOnly: true}, running, stored)
+// storeOf says which store a command works on if no service runs, and how it is opened.
+type storeOf func(*cli.Context, *slog.Logger) (service.Offline, error)
+
+// ask calls fn with a client that the running service answers, or the store if none runs.
+func ask(c *cli.Context, of storeOf, fn func(*admin.Client) error) error {
+	return askFor(c, c.String("crawler"), of, fn)
 }
 
-// changeServiceOrStore has the running service change something, or changes the store if
-// none runs.
-func changeServiceOrStore(c *cli.Context, running func(*admin.Client) error, stored func(context.Context, service.Store) error) error {
-	return serviceOrStore(c, badgerstore.Options{FirstOrder: service.FirstOrder()},
-		func(client *admin.Client) error { return asked(running(client)) },
-		func(ctx context.Context, store service.Store) error { return answered(stored(ctx, store)) })
+// askFor is ask for a Crawler other than the one that --crawler names.
+func askFor(c *cli.Context, crawler string, of storeOf, fn func(*admin.Client) error) error {
+	log, err := newLogger(c)
+	if err != nil {
+		return err
+	}
+	client, err := admin.Dial(c.Context, c.String("data"), crawler)
+	if err != nil {
+		return err
+	}
+	if client == nil {
+		o, err := of(c, log)
+		if err != nil {
+			return err
+		}
+		return declined(o.Ask(c.Context, fn))
+	}
+	return declined(fn(client))
 }
 
-func serviceOrStore(c *cli.Context, o badgerstore.Options, running func(*admin.Client) error, stored func(context.Context, service.Store) error) error {
+// declined gives an error the exit code of the command's own "no" if what was asked for was declined.
+func declined(err error) error {
+	if errors.Is(err, admin.ErrDeclined) {
+		return no(err)
+	}
+	return err
+}
+
+// askEach calls fn for each Crawler that is meant, one after the other.
+func askEach(c *cli.Context, fn func(*admin.Client) error) error {
+	if _, err := newLogger(c); err != nil {
+		return err
+	}
 	data, crawler := c.String("data"), c.String("crawler")
 	client, err := admin.Dial(c.Context, data, crawler)
 	if err != nil {
 		return err
 	}
 	if client != nil {
-		return running(client)
-	}
-	log, err := newLogger(c)
-	if err != nil {
+		all, err := client.Status(c.Context)
+		for _, s := range all {
+			if err == nil {
+				err = fn(client.For(s.Crawler))
+			}
+		}
 		return err
 	}
-	h, err := oneHome(data, crawler)
-	if err != nil {
-		return err
+	homes, err := service.HomesIn(data, crawler)
+	for _, h := range homes {
+		if err == nil {
+			err = askFor(c, h.Crawler, readOnly(h), fn)
+		}
 	}
-	o.Logger = log
-	return service.WithStore(c.Context, h, o, stored)
+	return err
+}
+
+// readOnly is a storeOf for reading the store of a Crawler.
+func readOnly(h service.Home) storeOf {
+	return func(_ *cli.Context, log *slog.Logger) (service.Offline, error) {
+		return service.Offline{Home: h, Store: badgerstore.Options{ReadOnly: true}, Log: log}, nil
+	}
+}
+
+// toRead is the storeOf of commands that need no configuration, and only read.
+func toRead(c *cli.Context, log *slog.Logger) (service.Offline, error) {
+	h, err := oneHome(c.String("data"), c.String("crawler"))
+	return service.Offline{Home: h, Store: badgerstore.Options{ReadOnly: true}, Log: log}, err
+}
+
+// toChange is the storeOf of commands that need no configuration, and change the store.
+func toChange(c *cli.Context, log *slog.Logger) (service.Offline, error) {
+	o, err := toRead(c, log)
+	o.Store = badgerstore.Options{FirstOrder: service.FirstOrder()}
+	return o, err
+}
+
+// toDecide is toChange with the settings of the configuration, or the defaults if that cannot be read.
+func toDecide(c *cli.Context, log *slog.Logger) (service.Offline, error) {
+	o, err := toChange(c, log)
+	if err != nil {
+		return o, err
+	}
+	crawler, err := configuredCrawler(c, o.Home.Crawler)
+	if err != nil {
+		log.Info("the configuration is not read: the defaults count", "error", err)
+		o.Settings.Frontier = scheduler.DefaultSettings()
+		return o, nil
+	}
+	o.Settings = crawlSettings(crawler)
+	return o, nil
+}
+
+// toConfigured is the storeOf of commands that obey the configuration, and change the store. There may be no store yet.
+func toConfigured(c *cli.Context, log *slog.Logger) (service.Offline, error) {
+	crawler, h, err := oneCrawler(c)
+	return service.Offline{Home: h, Store: service.StoreOptions(crawler), Settings: crawlSettings(crawler), Log: log}, err
+}
+
+// toSelect is toConfigured for commands on stored URLs: without a store there are none.
+func toSelect(c *cli.Context, log *slog.Logger) (service.Offline, error) {
+	o, err := toConfigured(c, log)
+	if err == nil && !badgerstore.Exists(o.Home.Store()) {
+		err = fmt.Errorf("%s holds no store: nothing was crawled there yet, or --data names another directory", o.Home.Dir)
+	}
+	return o, err
+}
+
+// configuredCrawler is the Crawler of a name in the configuration, or its only one.
+func configuredCrawler(c *cli.Context, name string) (config.Crawler, error) {
+	path, err := configPath(c)
+	if err != nil {
+		return config.Crawler{}, err
+	}
+	parsed, report, err := config.Load(path)
+	if err != nil {
+		return config.Crawler{}, err
+	}
+	if err := report.Err(); err != nil {
+		return config.Crawler{}, err
+	}
+	for _, one := range parsed.Crawlers {
+		if one.Name == name || name == "" && len(parsed.Crawlers) == 1 {
+			return one, nil
+		}
+	}
+	return config.Crawler{}, errors.New("it has no such Crawler")
 }
 
 // theService is the one that runs, for a command that needs it; the error says that none

@@ -1,18 +1,16 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"net/url"
 	"strconv"
 
-	"github.com/sextant-crawler/sextant/internal/service"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/report"
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // filterFlags are the flags that select stored URLs as report.ParseFilter does, except for
@@ -68,8 +66,7 @@ func listURLs(c *cli.Context) error {
 	if match != "" {
 		query.Set("match", match)
 	}
-	filter, err := admin.ParseURLFilter(query)
-	if err != nil {
+	if _, err := admin.ParseURLFilter(query); err != nil {
 		return wrongUse("--%w", err)
 	}
 	order, err := report.ParseOrder(c.String("sort"), report.URLColumns())
@@ -93,14 +90,7 @@ func listURLs(c *cli.Context) error {
 		}
 		return out.Encode(u)
 	}
-	err = fromServiceOrStore(c,
-		func(client *admin.Client) error { return client.Stored(c.Context, query, show) },
-		func(ctx context.Context, store service.Store) error {
-			if order.By == "" {
-				return report.EachURL(ctx, store, filter, show)
-			}
-			return report.EachURLSorted(ctx, store, filter, order, limit, func(u report.StoredURL, _ string) error { return show(u) })
-		})
+	err = ask(c, toRead, func(client *admin.Client) error { return client.Stored(c.Context, query, show) })
 	if errors.Is(err, errEnough) {
 		return nil
 	}
@@ -109,3 +99,25 @@ func listURLs(c *cli.Context) error {
 
 // errEnough ends a list that prints its first entries only.
 var errEnough = errors.New("enough was printed")
+
+// linksToFlag is the flag of the urls command that asks for pages instead of URLs.
+func linksToFlag() cli.Flag {
+	return &cli.StringFlag{Name: "links-to", Usage: "print the pages that link to this `URL`, as JSON Lines"}
+}
+
+// listLinks prints the pages that link to a URL.
+func listLinks(c *cli.Context, to string) error {
+	for _, name := range append(report.FilterNames(), "match", "sort", "limit") {
+		if c.IsSet(name) {
+			return wrongUse("urls: --links-to takes no --%s", name)
+		}
+	}
+	u, err := weburl.Parse(to)
+	if err != nil {
+		return wrongUse("--links-to: %w", err)
+	}
+	out := json.NewEncoder(c.App.Writer)
+	out.SetEscapeHTML(false)
+	show := func(l report.LinkedFrom) error { return out.Encode(l) }
+	return ask(c, toRead, func(client *admin.Client) error { return client.Links(c.Context, u.String(), show) })
+}

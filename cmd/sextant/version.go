@@ -1,13 +1,26 @@
 package main
 
 import (
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 )
+
+// number is the version that this tree is, or that it becomes: no other file names it.
+// packaging/version reads it, too.
+//
+//go:embed VERSION
+var number string
+
+// version is set by the build of a release or a package (-ldflags "-X main.version=...").
+// Without it, a program that was built from a published module has that module's version,
+// and any other one is VERSION-dev.
+var version = ""
 
 // commit is set by the build of a release (-ldflags "-X main.commit=..."). Other
 // builds have what Go writes into a program that is built in a repository.
@@ -24,13 +37,13 @@ type buildInfo struct {
 func build() buildInfo {
 	b := buildInfo{Version: version, Commit: commit, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return b
+	if b.Version == "" {
+		b.Version = strings.TrimSpace(number)
+		if !ok || info.Main.Version != "v"+b.Version {
+			b.Version += "-dev"
+		}
 	}
-	if v := info.Main.Version; b.Version == "dev" && v != "" && v != "(devel)" {
-		b.Version = v
-	}
-	if b.Commit != "" {
+	if !ok || b.Commit != "" {
 		return b
 	}
 	for _, s := range info.Settings {

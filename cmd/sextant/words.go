@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -115,4 +116,43 @@ func fieldWords(s *meter.FieldsStatus) string {
 		parts = append(parts, fmt.Sprintf("%s could not be searched (%s)", count(s.Failed[reason], "page"), reason))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// documentWords counts the PDF and office documents, in words.
+func documentWords(s *meter.DocumentsStatus) string {
+	if s == nil {
+		return ""
+	}
+	var parts []string
+	for _, kind := range slices.Sorted(maps.Keys(s.Read)) {
+		parts = append(parts, fmt.Sprintf("%d %s read", s.Read[kind], kind))
+	}
+	for _, kind := range slices.Sorted(maps.Keys(s.Failed)) {
+		for _, reason := range slices.Sorted(maps.Keys(s.Failed[kind])) {
+			parts = append(parts, fmt.Sprintf("%d %s failed (%s)", s.Failed[kind][reason], kind, reason))
+		}
+	}
+	return join(parts)
+}
+
+// count words a number of things.
+func count[N int | int64 | uint64](n N, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return comma(n) + " " + thing + "s"
+}
+
+// size words a number of bytes, as in 9.9 MiB.
+func size(n int64) string { return humanize.IBytes(uint64(max(n, 0))) } //nolint:gosec // not negative
+
+func join(parts []string) string { return strings.Join(parts, ", ") }
+
+// saidDone says that a command is done, in a word.
+func saidDone(c *cli.Context, word string) error {
+	if c.Bool("json") {
+		return json.NewEncoder(c.App.Writer).Encode(map[string]string{"result": word})
+	}
+	_, err := fmt.Fprintln(c.App.Writer, word)
+	return err
 }

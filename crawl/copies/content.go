@@ -38,7 +38,7 @@ func (c *Content) titlesBy(f *near.Frame) []uint32 {
 // Compare makes what is compared of the lease's document, whose hash is sum. The title is the
 // page's own, "" if it has none.
 func (d *Detector) Compare(l *scheduler.Lease, document *push.Document, title string, host weburl.HostKey, sum [16]byte) *Content {
-	c := &Content{hash: sum, source: d.sourceOf(document.Source, l.URL.Origin()), host: host}
+	c := &Content{hash: sum, source: document.Source, host: host}
 	switch {
 	case d.framed(host, l.Key):
 		c.text = near.Read(title, document.Text)
@@ -56,24 +56,14 @@ func (d *Detector) Compare(l *scheduler.Lease, document *push.Document, title st
 }
 
 // documentOf is what a record of a document says of it.
-func (d *Detector) documentOf(r *scheduler.Record) *Content {
-	return contentOf(r, d.sourceOf(r.PushedSource, r.Origin))
-}
-
-// sourceOf is the source of a page among those that may be its copies: those of its part of the crawl, if that has parts.
-func (d *Detector) sourceOf(source, origin string) string {
-	if d.apart == nil {
-		return source
-	}
-	return source + "\x00" + d.apart(origin)
-}
+func documentOf(r *scheduler.Record) *Content { return contentOf(r, r.PushedSource) }
 
 // contentOf is what a record says of its page, which was pushed, or would have been, under
 // a source.
 func contentOf(r *scheduler.Record, source string) *Content {
 	c := &Content{hash: r.Hash, source: source, host: r.Host}
 	if r.Signature != "" {
-		// One that cannot be read, as a later version's, is none.
+		// One that cannot be read is none.
 		c.Signature, _ = near.DecodeSignature([]byte(r.Signature))
 	}
 	c.setPlace()

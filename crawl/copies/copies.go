@@ -52,8 +52,6 @@ type Detector struct {
 	requeue Requeue
 	log     *slog.Logger
 	next    weburl.Key // from here on Load reads; it belongs to the caller of Begin and Load
-	apart   func(origin string) string
-	came    chan struct{} // there are parts to read; capacity 1
 
 	mu       sync.Mutex  // guards the rest; never held while the store is read
 	pages    *near.Table // documents, and copies: what is like one is like the other
@@ -66,35 +64,12 @@ type Detector struct {
 	unsaved  []*host    // they are not among hosts any more, and their frames not stored yet
 	found    uint64     // copies since the process started
 	loaded   bool
-	parts    []scheduler.Inspector // that have come, and are not read yet
-}
-
-// Apart divides the crawl into parts, by the origins of hosts: copies are found within a part, since any of them may leave at any time. It is called before
-// Begin.
-func (d *Detector) Apart(part func(origin string) string) {
-	if d != nil {
-		d.apart = part
-	}
-}
-
-// Came has Run read a part that was not there when it began.
-func (d *Detector) Came(part scheduler.Inspector) {
-	if d == nil {
-		return
-	}
-	d.mu.Lock()
-	d.parts = append(d.parts, part)
-	d.mu.Unlock()
-	select {
-	case d.came <- struct{}{}:
-	default:
-	}
 }
 
 // New makes a Detector that knows nothing yet.
 func New(store Store, requeue Requeue, log *slog.Logger) *Detector {
 	return &Detector{
-		store: store, requeue: requeue, log: log, came: make(chan struct{}, 1),
+		store: store, requeue: requeue, log: log,
 		pages: near.New(), copies: near.New(), inFlight: map[weburl.Key]*Content{}, searches: map[*search]struct{}{},
 		whole: map[weburl.Key]struct{}{}, hosts: map[weburl.HostKey]*list.Element{}, recent: list.New(),
 	}

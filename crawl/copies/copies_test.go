@@ -119,7 +119,7 @@ func TestUnchangedPage(t *testing.T) {
 			taken++
 		}
 		changed := w.d.Compare(l, &document, p.Title, u.HostKey(), [16]byte{1})
-		l.Record.Signature = "\x01 of another version"
+		l.Record.Signature = "\x02 cannot be read"
 		old := w.d.Compare(l, &document, p.Title, u.HostKey(), r.Hash)
 		if changed.text == nil || old.text == nil || same.Stored() != r.Signature || changed.Stored() != r.Signature || old.Stored() != r.Signature {
 			t.Fatalf("%s has another signature", p.URL())

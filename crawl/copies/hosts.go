@@ -2,7 +2,6 @@ package copies
 
 import (
 	"context"
-	"encoding/hex"
 	"maps"
 	"slices"
 
@@ -33,7 +32,7 @@ type host struct {
 }
 
 // frameValue names the store's value that keeps the frame of a host.
-func frameValue(k weburl.HostKey) string { return "crawl.frame." + hex.EncodeToString(k[:]) }
+func frameValue(k weburl.HostKey) scheduler.ValueName { return scheduler.HostValue(k, "crawl.frame") }
 
 // host gives what is known of one, nil if it must be read first. The mutex is held.
 func (d *Detector) host(k weburl.HostKey) *host {

@@ -2,7 +2,6 @@ package copies
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl/copies/near"
@@ -72,11 +71,6 @@ func (d *Detector) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-d.came:
-			if err := d.loadParts(ctx); err != nil {
-				return err
-			}
-			continue
 		case <-tick.C:
 		}
 		if _, err := d.Tend(ctx); err != nil {
@@ -85,46 +79,12 @@ func (d *Detector) Run(ctx context.Context) error {
 	}
 }
 
-// loadBatch reads a batch for Begin and Load.
+// loadBatch reads where documents stand from one batch of records, and fetches copies again
+// whose original went or changed unseen, as it does when the process is killed.
 func (d *Detector) loadBatch(ctx context.Context) (done bool, err error) {
-	next, done, err := d.loadFrom(ctx, d.store, d.next)
+	batch, next, done, err := scheduler.ReadBatch(ctx, d.store, d.next, loadBatch, loadBatch, isCompared)
 	if err != nil {
 		return false, err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.next, d.loaded = next, done
-	return done, nil
-}
-
-// loadParts reads the parts that have come. One that has left again meanwhile is read where it is now.
-func (d *Detector) loadParts(ctx context.Context) error {
-	for {
-		d.mu.Lock()
-		if len(d.parts) == 0 {
-			d.mu.Unlock()
-			return nil
-		}
-		part := d.parts[0]
-		d.parts = d.parts[1:]
-		d.mu.Unlock()
-		for from, done := (weburl.Key{}), false; !done; {
-			var err error
-			if from, done, err = d.loadFrom(ctx, part, from); scheduler.IsUnknown(err) || errors.Is(err, scheduler.ErrClosed) {
-				break
-			} else if err != nil {
-				return err
-			}
-		}
-	}
-}
-
-// loadFrom reads where documents stand from one batch of records, and fetches copies again
-// whose original went or changed unseen, as it does when the process is killed.
-func (d *Detector) loadFrom(ctx context.Context, store scheduler.Inspector, from weburl.Key) (next weburl.Key, done bool, err error) {
-	batch, next, done, err := scheduler.ReadBatch(ctx, store, from, loadBatch, loadBatch, isCompared)
-	if err != nil {
-		return from, false, err
 	}
 	for i := range batch {
 		r := &batch[i].Record
@@ -133,23 +93,25 @@ func (d *Detector) loadFrom(ctx context.Context, store scheduler.Inspector, from
 			err = d.requeue(ctx, u)
 		}
 		if err != nil {
-			return from, false, err
+			return false, err
 		}
 	}
-	return next, done, nil
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.next, d.loaded = next, done
+	return done, nil
 }
 
 // isCompared reports whether a record is of a document, or of a copy of one.
 func isCompared(r *scheduler.Record) bool { return r.Indexed && r.DuplicateOf == "" || IsCopy(r) }
 
-// load takes one record in. It is an orphan if it is a copy of no document, or was found to
-// be nearly one by a version that kept no signature. Of one in flight only what it is a copy
-// of is taken in, which settled takes out again.
+// load takes one record in. It is an orphan if it is a copy of no document. Of one in flight only
+// what it is a copy of is taken in, which settled takes out again.
 func (d *Detector) load(ctx context.Context, k weburl.Key, r *scheduler.Record) (orphan bool, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if _, compared := d.inFlight[k]; r.Indexed && r.DuplicateOf == "" && !compared {
-		d.hold(d.documentOf(r).place, k, false)
+		d.hold(documentOf(r).place, k, false)
 	}
 	if !IsCopy(r) {
 		return false, nil
@@ -180,10 +142,8 @@ func (d *Detector) load(ctx context.Context, k weburl.Key, r *scheduler.Record) 
 // is held.
 func (d *Detector) isStillOf(s *search, copied, original *Content, why scheduler.Reason) bool {
 	switch {
-	case copied.IsZero():
+	case copied.IsZero(), original.IsZero():
 		return why == scheduler.ReasonCopy
-	case original.IsZero():
-		return why == scheduler.ReasonCopy // the original was not read since signatures are kept
 	case why == scheduler.ReasonCopy:
 		return copied.Signature == original.Signature
 	}

@@ -98,7 +98,7 @@ func (d *Detector) candidates(s *search, own weburl.Key, c *Content, isCommon bo
 		}
 		return len(found) < maxCandidates
 	}
-	// By their hash also long texts are found that were stored without a signature.
+	// By their hash also long texts are found that were stored while copies were not looked for.
 	for _, text := range []uint32{near.PlaceOf(c.hash).Body, c.place.Body} {
 		d.pages.Text(text, func(k near.Key) bool { return add(text, k) })
 	}
@@ -167,7 +167,7 @@ func (d *Detector) document(s *search, key weburl.Key) *Content {
 	if r == nil || !r.Indexed || r.DuplicateOf != "" {
 		return nil
 	}
-	return d.documentOf(r)
+	return documentOf(r)
 }
 
 // originalOf is the key of the document that a record's page is a copy of, zero if it is none.

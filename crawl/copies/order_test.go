@@ -12,7 +12,6 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/copies/near"
 	"github.com/sextant-crawler/sextant/internal/testing/copysites"
 	"github.com/sextant-crawler/sextant/internal/testing/seeded"
-	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -113,51 +112,6 @@ func TestFrameChanges(t *testing.T) {
 		if got := len(w.tally().found); got < copies {
 			t.Errorf("%d words of their own: %d kinds of copies are found after the change, %d before", own, got, copies)
 		}
-	}
-}
-
-// TestCopiesOfAnOlderVersion: those that were nearly copies by what a version decided that
-// kept no signatures are fetched again once; the rest is not, and is not compared before it
-// was read again.
-func TestCopiesOfAnOlderVersion(t *testing.T) {
-	pages := copysites.Site(copysites.Layout{Host: "h.example", Frame: 100, Own: 200, Pages: 40, Copied: 10, Seed: 1})
-	w := newWorld(t, pages)
-	w.crawl(in(1, pages)...)
-	before := w.groups()
-	var lost []int
-	nearly := 0
-	for i, u := range w.urls {
-		r := w.records[u.Key()]
-		r.Signature, r.Overlap = "", 0
-		if i >= 30 { // without a copy
-			r.Indexed, r.PushedSource, r.DuplicateOf, r.Reason = false, "", pages[0].URL(), scheduler.ReasonNearCopy
-			lost = append(lost, i)
-		}
-		if r.Reason == scheduler.ReasonNearCopy {
-			nearly++
-		}
-		w.records[u.Key()] = r
-	}
-	w.values = map[string][]byte{}
-	w.fetches = 0
-	w.restart()
-	w.crawl()
-	if w.fetches != nearly {
-		t.Errorf("%d pages are fetched again, want the %d that were nearly copies", w.fetches, nearly)
-	}
-	for _, i := range lost {
-		if w.found(i) >= 0 {
-			t.Errorf("%s was left out and still is", pages[i].URL())
-		}
-	}
-	w.fetches = 0
-	w.restart()
-	if w.crawl(); w.fetches != 0 {
-		t.Errorf("at the next start %d pages are fetched again", w.fetches)
-	}
-	w.crawl(in(5, pages)...)
-	if got := w.groups(); !slices.Equal(got, before) {
-		t.Errorf("when all were read again other pages are copies:\n%v, was\n%v", got, before)
 	}
 }
 

@@ -251,7 +251,7 @@ func NewPatterns(stored []Pattern) *Patterns {
 // StoredPatterns returns those that a store remembers, also those not learnt yet.
 func StoredPatterns(ctx context.Context, store scheduler.ValueReader) ([]Pattern, error) {
 	var out []Pattern
-	err := scheduler.LoadValue(ctx, store, PatternsValue, PatternsWhat, &out)
+	err := scheduler.LoadValue(ctx, store, scheduler.CrawlValue(PatternsValue), PatternsWhat, &out)
 	return out, err
 }
 

@@ -29,13 +29,13 @@ type world struct {
 	urls    []weburl.URL
 	at      map[weburl.Key]int
 	records map[weburl.Key]scheduler.Record
-	values  map[string][]byte
+	values  map[scheduler.ValueName][]byte
 	queue   []int
 	fetches int
 }
 
 func newWorld(t fatal, pages []copysites.Page) *world {
-	w := &world{t: t, pages: pages, at: map[weburl.Key]int{}, records: map[weburl.Key]scheduler.Record{}, values: map[string][]byte{}}
+	w := &world{t: t, pages: pages, at: map[weburl.Key]int{}, records: map[weburl.Key]scheduler.Record{}, values: map[scheduler.ValueName][]byte{}}
 	for i := range pages {
 		u, err := weburl.Parse(pages[i].URL())
 		if err != nil {
@@ -80,9 +80,11 @@ func (w *world) Inspect(_ context.Context, f scheduler.Filter, fn func(weburl.Ke
 	return nil
 }
 
-func (w *world) Value(_ context.Context, name string) ([]byte, error) { return w.values[name], nil }
+func (w *world) Value(_ context.Context, name scheduler.ValueName) ([]byte, error) {
+	return w.values[name], nil
+}
 
-func (w *world) SetValue(_ context.Context, name string, v []byte) error {
+func (w *world) SetValue(_ context.Context, name scheduler.ValueName, v []byte) error {
 	w.values[name] = v
 	return nil
 }

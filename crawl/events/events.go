@@ -15,6 +15,8 @@ import (
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"github.com/sextant-crawler/sextant/scheduler"
 )
 
 // A value of the store, in the form of the JSON of Event, is one event. Its name ends with
@@ -50,19 +52,17 @@ type Event struct {
 	Edit   uint64    `json:"edit,omitempty"` // of the rules
 	// Version is the program's, of a start.
 	Version string `json:"version,omitempty"`
-	// Node is the node that keeps it, where several have parts of the crawl. It is not stored.
-	Node string `json:"node,omitempty"`
 }
 
 // Reader is what events are read from.
 type Reader interface {
-	Value(ctx context.Context, name string) ([]byte, error)
+	Value(ctx context.Context, name scheduler.ValueName) ([]byte, error)
 }
 
 // Store is what they are kept in.
 type Store interface {
 	Reader
-	SetValue(ctx context.Context, name string, value []byte) error
+	SetValue(ctx context.Context, name scheduler.ValueName, value []byte) error
 }
 
 // Log adds events to a store. It is the only one to do so.
@@ -75,7 +75,9 @@ type Log struct {
 // NewLog makes one.
 func NewLog(s Store) *Log { return &Log{store: s} }
 
-func nameOf(number uint64) string { return fmt.Sprintf("event.%03d", number%Kept) }
+func nameOf(number uint64) scheduler.ValueName {
+	return scheduler.CrawlValue(fmt.Sprintf("event.%03d", number%Kept))
+}
 
 // Add stores an event, whose number it gives. The oldest is forgotten for it.
 func (l *Log) Add(ctx context.Context, e Event) error {

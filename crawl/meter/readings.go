@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sextant-crawler/sextant/internal/histogram"
+	"github.com/sextant-crawler/sextant/scheduler/histogram"
 )
 
 // All workers count what they have read of documents; mu guards the counts.

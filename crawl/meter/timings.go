@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/fetcher"
-	"github.com/sextant-crawler/sextant/internal/histogram"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/histogram"
 )
 
 // fetchClass is what came of a request, for metrics.

@@ -95,31 +95,12 @@ func (w writer) conditions(word string, of []actionrules.Condition) {
 	}
 }
 
-// HashParts hashes strings so that no two lists of them look alike. Long ones should go to a
-// TextHash.
+// HashParts hashes strings so that no two lists of them look alike. A hash that takes long ones should be an
+// io.StringWriter, or each is copied.
 func HashParts(h hash.Hash, parts ...string) {
 	for _, s := range parts {
 		n := len(s)
 		h.Write([]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})
 		_, _ = io.WriteString(h, s) // no hash fails
 	}
-}
-
-// TextHash is a SHA-256 that takes strings without a copy as long as they are.
-type TextHash struct {
-	hash.Hash
-	part [1024]byte
-}
-
-// NewTextHash makes one.
-func NewTextHash() *TextHash { return &TextHash{Hash: sha256.New()} }
-
-// WriteString hashes a string.
-func (h *TextHash) WriteString(s string) (int, error) {
-	for rest := s; rest != ""; {
-		n := copy(h.part[:], rest)
-		h.Write(h.part[:n])
-		rest = rest[n:]
-	}
-	return len(s), nil
 }

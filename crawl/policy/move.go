@@ -2,7 +2,6 @@ package policy
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -13,7 +12,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Moves are stored as JSON: a plain move as older versions did, as the page that it leads to.
+// Moves are stored as JSON.
 
 // Moves are what is known of roots whose home pages lead to other sites, by the root's URL.
 type Moves map[string]Move
@@ -43,25 +42,6 @@ const (
 	// leftMost bounds move.Left.
 	leftMost = 8
 )
-
-// MarshalJSON writes a plain move as older versions did: as the page that it leads to.
-func (m Move) MarshalJSON() ([]byte, error) {
-	if !m.Back && len(m.Left) == 0 && len(m.Seen) == 0 {
-		return json.Marshal(m.To)
-	}
-	type plain Move
-	return json.Marshal(plain(m))
-}
-
-// UnmarshalJSON reads both forms.
-func (m *Move) UnmarshalJSON(b []byte) error {
-	*m = Move{}
-	if json.Unmarshal(b, &m.To) == nil {
-		return nil
-	}
-	type plain Move
-	return json.Unmarshal(b, (*plain)(m))
-}
 
 // Place is the home of the site that the root's moved to; false if it is at its own place.
 func (m *Move) Place() (weburl.URL, bool) {
@@ -213,14 +193,14 @@ func minus(all, some []string) []string {
 // movedSites is the name under which the store remembers the sites that took
 // the place of a root whose home page redirects to them.
 const (
-	MovesName = "moved-sites"
+	movesName = "moved-sites"
 	movesWhat = "the list of moved sites"
 )
 
 // StoredMoves reads what the store remembers.
 func StoredMoves(ctx context.Context, store scheduler.ValueReader) (Moves, error) {
 	moved := Moves{}
-	err := scheduler.LoadValue(ctx, store, MovesName, movesWhat, &moved)
+	err := scheduler.LoadValue(ctx, store, scheduler.CrawlValue(movesName), movesWhat, &moved)
 	return moved, err
 }
 
@@ -246,7 +226,7 @@ func movedRoots(roots []actionrules.Root, moved Moves) []actionrules.Root {
 
 // SaveMoves stores moves for StoredMoves.
 func SaveMoves(ctx context.Context, store scheduler.Values, moved Moves) error {
-	return scheduler.SaveValue(ctx, store, MovesName, movesWhat, moved)
+	return scheduler.SaveValue(ctx, store, scheduler.CrawlValue(movesName), movesWhat, moved)
 }
 
 // WithMoves is the policy with moves that change nothing that it decides.

@@ -28,7 +28,7 @@ type TrapCounts struct {
 // StoredTraps is what the traps of a store's crawl had counted when that was
 // stored last.
 func StoredTraps(ctx context.Context, store scheduler.ValueReader) (c TrapCounts, err error) {
-	b, err := store.Value(ctx, TrapsName)
+	b, err := store.Value(ctx, scheduler.CrawlValue(TrapsName))
 	if err == nil && len(b) > 0 && json.Unmarshal(b, &c) != nil {
 		return TrapCounts{}, fmt.Errorf("stored value %s: %w", TrapsName, crawlspace.ErrTrapState)
 	}

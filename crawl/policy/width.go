@@ -213,11 +213,10 @@ func (n *Widening) Covers(r *scheduler.Record) bool {
 	return n != nil && (n.All || n.Depth != nil && int(r.Depth) >= *n.Depth || slices.Contains(n.Origins, r.Origin))
 }
 
-// StoredWidth is that of the rules by which stored URLs were judged last; nil if an older
-// version has judged them.
+// StoredWidth is that of the rules by which stored URLs were judged last; nil if none were.
 func StoredWidth(ctx context.Context, store scheduler.ValueReader) (*Width, error) {
 	var w Width
-	if err := scheduler.LoadValue(ctx, store, widthName, widthWhat, &w); err != nil || w.Rules == "" {
+	if err := scheduler.LoadValue(ctx, store, scheduler.CrawlValue(widthName), widthWhat, &w); err != nil || w.Rules == "" {
 		return nil, err
 	}
 	return &w, nil
@@ -243,5 +242,5 @@ func (p *Policy) LeadsIn(to string) bool {
 
 // SaveWidth stores what the policy lets in, for storedWidth.
 func (p *Policy) SaveWidth(ctx context.Context, store scheduler.Values) error {
-	return scheduler.SaveValue(ctx, store, widthName, widthWhat, p.Width())
+	return scheduler.SaveValue(ctx, store, scheduler.CrawlValue(widthName), widthWhat, p.Width())
 }

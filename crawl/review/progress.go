@@ -88,8 +88,6 @@ type pass struct {
 	store scheduler.Store
 	edits editor
 	kick  chan struct{} // capacity 1
-	// judged, if not nil, is told by which rules all stored URLs were judged.
-	judged func(context.Context, *policy.Policy) error
 
 	mu    sync.Mutex
 	state Progress
@@ -144,7 +142,7 @@ func (a *pass) open(ctx context.Context, p *policy.Policy, word bool) error {
 // Stored reads what is stored of the pass, and its next key; the zero state
 // if nothing is.
 func Stored(ctx context.Context, store scheduler.Reader) (s Progress, next weburl.Key, err error) {
-	if err := scheduler.LoadValue(ctx, store, passName, passWhat, &s); err != nil {
+	if err := scheduler.LoadValue(ctx, store, scheduler.CrawlValue(passName), passWhat, &s); err != nil {
 		return s, next, err
 	}
 	if len(s.From) > hex.EncodedLen(len(next)) {
@@ -216,7 +214,7 @@ func (a *pass) restart(ctx context.Context, s Progress) error {
 }
 
 func (a *pass) save(ctx context.Context, s Progress) error {
-	if err := scheduler.SaveValue(ctx, a.store, passName, passWhat, s); err != nil {
+	if err := scheduler.SaveValue(ctx, a.store, scheduler.CrawlValue(passName), passWhat, s); err != nil {
 		return err
 	}
 	a.saved = time.Now()
@@ -257,7 +255,7 @@ func (a *pass) advance(ctx context.Context, p *policy.Policy, to place, last, fi
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.state.by(p) || a.turn != to.turn {
-		return nil // other rules or ages came into force meanwhile, or a partition came
+		return nil // other rules or ages came into force meanwhile, or it was begun anew
 	}
 	next := to.key
 	s := a.state
@@ -267,11 +265,6 @@ func (a *pass) advance(ctx context.Context, p *policy.Policy, to place, last, fi
 		s.From = ""
 	}
 	a.next = next
-	if s.Done && a.judged != nil {
-		if err := a.judged(ctx, p); err != nil {
-			return err
-		}
-	}
 	if firm && (s.Done || time.Since(a.saved) >= passSave) {
 		if err := a.save(ctx, s); err != nil {
 			return err

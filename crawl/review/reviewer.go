@@ -71,9 +71,6 @@ func (v *Reviewer) Open(ctx context.Context, p *policy.Policy, word bool) error 
 // is called once p is in force.
 func (v *Reviewer) Begin(ctx context.Context, p *policy.Policy) error { return v.pass.begin(ctx, p) }
 
-// Judged has fn told when all stored URLs were judged by a policy. Call it before Open.
-func (v *Reviewer) Judged(fn func(context.Context, *policy.Policy) error) { v.pass.judged = fn }
-
 // Wake has Run look at the rules in force.
 func (v *Reviewer) Wake() { v.pass.wake() }
 

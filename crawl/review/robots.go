@@ -90,7 +90,7 @@ func (v *Reviewer) Restrict(u weburl.URL) {
 
 // restoreRestricted takes up what the last run left.
 func (v *Reviewer) restoreRestricted(ctx context.Context) error {
-	if err := scheduler.LoadValue(ctx, v.Store, restrictedName, restrictedWhat, &v.restricted.stored); err != nil {
+	if err := scheduler.LoadValue(ctx, v.Store, scheduler.CrawlValue(restrictedName), restrictedWhat, &v.restricted.stored); err != nil {
 		return err
 	}
 	for _, origin := range v.restricted.stored {
@@ -189,7 +189,7 @@ func (v *Reviewer) saveRestricted(ctx context.Context, origins map[string]*restr
 	if slices.Equal(names, v.restricted.stored) {
 		return nil
 	}
-	if err := scheduler.SaveValue(ctx, v.Store, restrictedName, restrictedWhat, names); err != nil {
+	if err := scheduler.SaveValue(ctx, v.Store, scheduler.CrawlValue(restrictedName), restrictedWhat, names); err != nil {
 		return err
 	}
 	v.restricted.stored = names

@@ -3,6 +3,7 @@ package review
 import (
 	"bytes"
 	"context"
+	"errors"
 	"runtime"
 	"slices"
 	"time"
@@ -258,7 +259,7 @@ func (v *Reviewer) JudgeAgain(ctx context.Context, began *policy.Policy, key web
 			return nil
 		}
 		r, err := v.Store.Lookup(ctx, key)
-		if scheduler.IsUnknown(err) {
+		if errors.Is(err, scheduler.ErrNotFound) {
 			return nil
 		}
 		if err != nil {

@@ -64,7 +64,7 @@ func (v *visit) canonicalEnd(ctx context.Context, u weburl.URL, page weburl.Key)
 			return leadsBack, page, nil
 		}
 		r, err := v.store.Lookup(ctx, u.Key())
-		if scheduler.IsUnknown(err) {
+		if errors.Is(err, scheduler.ErrNotFound) {
 			return isOpen, u.Key(), nil
 		}
 		if err != nil {
@@ -175,7 +175,7 @@ func (v *visit) await(ctx context.Context, page, u weburl.URL) error {
 // already or is in flight: then it sees for itself.
 func (v *visit) again(ctx context.Context, page weburl.URL) error {
 	r, err := v.store.Lookup(ctx, page.Key())
-	if scheduler.IsUnknown(err) || err == nil && (r.DuplicateOf == "" || r.State == scheduler.Waiting) {
+	if errors.Is(err, scheduler.ErrNotFound) || err == nil && (r.DuplicateOf == "" || r.State == scheduler.Waiting) {
 		return nil
 	}
 	if err != nil {
@@ -249,16 +249,13 @@ func (n *namers) remove(canonical weburl.Key, page string) bool {
 	return true
 }
 
-// Requeue sends a known URL through the fifos once more. One of a partition that is elsewhere waits for its refresh.
+// Requeue sends a known URL through the fifos once more.
 func (r *Visitor) Requeue(ctx context.Context, u weburl.URL) error {
 	link, _, ok := r.sites.InForce().Policy.Link(crawlspace.Link{URL: u})
 	if !ok {
 		return nil
 	}
 	_, err := r.frontier.Add(ctx, []scheduler.Link{link}, true)
-	if errors.Is(err, scheduler.ErrElsewhere) {
-		return nil
-	}
 	return err
 }
 

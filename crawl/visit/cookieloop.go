@@ -95,7 +95,7 @@ func (v *visit) backWithCookies(ctx context.Context, link scheduler.Link) error 
 	for next, hops := link.URL, 0; hops < maxCookieHops; hops++ {
 		r, err := v.store.Lookup(ctx, next.Key())
 		switch {
-		case scheduler.IsUnknown(err):
+		case errors.Is(err, scheduler.ErrNotFound):
 			return nil
 		case err != nil:
 			return err

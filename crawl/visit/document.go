@@ -3,17 +3,14 @@ package visit
 import (
 	"context"
 	"encoding/hex"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/crawl/copies"
-	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 	"github.com/sextant-crawler/sextant/push"
@@ -46,7 +43,7 @@ func (v *visit) index(ctx context.Context, response *fetcher.Response, p extract
 	if !read {
 		unread = response.Body
 	}
-	sum := documentHash(document, unread)
+	sum := v.visitor.hasher.document(&document, unread)
 	if v.visitor.copies != nil {
 		c := v.visitor.copies.Compare(v.lease, &document, ownTitle(p), v.lease.Record.Host, sum)
 		original, why, overlap, err := v.visitor.copies.Original(ctx, v.lease, c)
@@ -157,22 +154,4 @@ func ownTitle(p extract.Page) string {
 		}
 	}
 	return ""
-}
-
-var hashes = sync.Pool{New: func() any { return policy.NewTextHash() }}
-
-// documentHash covers what makes a document another one: title, text, metas,
-// content type, language and source, not times, referrers or markup; and the bytes
-// of a body that nothing reads.
-func documentHash(d push.Document, unread []byte) [16]byte {
-	h := hashes.Get().(*policy.TextHash)
-	defer hashes.Put(h)
-	h.Reset()
-	policy.HashParts(h, d.Title, d.Text, d.ContentType, d.Language, d.Source)
-	for _, name := range slices.Sorted(maps.Keys(d.Metas)) {
-		policy.HashParts(h, name)
-		policy.HashParts(h, d.Metas[name]...)
-	}
-	h.Write(unread)
-	return [16]byte(h.Sum(nil))
 }

@@ -26,7 +26,6 @@ type items struct {
 	ctx   context.Context
 	base  weburl.Base
 	at    time.Time
-	stay  bool             // see scheduler.Item.Stays
 	batch []scheduler.Link // on their way into the store
 	sum   [16]byte
 	keys  []weburl.Key // of all documents
@@ -107,7 +106,7 @@ func (r *items) document(href string, p extract.Page) error {
 		FetchedAt: time.Now().UTC().Truncate(time.Second), Depth: r.v.policy.ListedDepth(), Referrer: link.Referrer,
 		Metas: metas(&scheduler.Lease{}, verdict.Decision, r.v.policy.Settings.Mapping.Apply(p.Metas, nil), extract.Directives{}),
 	}
-	sum := documentHash(d, nil)
+	sum := r.v.visitor.hasher.document(&d, nil)
 	d.Hash = hex.EncodeToString(sum[:])
 	body, err := d.Encode()
 	if err != nil {
@@ -119,7 +118,7 @@ func (r *items) document(href string, p extract.Page) error {
 	r.keys = append(r.keys, link.URL.Key())
 	link.Item = &scheduler.Item{
 		Document: scheduler.Document{Body: body, Hash: sum, Source: verdict.Decision.Source},
-		At:       r.at, RulesVersion: r.v.policy.Version, Always: r.v.policy.Settings.Frontier.PushUnchanged, Stays: r.stay,
+		At:       r.at, RulesVersion: r.v.policy.Version, Always: r.v.policy.Settings.Frontier.PushUnchanged,
 	}
 	r.batch = append(r.batch, link)
 	if len(r.batch) == itemBatch {

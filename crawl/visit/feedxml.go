@@ -65,7 +65,6 @@ func (v *visit) readXML(ctx context.Context, response *fetcher.Response, x *poli
 	if err != nil {
 		return err
 	}
-	r.stay = true
 	summary, readErr := feeds.Elements(bytes.NewReader(response.Body), options, x.Path, xmlFields(x), func(values [][]string) error {
 		return r.document(xmlPage(x, values))
 	})
@@ -88,7 +87,7 @@ func (v *visit) readXML(ctx context.Context, response *fetcher.Response, x *poli
 // sweep deletes the documents that the last reading had and this one has not. What it
 // had is stored as keys, one after the other.
 func (r *items) sweep() error {
-	name := "crawl.xml." + r.v.lease.Key.String()
+	name := scheduler.URLValue(r.v.lease.Key, "crawl.xml")
 	stored, err := r.v.store.Value(r.ctx, name)
 	if err != nil {
 		return err

@@ -57,26 +57,6 @@ func (h *HostURLs) CountAll(ctx context.Context, store scheduler.Store) error {
 	})
 }
 
-// CountPart reads all URLs of a store whose hosts no other one has; it may have been counted before.
-func (h *HostURLs) CountPart(ctx context.Context, store scheduler.Inspector) error {
-	counts := map[weburl.HostKey]int{}
-	err := store.Inspect(ctx, scheduler.Filter{}, func(_ weburl.Key, r scheduler.Record) error {
-		counts[r.Host]++
-		return nil
-	})
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.counts == nil {
-		h.counts = map[weburl.HostKey]int{}
-	}
-	for k, n := range counts {
-		if _, known := h.counts[k]; known || len(h.counts) < trapHosts {
-			h.counts[k] = n
-		}
-	}
-	return err
-}
-
 // Full are hosts that have limit URLs or more, sorted.
 func (h *HostURLs) Full(limit int) []string {
 	h.mu.Lock()

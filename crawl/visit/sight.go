@@ -124,5 +124,9 @@ func (t *Sight) completed(r *scheduler.Result) error {
 		return nil
 	}
 	t.Document = new(push.Document)
-	return json.Unmarshal(r.Document.Body, t.Document)
+	if err := json.Unmarshal(r.Document.Body, t.Document); err != nil {
+		return err
+	}
+	t.Document.Hash = "" // it is of a store that is thrown away, and compares with nothing
+	return nil
 }

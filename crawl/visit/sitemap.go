@@ -2,6 +2,7 @@ package visit
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/sextant-crawler/sextant/crawl/policy"
@@ -175,7 +176,7 @@ func (v *visit) stillNamed(ctx context.Context) (bool, error) {
 		return rules == nil || named, err
 	}
 	parent, err := v.store.Lookup(ctx, from.Key())
-	if scheduler.IsUnknown(err) {
+	if errors.Is(err, scheduler.ErrNotFound) {
 		return true, nil
 	}
 	return !unnamed(&parent), err

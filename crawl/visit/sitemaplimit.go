@@ -2,6 +2,7 @@ package visit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -149,7 +150,7 @@ func (v *visit) newSources(ctx context.Context, links []scheduler.Link) ([]newSo
 	for i := range links {
 		r, err := v.store.Lookup(ctx, links[i].URL.Key())
 		switch {
-		case scheduler.IsUnknown(err):
+		case errors.Is(err, scheduler.ErrNotFound):
 			fresh = append(fresh, newSource{at: i})
 		case err != nil:
 			return nil, err

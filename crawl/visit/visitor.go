@@ -35,6 +35,7 @@ type Visitor struct {
 	meter    *meter.Meter
 	crawlLog *crawllog.Log
 	trial    *Sight // looks on in a dry run, else nil
+	hasher   *hasher
 
 	addresses      addresses
 	logins         logins
@@ -91,11 +92,13 @@ type Parts struct {
 	Hosts    *HostURLs
 	Meter    *meter.Meter
 	CrawlLog *crawllog.Log
+	// HashKey is the store's key for the hashes of documents.
+	HashKey HashKey
 }
 
 // New makes a visitor that looks for no copies.
 func New(p Parts) *Visitor {
-	return &Visitor{frontier: p.Frontier, store: p.Store, log: p.Log, sites: p.Sites, hosts: p.Hosts, meter: p.Meter, crawlLog: p.CrawlLog, handed: newHandedOver()}
+	return &Visitor{frontier: p.Frontier, store: p.Store, log: p.Log, sites: p.Sites, hosts: p.Hosts, meter: p.Meter, crawlLog: p.CrawlLog, handed: newHandedOver(), hasher: newHasher(p.HashKey)}
 }
 
 // LookForCopies has the visits compare documents by d, and learn patterns, which may be nil.

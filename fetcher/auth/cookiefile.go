@@ -27,7 +27,6 @@ import (
 // as none: it costs log-ins. The nil CookieFile keeps nothing.
 type CookieFile struct {
 	path string
-	log  *slog.Logger
 
 	mu      sync.Mutex
 	content keptFile
@@ -58,7 +57,7 @@ const (
 
 // OpenCookieFile reads the file at path, if there is one.
 func OpenCookieFile(path string, log *slog.Logger) *CookieFile {
-	f := &CookieFile{path: path, log: log, sealed: map[[32]byte]string{}, written: "nothing yet"}
+	f := &CookieFile{path: path, sealed: map[[32]byte]string{}, written: "nothing yet"}
 	content, err := readCookieFile(path)
 	if err == nil {
 		f.content, err = parseCookieFile(content)

@@ -79,8 +79,6 @@ type Answer struct {
 	// zero: at once. Words say why.
 	Until time.Time
 	Words string
-	// LoginPage says that the answer was a log-in page.
-	LoginPage bool
 }
 
 // Judge says what the answer to the page's request means, and ends the step. err
@@ -192,7 +190,7 @@ func (s *Session) deny(st *Step, sg sign, now time.Time, why string) Answer {
 		s.doubt()
 		s.method.reset()
 		s.log.Info("logged out", "session", s.settings.Name, "words", why)
-		return Answer{Action: Return, Words: why, LoginPage: sg == loginPage}
+		return Answer{Action: Return, Words: why}
 	case s.proved:
 		if !nature.renews {
 			s.doubt()
@@ -212,7 +210,7 @@ func (s *Session) deny(st *Step, sg sign, now time.Time, why string) Answer {
 		return s.waits(now, old.count, sg, why)
 	}
 	// Twice as long as the others: those prove the session, if it is good again.
-	return Answer{Action: Wait, Until: s.retryAt.Add(s.retryAt.Sub(now)), Words: s.settings.Name + ": " + s.words, LoginPage: sg == loginPage}
+	return Answer{Action: Wait, Until: s.retryAt.Add(s.retryAt.Sub(now)), Words: s.settings.Name + ": " + s.words}
 }
 
 // doubt takes the proof away: requests on their way tell nothing any more. Its
@@ -225,7 +223,7 @@ func (s *Session) doubt() {
 // waits lets one URL wait. Its caller holds mu.
 func (s *Session) waits(now time.Time, before int, sg sign, why string) Answer {
 	return Answer{
-		Action: Wait, Until: now.Add(s.backoff(before)), LoginPage: sg == loginPage,
+		Action: Wait, Until: now.Add(s.backoff(before)),
 		Words: s.settings.Name + ": " + why + "; not yet known whether it is the page's own",
 	}
 }
@@ -240,7 +238,7 @@ func (s *Session) temporary(key weburl.Key, now time.Time, why string) Answer {
 	}
 	s.suspects.put(key, suspect{seq: old.seq, count: old.count + 1})
 	return Answer{
-		Action: Temporary, Until: now.Add(s.backoff(old.count)), LoginPage: true,
+		Action: Temporary, Until: now.Add(s.backoff(old.count)),
 		Words: s.settings.Name + ": " + why,
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Session.mu guards state, and is never held over a request. A log-in has no goroutine of
+// Session.mu is never held over a request. A log-in has no goroutine of
 // its own: the workers make its requests, as steps of their leases.
 
 // Do makes one request. It must follow no redirect, keep no cookie, and decode
@@ -97,12 +97,8 @@ type Session struct {
 	method   method
 	log      *slog.Logger
 
-	mu sync.Mutex
-	state
-}
-
-// state is guarded by Session.mu; package documentation, "What an answer means".
-type state struct {
+	// mu guards all that follows; see "What an answer means" in the package documentation.
+	mu         sync.Mutex
 	generation uint64 // of the credentials in use: changes with each log-in and each doubt
 	seq        uint64 // of the last page's request
 	goodSeq    uint64 // of the last of them that was answered as it should be
@@ -141,7 +137,7 @@ func New(set Settings, k Kind) (*Session, error) {
 		set.MaxBackoff = time.Hour
 	}
 	set.MaxBackoff = max(set.MaxBackoff, set.MinBackoff)
-	s := &Session{settings: set, jar: NewJar(), log: set.Logger, state: state{suspects: suspects{}}}
+	s := &Session{settings: set, jar: NewJar(), log: set.Logger, suspects: suspects{}}
 	s.settings.Do = s.told(set.Do)
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

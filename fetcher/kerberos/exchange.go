@@ -74,7 +74,7 @@ func newTicket(t messages.Ticket, e messages.EncKDCRepPart) *ticket {
 	if start.IsZero() {
 		start = e.AuthTime
 	}
-	return &ticket{ticket: t, key: e.Key, start: start, end: e.EndTime, renewTill: e.RenewTill}
+	return &ticket{ticket: t, key: e.Key, start: start, end: e.EndTime}
 }
 
 // unusable is an answer of a KDC that proves nothing, or cannot be read.

@@ -90,7 +90,7 @@ func cached(content []byte) (name types.PrincipalName, realm string, t *ticket, 
 		if !ok {
 			return nil
 		}
-		t.key, t.start, t.end, t.renewTill = entry.Key, entry.AuthTime, entry.EndTime, entry.RenewTill
+		t.key, t.start, t.end = entry.Key, entry.AuthTime, entry.EndTime
 		return t.ticket.Unmarshal(entry.Ticket)
 	})
 	switch {
@@ -206,11 +206,9 @@ const maxIterations = 1_000_000
 
 // ticket is one with its key.
 type ticket struct {
-	ticket    messages.Ticket
-	key       types.EncryptionKey
-	start     time.Time
-	end       time.Time
-	renewTill time.Time
+	ticket     messages.Ticket
+	key        types.EncryptionKey
+	start, end time.Time
 }
 
 // renewAt is when the next one is fetched: five sixths of its life are over then.

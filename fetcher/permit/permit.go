@@ -1,8 +1,7 @@
-// Package permit is the right of a process to ask sites and indexers for anything. A process that
-// is alone has it always, and then nothing here is called; a node of a cluster has it while no other
-// node can have claimed its partition (docs/decisions/0038).
-//
-// There is no goroutine and no lock here.
+// Package permit is the right of a process to ask sites and indexers for anything. A process that is alone has it
+// always, and then nothing here is called. One that shares its work with others has it while none of them can have taken
+// its place: see Right, whose mutex guards how long it holds; the goroutine that beats, Watch and the callers of May and
+// Acting take it. The package starts no goroutine.
 package permit
 
 import (
@@ -12,10 +11,10 @@ import (
 )
 
 // ErrEnded says that a request was not made, or was cut, because this process may not ask for anything at the
-// moment. It tells nothing of whoever was to be asked.
-var ErrEnded = errors.New("this node may not ask sites and indexers for anything now")
+// moment. It says nothing about the server that was to be asked.
+var ErrEnded = errors.New("this process may not ask sites and indexers for anything now")
 
-// Permit says whether requests may be made. *cluster.Lead is one. Its methods may be called at once.
+// Permit says whether requests may be made. Its methods may be called at once.
 type Permit interface {
 	// Acting waits until requests may be made, and returns a context that ends when they may no longer.
 	// cancel must be called.
@@ -23,21 +22,6 @@ type Permit interface {
 	// May reports whether a request may be made at this moment. A process that was stopped wakes up before
 	// its timers do: once May has said no, all contexts that Acting gave before end, without waiting for a timer.
 	May() bool
-}
-
-// Hosts is a Permit that differs by host. It holds by itself for what is for no host in particular.
-type Hosts interface {
-	Permit
-	// Of is the permit to ask a host, as weburl.URL.Host writes it.
-	Of(host string) Permit
-}
-
-// For is the permit that p, which may be nil, has to ask a host.
-func For(p Permit, host string) Permit {
-	if hosts, ok := p.(Hosts); ok {
-		return hosts.Of(host)
-	}
-	return p
 }
 
 // key is that of the Permit in a context that Begin gave.

@@ -41,12 +41,9 @@ type tab struct {
 	ctx       context.Context //nolint:containedctx // of the requests, which end with the page
 
 	changed chan struct{} // has an entry when the state changed
-	mu      sync.Mutex
-	state
-}
 
-// state is how far a page has come.
-type state struct {
+	// mu guards how far the page has come.
+	mu       sync.Mutex
 	ready    bool // attached
 	answers  bool // the main answer was given
 	loaded   bool
@@ -60,7 +57,7 @@ type state struct {
 }
 
 func newTab(b *browser, c *cache, p Page) *tab {
-	return &tab{browser: b, cache: c, partition: originOf(p.URL) + " " + p.Partition, page: p, turns: newTurns(), changed: make(chan struct{}, 1), state: state{restAt: time.Now()}}
+	return &tab{browser: b, cache: c, partition: originOf(p.URL) + " " + p.Partition, page: p, turns: newTurns(), changed: make(chan struct{}, 1), restAt: time.Now()}
 }
 
 // render loads the page, waits, and reads it. The error is an *Error, or that of ctx.

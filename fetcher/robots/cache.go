@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -23,8 +24,8 @@ const maxRedirects = 5
 // Memory keeps what is known over a restart. A name that was never set gives nil.
 // It must be safe for concurrent use.
 type Memory interface {
-	Value(ctx context.Context, name string) ([]byte, error)
-	SetValue(ctx context.Context, name string, value []byte) error
+	Value(ctx context.Context, name scheduler.ValueName) ([]byte, error)
+	SetValue(ctx context.Context, name scheduler.ValueName, value []byte) error
 }
 
 // Settings of a Cache; a zero field takes its default.
@@ -187,13 +188,6 @@ func (c *Cache) Verdict(ctx context.Context, agent string, u weburl.URL) (Verdic
 func (c *Cache) Rules(ctx context.Context, u weburl.URL) (*Rules, error) {
 	k, _, err := c.load(ctx, u.Origin())
 	return k.rules, err
-}
-
-// Forbids reports whether the copy at hand, however old, forbids u to agent. Where
-// none ever came it is false: an origin that fails takes nothing out of the index.
-func (c *Cache) Forbids(ctx context.Context, agent string, u weburl.URL) (bool, error) {
-	rules, err := c.Rules(ctx, u)
-	return rules != nil && !rules.Allowed(agent, u), err
 }
 
 // Judged reports whether all that is stored of u's origin was judged by a copy at least

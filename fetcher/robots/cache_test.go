@@ -15,6 +15,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/fault"
+	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -25,21 +26,21 @@ const agent = "Sextant"
 // store is a Memory in a map, which fails if err is set.
 type store struct {
 	mu     sync.Mutex
-	values map[string][]byte
+	values map[scheduler.ValueName][]byte
 	err    error
 }
 
-func (s *store) Value(_ context.Context, name string) ([]byte, error) {
+func (s *store) Value(_ context.Context, name scheduler.ValueName) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.values[name], s.err
 }
 
-func (s *store) SetValue(_ context.Context, name string, value []byte) error {
+func (s *store) SetValue(_ context.Context, name scheduler.ValueName, value []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.values == nil {
-		s.values = map[string][]byte{}
+		s.values = map[scheduler.ValueName][]byte{}
 	}
 	s.values[name] = value
 	return s.err
@@ -250,7 +251,11 @@ func TestCacheSurvivesRestart(t *testing.T) {
 		c.record("http://none.test/", status(404), nil)
 		c.record("http://down.test/", status(500), nil)
 		until := c.want("http://down.test/", Unreachable).Until
-		memory.values[name("http://damaged.test")] = []byte("{")
+		damaged, err := valueName("http://damaged.test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		memory.values[damaged] = []byte("{")
 
 		time.Sleep(time.Second)
 		c = tester{t, NewCache(memory, Settings{})}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/internal/testing/seeded"
+	"github.com/sextant-crawler/sextant/scheduler"
 )
 
 const someForbidden = "User-agent: *\nDisallow: /private"
@@ -113,29 +114,9 @@ func TestChangedStaysUntilJudged(t *testing.T) {
 		if err := c.cache.Judged(t.Context(), u, second); !errors.Is(err, memory.err) {
 			t.Errorf("got %v", err)
 		}
-		if _, err := c.cache.Forbids(t.Context(), agent, u); !errors.Is(err, memory.err) {
+		if _, err := c.cache.Rules(t.Context(), u); !errors.Is(err, memory.err) {
 			t.Errorf("got %v", err)
 		}
-	})
-}
-
-func TestForbids(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := tester{t, NewCache(&store{}, Settings{})}
-		want := func(path string, want bool) {
-			t.Helper()
-			if got, err := c.cache.Forbids(t.Context(), agent, mustURL(t, "http://h.test"+path)); got != want || err != nil {
-				t.Errorf("%s: %v, %v", path, got, err)
-			}
-		}
-		want("/private", false)
-		c.record("http://h.test/", status(500), nil) // nothing is allowed now, and nothing taken out
-		c.want("http://h.test/private", Unreachable)
-		want("/private", false)
-		c.record("http://h.test/", ok(someForbidden), nil)
-		time.Sleep(1000 * time.Hour)
-		want("/private", true)
-		want("/", false)
 	})
 }
 
@@ -204,7 +185,7 @@ type slowMemory struct {
 	before func()
 }
 
-func (m *slowMemory) SetValue(ctx context.Context, name string, value []byte) error {
+func (m *slowMemory) SetValue(ctx context.Context, name scheduler.ValueName, value []byte) error {
 	if f := m.before; f != nil {
 		m.before = nil
 		f()

@@ -12,13 +12,14 @@ import (
 
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
+	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
 type noMemory struct{}
 
-func (noMemory) Value(context.Context, string) ([]byte, error)  { return nil, nil }
-func (noMemory) SetValue(context.Context, string, []byte) error { return nil }
+func (noMemory) Value(context.Context, scheduler.ValueName) ([]byte, error)  { return nil, nil }
+func (noMemory) SetValue(context.Context, scheduler.ValueName, []byte) error { return nil }
 
 // The loop of the package's documentation against a real server.
 func TestCrawlersLoop(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -21,7 +22,11 @@ type stored struct {
 	Changed  time.Time `json:"changed,omitzero"`
 }
 
-func name(origin string) string { return "robots/" + origin }
+// valueName returns the name of an origin's value, which is one of the host.
+func valueName(origin string) (scheduler.ValueName, error) {
+	u, err := weburl.Parse(origin)
+	return scheduler.HostValue(u.HostKey(), "robots"), err
+}
 
 // save writes k, and again what origin's entry became meanwhile, so that of two
 // savers at once the newer one's word stays.
@@ -51,7 +56,11 @@ func (c *Cache) write(ctx context.Context, origin string, k known) error {
 	if err != nil {
 		return err
 	}
-	return c.memory.SetValue(ctx, name(origin), value)
+	name, err := valueName(origin)
+	if err != nil {
+		return err
+	}
+	return c.memory.SetValue(ctx, name, value)
 }
 
 // load returns what is known of origin, and the next URL after a redirect; what is
@@ -67,7 +76,11 @@ func (c *Cache) load(ctx context.Context, origin string) (known, weburl.URL, err
 		return k, hop, nil
 	}
 	c.mu.Unlock()
-	value, err := c.memory.Value(ctx, name(origin))
+	name, err := valueName(origin)
+	if err != nil {
+		return known{}, weburl.URL{}, err
+	}
+	value, err := c.memory.Value(ctx, name)
 	if err != nil {
 		return known{}, weburl.URL{}, fmt.Errorf("look up robots.txt of %s: %w", origin, err)
 	}

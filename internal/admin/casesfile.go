@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"time"
 )
 
 // caseRoutes read and write the test cases that are kept beside the configuration.
@@ -110,20 +109,4 @@ func (s *Server) writeCases(c *call) (any, error) {
 	c.w.Header().Set("ETag", out.ETag)
 	c.target, c.result = casesName, []any{"bytes", len(text), "cases", out.Cases}
 	return out, nil
-}
-
-// replaceIn puts a text in the place of a file of a folder in one step, also where there is none.
-func replaceIn(folder *os.Root, name string, text []byte, mode fs.FileMode) error {
-	next := name + time.Now().Format(".20060102-150405.000000000") + ".new"
-	f, err := folder.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return err
-	}
-	if err = fill(f, text, mode); err == nil {
-		err = folder.Rename(next, name)
-	}
-	if err != nil {
-		return errors.Join(err, folder.Remove(next))
-	}
-	return syncFolder(folder.Name())
 }

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -11,7 +12,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -19,10 +19,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl"
-	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/crawl/review"
-	"github.com/sextant-crawler/sextant/internal/admin/whole"
-	"github.com/sextant-crawler/sextant/internal/report"
 )
 
 // SocketPath is where the service of a data directory listens.
@@ -37,26 +34,10 @@ var ErrRefused = errors.New("the service refused the command")
 // ErrDeclined is the error for a command that cannot be carried out, with the reason.
 var ErrDeclined = errors.New("not done")
 
-// ErrFollows is the error for a question to a node of a cluster while another one crawls, with where to ask.
-var ErrFollows = errors.New("asked of a node that does not crawl")
-
 // Client talks to a running service over its Unix socket.
 type Client struct {
 	http    http.Client
 	crawler string
-	// Missing is told which nodes of a cluster an answer is without. Dial has it print that to standard error, once.
-	Missing func(who string)
-}
-
-// onStderr says once who is missing.
-func onStderr() func(string) {
-	said := ""
-	return func(who string) {
-		if who != said {
-			fmt.Fprintln(os.Stderr, "Not all of the cluster is in what follows. Missing:", who)
-		}
-		said = who
-	}
 }
 
 // dialTimeout is how long a service may take to say that it is there. It is long, because a busy
@@ -75,7 +56,7 @@ func dialWithin(ctx context.Context, data, crawler string, limit time.Duration) 
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", path)
 	}
-	c := &Client{http: http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}, crawler: crawler, Missing: onStderr()}
+	c := &Client{http: http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}, crawler: crawler}
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	answer, err := c.ask(within, http.MethodGet, "/healthz", nil, nil)
@@ -117,9 +98,6 @@ func (c *Client) ask(ctx context.Context, method, path string, query url.Values,
 	if err != nil {
 		return nil, fmt.Errorf("the running service: %w", err)
 	}
-	if who := response.Header.Get(whole.Missing); who != "" && c.Missing != nil {
-		c.Missing(who)
-	}
 	if response.StatusCode == http.StatusOK {
 		return response.Body, nil
 	}
@@ -149,20 +127,10 @@ func saidNo(body []byte) error {
 		return fmt.Errorf("%w: %s", ErrDeclined, p.Detail)
 	case codeNotKnown:
 		return ErrNotKnown
-	case codeStandby:
-		return &followsError{p.Detail}
 	default:
 		return errors.New(p.Detail)
 	}
 }
-
-// followsError says in the node's words where to ask; it is ErrFollows.
-type followsError struct{ words string }
-
-func (f *followsError) Error() string { return f.words }
-
-// Is reports whether target is ErrFollows.
-func (f *followsError) Is(target error) bool { return target == ErrFollows }
 
 func (c *Client) decode(ctx context.Context, method, path string, query url.Values, body io.Reader, into any) error {
 	answer, err := c.ask(ctx, method, path, query, body)
@@ -173,12 +141,26 @@ func (c *Client) decode(ctx context.Context, method, path string, query url.Valu
 	return json.NewDecoder(answer).Decode(into)
 }
 
-// Status gives the status of every Crawler, or of the one that is meant.
+// get asks for JSON.
+func get[T any](ctx context.Context, c *Client, path string, query url.Values) (out T, err error) {
+	err = c.decode(ctx, http.MethodGet, path, query, nil, &out)
+	return out, err
+}
+
+// For returns the client of another Crawler.
+func (c *Client) For(crawler string) *Client {
+	other := *c
+	other.crawler = crawler
+	return &other
+}
+
+// Status returns the status of every Crawler, or of the one that is meant.
 func (c *Client) Status(ctx context.Context) ([]Status, error) {
-	var all, meant []Status
-	if err := c.decode(ctx, http.MethodGet, "/status", nil, nil, &all); err != nil {
+	all, err := get[[]Status](ctx, c, "/status", nil)
+	if err != nil {
 		return nil, err
 	}
+	var meant []Status
 	for _, s := range all {
 		if c.crawler == "" || s.Crawler == c.crawler {
 			meant = append(meant, s)
@@ -249,45 +231,10 @@ func batches(urls []string) iter.Seq[[]string] {
 	}
 }
 
-// Stored calls fn for each stored URL that the query (as for report.ParseFilter) selects.
-func (c *Client) Stored(ctx context.Context, query url.Values, fn func(report.StoredURL) error) error {
-	return stream(ctx, c, "/api/v1/urls", query, fn)
-}
-
-// StoredOne looks one URL up; ErrNotKnown if the service does not know it.
-func (c *Client) StoredOne(ctx context.Context, u string) (report.StoredURL, error) {
-	var out report.StoredURL
-	err := c.decode(ctx, http.MethodGet, "/api/v1/url", url.Values{"url": {u}}, nil, &out)
-	return out, err
-}
-
-// StoredRobots says what the stored robots.txt of a URL says to agent, in the
-// words of report.Robots. With original it is read by the text of 1994.
-func (c *Client) StoredRobots(ctx context.Context, agent string, original bool, u string) (string, error) {
-	var out string
-	err := c.decode(ctx, http.MethodGet, "/api/v1/robots", url.Values{"url": {u}, "agent": {agent}, "original": {strconv.FormatBool(original)}}, nil, &out)
-	return out, err
-}
-
-// Hosts gives the n hosts with the longest queues, and up to n more that rest longest.
-func (c *Client) Hosts(ctx context.Context, n int) ([]HostStatus, error) {
-	var out []HostStatus
-	err := c.decode(ctx, http.MethodGet, "/api/v1/hosts", url.Values{"n": {strconv.Itoa(n)}}, nil, &out)
-	return out, err
-}
-
-// Moves gives the sites that moved.
-func (c *Client) Moves(ctx context.Context) (policy.Moves, error) {
-	var out policy.Moves
-	err := c.decode(ctx, http.MethodGet, "/api/v1/moves", nil, nil, &out)
-	return out, err
-}
-
-// TrapCounts gives what traps had counted when that was stored last.
-func (c *Client) TrapCounts(ctx context.Context) (policy.TrapCounts, error) {
-	var out policy.TrapCounts
-	err := c.decode(ctx, http.MethodGet, "/api/v1/traps", nil, nil, &out)
-	return out, err
+// storedRobots returns the verdict of the stored robots.txt of a URL for agent, in the words of
+// report.Robots. With original it is read as the text of 1994 says.
+func (c *Client) storedRobots(ctx context.Context, agent string, original bool, u string) (string, error) {
+	return get[string](ctx, c, "/api/v1/robots", url.Values{"url": {u}, "agent": {agent}, "original": {strconv.FormatBool(original)}})
 }
 
 // Reload has the service read its configuration again; ErrDeclined with its errors
@@ -311,9 +258,7 @@ func (c *Client) Preview(ctx context.Context, path string, samples int) (*review
 
 // Verify has the service prove its store's invariant.
 func (c *Client) Verify(ctx context.Context) (Verification, error) {
-	var out Verification
-	err := c.decode(ctx, http.MethodGet, "/api/v1/verify", nil, nil, &out)
-	return out, err
+	return get[Verification](ctx, c, "/api/v1/verify", nil)
 }
 
 // Ready asks the service whether it is ready; the error says why it is not.
@@ -323,4 +268,27 @@ func (c *Client) Ready(ctx context.Context) error {
 		return err
 	}
 	return answer.Close()
+}
+
+// stream reads JSON Lines.
+func stream[T any](ctx context.Context, c *Client, path string, query map[string][]string, fn func(T) error) error {
+	answer, err := c.ask(ctx, http.MethodGet, path, query, nil)
+	if err != nil {
+		return err
+	}
+	defer answer.Close()
+	lines := json.NewDecoder(bufio.NewReader(answer))
+	for {
+		var v T
+		err := lines.Decode(&v)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("the list broke off: %w", err)
+		}
+		if err := fn(v); err != nil {
+			return err
+		}
+	}
 }

@@ -1,10 +1,7 @@
 package admin
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -32,6 +29,7 @@ func postSelection[A any](ctx context.Context, c *Client, path string, query url
 func (c *Client) Refresh(ctx context.Context, s Selection) (all crawl.Refreshed, err error) {
 	err = postSelection(ctx, c, "/api/v1/refresh", nil, s, func(done crawl.Refreshed) {
 		all.URLs, all.Waiting, all.Excluded = all.URLs+done.URLs, all.Waiting+done.Waiting, all.Excluded+done.Excluded
+		all.HeldUp += done.HeldUp
 	})
 	return all, err
 }
@@ -44,10 +42,9 @@ func (c *Client) CountSelected(ctx context.Context, s Selection) (all crawl.Sele
 	return all, err
 }
 
-// Remove removes the selected URLs, as Refresh does it: more than RemovedUnasked at once
-// with the operator's word only.
-func (c *Client) Remove(ctx context.Context, s Selection, word bool) (all crawl.Removed, err error) {
-	err = postSelection(ctx, c, "/api/v1/remove", wordQuery(word), s, func(done crawl.Removed) {
+// Remove removes the selected URLs, however many they are. Its errors are those of Refresh.
+func (c *Client) Remove(ctx context.Context, s Selection) (all crawl.Removed, err error) {
+	err = postSelection(ctx, c, "/api/v1/remove", wordQuery(true), s, func(done crawl.Removed) {
 		all.URLs, all.Deletions, all.Roots = all.URLs+done.URLs, all.Deletions+done.Deletions, append(all.Roots, done.Roots...)
 	})
 	return all, err
@@ -84,27 +81,4 @@ func (c *Client) Backup(ctx context.Context, w io.Writer) error {
 		return fmt.Errorf("the backup broke off: %w", err)
 	}
 	return nil
-}
-
-// stream reads JSON Lines.
-func stream[T any](ctx context.Context, c *Client, path string, query map[string][]string, fn func(T) error) error {
-	answer, err := c.ask(ctx, http.MethodGet, path, query, nil)
-	if err != nil {
-		return err
-	}
-	defer answer.Close()
-	lines := json.NewDecoder(bufio.NewReader(answer))
-	for {
-		var v T
-		err := lines.Decode(&v)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("the list broke off: %w", err)
-		}
-		if err := fn(v); err != nil {
-			return err
-		}
-	}
 }

@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -9,44 +8,19 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl"
-	"github.com/sextant-crawler/sextant/push"
-	"github.com/sextant-crawler/sextant/scheduler"
 )
-
-// Commands are what an operator does to a Crawler.
-type Commands interface {
-	Refresh(ctx context.Context, s crawl.Selection) (crawl.Refreshed, error)
-	Remove(ctx context.Context, s crawl.Selection) (crawl.Removed, error)
-	// Pause takes no new URL until Resume; both are remembered over restarts.
-	Pause(ctx context.Context) error
-	Resume(ctx context.Context) error
-	// Release has the selected deletions leave, and DropDeletions drops them; both give how
-	// many there were.
-	Release(ctx context.Context, f scheduler.DeletionFilter) (int, error)
-	DropDeletions(ctx context.Context, f scheduler.DeletionFilter) (int, error)
-	// Sent is the newest order of the outbox about a URL, nil for none, with the document
-	// that it sends: nil for a deletion, and where its body has gone.
-	Sent(ctx context.Context, url string) (*push.Listed, *push.Document, error)
-	// RetryDead sends the orders of the selected dead letters again, and DropDead drops
-	// them; both give how many there were.
-	RetryDead(ctx context.Context, sel push.Selection) (int, error)
-	DropDead(ctx context.Context, sel push.Selection) (int, error)
-	// Backup writes a copy of the store, as it is at one moment.
-	Backup(ctx context.Context, w io.Writer) error
-}
 
 // changeRoutes are the operator's commands on a Crawler.
 func (s *Server) changeRoutes() []route {
 	const path = "/api/v1/"
 	return []route{
-		{method: "POST", path: path + "add", role: Operator, crawler: true, change: "add", answer: s.add, whole: eachOwner("urls")},
-		{method: "POST", path: path + "refresh", role: Operator, crawler: true, change: "refresh", answer: s.refresh, whole: command()},
-		{method: "POST", path: path + "remove", role: Operator, crawler: true, change: "remove", query: "yes", answer: s.remove, whole: command()},
-		{method: "POST", path: path + "selected", role: Reader, crawler: true, heavy: true, answer: s.selected, whole: ofSome()},
-		{method: "POST", path: path + "pause", role: Operator, crawler: true, change: "pause", answer: s.pause, whole: command()},
-		{method: "POST", path: path + "resume", role: Operator, crawler: true, change: "resume", answer: s.resume, whole: command()},
-		{method: "GET", path: path + "backup", role: Operator, crawler: true, change: "backup", heavy: true, answer: s.backup, whole: elsewhere,
-			instead: "sextant cluster backup writes all of it"},
+		{method: "POST", path: path + "add", role: Operator, crawler: true, change: "add", answer: s.add},
+		{method: "POST", path: path + "refresh", role: Operator, crawler: true, change: "refresh", answer: s.refresh},
+		{method: "POST", path: path + "remove", role: Operator, crawler: true, change: "remove", query: "yes", answer: s.remove},
+		{method: "POST", path: path + "selected", role: Reader, crawler: true, heavy: true, answer: s.selected},
+		{method: "POST", path: path + "pause", role: Operator, crawler: true, change: "pause", answer: s.pause},
+		{method: "POST", path: path + "resume", role: Operator, crawler: true, change: "resume", answer: s.resume},
+		{method: "GET", path: path + "backup", role: Operator, crawler: true, change: "backup", heavy: true, answer: s.backup},
 	}
 }
 
@@ -106,15 +80,10 @@ func confirmed(c *call, s crawl.Selection) error {
 	if err != nil || yes || len(s.URLs) > 0 && len(s.URLs) <= RemovedUnasked {
 		return err
 	}
-	n, err := crawl.CountSelected(c.r.Context(), c.crawler.Settings(), c.reports(), s)
+	n, err := crawl.CountSelected(c.r.Context(), c.crawler.Settings(), c.crawler.Reports(), s)
 	if err != nil || n.URLs <= RemovedUnasked {
 		return err
 	}
-	return tooMany(n)
-}
-
-// tooMany is the answer where somebody is to say yes first.
-func tooMany(n crawl.SelectedCount) *Problem {
 	return newProblem(http.StatusConflict, codeUnconfirmed, "this removes %d URLs and deletes %d documents: send it with yes=true in the query, if that is meant", n.URLs, n.Documents)
 }
 
@@ -137,7 +106,7 @@ func (s *Server) selected(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return crawl.CountSelected(c.r.Context(), c.crawler.Settings(), c.reports(), selection)
+	return crawl.CountSelected(c.r.Context(), c.crawler.Settings(), c.crawler.Reports(), selection)
 }
 
 func (s *Server) pause(c *call) (any, error) { return nil, c.crawler.Pause(c.r.Context()) }
@@ -150,18 +119,6 @@ func soFar(err error, format string, n int) error {
 		return err
 	}
 	return fmt.Errorf("%w ("+format+")", err, n)
-}
-
-// parseSeq reads a cursor that is the number of an order; 0 without one.
-func parseSeq(written string) (uint64, error) {
-	if written == "" {
-		return 0, nil
-	}
-	n, err := strconv.ParseUint(written, 10, 64)
-	if err != nil {
-		return 0, errCursor
-	}
-	return n, nil
 }
 
 func (s *Server) backup(c *call) (any, error) {

@@ -30,7 +30,7 @@ func TestCommands(t *testing.T) {
 	if diff := cmp.Diff(crawl.Refreshed{URLs: len(many), Waiting: 2, Excluded: 4}, refreshed); diff != "" || err != nil {
 		t.Errorf("Refresh: %v (-want +got):\n%s", err, diff)
 	}
-	removed, err := a.Remove(ctx, Selection{All: true}, true)
+	removed, err := a.Remove(ctx, Selection{All: true})
 	if diff := cmp.Diff(crawl.Removed{Deletions: 1, Roots: []string{"http://root/"}}, removed); diff != "" || err != nil {
 		t.Errorf("Remove: %v (-want +got):\n%s", err, diff)
 	}
@@ -63,7 +63,7 @@ func TestFailingCommands(t *testing.T) {
 		data, _ := serve(t, fakeCrawler{name: "a", store: storeWith(t), broken: tt.broken})
 		a := dial(t, data, "")
 		_, refreshErr := a.Refresh(t.Context(), Selection{All: true})
-		_, removeErr := a.Remove(t.Context(), Selection{All: true}, true)
+		_, removeErr := a.Remove(t.Context(), Selection{All: true})
 		_, releaseErr := a.Release(t.Context(), DeletionQuery{All: true})
 		for what, err := range map[string]error{"refresh": refreshErr, "remove": removeErr, "release": releaseErr} {
 			if err == nil || !strings.Contains(err.Error(), tt.broken.Error()) || errors.Is(err, ErrDeclined) != (tt.want != nil) || errors.Is(err, ErrRefused) {

@@ -1,18 +1,14 @@
 package admin
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
-	"io/fs"
 	"mime"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -36,7 +32,7 @@ func configTag(text []byte) string {
 // readConfig gives the text as it stands in its file: what it names (secrets,
 // environment variables) stays named.
 func (s *Server) readConfig(c *call) (any, error) {
-	text, err := s.config.Text()
+	text, err := os.ReadFile(s.config.Path())
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +73,11 @@ func (s *Server) writeConfig(c *call) (any, error) {
 		return nil, err
 	}
 	defer done()
-	before, err := s.config.Text()
+	path, err := filepath.EvalSymlinks(s.config.Path())
+	if err != nil {
+		return nil, err
+	}
+	before, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -94,20 +94,13 @@ func (s *Server) writeConfig(c *call) (any, error) {
 			out.Warnings = append(out.Warnings, f)
 		}
 	}
-	shared := false
 	if string(before) != string(text) {
-		if shared, err = s.config.Put(c.r.Context(), text, word, c.caller.String()); err == nil && !shared {
-			out.Kept, err = s.replace(c, before, text)
+		if out.Kept, err = s.replace(c, path, before, text); err != nil {
+			return nil, err
 		}
 	}
-	if err != nil {
-		return nil, err
-	}
 	c.w.Header().Set("ETag", out.ETag)
-	c.target, c.result = s.config.Path(), []any{"bytes", len(text), "kept", out.Kept}
-	if out.InForce = shared; shared {
-		return out, nil
-	}
+	c.target, c.result = path, []any{"bytes", len(text), "kept", out.Kept}
 	// It is written: that the caller goes must not leave it half in force.
 	if err := s.service.Reload(context.WithoutCancel(c.r.Context()), word); err != nil {
 		out.Words = err.Error()
@@ -123,10 +116,10 @@ func errChanged() *Problem {
 }
 
 // replace puts text in the place of the configuration, which held before.
-func (s *Server) replace(c *call, before, text []byte) (kept string, err error) {
+func (s *Server) replace(c *call, path string, before, text []byte) (kept string, err error) {
 	write := func() error {
-		kept, err = ReplaceConfig(s.config.Path(), before, text)
-		return err
+		kept, err = replaceConfig(path, before, text, time.Now())
+		return unwritable(path, err)
 	}
 	if c.caller.Socket {
 		err = write()
@@ -163,125 +156,6 @@ func matches(header, tag string) bool {
 		}
 	}
 	return false
-}
-
-// unwritable says what to do about a file that the service may not write.
-func unwritable(path string, err error) error {
-	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
-		return &Declined{Err: errors.New("the service may not write beside " + path + " (" + err.Error() + "): give its user the folder, or edit the file on the machine and reload")}
-	}
-	return err
-}
-
-// ReplaceConfig puts text into the file of a configuration that holds before, and keeps that beside it. A link stays one.
-func ReplaceConfig(path string, before, text []byte) (kept string, err error) {
-	if path, err = filepath.EvalSymlinks(path); err != nil {
-		return "", err
-	}
-	kept, err = replaceConfig(path, before, text, time.Now())
-	return kept, unwritable(path, err)
-}
-
-// replaceConfig puts text into the file at path, so that there is the old text or the
-// new one at any time, and keeps the old one beside it. Somebody who edits the file
-// meanwhile, and asks nobody, is not overwritten.
-func replaceConfig(path string, before, text []byte, now time.Time) (kept string, err error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return "", err
-	}
-	kept = path + "." + now.Format("20060102-150405")
-	if err := writeNew(kept, before, info.Mode().Perm()); errors.Is(err, fs.ErrExist) {
-		kept += now.Format(".000000000")
-		err = writeNew(kept, before, info.Mode().Perm())
-		if err != nil {
-			return "", err
-		}
-	} else if err != nil {
-		return "", err
-	}
-	next := path + now.Format(".20060102-150405.000000000") + ".new"
-	err = writeNew(next, text, info.Mode().Perm())
-	if err == nil {
-		err = putIn(next, path, before, text)
-	}
-	if err != nil {
-		_, _ = os.Remove(next), os.Remove(kept) // they may not be there
-		return "", err
-	}
-	return kept, syncFolder(filepath.Dir(path))
-}
-
-// putIn puts the file next, of a text, in the place of path, if that holds before. Files
-// change names in one step, so what somebody else has put there is seen, and goes back.
-func putIn(next, path string, before, text []byte) error {
-	now, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	if !bytes.Equal(now, before) {
-		return errChanged()
-	}
-	if err := exchange(next, path); errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL) {
-		return os.Rename(next, path) // the file system cannot do it
-	} else if err != nil {
-		return err
-	}
-	taken, err := os.ReadFile(next)
-	if err == nil && bytes.Equal(taken, before) {
-		return os.Remove(next)
-	}
-	for put := text; err == nil; { // until nobody has come between
-		var again []byte
-		again, err = takeBack(next, path, put)
-		put, taken = taken, again
-	}
-	return err
-}
-
-// takeBack has path hold again what was taken from it, and put is there. The error says
-// that it is done; else somebody else's text was taken meanwhile.
-func takeBack(next, path string, put []byte) (again []byte, err error) {
-	if err := exchange(next, path); err != nil {
-		return nil, err
-	}
-	again, err = os.ReadFile(next)
-	if err == nil && bytes.Equal(again, put) {
-		return nil, errChanged()
-	}
-	return again, err
-}
-
-// writeNew writes a file that is not there yet, to the disk.
-func writeNew(path string, text []byte, mode fs.FileMode) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return err
-	}
-	if err := fill(f, text, mode); err != nil {
-		return errors.Join(err, os.Remove(path))
-	}
-	return nil
-}
-
-// fill writes a text into a new file, to the disk, and closes it.
-func fill(f *os.File, text []byte, mode fs.FileMode) error {
-	_, err := f.Write(text)
-	if err == nil {
-		err = f.Chmod(mode) // whatever the umask says
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close())
-}
-
-func syncFolder(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 func (s *Server) reload(c *call) (any, error) {

@@ -160,22 +160,6 @@ func (c *connection) Close() error {
 // connectionKey is the key of a request's connection in its context.
 type connectionKey struct{}
 
-// Limit gives a server that is not the API the same limits of connections: it serves h behind
-// guard on the listener that Limit returns, and a caller is a stranger until guard calls on.
-func Limit(server *http.Server, l net.Listener, guard func(http.Handler) http.Handler, h http.Handler) net.Listener {
-	known := guard(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		admitted(r)
-		h.ServeHTTP(w, r)
-	}))
-	server.ConnContext = withConnection
-	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r, end := begin(w, r)
-		defer end()
-		known.ServeHTTP(w, r)
-	})
-	return newConnections().listen(l)
-}
-
 // withConnection puts a connection into the context of its requests.
 func withConnection(ctx context.Context, c net.Conn) context.Context {
 	if secured, ok := c.(*tls.Conn); ok {

@@ -1,9 +1,7 @@
 package admin
 
 import (
-	"cmp"
 	"context"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -16,10 +14,10 @@ func (s *Server) deletionRoutes() []route {
 	const path = "/api/v1/deletions"
 	const filter = "state host reason edit url"
 	return []route{
-		{method: "GET", path: path, role: Reader, crawler: true, query: filter + " limit cursor", answer: s.deletions, whole: wholeDeletions()},
-		{method: "GET", path: path + "/counts", role: Reader, crawler: true, query: filter + " by limit", answer: s.deletionCounts, whole: wholeCounts()},
-		{method: "POST", path: path + "/release", role: Operator, crawler: true, change: "release deletions", answer: s.release, whole: command()},
-		{method: "POST", path: path + "/drop", role: Operator, crawler: true, change: "drop deletions", answer: s.drop, whole: command()},
+		{method: "GET", path: path, role: Reader, crawler: true, query: filter + " limit cursor", answer: s.deletions},
+		{method: "GET", path: path + "/counts", role: Reader, crawler: true, query: filter + " by limit", answer: s.deletionCounts},
+		{method: "POST", path: path + "/release", role: Operator, crawler: true, change: "release deletions", answer: s.release},
+		{method: "POST", path: path + "/drop", role: Operator, crawler: true, change: "drop deletions", answer: s.drop},
 	}
 }
 
@@ -60,22 +58,6 @@ func (s *Server) deletions(c *call) (any, error) {
 	})
 }
 
-func (s *Server) deletionCounts(c *call) (any, error) {
-	limit, err := limitOf(c)
-	if err != nil {
-		return nil, err
-	}
-	each, err := c.chosen()
-	if err != nil {
-		return nil, err
-	}
-	var by []string
-	if written := c.query.Get("by"); written != "" {
-		by = strings.Split(written, ",")
-	}
-	return CountDeletions(by, limit, each)
-}
-
 // Decided says how many deletions were released or dropped.
 type Decided struct {
 	Deletions int `json:"deletions"`
@@ -102,14 +84,6 @@ func (s *Server) decide(c *call, by func(context.Context, scheduler.DeletionFilt
 // Deletions calls fn for each deletion that the query selects. It ignores q.URLs.
 func (c *Client) Deletions(ctx context.Context, q DeletionQuery, fn func(Deletion) error) error {
 	return stream(ctx, c, "/api/v1/deletions", q.Values(), fn)
-}
-
-// DeletionCounts counts them by some of DeletionGroupings.
-func (c *Client) DeletionCounts(ctx context.Context, q DeletionQuery, by []string) (*DeletionCounts, error) {
-	query := q.Values()
-	query.Set("by", strings.Join(by, ","))
-	out := &DeletionCounts{}
-	return out, c.decode(ctx, "GET", "/api/v1/deletions/counts", query, nil, out)
 }
 
 // Release has the selected deletions leave, and gives how many there were.
@@ -159,97 +133,4 @@ func (c *Client) deletionOf(ctx context.Context, s *report.StoredURL) (found *De
 		return nil
 	})
 	return found, err
-}
-
-// DeletionCounts count deletions that rest or are held.
-type DeletionCounts struct {
-	Resting uint64 `json:"resting"`
-	Held    uint64 `json:"held"`
-	// Groups is how many groups there are, Items the largest of them.
-	Groups int             `json:"groups"`
-	Items  []DeletionGroup `json:"items"`
-}
-
-// DeletionGroup are the deletions that have in common by what they were counted: the
-// other fields are empty.
-type DeletionGroup struct {
-	Host    string `json:"host,omitempty"`
-	Reason  string `json:"reason,omitempty"`
-	Edit    uint64 `json:"edit,omitempty"`
-	Resting uint64 `json:"resting"`
-	Held    uint64 `json:"held"`
-}
-
-// groupKey is by what deletions are counted.
-type groupKey struct {
-	host, reason string
-	edit         uint64
-}
-
-// DeletionGroupings are what deletions may be counted by.
-func DeletionGroupings() []string { return []string{"host", "reason", "edit"} }
-
-// CheckGroupings says which of by are none of DeletionGroupings.
-func CheckGroupings(by []string) error {
-	for _, name := range by {
-		if !slices.Contains(DeletionGroupings(), name) {
-			return wrong("by %q: write %s, or some of them with commas between", name, strings.Join(DeletionGroupings(), ", "))
-		}
-	}
-	return nil
-}
-
-// CountDeletions counts the deletions that each walks over by some of DeletionGroupings,
-// the largest groups first, and names the first most groups, all for 0.
-func CountDeletions(by []string, most int, each func(fn func(scheduler.StoredDeletion) error) error) (*DeletionCounts, error) {
-	if err := CheckGroupings(by); err != nil {
-		return nil, err
-	}
-	out := &DeletionCounts{}
-	groups := map[groupKey]*DeletionGroup{}
-	err := each(func(s scheduler.StoredDeletion) error {
-		var k groupKey
-		for _, name := range by {
-			switch name {
-			case "host":
-				k.host = originOf(s.URL)
-			case "reason":
-				k.reason = s.Reason.String()
-			case "edit":
-				k.edit = s.Edit
-			}
-		}
-		g := groups[k]
-		if g == nil {
-			g = &DeletionGroup{Host: k.host, Reason: k.reason, Edit: k.edit}
-			groups[k] = g
-		}
-		if s.State == scheduler.DeletionHeld {
-			out.Held++
-			g.Held++
-		} else {
-			out.Resting++
-			g.Resting++
-		}
-		return nil
-	})
-	out.Items = []DeletionGroup{}
-	if len(by) == 0 {
-		return out, err
-	}
-	for _, g := range groups {
-		out.Items = append(out.Items, *g)
-	}
-	out.order(most)
-	return out, err
-}
-
-// order puts the largest groups first, and leaves the first most of them, all for 0.
-func (n *DeletionCounts) order(most int) {
-	slices.SortFunc(n.Items, func(a, b DeletionGroup) int {
-		return cmp.Or(cmp.Compare(b.Held+b.Resting, a.Held+a.Resting), cmp.Compare(a.Host, b.Host), cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Edit, b.Edit))
-	})
-	if n.Groups = len(n.Items); most > 0 && len(n.Items) > most {
-		n.Items = n.Items[:most]
-	}
 }

@@ -118,15 +118,15 @@ func TestHeldTally(t *testing.T) {
 	s := &heldStore{Memory: storetest.NewMemory(), list: fakeDeletions()}
 	edits := []deletion.Edit{{Number: 16, State: deletion.EditSent}, {Number: 17, State: deletion.EditHeld}, {Number: 18, State: deletion.EditOpen}}
 	var tally HeldTally
-	var d Details
+	var d Status
 	for range 3 {
-		d = Details{}
+		d = Status{}
 		if err := d.AddDeletions(t.Context(), s, &tally, edits); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if !d.HeldSince.Equal(time.Unix(1, 0)) || !cmp.Equal(d.HeldByReason, map[string]uint64{"not_found": 1, "rules": 1}) || !cmp.Equal(d.HeldFor, map[string]uint64{"host": 1, "edit": 1}) {
-		t.Errorf("%+v", d.HeldDetails)
+		t.Errorf("%+v", d.HeldCounts)
 	}
 	if s.walks != 1 {
 		t.Errorf("%d walks over the same deletions", s.walks)

@@ -1,281 +1,22 @@
 package admin
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/sextant-crawler/sextant/crawl/events"
-	"github.com/sextant-crawler/sextant/internal/admin/whole"
 )
 
-// The goroutine of the history calls see, those of requests changed; mu guards what the
-// last reload was asked for by.
-
-// watcher makes events of what it sees: of each change that an operator makes, and of how
-// one status differs from the one before.
-type watcher struct {
-	server *Server
-	last   map[string]*sighting // by Crawler
-
-	mu      sync.Mutex
-	reloads map[string]string // who asked for a reload that was not seen yet, by Crawler
-}
-
-// sighting is what events are made of.
-type sighting struct {
-	loaded  time.Time
-	refused string
-	rules   string // that all stored URLs are judged by
-	ill     map[string]bool
-	down    map[string]bool
-	// round is the end of the last round of discovery that was seen, noted when one was noted
-	// last, and unnoted how many have ended since.
-	round, noted time.Time
-	unnoted      int
-}
-
-func newWatcher(s *Server) *watcher {
-	return &watcher{server: s, last: map[string]*sighting{}, reloads: map[string]string{}}
-}
-
-// changed notes what an operator did. A reload is noted when it is seen, with who asked for
-// it.
-func (w *watcher) changed(c *call) {
-	switch c.change {
-	case "reload", "write configuration":
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		for _, crawler := range w.server.crawlers {
-			w.reloads[crawler.Name()] = c.caller.String()
-		}
-		return
-	}
-	if c.crawler == nil {
-		return
-	}
-	text := c.target
-	for i := 0; i+1 < len(c.result); i += 2 {
-		if n := fmt.Sprint(c.result[i+1]); n != "0" {
-			text += fmt.Sprintf(", %v %s", c.result[i], n)
-		}
-	}
-	w.note(context.WithoutCancel(c.r.Context()), c.crawler, events.Event{Kind: c.change, Who: c.caller.String(), Text: strings.TrimPrefix(text, ", ")})
-}
-
-// note keeps an event; that it cannot be is no reason for anything else to fail.
-func (w *watcher) note(ctx context.Context, c Crawler, e events.Event) {
-	if e.At.IsZero() {
-		e.At = time.Now()
-	}
-	if err := c.Note(ctx, e); err != nil {
-		w.server.log.Warn("an event is not kept", "crawler", c.Name(), "kind", e.Kind, "error", err)
-	}
-}
-
-// see compares a status with the one before.
-func (w *watcher) see(ctx context.Context, c Crawler, s *Status) {
-	now := &sighting{refused: s.ConfigError, ill: map[string]bool{}, down: map[string]bool{}}
-	if s.ConfigLoadedAt != nil {
-		now.loaded = *s.ConfigLoadedAt
-	}
-	if s.Rules != nil && !s.Rules.Running {
-		now.rules = s.Rules.Version
-	}
-	for _, h := range c.Ill() {
-		now.ill[h.Origin] = true
-	}
-	for _, t := range s.Targets {
-		now.down[t.Name] = t.DownSince != nil
-	}
-	before := w.last[c.Name()]
-	_, now.round = c.LastRound()
-	if w.last[c.Name()] = now; before == nil {
-		return
-	}
-	if now.rules == "" {
-		now.rules = before.rules
-	}
-	w.configured(ctx, c, before, now)
-	if now.rules != before.rules {
-		w.note(ctx, c, w.edited(s))
-	}
-	w.fellIll(ctx, c, before, now)
-	w.discovered(ctx, c, before, now)
-	for _, t := range s.Targets {
-		switch {
-		case now.down[t.Name] && !before.down[t.Name]:
-			w.note(ctx, c, events.Event{Kind: events.IndexerDown, Text: t.Name + ": " + t.LastError})
-		case !now.down[t.Name] && before.down[t.Name]:
-			w.note(ctx, c, events.Event{Kind: events.IndexerUp, Text: t.Name})
-		}
-	}
-}
-
-// begin notes that the service starts.
-func (w *watcher) begin(ctx context.Context) {
-	for _, c := range w.server.crawlers {
-		w.started(ctx, c)
-	}
-}
-
-// started notes a start, and that it is one with another version.
-func (w *watcher) started(ctx context.Context, c Crawler) {
-	version := w.server.about.Version
-	all, err := events.List(ctx, c.Reports())
-	if err != nil {
-		w.server.log.Warn("the events cannot be read", "crawler", c.Name(), "error", err)
-		return
-	}
-	for _, e := range all {
-		if e.Kind != events.Start {
-			continue
-		}
-		if e.Version != version {
-			w.note(ctx, c, events.Event{At: w.server.started, Kind: events.Upgrade, Text: "from " + e.Version + " to " + version})
-		}
-		break
-	}
-	w.note(ctx, c, events.Event{At: w.server.started, Kind: events.Start, Version: version, Text: "version " + version})
-}
-
-// end notes that the service stops.
-func (w *watcher) end(ctx context.Context) {
-	for _, c := range w.server.crawlers {
-		w.note(ctx, c, events.Event{Kind: events.Stop})
-	}
-}
-
-// configured notes how a reload ended.
-func (w *watcher) configured(ctx context.Context, c Crawler, before, now *sighting) {
-	reloaded := now.loaded.After(before.loaded)
-	refused := now.refused != "" && now.refused != before.refused
-	if !reloaded && !refused {
-		return
-	}
-	w.mu.Lock()
-	who := w.reloads[c.Name()]
-	delete(w.reloads, c.Name())
-	w.mu.Unlock()
-	if reloaded {
-		w.note(ctx, c, events.Event{At: now.loaded, Kind: events.Reload, Who: who, Text: "the configuration"})
-	}
-	if refused {
-		w.note(ctx, c, events.Event{Kind: events.Refused, Who: who, Text: now.refused})
-	}
-}
-
-// roundsEvery is how often an event tells of rounds of discovery: where they are short and
-// come often, they would push out what operators did.
-const roundsEvery = time.Hour
-
-// discovered notes a round of discovery that has ended.
-func (w *watcher) discovered(ctx context.Context, c Crawler, before, now *sighting) {
-	now.noted, now.unnoted = before.noted, before.unnoted
-	if !now.round.After(before.round) {
-		return
-	}
-	if now.unnoted++; now.round.Before(now.noted.Add(roundsEvery)) {
-		return
-	}
-	began, ended := c.LastRound()
-	text := "of discovery took " + ended.Sub(began).Round(time.Second).String()
-	if now.unnoted > 1 {
-		text += fmt.Sprintf("; %d have ended since the last entry", now.unnoted)
-	}
-	w.note(ctx, c, events.Event{At: ended, Kind: events.Round, Text: text})
-	now.noted, now.unnoted = now.round, 0
-}
-
-// edited tells what changed rules did to the stored URLs.
-func (w *watcher) edited(s *Status) events.Event {
-	r := s.Rules
-	e := events.Event{Kind: events.Edit, Text: "version " + r.Version}
-	for _, part := range []struct {
-		n     uint64
-		words string
-	}{{r.Excluded + r.Elsewhere, "excluded"}, {r.Unindexed, "no longer indexed"}, {r.Readmitted, "readmitted"}, {r.Moved, "moved to another fifo"}, {r.Reread, "to be read again"}} {
-		if part.n > 0 {
-			e.Text += fmt.Sprintf(", %d %s", part.n, part.words)
-		}
-	}
-	if n := len(s.Edits); n > 0 {
-		last := s.Edits[n-1]
-		e.Edit = last.Number
-		e.Text += fmt.Sprintf("; deletions: %d resting, %d held", last.Resting, last.Held)
-	}
-	return e
-}
-
-// illNoted is how many hosts are named that fell ill, or well, at once.
-const illNoted = 20
-
-func (w *watcher) fellIll(ctx context.Context, c Crawler, before, now *sighting) {
-	n := 0
-	tell := func(kind string, these, those map[string]bool) {
-		for host := range these {
-			if those[host] {
-				continue
-			}
-			if n++; n <= illNoted {
-				w.note(ctx, c, events.Event{Kind: kind, Host: host})
-			}
-		}
-	}
-	tell(events.Ill, now.ill, before.ill)
-	tell(events.Well, before.ill, now.ill)
-	if n > illNoted {
-		w.note(ctx, c, events.Event{Kind: events.Ill, Text: fmt.Sprintf("%d more hosts became ill or well at once", n-illNoted)})
-	}
-}
-
 func (s *Server) eventRoutes() []route {
-	return []route{{method: "GET", path: "/api/v1/events", role: Reader, crawler: true, query: "kind limit cursor", answer: s.events, whole: inOrder(parseEventCursor, func(a, b eventCursor) bool { return a.before(b) })}}
+	return []route{{method: "GET", path: "/api/v1/events", role: Reader, crawler: true, query: "kind limit cursor", answer: s.events}}
 }
 
-// eventCursor is a place in the list of events: on a machine that is alone the number of one, in a cluster its time, with the node that has it.
-type eventCursor struct {
-	at     int64 // 0: the number alone counts
-	number uint64
-	node   string
-}
-
-func (e eventCursor) String() string { return fmt.Sprintf("%d.%d.%s", e.at, e.number, e.node) }
-
-// before says whether e is listed before other.
-func (e eventCursor) before(other eventCursor) bool {
-	if e.at != other.at {
-		return e.at > other.at
-	}
-	return cmp.Or(strings.Compare(e.node, other.node), cmp.Compare(other.number, e.number)) < 0
-}
-
-func parseEventCursor(written string) (e eventCursor, err error) {
-	at, rest, far := strings.Cut(written, ".")
-	if !far {
-		e.number, err = parseSeq(written)
-		return e, err
-	}
-	number, node, ok := strings.Cut(rest, ".")
-	e.node = node
-	if e.at, err = strconv.ParseInt(at, 10, 64); err == nil {
-		e.number, err = strconv.ParseUint(number, 10, 64)
-	}
-	if err != nil || !ok {
-		return e, errCursor
-	}
-	return e, nil
-}
-
-// events lists events, the latest first. Each node of a cluster has its own.
+// events lists events, the latest first: a cursor is the number of the next.
 func (s *Server) events(c *call) (any, error) {
-	from, err := parseEventCursor(c.query.Get("cursor"))
+	from, err := parseSeq(c.query.Get("cursor"))
 	if err != nil {
 		return nil, err
 	}
@@ -283,23 +24,12 @@ func (s *Server) events(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	part, _ := whole.IsPart(c.r.Context())
-	if part {
-		slices.SortStableFunc(all, func(a, b events.Event) int { return b.At.Compare(a.At) }) // a clock may have been set back
-	}
 	return list(s, c, "listing events", func(fn func(any, string) error) error {
 		for _, e := range all {
-			at := strconv.FormatUint(e.Number, 10)
-			if part {
-				e.Node = s.whole.Name
-				here := eventCursor{e.At.UnixNano(), e.Number, e.Node}
-				if at = here.String(); from.at != 0 && here.before(from) {
-					continue
-				}
-			} else if from.number > 0 && e.Number > from.number {
+			if from > 0 && e.Number > from {
 				continue
 			}
-			if err := fn(e, at); err != nil {
+			if err := fn(e, strconv.FormatUint(e.Number, 10)); err != nil {
 				return err
 			}
 		}

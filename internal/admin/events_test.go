@@ -24,7 +24,7 @@ func TestWatcher(t *testing.T) {
 		t.Fatal(err)
 	}
 	loaded := time.Unix(1e9, 0)
-	status := &Status{Status: crawl.Status{Crawler: "a", Rules: &crawl.RulesStatus{Version: "x"}, Targets: []crawl.TargetStatus{{Name: "papi"}}}, Details: Details{ConfigLoadedAt: &loaded}}
+	status := &Status{Status: crawl.Status{Crawler: "a", Rules: &crawl.RulesStatus{Version: "x"}, Targets: []crawl.TargetStatus{{Name: "papi"}}}, ConfigLoadedAt: &loaded}
 	s.watcher.begin(ctx)
 	s.watcher.see(ctx, c, status)
 	s.watcher.see(ctx, c, status)

@@ -30,27 +30,18 @@ type Explanation struct {
 	Status     *int                    `json:"status"`
 	Rules      []RuleExplanation       `json:"rules"`
 	Gates      []crawlspace.GateAnswer `json:"gates,omitempty"`
-	AskedFor
+	Fetch      string                  `json:"fetch,omitempty"` // the Fetch element that applies
+	// Render is auto or browser if a browser renders such pages; LogIn names their log-in.
+	Render   string             `json:"render,omitempty"`
+	LogIn    string             `json:"log_in,omitempty"`
 	KilledBy *crawlspace.Reason `json:"killed_by,omitempty"` // the kill list's entry that keeps it out of the index
 	Stored   *StoredExplanation `json:"stored,omitempty"`
 
-	Told `json:"-"`
-	// Crawler is the one of a configuration that has several.
+	// Start says where the rules begin, and Others how many of them do not match; both are for people.
+	Start  string `json:"-"`
+	Others int    `json:"-"`
+	// Crawler names the Crawler, in a configuration that has several.
 	Crawler string `json:"crawler,omitempty"`
-}
-
-// AskedFor says how a URL is asked for.
-type AskedFor struct {
-	Fetch string `json:"fetch,omitempty"` // the Fetch element by which
-	// Render is auto or browser where a browser makes such pages, LogIn the log-in that they are asked for with.
-	Render string `json:"render,omitempty"`
-	LogIn  string `json:"log_in,omitempty"`
-}
-
-// Told is what an explanation has for a person only.
-type Told struct {
-	Start  string // where the rules begin
-	Others int    // how many rules do not match
 }
 
 // ExcludedBy is what excludes a URL.
@@ -146,16 +137,16 @@ func KnowledgeOf(ctx context.Context, store report.Store) (k Knowledge, err erro
 
 // Knowledge is that of the running service.
 func (c *Client) Knowledge(ctx context.Context) (k Knowledge, err error) {
-	if k.Moved, err = c.Moves(ctx); err != nil {
+	if k.Moved, err = get[policy.Moves](ctx, c, "/api/v1/moves", nil); err != nil {
 		return k, err
 	}
-	if k.Traps, err = c.TrapCounts(ctx); err != nil {
+	if k.Traps, err = get[policy.TrapCounts](ctx, c, "/api/v1/traps", nil); err != nil {
 		return k, err
 	}
-	k.Lookup = func(u weburl.URL) (report.StoredURL, error) { return c.StoredOne(ctx, u.String()) }
+	k.Lookup = func(u weburl.URL) (report.StoredURL, error) { return c.storedOne(ctx, u.String()) }
 	k.Deletion = func(s report.StoredURL) (*Deletion, error) { return c.deletionOf(ctx, &s) }
 	k.Robots = func(agent string, original bool, u weburl.URL) (string, error) {
-		return c.StoredRobots(ctx, agent, original, u.String())
+		return c.storedRobots(ctx, agent, original, u.String())
 	}
 	return k, nil
 }
@@ -244,8 +235,8 @@ func (e *Explainer) explanationOf(raw string, x policy.Explained) *Explanation {
 	d := x.Rules.Decision
 	out := &Explanation{
 		URL: raw, Canonical: x.URL.String(), Decision: "ignore", Accept: d.Accept, Index: d.Index && x.Status == 0, Follow: d.Follow && x.Status == 0,
-		Shift: d.Shift, Source: d.Source, Metas: map[string][]string{}, Rules: []RuleExplanation{}, Told: Told{Start: x.Rules.Start.Why, Others: len(e.settings.Rules.Rules)},
-		Gates: x.Gates, KilledBy: x.Killed, AskedFor: AskedFor{Fetch: x.Fetch.Name},
+		Shift: d.Shift, Source: d.Source, Metas: map[string][]string{}, Rules: []RuleExplanation{}, Start: x.Rules.Start.Why, Others: len(e.settings.Rules.Rules),
+		Gates: x.Gates, KilledBy: x.Killed, Fetch: x.Fetch.Name,
 	}
 	if r := x.Fetch.Render; r != nil {
 		out.Render = "auto"

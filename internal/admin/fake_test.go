@@ -10,8 +10,8 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/events"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/crawl/visit"
+	"github.com/sextant-crawler/sextant/internal/compare"
 	"github.com/sextant-crawler/sextant/push"
-	"github.com/sextant-crawler/sextant/push/compare"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -44,11 +44,6 @@ func (f fakeCrawler) Sent(ctx context.Context, url string) (*push.Listed, *push.
 type fakeConfig struct{ path string }
 
 func (f fakeConfig) Path() string { return f.path }
-
-func (f fakeConfig) Text() ([]byte, error) { return os.ReadFile(f.path) }
-
-// Put leaves it to the file: it is a machine that is alone.
-func (fakeConfig) Put(context.Context, []byte, bool, string) (bool, error) { return false, nil }
 
 // Receive keeps nothing in mind.
 func (fakeConfig) Receive(_ []byte, write func() error) error { return write() }

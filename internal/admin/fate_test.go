@@ -49,7 +49,7 @@ func TestReasonsHaveWords(t *testing.T) {
 // TestAnswers: what is said of some URLs.
 func TestAnswers(t *testing.T) {
 	since, at := time.Date(2026, 3, 4, 5, 6, 0, 0, time.UTC), time.Date(2026, 3, 4, 5, 7, 0, 0, time.UTC)
-	missing := report.StoredURL{Class: "permanent", Outcome: report.Outcome{Reason: "not_found", LastError: "404 Not Found"}}
+	missing := report.StoredURL{Class: "permanent", Reason: "not_found", LastError: "404 Not Found"}
 	of := func(fate scheduler.Fate, u report.StoredURL) *StoredExplanation {
 		u.Fate = fate.String()
 		return &StoredExplanation{Known: true, StoredURL: &u}
@@ -67,16 +67,16 @@ func TestAnswers(t *testing.T) {
 	}{
 		{&StoredExplanation{}, "not in the index: no link to it was found yet, or it was removed", nil},
 		{of(scheduler.FateIndexed, report.StoredURL{}), "in the index, or on its way there", nil},
-		{of(scheduler.FateIndexed, report.StoredURL{Outcome: report.Outcome{Reason: "timeout", LastError: "time-out"}}), "in the index, or on its way there", []string{"At the last visit: its host takes too long (time-out)."}},
+		{of(scheduler.FateIndexed, report.StoredURL{Reason: "timeout", LastError: "time-out"}), "in the index, or on its way there", []string{"At the last visit: its host takes too long (time-out)."}},
 		{of(scheduler.FatePending, report.StoredURL{}), "not in the index: it waits to be fetched", nil},
-		{of(scheduler.FatePending, report.StoredURL{Outcome: report.Outcome{Reason: "robots_unreachable"}}), "not in the index: it waits to be fetched: its robots.txt cannot be had", []string{"It goes on by itself when the site answers for its robots.txt."}},
-		{of(scheduler.FateTemporary, report.StoredURL{Outcome: report.Outcome{Reason: "5xx", LastError: "503", Errors: 2}}), "not in the index: the site fails (503)", []string{"Visits that failed in a row: 2. It is tried again by itself."}},
+		{of(scheduler.FatePending, report.StoredURL{Reason: "robots_unreachable"}), "not in the index: it waits to be fetched: its robots.txt cannot be had", []string{"It goes on by itself when the site answers for its robots.txt."}},
+		{of(scheduler.FateTemporary, report.StoredURL{Reason: "5xx", LastError: "503", Errors: 2}), "not in the index: the site fails (503)", []string{"Visits that failed in a row: 2. It is tried again by itself."}},
 		{of(scheduler.FatePermanent, missing), "not in the index: the site does not have it (404 Not Found)", nil},
-		{of(scheduler.FateNearDuplicate, report.StoredURL{DuplicateOf: "http://a/b", Outcome: report.Outcome{Reason: "near_duplicate", LastError: "x"}}), "not in the index: another document has nearly its content: http://a/b", []string{otherURL}},
-		{of(scheduler.FateRedirect, report.StoredURL{RedirectTo: "http://a/b", Outcome: report.Outcome{Reason: "redirect"}}), "not in the index: it redirects: http://a/b", []string{"The document stands under the URL that it leads to."}},
-		{leadsOut(of(scheduler.FateRedirect, report.StoredURL{RedirectTo: "http://b/", Outcome: report.Outcome{Reason: "redirect"}})), "not in the index: it redirects: http://b/",
+		{of(scheduler.FateNearDuplicate, report.StoredURL{DuplicateOf: "http://a/b", Reason: "near_duplicate", LastError: "x"}), "not in the index: another document has nearly its content: http://a/b", []string{otherURL}},
+		{of(scheduler.FateRedirect, report.StoredURL{RedirectTo: "http://a/b", Reason: "redirect"}), "not in the index: it redirects: http://a/b", []string{"The document stands under the URL that it leads to."}},
+		{leadsOut(of(scheduler.FateRedirect, report.StoredURL{RedirectTo: "http://b/", Reason: "redirect"})), "not in the index: it redirects: http://b/",
 			[]string{"That place is not crawled, so the page is in the index nowhere: rule 2, x.xml:7."}},
-		{of(scheduler.FateSource, report.StoredURL{Outcome: report.Outcome{Reason: "dns", LastError: "no such host"}}), "not in the index: it leads to documents and is none itself", []string{"At the last visit: the name of its host cannot be resolved (no such host)."}},
+		{of(scheduler.FateSource, report.StoredURL{Reason: "dns", LastError: "no such host"}), "not in the index: it leads to documents and is none itself", []string{"At the last visit: the name of its host cannot be resolved (no such host)."}},
 		{of(scheduler.FateNoDocument, report.StoredURL{}), "not in the index: nothing says why it has no document", nil},
 		{deletion(scheduler.FateResting, Deletion{State: "resting"}, &at), "in the index, but its deletion rests: the site does not have it (404 Not Found)",
 			[]string{"It rests since 2026-03-04 05:06 UTC.", "It leaves at 2026-03-04 05:07 UTC at the earliest, if its host is well; a good answer of the page cancels it."}},
@@ -104,11 +104,11 @@ func TestAnswers(t *testing.T) {
 func TestHoldsHaveWords(t *testing.T) {
 	seen := map[string]bool{}
 	n := 0
-	for h := scheduler.HeldByBrake; scheduler.KnownHold(byte(h)); h++ {
+	for h := scheduler.HeldForHost; scheduler.KnownHold(byte(h)); h++ {
 		seen[holdWords(&Deletion{Hold: h.String()})] = true
 		n++
 	}
-	if len(seen) != n || n < 6 {
+	if len(seen) != n || n < 5 {
 		t.Errorf("%d holds have %d texts", n, len(seen))
 	}
 }
@@ -133,7 +133,7 @@ func TestAdditions(t *testing.T) {
 		{scheduler.FateIndexed, "", Explanation{Index: true, KilledBy: &crawlspace.Reason{Gate: "kill", File: "kill.txt", Line: 4}}, "allowed", []string{"The kill list names it: kill gate, kill.txt:4."}},
 		{scheduler.FateIndexed, "", Explanation{}, "unknown", []string{"By the rules in force it is not indexed."}},
 	} {
-		tt.x.Stored = &StoredExplanation{Known: true, Robots: tt.robots, StoredURL: &report.StoredURL{Outcome: report.Outcome{Fate: tt.fate.String(), Reason: tt.reason}}}
+		tt.x.Stored = &StoredExplanation{Known: true, Robots: tt.robots, StoredURL: &report.StoredURL{Fate: tt.fate.String(), Reason: tt.reason}}
 		if diff := cmp.Diff(tt.want, tt.x.Additions()); diff != "" {
 			t.Errorf("%s %s (-want +got):\n%s", tt.fate, tt.reason, diff)
 		}
@@ -148,7 +148,7 @@ func leadsOut(s *StoredExplanation) *StoredExplanation {
 // TestFollowedOnly: that no rule keeps a page out of the index is told of the page of a root
 // that is followed only.
 func TestFollowedOnly(t *testing.T) {
-	x := &Explanation{Stored: &StoredExplanation{Known: true, StoredURL: &report.StoredURL{Outcome: report.Outcome{Reason: "noindex_rule"}}}}
+	x := &Explanation{Stored: &StoredExplanation{Known: true, StoredURL: &report.StoredURL{Reason: "noindex_rule"}}}
 	x.Stored.Fate = scheduler.FateNoindexRule.String()
 	for changed, want := range map[string]int{"follow": 1, "index": 0} {
 		x.Rules = []RuleExplanation{{Matched: true, Changed: []string{changed}}}

@@ -182,3 +182,12 @@ func secure(h http.Header, tls bool) {
 		h.Set("Strict-Transport-Security", "max-age=31536000")
 	}
 }
+
+// SignIn says who has a token that somebody typed. Wrong ones are counted by remote
+// address together with those in headers: after a few one must wait, also with the
+// right one.
+func (s *Server) SignIn(r *http.Request, token string) (Caller, *Problem) {
+	c, p := s.guard.attempt(r, func() (Caller, bool) { return s.access.ByToken(token) })
+	c.Remote = r.RemoteAddr
+	return c, p
+}

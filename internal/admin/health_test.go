@@ -18,22 +18,22 @@ var testTime = time.Unix(1_700_000_000, 0)
 // TestProblems: what makes a Crawler unable to work, and what does not.
 func TestProblems(t *testing.T) {
 	const miB = 1 << 20
-	disk := func(free int64) Details {
-		return Details{Store: &StoreStatus{DiskFree: free, DiskSize: 100 << 30, DiskNeeded: 512 * miB}}
+	disk := func(free int64) *StoreStatus {
+		return &StoreStatus{DiskFree: free, DiskSize: 100 << 30, DiskNeeded: 512 * miB}
 	}
 	for name, tt := range map[string]struct {
 		status Status
 		want   string
 	}{
-		"idle":             {Status{Status: crawl.Status{IdleCode: crawl.IdleNoURL}, Details: disk(10 << 30)}, ""},
+		"idle":             {Status{Status: crawl.Status{IdleCode: crawl.IdleNoURL}, Store: disk(10 << 30)}, ""},
 		"paused":           {Status{Status: crawl.Status{IdleCode: crawl.IdlePaused, Paused: true}}, ""},
 		"outbox full":      {Status{Status: crawl.Status{IdleCode: crawl.IdleOutboxFull}}, ""},
 		"refused":          {Status{Status: crawl.Status{ConfigError: "broken"}}, ""},
 		"starting":         {Status{Status: crawl.Status{IdleCode: crawl.IdleStarting}}, notReadyStarting},
 		"stopping":         {Status{Status: crawl.Status{IdleCode: crawl.IdleStopping}}, notReadyStopping},
-		"disk":             {Status{Details: disk(511 * miB)}, notReadyDisk},
-		"disk just enough": {Status{Details: disk(512 * miB)}, ""},
-		"disk not known":   {Status{Details: Details{Store: &StoreStatus{DiskNeeded: 1}}}, ""},
+		"disk":             {Status{Store: disk(511 * miB)}, notReadyDisk},
+		"disk just enough": {Status{Store: disk(512 * miB)}, ""},
+		"disk not known":   {Status{Store: &StoreStatus{DiskNeeded: 1}}, ""},
 	} {
 		got := ""
 		for _, p := range tt.status.problems() {
@@ -96,14 +96,14 @@ func TestObserve(t *testing.T) {
 		Crawler: "docs", Outbox: crawl.OutboxStatus{Held: 3},
 		Targets:  []crawl.TargetStatus{{Name: "up"}, {Name: "papi", DownSince: utc(testTime), LastError: "refused"}},
 		Sessions: []visit.SessionStatus{{Name: "in", State: "good"}, {Name: "out", State: "failed", Words: "401"}},
-	}, Details: Details{IllHosts: 2, Ill: []IllHost{{Host: "http://a", Since: testTime}}, Cluster: &ClusterStatus{Unprotected: "no other node", Held: "full"}}}
+	}, IllHosts: 2, Ill: []IllHost{{Host: "http://a", Since: testTime}}}
 	var got notices.Observation
 	s.observe(&got)
 	var words []string
 	for _, c := range got.Conditions {
 		words = append(words, string(c.Event)+" "+c.Crawler+" "+c.Subject)
 	}
-	want := []string{"brake docs ", "cluster docs unprotected", "cluster docs held", "indexer docs papi", "host docs http://a", "login docs out"}
+	want := []string{"brake docs ", "indexer docs papi", "host docs http://a", "login docs out"}
 	if len(words) != len(want) {
 		t.Fatal(words)
 	}
@@ -115,7 +115,7 @@ func TestObserve(t *testing.T) {
 	if len(got.Unsure) != 1 || got.Unsure[0] != (notices.Scope{Event: notices.Host, Crawler: "docs"}) {
 		t.Errorf("%+v", got.Unsure)
 	}
-	if !got.Conditions[3].Since.Equal(testTime) || !got.Conditions[4].Since.Equal(testTime) {
+	if !got.Conditions[1].Since.Equal(testTime) || !got.Conditions[2].Since.Equal(testTime) {
 		t.Errorf("%+v", got.Conditions)
 	}
 }

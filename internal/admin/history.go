@@ -1,17 +1,13 @@
 package admin
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"math"
-	"net/url"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
 
-	"github.com/sextant-crawler/sextant/internal/admin/whole"
 	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
@@ -62,7 +58,7 @@ func (h *history) run(ctx context.Context) error {
 
 func (h *history) take(ctx context.Context) {
 	for _, c := range h.crawlers {
-		s, err := statusOf(ctx, c)
+		s, err := c.Status(ctx)
 		if err != nil {
 			continue
 		}
@@ -240,7 +236,7 @@ func (r *ring) columns(crawler string, after int64) History {
 }
 
 func (s *Server) historyRoutes() []route {
-	return []route{{method: "GET", path: "/api/v1/history", role: Reader, crawler: true, query: "span since", answer: s.past, whole: wholeHistory()}}
+	return []route{{method: "GET", path: "/api/v1/history", role: Reader, crawler: true, query: "span since", answer: s.past}}
 }
 
 // past tells figures over time.
@@ -263,88 +259,4 @@ func (s *Server) past(c *call) (any, error) {
 	s.history.mu.Lock()
 	defer s.history.mu.Unlock()
 	return s.history.rings[c.crawler.Name()][span].columns(c.crawler.Name(), after), nil
-}
-
-// wholeHistory adds the figures of all nodes, step by step: each takes its own at moments of its own.
-func wholeHistory() *whole.Rule {
-	return &whole.Rule{Apart: true, Shape: func(q url.Values, b []byte) (any, error) {
-		var all []pastOf
-		if err := json.Unmarshal(b, &all); err != nil {
-			return nil, err
-		}
-		since, _ := strconv.ParseInt(q.Get("since"), 10, 64) // what is no number was refused
-		return joined(all, since), nil
-	}}
-}
-
-// pastOf is a History that was read: a value that is not known is nil.
-type pastOf struct {
-	Crawler string  `json:"crawler"`
-	StepS   float64 `json:"step_s"`
-	Times   []int64 `json:"times"`
-	Series  []struct {
-		Name   string     `json:"name"`
-		Values []*float64 `json:"values"`
-	} `json:"series"`
-}
-
-// at is the point of a step, or of the one beside it: clocks tick at other moments. It is -1 where the node was not there.
-func (p *pastOf) at(step int64) int {
-	length := int64(p.StepS)
-	i, _ := slices.BinarySearchFunc(p.Times, step, func(at, step int64) int { return cmp.Compare(at/length, step) })
-	switch {
-	case i < len(p.Times) && p.Times[i]/length <= step+1 && (p.Times[i]/length == step || i == 0):
-		return i
-	case i > 0 && p.Times[i-1]/length >= step-2:
-		return i - 1
-	}
-	return -1
-}
-
-// joined are the histories of nodes as one, up to where all are known, with those steps alone that begin after a time.
-func joined(all []pastOf, since int64) *History {
-	out := &History{Times: []int64{}, Series: []Series{}}
-	first, last := int64(math.MaxInt64), int64(math.MaxInt64)
-	for _, p := range all {
-		out.Crawler, out.StepS = p.Crawler, p.StepS
-		if n := len(p.Times); n > 0 && p.StepS >= 1 {
-			first, last = min(first, p.Times[0]/int64(p.StepS)), min(last, p.Times[n-1]/int64(p.StepS))
-		} else if since > 0 {
-			last = 0 // what it has of the next step is not known yet
-		}
-	}
-	for _, f := range figures() {
-		out.Series = append(out.Series, Series{f.name, []Figure{}})
-	}
-	for step := first; step <= last && step < math.MaxInt64; step++ {
-		if at := step * int64(out.StepS); at > since {
-			out.Times = append(out.Times, at)
-			for i := range out.Series {
-				out.Series[i].Values = append(out.Series[i].Values, valueOf(all, out.Series[i].Name, step))
-			}
-		}
-	}
-	return out
-}
-
-// valueOf is a figure of all nodes: how far the outbox is behind, and how long a commit takes, is that of the slowest.
-func valueOf(all []pastOf, name string, step int64) Figure {
-	sum := math.NaN()
-	for i := range all {
-		at, p := all[i].at(step), &all[i]
-		for _, s := range p.Series {
-			if s.Name != name || at < 0 || at >= len(s.Values) || s.Values[at] == nil {
-				continue
-			}
-			switch v := *s.Values[at]; {
-			case math.IsNaN(sum):
-				sum = v
-			case name == "outbox_lag_s", name == "commit_s":
-				sum = max(sum, v)
-			default:
-				sum += v
-			}
-		}
-	}
-	return Figure(sum)
 }

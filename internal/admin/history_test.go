@@ -20,16 +20,16 @@ type tickingCrawler struct {
 	fails func(passed time.Duration) bool
 }
 
-func (c tickingCrawler) Status(context.Context) (crawl.Status, error) {
+func (c tickingCrawler) Status(context.Context) (Status, error) {
 	passed := time.Since(c.from)
 	if c.fails != nil && c.fails(passed) {
-		return crawl.Status{}, context.DeadlineExceeded
+		return Status{}, context.DeadlineExceeded
 	}
-	return crawl.Status{
+	return Status{Status: crawl.Status{
 		Crawler: c.name, Known: uint64(passed.Seconds()), Pending: map[string]uint64{"index": 7},
 		Totals: meter.Totals{Pages: int64(passed.Seconds() * 10)},
 		Taken:  map[string]uint64{"user": uint64(passed.Seconds() * 2)},
-	}, nil
+	}}, nil
 }
 
 // remember runs a history for a while of synctest's time.

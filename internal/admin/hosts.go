@@ -2,14 +2,13 @@ package admin
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"net/url"
 	"slices"
-	"strings"
+	"strconv"
 	"time"
 
-	"github.com/sextant-crawler/sextant/crawl/meter"
-	"github.com/sextant-crawler/sextant/internal/admin/whole"
 	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -79,77 +78,10 @@ func closedWords(reason string) string {
 // hostRoutes tell of hosts, beside the list of the longest queues.
 func (s *Server) hostRoutes() []route {
 	return []route{
-		{method: "GET", path: "/api/v1/host", role: Reader, crawler: true, query: "host", answer: s.host, whole: ofOwner("host")},
-		{method: "GET", path: "/api/v1/hosts/all", role: Reader, crawler: true, heavy: true, query: "host sort from limit", answer: s.allHosts, whole: wholeHostList()},
-		{method: "GET", path: "/api/v1/hosts/ill", role: Reader, crawler: true, answer: s.ill, whole: wholeIll()},
+		{method: "GET", path: "/api/v1/host", role: Reader, crawler: true, query: "host", answer: s.host},
+		{method: "GET", path: "/api/v1/hosts/all", role: Reader, crawler: true, heavy: true, query: "host sort from limit", answer: s.allHosts},
+		{method: "GET", path: "/api/v1/hosts/ill", role: Reader, crawler: true, answer: s.ill},
 	}
-}
-
-// HostDetails is what is known of one host.
-type HostDetails struct {
-	HostStatus
-	BySource map[string]uint64 `json:"by_source"` // URLs that wait, in flight ones included
-	// DelayS is the pause between two requests that its robots.txt asks for, BackoffS
-	// the one after failures; in seconds.
-	DelayS   float64 `json:"delay_s"`
-	BackoffS float64 `json:"backoff_s"`
-	// Pages counts those that were rendered or searched since the service started, and names the log-ins; nil
-	// where there was none of that.
-	Pages *meter.HostPagesStatus `json:"pages,omitempty"`
-	// Queue are the first that wait, of each source.
-	Queue []QueuedURL `json:"queue"`
-}
-
-// QueuedURL is a URL that waits.
-type QueuedURL struct {
-	URL    string `json:"url"`
-	Source string `json:"source"`
-}
-
-// queueShown is how many URLs of a source are named.
-const queueShown = 10
-
-// host tells of the host of a URL, or of an origin.
-func (s *Server) host(c *call) (any, error) {
-	written := c.query.Get("host")
-	if written != "" && !strings.Contains(written, "://") {
-		written = "http://" + written
-	}
-	u, err := weburl.Parse(written)
-	if err != nil {
-		return nil, wrong("host is a URL or its beginning: ?host=https%%3A%%2F%%2Fwww.example.com: %v", err)
-	}
-	ctx, key := c.r.Context(), u.HostKey()
-	info, err := c.crawler.Host(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	state, err := c.crawler.Reports().Host(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	info.Origin = u.Origin() // also if nothing waits
-	info.Delay, info.Backoff = max(info.Delay, state.Delay), max(info.Backoff, state.Backoff)
-	info.Errors = max(info.Errors, state.Errors)
-	out := HostDetails{
-		HostStatus: NewHostStatus(info), BySource: map[string]uint64{}, Queue: []QueuedURL{},
-		DelayS: info.Delay.Seconds(), BackoffS: info.Backoff.Seconds(), Pages: c.crawler.HostPages(key),
-	}
-	out.Ill = out.Ill || state.Ill
-	for source, n := range info.Waiting {
-		out.BySource[scheduler.Source(source).String()] = n
-		if n == 0 {
-			continue
-		}
-		waiting, err := c.crawler.Reports().Queue(ctx, scheduler.Place{Source: scheduler.Source(source), Host: key}, 0, queueShown)
-		if err != nil {
-			return nil, err
-		}
-		for _, w := range waiting {
-			out.Queue = append(out.Queue, QueuedURL{w.Record.URL, scheduler.Source(source).String()})
-		}
-	}
-	return out, nil
 }
 
 // allHosts lists the hosts that URLs are stored of.
@@ -162,9 +94,6 @@ func (s *Server) allHosts(c *call) (any, error) {
 		return nil, wrong("%v", err)
 	}
 	limit, err := limitOf(c)
-	if part, _ := whole.IsPart(c.r.Context()); part { // which gives all that may come before the end of a page
-		limit, err = limited(c.query, "limit"), nil
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -204,4 +133,30 @@ func (h HostStatus) Why() string {
 		return ""
 	}
 	return closedWords(h.ClosedBy)
+}
+
+// maxHosts is how many hosts a request may name: all places are read for it.
+const maxHosts = MaxLimit
+
+// hosts lists those with the longest queues, then some that rest longest. It is a list
+// of the most, without a cursor: the order is another in a moment.
+func (s *Server) hosts(c *call) (any, error) {
+	n := defaultLimit
+	if written := c.query.Get("n"); written != "" {
+		var err error
+		if n, err = strconv.Atoi(written); err != nil || n < 1 || n > maxHosts {
+			return nil, wrong("n %q is no number from 1 to %d", written, maxHosts)
+		}
+	}
+	hosts := []HostStatus{}
+	err := c.crawler.Hosts(c.r.Context(), n, func(info scheduler.HostInfo) error {
+		hosts = append(hosts, NewHostStatus(info))
+		return nil
+	})
+	return hosts, err
+}
+
+// Hosts returns the n hosts with the longest queues, and up to n more that rest longest.
+func (c *Client) Hosts(ctx context.Context, n int) ([]HostStatus, error) {
+	return get[[]HostStatus](ctx, c, "/api/v1/hosts", url.Values{"n": {strconv.Itoa(n)}})
 }

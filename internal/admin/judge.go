@@ -1,18 +1,10 @@
 package admin
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"net/http"
 
-	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/crawl/review"
-	"github.com/sextant-crawler/sextant/internal/admin/whole"
-	"github.com/sextant-crawler/sextant/internal/report"
-	"github.com/sextant-crawler/sextant/push"
-	"github.com/sextant-crawler/sextant/push/compare"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -21,13 +13,13 @@ import (
 func (s *Server) judgeRoutes() []route {
 	const path = "/api/v1/"
 	return []route{
-		{method: "GET", path: path + "explain", role: Reader, crawler: true, query: "url", answer: s.explainGet, whole: eachOwner("url")},
-		{method: "POST", path: path + "explain", role: Reader, crawler: true, body: maxConfigBytes, heavy: true, answer: s.explainPost, whole: eachOwner("urls")},
+		{method: "GET", path: path + "explain", role: Reader, crawler: true, query: "url", answer: s.explainGet},
+		{method: "POST", path: path + "explain", role: Reader, crawler: true, body: maxConfigBytes, heavy: true, answer: s.explainPost},
 		{method: "POST", path: path + "test", role: Reader, crawler: true, body: maxConfigBytes, heavy: true, answer: s.test},
 		{method: "POST", path: path + "check", role: Operator, body: maxConfigBytes, heavy: true, answer: s.check},
-		{method: "POST", path: path + "preview", role: Operator, crawler: true, body: maxConfigBytes, heavy: true, answer: s.preview, whole: gathered()},
-		{method: "POST", path: path + "fetch", role: Operator, crawler: true, heavy: true, answer: s.fetch, whole: ofOwner("url")},
-		{method: "POST", path: path + "push/verify", role: Operator, crawler: true, heavy: true, answer: s.pushVerify, whole: gathered()},
+		{method: "POST", path: path + "preview", role: Operator, crawler: true, body: maxConfigBytes, heavy: true, answer: s.preview},
+		{method: "POST", path: path + "fetch", role: Operator, crawler: true, heavy: true, answer: s.fetch},
+		{method: "POST", path: path + "push/verify", role: Operator, crawler: true, heavy: true, answer: s.pushVerify},
 	}
 }
 
@@ -65,7 +57,7 @@ func (s *Server) explain(c *call, in ExplainRequest) (any, error) {
 		return nil, err
 	}
 	ctx := c.r.Context()
-	known, err := KnowledgeOf(ctx, c.reports())
+	known, err := KnowledgeOf(ctx, c.crawler.Reports())
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +194,7 @@ func (s *Server) preview(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return review.NewPreview(c.r.Context(), settings, c.reports(), samples)
+	return review.NewPreview(c.r.Context(), settings, c.crawler.Reports(), samples)
 }
 
 func (s *Server) draft(c *call, in *PreviewRequest) (*Draft, error) {
@@ -227,81 +219,4 @@ func (s *Server) fetch(c *call) (any, error) {
 		return nil, wrong("%v", err)
 	}
 	return s.service.Fetch(c.r.Context(), c.crawler, in.URL, u)
-}
-
-func (s *Server) pushVerify(c *call) (any, error) {
-	o := compare.Options{Samples: 10}
-	if err := c.read(&o); err != nil {
-		return nil, err
-	}
-	if o.Samples < 0 || o.Samples > maxSamples {
-		return nil, wrong("samples is a number from 0 to %d", maxSamples)
-	}
-	if o.Repair || o.DeleteForeign {
-		if c.store != nil {
-			return nil, newProblem(http.StatusNotImplemented, codeSeveral, "a node compares the index with what all have pushed, and mends nothing for others: use sextant push verify on any of them, whose --repair and --delete-foreign ask each")
-		}
-		c.change = "push verify, with changes"
-	}
-	index, err := s.service.IndexOf(c.crawler, o.Target)
-	if err != nil {
-		return nil, err
-	}
-	defer index.Close()
-	report, err := compare.Verify(c.r.Context(), index, crawlerPushed{c.crawler, c.reports()}, o)
-	if err != nil {
-		return nil, err
-	}
-	c.target, c.result = report.Target, []any{"requeued", report.Requeued, "deleted", report.Deleted}
-	return report, nil
-}
-
-// crawlerPushed is what a Crawler has pushed, by its service, or by those of all nodes.
-type crawlerPushed struct {
-	Crawler
-	store report.Store
-}
-
-// Stored implements compare.Pushed. Without a node's part its documents would be foreign ones.
-func (p crawlerPushed) Stored(ctx context.Context, fn func(report.StoredURL) error) error {
-	err := report.EachURL(ctx, p.store, report.Filter{}, fn)
-	if g, ok := p.store.(*whole.Gathered); ok && err == nil && g.Lacking() != "" {
-		err = busy("%v", NotCompared(g.Lacking()))
-	}
-	return err
-}
-
-// Requeue implements compare.Pushed.
-func (p crawlerPushed) Requeue(ctx context.Context, urls []string) (int, error) {
-	done, err := p.Refresh(ctx, crawl.Selection{URLs: urls, Full: true})
-	return done.URLs + done.Waiting, err
-}
-
-// Waiting implements compare.Pushed.
-func (p crawlerPushed) Waiting(ctx context.Context, target string) (map[string]bool, error) {
-	urls := map[string]bool{}
-	err := p.store.Orders(ctx, push.Selection{State: push.Waiting, Target: target}, func(l push.Listed) error {
-		urls[l.URL] = true
-		return nil
-	})
-	return urls, err
-}
-
-// Still implements compare.Pushed.
-func (p crawlerPushed) Still(ctx context.Context) error {
-	s, err := p.Status(ctx)
-	if err == nil && (!s.Paused || s.Outbox.Waiting > 0) {
-		err = &Declined{Err: StillMoving(s.Outbox.Waiting)}
-	}
-	return err
-}
-
-// NotCompared is why an index is not compared with what was pushed while nodes are missing.
-func NotCompared(missing string) error {
-	return fmt.Errorf("not compared: what these have would be taken for foreign documents: %s; ask again when all nodes answer", missing)
-}
-
-// StillMoving is why foreign documents are not deleted beside a crawl at work.
-func StillMoving(waiting uint64) error {
-	return fmt.Errorf("--delete-foreign could delete what is pushed meanwhile: pause the crawl and wait until its outbox is empty (%d wait), or stop the service", waiting)
 }

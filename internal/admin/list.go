@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/sextant-crawler/sextant/internal/admin/whole"
 )
 
 const (
@@ -58,9 +56,6 @@ func list(s *Server, c *call, what string, each func(fn func(item any, at string
 	limit, err := limitOf(c)
 	if err != nil {
 		return nil, err
-	}
-	if _, lines := whole.IsPart(c.r.Context()); lines {
-		return s.stream(c, what, func(w io.Writer) error { return whole.Lines(w, each) })
 	}
 	if wantsLines(c.r) {
 		return s.lines(c, what, limit, each)
@@ -113,6 +108,9 @@ func (s *Server) stream(c *call, what string, write func(io.Writer) error) (any,
 	case !out.begun:
 		return nil, err
 	default:
+		if w, ok := c.w.(*pipedAnswer); ok {
+			w.broken = err
+		}
 		if c.r.Context().Err() == nil { // not because the reader went away, as head does
 			s.log.Warn(what+" broke off", "error", err)
 		}
@@ -141,4 +139,16 @@ func (p *patientWriter) Write(b []byte) (int, error) {
 		}
 	}
 	return p.w.Write(b)
+}
+
+// parseSeq reads a cursor that is the number of an order; 0 without one.
+func parseSeq(written string) (uint64, error) {
+	if written == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(written, 10, 64)
+	if err != nil {
+		return 0, errCursor
+	}
+	return n, nil
 }

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sextant-crawler/sextant/internal/compare"
 	"github.com/sextant-crawler/sextant/internal/report"
-	"github.com/sextant-crawler/sextant/push/compare"
 )
 
 // TestPages: a list taken in pages of any size is the list, in its order.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/copies"
-	"github.com/sextant-crawler/sextant/internal/histogram"
+	"github.com/sextant-crawler/sextant/scheduler/histogram"
 )
 
 type (
@@ -24,25 +24,12 @@ type (
 // collectTimeout bounds one scrape.
 const collectTimeout = 5 * time.Second
 
-// table is metrics of a Crawler with their descriptions.
-type table struct {
-	metrics []metric
-	descs   []*prometheus.Desc // of metrics
-}
-
-func newTable(metrics []metric) table {
-	t := table{metrics: metrics}
-	for _, m := range metrics {
-		t.descs = append(t.descs, prometheus.NewDesc(m.name, m.help, append([]string{"crawler"}, m.labels...), nil))
-	}
-	return t
-}
-
 // collector reads the figures of every Crawler when it is scraped, so that the
 // crawl itself counts nothing twice.
 type collector struct {
-	table
 	server  *Server
+	metrics []metric
+	descs   []*prometheus.Desc // of metrics
 	error   *prometheus.Desc
 	notices *prometheus.Desc
 	build   *prometheus.Desc
@@ -50,13 +37,17 @@ type collector struct {
 }
 
 func newCollector(s *Server) *collector {
-	return &collector{
-		table: newTable(metrics()), server: s,
+	c := &collector{
+		server: s, metrics: metrics(),
 		error:   prometheus.NewDesc("sextant_status_error", "1 if the figures of a Crawler could not be read: its other metrics are absent then.", []string{"crawler"}, nil),
 		build:   prometheus.NewDesc("sextant_build_info", "1; the labels say which version runs.", []string{"version", "goversion", "goos", "goarch"}, nil),
 		notices: prometheus.NewDesc("sextant_notices_total", "Notices to each receiver, sent or given up; absent without <Notify>.", []string{"receiver", "result"}, nil),
 		ready:   prometheus.NewDesc("sextant_ready", "1 if the service can do its work, as /readyz says; 0 if it cannot.", nil, nil),
 	}
+	for _, m := range c.metrics {
+		c.descs = append(c.descs, prometheus.NewDesc(m.name, m.help, append([]string{"crawler"}, m.labels...), nil))
+	}
+	return c
 }
 
 // metrics is the scrape handler with a registry of its own.
@@ -87,7 +78,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	}
 	ready := true
 	for _, crawler := range c.server.crawlers {
-		s, err := statusOf(ctx, crawler)
+		s, err := crawler.Status(ctx)
 		out <- prometheus.MustNewConstMetric(c.error, prometheus.GaugeValue, yes(err != nil), crawler.Name())
 		if err == nil {
 			c.collect(crawler.Name(), &s, out)
@@ -98,9 +89,9 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 }
 
 // collect gives the metrics of one Crawler.
-func (t *table) collect(name string, s *Status, out chan<- prometheus.Metric) {
-	for i, m := range t.metrics {
-		desc, kind := t.descs[i], prometheus.GaugeValue
+func (c *collector) collect(name string, s *Status, out chan<- prometheus.Metric) {
+	for i, m := range c.metrics {
+		desc, kind := c.descs[i], prometheus.GaugeValue
 		if m.kind == counter {
 			kind = prometheus.CounterValue
 		}
@@ -114,30 +105,4 @@ func (t *table) collect(name string, s *Status, out chan<- prometheus.Metric) {
 			out <- prometheus.MustNewConstMetric(desc, kind, v, append([]string{name}, labels...)...)
 		})
 	}
-}
-
-// standing has the metrics of a node that follows: those of the cluster.
-type standing struct {
-	table
-	now func() Standby
-}
-
-// standbyMetrics is the scrape handler of a node that follows.
-func standbyMetrics(now func() Standby) http.Handler {
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(&standing{newTable(clusterMetrics()), now})
-	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
-}
-
-// Describe implements prometheus.Collector.
-func (s *standing) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range s.descs {
-		out <- d
-	}
-}
-
-// Collect implements prometheus.Collector.
-func (s *standing) Collect(out chan<- prometheus.Metric) {
-	now := s.now()
-	s.collect(now.Crawler, &Status{Details: Details{Cluster: now.Cluster}}, out)
 }

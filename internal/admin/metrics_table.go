@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl"
-	"github.com/sextant-crawler/sextant/internal/histogram"
 	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/histogram"
 )
 
 // metricKind is a metric's type, in Prometheus' words.
@@ -34,7 +34,7 @@ type metric struct {
 // A label never has more values than the configuration names, or a fixed list.
 func metrics() []metric {
 	var all []metric
-	for _, part := range [][]metric{crawlMetrics(), pageMetrics(), hostMetrics(), outboxMetrics(), targetMetrics(), storeMetrics(), clusterMetrics(), readingMetrics(), renderingMetrics(), configMetrics()} {
+	for _, part := range [][]metric{crawlMetrics(), pageMetrics(), hostMetrics(), outboxMetrics(), targetMetrics(), storeMetrics(), readingMetrics(), renderingMetrics(), configMetrics()} {
 		all = append(all, part...)
 	}
 	return all
@@ -88,7 +88,7 @@ func crawlMetrics() []metric {
 		one("sextant_urls_in_flight", gauge, "URLs that are being fetched, read or stored.", func(s *Status) float64 { return float64(s.InFlight) }),
 		one("sextant_urls_timed", gauge, "URLs whose retry or refresh lies in the future.", func(s *Status) float64 { return float64(s.Timed) }),
 		moment("sextant_next_due_timestamp_seconds", "When the first retry or refresh is due, as a Unix time; absent if none is known.", func(s *Status) *time.Time { return s.NextDue }),
-		one("sextant_documents_lost", gauge, "Documents that were lost before they were sent, with the node or the disk that had them: they are fetched again.", func(s *Status) float64 { return float64(s.Lost) }),
+		one("sextant_documents_lost", gauge, "Documents that were lost before they were sent, because the disk damaged them: they are fetched again.", func(s *Status) float64 { return float64(s.Lost) }),
 		one("sextant_documents_indexed", gauge, "URLs whose newest order to the indexer is a document.", func(s *Status) float64 { return float64(s.Indexed) }),
 		one("sextant_paused", gauge, "1 while an operator has paused the crawl.", func(s *Status) float64 { return yes(s.Paused) }),
 		{name: "sextant_idle", kind: gauge, labels: []string{"reason"}, help: "1 for the reason for which workers wait now, 0 for the others; slots_full says that none waits.",

@@ -10,10 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/sextant-crawler/sextant/crawl"
 )
 
 var update = flag.Bool("update", false, "write the table of metrics into docs/monitoring.md")
@@ -79,7 +76,7 @@ type countedCrawler struct {
 	reads *int
 }
 
-func (c countedCrawler) Status(ctx context.Context) (crawl.Status, error) {
+func (c countedCrawler) Status(ctx context.Context) (Status, error) {
 	*c.reads++
 	return c.fakeCrawler.Status(ctx)
 }
@@ -93,22 +90,5 @@ func TestScrapeReadsOnce(t *testing.T) {
 	registry.MustRegister(newCollector(NewServer([]Crawler{crawler}, fakeService{}, fakeConfig{}, nil, slog.New(slog.DiscardHandler))))
 	if _, err := registry.Gather(); err != nil || reads != 1 {
 		t.Errorf("the status was read %d times, %v", reads, err)
-	}
-}
-
-// TestClusterMetrics: a machine that is alone has none.
-func TestClusterMetrics(t *testing.T) {
-	alone, node := &Status{}, &Status{Details: Details{Cluster: &ClusterStatus{Role: "active", InSync: []string{"n1"}, Unprotected: "nobody", KeptBytes: 7, BehindBytes: 3, EngineBytes: 5, EngineQuotaBytes: 9, TakenOverAt: utc(testTime)}}}
-	got := map[string]float64{}
-	for _, m := range clusterMetrics() {
-		m.value(alone, func(v float64, _ ...string) { t.Errorf("%s is %v without a cluster", m.name, v) })
-		m.value(node, func(v float64, _ ...string) { got[m.name] = v })
-	}
-	want := map[string]float64{"sextant_cluster_in_sync": 1, "sextant_cluster_unprotected": 1, "sextant_cluster_held": 0, "sextant_cluster_kept_bytes": 7,
-		"sextant_cluster_role": 1, "sextant_cluster_behind_bytes": 3, "sextant_cluster_engine_up": 1, "sextant_cluster_engine_bytes": 5, "sextant_cluster_engine_quota_bytes": 9,
-		"sextant_cluster_taken_over_timestamp_seconds": float64(testTime.Unix()),
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -3,36 +3,9 @@ package admin
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/sextant-crawler/sextant/internal/notices"
 )
-
-// Bounds of the disk's free space below which an operator is told: the smaller of the
-// two, but not less than twice what the store needs, or the crawl would end first.
-const (
-	diskLowBytes = 2 << 30
-	diskLowShare = 20 // one in so many: 5 %
-)
-
-// withNotices adds how the receivers of notices stand.
-func (s *Server) withNotices(one Status) Status {
-	if s.about.Notices != nil {
-		one.Notices = s.about.Notices()
-	}
-	return one
-}
-
-// DiskLow says whether the disk of a store is nearly full, and below which free space
-// it is. Where the disk is not known it is not.
-func (s *StoreStatus) DiskLow() (below int64, low bool) {
-	below = max(min(diskLowBytes, s.DiskSize/diskLowShare), 2*s.DiskNeeded)
-	return below, s.DiskSize > 0 && s.DiskFree < below
-}
-
-// DiskFull says whether the disk of a store has less free space than a commit needs: then
-// nothing is stored, and the crawl ends. Where the disk is not known it is not.
-func (s *StoreStatus) DiskFull() bool { return s.DiskSize > 0 && s.DiskFree < s.DiskNeeded }
 
 // Observe tells what of the Crawlers needs a person.
 func Observe(ctx context.Context, crawlers []Crawler) notices.Observation {
@@ -40,7 +13,7 @@ func Observe(ctx context.Context, crawlers []Crawler) notices.Observation {
 	refused := false
 	disks := map[int64]bool{} // by size: Crawlers mostly share one
 	for _, c := range crawlers {
-		s, err := statusOf(ctx, c)
+		s, err := c.Status(ctx)
 		if err != nil {
 			out.Unsure = append(out.Unsure, notices.Scope{Crawler: c.Name()}, notices.Scope{})
 			continue
@@ -74,22 +47,6 @@ func (s *Status) observe(out *notices.Observation) {
 		if s.HeldSince != nil {
 			c.Since = *s.HeldSince
 		}
-	}
-	if c := s.Cluster; c != nil && c.Unprotected != "" {
-		words := "the crawl is unprotected: " + c.Unprotected
-		if c.TakenOverAt != nil && c.TakenOverWhy != "" { // the loss of a node is told with its consequence
-			words += fmt.Sprintf(" (this node crawls since %s: %s)", c.TakenOverAt.Local().Format(time.DateTime), c.TakenOverWhy)
-		}
-		add(notices.Cluster, "unprotected", words)
-	}
-	if c := s.Cluster; c != nil && c.ConfigDiffers != "" {
-		add(notices.Cluster, "configuration", "the nodes do not have one configuration: "+c.ConfigDiffers)
-	}
-	if c := s.Cluster; c != nil && c.Held != "" {
-		add(notices.Cluster, "held", "nothing is stored: "+c.Held)
-	}
-	if c := s.Cluster; c != nil && c.EngineSilentSince != nil {
-		add(notices.Cluster, "engine", s.Idle).Since = *c.EngineSilentSince
 	}
 	for _, t := range s.Targets {
 		if t.DownSince != nil {

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 )
 
 // TestOpening: the listener answers while stores are being opened, by TLS where the
@@ -112,37 +111,5 @@ func TestClosing(t *testing.T) {
 	}
 	if c, err := Dial(t.Context(), ".", ""); c != nil || err != nil {
 		t.Error("somebody answers on a closed socket")
-	}
-}
-
-// TestReadinessOfFollower: a node that does not crawl says in a code why it is not ready.
-func TestReadinessOfFollower(t *testing.T) {
-	silent := time.Now()
-	for want, s := range map[string]Standby{
-		"starting":         {Words: "it has no copy yet"},
-		"cannot_take_over": {Words: "its store lacks part of the log", Cluster: &ClusterStatus{}},
-		"engine_silent":    {Words: "etcd does not answer", Cluster: &ClusterStatus{EngineSilentSince: &silent}},
-	} {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		lent, back := Lend(l)
-		done := StandingBy(lent, nil, func() Standby { return s })
-		answer, err := http.Get("http://" + l.Addr().String() + "/readyz")
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := io.ReadAll(answer.Body)
-		if err := errors.Join(err, answer.Body.Close()); err != nil {
-			t.Fatal(err)
-		}
-		if answer.StatusCode != http.StatusServiceUnavailable || string(body) != "not ready\n"+want+": "+s.Words+"\n" {
-			t.Errorf("%s: %d %q", want, answer.StatusCode, body)
-		}
-		http.DefaultClient.CloseIdleConnections()
-		done()
-		back()
-		_ = l.Close() // lent out, it may be closed
 	}
 }

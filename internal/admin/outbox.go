@@ -14,9 +14,9 @@ import (
 // outboxRoutes are the operator's commands on the outbox.
 func (s *Server) outboxRoutes() []route {
 	return []route{
-		{method: "GET", path: "/api/v1/outbox", role: Reader, crawler: true, query: "state target source url limit cursor", answer: s.orders, whole: wholeOrders()},
-		{method: "POST", path: "/api/v1/outbox/retry", role: Operator, crawler: true, change: "retry dead letters", answer: s.retryDead, whole: command()},
-		{method: "POST", path: "/api/v1/outbox/drop", role: Operator, crawler: true, change: "drop dead letters", answer: s.dropDead, whole: command()},
+		{method: "GET", path: "/api/v1/outbox", role: Reader, crawler: true, query: "state target source url limit cursor", answer: s.orders},
+		{method: "POST", path: "/api/v1/outbox/retry", role: Operator, crawler: true, change: "retry dead letters", answer: s.retryDead},
+		{method: "POST", path: "/api/v1/outbox/drop", role: Operator, crawler: true, change: "drop dead letters", answer: s.dropDead},
 	}
 }
 

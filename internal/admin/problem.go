@@ -16,26 +16,23 @@ import (
 
 // The codes of problems; a contract.
 const (
-	codeWrongUse    = "wrong_use"     // 400: the request makes no sense
-	codeNoToken     = "no_token"      // 401: it needs a token that is valid
-	codeForbidden   = "forbidden"     // 403: the token, or a request from there, may not do that
-	codeNotFound    = "not_found"     // 404: there is no such path
-	codeNotKnown    = "not_known"     // 404: the URL is not known
-	codeMethod      = "method"        // 405
-	codeUnconfirmed = "unconfirmed"   // 409: it changes much: send it again with yes=true
-	codeChanged     = "changed"       // 412: somebody else has written meanwhile
-	codeTooLarge    = "too_large"     // 413
-	codeMediaType   = "media_type"    // 415
-	codeDeclined    = "declined"      // 422: what is asked for cannot be done; it is the user's to mend
-	codePrecond     = "precondition"  // 428: If-Match is missing
-	codeTooMany     = "too_many"      // 429: slower, please
-	codeFailed      = "failed"        // 500: the service or its store failed
-	codeBusy        = "busy"          // 503: too much of this at once
-	codeNotReady    = "not_ready"     // 503: the service opens its stores, or closes them
-	codeStandby     = "standby"       // 307, 503: another node of the cluster crawls
-	codeEngine      = "engine_silent" // 503: the engine of the cluster's log does not answer
-	codeSeveral     = "several_nodes" // 501: no node can do it for all partitions
-	problemType     = "about:blank"   // RFC 9457, 4.2.1
+	codeWrongUse    = "wrong_use"    // 400: the request makes no sense
+	codeNoToken     = "no_token"     // 401: it needs a token that is valid
+	codeForbidden   = "forbidden"    // 403: the token, or a request from there, may not do that
+	codeNotFound    = "not_found"    // 404: there is no such path
+	codeNotKnown    = "not_known"    // 404: the URL is not known
+	codeMethod      = "method"       // 405
+	codeUnconfirmed = "unconfirmed"  // 409: it changes much: send it again with yes=true
+	codeChanged     = "changed"      // 412: somebody else has written meanwhile
+	codeTooLarge    = "too_large"    // 413
+	codeMediaType   = "media_type"   // 415
+	codeDeclined    = "declined"     // 422: what is asked for cannot be done; it is the user's to mend
+	codePrecond     = "precondition" // 428: If-Match is missing
+	codeTooMany     = "too_many"     // 429: slower, please
+	codeFailed      = "failed"       // 500: the service or its store failed
+	codeBusy        = "busy"         // 503: too much of this at once
+	codeNotReady    = "not_ready"    // 503: the service opens its stores, or closes them
+	problemType     = "about:blank"  // RFC 9457, 4.2.1
 	problemMedia    = "application/problem+json"
 	maxProblemBytes = 1 << 20
 )

@@ -90,7 +90,7 @@ func reasonTexts() []reasonText {
 		scheduler.ReasonProxy:        {"its proxy does not answer", itsText, "It goes on by itself when the proxy answers.", ""},
 		scheduler.ReasonRendering:    {"it cannot be rendered", itsText, "", "A dry run with rendering shows what the browser makes of it."},
 		scheduler.ReasonNoBrowser:    {"no browser can be started to render it", itsText, "It goes on by itself when one can.", "See the page on rendering in the manual."},
-		scheduler.ReasonBodyLost:     {"its document was lost before it was sent, with the node or the disk that had it", itsText, "It is fetched again, before what is new; until then the indexer has an older version, or none.", ""},
+		scheduler.ReasonBodyLost:     {"its document was lost before it was sent, because the disk damaged it", itsText, "It is fetched again, before what is new; until then the indexer has an older version, or none.", ""},
 		scheduler.ReasonSessionWaits: {"its log-in does not work at present", itsText, "It goes on by itself when the log-in works; sextant status names those that fail.", ""},
 	}
 }

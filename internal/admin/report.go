@@ -13,14 +13,14 @@ import (
 
 // reportRoutes only read.
 func (s *Server) reportRoutes() []route {
-	routes := []route{{method: "GET", path: "/api/v1/links", role: Reader, crawler: true, heavy: true, query: "to limit", answer: s.links, whole: gathered()}}
+	routes := []route{{method: "GET", path: "/api/v1/links", role: Reader, crawler: true, heavy: true, query: "to limit", answer: s.links}}
 	for _, kind := range report.Kinds() {
 		query := "format host since top pages sort"
 		if report.Streamed(kind) {
 			query += " limit from"
 		}
 		routes = append(routes, route{
-			method: "GET", path: "/api/v1/report/" + kind, role: Reader, crawler: true, heavy: true, query: query, whole: gathered(),
+			method: "GET", path: "/api/v1/report/" + kind, role: Reader, crawler: true, heavy: true, query: query,
 			answer: func(c *call) (any, error) { return s.report(c, kind) },
 		})
 	}
@@ -50,7 +50,7 @@ func (s *Server) report(c *call, kind string) (any, error) {
 		if format == "csv" {
 			to = report.NewCSV(out, kind)
 		}
-		return report.Write(c.r.Context(), kind, c.reports(), o, to)
+		return report.Write(c.r.Context(), kind, c.crawler.Reports(), o, to)
 	})
 }
 
@@ -64,7 +64,7 @@ func (s *Server) links(c *call) (any, error) {
 		return nil, err
 	}
 	return s.lines(c, "listing links", limit, func(fn func(any, string) error) error {
-		return report.EachLink(c.r.Context(), c.reports(), u, func(l report.LinkedFrom) error { return fn(l, "") })
+		return report.EachLink(c.r.Context(), c.crawler.Reports(), u, func(l report.LinkedFrom) error { return fn(l, "") })
 	})
 }
 

@@ -13,9 +13,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/sextant-crawler/sextant/internal/admin/whole"
-	"github.com/sextant-crawler/sextant/internal/report"
 )
 
 // route is a path of the service: what it needs, and what it does.
@@ -28,11 +25,7 @@ type route struct {
 	body         int64  // bytes that a request may have; 0 is maxRequestBytes
 	query        string // parameters that it takes beside crawler, with spaces between
 
-	// whole says how the answers of a cluster's nodes become one; nil: in a cluster it is this node's alone.
-	whole *whole.Rule
-	// instead says what to do where no node can answer for all.
-	instead string
-	answer  func(*call) (any, error)
+	answer func(*call) (any, error)
 	// plain answers by itself.
 	plain http.Handler
 }
@@ -49,22 +42,13 @@ func (s *Server) routes() []route {
 type call struct {
 	w       http.ResponseWriter
 	r       *http.Request
-	crawler Crawler      // nil for what is about none
-	store   report.Store // of all nodes of a cluster, where the route gathers; nil: that of the Crawler
+	crawler Crawler // nil for what is about none
 	caller  Caller
 	route   *route
 	query   url.Values // with parameters that the route takes only
 	// change, target and result are for the log: what is changed, and how it went.
 	change, target string
 	result         []any
-}
-
-// reports is the store that is asked.
-func (c *call) reports() report.Store {
-	if c.store != nil {
-		return c.store
-	}
-	return c.crawler.Reports()
 }
 
 // answered stands for an answer that was written already.
@@ -90,14 +74,8 @@ func (s *Server) serve(route *route, w http.ResponseWriter, r *http.Request, cal
 		route.plain.ServeHTTP(w, r)
 		return
 	}
-	if s.forAll(route, w, r, caller) {
-		return
-	}
 	c := &call{w: w, r: r, caller: caller, route: route, change: route.change}
 	answer, err := s.do(c)
-	if t, all := c.w.(*telling); all {
-		t.of.Tell(t.Header()) // also where nothing was written
-	}
 	if c.change != "" {
 		s.audit(c, err)
 	}
@@ -109,7 +87,7 @@ func (s *Server) serve(route *route, w http.ResponseWriter, r *http.Request, cal
 		p.write(w)
 		return
 	}
-	s.write(c.w, answer)
+	s.write(w, answer)
 }
 
 // do reads the query, finds the Crawler, waits for nothing, and has the route answer.
@@ -124,9 +102,6 @@ func (s *Server) do(c *call) (answer any, err error) {
 			return nil, err
 		}
 		c.crawler = named
-		if err := s.gather(c); err != nil {
-			return nil, err
-		}
 	}
 	limit := route.body
 	if limit == 0 || c.caller.Role < Operator {
@@ -148,7 +123,7 @@ func (s *Server) do(c *call) (answer any, err error) {
 		}
 		defer leave()
 	}
-	return s.whileStored(c)
+	return route.answer(c)
 }
 
 // parameters reads a query. A name that the route does not know is refused: a filter with

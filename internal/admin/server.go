@@ -1,13 +1,14 @@
-// Package admin is the running service's door: health, status and metrics for
-// whoever may read them, and the API for the owner of the data directory and for
-// those who have a token.
+// Package admin is the HTTP interface of a running service: health, status and metrics, the API, and a client of it.
+// Health, status and metrics are open to this machine. The API is for the owner of the data directory, over a Unix
+// socket, and for holders of a token.
 //
-// It owns the routes and their table, tokens and certificate, the pace of strangers, the
-// configuration's file as the API writes it, and the history of figures.
+// It owns the table of routes, tokens and certificate, the rate limits of unknown callers, the
+// configuration's file as the API writes it, and the history of figures. A command without a
+// service uses the same routes, in its own process.
 //
 // Goroutines: Server.Run serves each listener, by net/http with one goroutine a connection,
-// and keeps the history; Opening and Closing serve for a service that is not at work. Each
-// waits for its own.
+// and keeps the history; Opening and Closing answer while a service opens or closes its stores; RoundTrip runs a
+// handler without a connection. Each waits for its own.
 //
 // Locks: one each for tokens, connections, paces, places for long requests, history and
 // the count of held deletions. None is held over a request, and none is taken while another
@@ -25,78 +26,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/sextant-crawler/sextant/crawl"
-	"github.com/sextant-crawler/sextant/crawl/events"
-	"github.com/sextant-crawler/sextant/crawl/meter"
-	"github.com/sextant-crawler/sextant/crawl/policy"
-	"github.com/sextant-crawler/sextant/internal/admin/whole"
-	"github.com/sextant-crawler/sextant/internal/report"
-	"github.com/sextant-crawler/sextant/push/compare"
-	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/weburl"
+	"github.com/sextant-crawler/sextant/internal/notices"
 )
 
 // Run starts goroutines: two for each listener, one to serve and one to wait for the end, and
 // one for the history. net/http has one for each connection.
-
-// Crawler is a crawl at work, or what of one the service shows.
-type Crawler interface {
-	Name() string
-	Status(ctx context.Context) (crawl.Status, error)
-	Details(ctx context.Context) (Details, error)
-	// Hosts calls fn for the n hosts with the longest queues, then for up to n more
-	// that rest longest.
-	Hosts(ctx context.Context, n int, fn func(scheduler.HostInfo) error) error
-	Submit(ctx context.Context, urls []string) ([]crawl.Submitted, error)
-	// Reports is the store, for whoever reads it only.
-	Reports() report.Store
-	// Verify proves the store's invariant and calls fn for each fault.
-	Verify(ctx context.Context, fn func(fault string)) (records uint64, err error)
-	// Settings are those in force.
-	Settings() policy.Settings
-	Commands
-	// Host tells of one host, and Ill names the hosts that are ill, as
-	// scheduler.Frontier does.
-	Host(ctx context.Context, host weburl.HostKey) (scheduler.HostInfo, error)
-	Ill() []scheduler.IllHost
-	// LastRound is the last round of discovery that has ended, zero for none.
-	LastRound() (began, ended time.Time)
-	// HostTime is how long an answer of a host takes on average, 0 if nobody knows.
-	HostTime(host weburl.HostKey) time.Duration
-	// HostPages counts pages of a host that were rendered or searched, nil for none.
-	HostPages(host weburl.HostKey) *meter.HostPagesStatus
-	// Note keeps an event, which events.List then finds in Reports.
-	Note(ctx context.Context, e events.Event) error
-}
-
-// Service is what concerns all Crawlers of the process.
-type Service interface {
-	// Reload reads the configuration again. On an error nothing has changed. With word the
-	// operator allows what changed rules delete, however many documents that are.
-	Reload(ctx context.Context, word bool) error
-	// Fetch makes a dry run.
-	Fetch(ctx context.Context, c Crawler, raw string, u weburl.URL) (*Fetched, error)
-	// IndexOf finds the target of a Crawler that can list what its index holds.
-	IndexOf(c Crawler, target string) (compare.Index, error)
-}
-
-// Configuration is the file that the process is configured by.
-type Configuration interface {
-	// Path is where it lies.
-	Path() string
-	// Text is what is in force, or is to be: the file's, except at a node of a cluster that could not write the file.
-	Text() ([]byte, error)
-	// Put puts a text in force at all nodes of a cluster. On a machine that is alone it does nothing, and shared is false.
-	Put(ctx context.Context, text []byte, word bool, by string) (shared bool, err error)
-	// Draft reads a text as if it stood in that file. Unless it is local, it came over the
-	// network, and may name only what the file names that was last written on this machine.
-	Draft(text []byte, local bool) *Draft
-	// DraftFile reads a configuration that lies somewhere else.
-	DraftFile(path string) (*Draft, error)
-	// Receive calls write, which replaces the file by a text from the network, and records
-	// that the text was not written on this machine.
-	Receive(text []byte, write func() error) error
-}
 
 // Server answers for all Crawlers of a process.
 type Server struct {
@@ -108,7 +42,6 @@ type Server struct {
 	about    About
 	console  string // its URL; empty for none
 
-	whole   *whole.Server // nil: there is no cluster
 	guard   *guard
 	history *history
 	watcher *watcher
@@ -130,7 +63,7 @@ func NewServer(crawlers []Crawler, service Service, configuration Configuration,
 	}
 	s.watcher = newWatcher(s)
 	s.history.seen = s.watcher.see
-	for _, r := range append(s.routes(), *s.partOfStore()) {
+	for _, r := range s.routes() {
 		s.mount(&r)
 	}
 	return s
@@ -312,38 +245,17 @@ func (s *Server) openRoutes() []route {
 	return []route{
 		{method: "GET", path: "/healthz", role: Nobody, plain: http.HandlerFunc(healthz)},
 		{method: "GET", path: "/readyz", role: Nobody, plain: http.HandlerFunc(s.readyz)},
-		{method: "GET", path: "/status", role: Local, answer: s.status, whole: wholeStatus()},
+		{method: "GET", path: "/status", role: Local, answer: s.status},
 		{method: "GET", path: "/metrics", role: Local, plain: s.metrics()},
 	}
 }
 
-func (s *Server) status(c *call) (any, error) {
-	started := s.started.UTC()
-	crawlers := s.crawlers
-	if name := c.query.Get("crawler"); name != "" {
-		one, err := s.crawler(name)
-		if err != nil {
-			return nil, err
-		}
-		crawlers = []Crawler{one}
-	}
-	all := make([]Status, 0, len(crawlers))
-	for _, crawler := range crawlers {
-		one, err := statusOf(c.r.Context(), crawler)
-		if err != nil {
-			return nil, err
-		}
-		one.StartedAt, one.Version = &started, s.about.Version
-		all = append(all, s.withNotices(one))
-	}
-	return all, nil
+// About is what a Server tells of its process. The zero value tells nothing.
+type About struct {
+	Version string // of the program
+	// Notices tells how the receivers of notices stand; nil: there are none.
+	Notices func() []notices.Status
 }
 
-func statusOf(ctx context.Context, c Crawler) (Status, error) {
-	status, err := c.Status(ctx)
-	if err != nil {
-		return Status{}, err
-	}
-	details, err := c.Details(ctx)
-	return Status{Status: status, Details: details}, err
-}
+// Tell says what the server is to tell of its process, before Run.
+func (s *Server) Tell(a About) { s.about = a }

@@ -36,17 +36,17 @@ type fakeCrawler struct {
 }
 
 func (f fakeCrawler) Name() string { return f.name }
-func (f fakeCrawler) Status(ctx context.Context) (crawl.Status, error) {
+func (f fakeCrawler) Status(ctx context.Context) (Status, error) {
 	if f.broken != nil {
-		return crawl.Status{}, f.broken
+		return Status{}, f.broken
 	}
-	return crawl.StoredStatus(ctx, f.name, f.store)
-}
-
-func (f fakeCrawler) Details(ctx context.Context) (Details, error) {
+	stored, err := crawl.StoredStatus(ctx, f.name, f.store)
+	if err != nil {
+		return Status{}, err
+	}
 	next := ScheduleStatus{Schedule: "@daily", Group: "news", Next: time.Unix(86400, 0).UTC()}
-	d := Details{Schedules: []ScheduleStatus{next, next}, Store: &StoreStatus{TableBytes: 1, LogBytes: 2, BodyBytes: 4, Commits: 5}}
-	return d, d.AddDeletions(ctx, f.store, &HeldTally{}, nil)
+	s := Status{Status: stored, Schedules: []ScheduleStatus{next, next}, Store: &StoreStatus{TableBytes: 1, LogBytes: 2, BodyBytes: 4, Commits: 5}}
+	return s, s.AddDeletions(ctx, f.store, &HeldTally{}, nil)
 }
 
 func (f fakeCrawler) Hosts(ctx context.Context, n int, fn func(scheduler.HostInfo) error) error {
@@ -188,11 +188,11 @@ func TestClient(t *testing.T) {
 	if err != nil || len(listed) != 1 || listed[0] != "http://b.test/2" {
 		t.Errorf("Stored = %v, %v", listed, err)
 	}
-	if u, err := a.StoredOne(ctx, "http://a.test/1"); err != nil || u.Class != "pending" {
-		t.Errorf("StoredOne = %+v, %v", u, err)
+	if u, err := a.storedOne(ctx, "http://a.test/1"); err != nil || u.Class != "pending" {
+		t.Errorf("storedOne = %+v, %v", u, err)
 	}
-	if _, err := a.StoredOne(ctx, "http://a.test/unknown"); !errors.Is(err, ErrNotKnown) {
-		t.Errorf("StoredOne of an unknown URL: %v", err)
+	if _, err := a.storedOne(ctx, "http://a.test/unknown"); !errors.Is(err, ErrNotKnown) {
+		t.Errorf("storedOne of an unknown URL: %v", err)
 	}
 	if got, err := a.Submit(ctx, []string{"x", "y"}); err != nil || len(got) != 1 || got[0].URL != "x y" {
 		t.Errorf("Submit = %+v, %v", got, err)

@@ -33,7 +33,7 @@ func TestState(t *testing.T) {
 		{crawl.IdleStoreSlow, 0, nil, "Crawling slowly: nothing waits", "warn"},
 		{crawl.IdleSourcesOff, 0, nil, "Idle: nothing waits", "warn"},
 	} {
-		s := Status{Status: crawl.Status{IdleCode: tt.code, Idle: "nothing waits", InFlight: tt.flight}, Details: Details{ClosedFor: tt.closed}}
+		s := Status{Status: crawl.Status{IdleCode: tt.code, Idle: "nothing waits", InFlight: tt.flight}, ClosedFor: tt.closed}
 		if got := s.State(); !strings.HasPrefix(got.String(), tt.want) || got.Kind != tt.kind {
 			t.Errorf("%s: %q (%s), want %q (%s)", tt.code, got, got.Kind, tt.want, tt.kind)
 		}

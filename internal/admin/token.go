@@ -43,28 +43,20 @@ func TokenPath(data string, role Role) string { return filepath.Join(data, role.
 // and gives its path. It does not look at one that is there.
 func EnsureToken(data string, role Role) (path string, made bool, err error) {
 	path = TokenPath(data, role)
-	made, err = WriteToken(path, data, func() string {
-		random := make([]byte, tokenBytes)
-		_, _ = rand.Read(random) // it cannot fail
-		return hex.EncodeToString(random)
-	})
-	return path, made, err
-}
-
-// WriteToken makes a file with a new token where there is none, for the owner of the data directory alone.
-func WriteToken(path, data string, token func() string) (made bool, err error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return false, nil
+		return path, false, nil
 	}
 	if err != nil {
-		return false, err
+		return path, false, err
 	}
-	_, err = f.WriteString(token() + "\n")
+	random := make([]byte, tokenBytes)
+	_, _ = rand.Read(random) // it cannot fail
+	_, err = f.WriteString(hex.EncodeToString(random) + "\n")
 	if err = errors.Join(err, f.Sync(), f.Close(), ownAs(path, data)); err != nil {
-		return false, errors.Join(err, os.Remove(path))
+		return path, false, errors.Join(err, os.Remove(path))
 	}
-	return true, nil
+	return path, true, nil
 }
 
 // CheckToken says what is wrong with the file of a token, nil if nothing is.

@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net/http"
 	"net/url"
 
 	"github.com/sextant-crawler/sextant/actionrules"
-	"github.com/sextant-crawler/sextant/internal/admin/whole"
 	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -53,8 +53,7 @@ func (s *Server) urls(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, part := whole.IsPart(c.r.Context())
-	if limit == 0 && (part || !wantsLines(c.r)) {
+	if limit == 0 && !wantsLines(c.r) {
 		limit = defaultLimit
 	}
 	if o.By != "" {
@@ -74,9 +73,6 @@ func (s *Server) urls(c *call) (any, error) {
 		}
 	}
 	ctx, store := c.r.Context(), c.crawler.Reports()
-	if part {
-		return s.stream(c, "listing URLs", func(w io.Writer) error { return whole.Lines(w, eachURL(ctx, store, f)) })
-	}
 	if wantsLines(c.r) {
 		return s.lines(c, "listing URLs", limit, func(fn func(any, string) error) error {
 			return report.EachURL(ctx, store, f, func(u report.StoredURL) error { return fn(u, "") })
@@ -89,13 +85,6 @@ func (s *Server) urls(c *call) (any, error) {
 // sortedURLs gives a page of the sorted list, or streams it.
 func (s *Server) sortedURLs(c *call, f report.Filter, o report.Order, limit int) (any, error) {
 	ctx, store := c.r.Context(), c.crawler.Reports()
-	if _, part := whole.IsPart(ctx); part {
-		return s.stream(c, "listing URLs", func(w io.Writer) error {
-			return whole.Lines(w, func(put func(any, string) error) error {
-				return report.EachURLSorted(ctx, store, f, o, limit+1, func(u report.StoredURL, at string) error { return put(u, at) })
-			})
-		})
-	}
 	if wantsLines(c.r) {
 		return s.stream(c, "listing URLs", func(w io.Writer) error {
 			out := json.NewEncoder(w)
@@ -117,37 +106,6 @@ func (s *Server) sortedURLs(c *call, f report.Filter, o report.Order, limit int)
 	return page, err
 }
 
-// eachURL walks in the order of keys, with marks of how far it is: few may be found among many.
-func eachURL(ctx context.Context, store report.Store, f report.Filter) func(put func(any, string) error) error {
-	return func(put func(any, string) error) error {
-		for {
-			p, err := report.URLPage(ctx, store, f, MaxLimit, 0)
-			if err != nil {
-				return err
-			}
-			for i := range p.URLs {
-				u, err := weburl.Parse(p.URLs[i].URL)
-				if err != nil {
-					return err
-				}
-				key := u.Key()
-				if err := put(p.URLs[i], hex.EncodeToString(key[:])); err != nil {
-					return err
-				}
-			}
-			if p.Next == "" {
-				return nil
-			}
-			if f.From, err = parseKey(p.Next); err != nil {
-				return err
-			}
-			if err := put(nil, p.Next); err != nil {
-				return err
-			}
-		}
-	}
-}
-
 // parseKey reads a cursor.
 func parseKey(written string) (k weburl.Key, err error) {
 	b, err := hex.DecodeString(written)
@@ -156,4 +114,43 @@ func parseKey(written string) (k weburl.Key, err error) {
 	}
 	copy(k[:], b)
 	return k, nil
+}
+
+// oneURL reads ?url=.
+func oneURL(q url.Values) (weburl.URL, error) {
+	if !q.Has("url") {
+		return weburl.URL{}, wrong("name a URL: ?url=http%%3A%%2F%%2Fwww.example.com%%2F")
+	}
+	u, err := weburl.Parse(q.Get("url"))
+	if err != nil {
+		return u, wrong("%v", err)
+	}
+	return u, nil
+}
+
+// notKnown is the answer about a URL that is not stored.
+func notKnown(u weburl.URL) *Problem {
+	return newProblem(http.StatusNotFound, codeNotKnown, "not known: %s", u)
+}
+
+func (s *Server) url(c *call) (any, error) {
+	u, err := oneURL(c.query)
+	if err != nil {
+		return nil, err
+	}
+	stored, ok, err := report.LookUp(c.r.Context(), c.crawler.Reports(), u)
+	if err == nil && !ok {
+		err = notKnown(u)
+	}
+	return stored, err
+}
+
+// Stored calls fn for each stored URL that the query (as for report.ParseFilter) selects.
+func (c *Client) Stored(ctx context.Context, query url.Values, fn func(report.StoredURL) error) error {
+	return stream(ctx, c, "/api/v1/urls", query, fn)
+}
+
+// storedOne looks a URL up. It returns ErrNotKnown if the service does not know it.
+func (c *Client) storedOne(ctx context.Context, u string) (report.StoredURL, error) {
+	return get[report.StoredURL](ctx, c, "/api/v1/url", url.Values{"url": {u}})
 }

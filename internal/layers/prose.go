@@ -18,7 +18,7 @@ const ProseFile = "scheduler/reason_old.go"
 // proseFields hold texts for people about a URL; the value names the folders where a field
 // of that name is one, "" for all.
 func proseFields() map[string][]string {
-	return map[string][]string{"LastError": {""}, "Words": {"scheduler", "crawl", "admin", "cmd/sextant"}, "Text": {"scheduler", "crawl"}}
+	return map[string][]string{"LastError": {""}, "Words": {"scheduler", "crawl", "internal/admin", "cmd/sextant"}, "Text": {"scheduler", "crawl"}}
 }
 
 // CheckProse reads every file in tree that is not a test and in no package of testOnly, and

@@ -12,66 +12,30 @@ import (
 	"sync"
 )
 
-// The list is JSON: the conditions that each receiver was told of, by the receiver's id.
-// memory.mu guards the map and the saving of the list, which any postman's goroutine
+// The file is JSON: the conditions that each receiver was told of, by the receiver's id.
+// memory.mu guards the map and the writing of the file, which any postman's goroutine
 // does.
 
-// Kept is where the list of the notices that were sent lies.
-type Kept interface {
-	// Load returns what was saved last, nil if nothing was.
-	Load() ([]byte, error)
-	Save(list []byte) error
-}
-
-// File keeps the list in a file of that path.
-type File string
-
-// Load implements Kept.
-func (f File) Load() ([]byte, error) {
-	b, err := os.ReadFile(string(f))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("the file of notices that were sent: %w", err)
-	}
-	return b, nil
-}
-
-// Save implements Kept.
-func (f File) Save(list []byte) error {
-	path := string(f)
-	to, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = to.Write(append(list, '\n'))
-	if err = errors.Join(err, to.Close()); err == nil {
-		err = os.Rename(to.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(to.Name()) // nothing needs it
-	}
-	return err
-}
-
-// memory is the list of the conditions that each receiver was told of and that last.
+// memory is the file of the conditions that each receiver was told of and that last.
 type memory struct {
-	kept Kept // may be nil
+	path string // of the file; empty: nothing is kept
 	mu   sync.Mutex
 	told map[string][]Condition // by receiver
 }
 
-// openMemory reads the list. One that cannot be read is started over: at worst
+// openMemory reads the file. One that cannot be read is started over: at worst
 // a notice is sent twice.
-func openMemory(k Kept) (*memory, error) {
-	m := &memory{kept: k, told: map[string][]Condition{}}
-	if k == nil {
+func openMemory(path string) (*memory, error) {
+	m := &memory{path: path, told: map[string][]Condition{}}
+	if path == "" {
 		return m, nil
 	}
-	b, err := k.Load()
-	if err != nil || b == nil {
-		return m, err
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return m, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the file of notices that were sent: %w", err)
 	}
 	if err := json.Unmarshal(b, &m.told); err != nil || m.told == nil {
 		m.told = map[string][]Condition{}
@@ -97,14 +61,30 @@ func (m *memory) keep(receiver string, told []Condition) error {
 	if m.told[receiver] = told; len(told) == 0 {
 		delete(m.told, receiver)
 	}
-	if m.kept == nil {
+	if m.path == "" {
 		return nil
 	}
 	b, err := json.MarshalIndent(m.told, "", "\t")
 	if err != nil {
 		return err
 	}
-	return m.kept.Save(b)
+	return m.save(b)
+}
+
+// save replaces the file in one step.
+func (m *memory) save(list []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(m.path), filepath.Base(m.path)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(list, '\n'))
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), m.path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // nothing needs it
+	}
+	return err
 }
 
 // identify names an incident: the same condition since the same time.

@@ -29,7 +29,6 @@ type Event string
 // The events.
 const (
 	Brake   Event = "brake"   // deletions are held
-	Cluster Event = "cluster" // another node could not take over, or nobody crawls, or the log's engine is nearly full, or does not answer
 	Config  Event = "config"  // a changed configuration is refused
 	Disk    Event = "disk"    // the disk is nearly full
 	Host    Event = "host"    // a host is ill: its documents turn bad
@@ -39,7 +38,7 @@ const (
 )
 
 // Events are all of them, in the order of their names.
-func Events() []Event { return []Event{Brake, Cluster, Config, Disk, Host, Indexer, Login, Stop} }
+func Events() []Event { return []Event{Brake, Config, Disk, Host, Indexer, Login, Stop} }
 
 // Condition is trouble while it lasts. Event, Crawler and Subject say which it is.
 type Condition struct {
@@ -91,8 +90,8 @@ type Settings struct {
 	Receivers []Receiver
 	// Observe returns what holds now. Each receiver's goroutine calls it every few seconds.
 	Observe func(context.Context) Observation
-	// Kept remembers over restarts which notices were sent; nil: nothing does.
-	Kept Kept
+	// Path is the file that remembers over restarts which notices were sent; empty: nothing does.
+	Path string
 	Log  *slog.Logger
 }
 
@@ -111,7 +110,7 @@ type Notifier struct {
 
 // New reads which notices were sent before; it sends none before Run.
 func New(s Settings) (*Notifier, error) {
-	m, err := openMemory(s.Kept)
+	m, err := openMemory(s.Path)
 	if err != nil {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ func (w *world) take() string {
 func (w *world) start(t *testing.T, path string, r Receiver) (n *Notifier, stop func()) {
 	t.Helper()
 	r.Command = []string{"/told"}
-	n, err := New(Settings{Receivers: []Receiver{r}, Observe: w.observe, Kept: File(path), Log: slog.New(slog.DiscardHandler)})
+	n, err := New(Settings{Receivers: []Receiver{r}, Observe: w.observe, Path: path, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -117,7 +117,7 @@ func emitBroken(ctx context.Context, store Store, o *Options, t *linked, pages l
 		if err != nil {
 			return err
 		}
-		left, err := GoneOf(ctx, store, t.key)
+		left, err := leftOf(ctx, store, t.key)
 		if err != nil {
 			return err
 		}
@@ -163,11 +163,8 @@ func (b *Broken) parts(ctx context.Context, store Store, limit int, pages linked
 	return nil
 }
 
-// GoneOf is what was left of a URL when it was forgotten before; zero if it was not.
-func GoneOf(ctx context.Context, store Store, k weburl.Key) (left scheduler.Gone, err error) {
-	if s, far := store.(distant); far {
-		return s.GoneOf(ctx, k)
-	}
+// leftOf returns what was left of a URL when it was forgotten before; zero if it was not.
+func leftOf(ctx context.Context, store Store, k weburl.Key) (left scheduler.Gone, err error) {
 	err = store.Gone(ctx, k, func(found weburl.Key, g scheduler.Gone) error {
 		if found == k {
 			left = g
@@ -200,8 +197,7 @@ func brokenGone(g *scheduler.Gone) Broken {
 }
 
 // withReferrer adds what the URL was first found on, if that is a page whose links are not
-// all stored: a sitemap, a page that was read by an older version, or one with too many
-// links. Of others it is known whether they still link to it.
+// all stored: a sitemap, or a page with too many links. Of others it is known whether they still link to it.
 func withReferrer(ctx context.Context, store Store, referrer string, pages linkedPages) (linkedPages, error) {
 	u, ok := weburl.FromCanonical(referrer)
 	if !ok || slices.ContainsFunc(pages, func(p linkedPage) bool { return p.page == u.Key() }) {

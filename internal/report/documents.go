@@ -51,7 +51,7 @@ type FifoCount struct {
 	Indexed int    `json:"indexed"`
 }
 
-// TypeCount counts pages by media type; "" of those that were read by an older version.
+// TypeCount counts pages by media type; "" of those without one.
 type TypeCount struct {
 	Type    string `json:"type"`
 	URLs    int    `json:"urls"`
@@ -271,11 +271,7 @@ func (n *documentCount) list(d *Documents) {
 // put them in order, and reads one record of each that it names.
 func (n *documentCount) named(ctx context.Context, store Store, top int) ([]HostCount, error) {
 	list := []HostCount{}
-	named := most(n.hosts, top, func(c hostCount) uint32 { return c.urls })
-	if err := know(ctx, store, named, func(h *weburl.HostKey) []weburl.Key { return []weburl.Key{n.hosts[*h].one} }); err != nil {
-		return nil, err
-	}
-	for _, h := range named {
+	for _, h := range most(n.hosts, top, func(c hostCount) uint32 { return c.urls }) {
 		c := n.hosts[h]
 		r, err := store.Lookup(ctx, c.one)
 		if errors.Is(err, scheduler.ErrNotFound) {

@@ -178,36 +178,11 @@ func sortHosts(ctx context.Context, store Store, rows []keyedHost, o Order) erro
 			}
 		}
 	}
-	orderHosts(rows, o)
-	return nil
-}
-
-func orderHosts(rows []keyedHost, o Order) {
 	i := slices.IndexFunc(hostRowColumns, func(c column[HostRow]) bool { return c.Name == o.By })
 	slices.SortFunc(rows, func(a, b keyedHost) int {
-		return o.Compare(
+		return o.compare(
 			Place{sortable(hostRowColumns[i].cell(&a.HostRow)), string(a.key[:])},
 			Place{sortable(hostRowColumns[i].cell(&b.HostRow)), string(b.key[:])})
 	})
-}
-
-// Cut sorts the hosts of several parts of a crawl by an order as ParseOrder reads it, and leaves a page.
-func (p *HostsPage) Cut(sort string, from, limit int) {
-	o, err := ParseOrder(sort, HostColumns())
-	if err != nil || o.By == "" {
-		o = Order{By: "urls", Desc: true}
-	}
-	rows := make([]keyedHost, 0, len(p.Hosts))
-	for _, h := range p.Hosts {
-		row := keyedHost{HostRow: h}
-		if u, err := weburl.Parse(h.Host); err == nil {
-			row.key = u.HostKey()
-		}
-		rows = append(rows, row)
-	}
-	orderHosts(rows, o)
-	p.Hosts = []HostRow{}
-	for _, r := range rows[min(from, len(rows)):min(from+limit, len(rows))] {
-		p.Hosts = append(p.Hosts, r.HostRow)
-	}
+	return nil
 }

@@ -24,8 +24,6 @@ const (
 	graphPart = 50_000
 	// redirectSteps is how long a chain of redirects is followed backwards.
 	redirectSteps = 5
-	// knownBatch is of how many URLs a distant store is told at once.
-	knownBatch = 500
 )
 
 // linked is a URL in question; gone is set if it is no longer known.
@@ -88,11 +86,6 @@ func (x *exchange) flush(ctx context.Context) error {
 		})
 		found := x.found
 		for i := range x.limit {
-			if i%knownBatch == 0 {
-				if err := x.know(ctx, i, found); err != nil {
-					return err
-				}
-			}
 			var pages linkedPages
 			for len(found) > 0 && x.targets[found[0].target].of == i {
 				p := linkedPage{page: found[0].page, via: x.targets[found[0].target].via}
@@ -108,26 +101,6 @@ func (x *exchange) flush(ctx context.Context) error {
 		x.urls = slices.Delete(x.urls, 0, int(x.limit))
 	}
 	return nil
-}
-
-// know tells the store which URLs and pages come next; found begins with theirs.
-func (x *exchange) know(ctx context.Context, first int32, found []pair) error {
-	last := min(first+knownBatch, x.limit)
-	next, _ := slices.BinarySearchFunc(found, last, func(p pair, last int32) int { return cmp.Compare(x.targets[p.target].of, last) })
-	urls := x.urls[first:last]
-	pages := found[:next]
-	return know(ctx, x.store, []int{0}, func(*int) (keys []weburl.Key) {
-		for i := range urls {
-			keys = append(keys, urls[i].key)
-		}
-		for _, p := range pages {
-			keys = append(keys, p.page)
-			if via := x.targets[p.target].via; via != (weburl.Key{}) {
-				keys = append(keys, via)
-			}
-		}
-		return keys
-	})
 }
 
 // search finds links to as many of the URLs as there is room for.

@@ -63,7 +63,7 @@ func sortRows[R any](o Order, columns []column[R], rows []R) {
 		return
 	}
 	slices.SortStableFunc(rows, func(a, b R) int {
-		return o.Compare(Place{Cell: sortable(columns[i].cell(&a))}, Place{Cell: sortable(columns[i].cell(&b))})
+		return o.compare(Place{Cell: sortable(columns[i].cell(&a))}, Place{Cell: sortable(columns[i].cell(&b))})
 	})
 }
 

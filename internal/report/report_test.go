@@ -147,18 +147,15 @@ func TestPartsOfBroken(t *testing.T) {
 
 func TestErrorClass(t *testing.T) {
 	for want, r := range map[string]scheduler.Record{
-		ErrorDNS: {Class: scheduler.Permanent, Fault: fault.DNSNotFound}, ErrorConnect: {Class: scheduler.Temporary, Fault: fault.Refused},
-		ErrorTLS: {Class: scheduler.Permanent, Fault: fault.TLS}, ErrorTimeout: {Class: scheduler.Temporary, Fault: fault.Timeout},
-		ErrorAddress: {Class: scheduler.Ignored, Fault: fault.Address}, ErrorProtocol: {Class: scheduler.Permanent, Fault: fault.Protocol},
-		ErrorRedirect: {Class: scheduler.Permanent, Status: 302, Fault: fault.TooManyHops}, ErrorLogin: {Class: scheduler.Permanent, Status: 401},
-		ErrorClient: {Class: scheduler.Permanent, Status: 403}, ErrorServer: {Class: scheduler.Temporary, Status: 503},
+		ErrorDNS: {Class: scheduler.Permanent, Reason: scheduler.ReasonDNS}, ErrorConnect: {Class: scheduler.Temporary, Reason: scheduler.ReasonConnect},
+		ErrorTLS: {Class: scheduler.Permanent, Reason: scheduler.ReasonTLS}, ErrorTimeout: {Class: scheduler.Temporary, Reason: scheduler.ReasonTimeout},
+		ErrorAddress: {Class: scheduler.Ignored, Reason: scheduler.ReasonAddress}, ErrorProtocol: {Class: scheduler.Permanent, Reason: scheduler.ReasonProtocol},
+		ErrorRedirect: {Class: scheduler.Permanent, Status: 302, Reason: scheduler.ReasonBadRedirect}, ErrorLogin: {Class: scheduler.Permanent, Status: 401, Reason: scheduler.ReasonLogin},
+		ErrorClient: {Class: scheduler.Permanent, Status: 403, Reason: scheduler.ReasonClientError}, ErrorServer: {Class: scheduler.Temporary, Status: 503, Reason: scheduler.ReasonServerError},
 		ErrorRobots: {Class: scheduler.Ignored, Reason: scheduler.ReasonRobots}, ErrorTooLarge: {Class: scheduler.OK, Status: 200, Reason: scheduler.ReasonTruncated},
-		ErrorUnreadable: {Class: scheduler.OK, Status: 200, Reason: scheduler.ReasonUnreadFile}, ErrorOther: {Class: scheduler.Permanent, Status: 206},
+		ErrorUnreadable: {Class: scheduler.OK, Status: 200, Reason: scheduler.ReasonUnreadFile}, ErrorOther: {Class: scheduler.Permanent, Status: 206, Reason: scheduler.ReasonOtherStatus},
 		"": {Class: scheduler.OK, Status: 200, Reason: scheduler.ReasonNoIndex},
 	} {
-		if r.Reason == scheduler.NoReason {
-			r.Reason = scheduler.OldReason(&r)
-		}
 		if got := errorClass(&r); got != want {
 			t.Errorf("%+v is %q, want %q", r, got, want)
 		}
@@ -213,7 +210,7 @@ func TestReportDocuments(t *testing.T) {
 		{Class: scheduler.OK, MediaType: "text/html", Reason: scheduler.ReasonNotIndexed}, {Class: scheduler.Ignored, Status: 760}, {Class: scheduler.Ignored, Status: 761},
 		{Class: scheduler.Ignored, Reason: scheduler.ReasonRobots}, {Class: scheduler.OK, DuplicateOf: "x", Reason: scheduler.ReasonCopy},
 		{Class: scheduler.OK, DuplicateOf: "x", Reason: scheduler.ReasonNearCopy}, {Class: scheduler.OK, DuplicateOf: "x", Reason: scheduler.ReasonCanonical},
-		{Class: scheduler.Redirect}, {Class: scheduler.Temporary}, {Class: scheduler.Permanent}, {Class: scheduler.OK, Kind: scheduler.KindFeed}, {Class: scheduler.OK, LastError: "empty"},
+		{Class: scheduler.Redirect}, {Class: scheduler.Temporary}, {Class: scheduler.Permanent}, {Class: scheduler.OK, Kind: scheduler.KindFeed}, {Class: scheduler.OK, Reason: scheduler.ReasonEmpty},
 		{Class: scheduler.Ignored, Fault: fault.Address}, {Class: scheduler.OK, Reason: scheduler.ReasonKilled},
 		{Class: scheduler.Permanent, Indexed: true, Deletion: scheduler.DeletionResting, PushedSource: "web"},
 		{Class: scheduler.Permanent, Indexed: true, Deletion: scheduler.DeletionHeld, PushedSource: "web"},

@@ -77,8 +77,8 @@ func (o Order) String() string {
 	return o.By
 }
 
-// Compare says which of two places comes first.
-func (o *Order) Compare(a, b Place) int {
+// compare says which of two places comes first.
+func (o *Order) compare(a, b Place) int {
 	by := strings.Compare(a.Cell, b.Cell)
 	if o.Desc || a.Cell == "" || b.Cell == "" {
 		by = -by // an empty cell comes last, both ways
@@ -136,7 +136,7 @@ func newSorter[R any](o Order, limit int, place func(*R) Place) *sorter[R] {
 // add takes a row, unless it stands before the page.
 func (s *sorter[R]) add(row *R) error {
 	p := s.place(row)
-	if s.order.After != (Place{}) && s.order.Compare(p, s.order.After) <= 0 || s.cut && s.order.Compare(p, s.last) > 0 {
+	if s.order.After != (Place{}) && s.order.compare(p, s.order.After) <= 0 || s.cut && s.order.compare(p, s.last) > 0 {
 		return nil
 	}
 	b, err := json.Marshal(row)
@@ -156,7 +156,7 @@ func (s *sorter[R]) add(row *R) error {
 
 // sort sorts the rows in memory and drops what is beyond the limit.
 func (s *sorter[R]) sort() {
-	slices.SortFunc(s.rows, func(a, b sortedRow) int { return s.order.Compare(a.Place, b.Place) })
+	slices.SortFunc(s.rows, func(a, b sortedRow) int { return s.order.compare(a.Place, b.Place) })
 	if s.limit == 0 || len(s.rows) <= s.limit {
 		return
 	}
@@ -209,7 +209,7 @@ func (s *sorter[R]) each(fn func(*R) error) error {
 	for n := 0; s.limit == 0 || n < s.limit; n++ {
 		least := -1
 		for i, row := range next {
-			if row != nil && (least < 0 || s.order.Compare(row.Place, next[least].Place) < 0) {
+			if row != nil && (least < 0 || s.order.compare(row.Place, next[least].Place) < 0) {
 				least = i
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sextant-crawler/sextant/fetcher/fault"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -35,12 +36,33 @@ func (s *told) put(r scheduler.Record, links ...string) {
 	u := urlOf(r.URL)
 	r.Host, r.Origin, r.Linked = u.HostKey(), u.Origin(), len(links) > 0
 	if r.Reason == scheduler.NoReason {
-		r.Reason = scheduler.OldReason(&r)
+		r.Reason = reasonOf(&r)
 	}
 	s.records[u.Key()] = r
 	for _, l := range links {
 		s.links[u.Key()] = s.links[u.Key()].AppendPrint(urlOf(l).Key())
 	}
+}
+
+// reasonOf is the reason that a record of these tests has if they give none.
+func reasonOf(r *scheduler.Record) scheduler.Reason {
+	switch {
+	case r.Class == scheduler.OK && r.Kind.IsSource():
+		return scheduler.ReasonSource
+	case r.Class == scheduler.Redirect:
+		return scheduler.ReasonRedirect
+	case r.Class == scheduler.Ignored:
+		return map[int]scheduler.Reason{0: scheduler.ReasonAddress, 760: scheduler.ReasonCrawlSpace, 761: scheduler.ReasonElsewhere}[r.Status]
+	case r.Class != scheduler.Temporary && r.Class != scheduler.Permanent:
+		return scheduler.NoReason
+	case r.Fault == fault.Timeout:
+		return scheduler.ReasonTimeout
+	case r.Status == 404:
+		return scheduler.ReasonNotFound
+	case r.Status >= 500:
+		return scheduler.ReasonServerError
+	}
+	return scheduler.ReasonOtherStatus
 }
 
 func urlOf(s string) weburl.URL {

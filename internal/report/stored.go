@@ -18,65 +18,46 @@ type StoredURL struct {
 	Fifo   string `json:"fifo"`
 	Depth  int    `json:"depth"`
 	Kind   string `json:"kind,omitempty"` // sitemap, feed or item; a page has none
-	Spelling
-	Source  string `json:"source"`
-	Indexed bool   `json:"indexed"`
-	Version
-	FetchedAt *time.Time `json:"fetched_at,omitempty"`
-	NextAt    *time.Time `json:"next_at,omitempty"`
-	Outcome
+	// HostSpelling and Fragment are those of the link that admitted the URL, if rules can tell them apart.
+	HostSpelling string `json:"host_spelling,omitempty"`
+	Fragment     string `json:"fragment,omitempty"`
+	Source       string `json:"source"`
+	Indexed      bool   `json:"indexed"`
+	// Hash, ETag and LastModified identify the content that was last read.
+	Hash         string     `json:"hash,omitempty"`
+	ETag         string     `json:"etag,omitempty"`
+	LastModified string     `json:"last_modified,omitempty"`
+	FetchedAt    *time.Time `json:"fetched_at,omitempty"`
+	NextAt       *time.Time `json:"next_at,omitempty"`
+	// Fate is what became of the URL, one of DocumentStatuses, and Reason the word for why
+	// (scheduler.Reason), empty if there is none. Deletion says that a deletion of its
+	// document is resting or held.
+	Fate        string `json:"fate"`
+	Reason      string `json:"reason,omitempty"`
+	Deletion    string `json:"deletion,omitempty"`
+	Errors      int    `json:"errors"`
+	LastError   string `json:"last_error,omitempty"`
 	Referrer    string `json:"referrer,omitempty"`
 	DuplicateOf string `json:"duplicate_of,omitempty"`
-	// Overlap is how much of its text a copy shares with DuplicateOf, in percent; 0: not
-	// known.
+	// Overlap is the percentage of its text that a copy shares with DuplicateOf; 0: not known.
 	Overlap    uint8  `json:"overlap,omitempty"`
 	RedirectTo string `json:"redirect_to,omitempty"`
-	// Rendered says that the page was last read as a browser made it.
+	// Rendered says that a browser rendered the page when it was last read.
 	Rendered bool `json:"rendered,omitempty"`
 	// Directives are what the page asked for when it was last read.
 	Directives       []string   `json:"directives,omitempty"`
 	UnavailableAfter *time.Time `json:"unavailable_after,omitempty"`
-	Past
-}
-
-// Spelling is that of the link that admitted a URL, if rules tell it apart from the URL's own.
-type Spelling struct {
-	HostSpelling string `json:"host_spelling,omitempty"`
-	Fragment     string `json:"fragment,omitempty"`
-}
-
-// Version identifies the content that was last read.
-type Version struct {
-	Hash         string `json:"hash,omitempty"`
-	ETag         string `json:"etag,omitempty"`
-	LastModified string `json:"last_modified,omitempty"`
-}
-
-// Outcome is what became of a URL, and why.
-type Outcome struct {
-	// Fate is what became of the URL, one of DocumentStatuses, and Reason the word for why
-	// (scheduler.Reason), empty where there is none. Deletion says that a deletion of its
-	// document is resting or held.
-	Fate      string `json:"fate"`
-	Reason    string `json:"reason,omitempty"`
-	Deletion  string `json:"deletion,omitempty"`
-	Errors    int    `json:"errors"`
-	LastError string `json:"last_error,omitempty"`
-}
-
-// Past tells how a URL came to be as it is; stores of older versions lack some of it.
-type Past struct {
-	State     string     `json:"state"`                // waiting (also in flight), timed or at rest
-	MediaType string     `json:"media_type,omitempty"` // of the last 200
-	FoundAt   *time.Time `json:"found_at,omitempty"`   // when it became known
-	Was       string     `json:"was,omitempty"`        // the class before this one
-	ClassAt   *time.Time `json:"class_at,omitempty"`   // when it got this one
+	State            string     `json:"state"`                // waiting (also in flight), timed or at rest
+	MediaType        string     `json:"media_type,omitempty"` // of the last 200
+	FoundAt          *time.Time `json:"found_at,omitempty"`   // when it became known
+	Was              string     `json:"was,omitempty"`        // the class before this one
+	ClassAt          *time.Time `json:"class_at,omitempty"`   // when it got this one
 	// EnteredAt is when its document entered the index, if it has not changed since;
-	// ChangedAt when it was last found changed, or was deleted.
+	// ChangedAt is when it was last found changed, or was deleted.
 	EnteredAt *time.Time `json:"entered_at,omitempty"`
 	ChangedAt *time.Time `json:"changed_at,omitempty"`
 	CheckedAt *time.Time `json:"checked_at,omitempty"` // when it was last compared with its earlier self
-	Checks    int        `json:"checks,omitempty"`     // such comparisons
+	Checks    int        `json:"checks,omitempty"`     // number of such comparisons
 	Changes   int        `json:"changes,omitempty"`    // those that found a change
 	IntervalS int64      `json:"interval_s,omitempty"` // between refreshes, as it is now
 	Aliases   []string   `json:"aliases,omitempty"`    // URLs that redirect here
@@ -85,43 +66,35 @@ type Past struct {
 // NewStoredURL gives a record its printed form. Fifo is where it waits, otherwise where the
 // rules put it.
 func NewStoredURL(r scheduler.Record) StoredURL {
+	fate, reason := r.Fate()
 	s := StoredURL{
 		URL: r.URL, Status: r.Status, Class: r.Class.String(), Fifo: fifoNow(&r).String(), Depth: int(r.Depth),
-		Spelling: Spelling{r.HostSpelling, r.Fragment},
-		Source:   r.PushedSource, Indexed: r.Indexed, Version: Version{ETag: r.ETag, LastModified: r.LastModified},
-		Referrer: r.Referrer, DuplicateOf: r.DuplicateOf, Overlap: r.Overlap, RedirectTo: r.RedirectTo, Past: past(&r),
+		HostSpelling: r.HostSpelling, Fragment: r.Fragment, Source: r.PushedSource, Indexed: r.Indexed,
+		ETag: r.ETag, LastModified: r.LastModified, FetchedAt: timeOf(r.FetchedAt.Truncate(time.Second)),
+		Fate: fate.String(), Reason: reason.String(), Deletion: r.Deletion.String(), Errors: r.Errors, LastError: r.LastError,
+		Referrer: r.Referrer, DuplicateOf: r.DuplicateOf, Overlap: r.Overlap, RedirectTo: r.RedirectTo,
+		Rendered: r.Directives&scheduler.Rendered != 0, Directives: r.Directives.Words(), UnavailableAfter: timeOf(r.UnavailableAt),
+		State: r.State.String(), MediaType: r.MediaType, FoundAt: timeOf(r.FoundAt), ClassAt: timeOf(r.ClassAt), CheckedAt: timeOf(r.CheckedAt),
+		Checks: int(r.History.Checks), Changes: int(r.History.Changes), IntervalS: int64(r.Interval.Seconds()), Aliases: r.Aliases,
 	}
-	fate, reason := r.Fate()
-	s.Outcome = Outcome{fate.String(), reason.String(), r.Deletion.String(), r.Errors, r.LastError}
 	if r.Kind != scheduler.KindPage {
 		s.Kind = r.Kind.String()
 	}
 	if r.Hash != [16]byte{} {
 		s.Hash = weburl.Key(r.Hash).String()
 	}
-	s.Rendered = r.Directives&scheduler.Rendered != 0
-	s.FetchedAt, s.Directives, s.UnavailableAfter = timeOf(r.FetchedAt.Truncate(time.Second)), r.Directives.Words(), timeOf(r.UnavailableAt)
 	if r.State == scheduler.Timed {
-		at := r.NextAt.UTC().Truncate(time.Second)
-		s.NextAt = &at
-	}
-	return s
-}
-
-func past(r *scheduler.Record) Past {
-	p := Past{
-		State: r.State.String(), MediaType: r.MediaType, Aliases: r.Aliases, FoundAt: timeOf(r.FoundAt), ClassAt: timeOf(r.ClassAt),
-		CheckedAt: timeOf(r.CheckedAt), Checks: int(r.History.Checks), Changes: int(r.History.Changes), IntervalS: int64(r.Interval.Seconds()),
+		s.NextAt = timeOf(r.NextAt.Truncate(time.Second))
 	}
 	if !r.ClassAt.IsZero() && r.Was != scheduler.Pending {
-		p.Was = r.Was.String()
+		s.Was = r.Was.String()
 	}
 	if r.Entered {
-		p.EnteredAt = timeOf(r.ChangedAt)
+		s.EnteredAt = timeOf(r.ChangedAt)
 	} else {
-		p.ChangedAt = timeOf(r.ChangedAt)
+		s.ChangedAt = timeOf(r.ChangedAt)
 	}
-	return p
+	return s
 }
 
 // timeOf is nil for the zero time.
@@ -170,4 +143,4 @@ func Robots(ctx context.Context, store scheduler.Reader, agent string, original 
 type readOnly struct{ scheduler.Reader }
 
 // SetValue does nothing.
-func (readOnly) SetValue(context.Context, string, []byte) error { return nil }
+func (readOnly) SetValue(context.Context, scheduler.ValueName, []byte) error { return nil }

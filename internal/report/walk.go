@@ -11,25 +11,6 @@ import (
 // errEnough ends a walk over the store.
 var errEnough = errors.New("enough was read")
 
-// distant is a Store that has parts elsewhere: it is told what is looked up next, so that it asks for that at once.
-type distant interface {
-	Know(ctx context.Context, keys []weburl.Key) error
-	GoneOf(ctx context.Context, k weburl.Key) (scheduler.Gone, error)
-}
-
-// know tells a store what is looked up next, where that helps.
-func know[T any](ctx context.Context, store Store, list []T, keys func(*T) []weburl.Key) error {
-	s, far := store.(distant)
-	if !far || len(list) == 0 {
-		return nil
-	}
-	var all []weburl.Key
-	for i := range list {
-		all = append(all, keys(&list[i])...)
-	}
-	return s.Know(ctx, all)
-}
-
 // eachRecord calls fn for the records that keep accepts; the store is not being read then.
 func eachRecord(ctx context.Context, store Store, keep func(*scheduler.Record) bool, fn func(weburl.Key, *scheduler.Record) error) error {
 	return scheduler.Walk(ctx, store, weburl.Key{}, keep, func(batch []scheduler.KeyedRecord) error {
@@ -72,9 +53,6 @@ func eachGone(ctx context.Context, store Store, host string, keep func(*schedule
 			return nil
 		})
 		if err != nil && !errors.Is(err, errEnough) {
-			return err
-		}
-		if err := know(ctx, store, batch, func(g *goneURL) []weburl.Key { return []weburl.Key{g.key} }); err != nil {
 			return err
 		}
 		for i := range batch {

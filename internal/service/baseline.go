@@ -181,12 +181,7 @@ func (b *baseline) keep() error {
 	if err != nil {
 		return err
 	}
-	return writeOver(b.file, text)
-}
-
-// writeOver writes a file of the service atomically.
-func writeOver(path string, text []byte) error {
-	next := path + ".new"
+	next := b.file + ".new"
 	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
@@ -196,7 +191,7 @@ func writeOver(path string, text []byte) error {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(next, path)
+		err = os.Rename(next, b.file)
 	}
 	return err
 }

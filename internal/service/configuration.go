@@ -1,9 +1,6 @@
 package service
 
 import (
-	"context"
-
-	"github.com/sextant-crawler/sextant/cluster/shared"
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/admin"
@@ -16,7 +13,6 @@ type configuration struct {
 	agent    string // as in Options
 	own      OwnFiles
 	baseline *baseline
-	common   *common // nil on a machine that is alone
 }
 
 // newConfiguration looks at the file, so that later texts are compared with it.
@@ -32,33 +28,6 @@ func newConfiguration(o *Options) *configuration {
 
 // Path implements admin.Configuration.
 func (c *configuration) Path() string { return c.path }
-
-// Text implements admin.Configuration.
-func (c *configuration) Text() ([]byte, error) {
-	if c.common != nil && c.common.said().File == shared.FileOlder {
-		return c.common.text(), nil
-	}
-	return c.read()
-}
-
-// read reads the file.
-func (c *configuration) read() ([]byte, error) { return config.OSLookups().ReadFile(c.path) }
-
-// Put implements admin.Configuration.
-func (c *configuration) Put(ctx context.Context, text []byte, word bool, by string) (bool, error) {
-	if c.common == nil {
-		return false, nil
-	}
-	return true, c.common.put(ctx, text, word, by)
-}
-
-// load reads what is to be in force.
-func (c *configuration) load() (*config.File, config.Report, error) {
-	if c.common != nil {
-		return c.common.parse(c.common.text())
-	}
-	return config.LoadWith(c.path, c.own.Lookups())
-}
 
 // Draft implements admin.Configuration.
 func (c *configuration) Draft(text []byte, local bool) *admin.Draft {

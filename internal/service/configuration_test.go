@@ -169,9 +169,9 @@ func TestOwnFiles(t *testing.T) {
 	data := t.TempDir()
 	own := Own(data, admin.AccessSettings{})
 	for name, is := range map[string]bool{
-		"node.token": true, "operator.token": true, "config-baseline.json": true, "config-baseline.json.new": true, "config-in-force.json": true,
+		"operator.token": true, "reader.token": true, "config-baseline.json": true, "config-baseline.json.new": true,
 		"notices.json.new": true, "cookies": true, "cookies.new": true, "store/000001.sst": true, "docs/store/LOCK": true,
-		"crawl.log": false, "docs/crawl.log": false, "logs/node.token": false,
+		"crawl.log": false, "docs/crawl.log": false, "logs/reader.token": false,
 	} {
 		if got := own.owner(filepath.Join(own.data, name)); (got != "") != is {
 			t.Errorf("%s: %q", name, got)

@@ -16,7 +16,7 @@ func (s *Service) mountConsole(server *admin.Server) error {
 	if s.open == nil || s.access == nil {
 		return nil
 	}
-	settings := console.Settings{Version: s.version, Config: s.config.Path(), Cluster: s.lent != nil}
+	settings := console.Settings{Version: s.version, Config: s.config.Path()}
 	for _, r := range s.crawls {
 		settings.Crawlers = append(settings.Crawlers, r.Name())
 	}
@@ -47,16 +47,16 @@ func (s *Service) SignInURL(token string) string {
 }
 
 // ConsoleURL is where a browser finds the console.
-func (d *door) ConsoleURL() string {
-	at, scheme := d.open.Addr().String(), "http"
-	if tcp, ok := d.open.Addr().(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+func (s *Service) ConsoleURL() string {
+	at, scheme := s.open.Addr().String(), "http"
+	if tcp, ok := s.open.Addr().(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
 		name, err := os.Hostname()
 		if err != nil {
 			name = "localhost"
 		}
 		at = net.JoinHostPort(name, strconv.Itoa(tcp.Port))
 	}
-	if d.access.TLS() != nil {
+	if s.access.TLS() != nil {
 		scheme = "https"
 	}
 	return scheme + "://" + at + "/"

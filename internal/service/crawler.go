@@ -2,10 +2,8 @@ package service
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -14,27 +12,21 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl/policy"
 
-	"github.com/sextant-crawler/sextant/cluster"
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/events"
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
-	"github.com/sextant-crawler/sextant/fetcher/permit"
 	"github.com/sextant-crawler/sextant/fetcher/render"
 	"github.com/sextant-crawler/sextant/internal/admin"
-	"github.com/sextant-crawler/sextant/internal/report"
-	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
-	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // running is one Crawler with what it owns.
 type running struct {
 	*crawl.Crawl
-	log    *slog.Logger
-	agent  string        // the User-Agent of a configuration without one
-	permit permit.Permit // to ask sites for anything; nil: always
-	store  Store
+	stored
+	log   *slog.Logger
+	agent string // the User-Agent of a configuration without one
 	// cookieFile is where the Crawler's cookies outlive the process.
 	cookieFile string
 	// opened is what the Crawler was started with; weights are those in force.
@@ -52,14 +44,10 @@ type running struct {
 	events *events.Log
 	// loaded is when the configuration in force was.
 	loaded atomic.Pointer[time.Time]
-	// cluster is how the node of a cluster stands, nil for a machine that is alone.
-	cluster atomic.Pointer[func() *admin.ClusterStatus]
-	ended   chan struct{} // closed when Run returns
 }
 
 // Run is the crawl's, with what renders its pages beside it.
 func (r *running) Run(ctx context.Context, once crawl.Once) error {
-	defer close(r.ended)
 	defer runBeside(ctx, r.renderer)()
 	if r.inForce.Load().Renders() {
 		defer r.tryBrowser(ctx)()
@@ -68,7 +56,23 @@ func (r *running) Run(ctx context.Context, once crawl.Once) error {
 }
 
 // Status implements admin.Crawler.
-func (r *running) Status(ctx context.Context) (crawl.Status, error) {
+func (r *running) Status(ctx context.Context) (s admin.Status, err error) {
+	if s.Status, err = r.figures(ctx); err != nil {
+		return s, err
+	}
+	if err = r.addFigures(ctx, &s); err == nil {
+		err = s.AddDeletions(ctx, r.store, &r.held, r.Edits())
+	}
+	s.AddSnapshot(r.Snapshot())
+	s.ConfigLoadedAt = r.loaded.Load()
+	for _, next := range r.Schedules() {
+		s.Schedules = append(s.Schedules, admin.ScheduleStatus{Schedule: next.Spec, Group: next.Group, Next: next.Next})
+	}
+	return s, err
+}
+
+// figures are the crawl's own, with how its configuration and its browser do.
+func (r *running) figures(ctx context.Context) (crawl.Status, error) {
 	s, err := r.Crawl.Status(ctx)
 	if words := r.configError.Load(); words != nil {
 		s.ConfigError = *words
@@ -77,103 +81,7 @@ func (r *running) Status(ctx context.Context) (crawl.Status, error) {
 		browser := r.renderer.Status()
 		s.Browser = &browser
 	}
-	if words := r.stalled(); words != "" {
-		s.IdleCode, s.Idle = crawl.IdleEngine, words
-	}
 	return s, err
-}
-
-// stalled says why nothing can be stored at present: the cluster's engine does not answer. "" if all is well.
-func (r *running) stalled() string {
-	status := r.cluster.Load()
-	if status == nil {
-		return ""
-	}
-	if since := (*status)().EngineSilentSince; since != nil {
-		return silence(*since)
-	}
-	return ""
-}
-
-// stalled is that of any Crawler: of a cluster there is one.
-func (s *Service) stalled() string {
-	for _, r := range s.crawls {
-		if why := r.stalled(); why != "" {
-			return why
-		}
-	}
-	return ""
-}
-
-// silence words that the engine has not answered since a time, "" for the zero time.
-func silence(since time.Time) string {
-	if since.IsZero() {
-		return ""
-	}
-	return fmt.Sprintf("the cluster's engine (etcd) has not answered since %s: nothing is fetched, pushed or stored until a majority of its machines answers; ask them by etcdctl endpoint health --cluster", since.Local().Format(time.DateTime))
-}
-
-// Details implements admin.Crawler.
-func (r *running) Details(ctx context.Context) (admin.Details, error) {
-	d, err := StoredDetails(ctx, r.store)
-	if err == nil {
-		err = d.AddDeletions(ctx, r.store, &r.held, r.Edits())
-	}
-	d.AddSnapshot(r.Snapshot())
-	d.ConfigLoadedAt = r.loaded.Load()
-	if status := r.cluster.Load(); status != nil {
-		d.Cluster = (*status)()
-	}
-	for _, s := range r.Schedules() {
-		d.Schedules = append(d.Schedules, admin.ScheduleStatus{Schedule: s.Spec, Group: s.Group, Next: s.Next})
-	}
-	return d, err
-}
-
-// clusterStatusOf is the standing of a node in the words of status.
-func clusterStatusOf(s cluster.Standing) *admin.ClusterStatus {
-	c := &admin.ClusterStatus{
-		Role: s.Role.String(), BehindBytes: s.Behind, TakenOverWhy: s.Why, EngineBytes: s.Usage.InUse, EngineQuotaBytes: s.Usage.Quota,
-		InSync: []string{}, Unprotected: s.Unprotected, Held: s.Held, KeptBytes: s.Kept,
-	}
-	if !s.TakenOver.IsZero() {
-		at := s.TakenOver.UTC()
-		c.TakenOverAt = &at
-	}
-	if !s.Silent.IsZero() {
-		at := s.Silent.UTC()
-		c.EngineSilentSince = &at
-	}
-	for _, seat := range s.InSync {
-		c.InSync = append(c.InSync, seat.Node)
-	}
-	return c
-}
-
-// StoredDetails are what a store alone can tell.
-func StoredDetails(ctx context.Context, store measured) (admin.Details, error) {
-	lag, err := outboxLag(ctx, store)
-	if err != nil {
-		return admin.Details{}, err
-	}
-	s, err := store.Stats()
-	return admin.Details{OutboxLag: lag, Store: &admin.StoreStatus{
-		TableBytes: s.TableBytes, LogBytes: s.LogBytes, BodyBytes: s.BodyBytes + s.ValueBytes,
-		Commits: s.Batches, Writes: s.Writes, WritesWaiting: s.Waiting,
-		LastCommitS: s.LastCommit.Seconds(), LongestCommitS: s.LongestCommit.Seconds(), CommitTimes: s.CommitTimes,
-		DiskFree: s.DiskFree, DiskSize: s.DiskSize, DiskNeeded: s.MinFree,
-		Fingerprints: s.Fingerprints, FingerprintBytes: s.FingerprintBytes, FingerprintLoading: s.Loading,
-		DocumentsAdded: s.Entered, DocumentsUpdated: s.Changed, DocumentsDeleted: s.Left,
-	}}, err
-}
-
-// Reports implements admin.Crawler.
-func (r *running) Reports() report.Store { return r.store }
-
-// Backup implements admin.Crawler.
-func (r *running) Backup(ctx context.Context, w io.Writer) error {
-	_, err := r.store.Backup(ctx, w)
-	return err
 }
 
 // setConfigError notes how a reload ended.
@@ -186,65 +94,42 @@ func (r *running) setConfigError(err error) {
 	r.configError.Store(&words)
 }
 
-// Verify implements admin.Crawler.
-func (r *running) Verify(ctx context.Context, fn func(string)) (uint64, error) {
-	report, err := r.store.Verify(ctx, func(f badgerstore.Fault) { fn(FaultWords(f)) })
-	return report.URLs, err
-}
-
 // openCrawl opens a Crawler's store and targets.
 func openCrawl(ctx context.Context, crawler config.Crawler, h Home, memtable int64, o *Options) (*running, error) {
 	log := o.Log.With("crawler", crawler.Name)
-	if o.lent != nil {
-		return newCrawl(ctx, crawler, h, o.lent.store, o, log)
-	}
 	if half, ok := badgerstore.HalfRestored(h.Store()); ok {
 		return nil, fmt.Errorf("%s is left of a restore that did not end, and there is no store: wait for it, or remove that folder and restore again, or remove it to begin with an empty store", half)
 	}
-	if hasParts(h.Store()) {
-		return nil, fmt.Errorf("%s: %w: start it as a node, with --engine, or name another --data", h.Store(), errParts)
-	}
-	options := StoreOptions(crawler, log)
-	options.MemtableBytes, options.Stores = memtable, len(o.Crawlers)
-	store, err := openPatiently(ctx, h.Store(), options)
+	options := StoreOptions(crawler)
+	options.Logger, options.MemtableBytes, options.Stores = log, memtable, len(o.Crawlers)
+	store, err := openPatiently(ctx, h, options)
 	if err != nil {
 		return nil, err
 	}
-	r, err := newCrawl(ctx, crawler, h, single{store}, o, log)
+	r, err := newCrawl(ctx, crawler, h, store, o.Agent, log)
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
 	return r, nil
 }
 
-// newCrawl makes the crawl on a store that is open, and opens its targets, or over partitions that come and go, each with targets of its own.
-func newCrawl(ctx context.Context, crawler config.Crawler, h Home, store Store, o *Options, log *slog.Logger) (*running, error) {
-	r := &running{log: log, agent: o.Agent, store: store, ended: make(chan struct{}), cookieFile: filepath.Join(h.Dir, cookieFile), opened: crawler, documents: documents.NewPool(crawler.Reading, log),
-		pages: documents.NewPool(crawler.Reading.ForPages(), log), renderer: render.New(crawler.Browser, log)}
-	r.events = events.NewLog(store)
-	r.comesIntoForce(&crawler)
-	r.weights.Store(&crawler.Frontier.Weights)
-	var err error
-	if o.lent != nil && o.lent.over != nil {
-		r.permit = o.lent.over.Permit()
-		r.Crawl, err = crawl.NewOver(ctx, r.settings(crawler), o.lent.over, log)
-	} else {
-		r.Crawl, err = r.newAlone(ctx, h, store.(single), o)
-	}
-	return r, err
-}
-
-// newAlone makes the crawl on a store that has all of it.
-func (r *running) newAlone(ctx context.Context, h Home, store single, o *Options) (*crawl.Crawl, error) {
-	relay, err := relayOf(r.opened, h, "", store.Outbox(), r.log)
+// newCrawl makes the crawl on an open store, and opens its targets.
+func newCrawl(
+	ctx context.Context, crawler config.Crawler, h Home, store *badgerstore.Store, agent string, log *slog.Logger,
+) (*running, error) {
+	relay, err := relayOf(crawler, h, store.Outbox(), log)
 	if err != nil {
 		return nil, err
 	}
-	if o.lent != nil {
-		r.permit = o.lent.claim.Permit
-		relay.Under(o.lent.claim)
+	r := &running{
+		stored: stored{store}, log: log, agent: agent, cookieFile: filepath.Join(h.Dir, cookieFile), opened: crawler,
+		documents: documents.NewPool(crawler.Reading, log), pages: documents.NewPool(crawler.Reading.ForPages(), log),
+		renderer: render.New(crawler.Browser, log), events: events.NewLog(store),
 	}
-	return crawl.New(ctx, r.settings(r.opened), store, relay, r.log)
+	r.comesIntoForce(&crawler)
+	r.weights.Store(&crawler.Frontier.Weights)
+	r.Crawl, err = crawl.New(ctx, r.settings(crawler), store, relay, log)
+	return r, err
 }
 
 // configured notes a configuration that came into force while the Crawler runs, and
@@ -276,67 +161,3 @@ func (r *running) Note(ctx context.Context, e events.Event) error { return r.eve
 
 // Settings implements admin.Crawler.
 func (r *running) Settings() policy.Settings { return r.settings(*r.inForce.Load()) }
-
-// Sent implements admin.Crawler.
-func (r *running) Sent(ctx context.Context, url string) (*push.Listed, *push.Document, error) {
-	var newest *push.Listed
-	err := r.store.Orders(ctx, push.Selection{URLs: []string{url}}, func(l push.Listed) error {
-		if newest == nil || l.Seq > newest.Seq {
-			newest = &l
-		}
-		return nil
-	})
-	if err != nil || newest == nil || newest.State != push.Waiting || newest.Op != push.Add {
-		return newest, nil, err
-	}
-	u, err := weburl.Parse(newest.URL)
-	if err != nil {
-		return newest, nil, err
-	}
-	outbox, err := r.store.OutboxOf(u)
-	if err != nil {
-		return newest, nil, err
-	}
-	entries, err := outbox.Entries(ctx, newest.Seq-1, 1, 1)
-	if err != nil || len(entries) == 0 || entries[0].Seq != newest.Seq || entries[0].Damage != "" {
-		return newest, nil, err // it was sent meanwhile, or its body is lost
-	}
-	document := new(push.Document)
-	return newest, document, json.Unmarshal(entries[0].Body, document)
-}
-
-// outboxLag tells how far the outbox is behind.
-func outboxLag(ctx context.Context, store measured) (*admin.OutboxDetails, error) {
-	f, err := store.OutboxFigures(ctx)
-	if err != nil {
-		return nil, err
-	}
-	lag := &admin.OutboxDetails{Bytes: f.Bytes, Behind: map[string]time.Time{}}
-	if !f.Oldest.IsZero() {
-		lag.Oldest = &f.Oldest
-	}
-	for target, at := range f.Behind {
-		if !at.IsZero() {
-			lag.Behind[target] = at
-		}
-	}
-	return lag, nil
-}
-
-// RetryDead implements admin.Crawler.
-func (r *running) RetryDead(ctx context.Context, sel push.Selection) (int, error) {
-	return r.store.RetryDead(ctx, sel)
-}
-
-// DropDead implements admin.Crawler.
-func (r *running) DropDead(ctx context.Context, sel push.Selection) (int, error) {
-	return r.store.DropDead(ctx, sel)
-}
-
-// FaultWords is a fault as an operator reads it.
-func FaultWords(f badgerstore.Fault) string {
-	if f.URL == "" {
-		return f.Words
-	}
-	return f.URL + ": " + f.Words
-}

@@ -15,7 +15,6 @@ import (
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
-	"github.com/sextant-crawler/sextant/fetcher/permit"
 	"github.com/sextant-crawler/sextant/fetcher/render"
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
@@ -56,8 +55,8 @@ func try(ctx context.Context, crawler config.Crawler, moved policy.Moves, raw st
 	renderer := render.New(crawler.Browser, log)
 	defer runBeside(ctx, renderer)()
 	settings := (&running{documents: pool, pages: pages, renderer: renderer, agent: agent}).settings(crawler)
-	options := badgerstore.Options{Logger: slog.New(slog.DiscardHandler), Durability: badgerstore.OS}
-	err = WithStore(ctx, Home{Dir: dir}, options, func(ctx context.Context, store Store) error {
+	own := Offline{Home: Home{Dir: dir}, Store: badgerstore.Options{Durability: badgerstore.OS}, Log: slog.New(slog.DiscardHandler)}
+	err = own.WithStore(ctx, func(ctx context.Context, store *badgerstore.Store) error {
 		t, err = crawl.Try(ctx, settings, moved, store, raw, u, log)
 		return err
 	})
@@ -119,20 +118,13 @@ func TryBrowser(ctx context.Context, s render.Settings) error {
 
 // Fetch implements admin.Service.
 func (s *Service) Fetch(ctx context.Context, c admin.Crawler, raw string, u weburl.URL) (*admin.Fetched, error) {
-	for _, r := range s.crawls {
-		if r.Name() != c.Name() {
-			continue
-		}
-		known, err := admin.KnowledgeOf(ctx, r.store)
-		if err != nil {
-			return nil, err
-		}
-		under, end, err := permit.Begin(ctx, permit.For(r.permit, u.Host()))
-		if err != nil {
-			return nil, err
-		}
-		defer end()
-		return DryRun(under, *r.inForce.Load(), known, raw, u, s.config.agent, s.log.With("dry run", c.Name()))
+	r, err := s.crawlOf(c)
+	if err != nil {
+		return nil, err
 	}
-	return nil, fmt.Errorf("no Crawler %q runs", c.Name())
+	known, err := admin.KnowledgeOf(ctx, r.store)
+	if err != nil {
+		return nil, err
+	}
+	return DryRun(ctx, *r.inForce.Load(), known, raw, u, s.config.agent, s.log.With("dry run", c.Name()))
 }

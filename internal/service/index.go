@@ -7,7 +7,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/internal/admin"
-	"github.com/sextant-crawler/sextant/push/compare"
+	"github.com/sextant-crawler/sextant/internal/compare"
 	"github.com/sextant-crawler/sextant/push/papi"
 )
 
@@ -37,16 +37,19 @@ func PAPIPush(crawler config.Crawler, name string) (config.Push, error) {
 
 // IndexOf implements admin.Service.
 func (s *Service) IndexOf(c admin.Crawler, target string) (compare.Index, error) {
-	for _, r := range s.crawls {
-		if r.Name() == c.Name() {
-			index, err := indexOf(r.opened, target)
-			if err != nil {
-				return nil, &admin.Declined{Err: err}
-			}
-			return index, nil
-		}
+	r, err := s.crawlOf(c)
+	if err != nil {
+		return nil, err
 	}
-	return nil, fmt.Errorf("no Crawler %q runs", c.Name())
+	p, err := PAPIPush(r.opened, target)
+	if err != nil {
+		return nil, &admin.Declined{Err: err}
+	}
+	index, err := OpenIndex(p)
+	if err != nil {
+		return nil, &admin.Declined{Err: err}
+	}
+	return index, nil
 }
 
 // papiIndex is the index behind a papi target.
@@ -61,14 +64,6 @@ func (p papiIndex) Source() string { return p.source }
 // Enumerate implements compare.Index.
 func (p papiIndex) Enumerate(ctx context.Context, fn func(string) error) error {
 	return p.Target.Enumerate(ctx, "", func(uri, _ string) error { return fn(uri) })
-}
-
-func indexOf(crawler config.Crawler, target string) (compare.Index, error) {
-	p, err := PAPIPush(crawler, target)
-	if err != nil {
-		return nil, err
-	}
-	return OpenIndex(p)
 }
 
 // OpenIndex opens the index behind a papi target.

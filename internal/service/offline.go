@@ -3,142 +3,41 @@ package service
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
 	"log/slog"
-	"os"
-	"path/filepath"
-	"strings"
+	"time"
 
-	"github.com/sextant-crawler/sextant/cluster"
-	"github.com/sextant-crawler/sextant/cluster/node"
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/events"
+	"github.com/sextant-crawler/sextant/crawl/meter"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
-	"github.com/sextant-crawler/sextant/scheduler/partitioned"
-	"github.com/sextant-crawler/sextant/scheduler/partitioned/union"
+	"github.com/sextant-crawler/sextant/scheduler/deletion"
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// offline.go: stores are read that no service has open: the one of a crawl, or the copies of a cluster's partitions that a node left on its disk.
-
-// errParts says that a folder has partitions of a cluster, which no command may change, or take for an empty crawl.
-var errParts = errors.New("it has copies of partitions of a cluster")
-
-// partsIn are the partitions that have a store in a folder.
-func partsIn(dir string) (all []cluster.Partition) {
-	for p := range cluster.Partition(cluster.MaxPartitions) {
-		if badgerstore.Exists(node.StoreDir(dir, cluster.MaxPartitions, p)) {
-			all = append(all, p)
-		}
-	}
-	return all
+// Offline is what a command needs to work on the store of a Crawler that no service runs.
+type Offline struct {
+	Home  Home
+	Store badgerstore.Options
+	// Settings are the Crawler's. Commands that only read do not need them.
+	Settings policy.Settings
+	Log      *slog.Logger
 }
 
-// hasParts reports whether there are copies of partitions in a folder.
-func hasParts(dir string) bool { return len(partsIn(dir)) > 0 }
-
-// HoldsStore reports whether a folder has a store, or those of partitions.
-func HoldsStore(dir string) bool { return badgerstore.Exists(dir) || hasParts(dir) }
-
-// openOffline opens the store in a home: of partitions all that are there, to read them.
-func openOffline(ctx context.Context, h Home, o badgerstore.Options) (Store, error) {
-	here := partsIn(h.Store())
-	if len(here) == 0 {
-		s, err := openPatiently(ctx, h.Store(), o)
-		return single{s}, err
-	}
-	if !o.ReadOnly {
-		return nil, fmt.Errorf("%s: %w, and what is changed here would be missing in the others: start this node and say it again, or ask another one that runs", h.Store(), errParts)
-	}
-	return readParts(ctx, h.Store(), here, o)
+// Ask opens the store and calls fn with a client that the routes of the API answer in this process, as they do in
+// a service. It closes the store afterwards.
+func (o Offline) Ask(ctx context.Context, fn func(*admin.Client) error) error {
+	return o.WithStore(ctx, func(ctx context.Context, store *badgerstore.Store) error {
+		return fn(admin.InProcess(&offline{stored: stored{store}, name: o.Home.Crawler, settings: o.Settings, log: o.Log}))
+	})
 }
 
-// readParts opens partitions to read them, and says of what they are.
-func readParts(ctx context.Context, dir string, here []cluster.Partition, o badgerstore.Options) (Store, error) {
-	number, err := partitionsOf(dir, here)
-	if err != nil {
-		return nil, err
-	}
-	all, err := partitioned.New(partitioned.Options{Partitions: number, Values: offlineValues{dir: filepath.Join(dir, valuesFolder)}, ReadOnly: true})
-	if err != nil {
-		return nil, err
-	}
-	names := make([]string, len(here))
-	for i, p := range here {
-		names[i] = p.String()
-		one, err := openPatiently(ctx, node.StoreDir(dir, number, p), o)
-		if err == nil {
-			err = all.Adopt(int(p), one)
-		}
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("partition %s: %w", p, err), all.Close())
-		}
-	}
-	if o.Logger != nil {
-		o.Logger.Warn("this is what the node's own copies of partitions say as they lie on its disk; a node that runs answers for the whole crawl",
-			"partitions", fmt.Sprintf("%d of %d", len(here), number), "here", strings.Join(names, " "))
-	}
-	return union.Store{Store: all}, nil
-}
-
-// OfCopies reports whether a store that was opened to be read is made of a node's copies of partitions: it may be behind, and lack what others have.
-func OfCopies(s Store) bool {
-	_, is := s.(union.Store)
-	return is
-}
-
-// partitionsOf is how many partitions the crawl has of which these are some.
-func partitionsOf(dir string, here []cluster.Partition) (int, error) {
-	number := 0
-	for _, p := range here {
-		at := node.StoreDir(dir, cluster.MaxPartitions, p)
-		if !badgerstore.IsReplica(at) {
-			continue
-		}
-		m, _, err := badgerstore.MembershipOf(at)
-		switch {
-		case err != nil:
-			return 0, err
-		case number != 0 && number != m.Partitions:
-			return 0, fmt.Errorf("%s: the crawl of %s has %d partitions, that of the copies beside it %d: move away what does not belong there", dir, p, m.Partitions, number)
-		}
-		number = m.Partitions
-	}
-	if number == 0 {
-		return restoredParts(dir, here)
-	}
-	return number, nil
-}
-
-// offlineValues are what a node keeps of a crawl beside the stores. What is one for all nodes lies in the engine, and is not asked.
-type offlineValues struct{ dir string }
-
-// Value implements scheduler.Values.
-func (v offlineValues) Value(_ context.Context, name string) ([]byte, error) {
-	value, err := os.ReadFile(valuePath(v.dir, name))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return value, err
-}
-
-// SetValue implements scheduler.Values.
-func (v offlineValues) SetValue(context.Context, string, []byte) error { return errParts }
-
-// ReadStore is WithStore for a store that must not change.
-func ReadStore(ctx context.Context, h Home, log *slog.Logger, fn func(context.Context, Store) error) error {
-	return WithStore(ctx, h, badgerstore.Options{ReadOnly: true, Logger: log}, fn)
-}
-
-// WithKnownStore is WithStore for a store that must exist.
-func WithKnownStore(ctx context.Context, h Home, o badgerstore.Options, fn func(context.Context, Store) error) error {
-	if !HoldsStore(h.Store()) {
-		return fmt.Errorf("%s holds no store: nothing was crawled there yet, or --data names another directory", h.Dir)
-	}
-	return WithStore(ctx, h, o, fn)
-}
-
-// WithStore opens a store, calls fn, and closes it. Partitions of a cluster can only be read.
-func WithStore(ctx context.Context, h Home, o badgerstore.Options, fn func(context.Context, Store) error) (err error) {
-	store, err := openOffline(ctx, h, o)
+// WithStore opens the store, calls fn, and closes it.
+func (o Offline) WithStore(ctx context.Context, fn func(context.Context, *badgerstore.Store) error) (err error) {
+	o.Store.Logger = o.Log
+	store, err := openPatiently(ctx, o.Home, o.Store)
 	if err != nil {
 		return err
 	}
@@ -148,4 +47,112 @@ func WithStore(ctx context.Context, h Home, o badgerstore.Options, fn func(conte
 		}
 	}()
 	return fn(ctx, store)
+}
+
+// offline is a Crawler that no service runs. It implements admin.Crawler.
+type offline struct {
+	stored
+	name     string // empty if only the store knows it
+	settings policy.Settings
+	log      *slog.Logger
+}
+
+// Name implements admin.Crawler.
+func (o *offline) Name() string { return o.name }
+
+// Settings implements admin.Crawler.
+func (o *offline) Settings() policy.Settings { return o.settings }
+
+// Status implements admin.Crawler.
+func (o *offline) Status(ctx context.Context) (s admin.Status, err error) {
+	if s.Status, err = crawl.StoredStatus(ctx, o.name, o.store); err != nil {
+		return s, err
+	}
+	s.Idle = admin.NotRunning
+	if err := o.addFigures(ctx, &s); err != nil {
+		return s, err
+	}
+	edits, err := deletion.StoredEdits(ctx, o.store)
+	if err != nil {
+		return s, err
+	}
+	return s, s.AddDeletions(ctx, o.store, &admin.HeldTally{}, edits)
+}
+
+// frontier is one that is not run. It knows what the store does.
+func (o *offline) frontier() *scheduler.Frontier {
+	return scheduler.New(o.store, scheduler.DefaultSettings(), slog.New(slog.DiscardHandler))
+}
+
+// Hosts implements admin.Crawler. It does not know the hours of a Throttle.
+func (o *offline) Hosts(ctx context.Context, n int, fn func(scheduler.HostInfo) error) error {
+	return o.frontier().Hosts(ctx, n, func(info scheduler.HostInfo) error {
+		state, err := o.store.Host(ctx, info.Host)
+		if err != nil {
+			return err
+		}
+		if state.NextAt.After(time.Now()) {
+			info.Until, info.Errors = state.NextAt, state.Errors
+			switch {
+			case state.Errors > 0:
+				info.Closing = scheduler.ByBackoff
+			case state.Delay > 0:
+				info.Closing = scheduler.ByCrawlDelay
+			}
+		}
+		return fn(info)
+	})
+}
+
+// Host implements admin.Crawler.
+func (o *offline) Host(ctx context.Context, host weburl.HostKey) (scheduler.HostInfo, error) {
+	return o.frontier().Host(ctx, host)
+}
+
+// Ill implements admin.Crawler. Only a crawl judges hosts.
+func (o *offline) Ill() []scheduler.IllHost { return nil }
+
+// LastRound implements admin.Crawler.
+func (o *offline) LastRound() (began, ended time.Time) { return time.Time{}, time.Time{} }
+
+// HostTime implements admin.Crawler.
+func (o *offline) HostTime(weburl.HostKey) time.Duration { return 0 }
+
+// HostPages implements admin.Crawler.
+func (o *offline) HostPages(weburl.HostKey) *meter.HostPagesStatus { return nil }
+
+// Note implements admin.Crawler. Events tell what a service did.
+func (o *offline) Note(context.Context, events.Event) error { return nil }
+
+// Submit implements admin.Crawler.
+func (o *offline) Submit(ctx context.Context, urls []string) ([]crawl.Submitted, error) {
+	return crawl.Submit(ctx, o.settings, o.store, urls)
+}
+
+// Refresh implements admin.Crawler.
+func (o *offline) Refresh(ctx context.Context, s crawl.Selection) (crawl.Refreshed, error) {
+	return crawl.RefreshStored(ctx, o.settings, o.store, s, o.log)
+}
+
+// Remove implements admin.Crawler.
+func (o *offline) Remove(ctx context.Context, s crawl.Selection) (crawl.Removed, error) {
+	return crawl.RemoveStored(ctx, o.settings, o.store, s)
+}
+
+// Pause implements admin.Crawler.
+func (o *offline) Pause(context.Context) error {
+	return &admin.Declined{Err: errors.New("no service runs: there is nothing to pause")}
+}
+
+// Resume implements admin.Crawler: it ends a pause that a service left behind.
+func (o *offline) Resume(ctx context.Context) error { return crawl.ResumeStored(ctx, o.store) }
+
+// Release implements admin.Crawler.
+func (o *offline) Release(ctx context.Context, f scheduler.DeletionFilter) (int, error) {
+	return crawl.ReleaseStored(ctx, o.settings, o.store, f, o.log)
+}
+
+// DropDeletions implements admin.Crawler.
+func (o *offline) DropDeletions(ctx context.Context, f scheduler.DeletionFilter) (int, error) {
+	return crawl.DropStored(ctx, o.settings, o.store, f, o.log)
 }

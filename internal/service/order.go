@@ -11,8 +11,8 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
-// Run starts the goroutines of a running service and waits for all of them. Of the service's
-// fields only those of control change after Open, under control.reloading or as atomics.
+// Run starts the goroutines of a running service and waits for all of them. After Open only judged and ending change:
+// judged under reloading, ending as an atomic.
 
 // Run runs all Crawlers and the door to them until they end: by s.Stop, because once
 // asks for an end, because one of them fails (then all end), or because ctx ends. It is
@@ -34,10 +34,7 @@ func (s *Service) Run(ctx context.Context, once crawl.Once) error {
 	door, closeDoor := context.WithCancel(ctx)
 	group, ctx := errgroup.WithContext(ctx)
 	server := admin.NewServer(s.Crawlers(), s, s.config, s.access, s.log)
-	server.Tell(admin.About{Version: s.version, Notices: s.notices.Status, Stalled: s.stalled})
-	if s.lent != nil && s.lent.joins != nil {
-		s.lent.joins(server)
-	}
+	server.Tell(admin.About{Version: s.version, Notices: s.notices.Status})
 	if err := s.mountConsole(server); err != nil {
 		closeDoor()
 		return err
@@ -69,19 +66,6 @@ func (s *Service) Stop() {
 	}
 	s.log.Info("stopping: pages in flight are finished; a second signal ends at once")
 	s.notify.stopping()
-	s.stopCrawls()
-}
-
-// handOver is Stop for a process that goes on: another node of the cluster takes over.
-func (s *Service) handOver() {
-	if s.ending.Swap(true) {
-		return
-	}
-	s.log.Info("handing over to another node: pages in flight are finished")
-	s.stopCrawls()
-}
-
-func (s *Service) stopCrawls() {
 	s.stopped()
 	for _, r := range s.crawls {
 		r.Stop()
@@ -110,7 +94,7 @@ func (s *Service) endReloads() {
 // errEnding is a reload's answer while the service stops.
 var errEnding = errors.New("the service is stopping: the changed configuration takes effect at its next start")
 
-// reload reads the configuration again and puts it in force. A broken one leaves
+// Reload implements admin.Service: it reads the configuration again and puts it in force. A broken one leaves
 // everything as it is, and is remembered for status and metrics. It is the one place for
 // the order of reloading. With word the operator allows what changed rules delete:
 //
@@ -126,7 +110,7 @@ var errEnding = errors.New("the service is stopping: the changed configuration t
 //     new configuration all the same.
 //  7. Status, log and systemd are told how it ended; systemd with READY=1 in either case,
 //     since the service goes on.
-func (s *Service) reload(ctx context.Context, word bool) error {
+func (s *Service) Reload(ctx context.Context, word bool) error {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
 	if s.ending.Load() {
@@ -136,33 +120,22 @@ func (s *Service) reload(ctx context.Context, word bool) error {
 	s.judged = s.configFiles()
 	s.config.baseline.look()
 	err := s.applyConfig(ctx, word)
-	if err != nil {
-		s.refuse(err)
-		return err
-	}
 	for _, r := range s.crawls {
-		r.setConfigError(nil)
+		r.setConfigError(err)
+	}
+	if err != nil {
+		s.log.Error("the configuration is not reloaded: the old one stays in force", "error", err)
+		s.notify.ready("the changed configuration is refused, the old one stays in force: " + err.Error())
+		return err
 	}
 	s.log.Info("configuration reloaded", "path", s.config.path)
 	if err := s.access.Reload(); err != nil {
 		s.log.Error("tokens and certificate are not read again: the old ones hold", "error", err)
 		s.notify.ready("configuration reloaded, except for tokens and certificate: " + err.Error())
-		return &admin.Declined{Err: fmt.Errorf("%w: %w", errAccess, err)}
+		return &admin.Declined{Err: fmt.Errorf("the configuration is in force, tokens and certificate are not read again: %w", err)}
 	}
 	s.notify.ready("configuration reloaded")
 	return nil
-}
-
-// errAccess is the error of a reload that came into force, but for tokens and certificate.
-var errAccess = errors.New("the configuration is in force, tokens and certificate are not read again")
-
-// refuse tells that a changed configuration is not put in force.
-func (s *Service) refuse(err error) {
-	for _, r := range s.crawls {
-		r.setConfigError(err)
-	}
-	s.log.Error("the configuration is not reloaded: the old one stays in force", "error", err)
-	s.notify.ready("the changed configuration is refused, the old one stays in force: " + err.Error())
 }
 
 // reloadChanged reloads unless the files are as they were at the last reload, as after

@@ -14,18 +14,18 @@ import (
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/notices"
-	"github.com/sextant-crawler/sextant/push"
 )
 
-// control.reloading is the lock of a reload: it is held from its begin to its end, and by the
+// Service.reloading is the lock of a reload: it is held from its begin to its end, and by the
 // end of the crawls, so that none begins after it.
 
 // Service is all that one process runs: its Crawlers and the door to them.
 type Service struct {
 	crawls []*running
-	door
-	lent *lent // nil: what it has is its own
-	log  *slog.Logger
+	open   net.Listener // nil for --listen off
+	owner  net.Listener // nil if the socket's path is too long
+	access *admin.Access
+	log    *slog.Logger
 
 	config     *configuration
 	configured int    // Crawlers in it when the service started
@@ -34,30 +34,7 @@ type Service struct {
 	notify     *notifier
 	notices    *notices.Notifier
 	tickets    map[string]string // to tokens: links that sign in once; read when Run begins
-	control
-}
 
-// door is where the process is reached.
-type door struct {
-	open   net.Listener // nil for --listen off
-	owner  net.Listener // nil if the socket's path is too long
-	access *admin.Access
-}
-
-// lent is what a node of a cluster lends to the service that runs while it leads.
-type lent struct {
-	door
-	store  Store
-	claim  push.Claim
-	config *configuration // nil: that of its Options
-	// over are the partitions of a crawl that has several; nil: the store has all of it.
-	over *crawl.Partitions
-	// joins has the server answer for all nodes; nil: it answers for itself.
-	joins func(*admin.Server)
-}
-
-// control is how the service is asked to reload and to stop, and the state that keeps the two in order.
-type control struct {
 	hangups   <-chan struct{} // SIGHUP; nil: none
 	reloading sync.Mutex      // held while the configuration is reloaded
 	judged    string          // configFiles when it was last reloaded; guarded by reloading
@@ -83,14 +60,12 @@ type Options struct {
 
 	notify  *notifier // nil: systemd is told nothing
 	hangups <-chan struct{}
-	lent    *lent // nil: it opens all by itself
 }
 
 // Open opens everything that can fail, so that a service that starts runs.
 func Open(ctx context.Context, o Options) (s *Service, err error) {
 	s = &Service{
-		log: o.Log, version: o.Version, configured: len(o.File.Crawlers), memory: o.Memory, notify: o.notify, lent: o.lent,
-		control: control{hangups: o.hangups},
+		log: o.Log, version: o.Version, configured: len(o.File.Crawlers), memory: o.Memory, notify: o.notify, hangups: o.hangups,
 	}
 	s.stops, s.stopped = context.WithCancel(context.WithoutCancel(ctx))
 	if s.notify == nil {
@@ -107,20 +82,12 @@ func Open(ctx context.Context, o Options) (s *Service, err error) {
 	if err := checkHomes(o.Data, o.File.Crawlers); err != nil {
 		return s, err
 	}
-	if o.lent != nil {
-		s.door = o.lent.door
-	} else {
-		opened, err := s.openDoor(ctx, o.Data, o.Listen, o.Access)
-		if err != nil {
-			return s, err
-		}
-		defer opened()
+	opened, err := s.openDoor(ctx, o.Data, o.Listen, o.Access)
+	if err != nil {
+		return s, err
 	}
-	if o.lent != nil && o.lent.config != nil {
-		s.config = o.lent.config
-	} else {
-		s.config = newConfiguration(&o) // behind the socket's lock
-	}
+	defer opened()
+	s.config = newConfiguration(&o) // behind the socket's lock
 	if err := s.openCrawls(ctx, &o); err != nil {
 		return s, err
 	}
@@ -147,27 +114,14 @@ func (s *Service) openCrawls(ctx context.Context, o *Options) error {
 	return nil
 }
 
-// Reload implements admin.Service.
-func (s *Service) Reload(ctx context.Context, word bool) error {
-	if c := s.config.common; c != nil {
-		return c.Reload(ctx, s, word)
-	}
-	return s.reload(ctx, word)
-}
-
 // Close closes the stores and what else is open. The socket is closed last: until then it
 // answers that the service is stopping.
 func (s *Service) Close() error {
-	for _, r := range s.crawls {
-		r.documents.Close()
-		r.pages.Close()
-	}
-	if s.lent != nil {
-		return nil // the rest is the node's
-	}
 	var errs []error
 	closed := admin.Closing(s.owner)
 	for _, r := range s.crawls {
+		r.documents.Close()
+		r.pages.Close()
 		errs = append(errs, r.store.Close())
 	}
 	closed()
@@ -183,11 +137,11 @@ func (s *Service) Close() error {
 }
 
 // Address is where the API and the console answer, "off" if nowhere.
-func (d *door) Address() string {
-	if d.open == nil {
+func (s *Service) Address() string {
+	if s.open == nil {
 		return "off"
 	}
-	return d.open.Addr().String()
+	return s.open.Addr().String()
 }
 
 // sharedSlots bound the threads of all Crawlers together; nil if each has its own.
@@ -204,4 +158,23 @@ func sharedSlots(threads int, crawlers []config.Crawler, log *slog.Logger) *craw
 	}
 	log.Info("the Crawlers share threads", "threads", threads, "nthreads", sum)
 	return crawl.NewSlots(threads)
+}
+
+// crawlOf finds the crawl behind a Crawler of the API.
+func (s *Service) crawlOf(c admin.Crawler) (*running, error) {
+	for _, r := range s.crawls {
+		if r.Name() == c.Name() {
+			return r, nil
+		}
+	}
+	return nil, fmt.Errorf("no Crawler %q runs", c.Name())
+}
+
+// Crawlers are those that the service runs, as it shows them.
+func (s *Service) Crawlers() []admin.Crawler {
+	out := make([]admin.Crawler, len(s.crawls))
+	for i, r := range s.crawls {
+		out[i] = r
+	}
+	return out
 }

@@ -1,7 +1,6 @@
 package service
 
 import (
-	"log/slog"
 	"slices"
 
 	"github.com/sextant-crawler/sextant/config"
@@ -23,19 +22,13 @@ func Settings(c config.Crawler, agent string) policy.Settings {
 }
 
 // StoreOptions are how a Crawler's store is opened for writing.
-func StoreOptions(c config.Crawler, log *slog.Logger) badgerstore.Options {
-	return badgerstore.Options{Logger: log, Durability: c.Durability, FirstOrder: FirstOrder()}
+func StoreOptions(c config.Crawler) badgerstore.Options {
+	return badgerstore.Options{Durability: c.Durability, FirstOrder: FirstOrder()}
 }
 
 // settings are those of a Crawler that runs, which has what reads documents.
 func (r *running) settings(c config.Crawler) policy.Settings {
 	s := Settings(c, r.agent)
-	if r.permit != nil {
-		s.Fetcher.Permit, s.Fetches = r.permit, slices.Clone(s.Fetches)
-		for i := range s.Fetches {
-			s.Fetches[i].Fetcher.Permit = r.permit
-		}
-	}
 	s.CookieFile = r.cookieFile
 	s.Frontier.LeavesTarget = r.opened.Frontier.LeavesTarget // targets change with a restart only
 	if c.ReadDocuments {

@@ -35,25 +35,6 @@ type CrawlSummary struct {
 	Later   Later   `json:"later"`
 	// RootsFailed says which roots could not be fetched.
 	RootsFailed string `json:"roots_failed,omitempty"`
-	// Node is the one that says so, of several, and NodePages how many of Pages it fetched itself; the rest is of all.
-	Node      string `json:"node,omitempty"`
-	NodePages int64  `json:"node_pages,omitempty"`
-}
-
-// add adds what another node has of the same crawl.
-func (c *CrawlSummary) add(o *CrawlSummary) {
-	c.Pages += o.Pages
-	c.Known += o.Known
-	c.Indexed += o.Indexed
-	c.Permanent += o.Permanent
-	c.Temporary += o.Temporary
-	c.NotDone.Waiting += o.NotDone.Waiting
-	c.NotDone.Unsent += o.NotDone.Unsent
-	c.Later.Timed += o.Later.Timed
-	c.Later.FifosOff += o.Later.FifosOff
-	c.Later.Resting += o.Later.Resting
-	c.Later.Held += o.Later.Held
-	c.Later.DeadLetters += o.Later.DeadLetters
 }
 
 // NotDone is work that could go on at once.
@@ -78,7 +59,7 @@ func (s *Service) summary(ctx context.Context, once crawl.Once) Summary {
 		return out
 	}
 	for _, r := range s.crawls {
-		status, err := r.Status(ctx)
+		status, err := r.figures(ctx)
 		if err != nil {
 			out.Crawls = append(out.Crawls, CrawlSummary{Crawler: r.Name(), Error: err.Error()})
 			continue
@@ -130,9 +111,6 @@ func (c *CrawlSummary) Lines() []string {
 	}
 	if words := later.String(); words != "" {
 		lines = append(lines, "for later: "+words)
-	}
-	if c.Node != "" {
-		lines = append(lines, fmt.Sprintf("by node %s itself: %s fetched", c.Node, count(int(c.NodePages), "page")))
 	}
 	return lines
 }

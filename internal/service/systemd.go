@@ -188,7 +188,7 @@ func (s *Service) words(ctx context.Context) string {
 	var rate float64
 	var idle []string
 	for _, r := range s.crawls {
-		status, err := r.Status(ctx)
+		status, err := r.figures(ctx)
 		if err != nil {
 			return "crawling; the figures cannot be read: " + err.Error()
 		}

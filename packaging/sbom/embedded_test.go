@@ -3,67 +3,58 @@ package main
 import (
 	"bytes"
 	"crypto/sha256"
-	"flag"
+	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime/debug"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
-// TestEmbedded: the module of this tree is the one that was looked at, each part has a
-// text and each text a part, and all of them are in both lists.
-func TestEmbedded(t *testing.T) {
-	parts, err := embeddedIn(pdfium, moduleOf(t, "{{.Version}}"))
+// pdfium is the module that carries PDFium as WebAssembly.
+const pdfium = "github.com/klippa-app/go-pdfium"
+
+// TestPDFiumsParts: each part in PDFium has a text, and each text a part.
+func TestPDFiumsParts(t *testing.T) {
+	file, err := held.ReadFile("embedded.cdx.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	texts, err := pdfiumTexts.ReadDir("pdfium")
+	var bom struct {
+		Components []struct {
+			Name       string
+			Components []struct{ Name string }
+		}
+	}
+	if err := json.Unmarshal(file, &bom); err != nil || bom.Components[0].Name != pdfium {
+		t.Fatal(bom.Components[0].Name, err)
+	}
+	texts, err := held.ReadDir("pdfium")
 	if err != nil {
 		t.Fatal(err)
 	}
-	used := 0
-	for _, p := range parts {
-		used += len(p.files)
+	without := map[string]bool{}
+	for _, c := range bom.Components[0].Components {
+		without[c.Name] = true
 	}
-	if len(texts) != used {
-		t.Errorf("%d texts, of which parts have %d", len(texts), used)
-	}
-	var bom, notices bytes.Buffer
-	if err := writeBOM(&bom, &debug.BuildInfo{}, parts, "1.2.3", time.Unix(0, 0).UTC()); err != nil {
-		t.Fatal(err)
-	}
-	validate(t, bom.Bytes())
-	if err := writeLicenses(&notices, parts); err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range parts {
-		if len(p.licenses) == 0 || len(p.files[0].text) < 400 {
-			t.Errorf("%s: %v, %d bytes of text", p.path, p.licenses, len(p.files[0].text))
-		}
-		for _, id := range p.licenses {
-			if !strings.Contains(bom.String(), `"`+id+`"`) {
-				t.Errorf("%s: the bill does not name %s", p.path, id)
-			}
-		}
-		if !strings.Contains(notices.String(), "\n"+p.path+" "+p.version+": ") || !strings.Contains(notices.String(), strings.TrimSpace(p.files[0].text)) {
-			t.Errorf("%s is not in the notices", p.path)
+	parts := len(without)
+	for _, e := range texts {
+		name, _, _ := strings.Cut(e.Name(), ".")
+		delete(without, name)
+		if !bytes.Contains(file, []byte(`  {"type":"library","bom-ref":"pkg:generic/`+name)) {
+			t.Errorf("%s is the text of no part", e.Name())
 		}
 	}
-	if _, err := embeddedIn(pdfium, "v1.99.0"); err == nil || !strings.Contains(err.Error(), "v1.99.0") {
-		t.Errorf("another version of the module: %v", err)
+	if parts < 15 || len(without) > 0 {
+		t.Errorf("%d parts, without a text: %v", parts, without)
 	}
 }
 
-// TestEmbeddedShows: those that leave words in the WebAssembly are there, and those that
+// TestPDFiumShows: those that leave words in the WebAssembly are there, and those that
 // only other builds of PDFium contain are not.
-func TestEmbeddedShows(t *testing.T) {
-	wasm, err := os.ReadFile(filepath.Join(moduleOf(t, "{{.Dir}}"), "webassembly", "pdfium.wasm"))
+func TestPDFiumShows(t *testing.T) {
+	wasm, err := os.ReadFile(filepath.Join(moduleOf(t, "{{.Dir}}", pdfium), "webassembly", "pdfium.wasm"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,16 +82,6 @@ func TestEmbeddedShows(t *testing.T) {
 	}
 }
 
-// moduleOf tells of the module that carries PDFium.
-func moduleOf(t *testing.T, format string) string {
-	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", format, pdfium).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.TrimSpace(string(out))
-}
-
 // TestTextsAreUpstreams: each text is the one whose sum and place upstream are told.
 func TestTextsAreUpstreams(t *testing.T) {
 	table, err := os.ReadFile(filepath.Join("pdfium", "UPSTREAM.md"))
@@ -111,12 +92,12 @@ func TestTextsAreUpstreams(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(?m)^\| (\S+\.txt) \|.*\| ([0-9a-f]{64}) \|$`).FindAllStringSubmatch(string(table), -1) {
 		told[m[1]] = m[2]
 	}
-	texts, err := pdfiumTexts.ReadDir("pdfium")
+	texts, err := held.ReadDir("pdfium")
 	if err != nil || len(told) != len(texts) {
 		t.Errorf("UPSTREAM.md tells of %d texts, there are %d, %v", len(told), len(texts), err)
 	}
 	for _, entry := range texts {
-		text, err := pdfiumTexts.ReadFile("pdfium/" + entry.Name())
+		text, err := held.ReadFile("pdfium/" + entry.Name())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,69 +107,57 @@ func TestTextsAreUpstreams(t *testing.T) {
 	}
 }
 
-var updateSums = flag.Bool("update", false, "write the sums of the modules' licences again")
-
-// TestLicensesOfModules: the licences that the module cache holds of what the program links
-// are those that somebody looked at (licenses.sum), and all of a module that came since are
-// of a kind that is known here.
-func TestLicensesOfModules(t *testing.T) {
-	const sums = "licenses.sum"
-	looked := map[string]string{}
-	if text, err := os.ReadFile(sums); err == nil {
-		for line := range strings.Lines(string(text)) {
-			sum, file, _ := strings.Cut(strings.TrimSpace(line), "  ")
-			looked[file] = sum
-		}
-	} else if !*updateSums {
-		t.Fatal(err)
-	}
-	var b strings.Builder
-	for name, texts := range moduleLicenses(t) {
-		kinds := ""
-		for _, f := range texts {
-			kinds += strings.Join(identify(f.text), " ")
-			file, sum := name+" "+filepath.ToSlash(f.name), fmt.Sprintf("%x", sha256.Sum256([]byte(f.text)))
-			fmt.Fprintf(&b, "%s  %s\n", sum, file)
-			if was := looked[file]; was != "" && was != sum && !*updateSums {
-				t.Errorf("%s has changed: look at it, then go test ./packaging/sbom -run Modules -update", file)
-			}
-		}
-		if kinds == "" {
-			t.Errorf("%s has no licence that is known here", name)
-		}
-	}
-	if len(looked) < 80 && !*updateSums {
-		t.Errorf("only %d sums are read", len(looked))
-	}
-	if *updateSums {
-		lines := slices.Sorted(strings.Lines(b.String()))
-		slices.SortFunc(lines, func(x, y string) int { return strings.Compare(x[66:], y[66:]) })
-		if err := os.WriteFile(sums, []byte(strings.Join(lines, "")), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// moduleLicenses are the licence files of all modules that the program links, by the
-// module's path.
-func moduleLicenses(t *testing.T) map[string][]licenseFile {
-	t.Helper()
-	packages, err := listPackages(t.Context(), &debug.BuildInfo{Path: "github.com/sextant-crawler/sextant/cmd/sextant"})
+// TestScripts: embedded.cdx.json names each script of others in the console, as the table in
+// VENDOR.md has them, and for the editor, which is bundled, the lock file of its packages.
+func TestScripts(t *testing.T) {
+	file, err := held.ReadFile("embedded.cdx.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	roots, folders := map[string]string{}, map[string][]string{}
-	for _, p := range packages {
-		if p.Module != nil && !p.Module.Main {
-			roots[p.Module.Path] = p.Module.Dir
-			folders[p.Module.Path] = append(folders[p.Module.Path], p.Dir)
+	console := filepath.Join("..", "..", "internal", "admin", "console")
+	table, err := os.ReadFile(filepath.Join(console, "static", "vendor", "VENDOR.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lock, err := os.ReadFile(filepath.Join(console, "editor", "package-lock.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var locked struct {
+		Packages map[string]struct {
+			Version, License string
+			Dev              bool
 		}
 	}
-	all := map[string][]licenseFile{}
-	for path, root := range roots {
-		if all[path], err = licensesIn(root, folders[path]); err != nil {
-			t.Fatal(err)
+	if err := json.Unmarshal(lock, &locked); err != nil {
+		t.Fatal(err)
+	}
+	wanted := map[string]bool{}
+	want := func(name, version, license string) {
+		url := "pkg:npm/" + strings.Replace(name, "@", "%40", 1) + "@" + version
+		wanted[fmt.Sprintf(`{"type":"library","bom-ref":%q,"purl":%[1]q,"name":%q,"version":%q,"licenses":[{"license":{"id":%q}}]}`, url, name, version, license)] = true
+	}
+	for _, m := range regexp.MustCompile(`(?m)^\| \S+\.(?:js|css) \| ([^|,]+), dist[^|]* \| ([^|]+) \| ([^|,]+),`).FindAllStringSubmatch(string(table), -1) {
+		want(m[1], m[2], m[3])
+	}
+	if len(wanted) != 2 {
+		t.Errorf("VENDOR.md has %d scripts that are not bundled", len(wanted))
+	}
+	for path, p := range locked.Packages {
+		if name, ok := strings.CutPrefix(path, "node_modules/"); ok && !p.Dev {
+			want(name, p.Version, p.License)
 		}
 	}
-	return all
+	for line := range wanted {
+		if !bytes.Contains(file, []byte(line)) {
+			t.Errorf("embedded.cdx.json lacks\n%s", line)
+		}
+	}
+	if n := bytes.Count(file, []byte(`"pkg:npm/`)) / 2; n != len(wanted) {
+		t.Errorf("embedded.cdx.json has %d scripts, the console %d", n, len(wanted))
+	}
+	files, err := filepath.Glob(filepath.Join(console, "static", "vendor", "*.js"))
+	if err != nil || len(files) != 3 {
+		t.Errorf("%d scripts lie in the folder of others, error %v: each needs a row in VENDOR.md", len(files), err)
+	}
 }

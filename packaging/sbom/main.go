@@ -1,6 +1,10 @@
-// Command sbom says what is in a built program: a bill of materials in CycloneDX JSON,
-// and the texts of the licences under which its parts may be passed on. It reads the
-// list of modules from the program itself, and the licences from the module cache.
+// Command sbom says what is in a built program of this module: a bill of materials in CycloneDX
+// JSON, and the texts of the licences under which its parts may be passed on.
+//
+// The list of modules stands in the program itself, the texts in the module cache. Two files are
+// kept by hand: licenses.sum says which licences a text grants, and embedded.cdx.json names what
+// the list of modules does not show, which is what PDFium's WebAssembly holds and the scripts of
+// the console's pages.
 package main
 
 import (
@@ -11,8 +15,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"strconv"
+	"strings"
 	"time"
+
+	"github.com/CycloneDX/cyclonedx-go"
 )
 
 func main() {
@@ -22,8 +30,8 @@ func main() {
 	}
 }
 
-// run writes what the arguments ask for.
-func run(ctx context.Context, args []string, stderr io.Writer) (err error) {
+// run writes what the arguments ask for. SOURCE_DATE_EPOCH is the time that the bill bears.
+func run(ctx context.Context, args []string, stderr io.Writer) error {
 	flags := flag.NewFlagSet("sbom", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	program := flags.String("program", "", "the built program, a `FILE`")
@@ -33,47 +41,87 @@ func run(ctx context.Context, args []string, stderr io.Writer) (err error) {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if *program == "" || *version == "" {
-		return errors.New("write -program FILE -version VERSION, and -bom FILE, -licenses FILE or both")
+	if *program == "" || *version == "" || *bom == "" || *notices == "" {
+		return errors.New("write -program FILE -version VERSION -bom FILE -licenses FILE")
+	}
+	seconds, err := strconv.ParseInt(os.Getenv("SOURCE_DATE_EPOCH"), 10, 64)
+	if err != nil {
+		return fmt.Errorf("SOURCE_DATE_EPOCH: write seconds since 1970: %w", err)
 	}
 	info, err := buildinfo.ReadFile(*program)
 	if err != nil {
 		return err
 	}
-	at, err := buildTime(os.Getenv("SOURCE_DATE_EPOCH"))
+	parts, texts, err := partsOf(ctx, info)
 	if err != nil {
 		return err
 	}
-	parts, err := partsOf(ctx, info)
-	if err != nil {
+	var b strings.Builder
+	if err := writeBOM(&b, info, parts, *version, time.Unix(seconds, 0).UTC()); err != nil {
 		return err
 	}
 	return errors.Join(
-		writeFile(*bom, func(w io.Writer) error { return writeBOM(w, info, parts, *version, at) }),
-		writeFile(*notices, func(w io.Writer) error { return writeLicenses(w, parts) }),
+		os.WriteFile(*bom, []byte(b.String()), 0o644),                  //nolint:gosec // it is published
+		os.WriteFile(*notices, []byte(noticesOf(parts, texts)), 0o644), //nolint:gosec // it is published
 	)
 }
 
-// buildTime is what SOURCE_DATE_EPOCH says, else now.
-func buildTime(epoch string) (time.Time, error) {
-	if epoch == "" {
-		return time.Now().UTC(), nil
+// writeBOM writes the bill of materials. It has no serial number, so that the same program gives
+// the same bytes.
+func writeBOM(w io.Writer, info *debug.BuildInfo, parts []cyclonedx.Component, version string, at time.Time) error {
+	setting := func(key string) string {
+		for _, s := range info.Settings {
+			if s.Key == key {
+				return s.Value
+			}
+		}
+		return ""
 	}
-	seconds, err := strconv.ParseInt(epoch, 10, 64)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("SOURCE_DATE_EPOCH %q: write seconds since 1970", epoch)
+	main := component(info.Main.Path, version, "", []string{"Apache-2.0"})
+	main.Type = cyclonedx.ComponentTypeApplication
+	bom := cyclonedx.NewBOM()
+	bom.Metadata = &cyclonedx.Metadata{
+		Timestamp: at.Format(time.RFC3339),
+		Component: &main,
+		Properties: &[]cyclonedx.Property{
+			{Name: "go:version", Value: info.GoVersion},
+			{Name: "go:platform", Value: setting("GOOS") + "/" + setting("GOARCH")},
+		},
 	}
-	return time.Unix(seconds, 0).UTC(), nil
+	refs := make([]string, 0, len(parts))
+	for _, p := range parts {
+		refs = append(refs, p.BOMRef)
+	}
+	bom.Components = &parts
+	bom.Dependencies = &[]cyclonedx.Dependency{{Ref: main.BOMRef, Dependencies: &refs}}
+	return cyclonedx.NewBOMEncoder(w, cyclonedx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bom, cyclonedx.SpecVersion1_6)
 }
 
-func writeFile(name string, write func(io.Writer) error) (err error) {
-	if name == "" {
-		return nil
+// noticesOf lists the parts with their licences, then all texts. A text that several parts share
+// stands there for each: what is said of one part is then in one place.
+func noticesOf(parts []cyclonedx.Component, texts []text) string {
+	var b strings.Builder
+	b.WriteString("Sextant is licensed under Apache-2.0. The program contains the parts below, under their own licences.\n" +
+		"Portions of it are copyright The FreeType Project (www.freetype.org), all rights reserved; it is based in part on the work of the Independent JPEG Group.\n\n")
+	for _, p := range parts {
+		fmt.Fprintf(&b, "%s %s: %s\n", p.Name, p.Version, granted(p))
+		if p.Components != nil {
+			for _, inside := range *p.Components {
+				fmt.Fprintf(&b, "  %s %s: %s\n", inside.Name, inside.Version, granted(inside))
+			}
+		}
 	}
-	f, err := os.Create(name)
-	if err != nil {
-		return err
+	for _, t := range texts {
+		fmt.Fprintf(&b, "\n%s\n%s\n%s\n\n%s\n", strings.Repeat("=", 80), t.of, strings.Repeat("-", 80), strings.TrimSpace(t.body))
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	return write(f)
+	return b.String()
+}
+
+// granted are the licences of a part in words.
+func granted(c cyclonedx.Component) string {
+	var words []string
+	for _, l := range *c.Licenses {
+		words = append(words, l.License.ID+l.License.Name) // it has one of them
+	}
+	return strings.Join(words, ", ")
 }

@@ -1,12 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"context"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,96 +16,145 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+
+	"github.com/CycloneDX/cyclonedx-go"
 )
 
-// part is a module that is linked into the program, Go's own library, or what a module
-// carries inside.
-type part struct {
-	path, version, sum string
-	url                string   // package URL, if it is not that of a Go module
-	licenses           []string // SPDX identifiers, in order
-	files              []licenseFile
-}
+//go:embed embedded.cdx.json licenses.sum pdfium/*.txt
+var held embed.FS
 
-// licenseFile is a text that goes with a part.
-type licenseFile struct{ name, text string }
+// vendored are the licences of the console's scripts, from the main module's folder.
+const vendored = "internal/admin/console/static/vendor/*.LICENSE.txt"
 
-// goLibrary is the path of the part that is Go's own library and runtime.
-const goLibrary = "std"
+// text is one text of a licence or a notice, and what it belongs to.
+type text struct{ of, body string }
 
-// listed is what go list tells of a package.
-type listed struct {
-	Dir      string
-	Standard bool
-	Module   *struct {
-		Path, Dir string
-		Main      bool
-	}
-}
-
-// partsOf finds the parts of a program and their licences. A part whose licence is not
-// recognised is an error: somebody has to look at it.
-func partsOf(ctx context.Context, info *debug.BuildInfo) ([]part, error) {
-	packages, err := listPackages(ctx, info)
+// partsOf returns what a program is made of, with the texts that go with it. A text that nobody has
+// looked at is an error, and so is another version of a module in which embedded.cdx.json names parts.
+func partsOf(ctx context.Context, info *debug.BuildInfo) (parts []cyclonedx.Component, texts []text, err error) {
+	folders, err := foldersOf(ctx, info)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var scripts []part
-	roots, folders := map[string]string{}, map[string][]string{}
-	for _, p := range packages {
-		if p.Module != nil && p.Module.Main && strings.HasSuffix(filepath.ToSlash(p.Dir), "/"+consolePackage) {
-			if scripts, err = scriptsIn(p.Dir); err != nil {
-				return nil, err
-			}
-		}
-		if p.Module != nil && !p.Module.Main {
-			roots[p.Module.Path] = p.Module.Dir
-			folders[p.Module.Path] = append(folders[p.Module.Path], p.Dir)
-		}
-	}
-	goroot, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
+	grants, err := readGrants()
 	if err != nil {
-		return nil, fmt.Errorf("go env GOROOT: %w", err)
+		return nil, nil, err
 	}
-	std := part{path: goLibrary, version: strings.TrimPrefix(info.GoVersion, "go")}
-	std.files, err = licensesIn(strings.TrimSpace(string(goroot)), nil)
-	parts := []part{std}
-	for _, m := range info.Deps {
+	deps := append([]*debug.Module{{Path: "std", Version: strings.TrimPrefix(info.GoVersion, "go")}}, info.Deps...)
+	for _, m := range deps {
 		if m.Replace != nil {
 			m = m.Replace
 		}
-		p := part{path: m.Path, version: m.Version, sum: m.Sum}
-		root, linked := roots[m.Path]
-		if !linked {
-			return nil, fmt.Errorf("%s is in the program, and not among what its sources import: was it built from them?", m.Path)
+		if folders[m.Path] == nil {
+			return nil, nil, fmt.Errorf("%s is in the program, and not among what its sources import: was it built from them?", m.Path)
 		}
-		var moreErr error
-		p.files, moreErr = licensesIn(root, folders[m.Path])
-		inside, insideErr := embeddedIn(m.Path, m.Version)
-		err = errors.Join(err, moreErr, insideErr)
-		parts = append(append(parts, p), inside...)
+		found, textsErr := textsIn(m.Path+" "+m.Version, folders[m.Path])
+		ids, idsErr := grants.of(found)
+		if len(ids) == 0 {
+			idsErr = errors.Join(idsErr, fmt.Errorf("%s %s: no text in its folder grants a licence", m.Path, m.Version))
+		}
+		parts, texts = append(parts, component(m.Path, m.Version, m.Sum, ids)), append(texts, found...)
+		err = errors.Join(err, textsErr, idsErr)
 	}
-	parts = append(parts, scripts...)
-	for i := range parts {
-		p := &parts[i]
-		if p.licenses != nil { // known already
-			continue
-		}
-		for _, f := range p.files {
-			p.licenses = append(p.licenses, identify(f.text)...)
-		}
-		slices.Sort(p.licenses)
-		p.licenses = slices.Compact(p.licenses)
-		if len(p.licenses) == 0 {
-			err = errors.Join(err, fmt.Errorf("%s %s: no licence that is known here is found in its folder", p.path, p.version))
+	parts, embeddedErr := withEmbedded(parts)
+	more, moreErr := embeddedTexts(folders[info.Main.Path][0])
+	return parts, append(texts, more...), errors.Join(err, embeddedErr, moreErr)
+}
+
+// withEmbedded adds the components of embedded.cdx.json. One of a module's name belongs to that
+// module: what is inside of it goes there.
+func withEmbedded(parts []cyclonedx.Component) ([]cyclonedx.Component, error) {
+	file, err := held.ReadFile("embedded.cdx.json")
+	if err != nil {
+		return nil, err
+	}
+	var bom cyclonedx.BOM
+	if err := json.Unmarshal(file, &bom); err != nil {
+		return nil, err
+	}
+	for _, c := range *bom.Components {
+		switch i := slices.IndexFunc(parts, func(p cyclonedx.Component) bool { return p.Name == c.Name }); {
+		case i < 0 && c.Components == nil:
+			parts = append(parts, c)
+		case i < 0: // this program does not have that module
+		case parts[i].Version != c.Version:
+			err = errors.Join(err, fmt.Errorf("%s %s: packaging/sbom/embedded.cdx.json names what is in %s: look at the new version, and write there what is in it",
+				c.Name, parts[i].Version, c.Version))
+		default:
+			parts[i].Components = c.Components
 		}
 	}
 	return parts, err
 }
 
-// listPackages lists what is linked for the program's platform.
-func listPackages(ctx context.Context, info *debug.BuildInfo) ([]listed, error) {
-	cmd := exec.CommandContext(ctx, "go", "list", "-deps", "-json=Dir,Standard,Module", info.Path)
+// embeddedTexts are the texts of what embedded.cdx.json names: those of PDFium's parts are here
+// (pdfium/UPSTREAM.md), those of the scripts beside them.
+func embeddedTexts(root string) (texts []text, err error) {
+	names, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(vendored)))
+	if err != nil || len(names) == 0 {
+		return nil, fmt.Errorf("%s: %w", vendored, errors.Join(err, os.ErrNotExist))
+	}
+	for _, name := range names {
+		body, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, text{"in the console: " + filepath.Base(name), string(body)})
+	}
+	entries, err := held.ReadDir("pdfium")
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		body, err := held.ReadFile("pdfium/" + e.Name())
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, text{"in PDFium: " + strings.TrimSuffix(e.Name(), ".txt"), string(body)})
+	}
+	return texts, nil
+}
+
+// grants are the licences that a text grants, by its SHA-256.
+type grants map[string][]string
+
+// readGrants reads licenses.sum.
+func readGrants() (grants, error) {
+	file, err := held.ReadFile("licenses.sum")
+	if err != nil {
+		return nil, err
+	}
+	g := grants{}
+	for line := range strings.Lines(string(file)) {
+		switch fields := strings.Fields(line); {
+		case fields[0] == "#":
+		case fields[1] == "-":
+			g[fields[0]] = nil
+		default:
+			g[fields[0]] = strings.Split(fields[1], ",")
+		}
+	}
+	return g, nil
+}
+
+// of returns the licences that texts grant, in order. A text that is not known is an error.
+func (g grants) of(texts []text) (ids []string, err error) {
+	for _, t := range texts {
+		sum := fmt.Sprintf("%x", sha256.Sum256([]byte(t.body)))
+		more, ok := g[sum]
+		if !ok {
+			err = errors.Join(err, fmt.Errorf("nobody has looked at this text: read it, and write its licences into packaging/sbom/licenses.sum\n%s  LICENCES  %s", sum, t.of))
+		}
+		ids = append(ids, more...)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), err
+}
+
+// foldersOf maps each module that is linked for the program's platform to its root, which stands
+// first, and the folders of its packages. Go's own library is "std".
+func foldersOf(ctx context.Context, info *debug.BuildInfo) (map[string][]string, error) {
+	cmd := exec.CommandContext(ctx, "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}\t{{.Dir}}\t{{$.Dir}}{{end}}", info.Path)
 	cmd.Env = os.Environ()
 	for _, s := range info.Settings {
 		if s.Key == "GOOS" || s.Key == "GOARCH" || s.Key == "CGO_ENABLED" {
@@ -115,50 +166,65 @@ func listPackages(ctx context.Context, info *debug.BuildInfo) ([]listed, error) 
 	if err != nil {
 		return nil, fmt.Errorf("go list %s: %w", info.Path, err)
 	}
-	var all []listed
-	for d := json.NewDecoder(bytes.NewReader(out)); ; {
-		var p listed
-		if err := d.Decode(&p); errors.Is(err, io.EOF) {
-			return all, nil
-		} else if err != nil {
-			return nil, err
-		}
-		all = append(all, p)
+	goroot, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
+	if err != nil {
+		return nil, fmt.Errorf("go env GOROOT: %w", err)
 	}
+	folders := map[string][]string{"std": {strings.TrimSpace(string(goroot))}}
+	for line := range strings.Lines(string(out)) {
+		fields := strings.Split(strings.TrimSpace(line), "\t")
+		if len(fields) != 3 { // Go's own package
+			continue
+		}
+		if folders[fields[0]] == nil {
+			folders[fields[0]] = fields[1:2]
+		}
+		folders[fields[0]] = append(folders[fields[0]], fields[2])
+	}
+	return folders, nil
 }
 
-// licensesIn reads the licence files of a module's root and of the folders that are
-// linked, up to the root: some packages in a module have other authors.
-func licensesIn(root string, folders []string) (files []licenseFile, err error) {
-	named := regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|copyright|unlicense|patents|third[-_]party)([-._].*)?$`)
-	seen := map[string]bool{}
-	look := func(dir string) error {
-		entries, err := os.ReadDir(dir)
-		if err != nil || seen[dir] {
-			return err
-		}
-		seen[dir] = true
-		for _, e := range entries {
-			if !e.Type().IsRegular() || !named.MatchString(e.Name()) || filepath.Ext(e.Name()) == ".go" {
-				continue
-			}
-			text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+// textsIn reads the licences and notices of a module's folders, the first of which is its root, and
+// of those above them up to the root: some packages in a module have other authors.
+func textsIn(of string, folders []string) (texts []text, err error) {
+	named := regexp.MustCompile(`(?i)^(.+[-_.])?(licen[cs]e|copying|notice|copyright|unlicense|patents|third[-_]party)([-._].*)?$`)
+	root, seen := folders[0], map[string]bool{}
+	for _, dir := range folders {
+		for ; strings.HasPrefix(dir, root) && !seen[dir]; dir = filepath.Dir(dir) {
+			seen[dir] = true
+			entries, err := os.ReadDir(dir)
 			if err != nil {
-				return err
+				return nil, err
 			}
-			name, err := filepath.Rel(root, filepath.Join(dir, e.Name()))
-			if err != nil {
-				return err
+			for _, e := range entries {
+				if !e.Type().IsRegular() || !named.MatchString(e.Name()) || filepath.Ext(e.Name()) == ".go" {
+					continue
+				}
+				body, err := os.ReadFile(filepath.Join(dir, e.Name()))
+				if err != nil {
+					return nil, err
+				}
+				name := strings.TrimPrefix(filepath.ToSlash(filepath.Join(dir, e.Name())), filepath.ToSlash(root)+"/")
+				texts = append(texts, text{of + ", " + name, string(body)})
 			}
-			files = append(files, licenseFile{name, string(text)})
-		}
-		return nil
-	}
-	for _, dir := range append([]string{root}, folders...) {
-		for ; strings.HasPrefix(dir, root); dir = filepath.Dir(dir) {
-			err = errors.Join(err, look(dir))
 		}
 	}
-	slices.SortFunc(files, func(a, b licenseFile) int { return strings.Compare(a.name, b.name) })
-	return files, err
+	slices.SortFunc(texts, func(a, b text) int { return strings.Compare(a.of, b.of) })
+	return texts, nil
+}
+
+// component is a Go module in the words of CycloneDX. Sum is its line in go.sum, which has the hash
+// of the module's files in base64.
+func component(path, version, sum string, ids []string) cyclonedx.Component {
+	url := fmt.Sprintf("pkg:golang/%s@%s", path, strings.ReplaceAll(version, "+", "%2B"))
+	c := cyclonedx.Component{Type: cyclonedx.ComponentTypeLibrary, BOMRef: url, PackageURL: url, Name: path, Version: version, Licenses: &cyclonedx.Licenses{}}
+	for _, id := range ids {
+		*c.Licenses = append(*c.Licenses, cyclonedx.LicenseChoice{License: &cyclonedx.License{ID: id}})
+	}
+	if hash, ok := strings.CutPrefix(sum, "h1:"); ok {
+		if raw, err := base64.StdEncoding.DecodeString(hash); err == nil {
+			c.Hashes = &[]cyclonedx.Hash{{Algorithm: cyclonedx.HashAlgoSHA256, Value: hex.EncodeToString(raw)}}
+		}
+	}
+	return c
 }

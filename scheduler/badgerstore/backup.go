@@ -62,12 +62,12 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
 			return s.damaged("counters", err)
 		}
 		if err := s.walk(ctx, txn, nil, nil, false, func(item *badger.Item) error {
-			if string(item.Key()) == string(record.SavedKey()) || item.Key()[0] == record.KindSegment || item.Key()[0] == record.KindPosition {
+			if string(item.Key()) == string(record.SavedKey()) || item.Key()[0] == record.KindSegment {
 				return nil // the files are not in the backup
 			}
 			var written error
 			err := valueOf(item, func(v []byte) error {
-				v, err := s.whole(ctx, bodies, item.Key(), v)
+				v, err := whole(bodies, item.Key(), v)
 				if err != nil {
 					return err
 				}
@@ -77,8 +77,6 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
 			switch {
 			case written != nil:
 				return s.words(fmt.Errorf("backup: %w", written))
-			case errors.Is(err, errAway):
-				return s.words(fmt.Errorf("backup: %w", err))
 			case err != nil:
 				return s.damaged(fmt.Sprintf("key %x", item.Key()), err)
 			}
@@ -104,21 +102,20 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
 	return report, nil
 }
 
-// whole is the value of a key as a backup has it: orders hold their bodies, as they did
-// in format 2, and nothing names a segment.
-func (s *Store) whole(ctx context.Context, r *segments.Reader, key, v []byte) ([]byte, error) {
+// whole is the value of a key as a backup has it: orders hold their bodies, and nothing names a segment.
+func whole(r *segments.Reader, key, v []byte) ([]byte, error) {
 	switch key[0] {
 	case record.KindOrder:
 		o, err := record.DecodeOrder(v)
 		if err == nil && o.Place.Segment != 0 {
-			err = s.inline(ctx, r, &o)
+			err = inline(r, &o)
 			v = o.Append(nil)
 		}
 		return v, err
 	case record.KindDead:
 		d, err := record.DecodeDead(v)
 		if err == nil && d.Place.Segment != 0 {
-			err = s.inline(ctx, r, &d.Order)
+			err = inline(r, &d.Order)
 			v = d.Encode()
 		}
 		return v, err
@@ -131,26 +128,12 @@ func (s *Store) whole(ctx context.Context, r *segments.Reader, key, v []byte) ([
 }
 
 // inline takes an order's body into the order.
-func (s *Store) inline(ctx context.Context, r *segments.Reader, o *record.Order) (err error) {
-	if s.liesElsewhere(o.Place.Segment) {
-		o.Body, err = s.askElsewhere(ctx, o)
-	} else if o.Body, err = r.Read(o.Place); errors.Is(err, segments.ErrDamaged) {
+func inline(r *segments.Reader, o *record.Order) (err error) {
+	if o.Body, err = r.Read(o.Place); errors.Is(err, segments.ErrDamaged) {
 		err = fmt.Errorf("%s: %w; start the service, which makes it a dead letter, and back up again", o.URL, err)
 	}
 	o.Place = record.BodyPlace{}
 	return err
-}
-
-// errAway says that a backup would lack a document.
-var errAway = errors.New("this document waits to be pushed, and another node of the cluster has it, which does not give it: start that node, or back up again in some minutes, when it is fetched again")
-
-// askElsewhere asks other copies for an order's body.
-func (s *Store) askElsewhere(ctx context.Context, o *record.Order) ([]byte, error) {
-	bodies, err := s.lead.replica.options.Elsewhere.Bodies(ctx, []record.BodyPlace{o.Place})
-	if err == nil && len(bodies) == 1 && uint64(len(bodies[0])) == o.Place.Length && segments.Sum(bodies[0]) == o.Place.Sum {
-		return bodies[0], nil
-	}
-	return nil, errors.Join(fmt.Errorf("%s: %w", o.URL, errAway), err)
 }
 
 // restoring is the end of the name of a directory with half a store.
@@ -243,11 +226,7 @@ func publish(part, dir string) error {
 }
 
 func restoreInto(ctx context.Context, dir string, r io.Reader, o Options) (BackupReport, error) {
-	var seen restored
-	report, err := readBackup(ctx, dir, r, o, &seen)
-	if err == nil && seen.format != format {
-		err = upgradeRestored(dir, o)
-	}
+	report, err := readBackup(ctx, dir, r, o)
 	if err != nil {
 		return report, err
 	}
@@ -261,28 +240,9 @@ func restoreInto(ctx context.Context, dir string, r io.Reader, o Options) (Backu
 	return report, errors.Join(err, s.Close())
 }
 
-// upgradeRestored makes what an older version has backed up a store of this format.
-func upgradeRestored(dir string, o Options) (err error) {
-	db, err := openBadger(dir, o)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	s := &Store{db: db, dir: dir, log: o.Logger, closing: closing{quit: make(chan struct{})}}
-	c, from, err := s.readMeta()
-	if err != nil || from == format {
-		return err
-	}
-	s.committed.Store(&c)
-	if err := s.upgrade(from); err != nil {
-		return err
-	}
-	return s.markClean(false)
-}
-
 // readBackup fills a new Badger database with the keys of a backup, which come in
-// order: they are written as tables of the last level, with nothing to compact. seen looks at each.
-func readBackup(ctx context.Context, dir string, r io.Reader, o Options, seen *restored) (report BackupReport, err error) {
+// order: they are written as tables of the last level, with nothing to compact.
+func readBackup(ctx context.Context, dir string, r io.Reader, o Options) (report BackupReport, err error) {
 	db, err := tryBadger(badgerOptions(dir, o))
 	if err != nil {
 		return report, openError(dir, err)
@@ -294,6 +254,7 @@ func readBackup(ctx context.Context, dir string, r io.Reader, o Options, seen *r
 		return report, err
 	}
 	b := backupfile.NewReader(r)
+	var seen restored
 	buf := z.NewBuffer(2*backupfile.Block, "restore")
 	defer func() { err = errors.Join(err, buf.Release()) }()
 	for {

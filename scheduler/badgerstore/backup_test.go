@@ -38,7 +38,7 @@ func everything(t testing.TB, s *Store) map[string]any {
 	if all["counts"], err = s.Counts(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if all["value"], err = s.Value(t.Context(), "name"); err != nil {
+	if all["value"], err = s.Value(t.Context(), scheduler.CrawlValue("name")); err != nil {
 		t.Fatal(err)
 	}
 	entries, err := s.Outbox().Entries(t.Context(), 0, 1000, 1<<30)
@@ -61,7 +61,7 @@ func stocked(t testing.TB, dir string) *Store {
 	if err := s.Outbox().Open(t.Context(), []string{"target"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.SetValue(t.Context(), "name", []byte("value")); err != nil {
+	if err := s.SetValue(t.Context(), scheduler.CrawlValue("name"), []byte("value")); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 30 {
@@ -291,7 +291,7 @@ func TestRestoreRefuses(t *testing.T) {
 	}{
 		"empty":            {nil, scheduler.ErrDamaged},
 		"other file":       {[]byte(strings.Repeat("GIF89a", 1000)), scheduler.ErrDamaged},
-		"other version":    {changed(len(backupfile.Magic) - 1), scheduler.ErrDamaged},
+		"another version":  {changed(len(backupfile.Magic) - 1), scheduler.ErrFormat},
 		"cut":              {backup[:len(backup)/2], scheduler.ErrDamaged},
 		"end cut off":      {backup[:len(backup)-16], scheduler.ErrDamaged},
 		"last byte":        {backup[:len(backup)-1], scheduler.ErrDamaged},
@@ -301,13 +301,13 @@ func TestRestoreRefuses(t *testing.T) {
 		"a bit":            {changed(len(backup) / 3), scheduler.ErrDamaged},
 		"its end":          {changed(len(backup) - 1), scheduler.ErrDamaged},
 		"nothing in it":    {small(), scheduler.ErrDamaged},
-		"no counters":      {small("f", string([]byte{format})), scheduler.ErrDamaged},
-		"bad counters":     {small("f", string([]byte{format}), "m", "x"), scheduler.ErrDamaged},
-		"future format":    {small("f", string([]byte{format + 1}), "m", counted), scheduler.ErrFormat},
-		"order":            {small("m", counted, "f", string([]byte{format})), scheduler.ErrDamaged},
-		"the same key":     {small("f", string([]byte{format}), "m", counted, "m", counted), scheduler.ErrDamaged},
-		"key of no length": {small("", "", "f", string([]byte{format}), "m", counted), scheduler.ErrDamaged},
-		"key too long":     {small("f", string([]byte{format}), "m", counted, strings.Repeat("u", backupfile.MaxKey+1), ""), scheduler.ErrDamaged},
+		"no counters":      {small("f", string([]byte{Format})), scheduler.ErrDamaged},
+		"bad counters":     {small("f", string([]byte{Format}), "m", "x"), scheduler.ErrDamaged},
+		"another format":   {small("f", string([]byte{Format + 1}), "m", counted), scheduler.ErrFormat},
+		"order":            {small("m", counted, "f", string([]byte{Format})), scheduler.ErrDamaged},
+		"the same key":     {small("f", string([]byte{Format}), "m", counted, "m", counted), scheduler.ErrDamaged},
+		"key of no length": {small("", "", "f", string([]byte{Format}), "m", counted), scheduler.ErrDamaged},
+		"key too long":     {small("f", string([]byte{Format}), "m", counted, strings.Repeat("u", backupfile.MaxKey+1), ""), scheduler.ErrDamaged},
 	} {
 		above := t.TempDir()
 		if _, err := Restore(t.Context(), filepath.Join(above, "new", "data", "store"), bytes.NewReader(c.backup), quick); !errors.Is(err, c.want) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 
 	"github.com/dgraph-io/badger/v4"
 
@@ -23,7 +22,7 @@ func (g *group) keepBody(o *record.Order, b []byte) error {
 		o.Body = b
 		return nil
 	}
-	if c := &g.nextCount; !g.s.segments.Mine(c.Segment) || c.Segment == 0 || g.s.segments.Full(c.SegmentEnd) {
+	if c := &g.nextCount; c.Segment == 0 || g.s.segments.Full(c.SegmentEnd) {
 		if err := g.nextSegment(); err != nil {
 			return err
 		}
@@ -48,7 +47,7 @@ func (g *group) nextSegment() error {
 			g.remove(record.SegmentKey(c.Segment))
 		}
 	}
-	c.Segment, c.SegmentEnd = g.s.segments.Next(c.Segment), 0
+	c.Segment, c.SegmentEnd = c.Segment+1, 0
 	return nil
 }
 
@@ -166,7 +165,7 @@ func (g *group) first(k weburl.Key, rec *scheduler.Record, lost bool, ps *places
 }
 
 // readAgain has the feed or XML file fetched that an item's document stands in: what the item's own URL
-// answers is another document, which is had only if the feed is not known here, as that of another partition is not.
+// answers is another document, which is had only if the feed is not known any more.
 func (g *group) readAgain(k weburl.Key, rec *scheduler.Record, ps *places) error {
 	feed, err := weburl.Parse(rec.Referrer)
 	if err != nil || feed.Key() == k {
@@ -215,110 +214,4 @@ func segmentOf(item *badger.Item) (n uint64, st record.Segment, err error) {
 		})
 	}
 	return n, st, err
-}
-
-// Elsewhere has the bodies that other copies of the store wrote.
-type Elsewhere interface {
-	// Bodies returns the bodies at some places, in their order, nil where nobody has one any more. An error
-	// says that this may pass: all of it is asked for again later.
-	Bodies(ctx context.Context, places []record.BodyPlace) ([][]byte, error)
-}
-
-// awayBody is the body of an entry that another copy has.
-type awayBody struct {
-	at    int // which entry
-	key   weburl.Key
-	place record.BodyPlace
-}
-
-// liesElsewhere reports whether a body is to be asked of another copy.
-func (s *Store) liesElsewhere(segment uint64) bool {
-	return segment != 0 && s.lead != nil && s.lead.replica.options.Elsewhere != nil && !s.segments.Mine(segment)
-}
-
-// fromElsewhere completes entries by bodies of other copies. While one of them does not answer, the entries
-// before the first such body are all that there is. A document whose body is gone is fetched again.
-func (s *Store) fromElsewhere(ctx context.Context, entries []push.Entry, away []awayBody) ([]push.Entry, error) {
-	asked := make([]record.BodyPlace, len(away))
-	for i := range away {
-		asked[i] = away[i].place
-	}
-	bodies, err := s.lead.replica.options.Elsewhere.Bodies(ctx, asked)
-	if err == nil && len(bodies) != len(asked) {
-		err = fmt.Errorf("%d bodies for %d places", len(bodies), len(asked))
-	}
-	if err != nil {
-		if first := away[0].at; first > 0 {
-			return entries[:first], nil
-		}
-		return nil, fmt.Errorf("%w: %w", push.ErrElsewhere, err)
-	}
-	var lost []awayBody
-	for i, a := range away {
-		e := &entries[a.at]
-		if b := bodies[i]; uint64(len(b)) == a.place.Length && segments.Sum(b) == a.place.Sum {
-			e.Body = b
-			continue
-		}
-		e.Lost, e.Damage = true, segments.ErrDamaged.Error()
-		lost = append(lost, a)
-	}
-	if len(lost) == 0 {
-		return entries, nil
-	}
-	s.log.Warn("documents were on a node that is gone: they are fetched again", "documents", len(lost), "first", entries[lost[0].at].URL)
-	return entries, s.changeLost(ctx, true, func(g *group, ps *places) error {
-		for _, a := range lost {
-			if err := g.lose(a.key, entries[a.at].Seq, ps); err != nil {
-				return err
-			}
-			if err := g.seal(); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// lose gives the body of a waiting order up and has its URL fetched again. The order keeps its number and what it
-// says of other sources, until that of the new document takes its place.
-func (g *group) lose(k weburl.Key, seq uint64, ps *places) error {
-	p, ok, err := g.orderPlace(k)
-	if err != nil || !ok || p.Kind != record.KindOrder || p.Seq != seq || p.Segment == 0 {
-		return err // a newer one has taken its place
-	}
-	v, err := g.get(p.Key(k))
-	if err != nil {
-		return err
-	}
-	o, err := record.DecodeOrder(v)
-	if err != nil {
-		return g.s.damaged(fmt.Sprintf("order %d", seq), err)
-	}
-	g.countOrder(p, ^uint64(0))
-	if err := g.release(p.Segment, p.Size); err != nil {
-		return err
-	}
-	o.Place, o.Body, o.Lost = record.BodyPlace{}, nil, true
-	g.storeOrder(k, record.OrderPlace{Kind: record.KindOrder}.Numbered(seq, &o), &o)
-	return g.fetchAgain(k, ps)
-}
-
-// isFetchedAgain reports whether the URL of a lost order is set to be fetched again: then nothing tells its
-// document apart from any other.
-func (s *Store) isFetchedAgain(txn *badger.Txn, k weburl.Key) bool {
-	v, err := read(txn, record.URLKey(k))
-	if err != nil || v == nil {
-		return false
-	}
-	rec, err := record.Decode(v)
-	return err == nil && rec.Hash == [16]byte{}
-}
-
-// ReadBody reads a body that the copy in dir wrote, whether it leads or follows. The error wraps
-// segments.ErrDamaged if the copy does not have it.
-func ReadBody(dir string, p record.BodyPlace) ([]byte, error) {
-	r := segments.New(dir, slog.New(slog.DiscardHandler), segments.DefaultBytes, 0).Reader()
-	defer r.Close()
-	return r.Read(p)
 }

@@ -26,7 +26,7 @@ func (l *ledger) check(t *testing.T, s *Store) {
 	}
 	l.checkOutbox(t, s, records)
 	for part := range l.notes {
-		v, err := s.Value(t.Context(), fmt.Sprint("part ", part))
+		v, err := s.Value(t.Context(), scheduler.CrawlValue(fmt.Sprint("part ", part)))
 		if err != nil {
 			t.Fatal(err)
 		}

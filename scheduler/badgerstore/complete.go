@@ -22,7 +22,7 @@ func (s *Store) Add(ctx context.Context, links []scheduler.Link, requeue bool) (
 	var n int
 	keys := keysOf(links)
 	err := s.change(ctx, func(g *group) (err error) {
-		n, err = g.eachOf(keys, func(i int, k weburl.Key) (bool, error) { return g.addLink(k, &links[i], requeue, false, &ps) })
+		n, err = g.eachOf(keys, func(i int, k weburl.Key) (bool, error) { return g.addLink(k, &links[i], requeue, &ps) })
 		return err
 	})
 	if err != nil {
@@ -49,7 +49,7 @@ func (g *group) eachOf(keys []weburl.Key, change func(i int, k weburl.Key) (bool
 	return n, nil
 }
 
-func (g *group) addLink(k weburl.Key, l *scheduler.Link, requeue, byLetter bool, ps *places) (bool, error) {
+func (g *group) addLink(k weburl.Key, l *scheduler.Link, requeue bool, ps *places) (bool, error) {
 	changed, err := g.addAlone(k, l, requeue, ps)
 	if err != nil || l.Item == nil {
 		return changed, err
@@ -58,7 +58,7 @@ func (g *group) addLink(k weburl.Key, l *scheduler.Link, requeue, byLetter bool,
 	if err != nil {
 		return changed, err
 	}
-	if v := scheduler.ReviseItem(&rec, l, byLetter); v != nil {
+	if v := scheduler.ReviseItem(&rec, l); v != nil {
 		err = g.applyRevision(k, &rec, v, ps)
 	}
 	return changed, err
@@ -115,16 +115,16 @@ func (g *group) complete(c *scheduler.Completion, keys []weburl.Key, ps *places)
 			return err
 		}
 	}
+	g.takeOutlinks(c, keys)
+	defer g.outlinks.drop()
 	if err := g.finish(c, &old, ps); err != nil {
 		return err
 	}
 	if err := g.links(c, keys, ps, func(k weburl.Key) bool { return !large || k == c.Key }, nil); err != nil {
 		return err
 	}
-	if err := g.notes(c.Notes); err != nil {
-		return err
-	}
-	if err := g.trace(c, keys); err != nil {
+	g.notes(c.Notes)
+	if err := g.leave(c.Key, c.Gone); err != nil {
 		return err
 	}
 	if c.Host != nil {
@@ -141,7 +141,7 @@ func (g *group) links(c *scheduler.Completion, keys []weburl.Key, ps *places, wh
 		if !which(keys[i]) {
 			continue
 		}
-		if err := g.linkHome(c, i, keys[i], ps); err != nil {
+		if err := g.link(keys[i], &c.Links[i], c.Depths, ps); err != nil {
 			return err
 		}
 		if after == nil {
@@ -152,14 +152,6 @@ func (g *group) links(c *scheduler.Completion, keys []weburl.Key, ps *places, wh
 		}
 	}
 	return nil
-}
-
-// linkHome stores what a page says of another URL, or leaves it as a letter for the partition that has that.
-func (g *group) linkHome(c *scheduler.Completion, i int, k weburl.Key, ps *places) error {
-	if c.Homes != nil && c.Homes[i] != scheduler.Here {
-		return g.write(c.Homes[i], &scheduler.Letter{Link: c.Links[i], Depths: c.Depths})
-	}
-	return g.link(k, &c.Links[i], c.Depths, ps)
 }
 
 // taken returns the record of a URL that still stands where the completion took it from,
@@ -233,9 +225,6 @@ func (s *Store) Forget(ctx context.Context, k weburl.Key, order *scheduler.Order
 		}
 		if err := g.unplace(k, &rec); err != nil {
 			return err
-		}
-		if rec.Linked {
-			g.remove(record.LinksKey(k))
 		}
 		return g.erase(k, &rec, has)
 	})

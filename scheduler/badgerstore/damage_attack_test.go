@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/internal/testing/seeded"
+	"github.com/sextant-crawler/sextant/scheduler"
 )
 
 // damagedFixture makes a store by so many acts, the same each time, in four sessions: with
@@ -38,7 +39,7 @@ func damagedFixture(t *testing.T, acts uint64) (closed, killed string) {
 		if !errors.Is(err, errEnd) {
 			t.Fatal(err)
 		}
-		if err := w.s.SetValue(p.ctx, fmt.Sprint("long ", session), []byte(strings.Repeat("long ", 40_000))); err != nil {
+		if err := w.s.SetValue(p.ctx, scheduler.CrawlValue(fmt.Sprint("long ", session)), []byte(strings.Repeat("long ", 40_000))); err != nil {
 			t.Fatal(err)
 		}
 		entries, err := outbox.Entries(p.ctx, 0, 20, 1<<20)

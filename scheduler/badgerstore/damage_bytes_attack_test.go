@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sextant-crawler/sextant/internal/testing/seeded"
+	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 )
@@ -201,7 +202,7 @@ func TestShortCountOfGarbage(t *testing.T) {
 	s := openStore(t, dir, attackOptions())
 	long := func(text string) {
 		t.Helper()
-		if err := s.SetValue(t.Context(), "long", []byte(strings.Repeat(text, 40_000))); err != nil {
+		if err := s.SetValue(t.Context(), scheduler.CrawlValue("long"), []byte(strings.Repeat(text, 40_000))); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -97,7 +97,7 @@ func contentsOf(t *testing.T, s *Store) (all map[string]string, err error) {
 		put(documents, "documents ", h)
 	}
 	for _, name := range []string{"part 0", "part 1", "part 2", "part 3", "long 0", "long 1", "long 2", "long 3"} {
-		v, err := s.Value(ctx, name)
+		v, err := s.Value(ctx, scheduler.CrawlValue(name))
 		errs = append(errs, err)
 		put(v, "value ", name)
 	}

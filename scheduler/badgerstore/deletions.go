@@ -62,7 +62,7 @@ func (g *group) dropDeletion(k weburl.Key) error {
 
 // putDeletion stores a deletion at a place, under a new number.
 func (g *group) putDeletion(k weburl.Key, p record.OrderPlace, o *record.Order) scheduler.Deletion {
-	g.numberOrder()
+	g.nextCount.Order++
 	p = p.Numbered(g.nextCount.Order, o)
 	g.storeOrder(k, p, o)
 	return p.Deletion()

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/dgraph-io/badger/v4"
 	"golang.org/x/sys/unix"
 
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -17,21 +16,6 @@ const collectAfter = 2 * record.MaxBody
 
 // room says ErrFull if the disk has less free space than it must have.
 func (s *Store) room() error { return s.roomIn(s.dir, s.needs()) }
-
-// needs is the free space that the disk must have.
-func (s *Store) needs() int64 { return s.needsFor(s.db, s.tableBytes) }
-
-// Room says ErrFull if the disk has too little free space for this copy to lead; to follow takes less. Any goroutine may ask while the copy is open.
-func (r *Replica) Room() error {
-	d := r.options.disk()
-	return d.roomIn(r.dir, d.needsFor(r.db, r.options.MemtableBytes))
-}
-
-// Room says ErrFull if the disk on which dir is to lie has too little free space for a store to be opened.
-func (o Options) Room(dir string) error {
-	o.fill()
-	return o.disk().roomIn(dir, o.MinFree)
-}
 
 // disk is what a store wants of its disk.
 type disk struct {
@@ -47,22 +31,22 @@ func (o Options) disk() disk {
 	return d
 }
 
-// needsFor is the free space that the disk of a store must have: MinFree, or what Badger may take before it
-// gives anything back, if that is more. It maps its tables before it fills them, and dies of
+// needs is the free space that the disk must have: MinFree, or what Badger may take before it gives anything back, if
+// that is more. It maps its tables before it fills them, and dies of
 // SIGBUS where there is no room. At worst all of level 0, which writes in bursts let grow to
 // six times its size, is merged with all of the level below, while another compaction merges
 // some tables and the memtables are written.
-func (d disk) needsFor(db *badger.DB, tableBytes int64) int64 {
-	if d.minFree < 0 {
-		return d.minFree
+func (s *Store) needs() int64 {
+	if s.minFree < 0 {
+		return s.minFree
 	}
-	need := tablesAtOnce * tableBytes
-	for _, l := range db.Levels() {
+	need := tablesAtOnce * s.tableBytes
+	for _, l := range s.db.Levels() {
 		if l.Level == 0 || l.IsBaseLevel {
 			need += l.Size
 		}
 	}
-	return max(d.minFree, need)
+	return max(s.minFree, need)
 }
 
 // tablesAtOnce is how many tables are made at once, at most, beside a compaction of level 0:

@@ -66,7 +66,7 @@ func TestBatchWaitsForCompany(t *testing.T) {
 				}
 				if c.asked {
 					time.Sleep(gatherFor / 4)
-					if err := s.SetValue(t.Context(), "command", []byte{1}); err != nil {
+					if err := s.SetValue(t.Context(), scheduler.CrawlValue("command"), []byte{1}); err != nil {
 						t.Fatal(err)
 					}
 					if d := time.Since(begin); d != gatherFor/4 {

@@ -58,6 +58,7 @@ type group struct {
 	places    generations[scheduler.Place, record.Queue]
 	docs      generations[weburl.HostKey, record.Documents]
 	scratch   []byte      // for encoding
+	outlinks  outlinks    // of the page that is being completed
 	done      record.Done // for dequeue
 }
 
@@ -109,14 +110,38 @@ func (g *group) get(key []byte) ([]byte, error) {
 func (g *group) set(key, value []byte) { g.batch.set(key, value) }
 func (g *group) remove(key []byte)     { g.batch.set(key, nil) }
 
-// setRecord stores a URL's record.
-func (g *group) setRecord(k weburl.Key, rec *scheduler.Record) {
-	g.scratch = record.Append(g.scratch[:0], rec)
+// setRecord stores a URL's record. If the record is Linked, it gets the links of the page that is being completed, if
+// that is the URL, and else keeps those that are stored.
+func (g *group) setRecord(k weburl.Key, rec *scheduler.Record) error {
+	var links scheduler.LinkPrints
+	if rec.Linked {
+		var err error
+		if links, err = g.linksOf(k); err != nil {
+			return err
+		}
+	}
+	g.scratch = record.Append(g.scratch[:0], rec, links)
 	if len(g.scratch) >= byReference {
 		g.set(record.URLKey(k), bytes.Clone(g.scratch))
-		return
+		return nil
 	}
 	g.set(record.URLKey(k), g.scratch)
+	return nil
+}
+
+func (g *group) linksOf(k weburl.Key) (scheduler.LinkPrints, error) {
+	if g.outlinks.isNew && g.outlinks.of == k {
+		return g.outlinks.links, nil
+	}
+	v, err := g.get(record.URLKey(k))
+	if err != nil || v == nil {
+		return nil, err
+	}
+	links, err := record.Links(v)
+	if err != nil {
+		return nil, g.s.damaged("URL "+k.String(), err)
+	}
+	return links, nil
 }
 
 // take applies a write to the batch. A write that fails is answered at once.

@@ -108,7 +108,11 @@ func TestFullDiskBehindCommit(t *testing.T) {
 	}()
 	<-begun
 	room := func(n int64) func(*group) error {
-		return func(g *group) error { g.s.minFree = n; g.set(record.ValueKey("x"), []byte{1}); return nil }
+		return func(g *group) error {
+			g.s.minFree = n
+			g.set(record.ValueKey(scheduler.CrawlValue("x")), []byte{1})
+			return nil
+		}
 	}
 	full := &write{ctx: t.Context(), done: make(chan error, 1), apply: room(1 << 62)}
 	s.writes <- full

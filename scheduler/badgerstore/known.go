@@ -117,13 +117,9 @@ func (g *group) forget(k weburl.Key) {
 	g.unlearn(k)
 }
 
-// unlearn leaves a note that the set must not hold a URL. Where the set is in no file, a note is
-// of use only until the set is made.
+// unlearn leaves a note that the set must not hold a URL.
 func (g *group) unlearn(k weburl.Key) {
 	g.nextCount.Removals++
-	if g.s.lead != nil && g.s.known.set.Load() != nil {
-		return
-	}
 	g.set(record.RemovalKey(g.nextCount.Removals, k), []byte{})
 }
 

@@ -170,7 +170,7 @@ func TestKnownWhileClosing(t *testing.T) {
 	closeStore(t, s)
 	s = settled(t, openStore(t, dir, quick))
 	var words strings.Builder
-	ended := &Store{db: s.db, dir: s.dir, log: textLogger(&words), clean: true, closing: closing{quit: make(chan struct{})}, committing: committing{loaded: make(chan loaded, 1)}}
+	ended := &Store{db: s.db, dir: s.dir, log: textLogger(&words), clean: true, quit: make(chan struct{}), loaded: make(chan loaded, 1)}
 	close(ended.quit)
 	if _, err := ended.readKnown(); !errors.Is(err, scheduler.ErrClosed) {
 		t.Fatalf("the set is read while the store is closed: %v", err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 )
@@ -95,7 +96,7 @@ func TestMemtableAfterCrash(t *testing.T) {
 		s := openStore(t, dir, Options{MinFree: -1, Durability: OS, MemtableBytes: left})
 		value := []byte(strings.Repeat("v", 50<<10))
 		for i := range values {
-			if err := s.SetValue(t.Context(), fmt.Sprint("value ", i), value); err != nil {
+			if err := s.SetValue(t.Context(), scheduler.CrawlValue(fmt.Sprint("value ", i)), value); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -111,7 +112,7 @@ func TestMemtableAfterCrash(t *testing.T) {
 			t.Errorf("opened with memtables of %d", again.tableBytes)
 		}
 		for i := range values {
-			if got, err := again.Value(t.Context(), fmt.Sprint("value ", i)); err != nil || len(got) != len(value) {
+			if got, err := again.Value(t.Context(), scheduler.CrawlValue(fmt.Sprint("value ", i))); err != nil || len(got) != len(value) {
 				t.Fatalf("value %d: %d bytes, %v", i, len(got), err)
 			}
 		}

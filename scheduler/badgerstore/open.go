@@ -40,28 +40,16 @@ func Exists(dir string) bool {
 // see that they are whole. The errors wrap scheduler.ErrLocked, ErrFormat,
 // ErrDamaged or ErrFull where one of them fits. The caller must Close the store.
 func Open(dir string, o Options) (*Store, error) {
-	f, err := openFiles(dir, &o)
+	lock, db, err := openFiles(dir, &o)
 	if err != nil {
 		return nil, err
 	}
-	if err := notReplicated(dir, o); err != nil {
-		return nil, errors.Join(err, f.close())
-	}
-	s := newStore(f, o)
+	s := newStore(db, lock, o)
 	if err := s.start(); err != nil {
-		return nil, errors.Join(err, f.close())
+		return nil, errors.Join(err, db.Close(), unlock(lock))
 	}
 	return s, nil
 }
-
-// files are a store's directory, locked, and Badger on it.
-type files struct {
-	dir  string
-	lock *os.File
-	db   *badger.DB
-}
-
-func (f files) close() error { return errors.Join(f.db.Close(), unlock(f.lock)) }
 
 // fill puts the defaults where nothing is said.
 func (o *Options) fill() {
@@ -76,33 +64,32 @@ func (o *Options) fill() {
 	}
 }
 
-// openFiles fills in what o leaves open, and opens Badger once its files have been looked at.
-func openFiles(dir string, o *Options) (f files, err error) {
+// openFiles fills in what o leaves open, locks dir, and opens Badger once its files have been looked at.
+func openFiles(dir string, o *Options) (lock *os.File, db *badger.DB, err error) {
 	o.fill()
 	if o.MemtableBytes < MinMemtableBytes {
-		return f, fmt.Errorf("store %s: memtable of %d bytes is too small: write %d or more", dir, o.MemtableBytes, MinMemtableBytes)
+		return nil, nil, fmt.Errorf("store %s: memtable of %d bytes is too small: write %d or more", dir, o.MemtableBytes, MinMemtableBytes)
 	}
 	if err := prepare(dir, *o); err != nil {
-		return f, err
+		return nil, nil, err
 	}
-	lock, err := lockDirectory(dir, o.ReadOnly)
+	if lock, err = lockDirectory(dir, o.ReadOnly); err != nil {
+		return nil, nil, err
+	}
+	if err = tidy(lock, *o); err == nil {
+		o.MemtableBytes, err = memtableFor(dir, o.MemtableBytes)
+	}
+	if err == nil {
+		db, err = openBadger(dir, *o)
+	}
 	if err != nil {
-		return f, err
+		return nil, nil, errors.Join(err, unlock(lock))
 	}
-	if err := tidy(lock, *o); err != nil {
-		return f, errors.Join(err, unlock(lock))
-	}
-	if o.MemtableBytes, err = memtableFor(dir, o.MemtableBytes); err != nil {
-		return f, errors.Join(err, unlock(lock))
-	}
-	db, err := openBadger(dir, *o)
-	if err != nil {
-		return f, errors.Join(err, unlock(lock))
-	}
-	return files{dir, lock, db}, nil
+	return lock, db, nil
 }
 
-// memtableFor is the size, not below another one, that what a crash has left of memtables fits into. Badger makes the file of one twice as large.
+// memtableFor is the size, not below another one, that what a crash has left of memtables fits into. Badger makes the
+// file of one twice as large.
 func memtableFor(dir string, size int64) (int64, error) {
 	left, err := filepath.Glob(filepath.Join(dir, "*.mem"))
 	for _, name := range left {
@@ -116,17 +103,17 @@ func memtableFor(dir string, size int64) (int64, error) {
 }
 
 // newStore makes a store that nothing was read of yet.
-func newStore(f files, o Options) *Store {
+func newStore(db *badger.DB, lock *os.File, o Options) *Store {
+	dir := lock.Name()
 	return &Store{
-		db: f.db, dir: f.dir, lock: f.lock, log: o.Logger, readOnly: o.ReadOnly, numbers: numbers{o.FirstOrder, o.Numbers}, disk: o.disk(), tableBytes: o.MemtableBytes, long: o.longValue(), at: o.at, commit: (*badger.Txn).Commit,
-		sync: o.Durability == Sync, directory: badgerfiles.Directory{Path: f.dir},
-		committing: committing{
-			changed: make(chan struct{}, 1), writes: make(chan *write, groupWrites), batches: make(chan *batch, 1),
-			loaded: make(chan loaded, 1), settler: newSettler(), collect: make(chan struct{}, 1),
-		},
-		owned:    owned{saveAfter: cmp.Or(o.saveAfter, saveAfter), stores: max(1, o.Stores)},
-		closing:  closing{quit: make(chan struct{}), stop: make(chan struct{})},
-		segments: segments.New(f.dir, o.Logger, uint64(cmp.Or(o.segmentBytes, segments.DefaultBytes)), segments.RecentBytes/max(1, o.Stores)),
+		db: db, dir: dir, lock: lock, log: o.Logger, readOnly: o.ReadOnly, firstOrder: o.FirstOrder, disk: o.disk(),
+		tableBytes: o.MemtableBytes, long: o.longValue(), at: o.at, commit: (*badger.Txn).Commit,
+		sync: o.Durability == Sync, directory: badgerfiles.Directory{Path: dir},
+		changed: make(chan struct{}, 1), writes: make(chan *write, groupWrites), batches: make(chan *batch, 1),
+		loaded: make(chan loaded, 1), settler: newSettler(), collect: make(chan struct{}, 1),
+		saveAfter: cmp.Or(o.saveAfter, saveAfter), stores: max(1, o.Stores),
+		quit: make(chan struct{}), stop: make(chan struct{}),
+		segments: segments.New(dir, o.Logger, uint64(cmp.Or(o.segmentBytes, segments.DefaultBytes)), segments.RecentBytes/max(1, o.Stores)),
 	}
 }
 
@@ -218,22 +205,16 @@ func openError(dir string, err error) error {
 // start reads format and counters and starts the store's goroutines.
 func (s *Store) start() (err error) {
 	defer s.guard(&err)
-	c, from, err := s.readMeta()
+	c, err := s.readMeta()
 	if err != nil {
 		return err
 	}
 	s.clean = c.Clean
 	c.Clean = s.readOnly && c.Clean
 	if !s.readOnly {
-		c.Order = max(c.Order, s.numbers.first)
+		c.Order = max(c.Order, s.firstOrder)
 	}
 	s.committed.Store(&c)
-	if from != format { // then it is not read-only
-		if err := s.upgrade(from); err != nil {
-			return fmt.Errorf("store %s: upgrade to format %d (try again, nothing is lost): %w", s.dir, format, err)
-		}
-		c = *s.committed.Load()
-	}
 	if err := s.openSegments(&c); err != nil {
 		return err
 	}
@@ -259,49 +240,45 @@ func (s *Store) start() (err error) {
 	return nil
 }
 
-// readMeta reads counters and format; of a store that is not written yet that is this one.
-func (s *Store) readMeta() (c record.Counters, from byte, err error) {
+// readMeta reads the counters, once the format is found to be Format.
+func (s *Store) readMeta() (c record.Counters, err error) {
 	txn := s.db.NewTransaction(false)
 	defer txn.Discard()
 	v, err := read(txn, record.FormatKey())
 	if err != nil {
-		return c, 0, s.damaged("format", err)
+		return c, s.damaged("format", err)
 	}
 	if v == nil && s.db.MaxVersion() == 0 {
-		return record.Counters{Clean: true}, format, nil // new, or its maker died before the first commit
+		return record.Counters{Clean: true}, nil // new, or its maker died before the first commit
 	}
 	if v == nil {
-		return c, 0, fmt.Errorf("store %s: %w: a Badger database that is not Sextant's; name another data directory", s.dir, scheduler.ErrFormat)
+		return c, fmt.Errorf("store %s: %w: a Badger database that is not Sextant's; name another data directory", s.dir, scheduler.ErrFormat)
 	}
-	if len(v) != 1 || v[0] < formatFirst || v[0] > format {
-		return c, 0, fmt.Errorf("store %s: %w: it has format %d, this program reads %d; use the version of Sextant that wrote it, or move the directory away and crawl anew",
-			s.dir, scheduler.ErrFormat, v, format)
+	if len(v) != 1 {
+		return c, s.damaged("format", record.ErrLength)
 	}
-	if from = v[0]; from != format && s.readOnly {
-		return c, 0, fmt.Errorf("store %s: %w: it has format %d, this program reads %d; start `sextant run` once, which upgrades it",
-			s.dir, scheduler.ErrUpgrade, from, format)
+	if v[0] != Format {
+		return c, fmt.Errorf("store %s: %w: format %d, not %d: start anew with an empty data directory, or keep using the program that wrote it",
+			s.dir, scheduler.ErrFormat, v[0], Format)
 	}
 	if v, err = read(txn, record.CountersKey()); err == nil && v == nil {
 		err = errors.New("they are missing")
 	}
 	if err != nil {
-		return c, 0, s.damaged("counters", err)
+		return c, s.damaged("counters", err)
 	}
 	if c, err = record.DecodeCounters(v); err != nil {
-		return c, 0, s.damaged("counters", err)
+		return c, s.damaged("counters", err)
 	}
-	return c, from, nil
+	return c, nil
 }
 
 // markClean stores whether the store is closed cleanly. No committer runs meanwhile.
 func (s *Store) markClean(clean bool) error {
 	c := *s.committed.Load()
 	c.Clean = clean
-	if s.lead != nil {
-		return s.lead.mark(&c)
-	}
 	return s.db.Update(func(txn *badger.Txn) error {
-		if err := txn.Set(record.FormatKey(), []byte{format}); err != nil {
+		if err := txn.Set(record.FormatKey(), []byte{Format}); err != nil {
 			return err
 		}
 		return txn.Set(record.CountersKey(), c.Encode())

@@ -104,7 +104,7 @@ func (g *group) putOrder(k weburl.Key, o *record.Order) error {
 		return err
 	}
 	o.Moved = o.Op == push.Add && (o.Moved || elsewhere)
-	g.numberOrder()
+	g.nextCount.Order++
 	g.storeOrder(k, record.OrderPlace{Kind: record.KindOrder}.Numbered(g.nextCount.Order, o), o)
 	g.stepOrders = true
 	return nil
@@ -116,12 +116,4 @@ func (g *group) storeOrder(k weburl.Key, p record.OrderPlace, o *record.Order) {
 	g.scratch = p.Append(g.scratch[:0])
 	g.set(p.IndexKey(k), g.scratch)
 	g.countOrder(p, 1)
-}
-
-// numberOrder gives out the next number of an order: Counters.Order.
-func (g *group) numberOrder() {
-	g.nextCount.Order++
-	if next := g.s.numbers.next; next != nil {
-		g.nextCount.Order = max(g.nextCount.Order, next())
-	}
 }

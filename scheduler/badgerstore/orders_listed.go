@@ -193,8 +193,7 @@ type OutboxFigures struct {
 	Behind map[string]time.Time
 }
 
-// OutboxFigures reads them, with a few reads for each target. Orders of format 2 tell no
-// time: then the first one that does counts, if it is among the first thousand.
+// OutboxFigures reads them, with a few reads for each target.
 func (s *Store) OutboxFigures(ctx context.Context) (OutboxFigures, error) {
 	f := OutboxFigures{Behind: map[string]time.Time{}}
 	err := s.view(ctx, func(txn *badger.Txn) error {
@@ -223,17 +222,13 @@ func (s *Store) OutboxFigures(ctx context.Context) (OutboxFigures, error) {
 
 // madeAfter is when the first order above a number was made.
 func (s *Store) madeAfter(ctx context.Context, txn *badger.Txn, after uint64) (at time.Time, err error) {
-	left := 1000
 	err = s.walk(ctx, txn, []byte{record.KindOrder}, record.OrderSeek(record.KindOrder, min(after, math.MaxUint64-1)+1), false, func(item *badger.Item) error {
 		_, _, o, err := s.order(item)
 		if err != nil {
 			return err
 		}
 		at = o.At
-		if left--; !at.IsZero() || left == 0 {
-			return errEnough
-		}
-		return nil
+		return errEnough
 	})
 	return at, err
 }

@@ -61,11 +61,10 @@ func (o outbox) Entries(ctx context.Context, after uint64, n, maxBytes int) ([]p
 		return nil, ctx.Err()
 	}
 	var entries []push.Entry
-	var away []awayBody
 	size := 0
 	err := o.s.viewBodies(ctx, func(txn *badger.Txn, r *segments.Reader) error {
 		return o.s.walk(ctx, txn, []byte{record.KindOrder}, record.OrderSeek(record.KindOrder, after+1), false, func(item *badger.Item) error {
-			seq, k, stored, err := o.s.order(item)
+			seq, _, stored, err := o.s.order(item)
 			if err != nil {
 				return err
 			}
@@ -73,15 +72,7 @@ func (o outbox) Entries(ctx context.Context, after uint64, n, maxBytes int) ([]p
 				return errEnough
 			}
 			e := stored.Entry(seq)
-			switch {
-			case o.s.liesElsewhere(stored.Place.Segment):
-				away = append(away, awayBody{len(entries), k, stored.Place})
-			case stored.Lost:
-				e.Lost, e.Damage = o.s.isFetchedAgain(txn, k), segments.ErrDamaged.Error()
-			default:
-				if e.Body = o.s.segments.Recent(stored.Place); e.Body != nil {
-					break
-				}
+			if e.Body = o.s.segments.Recent(stored.Place); e.Body == nil {
 				if e.Body, e.Damage, err = r.Body(&stored); err != nil {
 					return o.s.words(fmt.Errorf("order %d: %w", seq, err))
 				}
@@ -92,9 +83,6 @@ func (o outbox) Entries(ctx context.Context, after uint64, n, maxBytes int) ([]p
 			return nil
 		})
 	})
-	if err == nil && len(away) > 0 {
-		return o.s.fromElsewhere(ctx, entries, away)
-	}
 	return entries, err
 }
 

@@ -2,7 +2,6 @@ package badgerstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/dgraph-io/badger/v4"
@@ -12,25 +11,27 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// trace stores what a completion leaves for reports. keys are those of its links.
-func (g *group) trace(c *scheduler.Completion, keys []weburl.Key) error {
-	switch c.Outlinks {
-	case scheduler.ReplaceOutlinks:
-		keys = keys[:min(len(keys), scheduler.MaxOutlinks)]
-		prints := scheduler.LinkPrints(g.scratch[:0])
-		for _, k := range keys {
-			prints = prints.AppendPrint(k)
-		}
-		g.scratch = prints
-		if len(prints) >= byReference {
-			g.scratch = nil // the batch holds it
-		}
-		g.set(record.LinksKey(c.Key), prints)
-	case scheduler.DropOutlinks:
-		g.remove(record.LinksKey(c.Key))
-	case scheduler.KeepOutlinks:
+// outlinks are the links of a page that is being completed.
+type outlinks struct {
+	of    weburl.Key
+	links scheduler.LinkPrints
+	isNew bool // they take the place of those that are stored
+}
+
+func (o *outlinks) drop() { o.isNew = false }
+
+// takeOutlinks has the page's record stored with the links of its completion, keys are theirs, or without any.
+func (g *group) takeOutlinks(c *scheduler.Completion, keys []weburl.Key) {
+	if c.Outlinks == scheduler.KeepOutlinks {
+		return
 	}
-	return g.leave(c.Key, c.Gone)
+	g.outlinks.of, g.outlinks.links, g.outlinks.isNew = c.Key, g.outlinks.links[:0], true
+	if c.Outlinks == scheduler.DropOutlinks {
+		return
+	}
+	for _, k := range keys[:min(len(keys), scheduler.MaxOutlinks)] {
+		g.outlinks.links = g.outlinks.links.AppendPrint(k)
+	}
 }
 
 // leave stores what is left of a URL that is forgotten, if that is not nil.
@@ -54,21 +55,21 @@ func (g *group) leave(k weburl.Key, gone *scheduler.Gone) error {
 	return nil
 }
 
-// Outlinks calls fn for the links of each page from a key on, in order of keys. fn must
+// Outlinks calls fn for the links of each page that has some, from a key on, in order of keys. fn must
 // not keep links.
 func (s *Store) Outlinks(ctx context.Context, from weburl.Key, fn func(page weburl.Key, links scheduler.LinkPrints) error) error {
 	return s.view(ctx, func(txn *badger.Txn) error {
-		return s.walk(ctx, txn, []byte{record.KindLinks}, record.LinksKey(from), true, func(item *badger.Item) error {
+		return s.walk(ctx, txn, []byte{record.KindURL}, record.URLKey(from), true, func(item *badger.Item) error {
 			if len(item.Key()) != record.URLKeyLen {
 				return s.damaged(fmt.Sprintf("key %x", item.Key()), record.ErrLength)
 			}
 			var caller error
 			err := valueOf(item, func(v []byte) error {
-				if links := scheduler.LinkPrints(v); links.Valid() {
+				links, err := record.Links(v)
+				if err == nil && len(links) > 0 {
 					caller = fn(weburl.Key(item.Key()[1:]), links)
-					return nil
 				}
-				return record.ErrLength
+				return err
 			})
 			if err != nil {
 				return s.damaged(fmt.Sprintf("links of URL %x", item.Key()[1:]), err)
@@ -96,26 +97,6 @@ func (s *Store) Gone(ctx context.Context, from weburl.Key, fn func(weburl.Key, s
 			}
 			return fn(weburl.Key(item.Key()[1:]), left)
 		})
-	})
-}
-
-// links verifies the links of a page.
-func (v *verification) links(item *badger.Item) error {
-	if len(item.Key()) != record.URLKeyLen {
-		return record.ErrLength
-	}
-	k := weburl.Key(item.Key()[1:])
-	switch _, err := v.txn.Get(record.URLKey(k)); {
-	case errors.Is(err, badger.ErrKeyNotFound):
-		v.fault("", "links of %s are stored, which is not known", k)
-	case err != nil:
-		return err
-	}
-	return valueOf(item, func(b []byte) error {
-		if !scheduler.LinkPrints(b).Valid() {
-			return record.ErrLength
-		}
-		return nil
 	})
 }
 

@@ -1,6 +1,7 @@
 package badgerstore
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -259,58 +260,30 @@ func TestChunkInTwoBatches(t *testing.T) {
 	mustVerify(t, s)
 }
 
-func TestFormat4(t *testing.T) {
-	dir := unpacked(t, "format4.tar.gz")
-	interrupted := unpacked(t, "format4.tar.gz")
-	for range 3 {
-		endUpgrade(t, interrupted, atUpgradeQueues, func(s *Store) error {
-			if _, _, err := s.readMeta(); err != nil {
-				return err
-			}
-			_, err := s.upgradeQueues(9)
-			return err
-		})
+func placesOf(t *testing.T, s *Store) map[scheduler.Place]uint64 {
+	t.Helper()
+	got := map[scheduler.Place]uint64{}
+	if err := s.Places(t.Context(), func(p scheduler.Place, n uint64) error { got[p] = n; return nil }); err != nil {
+		t.Fatal(err)
 	}
-	for _, dir := range []string{dir, interrupted} {
-		s := settled(t, openStore(t, dir, quick))
-		checkFormat4(t, s)
-		closeStore(t, s)
-		s = openStore(t, dir, Options{ReadOnly: true})
-		checkFormat4(t, s)
-	}
+	return got
 }
 
-// checkFormat4 wants what a test of format 4 has put into a store: 120 URLs of three hosts,
-// of which each fourth was taken.
-func checkFormat4(t *testing.T, s *Store) {
-	t.Helper()
-	want := map[scheduler.Place][]string{}
-	for i := range 120 {
-		l := linkTo(t, fmt.Sprintf("http://h%d.test/%d", i%3, i))
-		p := scheduler.Place{Source: []scheduler.Source{scheduler.Index, scheduler.Follow}[i/3%2], Host: l.URL.HostKey()}
-		if i%4 != 0 {
-			want[p] = append(want[p], l.URL.String())
-		}
+// chunkWith is a chunk, or none, with a URL under a number that is above those of the others.
+func chunkWith(c record.Chunk, seq uint64, k weburl.Key) record.Chunk {
+	var has uint32
+	var keys []byte
+	if c != nil {
+		has, keys = c.Has(), c[4:]
 	}
-	got := map[scheduler.Place][]string{}
-	for p := range placesOf(t, s) {
-		urls, err := s.Queue(t.Context(), p, 0, 1<<20)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, w := range urls {
-			got[p] = append(got[p], w.Record.URL)
-		}
+	_, bit := record.ChunkOf(seq)
+	return slices.Concat(binary.BigEndian.AppendUint32(nil, has|bit), keys, k[:])
+}
+
+// chunkOf is a chunk of URLs under numbers from first on.
+func chunkOf(first uint64, keys ...weburl.Key) (c record.Chunk) {
+	for i, k := range keys {
+		c = chunkWith(c, first+uint64(i), k)
 	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("queues (-want +got):\n%s", d)
-	}
-	if n := len(keysOfKind(t, s, record.KindQueue)); n > 30 {
-		t.Errorf("%d chunks", n)
-	}
-	c, err := s.Counts(t.Context())
-	if want := (scheduler.OutboxCounts{Waiting: 15, Resting: 3, Held: 3, Dead: 1}); err != nil || c.Outbox != want || c.Known != 114 || c.Timed != 18 {
-		t.Errorf("counts %+v, %v, outbox want %+v", c, err, want)
-	}
-	mustVerify(t, s)
+	return c
 }

@@ -180,19 +180,26 @@ func (s *Store) Counts(ctx context.Context) (scheduler.Counts, error) {
 }
 
 // Value implements scheduler.Store.
-func (s *Store) Value(ctx context.Context, name string) (v []byte, err error) {
+func (s *Store) Value(ctx context.Context, name scheduler.ValueName) (v []byte, err error) {
 	err = s.view(ctx, func(txn *badger.Txn) error {
 		v, err = read(txn, record.ValueKey(name))
 		if err != nil {
-			return s.damaged("value "+name, err)
+			return s.damaged("value "+name.String(), err)
 		}
 		return nil
 	})
 	return v, err
 }
 
+// notes stores named values.
+func (g *group) notes(notes []scheduler.Note) {
+	for _, n := range notes {
+		g.set(record.ValueKey(n.Name), bytes.Clone(n.Value)) // nil removes it
+	}
+}
+
 // SetValue implements scheduler.Store.
-func (s *Store) SetValue(ctx context.Context, name string, value []byte) error {
+func (s *Store) SetValue(ctx context.Context, name scheduler.ValueName, value []byte) error {
 	stored := bytes.Clone(value) // the caller may change it; nil stays nil
 	return s.change(ctx, func(g *group) error {
 		g.set(record.ValueKey(name), stored)

@@ -91,8 +91,7 @@ func (g *group) place(k weburl.Key, rec *scheduler.Record, ps *places) error {
 	case scheduler.AtRest:
 	}
 	g.nextCount.Add(rec)
-	g.setRecord(k, rec)
-	return nil
+	return g.setRecord(k, rec)
 }
 
 // addURL makes a new URL known.
@@ -170,8 +169,7 @@ func (g *group) link(k weburl.Key, l *scheduler.Link, depths bool, ps *places) e
 		return g.bringBack(k, &rec, l, ps)
 	}
 	g.touch(k)
-	g.setRecord(k, &rec)
-	return nil
+	return g.setRecord(k, &rec)
 }
 
 // bringBack queues a URL that was gone, or shut out at a greater depth. One that waits in a fifo already stays there.
@@ -180,8 +178,7 @@ func (g *group) bringBack(k weburl.Key, rec *scheduler.Record, l *scheduler.Link
 	rec.Gone, rec.Settled = false, rec.Settled && !rec.Gone
 	if rec.State == scheduler.Waiting && rec.Source != scheduler.Refresh {
 		g.touch(k)
-		g.setRecord(k, rec)
-		return nil
+		return g.setRecord(k, rec)
 	}
 	if err := g.unplace(k, rec); err != nil {
 		return err

@@ -8,7 +8,6 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -150,9 +149,7 @@ func (g *group) applyRevision(k weburl.Key, old *scheduler.Record, v *scheduler.
 	if err != nil {
 		return err
 	}
-	if err := g.notes(v.Notes); err != nil {
-		return err
-	}
+	g.notes(v.Notes)
 	if err := g.leave(k, v.Gone); err != nil {
 		return err
 	}
@@ -167,9 +164,6 @@ func (g *group) applyRevision(k weburl.Key, old *scheduler.Record, v *scheduler.
 	if !v.Forget {
 		return g.replace(k, old, &next, ps)
 	}
-	if old.Linked {
-		g.remove(record.LinksKey(k))
-	}
 	return g.erase(k, old, has)
 }
 
@@ -179,6 +173,8 @@ func (g *group) change(k weburl.Key, old, next *scheduler.Record) error {
 	next.Seq, next.NextAt = old.Seq, old.NextAt
 	g.nextCount.Remove(old)
 	g.nextCount.Add(next)
-	g.setRecord(k, next)
+	if err := g.setRecord(k, next); err != nil {
+		return err
+	}
 	return g.follow(k, old, next)
 }

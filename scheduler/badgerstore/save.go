@@ -49,9 +49,6 @@ func (s *Store) readKnown() (_ loaded, err error) {
 	if err != nil {
 		return loaded{}, err
 	}
-	if s.lead != nil {
-		return loaded{}, errors.New("the store followed a log until now")
-	}
 	if saved == (record.Saved{}) {
 		return loaded{}, errors.New("there is no file of them yet: the store is new, or was restored")
 	}
@@ -105,7 +102,7 @@ func (u untilClosed) Read(b []byte) (int, error) {
 func (s *Store) saveWhenDue() {
 	n := &s.known
 	set := n.set.Load()
-	if set == nil || n.saving || s.lead != nil || n.changes < max(s.saveAfter, set.Len()/8) {
+	if set == nil || n.saving || n.changes < max(s.saveAfter, set.Len()/8) {
 		return
 	}
 	mark, changes := n.mark, n.changes
@@ -133,7 +130,7 @@ func (g *group) saveLast() {
 	g.s.background.Wait() // it may be at the same file
 	n := &g.s.known
 	set := n.set.Load()
-	if err != nil || set == nil || g.s.lead != nil || n.changes == 0 && !n.saving && (g.s.fileNumber != 0 || set.Len() == 0) {
+	if err != nil || set == nil || n.changes == 0 && !n.saving && (g.s.fileNumber != 0 || set.Len() == 0) {
 		return
 	}
 	err = g.s.saveKnown(set, n.mark, func(w *write) error {

@@ -168,7 +168,7 @@ func TestSegmentsAreEmptied(t *testing.T) {
 	b.must(b.o.Bury(t.Context(), "down", entries[3], "bad", time.Unix(5, 0)))
 	b.settle()
 	for range 40 { // what is there is looked at after each batch
-		b.must(b.s.SetValue(t.Context(), "n", nil))
+		b.must(b.s.SetValue(t.Context(), scheduler.CrawlValue("n"), nil))
 		b.settle()
 	}
 	if got := len(segmentFiles(t, dir)); got > 2*n/4+segments.Slack+2 {
@@ -383,6 +383,36 @@ func TestSealedBeforeFailure(t *testing.T) {
 	}
 	if n, err := b.s.Counts(t.Context()); err != nil || n.Outbox.Waiting == 0 {
 		t.Errorf("%d orders wait, %v; some were sealed", n.Outbox.Waiting, err)
+	}
+	mustVerify(t, b.s)
+	closeStore(t, b.s)
+}
+
+// A backup holds the bodies, wherever they lie.
+func TestBackupOfSegments(t *testing.T) {
+	b := newSegmentBench(t, t.TempDir(), "x")
+	for i := range 20 {
+		b.crawl(pageURL(i%15), document(long(fmt.Sprint("body ", i))))
+	}
+	e, err := b.o.Entries(t.Context(), 0, 1, 0)
+	b.must(err)
+	b.must(b.o.Bury(t.Context(), "x", e[0], "bad", time.Unix(5, 0)))
+	var backup bytes.Buffer
+	if _, err := b.s.Backup(t.Context(), &backup); err != nil {
+		t.Fatal(err)
+	}
+	want := b.bodies()
+	closeStore(t, b.s)
+	dir := filepath.Join(t.TempDir(), "restored")
+	if r, err := Restore(t.Context(), dir, &backup, smallSegments); err != nil || r.Faults > 0 {
+		t.Fatalf("Restore: %+v, %v", r, err)
+	}
+	b = newSegmentBench(t, dir, "x")
+	if got := b.bodies(); !maps.Equal(got, want) {
+		t.Errorf("bodies %q, want %q", got, want)
+	}
+	if n, err := b.s.RetryDead(t.Context(), push.Selection{}); err != nil || n != 1 {
+		t.Errorf("RetryDead: %d, %v", n, err)
 	}
 	mustVerify(t, b.s)
 	closeStore(t, b.s)

@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/sextant-crawler/sextant/internal/histogram"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
+	"github.com/sextant-crawler/sextant/scheduler/histogram"
 )
 
 // timing.mu guards the times of commits: the writer adds them, any caller reads them.

@@ -264,7 +264,7 @@ func (w *workload) floorPage(txn *badger.Txn, i int) error {
 	at := scheduler.Place{Source: scheduler.Index, Host: rec.Host}
 	host := scheduler.HostState{Origin: rec.Origin, NextAt: stockTime}
 	edits := []edit{
-		{key: record.URLKey(k), value: record.Append(nil, &rec)},
+		{key: record.URLKey(k), value: record.Append(nil, &rec, nil)},
 		{key: record.TimedKey(rec.NextAt.Add(time.Duration(i)), k), value: []byte{}},
 		{key: record.PlaceKey(at), value: record.Queue{Count: 1, Floor: uint64(i)}.Append(nil)},
 		{key: record.HostKey(rec.Host), value: record.EncodeHost(&host)},
@@ -275,7 +275,7 @@ func (w *workload) floorPage(txn *badger.Txn, i int) error {
 		fresh := stock{known: n + 1, waiting: n + 1, hosts: w.hosts}.record(n)
 		k := w.url(n).Key()
 		to := scheduler.Place{Source: scheduler.Index, Host: fresh.Host}
-		edits = append(edits, edit{key: record.URLKey(k), value: record.Append(nil, &fresh)}, edit{key: record.QueueKey(to, uint64(n)), value: record.Chunk(nil).With(uint64(n), k)},
+		edits = append(edits, edit{key: record.URLKey(k), value: record.Append(nil, &fresh, nil)}, edit{key: record.QueueKey(to, uint64(n)), value: chunkOf(uint64(n), k)},
 			edit{key: record.PlaceKey(to), value: record.Queue{Count: 1, Floor: uint64(i)}.Append(nil)})
 	}
 	for _, e := range edits {

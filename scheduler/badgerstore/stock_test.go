@@ -71,7 +71,7 @@ func (st stock) write(w io.Writer) error {
 		keys++
 		return b.Add(key, value)
 	}
-	if err := add(record.FormatKey(), []byte{format}); err != nil {
+	if err := add(record.FormatKey(), []byte{Format}); err != nil {
 		return err
 	}
 	c := record.Counters{Seq: uint64(st.waiting), Known: uint64(st.known), Timed: uint64(st.known - st.waiting), Hosts: uint64(st.hosts)}
@@ -101,7 +101,7 @@ func (st stock) write(w io.Writer) error {
 	var buf []byte
 	for _, o := range order {
 		rec := st.record(int(o.i))
-		buf = record.Append(buf[:0], &rec)
+		buf = record.Append(buf[:0], &rec, nil)
 		if err := add(record.URLKey(o.key), buf); err != nil {
 			return err
 		}
@@ -134,7 +134,7 @@ func (st stock) writeQueues(add func(key, value []byte) error) error {
 			// Records have one number after the other, so a chunk has few URLs of its queue.
 			var chunk record.Chunk
 			for i := h; kind == record.KindQueue && i < st.waiting && err == nil; i += st.hosts {
-				chunk = chunk.With(uint64(i+1), st.url(i).Key())
+				chunk = chunkWith(chunk, uint64(i+1), st.url(i).Key())
 				if key := record.QueueKey(p, uint64(i+1)); i+st.hosts >= st.waiting || !bytes.Equal(key, record.QueueKey(p, uint64(i+1+st.hosts))) {
 					err = add(key, chunk)
 					chunk = nil
@@ -160,7 +160,7 @@ func (st stock) make(t testing.TB, dir string, o Options) *Store {
 	}
 	quiet := o
 	quiet.Logger = slog.New(slog.DiscardHandler)
-	if _, err := readBackup(t.Context(), dir, r, quiet, &restored{}); err != nil {
+	if _, err := readBackup(t.Context(), dir, r, quiet); err != nil {
 		t.Fatal(err)
 	}
 	made := time.Since(begin)

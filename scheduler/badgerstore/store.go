@@ -18,8 +18,7 @@
 //
 // Bodies of documents lie in segment files beside Badger's, see package segments: they are
 // written once, before the batch that names them, and a segment is removed when nothing
-// in it is needed any more. Deletions, and what a store of format 2 left, are values like
-// any other. Only values longer than Options.longValue (314 KiB by default) enter
+// in it is needed any more. Deletions are values like any other. Only values longer than Options.longValue (314 KiB by default) enter
 // Badger's value log; see collectGarbage for when its files are removed.
 //
 // Memory: at most five memtables of MemtableBytes and a third, 53 MiB with the default
@@ -77,19 +76,8 @@ const (
 	DefaultMemtableBytes = 8 << 20
 	MinMemtableBytes     = 1 << 20
 
-	// format is that of stores that this program writes. Those of older ones are upgraded
-	// when they are opened to be written, see upgrade.go.
-	format = 5
-	// formatSingle is that of stores whose queues have a key for each URL, formatHeld that
-	// of those whose only deletions are held, formatInline that of those that have bodies in
-	// Badger, formatFirst that of those without queue states.
-	formatSingle = 4
-	formatHeld   = 3
-	formatInline = 2
-	formatFirst  = 1
-
-	// Format is that of backups that this program writes.
-	Format = format
+	// Format is that of stores and backups. No other one is read.
+	Format = 1
 
 	groupWrites = 1024    // most writes in a batch
 	groupBytes  = 8 << 20 // most bytes of values in a batch, unless one page alone has more
@@ -121,17 +109,10 @@ type Options struct {
 	// made again, or restored, are newer than all that were pushed before: indexers
 	// that compare versions would refuse them otherwise.
 	FirstOrder uint64
-	// Numbers, if not nil, gives numbers that rise from call to call: an outbox entry has one that is not
-	// below. Stores that share it have entries that can be compared.
-	Numbers func() uint64
 	// NoCompaction leaves all tables where they are written, for a store that is small and
 	// short-lived: one under virtual time, whose clock Badger's compactors would stop at
 	// every 50 ms. Writing ends when there are 60 tables.
 	NoCompaction bool
-
-	// Elsewhere has the bodies that other copies of the store wrote, for a Replica that leads;
-	// nil: they are lost.
-	Elsewhere Elsewhere
 
 	// at, if not nil, is called at named points by the store's own goroutines, so that
 	// tests can end the process there: see point.
@@ -155,33 +136,18 @@ type Store struct {
 	segments *segments.Files
 	log      *slog.Logger
 	readOnly bool
-	numbers  numbers
 	disk
-	tableBytes int64 // Options.MemtableBytes
-	long       int64 // Options.longValue
-	clean      bool  // closed by the last writer, as found at Open
+	firstOrder uint64 // Options.FirstOrder
+	tableBytes int64  // Options.MemtableBytes
+	long       int64  // Options.longValue
+	clean      bool   // closed by the last writer, as found at Open
 	at         func(point string)
 	commit     func(*badger.Txn) error // Txn.Commit, but in tests
 
 	sync      bool                  // commits are synced
 	directory badgerfiles.Directory // owned by the writer
-	lead      *leading              // nil: the store is in no cluster
 
-	committing
-	owned
-	closing
-
-	background sync.WaitGroup // reading and writing of the fingerprints' file
-}
-
-// numbers are where those of orders and letters come from: Options.FirstOrder and Numbers.
-type numbers struct {
-	first uint64
-	next  func() uint64
-}
-
-// committing is what goes between the callers of a Store and its goroutines.
-type committing struct {
+	// Between the callers and the goroutines.
 	committed atomic.Pointer[record.Counters]
 	commits   atomic.Uint64 // number of the last durable batch
 	changed   chan struct{}
@@ -193,10 +159,8 @@ type committing struct {
 	garbage   atomic.Int64 // bytes of bodies removed since the last look for garbage
 	collect   chan struct{}
 	onWork    func([]scheduler.Place) // see OnWork
-}
 
-// owned is what the committer alone reads and writes.
-type owned struct {
+	// Owned by the committer.
 	failed     error  // of a commit that is perhaps half known to Badger: no more writes
 	dueFloor   uint64 // no timed URL is before
 	touched    touched
@@ -204,17 +168,15 @@ type owned struct {
 	saveAfter  int
 	stores     int    // Options.Stores
 	fileNumber uint64 // of the fingerprints' file; owned by the goroutine that loads the file, then by the one that writes it
-}
 
-// closing lets a Store end its goroutines in order.
-type closing struct {
-	calls  sync.WaitGroup // methods under way
-	mu     sync.Mutex     // guards closed, and calls against a late Add
-	closed bool
-	quit   chan struct{} // closed when Close begins
-	stop   chan struct{} // closed when no method is under way any more
-	// running are the goroutines of committer, writer and settler.
-	running sync.WaitGroup
+	// For an end in order: callers, then committer, writer and settler, then what runs in the background.
+	calls      sync.WaitGroup // methods under way
+	mu         sync.Mutex     // guards closed, and calls against a late Add
+	closed     bool
+	quit       chan struct{}  // closed when Close begins
+	stop       chan struct{}  // closed when no method is under way any more
+	running    sync.WaitGroup // committer, writer and settler
+	background sync.WaitGroup // reading and writing of the fingerprints' file
 }
 
 var _ scheduler.Store = (*Store)(nil)
@@ -229,10 +191,6 @@ const (
 
 	atSnapshotWritten = "snapshot-written" // the fingerprints' file is there under its first name
 	atSnapshotRenamed = "snapshot-renamed" // it has its name
-	atUpgradeQueues   = "upgrade-queues"   // some queues of a store of format 4 or an older one are in chunks
-	atUpgradePlaces   = "upgrade-places"   // a store of format 1 has its queues' states, not yet the format
-	atUpgradeHeld     = "upgrade-held"     // an older store has its held deletions in the new form
-	atUpgraded        = "upgraded"         // it has all but the format
 )
 
 // reach tells tests that a point is reached.
@@ -333,12 +291,6 @@ func (s *Store) Close() error {
 	var err error
 	if !s.readOnly && s.failed == nil {
 		err = s.markClean(true)
-	}
-	if s.lead != nil { // the files are the replica's
-		if err := errors.Join(s.failed, err, s.lead.replica.resume()); err != nil {
-			return s.words(err)
-		}
-		return nil
 	}
 	err = errors.Join(err, s.db.Close())
 	if err == nil && !s.readOnly && s.failed == nil {

@@ -136,14 +136,21 @@ func TestOpenFormat(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	t.Run("newer", func(t *testing.T) {
-		dir := t.TempDir()
-		closeStore(t, openStore(t, dir, quick))
-		set(t, dir, record.FormatKey(), []byte{format + 1})
-		if _, err := Open(dir, quick); !errors.Is(err, scheduler.ErrFormat) {
-			t.Errorf("Open of a newer format: %v", err)
-		}
-	})
+	for _, other := range []byte{0, Format + 1, 5} {
+		t.Run(fmt.Sprint("format ", other), func(t *testing.T) {
+			dir := t.TempDir()
+			closeStore(t, openStore(t, dir, quick))
+			set(t, dir, record.FormatKey(), []byte{other})
+			for _, o := range []Options{quick, {ReadOnly: true}} {
+				_, err := Open(dir, o)
+				if !errors.Is(err, scheduler.ErrFormat) || !strings.Contains(err.Error(), "start anew with an empty data directory, or keep using the program that wrote it") {
+					t.Errorf("read-only %v: %v", o.ReadOnly, err)
+				}
+			}
+			set(t, dir, record.FormatKey(), []byte{Format}) // nothing else was changed
+			mustVerify(t, openStore(t, dir, quick))
+		})
+	}
 	t.Run("another program's", func(t *testing.T) {
 		dir := t.TempDir()
 		set(t, dir, []byte("hello"), []byte("world"))
@@ -292,7 +299,7 @@ func TestReadOnly(t *testing.T) {
 		if report := mustVerify(t, r); report.URLs != 1 {
 			t.Errorf("report: %+v", report)
 		}
-		if err := r.SetValue(t.Context(), "a", nil); !errors.Is(err, errReadOnly) {
+		if err := r.SetValue(t.Context(), scheduler.CrawlValue("a"), nil); !errors.Is(err, errReadOnly) {
 			t.Errorf("SetValue: %v", err)
 		}
 		if !r.ClosedCleanly() {

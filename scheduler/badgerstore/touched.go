@@ -24,7 +24,8 @@ func newTouched(first uint64, stores int) touched {
 }
 
 func (t touched) slot(k weburl.Key) *uint64 {
-	return &t.slots[binary.LittleEndian.Uint32(k[8:])%uint32(len(t.slots))]
+	c := k.Chance()
+	return &t.slots[binary.LittleEndian.Uint32(c[8:])%uint32(len(t.slots))]
 }
 
 // touch notes that the batch in the making changes the record of k.

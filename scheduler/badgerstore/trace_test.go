@@ -110,7 +110,9 @@ func TestOutlinksAreBounded(t *testing.T) {
 	for i := range links {
 		links[i] = linkTo(t, "http://h.test/"+time.Duration(i).String())
 	}
-	completeOne(t, s, page, func(c *scheduler.Completion) { c.Outlinks, c.Links = scheduler.ReplaceOutlinks, links })
+	completeOne(t, s, page, func(c *scheduler.Completion) {
+		c.Outlinks, c.Links, c.Next.Linked = scheduler.ReplaceOutlinks, links, true
+	})
 	got := graphOf(t, s)[page.URL.Key()]
 	if len(got) != scheduler.MaxOutlinks || got[len(got)-1] != scheduler.PrintOf(links[scheduler.MaxOutlinks-1].URL.Key()) {
 		t.Errorf("%d links are stored, want the first %d", len(got), scheduler.MaxOutlinks)
@@ -204,9 +206,6 @@ func TestVerifyTrace(t *testing.T) {
 		key, value []byte
 		want       string
 	}{
-		{record.LinksKey(k), make([]byte, 12), ""},
-		{record.LinksKey(k), make([]byte, 13), "wrong length"},
-		{record.LinksKey(o), make([]byte, 6), "which is not known"},
 		{record.GoneKey(o), record.AppendGone(nil, &left), ""},
 		{record.GoneKey(k), record.AppendGone(nil, &left), "under the key of another URL"},
 		{record.GoneKey(o), []byte{1, 1}, "ends too early"},

@@ -61,7 +61,7 @@ func (s *Store) Verify(ctx context.Context, fn func(Fault)) (Report, error) {
 			{record.KindPlace, v.place}, {record.KindRemoval, v.removal}, {record.KindTimed, v.timed},
 			{record.KindSegment, v.segment}, {record.KindCursor, v.cursor}, {record.KindOrder, v.order}, {record.KindHeld, v.order}, {record.KindResting, v.order}, {record.KindEdit, v.order},
 			{record.KindWaiting, v.byURL}, {record.KindDeletion, v.byURL}, {record.KindDead, v.dead},
-			{record.KindDocs, v.docs}, {record.KindLinks, v.links}, {record.KindGone, v.left}, {record.KindLetter, v.letter}, {record.KindPost, v.post},
+			{record.KindDocs, v.docs}, {record.KindGone, v.left},
 		} {
 			prefix := []byte{part.kind}
 			err := s.walk(ctx, txn, prefix, prefix, false, func(item *badger.Item) error {
@@ -76,8 +76,6 @@ func (s *Store) Verify(ctx context.Context, fn func(Fault)) (Report, error) {
 				v.endQueue()
 			case part.kind == record.KindPlace:
 				err = v.endPlaces()
-			case part.kind == record.KindPost:
-				err = v.endPost()
 			}
 			if err != nil {
 				return err
@@ -124,8 +122,6 @@ type verification struct {
 	kept, segments map[uint64]record.Segment
 
 	queue queueWalk
-	// piles are the letters found, each with the lowest one as Removed.
-	piles record.Piles
 	// documents are those of hosts as found, less what is kept of them.
 	documents map[weburl.HostKey]uint64
 	// states are queues' states, statesMet those of queues that are not empty.

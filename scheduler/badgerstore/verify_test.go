@@ -120,7 +120,7 @@ func TestVerifyFindsWrongKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 		change(&rec)
-		put(t, s, record.URLKey(key(url)), record.Append(nil, &rec))
+		put(t, s, record.URLKey(key(url)), record.Append(nil, &rec, nil))
 	}
 	host := parse(t, "http://waits.test/").HostKey()
 	order := (&record.Order{URL: "http://rests.test/", Body: []byte("x")}).Append(nil)
@@ -130,27 +130,27 @@ func TestVerifyFindsWrongKeys(t *testing.T) {
 	}{
 		"second queue entry": {func(t *testing.T, s *Store) {
 			k := key("http://waits.test/")
-			put(t, s, record.QueueKey(scheduler.Place{Source: scheduler.Follow, Host: host}, 32), record.Chunk(nil).With(32, k))
+			put(t, s, record.QueueKey(scheduler.Place{Source: scheduler.Follow, Host: host}, 32), chunkOf(32, k))
 		}, "http://waits.test/ is number 32 of source 4, but its record does not say so"},
 		"queue entry of a resting URL": {func(t *testing.T, s *Store) {
 			k := key("http://rests.test/")
-			put(t, s, record.QueueKey(scheduler.Place{Source: scheduler.Index, Host: host}, 32), record.Chunk(nil).With(32, key("http://waits.test/")).With(33, k))
+			put(t, s, record.QueueKey(scheduler.Place{Source: scheduler.Index, Host: host}, 32), chunkOf(32, key("http://waits.test/"), k))
 		}, "http://rests.test/ is number 33"},
 		"queue number not given out": {func(t *testing.T, s *Store) {
 			k := key("http://waits.test/")
-			put(t, s, record.QueueKey(scheduler.Place{Source: scheduler.Index, Host: host}, 4000), record.Chunk(nil).With(4001, k))
+			put(t, s, record.QueueKey(scheduler.Place{Source: scheduler.Index, Host: host}, 4000), chunkOf(4001, k))
 		}, "4001 is above the highest"},
 		"place of another URL": {func(t *testing.T, s *Store) {
 			k := key("http://rests.test/")
-			put(t, s, record.QueueKey(scheduler.Place{Source: scheduler.Index, Host: host}, 32), record.Chunk(nil).With(32, k))
+			put(t, s, record.QueueKey(scheduler.Place{Source: scheduler.Index, Host: host}, 32), chunkOf(32, k))
 		}, "http://waits.test/ waits in source 2 as number 32, but another URL"},
 		"key between two chunks": {func(t *testing.T, s *Store) {
 			k := record.QueueKey(scheduler.Place{Source: scheduler.Index, Host: host}, 32)
 			k[len(k)-1]++
-			put(t, s, k, record.Chunk(nil).With(32, key("http://waits.test/")))
+			put(t, s, k, chunkOf(32, key("http://waits.test/")))
 		}, "no chunk of a queue begins with this number"},
 		"chunk that is cut": {func(t *testing.T, s *Store) {
-			put(t, s, record.QueueKey(scheduler.Place{Source: scheduler.Index, Host: host}, 32), record.Chunk(nil).With(32, key("http://waits.test/"))[:7])
+			put(t, s, record.QueueKey(scheduler.Place{Source: scheduler.Index, Host: host}, 32), chunkOf(32, key("http://waits.test/"))[:7])
 		}, "wrong length"},
 		"waiting URL that is said to be done": {func(t *testing.T, s *Store) {
 			done, _ := record.Done(nil).With(32, nil)

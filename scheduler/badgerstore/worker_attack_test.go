@@ -139,7 +139,7 @@ func (p *worker) page(at scheduler.Place, w scheduler.WaitingURL, floor uint64) 
 	stamp(&c.Next, a.ID, i)
 	c.Links = webLinks(a.URLs, a.Alias)
 	c.Order = p.orderOf(a, i)
-	c.Notes = []scheduler.Note{{Name: fmt.Sprint("part ", p.part), Value: fmt.Append(nil, a.ID)}}
+	c.Notes = []scheduler.Note{{Name: scheduler.CrawlValue(fmt.Sprint("part ", p.part)), Value: fmt.Append(nil, a.ID)}}
 	c.Host = &scheduler.HostState{Origin: fmt.Sprintf("http://h%d.test:80", i%webHosts), NextAt: time.Unix(int64(a.ID), 0), Answers: uint16(a.ID % 1024)}
 	return p.do(a, func() error {
 		_, err := scheduler.CompleteAndWait(p.ctx, p.s, c)

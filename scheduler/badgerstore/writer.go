@@ -10,7 +10,6 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 
-	"github.com/sextant-crawler/sextant/cluster/entry"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
@@ -50,29 +49,16 @@ func (s *Store) writeBatches() {
 		s.answerAll(b, b.err)
 		if b.err == nil {
 			s.reach(atAnswered)
-		} else if s.lead != nil {
-			s.lead.fail(b.err)
 		}
 		close(b.done)
 	}
 }
 
-// writeBatch makes one batch durable. In a cluster it goes into the log first, and what is there
-// need not be synced here.
+// writeBatch makes one batch durable.
 func (s *Store) writeBatch(b *batch) error {
-	var behind entry.Position
-	if s.lead != nil {
-		var err error
-		if behind, err = s.lead.append(b); err != nil {
-			return s.words(err)
-		}
-	}
 	txn := s.db.NewTransaction(true)
 	defer txn.Discard()
 	err := b.each(func(e *edit) error { return change(txn, e.key, e.value) })
-	if err == nil && s.lead != nil {
-		err = txn.Set(record.PositionKey(), encodePosition(behind))
-	}
 	if err == nil {
 		s.reach(atBeforeCommit)
 		err = s.commit(txn)
@@ -84,9 +70,6 @@ func (s *Store) writeBatch(b *batch) error {
 		return s.refused(err)
 	}
 	s.reach(atCommitted)
-	if s.lead != nil {
-		s.lead.replica.moved(behind)
-	}
 	return nil
 }
 

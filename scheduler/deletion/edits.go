@@ -70,7 +70,7 @@ func EditMost(documents uint64) uint64 {
 }
 
 func (d *Owner) loadEdits(ctx context.Context) error {
-	v, err := d.store.Value(ctx, editsName)
+	v, err := d.store.Value(ctx, scheduler.CrawlValue(editsName))
 	if err != nil {
 		return fmt.Errorf("reading the edits of the rules: %w", err)
 	}
@@ -189,7 +189,7 @@ func (d *Owner) changeEdits(ctx context.Context, change func([]Edit) []Edit) err
 	if err != nil {
 		return err
 	}
-	if err := d.store.SetValue(ctx, editsName, v); err != nil {
+	if err := d.store.SetValue(ctx, scheduler.CrawlValue(editsName), v); err != nil {
 		return err
 	}
 	d.mu.Lock()

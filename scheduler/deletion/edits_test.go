@@ -383,7 +383,7 @@ func TestEditAfterRestart(t *testing.T) {
 // TestDamagedEdits are told of.
 func TestDamagedEdits(t *testing.T) {
 	store := storetest.NewMemory()
-	if err := store.SetValue(t.Context(), "scheduler.edits", []byte("{")); err != nil {
+	if err := store.SetValue(t.Context(), scheduler.CrawlValue("scheduler.edits"), []byte("{")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := deletion.StoredEdits(t.Context(), store); !errors.Is(err, scheduler.ErrDamaged) {

@@ -3,7 +3,6 @@ package deletion
 import (
 	"context"
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"time"
@@ -34,7 +33,9 @@ type pass struct {
 	until  time.Time
 }
 
-func ledgerName(k weburl.HostKey) string { return "scheduler.deletions." + hex.EncodeToString(k[:]) }
+func ledgerName(k weburl.HostKey) scheduler.ValueName {
+	return scheduler.HostValue(k, "scheduler.deletions")
+}
 
 func (l *ledger) passed(r scheduler.Reason, now time.Time) bool {
 	return slices.ContainsFunc(l.passes, func(p pass) bool { return p.reason == r && now.Before(p.until) })

@@ -38,7 +38,7 @@ func busyLedger() ledger {
 func TestLedgerIsStored(t *testing.T) {
 	l, key := busyLedger(), weburl.HostKey{1, 2, 3}
 	n := l.note(key, start)
-	if n.Name != "scheduler.deletions.0102030000000000" {
+	if n.Name != scheduler.HostValue(key, "scheduler.deletions") {
 		t.Errorf("stored as %s", n.Name)
 	}
 	for _, later := range []time.Duration{0, 59 * time.Minute, -oneDay} {

@@ -155,7 +155,7 @@ func (d *Owner) load(ctx context.Context) error {
 	if err := d.loadCounts(ctx); err != nil {
 		return err
 	}
-	if err := d.read(ctx, d.store, func(weburl.HostKey) (string, error) { return "", nil }); err != nil {
+	if err := d.read(ctx); err != nil {
 		return err
 	}
 	d.loaded = true

@@ -2,7 +2,6 @@ package deletion_test
 
 import (
 	"context"
-	"encoding/hex"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -381,7 +380,7 @@ func TestDamagedHost(t *testing.T) {
 		ledgers := func(v []byte) {
 			for _, p := range hosts[:10] {
 				k := p.URL.HostKey()
-				if err := s.memory.SetValue(s.t.Context(), "scheduler.deletions."+hex.EncodeToString(k[:]), v); err != nil {
+				if err := s.memory.SetValue(s.t.Context(), scheduler.HostValue(k, "scheduler.deletions"), v); err != nil {
 					t.Fatal(err)
 				}
 			}

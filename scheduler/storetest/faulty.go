@@ -168,7 +168,7 @@ func (f *Faulty) Host(ctx context.Context, h weburl.HostKey) (scheduler.HostStat
 }
 
 // Value implements scheduler.Store.
-func (f *Faulty) Value(ctx context.Context, name string) ([]byte, error) {
+func (f *Faulty) Value(ctx context.Context, name scheduler.ValueName) ([]byte, error) {
 	if err := f.before(ctx, "Value"); err != nil {
 		return nil, err
 	}
@@ -176,7 +176,7 @@ func (f *Faulty) Value(ctx context.Context, name string) ([]byte, error) {
 }
 
 // SetValue implements scheduler.Store.
-func (f *Faulty) SetValue(ctx context.Context, name string, value []byte) error {
+func (f *Faulty) SetValue(ctx context.Context, name scheduler.ValueName, value []byte) error {
 	if err := f.before(ctx, "SetValue"); err != nil {
 		return err
 	}

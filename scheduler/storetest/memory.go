@@ -38,10 +38,7 @@ type contents struct {
 	hosts    map[weburl.HostKey]scheduler.HostState
 	outbox   map[weburl.Key]scheduler.Order // that wait
 	deleted  map[weburl.Key]deletion        // that rest or are held
-	values   map[string][]byte
-	origins  map[weburl.HostKey]string
-	mail     mail
-	numbers  func() uint64 // of deletions; nil: from 1 on
+	values   map[scheduler.ValueName][]byte
 }
 
 type waiting struct {
@@ -58,9 +55,7 @@ func NewMemory() *Memory {
 		hosts:   map[weburl.HostKey]scheduler.HostState{},
 		outbox:  map[weburl.Key]scheduler.Order{},
 		deleted: map[weburl.Key]deletion{},
-		values:  map[string][]byte{},
-		origins: map[weburl.HostKey]string{},
-		mail:    newMail(),
+		values:  map[scheduler.ValueName][]byte{},
 	})
 }
 
@@ -115,7 +110,7 @@ func (m *Memory) Add(ctx context.Context, links []scheduler.Link, requeue bool) 
 		if d.addLink(l, requeue, places) {
 			n++
 		}
-		if err := d.item(l, false, places); err != nil {
+		if err := d.item(l, places); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -141,14 +136,14 @@ func (d *contents) addLink(l scheduler.Link, requeue bool, places *placeSet) boo
 }
 
 // item stores the document that a link brings.
-func (d *contents) item(l scheduler.Link, byLetter bool, places *placeSet) error {
+func (d *contents) item(l scheduler.Link, places *placeSet) error {
 	if l.Item == nil {
 		return nil
 	}
 	k := l.URL.Key()
 	old := d.records[k]
 	rec := clone(old)
-	if v := scheduler.ReviseItem(&rec, &l, byLetter); v != nil {
+	if v := scheduler.ReviseItem(&rec, &l); v != nil {
 		return d.apply(k, old, v, places)
 	}
 	return nil
@@ -202,11 +197,7 @@ func (m *Memory) complete(ctx context.Context, c scheduler.Completion) ([]schedu
 			places.add(p)
 		}
 	}
-	for i, l := range c.Links {
-		if c.Homes != nil && c.Homes[i] != scheduler.Here {
-			d.mail.write(c.Homes[i], scheduler.Letter{Link: l, Depths: c.Depths})
-			continue
-		}
+	for _, l := range c.Links {
 		d.link(l, c.Depths, places)
 	}
 	d.note(c.Notes)
@@ -218,15 +209,11 @@ func (m *Memory) complete(ctx context.Context, c scheduler.Completion) ([]schedu
 
 func (d *contents) note(notes []scheduler.Note) {
 	for _, n := range notes {
-		if n.Home != scheduler.Here {
-			d.mail.write(n.Home, scheduler.Letter{Note: &scheduler.Note{Name: n.Name, Value: slices.Clone(n.Value)}})
-			continue
-		}
 		d.setValue(n.Name, n.Value)
 	}
 }
 
-func (d *contents) setValue(name string, value []byte) {
+func (d *contents) setValue(name scheduler.ValueName, value []byte) {
 	if value == nil {
 		delete(d.values, name)
 		return
@@ -272,7 +259,6 @@ func (d *contents) add(l scheduler.Link) scheduler.Place {
 	if _, seen := d.hosts[h]; !seen {
 		d.hosts[h] = scheduler.HostState{}
 	}
-	d.origins[h] = l.URL.Origin()
 	state := scheduler.Waiting
 	if l.Kind == scheduler.KindItem {
 		state = scheduler.AtRest
@@ -487,7 +473,7 @@ func (m *Memory) Counts(ctx context.Context) (scheduler.Counts, error) {
 }
 
 // Value implements scheduler.Store.
-func (m *Memory) Value(ctx context.Context, name string) ([]byte, error) {
+func (m *Memory) Value(ctx context.Context, name scheduler.ValueName) ([]byte, error) {
 	d, err := m.lock(ctx)
 	if err != nil {
 		return nil, err
@@ -497,7 +483,7 @@ func (m *Memory) Value(ctx context.Context, name string) ([]byte, error) {
 }
 
 // SetValue implements scheduler.Store.
-func (m *Memory) SetValue(ctx context.Context, name string, value []byte) error {
+func (m *Memory) SetValue(ctx context.Context, name scheduler.ValueName, value []byte) error {
 	d, err := m.lock(ctx)
 	if err != nil {
 		return err

@@ -76,9 +76,7 @@ func (d *contents) send(k weburl.Key, old scheduler.Record, has scheduler.Deleti
 
 // numberOrder gives the number of a deletion.
 func (d *contents) numberOrder() uint64 {
-	if d.orders++; d.numbers != nil {
-		d.orders = max(d.orders, d.numbers())
-	}
+	d.orders++
 	return d.orders
 }
 

@@ -216,7 +216,7 @@ func (m *model) outcome(w scheduler.WaitingURL) scheduler.Completion {
 	c.Next.Settled, c.Next.Gone = m.rand.IntN(2) == 0, m.rand.IntN(3) == 0
 	c.CancelDeletion, c.Depths = m.rand.IntN(3) == 0, m.rand.IntN(2) == 0
 	if m.rand.IntN(4) == 0 {
-		c.Notes = []scheduler.Note{{Name: fmt.Sprint("name", m.rand.IntN(3)), Value: m.value()}}
+		c.Notes = []scheduler.Note{{Name: m.valueName(), Value: m.value()}}
 	}
 	if c.Links = m.links(m.rand.IntN(5)); c.Forget {
 		c.Links = nil // whether a page that is forgotten may bring itself back is left open
@@ -330,11 +330,25 @@ func (m *model) someKeys() (keys []weburl.Key, ordered bool) {
 
 // drawFor gives random numbers for a URL.
 func (m *model) drawFor(seed uint64, k weburl.Key) *rand.Rand {
-	return rand.New(rand.NewPCG(seed, binary.BigEndian.Uint64(k[:])))
+	c := k.Chance()
+	return rand.New(rand.NewPCG(seed, binary.BigEndian.Uint64(c[:])))
+}
+
+// valueNames are of each scope, and alike.
+func valueNames() []scheduler.ValueName {
+	return []scheduler.ValueName{
+		scheduler.CrawlValue("name"), scheduler.PartValue(0, "name"),
+		scheduler.HostValue(weburl.HostKey{1}, "name"), scheduler.URLValue(weburl.Key{1}, "name"),
+	}
+}
+
+func (m *model) valueName() scheduler.ValueName {
+	all := valueNames()
+	return all[m.rand.IntN(len(all))]
 }
 
 func (m *model) setValue() {
-	name, value := fmt.Sprint("name", m.rand.IntN(3)), m.value()
+	name, value := m.valueName(), m.value()
 	m.both("SetValue", func(s scheduler.Store) (any, error) { return nil, s.SetValue(m.ctx, name, value) })
 }
 
@@ -386,8 +400,8 @@ func (m *model) compare() {
 			return h, err
 		})
 	}
-	for n := range 3 {
-		m.both("Value", func(s scheduler.Store) (any, error) { return s.Value(m.ctx, fmt.Sprint("name", n)) })
+	for _, name := range valueNames() {
+		m.both("Value", func(s scheduler.Store) (any, error) { return s.Value(m.ctx, name) })
 	}
 }
 

@@ -172,18 +172,4 @@ func addItems(f *fixture) {
 	adds("new", 1, false, 1)
 	adds("changed", 2, false, 1) // in place of the first
 	f.equal("a page stays one", f.lookup(page), pw.Record)
-
-	for _, grown := range []bool{false, true} { // it does not come along
-		item.Kind, item.Item.Body, item.Item.Large = scheduler.KindPage, nil, true
-		if grown {
-			item.Item.Hash[0]++
-		}
-		places, _, err := f.Add(f.ctx, []scheduler.Link{item, page}, false)
-		f.must(err)
-		r := f.lookup(item)
-		if waits := r.Kind == scheduler.KindPage && r.State == scheduler.Waiting && len(places) == 1; waits != grown || !r.Indexed || r.Hash != [16]byte{2} {
-			f.Errorf("of an item that has grown (%t) and is not here places are %v, and the record is %+v", grown, places, r)
-		}
-		f.equal("a page is not asked for", f.lookup(page), pw.Record)
-	}
 }

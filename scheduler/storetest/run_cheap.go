@@ -200,21 +200,21 @@ func aliasesMany(f *fixture) {
 func notes(f *fixture) {
 	l, w := f.put("http://a.test/", scheduler.Index)
 	c := completion(w)
-	c.Notes = []scheduler.Note{{Name: "one", Value: []byte("1")}, {Name: "two", Value: []byte("2")}, {Name: "three", Value: []byte("4")}}
+	c.Notes = []scheduler.Note{{Name: scheduler.CrawlValue("one"), Value: []byte("1")}, {Name: scheduler.CrawlValue("two"), Value: []byte("2")}, {Name: scheduler.CrawlValue("three"), Value: []byte("4")}}
 	f.complete(c)
 	f.revise(func(r scheduler.Record) *scheduler.Revision {
-		return &scheduler.Revision{Next: r, Notes: []scheduler.Note{{Name: "two", Value: []byte("3")}, {Name: "three"}}}
+		return &scheduler.Revision{Next: r, Notes: []scheduler.Note{{Name: scheduler.CrawlValue("two"), Value: []byte("3")}, {Name: scheduler.CrawlValue("three")}}}
 	}, l)
 	stale := completion(w)
-	stale.Notes = []scheduler.Note{{Name: "one", Value: []byte("wrong")}}
+	stale.Notes = []scheduler.Note{{Name: scheduler.CrawlValue("one"), Value: []byte("wrong")}}
 	f.refused(stale)
 	f.reopen()
 	for name, want := range map[string]string{"one": "1", "two": "3"} {
-		v, err := f.Value(f.ctx, name)
+		v, err := f.Value(f.ctx, scheduler.CrawlValue(name))
 		f.must(err)
 		f.equal(name, string(v), want)
 	}
-	if v, err := f.Value(f.ctx, "three"); v != nil || err != nil {
+	if v, err := f.Value(f.ctx, scheduler.CrawlValue("three")); v != nil || err != nil {
 		f.Errorf("a note without a value left %q, %v", v, err)
 	}
 }

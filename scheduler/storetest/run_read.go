@@ -340,7 +340,8 @@ func inspectError(f *fixture) {
 }
 
 func values(f *fixture) {
-	get := func(name, want string) {
+	named := scheduler.CrawlValue
+	get := func(name scheduler.ValueName, want string) {
 		f.Helper()
 		v, err := f.Value(f.ctx, name)
 		f.must(err)
@@ -348,22 +349,29 @@ func values(f *fixture) {
 			f.Errorf("Value(%q) = %q, want %q", name, v, want)
 		}
 	}
-	if v, err := f.Value(f.ctx, "never"); v != nil || err != nil {
+	if v, err := f.Value(f.ctx, named("never")); v != nil || err != nil {
 		f.Errorf("Value of a name never set = %v, %v; want nil", v, err)
 	}
-	f.must(f.SetValue(f.ctx, "a", []byte("1")))
-	f.must(f.SetValue(f.ctx, "ab", []byte("2")))
-	get("a", "1")
-	f.must(f.SetValue(f.ctx, "a", []byte("3")))
-	f.must(f.SetValue(f.ctx, "empty", []byte{}))
-	f.must(f.SetValue(f.ctx, "gone", []byte("4")))
-	f.must(f.SetValue(f.ctx, "gone", nil))
-	f.must(f.SetValue(f.ctx, "never", nil))
+	host, url := weburl.HostKey{'a'}, weburl.Key{'a'}
+	f.must(f.SetValue(f.ctx, named("a"), []byte("1")))
+	f.must(f.SetValue(f.ctx, named("ab"), []byte("2")))
+	f.must(f.SetValue(f.ctx, scheduler.PartValue(0, "a"), []byte("of the part")))
+	f.must(f.SetValue(f.ctx, scheduler.HostValue(host, "a"), []byte("of the host")))
+	f.must(f.SetValue(f.ctx, scheduler.URLValue(url, "a"), []byte("of the URL")))
+	get(named("a"), "1")
+	f.must(f.SetValue(f.ctx, named("a"), []byte("3")))
+	f.must(f.SetValue(f.ctx, named("empty"), []byte{}))
+	f.must(f.SetValue(f.ctx, named("gone"), []byte("4")))
+	f.must(f.SetValue(f.ctx, named("gone"), nil))
+	f.must(f.SetValue(f.ctx, named("never"), nil))
 	f.reopen()
-	get("a", "3")
-	get("ab", "2")
+	get(named("a"), "3")
+	get(named("ab"), "2")
+	get(scheduler.PartValue(0, "a"), "of the part")
+	get(scheduler.HostValue(host, "a"), "of the host")
+	get(scheduler.URLValue(url, "a"), "of the URL")
 	for name, isNil := range map[string]bool{"empty": false, "gone": true, "never": true} {
-		if v, err := f.Value(f.ctx, name); len(v) > 0 || (v == nil) != isNil || err != nil {
+		if v, err := f.Value(f.ctx, named(name)); len(v) > 0 || (v == nil) != isNil || err != nil {
 			f.Errorf("Value(%q) = %#v, %v", name, v, err)
 		}
 	}

@@ -24,49 +24,24 @@ func Groups() []Group {
 		{"Look", []string{"status", "console", "urls", "explain", "fetch", "report", "events"}},
 		{"Decide", []string{"deletions", "outbox"}},
 		{"Configure", []string{"check", "fmt", "test", "preview", "import", "schema"}},
-		{"Maintain", []string{"backup", "restore", "verify", "push", "cluster"}},
+		{"Maintain", []string{"backup", "restore", "verify", "push"}},
 		{"Access and notices", []string{"token", "notify"}},
 		{"Tools", []string{"indexer", "completion", "man", "version", "help"}},
 	}
 }
 
-// Explained prepares the help that a command line asks for, and makes "help COMMAND" of it
-// what the library knows. Args have the command first, then its flags.
-func Explained(app *cli.App, args []string) []string {
-	app.CustomAppHelpTemplate = literally(appHelp(app))
-	if len(args) < 2 {
-		return args
+// Help returns the help of the command of this name, or of the program if name is empty; ok is
+// false if there is no such command.
+func Help(app *cli.App, name string) (text string, ok bool) {
+	if name == "" || name == "help" {
+		return appHelp(app), true
 	}
-	name := args[1]
-	if name == "help" {
-		for _, a := range args[2:] {
-			if a != "--" {
-				name = a
-				break
-			}
-		}
+	c := app.Command(name)
+	if c == nil {
+		return "", false
 	}
-	command := app.Command(name)
-	if command == nil || command.Name == "help" {
-		return args
-	}
-	command.CustomHelpTemplate = literally(commandHelp(app, name))
-	if args[1] == "help" || asksHelp(args[2:]) {
-		return []string{args[0], name, "--help"} // alone: the library takes an argument beside it for a command
-	}
-	return args
+	return commandHelp(described(c)), true
 }
-
-// asksHelp: one of the options asks for help.
-func asksHelp(args []string) bool {
-	if end := slices.Index(args, "--"); end >= 0 {
-		args = args[:end]
-	}
-	return slices.ContainsFunc(args, func(a string) bool { return a == "-h" || a == "--help" || a == "-help" })
-}
-
-// literally keeps the library's template from reading anything into a text.
-func literally(text string) string { return strings.ReplaceAll(text, "{{", `{{"{{"}}`) }
 
 // appHelp lists the commands by what they are for, and what they have in common.
 func appHelp(app *cli.App) string {
@@ -90,55 +65,38 @@ func appHelp(app *cli.App) string {
 	return b.String()
 }
 
-// commandHelp tells of one command: its own options, then those that many have.
-func commandHelp(app *cli.App, name string) string {
+// commandHelp describes one command: its own options, then those that many have.
+func commandHelp(c Command) string {
 	var b strings.Builder
-	for _, c := range Reference(app) {
-		if c.Name != name {
-			continue
+	b.WriteString(wrapped("sextant "+c.Name+": "+c.Usage, 0, HelpWidth))
+	fmt.Fprintf(&b, "\nUsage: %s\n", strings.TrimSpace("sextant "+c.Name+" [OPTION]... "+c.Arguments))
+	if c.Description != "" {
+		b.WriteString("\n")
+		for paragraph := range strings.SplitSeq(c.Description, "\n") {
+			b.WriteString(wrapped(paragraph, len(paragraph)-len(strings.TrimLeft(paragraph, " ")), HelpWidth))
 		}
-		b.WriteString(wrapped("sextant "+c.Name+": "+c.Usage, 0))
-		fmt.Fprintf(&b, "\nUsage: %s\n", strings.TrimSpace("sextant "+c.Name+" [OPTION]... "+c.Arguments))
-		if c.Description != "" {
-			b.WriteString("\n")
-			for paragraph := range strings.SplitSeq(c.Description, "\n") {
-				b.WriteString(wrapped(paragraph, len(paragraph)-len(strings.TrimLeft(paragraph, " "))))
+	}
+	for _, part := range []struct {
+		title string
+		flags []Flag
+	}{{"Options", c.own()}, {"Common options", c.common()}} {
+		if len(part.flags) > 0 {
+			fmt.Fprintf(&b, "\n%s\n", part.title)
+		}
+		for _, f := range part.flags {
+			words := f.Usage
+			if f.Preset != "" {
+				words += " (default: " + f.Preset + ")"
 			}
+			helpRow(&b, 30, f.Term(), words)
 		}
-		own, common := c.Flags, []Flag(nil)
-		if i := slices.IndexFunc(c.Flags, IsCommon); i >= 0 {
-			own = nil
-			for _, f := range c.Flags {
-				if IsCommon(f) {
-					common = append(common, f)
-				} else {
-					own = append(own, f)
-				}
-			}
-		}
-		writeOptions(&b, "Options", own)
-		writeOptions(&b, "Common options", common)
 	}
 	return b.String()
 }
 
-func writeOptions(b *strings.Builder, title string, flags []Flag) {
-	if len(flags) == 0 {
-		return
-	}
-	fmt.Fprintf(b, "\n%s\n", title)
-	for _, f := range flags {
-		words := f.Usage
-		if f.Preset != "" && !strings.Contains(f.Usage, "default") {
-			words += " (default: " + f.Preset + ")"
-		}
-		helpRow(b, 30, strings.TrimSpace(strings.Join(f.Names, ", ")+" "+f.Placeholder), words)
-	}
-}
-
 // helpRow writes a term and what it means beside it, or below where the term is long.
 func helpRow(b *strings.Builder, column int, term, words string) {
-	text := wrapped(words, column)
+	text := wrapped(words, column, HelpWidth)
 	if len(term)+4 <= column {
 		fmt.Fprintf(b, "  %-*s%s", column-2, term, strings.TrimLeft(text, " "))
 		return
@@ -146,8 +104,8 @@ func helpRow(b *strings.Builder, column int, term, words string) {
 	fmt.Fprintf(b, "  %s\n%s", term, text)
 }
 
-// wrapped breaks words into lines that are indented.
-func wrapped(words string, indent int) string {
+// wrapped breaks words into lines that are indented and at most wide columns long.
+func wrapped(words string, indent, wide int) string {
 	var b strings.Builder
 	width := 0
 	for word := range strings.FieldsSeq(words) {
@@ -155,7 +113,7 @@ func wrapped(words string, indent int) string {
 		case width == 0:
 			b.WriteString(strings.Repeat(" ", indent))
 			width = indent
-		case width+1+len([]rune(word)) > HelpWidth:
+		case width+1+len([]rune(word)) > wide:
 			b.WriteString("\n" + strings.Repeat(" ", indent))
 			width = indent
 		default:

@@ -1,8 +1,6 @@
 package manual
 
 import (
-	"bufio"
-	"bytes"
 	"strings"
 	"testing"
 
@@ -10,14 +8,9 @@ import (
 )
 
 func TestManualText(t *testing.T) {
-	var out bytes.Buffer
-	m := roff{bufio.NewWriter(&out)}
-	m.text(".hidden 'x' a\\b `c` " + strings.Repeat("word ", 20) + "'end. New.")
-	if err := m.Flush(); err != nil {
-		t.Fatal(err)
-	}
-	want := "\\&.hidden 'x' a\\eb \\(gac\\(ga word word word word word word word word word word\nword word word word word word word word word word 'end.\nNew.\n"
-	if diff := cmp.Diff(want, out.String()); diff != "" {
+	got := roffText(".hidden 'x' a\\b `c` " + strings.Repeat("word ", 20) + "'end. New.")
+	want := "\\&.hidden 'x' a\\eb \\(gac\\(ga word word word word word word word word word word\nword word word word word word word word word word 'end.\nNew."
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -11,8 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// Command is a command as manual page and shell completion tell of it, read
-// from the definition that also parses the command line.
+// Command is a command as help, manual page and completion describe it.
 type Command struct {
 	Name, Usage, Description string
 	Arguments                string   // as ArgsUsage has them
@@ -25,33 +24,37 @@ type Flag struct {
 	Names       []string // with dashes, the long one first
 	Placeholder string   // empty for a flag without value
 	Usage       string
-	Preset      string   // the default, if there is one to tell
+	Preset      string   // the default, if usage does not say it
 	Variables   []string // of the environment
 }
 
-// Reference lists all commands that are not hidden, in the order of the help.
+// Reference lists all commands that are not hidden, in the order of their definition.
 func Reference(app *cli.App) []Command {
 	var out []Command
 	for _, c := range app.Commands {
-		if c.Hidden {
-			continue
+		if !c.Hidden {
+			out = append(out, described(c))
 		}
-		w := Command{Name: c.Name, Usage: c.Usage, Description: c.Description, Arguments: c.ArgsUsage, Verbs: verbsIn(c.ArgsUsage)}
-		for _, f := range c.Flags {
-			if shown, ok := f.(cli.VisibleFlag); ok && !shown.IsVisible() || slices.Contains(f.Names(), "help") {
-				continue
-			}
-			if documented, ok := f.(cli.DocGenerationFlag); ok {
-				w.Flags = append(w.Flags, wordsOf(documented))
-			}
-		}
-		out = append(out, w)
 	}
 	return out
 }
 
-func wordsOf(f cli.DocGenerationFlag) Flag {
-	var w Flag
+func described(c *cli.Command) Command {
+	w := Command{Name: c.Name, Usage: c.Usage, Description: c.Description, Arguments: c.ArgsUsage}
+	w.Verbs = verbsIn(c.ArgsUsage)
+	for _, f := range c.Flags {
+		if shown, ok := f.(cli.VisibleFlag); ok && !shown.IsVisible() || slices.Contains(f.Names(), "help") {
+			continue
+		}
+		if documented, ok := f.(cli.DocGenerationFlag); ok {
+			w.Flags = append(w.Flags, flagOf(documented))
+		}
+	}
+	return w
+}
+
+func flagOf(f cli.DocGenerationFlag) Flag {
+	w := Flag{Usage: f.GetUsage(), Variables: f.GetEnvVars()}
 	for _, name := range f.Names() {
 		dashes := "--"
 		if len(name) == 1 {
@@ -59,50 +62,44 @@ func wordsOf(f cli.DocGenerationFlag) Flag {
 		}
 		w.Names = append(w.Names, dashes+name)
 	}
-	w.Placeholder, w.Usage = splitUsage(f.GetUsage())
-	switch {
-	case !f.TakesValue():
-		w.Placeholder = ""
-	case w.Placeholder == "":
-		w.Placeholder = "VALUE"
+	placeholder := "VALUE"
+	if parts := strings.SplitN(w.Usage, "`", 3); len(parts) == 3 { // the word in back-quotes
+		placeholder, w.Usage = parts[1], strings.Join(parts, "")
 	}
 	if f.TakesValue() {
-		w.Preset = presetOf(f)
+		w.Placeholder, w.Preset = placeholder, presetOf(f, w.Usage)
 	}
-	w.Variables = f.GetEnvVars()
 	return w
 }
 
-// presetOf is the default of a flag, where it says something.
-func presetOf(f cli.DocGenerationFlag) string {
+// presetOf is the default of a flag, where it says something that usage does not.
+func presetOf(f cli.DocGenerationFlag, usage string) string {
 	preset := f.GetDefaultText()
 	if preset == "" {
 		preset = f.GetValue()
 	}
 	preset = strings.Trim(preset, `"`)
-	if preset == "0" || preset == "0s" || preset == "[]" || preset == "-1" {
+	if slices.Contains([]string{"0", "0s", "[]", "-1"}, preset) || strings.Contains(usage, "default") {
 		return ""
 	}
 	return preset
 }
 
-// splitUsage takes the word in back-quotes out of a flag's usage as its placeholder.
-func splitUsage(usage string) (placeholder, words string) {
-	before, rest, found := strings.Cut(usage, "`")
-	quoted, after, closed := strings.Cut(rest, "`")
-	if !found || !closed {
-		return "", usage
-	}
-	return quoted, before + quoted + after
+// Term is the flag as one writes it, with all of its names.
+func (f Flag) Term() string {
+	return strings.TrimSpace(strings.Join(f.Names, ", ") + " " + f.Placeholder)
 }
 
-// choices are the words that a placeholder such as text|json offers; one in capitals
-// stands for anything.
-func choices(placeholder string) []string {
-	if !strings.Contains(placeholder, "|") || placeholder != strings.ToLower(placeholder) {
-		return nil
-	}
-	return strings.Split(placeholder, "|")
+// IsCommon reports whether a flag is described once for all commands.
+func IsCommon(f Flag) bool {
+	common := []string{"--config", "--data", "--crawler", "--json", "--log-format", "--log-level"}
+	return slices.Contains(common, f.Names[0])
+}
+
+func (c Command) own() []Flag { return slices.DeleteFunc(slices.Clone(c.Flags), IsCommon) }
+
+func (c Command) common() []Flag {
+	return slices.DeleteFunc(slices.Clone(c.Flags), func(f Flag) bool { return !IsCommon(f) })
 }
 
 // verbsIn are the words that a command's first argument can be, as in
@@ -113,10 +110,4 @@ func verbsIn(arguments string) []string {
 		return nil
 	}
 	return strings.Split(strings.TrimSuffix(first, "]"), "|")
-}
-
-// wantsFile reports whether a placeholder or an argument is the name of a file.
-func wantsFile(placeholder string) bool {
-	return strings.Contains(placeholder, "FILE") || strings.Contains(placeholder, "DIR") ||
-		strings.Contains(placeholder, "CONFIG") || placeholder == "SCRIPT"
 }

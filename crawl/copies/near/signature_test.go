@@ -47,13 +47,13 @@ func TestSignatureIsStored(t *testing.T) {
 	}
 }
 
-const stored = "ad977fe9"
+const stored = "38346e44"
 
 // TestDamagedSignature: what is no signature is none.
 func TestDamagedSignature(t *testing.T) {
 	good := Read("title", many(60, "w")).Append(nil)
 	bad := map[string][]byte{"short": good[:100], "long": append(good[:SignatureSize:SignatureSize], 0), "empty": nil}
-	for at, value := range map[int]byte{0: 1, SignatureSize - tokensSize + 4: 99, SignatureSize - 1: 1} {
+	for at, value := range map[int]byte{0: signatureVersion + 1, SignatureSize - tokensSize + 4: 99, SignatureSize - 1: 1} {
 		b := append([]byte{}, good...)
 		b[at] = value
 		bad[fmt.Sprint("byte ", at)] = b

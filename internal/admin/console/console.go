@@ -38,8 +38,6 @@ type Settings struct {
 	Version string
 	// Config is the file of the configuration.
 	Config string
-	// Cluster says that this is a node of one, which has a page.
-	Cluster bool
 }
 
 // Console answers for the pages. Its methods may be called at once.
@@ -60,7 +58,7 @@ type Console struct {
 // New makes a console; it fails only if its own templates are broken.
 func New(service Service, s Settings, log *slog.Logger) (*Console, error) {
 	c := &Console{service: service, settings: s, log: log, sessions: newSessions(), mux: http.NewServeMux(), manual: sync.OnceValues(docs.Open)}
-	c.routes = pages(s.Cluster)
+	c.routes = pages()
 	var err error
 	if c.files, err = loadFiles(); err != nil {
 		return nil, err

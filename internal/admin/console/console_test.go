@@ -95,11 +95,27 @@ func sendForm(t *testing.T, c *Console, path string, form url.Values) *httptest.
 	return w
 }
 
+// textOf is what a page says, without its markup.
+func textOf(body string) string {
+	_, body, _ = strings.Cut(body, "<main")
+	return strings.Join(strings.Fields(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(body, " ")), " ")
+}
+
+// saysAll fails where a page lacks something.
+func saysAll(t *testing.T, what, text string, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		if !strings.Contains(text, w) {
+			t.Errorf("%s: the page lacks %q:\n%s", what, w, text)
+		}
+	}
+}
+
 // TestEveryPageIsGuarded: nobody without a token sees a page, and each says what a
 // browser may do with it.
 func TestEveryPageIsGuarded(t *testing.T) {
-	c := consoleOf(t, admin.Local, http.NotFoundHandler(), Settings{Crawlers: []string{"a"}, Cluster: true})
-	for _, p := range pages(true) {
+	c := consoleOf(t, admin.Local, http.NotFoundHandler(), Settings{Crawlers: []string{"a"}})
+	for _, p := range pages() {
 		method, path, _ := strings.Cut(p.pattern, " ")
 		path = strings.NewReplacer("{$}", "", "{host}", "x", "{path...}", "x", "{name}", "x").Replace(path)
 		r := httptest.NewRequestWithContext(t.Context(), method, path, nil)
@@ -127,7 +143,7 @@ func TestEveryPageIsGuarded(t *testing.T) {
 // TestChangesComeFromPages: a form that does not say where it comes from does nothing.
 func TestChangesComeFromPages(t *testing.T) {
 	c := newConsole(t, admin.Operator, http.NotFoundHandler())
-	for _, p := range pages(true) {
+	for _, p := range pages() {
 		method, path, _ := strings.Cut(p.pattern, " ")
 		if method != http.MethodPost {
 			continue

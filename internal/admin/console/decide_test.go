@@ -27,8 +27,8 @@ func TestAnswers(t *testing.T) {
 		x.Decision, x.Status, x.ExcludedBy = "ignore", &status, &admin.ExcludedBy{Gate: "rules", File: "/etc/x/CrawlConfig.xml", Line: 12, Rule: "rule 3"}
 		return x
 	}
-	indexed := report.StoredURL{Class: "ok", Indexed: true, Outcome: report.Outcome{Fate: "indexed"}, Past: report.Past{EnteredAt: &at}}
-	missing := report.StoredURL{Class: "permanent", Outcome: report.Outcome{Fate: "permanent_error", Reason: "not_found", LastError: "404 Not Found"}}
+	indexed := report.StoredURL{Class: "ok", Indexed: true, Fate: "indexed", EnteredAt: &at}
+	missing := report.StoredURL{Class: "permanent", Fate: "permanent_error", Reason: "not_found", LastError: "404 Not Found"}
 	held := missing
 	held.Fate, held.Indexed, held.Deletion = "deletion_held", true, "held"
 	isHeld := stored(held)
@@ -45,7 +45,7 @@ func TestAnswers(t *testing.T) {
 	}{
 		{"unknown", admin.Explanation{Decision: "crawl", Index: true, Fifo: &fifo}, nil, []string{"Not in the index: no link to it was found yet", "would allow a link to it", `action="/url/add"`}},
 		{"unknown and excluded", excluded(admin.Explanation{}), nil, []string{"Not in the index: links to it are ignored: rule 3, /etc/x/CrawlConfig.xml:12", `href="/rules"`}},
-		{"excluded", excluded(stored(report.StoredURL{Class: "ignored", Outcome: report.Outcome{Fate: "excluded", Reason: "rules", LastError: "rule 3 at CrawlConfig.xml:12:5"}})), nil, []string{"Not in the index: the rules ignore it (rule 3 at CrawlConfig.xml:12:5)", `href="/rules"`}},
+		{"excluded", excluded(stored(report.StoredURL{Class: "ignored", Fate: "excluded", Reason: "rules", LastError: "rule 3 at CrawlConfig.xml:12:5"})), nil, []string{"Not in the index: the rules ignore it (rule 3 at CrawlConfig.xml:12:5)", `href="/rules"`}},
 		{"indexed", stored(indexed), nil, []string{`class="notice good"`, "In the index, or on its way there</bdi> since <time datetime=\"2026-03-04T05:06:07Z\""}},
 		{"indexed and excluded", excluded(stored(indexed)), nil, []string{`class="notice good"`, "The rules in force leave it out: rule 3, /etc/x/CrawlConfig.xml:12."}},
 		{"on its way", stored(indexed), &admin.OutboxOrder{State: "waiting", Op: "add"}, []string{`class="notice warn"`, "Its newest document waits in the outbox", `href="/outbox"`}},
@@ -57,9 +57,9 @@ func TestAnswers(t *testing.T) {
 		{"resting", isResting, nil, []string{`class="notice warn"`, "In the index, but its deletion rests: the site does not have it", "It leaves at 2026-03-04 05:06 UTC at the earliest", `href="/deletions?url=http%3A%2F%2Fx.test%2F"`}},
 		{"deletion waits", stored(missing), &admin.OutboxOrder{State: push.Waiting, Op: "delete"}, []string{"the site does not have it", "The deletion of its document waits in the outbox", `href="/outbox"`}},
 		{"deletion refused", stored(missing), &admin.OutboxOrder{State: push.DeadLetter, Op: "delete", Target: "papi", Words: "locked"}, []string{"the site does not have it", `class="notice bad"`, "The indexer refuses to delete its document", "papi says: locked", `href="/outbox?state=dead"`}},
-		{"waits", stored(report.StoredURL{Class: "pending", Outcome: report.Outcome{Fate: "pending"}, Past: report.Past{State: "waiting"}}), nil, []string{"it waits to be fetched", `href="/hosts?host=http%3A%2F%2Fx.test%2F"`}},
-		{"duplicate", stored(report.StoredURL{Class: "ok", DuplicateOf: "http://x.test/b", Outcome: report.Outcome{Fate: "duplicate", Reason: "duplicate"}}), nil, []string{"another document has its content: http://x.test/b", `href="/url?url=http%3A%2F%2Fx.test%2Fb"`}},
-		{"redirect", stored(report.StoredURL{Class: "redirect", RedirectTo: "http://x.test/c", Outcome: report.Outcome{Fate: "redirect", Reason: "redirect"}}), nil, []string{"it redirects: http://x.test/c", `href="/url?url=http%3A%2F%2Fx.test%2Fc"`}},
+		{"waits", stored(report.StoredURL{Class: "pending", Fate: "pending", State: "waiting"}), nil, []string{"it waits to be fetched", `href="/hosts?host=http%3A%2F%2Fx.test%2F"`}},
+		{"duplicate", stored(report.StoredURL{Class: "ok", DuplicateOf: "http://x.test/b", Fate: "duplicate", Reason: "duplicate"}), nil, []string{"another document has its content: http://x.test/b", `href="/url?url=http%3A%2F%2Fx.test%2Fb"`}},
+		{"redirect", stored(report.StoredURL{Class: "redirect", RedirectTo: "http://x.test/c", Fate: "redirect", Reason: "redirect"}), nil, []string{"it redirects: http://x.test/c", `href="/url?url=http%3A%2F%2Fx.test%2Fc"`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.explained.URL, tt.explained.Canonical = "http://x.test/", "http://x.test/"

@@ -53,9 +53,9 @@ func knownURL(raw, text string) map[string]any {
 	target := text[:min(len(text), 1000)] // its name is the configuration's
 	stored := &report.StoredURL{
 		URL: raw, Status: 200, Class: "ok", Fifo: "index", Indexed: true, FetchedAt: &at, Referrer: text, RedirectTo: text, DuplicateOf: text, Source: text,
-		Version: report.Version{ETag: text, LastModified: text},
-		Outcome: report.Outcome{LastError: text, Fate: "indexed", Reason: "unreadable"},
-		Past:    report.Past{State: "at rest", EnteredAt: &at, FoundAt: &at, MediaType: text, Aliases: []string{text}},
+		ETag: text, LastModified: text,
+		LastError: text, Fate: "indexed", Reason: "unreadable",
+		State: "at rest", EnteredAt: &at, FoundAt: &at, MediaType: text, Aliases: []string{text},
 	}
 	fifo := "index"
 	order := admin.OutboxOrder{State: push.DeadLetter, Op: "add", URL: raw, Source: text, Target: target, Words: text, RefusedAt: &at}

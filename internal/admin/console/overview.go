@@ -122,9 +122,6 @@ func troubles(v *visit, s *admin.Status) []trouble {
 			say("disk", "bad", fmt.Sprintf("The disk is nearly full: %s are free, it should be %s; the crawl ends at %s.", byteWords(s.Store.DiskFree), byteWords(below), byteWords(s.Store.DiskNeeded)), "", "", nil)
 		}
 	}
-	for _, t := range clusterTroubles(s.Cluster) {
-		say(t.ID, t.Kind, t.Words, "/cluster", "Look at the cluster", nil)
-	}
 	for i, t := range s.Targets {
 		if t.DownSince != nil {
 			say("target-"+strconv.Itoa(i), "bad", fmt.Sprintf("The indexer %s is unreachable since %s: %s", t.Name, t.DownSince.UTC().Format(minutes), t.LastError), "/outbox", "Look at the outbox", nil)
@@ -154,7 +151,7 @@ func troubles(v *visit, s *admin.Status) []trouble {
 		say("ill", "warn", plural(n, "host is ill: none of its documents is deleted or replaced.", "hosts are ill: none of their documents is deleted or replaced."), "/hosts", "Show "+plural(n, "host", "hosts"), url.Values{"show": {"ill"}})
 	}
 	if n := s.Lost; n > 0 {
-		say("lost", "warn", plural(n, "document was lost before it was sent", "documents were lost before they were sent")+", with the node or the disk that had it: fetched again first.", "/urls", "Show "+plural(n, "URL", "URLs"), url.Values{"fate": {scheduler.FateBodyLost.String()}})
+		say("lost", "warn", plural(n, "document was lost before it was sent", "documents were lost before they were sent")+", because the disk damaged it: fetched again first.", "/urls", "Show "+plural(n, "URL", "URLs"), url.Values{"fate": {scheduler.FateBodyLost.String()}})
 	}
 	for i, l := range s.Sessions {
 		if l.State == "failed" {

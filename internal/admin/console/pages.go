@@ -30,12 +30,8 @@ type page struct {
 	answer func(*visit) error
 }
 
-// pages are all paths, in the order of the navigation; those of a cluster only for a node of one.
-func pages(cluster bool) []page {
-	var nodes []page
-	if cluster {
-		nodes = clusterPages()
-	}
+// pages are all paths, in the order of the navigation.
+func pages() []page {
 	return slices.Concat(
 		overviewPages(),
 		urlPages(),
@@ -47,7 +43,6 @@ func pages(cluster bool) []page {
 		documentPages(),
 		reportPages(),
 		eventPages(),
-		nodes,
 		manualPages(),
 		signInPages(),
 	)

@@ -65,7 +65,7 @@ func TestOverviewOfReading(t *testing.T) {
 func TestReadingOfHostAndURL(t *testing.T) {
 	s := readingStatus("")
 	s.Browser.Trouble = "no sandbox here"
-	x := admin.Explanation{URL: "http://a.test/", Canonical: "http://a.test/", Decision: "crawl", AskedFor: admin.AskedFor{Fetch: "app", Render: "auto", LogIn: "wiki"}}
+	x := admin.Explanation{URL: "http://a.test/", Canonical: "http://a.test/", Decision: "crawl", Fetch: "app", Render: "auto", LogIn: "wiki"}
 	c := newConsole(t, admin.Reader, answers(t, map[string]any{
 		"GET /status": []admin.Status{s},
 		"GET /host": admin.HostDetails{

@@ -32,9 +32,6 @@ type view struct {
 	Nav      []navEntry
 }
 
-// Missing says which nodes of a cluster are missing in what the page shows. It is asked when the page has its data.
-func (v *view) Missing() string { return strings.Join(v.visit.missing, "; ") }
-
 // navEntry is a page in the navigation.
 type navEntry struct {
 	Path, Name string

@@ -3,7 +3,6 @@ package console
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -13,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/sextant-crawler/sextant/internal/admin"
-	"github.com/sextant-crawler/sextant/internal/admin/whole"
 )
 
 // visit is one request for a page by somebody who may see it.
@@ -26,8 +24,6 @@ type visit struct {
 	session *session // nil without one
 	// crawler is the one that the page is about: the chosen one, or the only one.
 	crawler string
-	// missing are the nodes of a cluster whose part is not in what the API answered, with the reasons.
-	missing []string
 }
 
 // begin says who visits, and whether they may.
@@ -134,27 +130,29 @@ func (v *visit) ask(method, path string, query url.Values, header http.Header, b
 	}
 	maps.Copy(r.Header, header)
 	r.RemoteAddr = v.r.RemoteAddr
-	answer := &kept{header: http.Header{}, status: http.StatusOK}
-	if err := answer.serve(v.console.service.As(v.caller), r); err != nil {
+	answer, err := admin.RoundTrip(v.console.service.As(v.caller), r)
+	if err != nil {
 		return nil, err
 	}
-	if who := answer.header.Get(whole.Missing); who != "" && !slices.Contains(v.missing, who) {
-		v.missing = append(v.missing, who)
+	defer answer.Body.Close()
+	text, err := io.ReadAll(http.MaxBytesReader(nil, answer.Body, maxAnswer))
+	if err != nil {
+		return nil, fmt.Errorf("the answer of %s broke off: %w", path, err)
 	}
-	if answer.status >= 300 {
-		return answer.header, answer.problem()
+	if answer.StatusCode >= http.StatusMultipleChoices {
+		return answer.Header, problemOf(answer.StatusCode, text)
 	}
 	switch into := into.(type) {
 	case nil:
-		return answer.header, nil
+		return answer.Header, nil
 	case *[]byte:
-		*into = answer.body.Bytes()
-		return answer.header, nil
+		*into = text
+		return answer.Header, nil
 	}
-	if err := json.Unmarshal(answer.body.Bytes(), into); err != nil {
-		return answer.header, fmt.Errorf("the answer of %s: %w", path, err)
+	if err := json.Unmarshal(text, into); err != nil {
+		return answer.Header, fmt.Errorf("the answer of %s: %w", path, err)
 	}
-	return answer.header, nil
+	return answer.Header, nil
 }
 
 // paged asks for a page of a list of the API, the one at the cursor that the visitor has.
@@ -186,55 +184,14 @@ func (v *visit) form() (url.Values, error) {
 // maxAnswer is how much of an answer of the API a page takes.
 const maxAnswer = 64 << 20
 
-// kept is an answer of the API in memory.
-type kept struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-	wrote  bool
-}
-
-// Header implements http.ResponseWriter.
-func (k *kept) Header() http.Header { return k.header }
-
-// WriteHeader implements http.ResponseWriter.
-func (k *kept) WriteHeader(status int) {
-	if !k.wrote {
-		k.status, k.wrote = status, true
-	}
-}
-
-// Write implements http.ResponseWriter.
-func (k *kept) Write(p []byte) (int, error) {
-	k.wrote = true
-	if k.body.Len()+len(p) > maxAnswer {
-		return 0, io.ErrShortBuffer
-	}
-	return k.body.Write(p)
-}
-
-// serve has h answer. A stream that breaks off, which h says by a panic, is an error.
-func (k *kept) serve(h http.Handler, r *http.Request) (err error) {
-	defer func() {
-		if broken := recover(); broken != nil {
-			if aborted, ok := broken.(error); !ok || !errors.Is(aborted, http.ErrAbortHandler) {
-				panic(broken)
-			}
-			err = fmt.Errorf("the answer of %s broke off", r.URL.Path)
-		}
-	}()
-	h.ServeHTTP(k, r)
-	return nil
-}
-
-// problem reads an answer that is no success.
-func (k *kept) problem() error {
+// problemOf reads an answer other than success.
+func problemOf(status int, answer []byte) *admin.Problem {
 	p := &admin.Problem{}
-	if json.Unmarshal(k.body.Bytes(), p) != nil || p.Detail == "" {
-		p.Detail = strings.TrimSpace(k.body.String())
+	if json.Unmarshal(answer, p) != nil || p.Detail == "" {
+		p.Detail = strings.TrimSpace(string(answer))
 	}
-	if p.Status = k.status; p.Title == "" {
-		p.Title = http.StatusText(k.status)
+	if p.Status = status; p.Title == "" {
+		p.Title = http.StatusText(status)
 	}
 	return p
 }

@@ -51,7 +51,7 @@ func htmlText(r io.Reader) (title, text string) {
 	for out.Len() < maxText {
 		switch tokens.Next() {
 		case html.ErrorToken:
-			return squeeze(heading.String(), maxText), squeeze(out.String(), maxText)
+			return squeeze(heading.String()), squeeze(out.String())
 		case html.TextToken:
 			switch {
 			case inTitle && heading.Len() < maxText:
@@ -77,7 +77,7 @@ func htmlText(r io.Reader) (title, text string) {
 			separate(&out, tag)
 		}
 	}
-	return squeeze(heading.String(), maxText), squeeze(out.String(), maxText)
+	return squeeze(heading.String()), squeeze(out.String())
 }
 
 // separate ends a word, except at tags that stand inside of words.
@@ -90,10 +90,8 @@ func separate(out *strings.Builder, tag atom.Atom) {
 	}
 }
 
-// squeeze makes white space single, and v valid and at most about most bytes long.
-func squeeze(v string, most int) string {
-	if len(v) > most {
-		v = v[:most]
-	}
+// squeeze makes white space single, and v valid and at most about maxText bytes long.
+func squeeze(v string) string {
+	v = v[:min(len(v), maxText)]
 	return strings.Join(strings.Fields(strings.ToValidUTF8(v, "�")), " ")
 }

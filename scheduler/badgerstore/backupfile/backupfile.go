@@ -155,8 +155,12 @@ func (b *Reader) nextBlock() error {
 		if err != nil {
 			return err
 		}
-		if string(head) != Magic {
+		switch last := len(Magic) - 1; {
+		case string(head[:last]) != Magic[:last]:
 			return notWhole("it begins with %q", head)
+		case head[last] != Magic[last]:
+			return fmt.Errorf("%w: the backup has version %d, not %d: restore it with the program that wrote it",
+				scheduler.ErrFormat, head[last], Magic[last])
 		}
 	}
 	head, err := b.take(4)

@@ -25,6 +25,7 @@ func FuzzBackup(f *testing.F) {
 	f.Add(b.Bytes())
 	f.Add(b.Bytes()[:b.Len()-5])
 	f.Add([]byte(Magic + "\x04\xff\xff\xff"))
+	f.Add([]byte(Magic[:len(Magic)-1] + "\x02\x04\xff\xff\xff"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r := NewReader(bytes.NewReader(b))
 		var keys uint64
@@ -34,8 +35,8 @@ func FuzzBackup(f *testing.F) {
 				break
 			}
 			if err != nil {
-				if !errors.Is(err, scheduler.ErrDamaged) {
-					t.Errorf("error %v is not ErrDamaged", err)
+				if !errors.Is(err, scheduler.ErrDamaged) && !errors.Is(err, scheduler.ErrFormat) {
+					t.Errorf("error %v is neither ErrDamaged nor ErrFormat", err)
 				}
 				return
 			}

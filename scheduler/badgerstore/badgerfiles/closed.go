@@ -24,8 +24,7 @@ const ClosedName = "CLOSED"
 type mark struct {
 	ManifestBytes int64  `json:"manifest_bytes"`
 	ManifestSum   uint32 `json:"manifest_crc32c"`
-	// Files are the tables and the value log. Stores that were closed by older programs
-	// have none.
+	// Files are the tables and the value log.
 	Files map[string]closedFile `json:"files"`
 }
 

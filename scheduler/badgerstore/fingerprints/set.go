@@ -1,7 +1,7 @@
 // Package fingerprints tells known URLs from unknown ones in memory, in 5 to 7 bytes
 // a URL, so that the links of a page that are known cost no read of the store.
 //
-// It keeps 56 bits of a URL's key (weburl.Key, a SHA-256). The first byte of the key
+// It keeps 56 bits of a URL's key (weburl.Key.Chance, from a SHA-256). The first byte
 // chooses one of 256 stripes, each with its own lock. Up to 8,191 fingerprints a stripe
 // is one sorted array of the next 6 bytes, later 256 shards, chosen by the second byte,
 // each a sorted array of the next 5 bytes with a little room behind it. Values of a hash
@@ -49,7 +49,7 @@ func New(hint int) *Set {
 // Has reports whether the key is in the set; see the package comment for how often it
 // says so of one that is not.
 func (s *Set) Has(k weburl.Key) bool {
-	st := &s.stripes[k[0]]
+	st := &s.stripes[stripeOf(k)]
 	st.mu.RLock()
 	defer st.mu.RUnlock()
 	_, _, found := st.find(value(k))
@@ -59,7 +59,7 @@ func (s *Set) Has(k weburl.Key) bool {
 // Add adds a key and says whether it was new. It never is if another key with the same
 // fingerprint is in the set.
 func (s *Set) Add(k weburl.Key) bool {
-	st := &s.stripes[k[0]]
+	st := &s.stripes[stripeOf(k)]
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	v := value(k)
@@ -79,7 +79,7 @@ func (s *Set) Add(k weburl.Key) bool {
 // Remove removes a key and says whether it was there. Another key with the same
 // fingerprint goes with it: that does no harm where "unknown" is confirmed in the store.
 func (s *Set) Remove(k weburl.Key) bool {
-	st := &s.stripes[k[0]]
+	st := &s.stripes[stripeOf(k)]
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	shard, i, found := st.find(value(k))
@@ -107,5 +107,11 @@ func (s *Set) resize(st *stripe, change func(*stripe)) {
 	s.bytes.Add(st.bytes() - before)
 }
 
-// value is what a stripe keeps of a key: its bytes 1 to 6 as a number.
-func value(k weburl.Key) uint64 { return binary.BigEndian.Uint64(k[1:]) >> 16 }
+// stripeOf returns the number of a key's stripe.
+func stripeOf(k weburl.Key) byte { return k.Chance()[0] }
+
+// value returns what a stripe keeps of a key: the bytes 1 to 6 of Chance as a number.
+func value(k weburl.Key) uint64 {
+	c := k.Chance()
+	return binary.BigEndian.Uint64(c[1:]) >> 16
+}

@@ -6,8 +6,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// Form: version, whether the store was closed, and the numbers of fields as uvarints.
-// Older formats end earlier, and so do counters without lost documents: versions that do not know of them read those.
+// Form: version, whether the store was closed, and the numbers of Fields as uvarints.
 
 const classes = int(scheduler.Permanent) + 1
 
@@ -42,14 +41,6 @@ type Counters struct {
 // Movements count documents since the store was opened; they are not stored.
 type Movements struct{ Entered, Changed, Left uint64 }
 
-// Numbers that were stored in the first formats.
-const (
-	fieldsOfFormat1 = 10 + int(scheduler.Sources) + classes
-	fieldsOfFormat2 = fieldsOfFormat1 + 1
-	fieldsOfFormat3 = fieldsOfFormat2 + 2
-	fieldsUsual     = fieldsOfFormat3 + 1
-)
-
 // Fields are all numbers that are stored, in the order in which they are stored.
 func (c *Counters) Fields() []*uint64 {
 	f := []*uint64{&c.Seq, &c.Order, &c.Known, &c.Timed, &c.Indexed, &c.Hosts, &c.Waiting, &c.Held, &c.Dead, &c.Bytes}
@@ -69,26 +60,18 @@ func (c *Counters) Encode() []byte {
 	if c.Clean {
 		b[1] = 1
 	}
-	fields := c.Fields()
-	if c.Lost == 0 {
-		fields = fields[:fieldsUsual]
-	}
-	for _, f := range fields {
+	for _, f := range c.Fields() {
 		b = binary.AppendUvarint(b, *f)
 	}
 	return b
 }
 
-// DecodeCounters reads counters of this format or an older one.
+// DecodeCounters reads what Encode wrote.
 func DecodeCounters(b []byte) (Counters, error) {
 	var c Counters
 	r := newReader(b)
 	c.Clean = r.enum("close mark", 2) == 1
-	fields := c.Fields()
-	for i, f := range fields {
-		if len(r.b) == 0 && (i == fieldsOfFormat1 || i == fieldsOfFormat2 || i == fieldsOfFormat3 || i == fieldsUsual) {
-			break
-		}
+	for _, f := range c.Fields() {
 		*f = r.uvarint()
 	}
 	return c, r.end()

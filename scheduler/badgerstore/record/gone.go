@@ -2,7 +2,6 @@ package record
 
 import (
 	"encoding/binary"
-	"fmt"
 	"time"
 
 	"github.com/sextant-crawler/sextant/fetcher/fault"
@@ -12,13 +11,9 @@ import (
 // Form: version, fault, whether there was a document, reason, four times, two varints,
 // four texts.
 
-// goneVersion is that of a scheduler.Gone. Those of formats 1 to 3 have valueVersion and
-// lack the reason.
-const goneVersion = 2
-
 // AppendGone writes what is left of a URL behind b.
 func AppendGone(b []byte, left *scheduler.Gone) []byte {
-	b = append(b, goneVersion, byte(left.Fault), flag(left.Indexed), byte(left.Reason))
+	b = append(b, valueVersion, byte(left.Fault), flag(left.Indexed), byte(left.Reason))
 	for _, t := range [...]time.Time{left.At, left.Since, left.GoodAt, left.FoundAt} {
 		b = appendTime(b, t)
 	}
@@ -37,26 +32,16 @@ func flag(on bool) byte {
 	return 0
 }
 
-// DecodeGone reads what is left of a URL, of this format or an older one.
+// DecodeGone reads what AppendGone wrote.
 func DecodeGone(b []byte) (left scheduler.Gone, err error) {
-	r := &reader{b: b}
-	version := r.byte()
-	if r.err == nil && version != valueVersion && version != goneVersion {
-		r.fail(fmt.Errorf("value has version %d, this program knows %d and %d", version, valueVersion, goneVersion))
-	}
-	left.Fault, left.Indexed = fault.Fault(r.byte()), r.byte() != 0
-	if version == goneVersion {
-		left.Reason = r.reason()
-	}
+	r := newReader(b)
+	left.Fault, left.Indexed, left.Reason = fault.Fault(r.byte()), r.byte() != 0, r.reason()
 	for _, t := range [...]*time.Time{&left.At, &left.Since, &left.GoodAt, &left.FoundAt} {
 		*t = r.time()
 	}
 	left.Visits, left.Status = int(r.varint()), int(r.varint())
 	for _, s := range [...]*string{&left.URL, &left.Words, &left.Referrer, &left.Source} {
 		*s = r.string()
-	}
-	if version == valueVersion && r.err == nil {
-		left.Reason = scheduler.OldFailure(left.Fault, left.Status, left.Words)
 	}
 	return left, r.end()
 }

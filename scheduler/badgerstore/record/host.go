@@ -12,14 +12,6 @@ import (
 
 // Form: version, flags, origin, numbers as varints, and what the flags say.
 
-// hostVersion is that of a host's state. Those of format 1 have valueVersion and lack
-// all that stands behind the number of errors; those of formats 2 and 3 have hostVersion2
-// and count bad answers in another way, which is left out.
-const (
-	hostVersion  = 3
-	hostVersion2 = 2
-)
-
 // What a host's state has.
 const (
 	hostNextAt = 1 << iota
@@ -33,7 +25,7 @@ const (
 func EncodeHost(h *scheduler.HostState) []byte {
 	f := flag(!h.NextAt.IsZero())*hostNextAt | flag(h.Ill)*hostIll | flag(!h.IllSince.IsZero())*hostIllSince |
 		flag(h.Goods[0] != weburl.Key{})*hostGoods
-	b := appendString([]byte{hostVersion, f}, h.Origin)
+	b := appendString([]byte{valueVersion, f}, h.Origin)
 	b = binary.AppendVarint(b, int64(h.Backoff))
 	b = binary.AppendVarint(b, int64(h.Errors))
 	b = binary.AppendVarint(b, int64(h.Delay))
@@ -52,15 +44,9 @@ func EncodeHost(h *scheduler.HostState) []byte {
 	return b
 }
 
-// DecodeHost reads a state of this format or an older one.
+// DecodeHost reads what EncodeHost wrote.
 func DecodeHost(b []byte) (scheduler.HostState, error) {
-	if len(b) > 0 && b[0] < hostVersion {
-		return decodeOldHost(b)
-	}
-	r := &reader{b: b}
-	if v := r.byte(); r.err == nil && v != hostVersion {
-		r.fail(fmt.Errorf("value has version %d, this program knows %d to %d", v, valueVersion, hostVersion))
-	}
+	r := newReader(b)
 	f := r.enum("flags of a host", hostFlagsEnd)
 	h := scheduler.HostState{Origin: r.string(), Ill: f&hostIll != 0}
 	h.Backoff, h.Errors, h.Delay = time.Duration(r.varint()), int(r.varint()), time.Duration(r.varint())
@@ -79,24 +65,6 @@ func DecodeHost(b []byte) (scheduler.HostState, error) {
 		for i := range h.Goods {
 			copy(h.Goods[i][:], r.bytes(uint64(len(h.Goods[i]))))
 		}
-	}
-	return h, r.end()
-}
-
-// decodeOldHost reads a host's state of formats 1 to 3.
-func decodeOldHost(b []byte) (scheduler.HostState, error) {
-	r := &reader{b: b}
-	version := r.byte()
-	if version != valueVersion && version != hostVersion2 {
-		r.fail(fmt.Errorf("value has version %d, this program knows %d to %d", version, valueVersion, hostVersion))
-	}
-	h := scheduler.HostState{Origin: r.string(), Backoff: time.Duration(r.varint()), Errors: int(r.varint())}
-	if version == hostVersion2 {
-		h.Delay = time.Duration(r.varint())
-		_, _ = r.varint(), r.string() // bad answers in a row, and the place that they named
-	}
-	if r.err == nil && len(r.b) > 0 {
-		h.NextAt = r.time()
 	}
 	return h, r.end()
 }

@@ -1,18 +1,18 @@
 // Package record holds the store's format: its keys, and the encodings of what they name.
 // It is pure: no goroutine, no lock, no file and no Badger. What is decoded shares memory
-// with its bytes only where that is said. A change of the format is made here, with a
-// version of its own, and older versions stay readable.
+// with its bytes only where that is said. A change of the format is made here; it takes
+// another number in badgerstore.Format, since no other format is read.
 //
 // The first byte of a key is its kind; numbers are big endian, so that keys sort as
 // their numbers do.
 //
-//	u KEY               record of a URL
+//	u KEY               record of a URL, with the links of the page
 //	q SOURCE HOST SEQ   chunk of a queue: the KEYs of SEQ to SEQ+31, of a commit
 //	p SOURCE HOST       a queue's state: how many URLs, a number that none is below, and what is done of its chunks
 //	t TIME KEY          a timed URL: empty
 //	o HOST              origin of each host ever seen
 //	h HOST              scheduler.HostState
-//	v NAME              a named value
+//	v SCOPE NAME        a named value, see scheduler.ValueName
 //	k HOST              documents of a host: how many, and some of their keys
 //	w SEQ KEY           waiting order: op, URL, source, and a deletion's body or where a document's is
 //	x SEQ KEY           held deletion, the same form
@@ -24,17 +24,13 @@
 //	d TARGET 0 KEY      dead letter of a target
 //	c TARGET            cursor of a target: SEQ
 //	g SEQ KEY           note of a URL that was removed, for the fingerprints: empty
-//	r KEY               links of a page: scheduler.LinkPrints
 //	e KEY               scheduler.Gone, for as long as that is kept
 //	s                   the file of fingerprints that belongs to this state
 //	f                   format version
 //	m                   counters, with every commit
-//	l HOME SEQ          scheduler.Letter for another partition
-//	a                   Piles: the letters' highest number, and how many wait for whom
-//	a HOME              highest number of the letters that have arrived from a partition
-//	i                   in a cluster: the place in the log that this copy is at
 //
-// KEY is weburl.Key, HOST weburl.HostKey, SOURCE one byte, HOME 2 bytes, SEQ and EDIT 8 bytes, TIME 8
+// KEY is weburl.Key and HOST weburl.HostKey; both begin with a hash of the host, so URLs of a site stand together.
+// SOURCE is one byte, SEQ and EDIT are 8 bytes, TIME 8
 // bytes of nanoseconds since 1970. Orders in all states have their numbers from one
 // counter. A page that brings nothing new writes u, p and t; each new link writes u, q and p;
 // an order w and b; a page that becomes a document, or ceases to be one, k. A p, k or q that
@@ -71,12 +67,8 @@ const (
 	KindPlace    = 'p'
 	KindRemoval  = 'g'
 	KindSegment  = 'n'
-	KindLinks    = 'r'
 	KindGone     = 'e'
 	KindSaved    = 's'
-	KindPosition = 'i'
-	KindLetter   = 'l'
-	KindPost     = 'a'
 )
 
 // Lengths of keys.
@@ -108,9 +100,6 @@ func CountersKey() []byte { return []byte{'m'} }
 // SavedKey is the key of Saved.
 func SavedKey() []byte { return []byte{KindSaved} }
 
-// PositionKey is the key of a copy's place in the log.
-func PositionKey() []byte { return []byte{KindPosition} }
-
 // SegmentKey is the key of a Segment.
 func SegmentKey(n uint64) []byte { return OrderSeek(KindSegment, n) }
 
@@ -129,9 +118,6 @@ func WaitingKey(k weburl.Key) []byte { return keyOf(KindWaiting, k[:]) }
 // DeletionKey is the key of the OrderPlace of a URL's resting or held deletion.
 func DeletionKey(k weburl.Key) []byte { return keyOf(KindDeletion, k[:]) }
 
-// LinksKey is the key of a page's scheduler.LinkPrints.
-func LinksKey(k weburl.Key) []byte { return keyOf(KindLinks, k[:]) }
-
 // GoneKey is the key of a URL's scheduler.Gone.
 func GoneKey(k weburl.Key) []byte { return keyOf(KindGone, k[:]) }
 
@@ -145,7 +131,7 @@ func OriginKey(h weburl.HostKey) []byte { return keyOf(KindOrigin, h[:]) }
 func HostKey(h weburl.HostKey) []byte { return keyOf(KindHost, h[:]) }
 
 // ValueKey is the key of a named value.
-func ValueKey(name string) []byte { return append([]byte{KindValue}, name...) }
+func ValueKey(name scheduler.ValueName) []byte { return name.Append([]byte{KindValue}) }
 
 // CursorKey is the key of a target's cursor, see EncodeSeq.
 func CursorKey(target string) []byte { return append([]byte{KindCursor}, target...) }

@@ -15,15 +15,6 @@ import (
 // body or the place of that. A dead letter is a version, a number, a time, what the target
 // said, and the order.
 
-// orderVersion is that of orders, placeVersion that of where they are. Those of format 2
-// have valueVersion, hold their body, and lack the time and what the flags say. Orders of
-// format 3 have orderVersion3 and know nothing of rest.
-const (
-	orderVersion  = 3
-	orderVersion3 = 2
-	placeVersion  = 2
-)
-
 // Flags of an order and of where it is.
 const (
 	orderDeletes   = 1 << iota // else it adds
@@ -90,7 +81,7 @@ func (r *reader) seconds() time.Time {
 type Order struct {
 	Op          push.Op
 	Moved, Lost bool
-	At          time.Time // when it was stored, in whole seconds; zero in format 2
+	At          time.Time // when it was stored, in whole seconds
 	URL, Source string
 	Rest        Rest
 	Place       BodyPlace
@@ -133,7 +124,7 @@ func (o *Order) Entry(seq uint64) push.Entry {
 // Append writes o behind b.
 func (o *Order) Append(b []byte) []byte {
 	f := o.flags()
-	b = appendSeconds(append(b, orderVersion, f), o.At)
+	b = appendSeconds(append(b, valueVersion, f), o.At)
 	b = appendString(appendString(b, o.URL), o.Source)
 	if f&orderRests != 0 {
 		b = o.Rest.append(b)
@@ -147,22 +138,10 @@ func (o *Order) Append(b []byte) []byte {
 	return append(b, o.Body...)
 }
 
-// DecodeOrder reads an order of this format or an older one. The body shares memory
-// with b.
+// DecodeOrder reads what Append wrote. The body shares memory with b.
 func DecodeOrder(b []byte) (Order, error) {
-	if len(b) > 0 && b[0] == valueVersion {
-		return decodeOldOrder(b)
-	}
-	r := &reader{b: b}
-	end := byte(orderFlagsEnd)
-	switch v := r.byte(); {
-	case r.err != nil || v == orderVersion:
-	case v == orderVersion3:
-		end = orderRests
-	default:
-		r.fail(fmt.Errorf("order has version %d, this program knows %d to %d", v, valueVersion, orderVersion))
-	}
-	f := r.enum("flags of an order", end)
+	r := newReader(b)
+	f := r.enum("flags of an order", orderFlagsEnd)
 	o := Order{Moved: f&orderMoved != 0, Lost: f&orderLost != 0}
 	if f&orderDeletes != 0 {
 		o.Op = push.Delete
@@ -182,15 +161,6 @@ func DecodeOrder(b []byte) (Order, error) {
 	if p := o.Place; r.err == nil && (p.Segment == 0 || p.Length > MaxBody || p.Offset > math.MaxInt64-MaxBody) {
 		r.fail(fmt.Errorf("no body can be %d bytes from byte %d on of segment %d", p.Length, p.Offset, p.Segment))
 	}
-	return o, r.end()
-}
-
-// decodeOldOrder reads an order of format 2.
-func decodeOldOrder(b []byte) (Order, error) {
-	r := newReader(b)
-	o := Order{Op: push.Op(r.enum("operation", byte(push.Delete)+1))}
-	o.URL, o.Source = r.string(), r.string()
-	o.Body = r.bytes(uint64(len(r.b)))
 	return o, r.end()
 }
 

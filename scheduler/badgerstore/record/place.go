@@ -16,7 +16,7 @@ import (
 // A URL has at most one that waits (b KEY) and one deletion that rests or is held (j KEY).
 type OrderPlace struct {
 	Kind          byte // KindOrder, KindHeld, KindResting or KindEdit
-	Moved, Delete bool // false in format 2
+	Moved, Delete bool
 	Group         Group
 	Seq           uint64
 	Size          uint64 // of the body
@@ -87,7 +87,7 @@ func (p OrderPlace) Append(b []byte) []byte {
 	if p.Moved {
 		f |= orderMoved
 	}
-	b = append(b, placeVersion, p.Kind, f)
+	b = append(b, valueVersion, p.Kind, f)
 	if p.Rests() {
 		b = append(b, p.Group[:]...)
 	}
@@ -95,25 +95,16 @@ func (p OrderPlace) Append(b []byte) []byte {
 	return binary.AppendUvarint(binary.AppendUvarint(b, p.Size), p.Segment)
 }
 
-// DecodeOrderPlace reads a place of this format or an older one.
+// DecodeOrderPlace reads what Append wrote.
 func DecodeOrderPlace(b []byte) (OrderPlace, error) {
-	r := &reader{b: b}
-	var p OrderPlace
-	switch v := r.byte(); {
-	case r.err != nil:
-	case v == valueVersion:
-		p = OrderPlace{Kind: r.byte(), Seq: r.uvarint(), Size: r.uvarint()}
-	case v == placeVersion:
-		p.Kind = r.byte()
-		f := r.enum("flags of an order", orderInSegment)
-		p.Moved, p.Delete = f&orderMoved != 0, f&orderDeletes != 0
-		if p.Rests() {
-			copy(p.Group[:], r.bytes(uint64(len(p.Group))))
-		}
-		p.Seq, p.Size, p.Segment = r.uvarint(), r.uvarint(), r.uvarint()
-	default:
-		r.fail(fmt.Errorf("place of an order has version %d, this program knows %d and %d", v, valueVersion, placeVersion))
+	r := newReader(b)
+	p := OrderPlace{Kind: r.byte()}
+	f := r.enum("flags of an order", orderInSegment)
+	p.Moved, p.Delete = f&orderMoved != 0, f&orderDeletes != 0
+	if p.Rests() {
+		copy(p.Group[:], r.bytes(uint64(len(p.Group))))
 	}
+	p.Seq, p.Size, p.Segment = r.uvarint(), r.uvarint(), r.uvarint()
 	if r.err == nil && p.Kind != KindOrder && p.Kind != KindHeld && !p.Rests() {
 		r.fail(fmt.Errorf("order state %q is not known", p.Kind))
 	}

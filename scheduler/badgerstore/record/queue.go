@@ -213,18 +213,3 @@ func (c Chunk) Without(done uint32) Chunk {
 	}
 	return b
 }
-
-// With is c with a URL under a number of it, which it may have already.
-func (c Chunk) With(seq uint64, k weburl.Key) Chunk {
-	has, keys := uint32(0), []byte(nil)
-	if c != nil {
-		has, keys = c.Has(), c[bitsLen:]
-	}
-	_, bit := ChunkOf(seq)
-	if has&bit != 0 {
-		return c
-	}
-	b := binary.BigEndian.AppendUint32(nil, has|bit)
-	at := bits.OnesCount32(has&(bit-1)) * KeyLen
-	return append(append(append(b, keys[:at]...), k[:]...), keys[at:]...)
-}

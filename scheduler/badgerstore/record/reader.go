@@ -9,9 +9,8 @@ import (
 
 // In all forms numbers are varints, and a text is its length and its bytes.
 
-// valueVersion is the first byte of each stored value that has a form of its own;
-// another one was written by another version of the program. Values whose form has
-// changed have a number of their own.
+// valueVersion is the first byte of each stored value that has a form of its own. A value
+// with another one was written by another program, and is not read.
 const valueVersion = 1
 
 var errShort = errors.New("value ends too early")
@@ -35,7 +34,7 @@ type reader struct {
 func newReader(b []byte) *reader {
 	r := &reader{b: b}
 	if v := r.byte(); r.err == nil && v != valueVersion {
-		r.err = fmt.Errorf("value has version %d, this program knows %d", v, valueVersion)
+		r.fail(fmt.Errorf("value has version %d, this program knows %d", v, valueVersion))
 	}
 	return r
 }

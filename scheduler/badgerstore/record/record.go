@@ -10,12 +10,8 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// Form: version, four bytes, depth and flags as uvarints, and then what the flags say: a
-// field that is zero takes no room, and one that is new takes a new flag.
-
-// recordVersion is that of records. Those of formats 1 to 3 have valueVersion and know
-// no reason: one is found from their text when they are read.
-const recordVersion = 2
+// Form: version, four bytes, depth and flags as uvarints, and then what the flags say, links first: a
+// field that is zero takes no room.
 
 // Flags of a record.
 const (
@@ -27,21 +23,21 @@ const (
 	flagFirstErrorAt
 	flagFetchedAt
 	flagOriginInURL // the origin is the URL's beginning: only its length is stored
-	flagRules       // these two fields are younger than the format
+	flagRules
 	flagSpelling
-	flagCheckedAt // so are these two
+	flagCheckedAt
 	flagHistory
-	flagKind // younger still
+	flagKind
 	flagDirectives
 	flagUnavailableAt
-	flagSimhash // only read: 8 bytes of records that were stored before there were signatures
 	flagTrace
-	flagReason // from here on those of recordVersion
+	flagReason
 	flagDeletion
 	flagMisses
 	flagGone
 	flagFragment
 	flagSignature
+	flagLinks
 	flagsEnd
 )
 
@@ -73,6 +69,7 @@ func recordFlags(rec *scheduler.Record) uint64 {
 		{rec.Gone, flagGone},
 		{rec.Fragment != "", flagFragment},
 		{rec.Signature != "" || rec.Overlap != 0, flagSignature},
+		{rec.Linked, flagLinks},
 	} {
 		if s.set {
 			f |= s.flag
@@ -81,12 +78,15 @@ func recordFlags(rec *scheduler.Record) uint64 {
 	return f
 }
 
-// Append writes rec behind b; times keep their nanoseconds and lose their zone.
-func Append(b []byte, rec *scheduler.Record) []byte {
+// Append writes rec behind b, with its links if it is Linked; times keep their nanoseconds and lose their zone.
+func Append(b []byte, rec *scheduler.Record, links scheduler.LinkPrints) []byte {
 	f := recordFlags(rec)
-	b = append(b, recordVersion, byte(rec.State), byte(rec.Class), byte(rec.Source), byte(rec.Fifo))
+	b = append(b, valueVersion, byte(rec.State), byte(rec.Class), byte(rec.Source), byte(rec.Fifo))
 	b = binary.AppendUvarint(b, uint64(rec.Depth))
 	b = binary.AppendUvarint(b, f)
+	if f&flagLinks != 0 {
+		b = append(binary.AppendUvarint(b, uint64(links.Len())), links...)
+	}
 	b = binary.AppendUvarint(b, rec.Seq)
 	b = append(b, rec.Host[:]...)
 	b = appendString(b, rec.URL)
@@ -140,11 +140,7 @@ func Append(b []byte, rec *scheduler.Record) []byte {
 // Decode reads what Append wrote. It shares no memory with b.
 func Decode(b []byte) (scheduler.Record, error) {
 	var rec scheduler.Record
-	r := &reader{b: b}
-	version := r.byte()
-	if r.err == nil && version != valueVersion && version != recordVersion {
-		r.fail(fmt.Errorf("record has version %d, this program knows %d and %d", version, valueVersion, recordVersion))
-	}
+	r := newReader(b)
 	rec.State = scheduler.State(r.enum("state", byte(scheduler.AtRest)+1))
 	rec.Class = scheduler.Class(r.enum("class", byte(classes)))
 	rec.Source = scheduler.Source(r.enum("source", scheduler.Sources))
@@ -153,12 +149,13 @@ func Decode(b []byte) (scheduler.Record, error) {
 	if depth > 1<<16-1 {
 		r.fail(fmt.Errorf("depth %d is above 65535", depth))
 	}
-	if f >= flagsEnd || version == valueVersion && f >= flagReason {
+	if f >= flagsEnd {
 		r.fail(fmt.Errorf("flags %#x are not known", f))
 	}
 	rec.Depth = uint16(depth)
 	rec.Root, rec.Indexed, rec.Settled = f&flagRoot != 0, f&flagIndexed != 0, f&flagSettled != 0
-	rec.Gone = f&flagGone != 0
+	rec.Gone, rec.Linked = f&flagGone != 0, f&flagLinks != 0
+	r.links(f)
 	rec.Seq = r.uvarint()
 	copy(rec.Host[:], r.bytes(uint64(hostLen)))
 	rec.URL = r.string()
@@ -170,9 +167,6 @@ func Decode(b []byte) (scheduler.Record, error) {
 		r.fail(errShort)
 	}
 	decodeHistory(r, f, &rec)
-	if version == valueVersion {
-		rec.Reason = scheduler.OldReason(&rec)
-	}
 	return rec, r.end()
 }
 
@@ -261,9 +255,6 @@ func (r *reader) reading(f uint64, rec *scheduler.Record) {
 	if f&flagUnavailableAt != 0 {
 		rec.UnavailableAt = r.time()
 	}
-	if f&flagSimhash != 0 {
-		r.bytes(8)
-	}
 	if f&flagTrace != 0 {
 		r.trace(rec)
 	}
@@ -294,12 +285,31 @@ func (r *reader) reason() scheduler.Reason {
 	return n
 }
 
+// Links returns the links that a stored record has, nil if it has none. It shares memory with b.
+func Links(b []byte) (scheduler.LinkPrints, error) {
+	r := newReader(b)
+	r.bytes(4) // state, class and sources
+	r.uvarint()
+	links := r.links(r.uvarint())
+	return links, r.err
+}
+
+// links reads those of a record with these flags.
+func (r *reader) links(f uint64) scheduler.LinkPrints {
+	if f&flagLinks == 0 {
+		return nil
+	}
+	n := r.uvarint()
+	if n > uint64(len(r.b))/scheduler.LinkPrintLen {
+		r.fail(errShort)
+		return nil
+	}
+	return scheduler.LinkPrints(r.bytes(n * scheduler.LinkPrintLen))
+}
+
 // IsGone reports whether a stored record has Record.Gone, without reading all of it.
 func IsGone(b []byte) bool {
-	r := &reader{b: b}
-	if r.byte() != recordVersion {
-		return false // an older one, or none
-	}
+	r := newReader(b)
 	r.bytes(4) // state, class and sources
 	r.uvarint()
 	return r.uvarint()&flagGone != 0

@@ -2,9 +2,7 @@ package record
 
 import (
 	"bytes"
-	"encoding/binary"
 	"reflect"
-	"slices"
 	"testing"
 	"time"
 
@@ -63,7 +61,7 @@ func drawRecord(t *rapid.T) scheduler.Record {
 	if rapid.Bool().Draw(t, "origin in URL") {
 		rec.URL = rec.Origin + rec.URL
 	}
-	copy(rec.Host[:], rapid.SliceOfN(rapid.Byte(), 8, 8).Draw(t, "Host"))
+	copy(rec.Host[:], rapid.SliceOfN(rapid.Byte(), len(rec.Host), len(rec.Host)).Draw(t, "Host"))
 	copy(rec.Hash[:], rapid.SliceOfN(rapid.Byte(), 0, 16).Draw(t, "Hash"))
 	if len(rec.Aliases) == 0 {
 		rec.Aliases = nil
@@ -74,10 +72,19 @@ func drawRecord(t *rapid.T) scheduler.Record {
 func TestRecordRoundTrip(t *testing.T) {
 	seeded.Check(t, func(t *rapid.T) {
 		rec := drawRecord(t)
-		b := Append(nil, &rec)
+		var links scheduler.LinkPrints
+		if rec.Linked {
+			for range rapid.IntRange(0, 300).Draw(t, "links") {
+				links = links.AppendPrint(weburl.Key(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "link")))
+			}
+		}
+		b := Append(nil, &rec, links)
 		got, err := Decode(b)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if stored, err := Links(b); err != nil || !bytes.Equal(stored, links) {
+			t.Fatalf("links %x are read as %x, %v", links, stored, err)
 		}
 		if d := cmp.Diff(rec, got); d != "" {
 			t.Fatal(d)
@@ -135,7 +142,7 @@ func full(t *testing.T, v reflect.Value) {
 func TestNoFieldForgotten(t *testing.T) {
 	var rec scheduler.Record
 	full(t, reflect.ValueOf(&rec).Elem())
-	got, err := Decode(Append(nil, &rec))
+	got, err := Decode(Append(nil, &rec, nil))
 	if d := cmp.Diff(rec, got); d != "" || err != nil {
 		t.Errorf("record: %v\n%s", err, d)
 	}
@@ -153,21 +160,6 @@ func TestNoFieldForgotten(t *testing.T) {
 	gotCounters, err := DecodeCounters(c.Encode())
 	if d := cmp.Diff(c, gotCounters, cmp.AllowUnexported(Counters{})); d != "" || err != nil {
 		t.Errorf("counters: %v\n%s", err, d)
-	}
-}
-
-// TestSimhashIsPassedOver: records of before signatures have eight bytes in their place.
-func TestSimhashIsPassedOver(t *testing.T) {
-	want := scheduler.Record{Directives: scheduler.NoFollow}
-	b := Append(nil, &want)
-	const at = 6 // after version, state, class, source, fifo and depth
-	flags, n := binary.Uvarint(b[at:])
-	tail := len(b) - 9 // eight strings and the number of aliases, all empty
-	old := binary.AppendUvarint(b[:at:at], flags|flagSimhash)
-	old = slices.Concat(old, b[at+n:tail], []byte("simhash."), b[tail:])
-	got, err := Decode(old)
-	if d := cmp.Diff(want, got); d != "" || err != nil {
-		t.Errorf("%v (-want +got):\n%s", err, d)
 	}
 }
 
@@ -216,76 +208,83 @@ func TestOrderRoundTrip(t *testing.T) {
 	decoded(t, st, gotState, err)
 }
 
-// TestOrdersOfFormat2 reads orders as they were written when bodies lay in Badger.
-func TestOrdersOfFormat2(t *testing.T) {
-	got, err := DecodeOrder([]byte("\x01\x00\x0ehttp://a.test/\x01s{}"))
-	want := Order{URL: "http://a.test/", Source: "s", Body: []byte("{}")}
-	decoded(t, want, got, err)
-	dead, err := DecodeDead([]byte("\x01\x07\x0a\x06\x02no\x01\x00\x0ehttp://a.test/\x01s{}"))
-	decoded(t, Dead{Order: want, Seq: 7, At: time.Unix(5, 6).UTC(), Words: "no"}, dead, err)
-	place, err := DecodeOrderPlace([]byte("\x01x\xac\x02\x05"))
-	decoded(t, OrderPlace{Kind: KindHeld, Seq: 300, Size: 5}, place, err)
+// TestOtherVersions: a value with another version byte is refused, whatever stands behind that.
+func TestOtherVersions(t *testing.T) {
+	order := Order{URL: "http://a.test/", Source: "s", Body: []byte("{}")}
+	values := map[string]struct {
+		value  []byte
+		decode func([]byte) error
+	}{
+		"record":    {Append(nil, &scheduler.Record{URL: "http://a.test/"}, nil), func(b []byte) error { _, err := Decode(b); return err }},
+		"host":      {EncodeHost(&scheduler.HostState{Origin: "http://a.test"}), func(b []byte) error { _, err := DecodeHost(b); return err }},
+		"order":     {order.Append(nil), func(b []byte) error { _, err := DecodeOrder(b); return err }},
+		"place":     {OrderPlace{Kind: KindHeld, Seq: 300}.Append(nil), func(b []byte) error { _, err := DecodeOrderPlace(b); return err }},
+		"dead":      {(&Dead{Order: order, Seq: 7}).Encode(), func(b []byte) error { _, err := DecodeDead(b); return err }},
+		"gone":      {AppendGone(nil, &scheduler.Gone{URL: "http://a.test/"}), func(b []byte) error { _, err := DecodeGone(b); return err }},
+		"queue":     {Queue{Count: 3}.Append(nil), func(b []byte) error { _, err := DecodeQueue(b); return err }},
+		"documents": {Documents{Count: 3}.Append(nil), func(b []byte) error { _, err := DecodeDocuments(b); return err }},
+		"segment":   {Segment{Entries: 1}.Append(nil), func(b []byte) error { _, err := DecodeSegment(b); return err }},
+		"counters":  {(&Counters{Known: 3}).Encode(), func(b []byte) error { _, err := DecodeCounters(b); return err }},
+		"saved":     {Saved{Number: 3}.Encode(), func(b []byte) error { _, err := DecodeSaved(b); return err }},
+	}
+	for name, c := range values {
+		for version := range 256 {
+			b := bytes.Clone(c.value)
+			b[0] = byte(version)
+			err := c.decode(b)
+			if (err == nil) != (version == valueVersion) {
+				t.Errorf("%s of version %d: %v", name, version, err)
+			}
+		}
+	}
+	gone := Append(nil, &scheduler.Record{URL: "http://a.test/", Gone: true}, nil)
+	if gone[0]++; IsGone(gone) {
+		t.Error("a record of another version is taken for one that is gone")
+	}
 }
 
-// TestOlderForms reads what formats 1 to 3 wrote of hosts and orders, and what they could
-// not know.
-func TestOlderForms(t *testing.T) {
-	host, err := DecodeHost([]byte("\x02\x0dhttp://a.test\x04\x06\x08\x0a\x04/log\x0a\x06"))
-	decoded(t, scheduler.HostState{Origin: "http://a.test", Backoff: 2, Errors: 3, Delay: 4, NextAt: time.Unix(5, 6).UTC()}, host, err)
-	order, err := DecodeOrder([]byte("\x02\x01\x05\x0ehttp://a.test/\x01s{}"))
-	decoded(t, Order{Op: push.Delete, At: time.Unix(5, 0).UTC(), URL: "http://a.test/", Source: "s", Body: []byte("{}")}, order, err)
-	if _, err := DecodeOrder([]byte("\x02\x10\x05\x0ehttp://a.test/\x01s{}")); err == nil {
-		t.Error("an order of format 3 rests")
-	}
-	var gone scheduler.Gone
-	full(t, reflect.ValueOf(&gone).Elem())
-	gone.Fault, gone.Reason = fault.Timeout, scheduler.ReasonTimeout
-	b := AppendGone(nil, &gone)
-	old := append([]byte{valueVersion, b[1], b[2]}, b[4:]...)
-	got, err := DecodeGone(old)
-	decoded(t, gone, got, err)
-	if _, err := Decode([]byte("\x01\x02\x01\x02\x03\x05\x80\x80\x08\x00hosthost\x0fhttp://a.test/1\x0d\xff\x00\x90\x03\x00\x00\x01r\x00\x01e\x00\x00\x00\x00\x00\x00")); err == nil {
-		t.Error("a record of an older format has a reason of its own")
-	}
-}
-
-// TestRecordDoesNotGrow: what nothing new is said of takes no more room than before.
+// TestRecordDoesNotGrow: a field that is zero takes no room.
 func TestRecordDoesNotGrow(t *testing.T) {
-	var rec scheduler.Record
-	full(t, reflect.ValueOf(&rec).Elem())
-	rec.Reason, rec.Deletion, rec.Misses, rec.Gone, rec.Fragment, rec.Signature, rec.Overlap = 0, 0, 0, false, "", "", 0
-	b := Append(nil, &rec)
-	old := append([]byte{valueVersion}, b[1:]...)
-	got, err := Decode(old)
-	rec.Reason = scheduler.OldReason(&rec)
-	decoded(t, rec, got, err)
+	rec := scheduler.Record{
+		URL: "http://a.test/1", Host: weburl.HostKey([]byte("hosthost")), Origin: "http://a.test", State: scheduler.AtRest, Class: scheduler.OK,
+		Source: scheduler.Index, Fifo: scheduler.IndexFollow, Depth: 5, Root: true, Settled: true, Shift: -1, Status: 200,
+		Referrer: "r", ETag: "e",
+	}
+	want := "\x01\x02\x01\x02\x03\x05\x85\x01\x00hosthost\x0fhttp://a.test/1\x0d\xff\x00\x90\x03\x00\x00\x01r\x00\x01e\x00\x00\x00\x00\x00\x00"
+	if got := Append(nil, &rec, nil); string(got) != want {
+		t.Errorf("a plain record is written as\n%q, want\n%q", got, want)
+	}
 }
 
 // FuzzDecode: garbage gives an error, never a panic, and what is read is stable.
 func FuzzDecode(f *testing.F) {
 	rec := scheduler.Record{URL: "http://a.test/x", Origin: "http://a.test", Host: weburl.HostKey{1}, Aliases: []string{"http://b.test/"}, ETag: `"1"`, FetchedAt: time.Unix(1, 2)}
-	f.Add(Append(nil, &rec))
+	f.Add(Append(nil, &rec, nil))
+	rec.Linked = true
+	f.Add(Append(nil, &rec, scheduler.LinkPrints("6bytes12bytes")[:12]))
 	f.Add(EncodeHost(&scheduler.HostState{Origin: "http://a.test", NextAt: time.Unix(1, 2)}))
 	f.Add((&Order{URL: "http://a.test/", Source: "s", Body: []byte("{}")}).Append(nil))
 	inSegment := Order{URL: "http://a.test/", At: time.Unix(9, 0), Place: BodyPlace{Segment: 1, Offset: 2, Length: 3, Sum: 4}}
 	f.Add(inSegment.Append(nil))
-	f.Add([]byte("\x01\x00\x0ehttp://a.test/\x01s{}"))
 	f.Add((&Dead{Order: inSegment, Seq: 1, Words: "no", At: time.Unix(1, 0)}).Encode())
 	f.Add(Segment{Entries: 1, Live: 2, Size: 3}.Append(nil))
 	f.Add((&Counters{Known: 300}).Encode())
 	done, _ := Done(nil).With(70, nil)
 	f.Add(Queue{Count: 3, Floor: 64, Done: done}.Append(nil))
-	f.Add([]byte(Chunk(nil).Append(nil, weburl.Key{1}).Append(nil, weburl.Key{2}).With(30, weburl.Key{3})))
+	f.Add([]byte(with(Chunk(nil).Append(nil, weburl.Key{1}).Append(nil, weburl.Key{2}), 30, weburl.Key{3})))
 	f.Add(OrderPlace{Kind: KindHeld, Seq: 300, Size: 5, Segment: 2}.Append(nil))
 	f.Add(OrderPlace{Kind: KindResting, Group: Group{3}, Seq: 300, Size: 5}.Append(nil))
 	f.Add(Documents{Count: 300}.Offer(weburl.Key{2}).Offer(weburl.Key{1}).Append(nil))
 	f.Add((&Order{Op: push.Delete, URL: "http://a.test/", Rest: Rest{Reason: 1, Hold: 2, Edit: 3, Again: time.Unix(4, 0), Text: "t"}}).Append(nil))
-	f.Add(Append(nil, &scheduler.Record{URL: "http://a.test/x", Origin: "http://a.test", Reason: 3, Deletion: 1, Misses: 4, Gone: true}))
+	f.Add(Append(nil, &scheduler.Record{URL: "http://a.test/x", Origin: "http://a.test", Reason: 3, Deletion: 1, Misses: 4, Gone: true}, nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if rec, err := Decode(b); err == nil {
-			again, err := Decode(Append(nil, &rec))
-			if d := cmp.Diff(rec, again); d != "" || err != nil {
-				t.Errorf("record: %v\n%s", err, d)
+			links, noLinks := Links(b)
+			written := Append(nil, &rec, links)
+			again, err := Decode(written)
+			kept, lost := Links(written)
+			if d := cmp.Diff(rec, again); d != "" || err != nil || noLinks != nil || lost != nil || !bytes.Equal(links, kept) {
+				t.Errorf("record: %v, links %v, %v, %x are read as %x\n%s", err, noLinks, lost, links, kept, d)
 			}
 		}
 		if h, err := DecodeHost(b); err == nil {
@@ -331,7 +330,7 @@ func FuzzDecode(f *testing.F) {
 			var again Chunk
 			for i := range uint64(ChunkLen) {
 				if k, ok := c.At(i); ok {
-					again = again.With(i, k)
+					again = with(again, i, k)
 				}
 			}
 			if !bytes.Equal(c, again) || c.Without(chunkFull) != nil {
@@ -344,23 +343,4 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	})
-}
-
-// TestRecordOfFirstProgram reads a record as it was written before RulesVersion
-// and HostSpelling were known.
-func TestRecordOfFirstProgram(t *testing.T) {
-	b := []byte("\x01\x02\x01\x02\x03\x05\x85\x01\x00hosthost\x0fhttp://a.test/1\x0d\xff\x00\x90\x03\x00\x00\x01r\x00\x01e\x00\x00\x00\x00\x00\x00")
-	got, err := Decode(b)
-	want := scheduler.Record{
-		URL: "http://a.test/1", Host: weburl.HostKey([]byte("hosthost")), Origin: "http://a.test", State: scheduler.AtRest, Class: scheduler.OK,
-		Source: scheduler.Index, Fifo: scheduler.IndexFollow, Depth: 5, Root: true, Settled: true, Shift: -1, Status: 200,
-		Referrer: "r", ETag: "e",
-	}
-	if d := cmp.Diff(want, got); err != nil || d != "" {
-		t.Errorf("%v (-want +got):\n%s", err, d)
-	}
-	b[0] = recordVersion
-	if again := Append(nil, &got); string(again) != string(b) {
-		t.Errorf("a record without the new fields is written as\n%q, want\n%q", again, b)
-	}
 }

@@ -18,7 +18,6 @@ const (
 	traceWas
 	traceFault
 	traceType
-	traceLinked
 	traceEntered
 )
 
@@ -38,7 +37,7 @@ var mediaTypes = [...]string{
 func traced(rec *scheduler.Record) (f byte) {
 	for i, set := range [...]bool{
 		!rec.FoundAt.IsZero(), !rec.ClassAt.IsZero(), !rec.ChangedAt.IsZero(),
-		rec.Was != 0, rec.Fault != 0, rec.MediaType != "", rec.Linked, rec.Entered,
+		rec.Was != 0, rec.Fault != 0, rec.MediaType != "", rec.Entered,
 	} {
 		if set {
 			f |= 1 << i
@@ -97,5 +96,5 @@ func (r *reader) trace(rec *scheduler.Record) {
 			rec.MediaType = r.string()
 		}
 	}
-	rec.Linked, rec.Entered = f&traceLinked != 0, f&traceEntered != 0
+	rec.Entered = f&traceEntered != 0
 }

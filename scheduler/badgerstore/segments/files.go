@@ -17,7 +17,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -46,13 +45,6 @@ func Name(n uint64) string {
 	return fmt.Sprintf("%s%0*d%s", prefix, digits, n, Ext)
 }
 
-// counterBits are the low bits of a segment's number, which count. Those above name the copy of
-// the store that has the file, 0 where there are no copies.
-const counterBits = 40
-
-// MaxTag is the highest name of a copy.
-const MaxTag = 1<<(64-counterBits) - 1
-
 // Number is the inverse of Name, 0 for other names.
 func Number(name string) uint64 {
 	n, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimPrefix(name, prefix), Ext), 10, 64)
@@ -72,9 +64,8 @@ type Files struct {
 	// Live.
 	states     map[uint64]record.Segment
 	size, live uint64
-	copied
-	emptying bool
-	emptyAt  uint64 // not before so many bytes are in all segments
+	emptying   bool
+	emptyAt    uint64 // not before so many bytes are in all segments
 
 	recent recent
 
@@ -82,34 +73,6 @@ type Files struct {
 	epoch   uint64     // counts segments that are not needed any more
 	readers map[*Reader]uint64
 	gone    []goneSegment
-}
-
-// copied says which segments are this copy's.
-type copied struct {
-	tag     uint64
-	founder bool   // those of tag 0 are, too: they were written before there were copies
-	last    uint64 // the highest of the tag that is known
-}
-
-// Copied says that the store is one of several copies, each of which has the files that it wrote.
-// It is called before Open.
-func (f *Files) Copied(tag uint32, founder bool) {
-	f.tag, f.founder = uint64(tag), founder
-	f.last = f.tag << counterBits
-}
-
-// Mine reports whether the file of a segment lies here. Anybody may ask.
-func (f *Files) Mine(n uint64) bool {
-	tag := n >> counterBits
-	return tag == f.tag || f.founder && tag == 0
-}
-
-// Next is the segment that follows the current one. Only the committer asks.
-func (f *Files) Next(current uint64) uint64 {
-	if current>>counterBits == f.tag {
-		return current + 1
-	}
-	return f.last + 1
 }
 
 // goneSegment is removed when no Reader is left that began before the epoch.
@@ -124,11 +87,8 @@ func New(dir string, log *slog.Logger, most uint64, remembered int) *Files {
 // crash may leave one that was begun, or one that was not removed yet. end is the length
 // of the current segment. It is called once, before the committer begins.
 func (f *Files) Open(states map[uint64]record.Segment, current, end uint64, readOnly bool) error {
-	maps.DeleteFunc(states, func(n uint64, _ record.Segment) bool { return !f.Mine(n) })
 	f.states = states
-	f.saw(current)
-	for n, st := range states {
-		f.saw(n)
+	for _, st := range states {
 		f.size, f.live = f.size+st.Size, f.live+st.Live
 	}
 	if readOnly {
@@ -166,10 +126,6 @@ func (f *Files) Full(length uint64) bool { return length >= f.max }
 // Learn takes over a durable state, nil if the segment is not needed any more, which it
 // reports as gone. Only the committer calls it.
 func (f *Files) Learn(n uint64, value []byte) (gone bool) {
-	if !f.Mine(n) {
-		return false
-	}
-	f.saw(n)
 	old := f.states[n]
 	f.size, f.live = f.size-old.Size, f.live-old.Live
 	if value == nil {
@@ -187,13 +143,6 @@ func (f *Files) Learn(n uint64, value []byte) (gone bool) {
 	f.states[n] = st
 	f.size, f.live = f.size+st.Size, f.live+st.Live
 	return false
-}
-
-// saw notes that a number is in use.
-func (f *Files) saw(n uint64) {
-	if n>>counterBits == f.tag {
-		f.last = max(f.last, n)
-	}
 }
 
 // Empty returns the segments that are to be emptied, none while nothing is to be gained:

@@ -46,9 +46,6 @@ func (r *Reader) Close() {
 	}
 }
 
-// Mine reports whether the file of a segment lies here.
-func (r *Reader) Mine(n uint64) bool { return r.files.Mine(n) }
-
 func (r *Reader) leave() {
 	if r.file != nil {
 		_ = r.file.Close() // it was only read

@@ -85,8 +85,6 @@
     }
     const text = query.toString();
     const answer = await fetch("/api/v1" + path + (text ? "?" + text : ""), { method, headers, body, credentials: "same-origin", redirect: "error", signal: options.signal });
-    const missing = answer.headers.get("Sextant-Missing");
-    if (missing) say("Not all of the cluster is in what is shown. Missing: " + missing, "warn");
     const media = answer.headers.get("Content-Type") || "";
     const data = media.includes("json") ? await answer.json() : await answer.text();
     if (!answer.ok) {

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/service"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+)
+
+func restoreCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "restore",
+		Usage:     "create the store from a backup, in a data directory without a store",
+		ArgsUsage: "FILE (- is stdin)",
+		Flags:     flags(),
+		Action: func(c *cli.Context) error {
+			if c.NArg() != 1 {
+				return wrongUse("restore: name one file, or - for stdin")
+			}
+			return restore(c, c.Args().First())
+		},
+	}
+}
+
+func restore(c *cli.Context, name string) error {
+	log, err := newLogger(c)
+	if err != nil {
+		return err
+	}
+	data := c.String("data")
+	running, err := admin.Dial(c.Context, data, "")
+	if err != nil {
+		return err
+	}
+	if running != nil {
+		return fmt.Errorf("a service runs on %s: stop it, or choose another --data", data)
+	}
+	h, err := restoreHome(c)
+	if err != nil {
+		return err
+	}
+	if badgerstore.Exists(h.Store()) {
+		return fmt.Errorf("%s holds a store already: move it away, or choose another --data", h.Dir)
+	}
+	in := c.App.Reader
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		in = f
+	}
+	report, err := badgerstore.Restore(c.Context, h.Store(), in, badgerstore.Options{Logger: log})
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		err = json.NewEncoder(c.App.Writer).Encode(map[string]any{"data": h.Dir, "urls": report.URLs, "orders": report.Orders, "faults": report.Faults})
+	} else {
+		_, err = fmt.Fprintf(c.App.Writer, "%s and %s restored to %s, %s\n",
+			count(int(report.URLs), "URL"), count(int(report.Orders), "order"), h.Dir, count(int(report.Faults), "fault"))
+	}
+	if err != nil {
+		return err
+	}
+	if report.Faults > 0 {
+		return no(errors.New("the store had faults when it was backed up: sextant verify lists them"))
+	}
+	return nil
+}
+
+// restoreHome is where a store is to be: as the configuration says, if there is one.
+func restoreHome(c *cli.Context) (service.Home, error) {
+	data, crawler := c.String("data"), c.String("crawler")
+	if path, err := configPath(c); err == nil {
+		if parsed, _, err := config.Load(path); err == nil && parsed != nil {
+			_, h, err := theCrawler(c, parsed)
+			return h, err
+		}
+	}
+	if crawler != "" {
+		data = filepath.Join(data, crawler)
+	}
+	return service.Home{Crawler: crawler, Dir: data}, nil
+}

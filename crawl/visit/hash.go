@@ -1,0 +1,62 @@
+package visit
+
+import (
+	"hash"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/minio/highwayhash"
+
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/push"
+)
+
+// HashKey is the secret under which a store's documents are hashed. Nobody outside knows it, so nobody can make two
+// documents that look equal.
+type HashKey [highwayhash.Size]byte
+
+// hasher hashes documents by HighwayHash with 128 bits, a keyed hash that is several times as fast as SHA-256. Its
+// methods may be called concurrently.
+type hasher struct{ free sync.Pool }
+
+func newHasher(key HashKey) *hasher {
+	return &hasher{free: sync.Pool{New: func() any {
+		h, err := highwayhash.New128(key[:])
+		if err != nil {
+			panic(err) // a key of the right length is always taken
+		}
+		return &textHash{Hash: h}
+	}}}
+}
+
+// document returns the hash of what makes a document another one: title, text, metas, content type, language and
+// source, not times, referrers or markup; and the bytes of a body that nothing reads.
+func (r *hasher) document(d *push.Document, unread []byte) [16]byte {
+	h := r.free.Get().(*textHash)
+	defer r.free.Put(h)
+	h.Reset()
+	policy.HashParts(h, d.Title, d.Text, d.ContentType, d.Language, d.Source)
+	for _, name := range slices.Sorted(maps.Keys(d.Metas)) {
+		policy.HashParts(h, name)
+		policy.HashParts(h, d.Metas[name]...)
+	}
+	h.Write(unread)
+	return [16]byte(h.Sum(nil))
+}
+
+// textHash takes strings without a copy as long as they are.
+type textHash struct {
+	hash.Hash
+	part [1024]byte
+}
+
+// WriteString implements io.StringWriter.
+func (h *textHash) WriteString(s string) (int, error) {
+	for rest := s; rest != ""; {
+		n := copy(h.part[:], rest)
+		h.Write(h.part[:n])
+		rest = rest[n:]
+	}
+	return len(s), nil
+}

@@ -1,0 +1,36 @@
+package permit
+
+import (
+	"context"
+	"time"
+)
+
+// Clock is a process's own clock. Only lengths of time count: no two clocks are ever compared.
+type Clock interface {
+	// Now is a reading that never goes back and also counts while the machine sleeps.
+	Now() time.Duration
+	// Sleep waits for d by this clock, or until ctx ends, whose error it then returns.
+	Sleep(ctx context.Context, d time.Duration) error
+}
+
+// SystemClock is the machine's clock: CLOCK_BOOTTIME on Linux, since Go's monotonic clock stands still while a
+// machine sleeps.
+type SystemClock struct{}
+
+// Now is the time since the machine started.
+func (SystemClock) Now() time.Duration { return sinceBoot() }
+
+// Sleep waits. It does not wake up while the machine sleeps: a caller that acts must ask Now again.
+func (SystemClock) Sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}

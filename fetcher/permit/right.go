@@ -1,0 +1,152 @@
+package permit
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// The mutex of a Right guards all its fields except clock. The goroutine that beats, Watch and the callers of May and
+// Acting take it.
+
+// ErrPaused is the cause of contexts that end because no beat was confirmed in time. The next confirmed beat gives the
+// right again, unless Lose ended it meanwhile.
+var ErrPaused = errors.New("no sign of life was confirmed in time")
+
+// Lasts is how long a process may act after it sent a beat that was confirmed. Another process may take its place only
+// after it saw no new beat for TakenAfter, counted from the end of the read that saw the last one. A beat is sent before
+// it is stored, and stored before that read ends, so the right is over at least TakenAfter - Lasts before anybody else
+// acts, as long as no two clocks differ in speed by more than TakenAfter / Lasts.
+const (
+	Lasts      = 3500 * time.Millisecond
+	TakenAfter = 5 * time.Second
+)
+
+// Right is the Permit of a process that shares its work with others: it may act for Lasts after it sent a beat that was
+// confirmed. What lies outside of the store, such as a request to a site, cannot be refused afterwards, so the right
+// ends by the process's own clock.
+type Right struct {
+	clock Clock
+
+	mu      sync.Mutex // guards what follows
+	until   time.Duration
+	lost    error                   // set once
+	stretch context.Context         // ends when the right does, or pauses
+	end     context.CancelCauseFunc // of stretch
+	next    context.Context         // ends at the next change
+	tell    context.CancelFunc      // of next
+}
+
+var _ Permit = (*Right)(nil)
+
+// NewRight returns the right that a beat gives which was sent at a time of the clock, and confirmed.
+func NewRight(c Clock, sent time.Duration) *Right {
+	r := &Right{clock: c, until: sent + Lasts}
+	r.stretch, r.end = context.WithCancelCause(context.Background())
+	r.next, r.tell = context.WithCancel(context.Background())
+	return r
+}
+
+// May implements Permit. It ends the stretch if its time is over: a process that was stopped may ask before its timers,
+// and so before Watch, have woken up.
+func (r *Right) May() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.lost != nil {
+		return false
+	}
+	if r.clock.Now() < r.until {
+		return true
+	}
+	r.end(ErrPaused)
+	return false
+}
+
+// Lost returns why the right was lost, nil if it was not.
+func (r *Right) Lost() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.lost
+}
+
+// Confirmed takes in a beat that was sent at a time of the clock, and confirmed. A stretch that outlived its time goes
+// on: the beat proves that nobody took the process's place.
+func (r *Right) Confirmed(sent time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.lost != nil {
+		return
+	}
+	r.until = max(r.until, sent+Lasts)
+	if r.stretch.Err() != nil && r.clock.Now() < r.until {
+		r.stretch, r.end = context.WithCancelCause(context.Background())
+	}
+	r.change()
+}
+
+// Lose ends the right for good. why is the cause of the contexts that end.
+func (r *Right) Lose(why error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.lost == nil {
+		r.lost = why
+		r.end(why)
+		r.change()
+	}
+}
+
+func (r *Right) change() {
+	r.tell()
+	r.next, r.tell = context.WithCancel(context.Background())
+}
+
+// Watch ends stretches when their time has come. It returns why the right was lost, or the error of ctx if that ends
+// before.
+func (r *Right) Watch(ctx context.Context) error {
+	defer context.AfterFunc(ctx, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.change()
+	})()
+	for ctx.Err() == nil {
+		left, next, why := r.look()
+		if why != nil {
+			return why
+		}
+		_ = r.clock.Sleep(next, left) // the loop looks again, whatever ended it
+	}
+	return ctx.Err()
+}
+
+func (r *Right) look() (left time.Duration, next context.Context, why error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if left = r.until - r.clock.Now(); left <= 0 {
+		r.end(ErrPaused)
+		left = time.Hour // the next change wakes
+	}
+	return left, r.next, r.lost
+}
+
+// Acting implements Permit: it waits until the right holds, and returns a ctx that also ends when the right does.
+func (r *Right) Acting(ctx context.Context) (context.Context, context.CancelFunc, error) {
+	for {
+		r.mu.Lock()
+		why, held, stretch, next := r.lost, r.clock.Now() < r.until, r.stretch, r.next
+		r.mu.Unlock()
+		switch {
+		case why != nil:
+			return nil, nil, why
+		case held && stretch.Err() == nil:
+			ctx, cancel := context.WithCancelCause(ctx)
+			stop := context.AfterFunc(stretch, func() { cancel(context.Cause(stretch)) })
+			return ctx, func() { stop(); cancel(nil) }, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, nil, ctx.Err()
+		case <-next.Done():
+		}
+	}
+}

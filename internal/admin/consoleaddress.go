@@ -1,0 +1,34 @@
+package admin
+
+import (
+	"context"
+	"errors"
+)
+
+// ConsoleAddress says where the console is, and which file holds the operator's token.
+type ConsoleAddress struct {
+	URL       string `json:"url"`
+	TokenFile string `json:"token_file"`
+}
+
+// errNoConsole is the answer where nothing listens on TCP.
+var errNoConsole = &Declined{Err: errors.New("the service has no console: it was started with --listen off")}
+
+// Shows tells the server, before Run, that it has a console at a URL.
+func (s *Server) Shows(url string) { s.console = url }
+
+func (s *Server) consoleRoutes() []route {
+	return []route{{method: "GET", path: "/api/v1/console", role: Operator, answer: s.consoleAddress}}
+}
+
+func (s *Server) consoleAddress(*call) (any, error) {
+	if s.console == "" {
+		return nil, errNoConsole
+	}
+	return ConsoleAddress{s.console, s.access.settings.OperatorToken}, nil
+}
+
+// Console says where the service's console is.
+func (c *Client) Console(ctx context.Context) (ConsoleAddress, error) {
+	return get[ConsoleAddress](ctx, c, "/api/v1/console", nil)
+}

@@ -1,0 +1,63 @@
+package admin
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/events"
+	"github.com/sextant-crawler/sextant/crawl/meter"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/internal/report"
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Crawler is what the API shows and changes of one Crawler: a crawl at work, or only its store if no service runs.
+type Crawler interface {
+	Name() string
+	Status(ctx context.Context) (Status, error)
+	// Settings are those in force.
+	Settings() policy.Settings
+	// Reports is the store, to be read only.
+	Reports() report.Store
+	// Verify proves the store's invariant and calls fn for each fault.
+	Verify(ctx context.Context, fn func(fault string)) (records uint64, err error)
+	// Backup writes a copy of the store, as it is at one moment.
+	Backup(ctx context.Context, w io.Writer) error
+	// Note keeps an event, which events.List then finds in Reports.
+	Note(ctx context.Context, e events.Event) error
+
+	// Hosts calls fn for the n hosts with the longest queues, then for up to n more
+	// that rest longest.
+	Hosts(ctx context.Context, n int, fn func(scheduler.HostInfo) error) error
+	// Host returns one host, and Ill the hosts that are ill, as scheduler.Frontier does.
+	Host(ctx context.Context, host weburl.HostKey) (scheduler.HostInfo, error)
+	Ill() []scheduler.IllHost
+	// HostTime is the mean time that a host takes to respond, 0 if it is not known.
+	HostTime(host weburl.HostKey) time.Duration
+	// HostPages counts pages of a host that were rendered or searched, nil for none.
+	HostPages(host weburl.HostKey) *meter.HostPagesStatus
+	// LastRound is the last round of discovery that has ended, zero for none.
+	LastRound() (began, ended time.Time)
+
+	Submit(ctx context.Context, urls []string) ([]crawl.Submitted, error)
+	Refresh(ctx context.Context, s crawl.Selection) (crawl.Refreshed, error)
+	Remove(ctx context.Context, s crawl.Selection) (crawl.Removed, error)
+	// Pause takes no new URL until Resume; both are remembered over restarts.
+	Pause(ctx context.Context) error
+	Resume(ctx context.Context) error
+	// Release sends the selected deletions, and DropDeletions drops them. Both return how
+	// many there were.
+	Release(ctx context.Context, f scheduler.DeletionFilter) (int, error)
+	DropDeletions(ctx context.Context, f scheduler.DeletionFilter) (int, error)
+	// Sent is the newest order of the outbox about a URL, nil for none, with the document
+	// that it sends: nil for a deletion, and if its body is gone.
+	Sent(ctx context.Context, url string) (*push.Listed, *push.Document, error)
+	// RetryDead sends the orders of the selected dead letters again, and DropDead drops
+	// them. Both return how many there were.
+	RetryDead(ctx context.Context, sel push.Selection) (int, error)
+	DropDead(ctx context.Context, sel push.Selection) (int, error)
+}

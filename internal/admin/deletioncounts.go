@@ -1,0 +1,121 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// DeletionCounts counts them by some of DeletionGroupings.
+func (c *Client) DeletionCounts(ctx context.Context, q DeletionQuery, by []string) (*DeletionCounts, error) {
+	query := q.Values()
+	query.Set("by", strings.Join(by, ","))
+	return get[*DeletionCounts](ctx, c, "/api/v1/deletions/counts", query)
+}
+
+// DeletionCounts count deletions that rest or are held.
+type DeletionCounts struct {
+	Resting uint64 `json:"resting"`
+	Held    uint64 `json:"held"`
+	// Groups is how many groups there are, Items the largest of them.
+	Groups int             `json:"groups"`
+	Items  []DeletionGroup `json:"items"`
+}
+
+// DeletionGroup are the deletions that have in common by what they were counted: the
+// other fields are empty.
+type DeletionGroup struct {
+	Host    string `json:"host,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+	Edit    uint64 `json:"edit,omitempty"`
+	Resting uint64 `json:"resting"`
+	Held    uint64 `json:"held"`
+}
+
+// groupKey is by what deletions are counted.
+type groupKey struct {
+	host, reason string
+	edit         uint64
+}
+
+// DeletionGroupings are what deletions may be counted by.
+func DeletionGroupings() []string { return []string{"host", "reason", "edit"} }
+
+// CheckGroupings says which of by are none of DeletionGroupings.
+func CheckGroupings(by []string) error {
+	for _, name := range by {
+		if !slices.Contains(DeletionGroupings(), name) {
+			return wrong("by %q: write %s, or some of them with commas between", name, strings.Join(DeletionGroupings(), ", "))
+		}
+	}
+	return nil
+}
+
+// CountDeletions counts the deletions that each walks over by some of DeletionGroupings,
+// the largest groups first, and names the first most groups, all for 0.
+func CountDeletions(by []string, most int, each func(fn func(scheduler.StoredDeletion) error) error) (*DeletionCounts, error) {
+	if err := CheckGroupings(by); err != nil {
+		return nil, err
+	}
+	out := &DeletionCounts{}
+	groups := map[groupKey]*DeletionGroup{}
+	err := each(func(s scheduler.StoredDeletion) error {
+		var k groupKey
+		for _, name := range by {
+			switch name {
+			case "host":
+				k.host = originOf(s.URL)
+			case "reason":
+				k.reason = s.Reason.String()
+			case "edit":
+				k.edit = s.Edit
+			}
+		}
+		g := groups[k]
+		if g == nil {
+			g = &DeletionGroup{Host: k.host, Reason: k.reason, Edit: k.edit}
+			groups[k] = g
+		}
+		if s.State == scheduler.DeletionHeld {
+			out.Held++
+			g.Held++
+		} else {
+			out.Resting++
+			g.Resting++
+		}
+		return nil
+	})
+	out.Items = []DeletionGroup{}
+	if len(by) == 0 {
+		return out, err
+	}
+	for _, g := range groups {
+		out.Items = append(out.Items, *g)
+	}
+	slices.SortFunc(out.Items, func(a, b DeletionGroup) int {
+		return cmp.Or(cmp.Compare(b.Held+b.Resting, a.Held+a.Resting), cmp.Compare(a.Host, b.Host), cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Edit, b.Edit))
+	})
+	if out.Groups = len(out.Items); most > 0 && len(out.Items) > most {
+		out.Items = out.Items[:most]
+	}
+	return out, err
+}
+
+func (s *Server) deletionCounts(c *call) (any, error) {
+	limit, err := limitOf(c)
+	if err != nil {
+		return nil, err
+	}
+	each, err := c.chosen()
+	if err != nil {
+		return nil, err
+	}
+	var by []string
+	if written := c.query.Get("by"); written != "" {
+		by = strings.Split(written, ",")
+	}
+	return CountDeletions(by, limit, each)
+}

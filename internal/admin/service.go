@@ -1,0 +1,32 @@
+package admin
+
+import (
+	"context"
+
+	"github.com/sextant-crawler/sextant/internal/compare"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Service is what concerns all Crawlers of the process.
+type Service interface {
+	// Reload reads the configuration again. After an error nothing has changed. If word is true, the operator allows
+	// changed rules to delete any number of documents.
+	Reload(ctx context.Context, word bool) error
+	// Fetch makes a dry run.
+	Fetch(ctx context.Context, c Crawler, raw string, u weburl.URL) (*Fetched, error)
+	// IndexOf finds the target of a Crawler that can list what its index holds.
+	IndexOf(c Crawler, target string) (compare.Index, error)
+}
+
+// Configuration is the file that the process is configured by.
+type Configuration interface {
+	Path() string
+	// Draft reads a text as if it stood in that file. A text that is not local came over the
+	// network: it may name only what the file named that was last written on this machine.
+	Draft(text []byte, local bool) *Draft
+	// DraftFile reads a configuration in another place.
+	DraftFile(path string) (*Draft, error)
+	// Receive calls write, which replaces the file by a text from the network, and records
+	// that the text was not written on this machine.
+	Receive(text []byte, write func() error) error
+}

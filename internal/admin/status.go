@@ -1,0 +1,160 @@
+package admin
+
+import (
+	"time"
+
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/internal/notices"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/histogram"
+)
+
+// Status is all that the status command prints of one Crawler. Its JSON is flat.
+type Status struct {
+	crawl.Status
+	HeldCounts
+	// Edits are the edits of the rules whose deletions rest or are held, or by which stored
+	// URLs are being judged; the oldest comes first.
+	Edits []EditStatus `json:"edits,omitempty"`
+	// ClosedFor counts the hosts that may not be visited yet, by the word for the reason.
+	// NextOpening is when the first of them opens, nil if there is none.
+	ClosedFor   map[string]int `json:"closed_for,omitempty"`
+	NextOpening *time.Time     `json:"next_opening,omitempty"`
+	// IllHosts is how many hosts are ill; Ill names the first few.
+	IllHosts int       `json:"ill_hosts,omitempty"`
+	Ill      []IllHost `json:"ill,omitempty"`
+	// NextDue is when the first retry or refresh is due, nil if none is known.
+	NextDue *time.Time `json:"next_due,omitempty"`
+	// Schedules are those of the configuration, and when each runs next.
+	Schedules []ScheduleStatus `json:"schedules,omitempty"`
+	Store     *StoreStatus     `json:"store,omitempty"`
+	// ConfigLoadedAt is when the configuration in force was read, StartedAt when the service
+	// started, and Version is the program's. All are absent if no service runs.
+	ConfigLoadedAt *time.Time `json:"config_loaded_at,omitempty"`
+	StartedAt      *time.Time `json:"started_at,omitempty"`
+	Version        string     `json:"version,omitempty"`
+	// OutboxLag says how far the outbox is behind.
+	OutboxLag *OutboxDetails `json:"outbox_lag,omitempty"`
+	// Notices are the receivers of notices, the same for all Crawlers of the process.
+	Notices []notices.Status `json:"notices,omitempty"`
+	// HostList are the hosts with the longest queues, then some that rest longest, if
+	// they were asked for.
+	HostList []HostStatus `json:"host_list,omitempty"`
+}
+
+// IllHost is a host whose documents turn bad: none of them is replaced, or deleted unasked.
+type IllHost struct {
+	Host  string    `json:"host"`
+	Since time.Time `json:"since"`
+}
+
+// AddSnapshot adds the state of the frontier.
+func (s *Status) AddSnapshot(now scheduler.Snapshot) {
+	for why, n := range now.ClosedFor {
+		if s.ClosedFor == nil {
+			s.ClosedFor = map[string]int{}
+		}
+		s.ClosedFor[why.String()] = n
+	}
+	s.NextOpening, s.NextDue = utc(now.NextOpening), utc(now.NextDue)
+	s.IllHosts = now.IllHosts
+	for _, h := range now.Ill {
+		s.Ill = append(s.Ill, IllHost{h.Origin, h.Since.UTC()})
+	}
+}
+
+// utc is nil for the zero time.
+func utc(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}
+
+// ScheduleStatus is a Refresh element.
+type ScheduleStatus struct {
+	Schedule string    `json:"schedule"`
+	Group    string    `json:"group,omitempty"` // "" is all
+	Next     time.Time `json:"next"`
+}
+
+// StoreStatus is how a store does. The counts are since it was opened.
+type StoreStatus struct {
+	TableBytes     int64   `json:"table_bytes"` // on disk, as the others
+	LogBytes       int64   `json:"log_bytes"`
+	BodyBytes      int64   `json:"body_bytes"`
+	Commits        uint64  `json:"commits"`
+	Writes         uint64  `json:"writes"`           // outcomes and other changes in them
+	WritesWaiting  int     `json:"writes_waiting"`   // for the next commit
+	LastCommitS    float64 `json:"last_commit_s"`    // how long it took
+	LongestCommitS float64 `json:"longest_commit_s"` // of the last minute or so
+	// DiskFree and DiskSize are those of the disk; below DiskNeeded nothing is stored.
+	DiskFree   int64 `json:"disk_free_bytes"`
+	DiskSize   int64 `json:"disk_size_bytes"`
+	DiskNeeded int64 `json:"disk_needed_bytes"`
+	// DocumentsAdded came into the index, DocumentsUpdated were pushed in place of an older
+	// one, DocumentsDeleted left it.
+	DocumentsAdded   uint64 `json:"documents_added"`
+	DocumentsUpdated uint64 `json:"documents_updated"`
+	DocumentsDeleted uint64 `json:"documents_deleted"`
+	// CommitTimes are for metrics alone.
+	CommitTimes histogram.Snapshot `json:"-"`
+	// Fingerprints are the URLs that are known in memory.
+	Fingerprints       int   `json:"fingerprints"`
+	FingerprintBytes   int64 `json:"fingerprint_bytes"`
+	FingerprintLoading bool  `json:"fingerprint_loading,omitempty"` // they are still being read
+}
+
+// DiskBytes are all bytes on disk.
+func (s *StoreStatus) DiskBytes() int64 { return s.TableBytes + s.LogBytes + s.BodyBytes }
+
+func (s *Server) status(c *call) (any, error) {
+	started := s.started.UTC()
+	crawlers := s.crawlers
+	if name := c.query.Get("crawler"); name != "" {
+		one, err := s.crawler(name)
+		if err != nil {
+			return nil, err
+		}
+		crawlers = []Crawler{one}
+	}
+	all := make([]Status, 0, len(crawlers))
+	for _, crawler := range crawlers {
+		one, err := crawler.Status(c.r.Context())
+		if err != nil {
+			return nil, err
+		}
+		if s.service != nil {
+			one.StartedAt, one.Version = &started, s.about.Version
+		}
+		all = append(all, s.withNotices(one))
+	}
+	return all, nil
+}
+
+// withNotices adds how the receivers of notices stand.
+func (s *Server) withNotices(one Status) Status {
+	if s.about.Notices != nil {
+		one.Notices = s.about.Notices()
+	}
+	return one
+}
+
+// DiskLow says whether the disk of a store is nearly full, and below which free space
+// it is. Where the disk is not known it is not.
+func (s *StoreStatus) DiskLow() (below int64, low bool) {
+	below = max(min(diskLowBytes, s.DiskSize/diskLowShare), 2*s.DiskNeeded)
+	return below, s.DiskSize > 0 && s.DiskFree < below
+}
+
+// Bounds of the disk's free space below which an operator is told: the smaller of the
+// two, but not less than twice what the store needs, or the crawl would end first.
+const (
+	diskLowBytes = 2 << 30
+	diskLowShare = 20 // one in so many: 5 %
+)
+
+// DiskFull says whether the disk of a store has less free space than a commit needs: then
+// nothing is stored, and the crawl ends. Where the disk is not known it is not.
+func (s *StoreStatus) DiskFull() bool { return s.DiskSize > 0 && s.DiskFree < s.DiskNeeded }

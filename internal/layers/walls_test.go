@@ -1,0 +1,110 @@
+package layers
+
+import (
+	"maps"
+	"slices"
+	"testing"
+)
+
+// Limits of packages that can be taken in at a glance, and what the others aim at.
+const (
+	fewFiles  = 12 // no share is asked of a package with fewer: it can be read whole
+	aimShare  = 25 // percent of references against the order of files
+	aimMethod = 80 // of one type
+)
+
+// limit is how far a package is from what a reader can hold in the head. It is never raised; a change that needs less
+// lowers it.
+type limit struct{ share, methods int }
+
+const (
+	aim    = 0  // methods: as few as the aim allows
+	exempt = -1 // no limit on methods, for the reason beside it
+)
+
+// limits are today's figures of packages with many files or methods.
+func limits() map[string]limit {
+	return map[string]limit{
+		"actionrules":                  {11, aim},
+		"actionrules/crawlspace":       {10, aim},
+		"cmd/sextant":                  {20, aim},
+		"config":                       {15, 116},
+		"crawl":                        {20, 81},
+		"crawl/copies/near":            {18, aim},
+		"crawl/policy":                 {20, aim},
+		"crawl/visit":                  {22, 93},
+		"fetcher":                      {18, aim},
+		"fetcher/auth":                 {12, aim},
+		"fetcher/extract":              {18, aim},
+		"fetcher/extract/feeds":        {12, aim},
+		"fetcher/extract/office":       {17, aim},
+		"internal/admin":               {17, 99},
+		"internal/admin/console":       {19, aim},
+		"internal/demo/indexer":        {23, aim},
+		"internal/report":              {19, aim},
+		"internal/service":             {13, aim},
+		"scheduler":                    {15, exempt},
+		"scheduler/badgerstore":        {18, 106},
+		"scheduler/badgerstore/record": {9, aim},
+	}
+}
+
+func TestProjectKeepsItsWalls(t *testing.T) {
+	all, left := Measure(project(t)), limits()
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		w := all[name]
+		if covered(ProjectRules().TestOnly, name) {
+			continue
+		}
+		at, listed := left[name]
+		delete(left, name)
+		methods := w.Methods
+		if at.methods == exempt || methods <= aimMethod && at.methods == aim {
+			methods = at.methods
+		}
+		switch {
+		case !listed && w.Files < fewFiles && methods == aim:
+		case !listed:
+			t.Errorf("%s: %s: write %q: {%d, %d} into limits", name, w, name, w.Share(), methods)
+		case w.Share() > at.share:
+			t.Errorf("%s: %s: at most %d %% may: let files use those behind them, not each other", name, w, at.share)
+		case methods > at.methods:
+			t.Errorf("%s: %s: at most %d are allowed: which of them need only a part of it?", name, w, max(at.methods, aimMethod))
+		case w.Share() < at.share || methods < at.methods:
+			t.Errorf("%s: %s: write %q: {%d, %d}, since a limit is lowered with the figure", name, w, name, w.Share(), methods)
+		}
+	}
+	for name := range left {
+		t.Errorf("%s is no package: take it out of limits", name)
+	}
+}
+
+// TestMeasure: references by names, fields and methods count once for each pair of files, and the order is the best.
+func TestMeasure(t *testing.T) {
+	got := Measure(module(t, map[string]string{
+		"hall/a.go":      "package hall\n\nfunc a(t T) int { return t.field + t.own() + b() }\n",
+		"hall/b.go":      "package hall\n\nfunc b() int { return c + c }\n\nfunc (t *T) own() int { return a(*t) }\n",
+		"hall/c.go":      "package hall\n\nvar c int\n\ntype T struct{ field int }\n\nfunc (T) M() {}\n\nfunc alone() { c := 1; _ = c }\n",
+		"hall/c_test.go": "package hall\n\nvar _ = a\n",
+		"room/r.go":      "package room\n\nimport \"" + Module + "/hall\"\n\nvar t hall.T\n",
+	}))
+	// a uses b and c, b uses a and c; either a or b comes first.
+	want := map[string]Walls{"hall": {Files: 3, References: 4, Back: 1, Methods: 2, Type: "T"}, "room": {Files: 1}}
+	if !maps.Equal(got, want) {
+		t.Errorf("measured %v, want %v", got, want)
+	}
+	if w := got["hall"]; w.Share() != 25 {
+		t.Errorf("1 of 4 is %d %%", w.Share())
+	}
+}
+
+// TestOrder: in a ring one edge runs back, and files that only use others come first.
+func TestOrder(t *testing.T) {
+	g := graph{}
+	for _, e := range [][2]string{{"a", "b"}, {"b", "c"}, {"c", "d"}, {"d", "a"}, {"z", "a"}, {"z", "b"}, {"c", "y"}, {"a", "a"}} {
+		g.add(e[0], e[1])
+	}
+	if n, back := g.edges(), g.back(g.order([]string{"a", "b", "c", "d", "y", "z"})); n != 7 || back != 1 {
+		t.Errorf("%d of %d edges run back, want 1 of 7", back, n)
+	}
+}

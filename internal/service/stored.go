@@ -1,0 +1,93 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"time"
+
+	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/report"
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+)
+
+// stored is the part of admin.Crawler that needs only the store, whether the Crawler runs or not.
+type stored struct{ store *badgerstore.Store }
+
+// Reports implements admin.Crawler.
+func (s stored) Reports() report.Store { return s.store }
+
+// Backup implements admin.Crawler.
+func (s stored) Backup(ctx context.Context, w io.Writer) error {
+	_, err := s.store.Backup(ctx, w)
+	return err
+}
+
+// Verify implements admin.Crawler.
+func (s stored) Verify(ctx context.Context, fn func(string)) (uint64, error) {
+	report, err := s.store.Verify(ctx, func(f badgerstore.Fault) {
+		if f.URL != "" {
+			f.Words = f.URL + ": " + f.Words
+		}
+		fn(f.Words)
+	})
+	return report.URLs, err
+}
+
+// Sent implements admin.Crawler.
+func (s stored) Sent(ctx context.Context, url string) (*push.Listed, *push.Document, error) {
+	var newest *push.Listed
+	err := s.store.Orders(ctx, push.Selection{URLs: []string{url}}, func(l push.Listed) error {
+		if newest == nil || l.Seq > newest.Seq {
+			newest = &l
+		}
+		return nil
+	})
+	if err != nil || newest == nil || newest.State != push.Waiting || newest.Op != push.Add {
+		return newest, nil, err
+	}
+	entries, err := s.store.Outbox().Entries(ctx, newest.Seq-1, 1, 1)
+	if err != nil || len(entries) == 0 || entries[0].Seq != newest.Seq || entries[0].Damage != "" {
+		return newest, nil, err // it was sent in the meantime, or its body is lost
+	}
+	document := new(push.Document)
+	return newest, document, json.Unmarshal(entries[0].Body, document)
+}
+
+// RetryDead implements admin.Crawler.
+func (s stored) RetryDead(ctx context.Context, sel push.Selection) (int, error) {
+	return s.store.RetryDead(ctx, sel)
+}
+
+// DropDead implements admin.Crawler.
+func (s stored) DropDead(ctx context.Context, sel push.Selection) (int, error) {
+	return s.store.DropDead(ctx, sel)
+}
+
+// addFigures adds the store's own figures, and those of its outbox, to a status.
+func (s stored) addFigures(ctx context.Context, to *admin.Status) error {
+	f, err := s.store.OutboxFigures(ctx)
+	if err != nil {
+		return err
+	}
+	to.OutboxLag = &admin.OutboxDetails{Bytes: f.Bytes, Behind: map[string]time.Time{}}
+	if !f.Oldest.IsZero() {
+		to.OutboxLag.Oldest = &f.Oldest
+	}
+	for target, at := range f.Behind {
+		if !at.IsZero() {
+			to.OutboxLag.Behind[target] = at
+		}
+	}
+	figures, err := s.store.Stats()
+	to.Store = &admin.StoreStatus{
+		TableBytes: figures.TableBytes, LogBytes: figures.LogBytes, BodyBytes: figures.BodyBytes + figures.ValueBytes,
+		Commits: figures.Batches, Writes: figures.Writes, WritesWaiting: figures.Waiting,
+		LastCommitS: figures.LastCommit.Seconds(), LongestCommitS: figures.LongestCommit.Seconds(), CommitTimes: figures.CommitTimes,
+		DiskFree: figures.DiskFree, DiskSize: figures.DiskSize, DiskNeeded: figures.MinFree,
+		Fingerprints: figures.Fingerprints, FingerprintBytes: figures.FingerprintBytes, FingerprintLoading: figures.Loading,
+		DocumentsAdded: figures.Entered, DocumentsUpdated: figures.Changed, DocumentsDeleted: figures.Left,
+	}
+	return err
+}
