@@ -30,8 +30,8 @@ const (
 type Log struct {
 	log      *slog.Logger
 	Failures atomic.Int64 // writes that failed
-	// full is signalled when a chunk waits (capacity 1).
-	full chan struct{}
+	// some is signalled when a first line waits, full when a chunk does (capacity 1).
+	some, full chan struct{}
 
 	mu      sync.Mutex
 	waiting []byte // whole lines
@@ -53,7 +53,7 @@ type File interface {
 
 // New makes a Log without a file: Reopen gives it one.
 func New(log *slog.Logger) *Log {
-	return &Log{log: log, full: make(chan struct{}, 1)}
+	return &Log{log: log, some: make(chan struct{}, 1), full: make(chan struct{}, 1)}
 }
 
 // openCrawlLogFile opens a file so that it may be renamed, or cut to nothing, by
@@ -116,28 +116,41 @@ func (l *Log) Add(line []byte) {
 		l.lost++
 		return
 	}
+	if len(l.waiting) == 0 {
+		signal(l.some)
+	}
 	l.waiting = append(l.waiting, line...)
 	if len(l.waiting) >= crawlLogChunk {
-		select {
-		case l.full <- struct{}{}:
-		default:
-		}
+		signal(l.full)
 	}
 }
 
-// Run writes lines until ctx ends; what came after its last write is left to close.
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// Run writes lines until ctx ends; what came after its last write is left to close. It sleeps while no line waits.
 func (l *Log) Run(ctx context.Context) error {
-	tick := time.NewTicker(crawlLogEvery)
-	defer tick.Stop()
-	for {
+	for left := false; ; {
+		if !left {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-l.some:
+			}
+		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-tick.C:
+		case <-time.After(crawlLogEvery):
 		case <-l.full:
 		}
 		l.writing.Lock()
 		l.write()
+		left = len(l.rest) > 0
 		l.writing.Unlock()
 	}
 }
