@@ -12,7 +12,7 @@ import (
 func projectOpenings() Openings {
 	return Openings{
 		Stored: []string{
-			"cluster", "cluster/entry", "scheduler", "scheduler/badgerstore", "scheduler/badgerstore/", "crawl", "crawl/",
+			"scheduler", "scheduler/badgerstore", "scheduler/badgerstore/", "crawl", "crawl/",
 			"actionrules/crawlspace/trapcounts.go", "fetcher/robots/memory.go", "internal/notices/memory.go",
 		},
 	}
