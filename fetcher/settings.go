@@ -1,6 +1,7 @@
 package fetcher
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -116,35 +117,15 @@ func UserAgent(version, contact string) string {
 
 func (s Settings) withDefaults() Settings {
 	d := DefaultSettings()
-	for _, f := range []struct{ v, d *time.Duration }{
-		{&s.ConnectTimeout, &d.ConnectTimeout},
-		{&s.TLSTimeout, &d.TLSTimeout},
-		{&s.FirstByteTimeout, &d.FirstByteTimeout},
-		{&s.IdleTimeout, &d.IdleTimeout},
-		{&s.DownloadTimeout, &d.DownloadTimeout},
-	} {
-		if *f.v <= 0 {
-			*f.v = *f.d
-		}
-	}
+	s.ConnectTimeout, s.TLSTimeout = cmp.Or(max(s.ConnectTimeout, 0), d.ConnectTimeout), cmp.Or(max(s.TLSTimeout, 0), d.TLSTimeout)
+	s.FirstByteTimeout, s.IdleTimeout = cmp.Or(max(s.FirstByteTimeout, 0), d.FirstByteTimeout), cmp.Or(max(s.IdleTimeout, 0), d.IdleTimeout)
+	s.DownloadTimeout = cmp.Or(max(s.DownloadTimeout, 0), d.DownloadTimeout)
 	if s.Names == nil {
 		s.Names = NewNames()
 	}
-	if s.UserAgent == "" {
-		s.UserAgent = d.UserAgent
-	}
-	if s.Accept == "" {
-		s.Accept = d.Accept
-	}
-	if s.MaxHeaderBytes <= 0 {
-		s.MaxHeaderBytes = d.MaxHeaderBytes
-	}
-	if s.MaxBodyBytes <= 0 {
-		s.MaxBodyBytes = d.MaxBodyBytes
-	}
-	if s.MaxConnectionsPerHost <= 0 {
-		s.MaxConnectionsPerHost = d.MaxConnectionsPerHost
-	}
+	s.UserAgent, s.Accept = cmp.Or(s.UserAgent, d.UserAgent), cmp.Or(s.Accept, d.Accept)
+	s.MaxHeaderBytes, s.MaxBodyBytes = cmp.Or(max(s.MaxHeaderBytes, 0), d.MaxHeaderBytes), cmp.Or(max(s.MaxBodyBytes, 0), d.MaxBodyBytes)
+	s.MaxConnectionsPerHost = cmp.Or(max(s.MaxConnectionsPerHost, 0), d.MaxConnectionsPerHost)
 	return s
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,8 +10,6 @@ import (
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl/review"
 	"github.com/sextant-crawler/sextant/internal/admin"
-	"github.com/sextant-crawler/sextant/internal/service"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
 )
 
@@ -37,10 +34,6 @@ func previewCommand() *cli.Command {
 }
 
 func preview(c *cli.Context) error {
-	log, err := newLogger(c)
-	if err != nil {
-		return err
-	}
 	parsed, err := loadFile(c, c.Args().First())
 	if err != nil {
 		return err
@@ -50,20 +43,11 @@ func preview(c *cli.Context) error {
 		return err
 	}
 	var p *review.Preview
-	client, err := admin.Dial(c.Context, c.String("data"), crawler.Name)
-	if err != nil {
-		return err
-	}
-	if client != nil {
-		// The service reads the file itself: it is the owner's, as is the socket.
+	// A service reads the file itself: it is the owner's, as is the socket.
+	err = askFor(c, crawler.Name, readOnly(h), func(client *admin.Client) error {
 		p, err = client.Preview(c.Context, c.Args().First(), c.Int("samples"))
-	} else {
-		own := service.Offline{Home: h, Store: badgerstore.Options{ReadOnly: true}, Log: log}
-		err = own.WithStore(c.Context, func(ctx context.Context, store *badgerstore.Store) error {
-			p, err = review.NewPreview(ctx, crawlSettings(crawler), store, c.Int("samples"))
-			return err
-		})
-	}
+		return err
+	})
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 
@@ -9,9 +8,6 @@ import (
 
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/compare"
-	"github.com/sextant-crawler/sextant/internal/report"
-	"github.com/sextant-crawler/sextant/internal/service"
-	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/push/wire"
 )
 
@@ -37,82 +33,20 @@ func pushVerify(c *cli.Context) error {
 	if c.NArg() != 1 || c.Args().First() != "verify" {
 		return wrongUse("push: write push verify, followed by options only")
 	}
-	crawler, _, err := oneCrawler(c)
-	if err != nil {
+	o := compare.Options{Target: c.String("target"), Repair: c.Bool("repair"), DeleteForeign: c.Bool("delete-foreign"), Samples: c.Int("samples")}
+	of := toCompare
+	if o.Repair {
+		of = toSelect
+	}
+	var report *compare.Report
+	err := ask(c, of, func(client *admin.Client) (err error) {
+		report, err = client.PushVerify(c.Context, o)
 		return err
-	}
-	target, err := service.PAPIPush(crawler, c.String("target"))
-	if err != nil {
-		return wrongUse("%w", err)
-	}
-	index, err := service.OpenIndex(target)
-	if err != nil {
-		return err
-	}
-	defer index.Close()
-	report, err := compare.Verify(c.Context, index, commandPushed{c}, compare.Options{
-		Repair: c.Bool("repair"), DeleteForeign: c.Bool("delete-foreign"), Samples: c.Int("samples"),
 	})
 	if err != nil {
 		return err
 	}
 	return printPushReport(c, report)
-}
-
-// commandPushed is what a crawl has pushed, as its service or its store says.
-type commandPushed struct{ c *cli.Context }
-
-// Stored implements compare.Pushed.
-func (p commandPushed) Stored(ctx context.Context, fn func(report.StoredURL) error) error {
-	return ask(p.c, toRead, func(client *admin.Client) error { return client.Stored(ctx, nil, fn) })
-}
-
-// Still implements compare.Pushed.
-func (p commandPushed) Still(ctx context.Context) error {
-	return ask(p.c, toRead, func(client *admin.Client) error {
-		statuses, err := client.Status(ctx)
-		for _, s := range statuses {
-			if s.Idle != admin.NotRunning && (!s.Paused || s.Outbox.Waiting > 0) {
-				return wrongUse("%w", admin.StillMoving(s.Outbox.Waiting))
-			}
-		}
-		return err
-	})
-}
-
-// Waiting implements compare.Pushed. A running service goes on filling and emptying its
-// outbox: then it tells the operator.
-func (p commandPushed) Waiting(ctx context.Context, target string) (map[string]bool, error) {
-	waiting := map[string]bool{}
-	err := ask(p.c, toRead, func(client *admin.Client) error {
-		statuses, err := client.Status(ctx)
-		if err != nil {
-			return err
-		}
-		for _, s := range statuses {
-			if n := s.Outbox.Waiting; n > 0 && s.Idle != admin.NotRunning {
-				fmt.Fprintf(p.c.App.ErrWriter, "%s wait in the outbox, and may be named as differences: pause the crawl, and ask again when the outbox is empty\n", count(int(n), "order")) //nolint:gosec // it fits
-			}
-			if _, behind := s.OutboxLag.Behind[target]; !behind || s.Idle != admin.NotRunning {
-				return nil // nothing waits for a target that has everything, or that no crawl has opened yet
-			}
-		}
-		return client.Orders(ctx, push.Selection{State: push.Waiting, Target: target}, func(o admin.OutboxOrder) error {
-			waiting[o.URL] = true
-			return nil
-		})
-	})
-	return waiting, err
-}
-
-// Requeue implements compare.Pushed.
-func (p commandPushed) Requeue(ctx context.Context, urls []string) (n int, err error) {
-	err = ask(p.c, toSelect, func(client *admin.Client) error {
-		done, err := client.Refresh(ctx, admin.Selection{URLs: urls, Full: true})
-		n = done.URLs + done.Waiting
-		return err
-	})
-	return n, err
 }
 
 func printPushReport(c *cli.Context, r *compare.Report) error {

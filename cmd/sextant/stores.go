@@ -100,7 +100,7 @@ func askEach(c *cli.Context, fn func(*admin.Client) error) error {
 // readOnly is a storeOf for reading the store of a Crawler.
 func readOnly(h service.Home) storeOf {
 	return func(_ *cli.Context, log *slog.Logger) (service.Offline, error) {
-		return service.Offline{Home: h, Store: badgerstore.Options{ReadOnly: true}, Log: log}, nil
+		return service.Offline{Home: h, Store: badgerstore.Options{ReadOnly: true}, Agent: userAgent(), Log: log}, nil
 	}
 }
 
@@ -136,7 +136,7 @@ func toDecide(c *cli.Context, log *slog.Logger) (service.Offline, error) {
 // toConfigured is the storeOf of commands that obey the configuration, and change the store. There may be no store yet.
 func toConfigured(c *cli.Context, log *slog.Logger) (service.Offline, error) {
 	crawler, h, err := oneCrawler(c)
-	return service.Offline{Home: h, Store: service.StoreOptions(crawler), Settings: crawlSettings(crawler), Log: log}, err
+	return service.Offline{Home: h, Store: service.StoreOptions(crawler), Crawler: crawler, Settings: crawlSettings(crawler), Log: log}, err
 }
 
 // toSelect is toConfigured for commands on stored URLs: without a store there are none.
@@ -145,6 +145,13 @@ func toSelect(c *cli.Context, log *slog.Logger) (service.Offline, error) {
 	if err == nil && !badgerstore.Exists(o.Home.Store()) {
 		err = fmt.Errorf("%s holds no store: nothing was crawled there yet, or --data names another directory", o.Home.Dir)
 	}
+	return o, err
+}
+
+// toCompare is toSelect for commands that only read.
+func toCompare(c *cli.Context, log *slog.Logger) (service.Offline, error) {
+	o, err := toSelect(c, log)
+	o.Store = badgerstore.Options{ReadOnly: true}
 	return o, err
 }
 

@@ -124,12 +124,14 @@ func (c *Client) preAuthenticate(req *messages.ASReq, refused *messages.KRBError
 	if err != nil {
 		return err
 	}
-	value, err := sealed.Marshal()
-	if err != nil {
-		return err
-	}
-	req.PAData = types.PADataSequence{{PADataType: patype.PA_ENC_TIMESTAMP, PADataValue: value}}
-	return nil
+	req.PAData, err = proofOf(patype.PA_ENC_TIMESTAMP, sealed.Marshal)
+	return err
+}
+
+// proofOf is what a request to a KDC proves itself by.
+func proofOf(kind int32, marshal func() ([]byte, error)) (types.PADataSequence, error) {
+	value, err := marshal()
+	return types.PADataSequence{{PADataType: kind, PADataValue: value}}, err
 }
 
 // errNoCipher says that client and KDC have no cipher in common.
@@ -216,10 +218,6 @@ func (c *Client) authenticateFar(req *messages.TGSReq, by *ticket) error {
 	if err != nil {
 		return err
 	}
-	value, err := sealed.Marshal()
-	if err != nil {
-		return err
-	}
-	req.PAData = types.PADataSequence{{PADataType: patype.PA_TGS_REQ, PADataValue: value}}
-	return nil
+	req.PAData, err = proofOf(patype.PA_TGS_REQ, sealed.Marshal)
+	return err
 }

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -295,8 +293,3 @@ func (t *tail) String() string {
 	}
 	return last
 }
-
-var (
-	_ io.Writer    = (*tail)(nil)
-	_ fmt.Stringer = (*tail)(nil)
-)

@@ -15,6 +15,7 @@
 package render
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,12 +64,7 @@ func (s Settings) withDefaults() Settings {
 		s.Command = []string{DefaultCommand}
 	}
 	s.Pages = max(s.Pages, 1)
-	if s.Timeout <= 0 {
-		s.Timeout = defaultTimeout
-	}
-	if s.MaxMemory <= 0 {
-		s.MaxMemory = defaultMaxMemory
-	}
+	s.Timeout, s.MaxMemory = cmp.Or(max(s.Timeout, 0), defaultTimeout), cmp.Or(max(s.MaxMemory, 0), defaultMaxMemory)
 	return s
 }
 

@@ -88,25 +88,12 @@ func (c *Client) Deletions(ctx context.Context, q DeletionQuery, fn func(Deletio
 
 // Release has the selected deletions leave, and gives how many there were.
 func (c *Client) Release(ctx context.Context, q DeletionQuery) (int, error) {
-	return c.decide(ctx, "/api/v1/deletions/release", q)
+	return c.decide(ctx, "/api/v1/deletions/release", q.URLs, func(batch []string) any { q.URLs = batch; return q })
 }
 
 // DropDeletions drops them instead; their URLs are fetched again.
 func (c *Client) DropDeletions(ctx context.Context, q DeletionQuery) (int, error) {
-	return c.decide(ctx, "/api/v1/deletions/drop", q)
-}
-
-func (c *Client) decide(ctx context.Context, path string, q DeletionQuery) (int, error) {
-	n := 0
-	for batch := range batches(q.URLs) {
-		q.URLs = batch
-		var done Decided
-		if err := c.post(ctx, path, q, &done); err != nil {
-			return n, err
-		}
-		n += done.Deletions
-	}
-	return n, nil
+	return c.decide(ctx, "/api/v1/deletions/drop", q.URLs, func(batch []string) any { q.URLs = batch; return q })
 }
 
 // deletionOf is the deletion of a URL that is stored as having one; nil if it was decided

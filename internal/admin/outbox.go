@@ -185,25 +185,12 @@ func (c *Client) Orders(ctx context.Context, sel push.Selection, fn func(OutboxO
 // RetryDead sends the orders of the selected dead letters again, and gives how many
 // there were.
 func (c *Client) RetryDead(ctx context.Context, d DeadLetters) (int, error) {
-	return c.decideDead(ctx, "/api/v1/outbox/retry", d)
+	return c.decide(ctx, "/api/v1/outbox/retry", d.URLs, func(batch []string) any { d.URLs = batch; return d })
 }
 
 // DropDead drops them.
 func (c *Client) DropDead(ctx context.Context, d DeadLetters) (int, error) {
-	return c.decideDead(ctx, "/api/v1/outbox/drop", d)
-}
-
-func (c *Client) decideDead(ctx context.Context, path string, d DeadLetters) (int, error) {
-	n := 0
-	for batch := range batches(d.URLs) {
-		d.URLs = batch
-		var done DecidedLetters
-		if err := c.post(ctx, path, d, &done); err != nil {
-			return n, err
-		}
-		n += done.DeadLetters
-	}
-	return n, nil
+	return c.decide(ctx, "/api/v1/outbox/drop", d.URLs, func(batch []string) any { d.URLs = batch; return d })
 }
 
 // OutboxDetails tell how far the outbox is behind.

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/sextant-crawler/sextant/crawl"
@@ -55,19 +56,24 @@ func (p crawlerPushed) Waiting(ctx context.Context, target string) (map[string]b
 		urls[l.URL] = true
 		return nil
 	})
+	if _, unknown := errors.AsType[*push.UnknownTarget](err); unknown {
+		err = nil // nothing waits for a target that no crawl has opened yet
+	}
 	return urls, err
 }
 
 // Still implements compare.Pushed.
 func (p crawlerPushed) Still(ctx context.Context) error {
 	s, err := p.Status(ctx)
-	if err == nil && (!s.Paused || s.Outbox.Waiting > 0) {
-		err = &Declined{Err: StillMoving(s.Outbox.Waiting)}
+	if n := s.Outbox.Waiting; err == nil && s.Idle != NotRunning && (!s.Paused || n > 0) {
+		err = &Declined{Err: fmt.Errorf("--delete-foreign could delete what is pushed meanwhile: pause the crawl and wait until its outbox is empty (%d wait), or stop the service", n)}
 	}
 	return err
 }
 
-// StillMoving is why foreign documents are not deleted beside a crawl at work.
-func StillMoving(waiting uint64) error {
-	return fmt.Errorf("--delete-foreign could delete what is pushed meanwhile: pause the crawl and wait until its outbox is empty (%d wait), or stop the service", waiting)
+// PushVerify compares what was pushed with what the index of a target holds.
+func (c *Client) PushVerify(ctx context.Context, o compare.Options) (*compare.Report, error) {
+	out := new(compare.Report)
+	err := c.post(ctx, "/api/v1/push/verify", o, out)
+	return out, err
 }

@@ -125,7 +125,7 @@ func (s *Server) status(c *call) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if s.service != nil {
+		if one.Idle != NotRunning {
 			one.StartedAt, one.Version = &started, s.about.Version
 		}
 		all = append(all, s.withNotices(one))

@@ -54,49 +54,35 @@ func ErrorClassOf(c scheduler.Class, r scheduler.Reason) string {
 	return ""
 }
 
+// failureClasses are the classes of what went wrong, by reason. It is constant. Reasons without one are ErrorOther.
+var failureClasses = [...]string{
+	scheduler.ReasonDNS:               ErrorDNS,
+	scheduler.ReasonConnect:           ErrorConnect,
+	scheduler.ReasonTLS:               ErrorTLS,
+	scheduler.ReasonTimeout:           ErrorTimeout,
+	scheduler.ReasonAddress:           ErrorAddress,
+	scheduler.ReasonBadRedirect:       ErrorRedirect,
+	scheduler.ReasonProtocol:          ErrorProtocol,
+	scheduler.ReasonLogin:             ErrorLogin,
+	scheduler.ReasonNotFound:          ErrorClient,
+	scheduler.ReasonClientError:       ErrorClient,
+	scheduler.ReasonServerError:       ErrorServer,
+	scheduler.ReasonRobots:            ErrorRobots,
+	scheduler.ReasonRobotsUnreachable: ErrorRobots,
+	scheduler.ReasonTruncated:         ErrorTooLarge,
+	scheduler.ReasonUnreadable:        ErrorUnreadable,
+	scheduler.ReasonUnreadFile:        ErrorUnreadable,
+	scheduler.ReasonNoText:            ErrorNoText,
+	scheduler.ReasonAppShell:          ErrorAppShell,
+	scheduler.ReasonNoField:           ErrorNoField,
+	scheduler.ReasonRendering:         ErrorRendering,
+	scheduler.ReasonNoBrowser:         ErrorRendering,
+}
+
 // failureClass is the class of what went wrong.
 func failureClass(r scheduler.Reason) string {
-	switch r {
-	case scheduler.ReasonDNS:
-		return ErrorDNS
-	case scheduler.ReasonConnect:
-		return ErrorConnect
-	case scheduler.ReasonTLS:
-		return ErrorTLS
-	case scheduler.ReasonTimeout:
-		return ErrorTimeout
-	case scheduler.ReasonAddress:
-		return ErrorAddress
-	case scheduler.ReasonBadRedirect:
-		return ErrorRedirect
-	case scheduler.ReasonProtocol:
-		return ErrorProtocol
-	case scheduler.ReasonLogin:
-		return ErrorLogin
-	case scheduler.ReasonNotFound, scheduler.ReasonClientError:
-		return ErrorClient
-	case scheduler.ReasonServerError:
-		return ErrorServer
-	case scheduler.ReasonRobots, scheduler.ReasonRobotsUnreachable:
-		return ErrorRobots
-	case scheduler.ReasonTruncated:
-		return ErrorTooLarge
-	case scheduler.ReasonUnreadable, scheduler.ReasonUnreadFile:
-		return ErrorUnreadable
-	case scheduler.ReasonNoText:
-		return ErrorNoText
-	case scheduler.ReasonAppShell:
-		return ErrorAppShell
-	case scheduler.ReasonNoField:
-		return ErrorNoField
-	case scheduler.ReasonRendering, scheduler.ReasonNoBrowser:
-		return ErrorRendering
-	case scheduler.ReasonOtherStatus, scheduler.ReasonProxy, scheduler.ReasonSessionWaits, scheduler.ReasonBodyLost:
-	case scheduler.NoReason, scheduler.ReasonRules, scheduler.ReasonCrawlSpace, scheduler.ReasonElsewhere, scheduler.ReasonRenamed,
-		scheduler.ReasonNotIndexed, scheduler.ReasonKilled, scheduler.ReasonMediaType, scheduler.ReasonRemoved,
-		scheduler.ReasonNoIndex, scheduler.ReasonUnavailable, scheduler.ReasonCanonical, scheduler.ReasonEmpty, scheduler.ReasonSource,
-		scheduler.ReasonNotNamed, scheduler.ReasonItemGone, scheduler.ReasonCopy, scheduler.ReasonNearCopy, scheduler.ReasonRedirect,
-		scheduler.ReasonMoved, scheduler.ReasonNotProcessed: // nothing went wrong
+	if int(r) < len(failureClasses) {
+		return cmp.Or(failureClasses[r], ErrorOther)
 	}
 	return ErrorOther
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/sextant-crawler/sextant/push/papi"
 )
 
-// PAPIPush finds the papi target of a name; empty means the only one.
-func PAPIPush(crawler config.Crawler, name string) (config.Push, error) {
+// papiPush finds the papi target of a name; empty means the only one.
+func papiPush(crawler config.Crawler, name string) (config.Push, error) {
 	var found []config.Push
 	var names []string
 	for _, p := range crawler.Push {
@@ -41,13 +41,22 @@ func (s *Service) IndexOf(c admin.Crawler, target string) (compare.Index, error)
 	if err != nil {
 		return nil, err
 	}
-	p, err := PAPIPush(r.opened, target)
+	return indexOf(r.opened, target)
+}
+
+// indexOf opens the index behind a papi target of a name; empty means the only one.
+func indexOf(crawler config.Crawler, name string) (compare.Index, error) {
+	p, err := papiPush(crawler, name)
 	if err != nil {
 		return nil, &admin.Declined{Err: err}
 	}
-	index, err := OpenIndex(p)
+	t, err := papi.New(p.Settings.(papi.Settings)) // papiPush has looked
 	if err != nil {
 		return nil, &admin.Declined{Err: err}
+	}
+	index := papiIndex{Target: t}
+	if p.Source != nil {
+		index.source = *p.Source
 	}
 	return index, nil
 }
@@ -64,21 +73,4 @@ func (p papiIndex) Source() string { return p.source }
 // Enumerate implements compare.Index.
 func (p papiIndex) Enumerate(ctx context.Context, fn func(string) error) error {
 	return p.Target.Enumerate(ctx, "", func(uri, _ string) error { return fn(uri) })
-}
-
-// OpenIndex opens the index behind a papi target.
-func OpenIndex(p config.Push) (compare.Index, error) {
-	settings, is := p.Settings.(papi.Settings)
-	if !is {
-		return nil, fmt.Errorf("the target %q is of kind %s: only the Push API can list what an index holds", p.Name, p.Kind)
-	}
-	t, err := papi.New(settings)
-	if err != nil {
-		return nil, err
-	}
-	index := papiIndex{Target: t}
-	if p.Source != nil {
-		index.source = *p.Source
-	}
-	return index, nil
 }

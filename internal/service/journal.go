@@ -7,8 +7,11 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"sync"
 	"syscall"
 )
+
+// prefixed.mu is held while a record is written, so that each line has its own priority.
 
 // Priorities as they stand before a line for the journal, see sd-daemon(3).
 const (
@@ -21,7 +24,8 @@ const (
 // journalHandler logs as the text handler does, without time and level: the journal has a
 // time of its own, and the level becomes the line's priority.
 type journalHandler struct {
-	errors, warnings, infos, debugs slog.Handler
+	slog.Handler
+	out *prefixed
 }
 
 func newJournalHandler(w io.Writer, level slog.Leveler) slog.Handler {
@@ -31,54 +35,46 @@ func newJournalHandler(w io.Writer, level slog.Leveler) slog.Handler {
 		}
 		return a
 	}}
-	at := func(priority string) slog.Handler { return slog.NewTextHandler(prefixed{priority, w}, options) }
-	return &journalHandler{at(journalError), at(journalWarning), at(journalInfo), at(journalDebug)}
+	out := &prefixed{w: w}
+	return &journalHandler{slog.NewTextHandler(out, options), out}
 }
 
-func (h *journalHandler) of(level slog.Level) slog.Handler {
-	switch {
-	case level >= slog.LevelError:
-		return h.errors
-	case level >= slog.LevelWarn:
-		return h.warnings
-	case level >= slog.LevelInfo:
-		return h.infos
-	default:
-		return h.debugs
-	}
-}
-
-// Enabled implements slog.Handler.
-func (h *journalHandler) Enabled(ctx context.Context, level slog.Level) bool {
-	return h.infos.Enabled(ctx, level)
-}
-
-// Handle implements slog.Handler.
+// Handle implements slog.Handler. The text handler writes each record in one piece.
 func (h *journalHandler) Handle(ctx context.Context, r slog.Record) error {
-	return h.of(r.Level).Handle(ctx, r)
+	h.out.mu.Lock()
+	defer h.out.mu.Unlock()
+	switch {
+	case r.Level >= slog.LevelError:
+		h.out.priority = journalError
+	case r.Level >= slog.LevelWarn:
+		h.out.priority = journalWarning
+	case r.Level >= slog.LevelInfo:
+		h.out.priority = journalInfo
+	default:
+		h.out.priority = journalDebug
+	}
+	return h.Handler.Handle(ctx, r)
 }
 
 // WithAttrs implements slog.Handler.
 func (h *journalHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return h.each(func(o slog.Handler) slog.Handler { return o.WithAttrs(attrs) })
+	return &journalHandler{h.Handler.WithAttrs(attrs), h.out}
 }
 
 // WithGroup implements slog.Handler.
 func (h *journalHandler) WithGroup(name string) slog.Handler {
-	return h.each(func(o slog.Handler) slog.Handler { return o.WithGroup(name) })
-}
-
-func (h *journalHandler) each(f func(slog.Handler) slog.Handler) slog.Handler {
-	return &journalHandler{f(h.errors), f(h.warnings), f(h.infos), f(h.debugs)}
+	return &journalHandler{h.Handler.WithGroup(name), h.out}
 }
 
 // prefixed writes each piece, a line, behind a priority in one write.
 type prefixed struct {
-	priority string
 	w        io.Writer
+	mu       sync.Mutex // guards priority
+	priority string
 }
 
-func (p prefixed) Write(line []byte) (int, error) {
+// Write implements io.Writer. Its caller holds mu.
+func (p *prefixed) Write(line []byte) (int, error) {
 	if _, err := p.w.Write(append([]byte(p.priority), line...)); err != nil {
 		return 0, err
 	}

@@ -6,11 +6,13 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/events"
 	"github.com/sextant-crawler/sextant/crawl/meter"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/compare"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
@@ -21,8 +23,11 @@ import (
 type Offline struct {
 	Home  Home
 	Store badgerstore.Options
-	// Settings are the Crawler's. Commands that only read do not need them.
+	// Crawler is the Crawler's element, zero if the configuration is not read, and Settings are made of it. Commands
+	// that only read need neither.
+	Crawler  config.Crawler
 	Settings policy.Settings
+	Agent    string // the User-Agent of a Crawler that names none
 	Log      *slog.Logger
 }
 
@@ -30,7 +35,8 @@ type Offline struct {
 // a service. It closes the store afterwards.
 func (o Offline) Ask(ctx context.Context, fn func(*admin.Client) error) error {
 	return o.WithStore(ctx, func(ctx context.Context, store *badgerstore.Store) error {
-		return fn(admin.InProcess(&offline{stored: stored{store}, name: o.Home.Crawler, settings: o.Settings, log: o.Log}))
+		crawler := &offline{stored: stored{store}, name: o.Home.Crawler, settings: o.Settings, log: o.Log}
+		return fn(admin.InProcess(crawler, noService{o.Crawler}, &configuration{agent: o.Agent}))
 	})
 }
 
@@ -47,6 +53,24 @@ func (o Offline) WithStore(ctx context.Context, fn func(context.Context, *badger
 		}
 	}()
 	return fn(ctx, store)
+}
+
+// noService answers for a service that does not run. It implements admin.Service.
+type noService struct{ crawler config.Crawler }
+
+var errNoService = &admin.Declined{Err: errors.New("no service runs")}
+
+// Reload implements admin.Service.
+func (noService) Reload(context.Context, bool) error { return errNoService }
+
+// Fetch implements admin.Service.
+func (noService) Fetch(context.Context, admin.Crawler, string, weburl.URL) (*admin.Fetched, error) {
+	return nil, errNoService
+}
+
+// IndexOf implements admin.Service.
+func (n noService) IndexOf(_ admin.Crawler, target string) (compare.Index, error) {
+	return indexOf(n.crawler, target)
 }
 
 // offline is a Crawler that no service runs. It implements admin.Crawler.
@@ -141,7 +165,7 @@ func (o *offline) Remove(ctx context.Context, s crawl.Selection) (crawl.Removed,
 
 // Pause implements admin.Crawler.
 func (o *offline) Pause(context.Context) error {
-	return &admin.Declined{Err: errors.New("no service runs: there is nothing to pause")}
+	return errNoService
 }
 
 // Resume implements admin.Crawler: it ends a pause that a service left behind.

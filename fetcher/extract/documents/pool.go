@@ -1,6 +1,7 @@
 package documents
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -57,12 +58,7 @@ const (
 
 func (s Settings) withDefaults() Settings {
 	s.Workers = max(s.Workers, 1)
-	if s.Timeout <= 0 {
-		s.Timeout = defaultTimeout
-	}
-	if s.MaxMemory <= 0 {
-		s.MaxMemory = defaultMaxMemory
-	}
+	s.Timeout, s.MaxMemory = cmp.Or(max(s.Timeout, 0), defaultTimeout), cmp.Or(max(s.MaxMemory, 0), defaultMaxMemory)
 	return s
 }
 
