@@ -10,7 +10,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/notices"
 )
 
-// Notify says who is told of trouble: a webhook or a command, exactly one of them.
+// Notify is a receiver of notices: either a webhook or a command.
 type Notify struct {
 	Webhook     secret.Value // its address: services put a key into it
 	Secret      secret.Value // signs what is posted; zero: nothing does

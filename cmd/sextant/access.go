@@ -23,7 +23,7 @@ func tokenFlags() []cli.Flag {
 	}
 }
 
-// accessFlags say who may reach the service over TCP.
+// accessFlags control access to the service over TCP.
 func accessFlags() []cli.Flag {
 	return append(tokenFlags(),
 		&cli.StringFlag{Name: "tls-cert", EnvVars: env("tls-cert"), Usage: "PEM `FILE` with the certificate for --listen and its chain"},
@@ -31,7 +31,7 @@ func accessFlags() []cli.Flag {
 	)
 }
 
-// accessSettings are what the flags say of tokens and certificate.
+// accessSettings reads the flags for tokens and certificate.
 func accessSettings(c *cli.Context) admin.AccessSettings {
 	return admin.AccessSettings{
 		OperatorToken: c.String("operator-token-file"), ReaderToken: c.String("reader-token-file"),

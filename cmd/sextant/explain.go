@@ -62,8 +62,8 @@ func explain(c *cli.Context) error {
 	return err
 }
 
-// withKnowledge gives fn a look into the store, if there is one or --data says that there is: the running
-// service's, else the files. A store that nobody named and that cannot be read is told of, and fn is called
+// withKnowledge calls fn with what the store knows, if there is a store or --data names one. It asks the running
+// service, else it reads the files. If the store cannot be read and --data is not written, it logs that and calls fn
 // without.
 func withKnowledge(c *cli.Context, h service.Home, crawler string, fn func(admin.Knowledge) error) error {
 	if !c.IsSet("data") {

@@ -2,8 +2,8 @@
 // CrawlConfig.xml. One file holds one command: flags in, words out. What runs is in package
 // service.
 //
-// It starts one goroutine for signals, and those of the demo; whoever starts one waits for
-// it. It has no lock.
+// It starts one goroutine for signals, and those of the demo. Each is waited for where it is
+// started. It has no lock.
 package main
 
 import (

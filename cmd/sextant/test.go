@@ -103,8 +103,8 @@ func caseFiles(c *cli.Context) ([]string, error) {
 	return []string{beside}, nil
 }
 
-// explainerFor is that of the Crawler that a case is about; nil where it is about one that
-// the command leaves out.
+// explainerFor returns the explainer of the Crawler that a case is about, or nil if the command leaves that
+// Crawler out.
 func explainerFor(c *cli.Context, one admin.TestCase, crawlers []config.Crawler, explainers map[string]*admin.Explainer) (*admin.Explainer, error) {
 	name := one.Crawler()
 	if name == "" && len(crawlers) == 1 {

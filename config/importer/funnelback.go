@@ -89,7 +89,7 @@ func collectionConfig(d *document, file *crawlspace.File) (errs []error) {
 			switch {
 			case complaint == "":
 			case key == "exclude_patterns": // never dropped: what it excludes would be crawled
-				errs = append(errs, at[key].errorf("exclude_patterns cannot be taken over: %s", complaint))
+				errs = append(errs, at[key].errorf("exclude_patterns cannot be imported: %s", complaint))
 			default:
 				c.leaveOut(at[key], key, value, complaint, key != "indexer_options")
 			}

@@ -319,10 +319,10 @@ func FuzzImport(f *testing.F) {
 	})
 }
 
-// TestExcludesAreNeverDropped: what cannot be taken over is refused, with its line.
+// TestExcludesAreNeverDropped: what cannot be imported is refused, with its line.
 func TestExcludesAreNeverDropped(t *testing.T) {
 	text, err := Import(Funnelback, "c.cfg", []byte("start_url=http://www.example.com/\n\nexclude_patterns=regexp:/cal(?=x)\n"))
-	if text != nil || err == nil || !strings.Contains(err.Error(), "c.cfg:3:1: exclude_patterns cannot be taken over") {
+	if text != nil || err == nil || !strings.Contains(err.Error(), "c.cfg:3:1: exclude_patterns cannot be imported") {
 		t.Errorf("%v\n%s", err, text)
 	}
 	text, err = Import(List, "l", []byte("http://h/\nexclude .*(?!x)\n"))

@@ -128,11 +128,11 @@ func (r *listReader) rule(l line, policy, kind, pattern string) {
 	}
 	if _, errs := actionrules.CompileCondition(holds); len(errs) > 0 {
 		if policy == "deny" || policy == "exclude" { // never dropped: what it excludes would be crawled
-			r.errs = append(r.errs, l.errorf("%s cannot be taken over: %v", policy, errs[0]))
+			r.errs = append(r.errs, l.errorf("%s cannot be imported: %v", policy, errs[0]))
 			return
 		}
 		r.include = r.include || policy == "include" // it lets pass nothing that another does not
-		r.d.untranslated = append(r.d.untranslated, l.errorf("%s cannot be taken over: %v", policy, errs[0]))
+		r.d.untranslated = append(r.d.untranslated, l.errorf("%s cannot be imported: %v", policy, errs[0]))
 		r.d.comment("Not translated: %s (%v)", l.text, errs[0])
 		return
 	}

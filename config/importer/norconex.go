@@ -133,7 +133,7 @@ func crawlerElements(top *node) ([]*node, error) {
 func (x *norconex) leaveOut(n *node, why string) {
 	switch {
 	case strings.EqualFold(n.attr["onMatch"], "exclude"), n.attr["onMatch"] == "" && n.excludes() && !strings.HasSuffix(n.class(), "Filter"):
-		x.errs = append(x.errs, n.errorf("%s keeps documents out and cannot be taken over: %s", n.label(), why))
+		x.errs = append(x.errs, n.errorf("%s keeps documents out and cannot be imported: %s", n.label(), why))
 		return
 	}
 	x.notes = append(x.notes, "Not translated: "+n.label()+" of line "+strconv.Itoa(n.at.Line)+": "+why)

@@ -48,7 +48,7 @@ func (x *norconex) readFilters(f *filters, list *node) {
 		f.included = f.included || !exclude
 		switch {
 		case err != nil && exclude: // never dropped: what it excludes would be crawled
-			x.errs = append(x.errs, n.errorf("the exclude %s cannot be taken over: %w", n.label(), err))
+			x.errs = append(x.errs, n.errorf("the exclude %s cannot be imported: %w", n.label(), err))
 		case err != nil:
 			x.leaveOut(n, err.Error())
 		case exclude:

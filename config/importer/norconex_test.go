@@ -99,7 +99,7 @@ func TestNorconexScope(t *testing.T) {
 // TestNorconexRefuses: what would let in more than before, and what cannot be read, is refused even with --force.
 func TestNorconexRefuses(t *testing.T) {
 	for raw, want := range map[string]string{
-		norconexXML("", `<referenceFilters><filter class="ReferenceFilter" onMatch="exclude"><valueMatcher method="regex">.*(?=a)</valueMatcher></filter></referenceFilters>`):   `c.xml:2:19: the exclude <filter class="ReferenceFilter"> cannot be taken over`,
+		norconexXML("", `<referenceFilters><filter class="ReferenceFilter" onMatch="exclude"><valueMatcher method="regex">.*(?=a)</valueMatcher></filter></referenceFilters>`):   `c.xml:2:19: the exclude <filter class="ReferenceFilter"> cannot be imported`,
 		norconexXML("", `<referenceFilters><filter class="RegexReferenceFilter" onMatch="exclude">.*[a-z&amp;&amp;[^b]]</filter></referenceFilters>`):                            "means something else in Java",
 		norconexXML("", `<referenceFilters><filter class="SegmentCountURLFilter" onMatch="exclude" count="5"/></referenceFilters>`):                                              "only filters by URL",
 		norconexXML("", `<documentFilters><filter class="MetadataFilter" onMatch="exclude"/></documentFilters>`):                                                                 "only filters by URL",

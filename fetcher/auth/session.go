@@ -15,7 +15,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// The mutex of a Session is never held over a request. A log-in has no goroutine of
+// Session.mu guards the fields below it, and is never held over a request. A log-in has no goroutine of
 // its own: the workers make its requests, as steps of their leases.
 
 // Do makes one request. It must follow no redirect, keep no cookie, and decode

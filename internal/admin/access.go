@@ -16,7 +16,7 @@ import (
 // The lock of Access guards tokens and certificate. Requests take it to read for a moment;
 // Reload takes it once the files are read.
 
-// Role is what somebody may do. Each may what those below it may.
+// Role is what a caller may do. Each role includes those below it.
 type Role uint8
 
 // The roles, lowest first.
@@ -41,15 +41,15 @@ func (r Role) String() string {
 	return "nobody"
 }
 
-// Caller is who makes a request.
+// Caller identifies the client that makes a request.
 type Caller struct {
 	Role Role
 	// Name is the token's, or the user's at the Unix socket; empty without either.
 	Name string
 	// Remote is the address that the request came from, "socket" for the Unix socket.
 	Remote string
-	// Socket says that it came over the Unix socket: from the owner of the data
-	// directory, who may name files of this machine.
+	// Socket says that the request came over the Unix socket, from the owner of the data
+	// directory. Such a caller may name files of this machine.
 	Socket bool
 }
 
@@ -62,16 +62,16 @@ func (c Caller) String() string {
 	return strings.Join(append(parts, c.Remote), " ")
 }
 
-// AccessSettings say who may reach the service over TCP.
+// AccessSettings control access to the service over TCP.
 type AccessSettings struct {
 	// OperatorToken and ReaderToken are files that hold one token each; empty for none.
 	OperatorToken, ReaderToken string
-	// ReaderMayLack says that there need not be a file of the readers' token.
+	// ReaderMayLack says that the file of the readers' token is optional.
 	ReaderMayLack bool
 	// Certificate and Key are PEM files; both empty for plain HTTP.
 	Certificate, Key string
-	// Beyond says that the service listens beyond loopback: then nothing but its
-	// health is told without a token.
+	// Beyond says that the service listens beyond loopback: then only its
+	// health is shown without a token.
 	Beyond bool
 }
 
@@ -83,7 +83,7 @@ type Access struct {
 	mu          sync.RWMutex
 	tokens      []token
 	certificate *tls.Certificate
-	// signedIn, if not nil, knows those who have signed in by other means.
+	// signedIn, if not nil, identifies callers by other means than a token.
 	signedIn func(*http.Request) (Caller, bool)
 }
 
@@ -135,8 +135,8 @@ func (a *Access) Reload() error {
 	return nil
 }
 
-// ByToken says who has a token; ok is false if nobody has. It takes the same time
-// for all tokens.
+// ByToken returns the caller that a token belongs to; ok is false for an unknown token. It takes the same
+// time for all tokens.
 func (a *Access) ByToken(written string) (c Caller, ok bool) {
 	if a == nil {
 		return Caller{}, false
@@ -152,16 +152,16 @@ func (a *Access) ByToken(written string) (c Caller, ok bool) {
 	return c, ok
 }
 
-// SignedIn sets who is asked about requests without a token: for sessions of
-// browsers. The Caller that it gives needs no Remote.
+// SignedIn sets the function that identifies callers without a token, by the sessions of
+// browsers. The Caller that it returns needs no Remote.
 func (a *Access) SignedIn(by func(*http.Request) (Caller, bool)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.signedIn = by
 }
 
-// caller says who makes a request over TCP. Refused says that it has a token that
-// nobody has.
+// caller identifies the client of a request over TCP. Refused is true if its token is
+// unknown.
 func (a *Access) caller(r *http.Request) (c Caller, refused bool) {
 	floor := Local
 	if a != nil && a.settings.Beyond {
@@ -189,7 +189,7 @@ func (a *Access) caller(r *http.Request) (c Caller, refused bool) {
 	return Caller{Role: floor, Remote: r.RemoteAddr}, false
 }
 
-// bearer gives the token of a request. Another scheme is a token that nobody has.
+// bearer returns the token of a request. Any other scheme counts as an unknown token.
 func bearer(r *http.Request) (string, bool) {
 	values := r.Header.Values("Authorization")
 	if len(values) == 0 {
@@ -202,7 +202,7 @@ func bearer(r *http.Request) (string, bool) {
 	return strings.TrimSpace(value), true
 }
 
-// TLS is how TCP is served, nil for plain HTTP.
+// TLS returns the configuration for TCP, nil for plain HTTP.
 func (a *Access) TLS() *tls.Config {
 	if a == nil || a.settings.Certificate == "" {
 		return nil
@@ -218,7 +218,7 @@ func (a *Access) TLS() *tls.Config {
 	}
 }
 
-// answersTo says whether the service's certificate is for a host.
+// answersTo reports whether the service's certificate is valid for a host.
 func (a *Access) answersTo(host string) bool {
 	if a == nil {
 		return false

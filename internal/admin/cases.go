@@ -10,7 +10,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// TestCase is a URL and what is expected of its decision. A case file has one a line: a URL, then what is expected of its decision.
+// TestCase is a URL and the decision that is expected for it. A file of cases has one on each line.
 //
 //	http://www.example.com/a.html      index follow fifo=index_follow
 //	http://www.example.com/news/x      crawl source=news meta:kind=news shift=-1
@@ -23,11 +23,11 @@ type TestCase struct {
 	line int
 	url  string
 	want []expectation
-	// crawler is the one that it is about; empty: the one that is asked.
+	// crawler names the Crawler that the case is about; empty: the one that tries it.
 	crawler string
 }
 
-// Crawler is the one that a case names by crawler=NAME, where a configuration has several.
+// Crawler is the Crawler that the case names by crawler=NAME, for a configuration with several.
 func (c TestCase) Crawler() string { return c.crawler }
 
 // Place is where it stands.

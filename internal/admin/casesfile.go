@@ -26,7 +26,7 @@ const (
 // CasesPath is the file of test cases beside a configuration.
 func CasesPath(config string) string { return filepath.Join(filepath.Dir(config), casesName) }
 
-// cases reads the file; its text is empty where there is none. Only a regular file in the
+// cases reads the file; its text is empty if there is none. Only a regular file in the
 // folder of the configuration is read and replaced.
 func (s *Server) cases() (folder *os.Root, text []byte, mode fs.FileMode, err error) {
 	opened, base, err := s.versions()
@@ -74,8 +74,8 @@ type WrittenCases struct {
 	Cases int    `json:"cases"`
 }
 
-// writeCases puts a text in the place of the test cases, if each line of it is one and
-// nobody else has written since the caller read it.
+// writeCases replaces the test cases by a text, if each of its lines is a case and
+// they have not changed since the caller read them.
 func (s *Server) writeCases(c *call) (any, error) {
 	match, err := c.match("the test cases")
 	if err != nil {

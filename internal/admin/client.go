@@ -40,13 +40,13 @@ type Client struct {
 	crawler string
 }
 
-// dialTimeout is how long a service may take to say that it is there. It is long, because a busy
-// machine is slow, and costs nothing where no service is: the socket of a dead one refuses.
+// dialTimeout is how long a service may take to respond. It is long because a busy machine is slow,
+// and costs nothing without a service: the socket of a dead one refuses at once.
 const dialTimeout = 15 * time.Second
 
-// Dial finds the service of a data directory. It is nil, without an error, where none runs;
-// the error says why one that runs cannot be asked: this user may not, or it does not answer.
-// Crawler names the one that is meant, "" where there is only one.
+// Dial finds the service of a data directory. It returns nil without an error if none runs. The
+// error says why a running one cannot be asked: it refuses this user, or it does not respond.
+// Crawler is the name of the Crawler to ask about, "" if there is only one.
 func Dial(ctx context.Context, data, crawler string) (*Client, error) {
 	return dialWithin(ctx, data, crawler, dialTimeout)
 }
@@ -109,7 +109,7 @@ func (c *Client) ask(ctx context.Context, method, path string, query url.Values,
 	return nil, saidNo(words)
 }
 
-// saidNo makes an error of an answer other than success.
+// saidNo makes an error from a response other than success.
 func saidNo(body []byte) error {
 	var p Problem
 	var now Readiness
@@ -154,7 +154,7 @@ func (c *Client) For(crawler string) *Client {
 	return &other
 }
 
-// Status returns the status of every Crawler, or of the one that is meant.
+// Status returns the status of every Crawler, or of the client's own.
 func (c *Client) Status(ctx context.Context) ([]Status, error) {
 	all, err := get[[]Status](ctx, c, "/status", nil)
 	if err != nil {
@@ -172,8 +172,8 @@ func (c *Client) Status(ctx context.Context) ([]Status, error) {
 	return meant, nil
 }
 
-// Submit submits URLs, many of them in several requests. With an error it gives
-// what became of those before.
+// Submit submits URLs, in several requests if they are many. After an error it returns
+// the results so far.
 func (c *Client) Submit(ctx context.Context, urls []string) ([]crawl.Submitted, error) {
 	var all []crawl.Submitted
 	for batch := range batches(urls) {
@@ -199,7 +199,7 @@ func (c *Client) post(ctx context.Context, path string, body, into any) error {
 	return c.postWith(ctx, path, nil, body, into)
 }
 
-// postWith does so with a query.
+// postWith is post with a query.
 func (c *Client) postWith(ctx context.Context, path string, query url.Values, body, into any) error {
 	b, err := json.Marshal(body)
 	if err != nil {
@@ -237,15 +237,15 @@ func (c *Client) storedRobots(ctx context.Context, agent string, original bool, 
 	return get[string](ctx, c, "/api/v1/robots", url.Values{"url": {u}, "agent": {agent}, "original": {strconv.FormatBool(original)}})
 }
 
-// Reload has the service read its configuration again; ErrDeclined with its errors
-// if it cannot be used. With word changed rules may delete any number of documents.
+// Reload has the service read its configuration again. It returns ErrDeclined with the errors of a
+// configuration that cannot be used. If word is true, changed rules may delete any number of documents.
 func (c *Client) Reload(ctx context.Context, word bool) error {
 	var out struct{}
 	return c.decode(ctx, http.MethodPost, "/api/v1/reload", wordQuery(word), nil, &out)
 }
 
-// Preview has the service judge its URLs by the configuration at path, naming up
-// to samples of each kind.
+// Preview has the service judge its stored URLs by the configuration at path. It names up
+// to samples URLs of each kind.
 func (c *Client) Preview(ctx context.Context, path string, samples int) (*review.Preview, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {

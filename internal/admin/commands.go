@@ -71,10 +71,10 @@ func (s *Server) remove(c *call) (any, error) {
 	return done, soFar(err, "%d URLs were removed before", done.URLs)
 }
 
-// RemovedUnasked is how many URLs are removed at the operator's first word.
+// RemovedUnasked is how many URLs are removed without confirmation.
 const RemovedUnasked = 100
 
-// confirmed counts what is to be removed where nobody has said yes to it.
+// confirmed refuses a large removal that the caller has not confirmed.
 func confirmed(c *call, s crawl.Selection) error {
 	yes, err := c.word()
 	if err != nil || yes || len(s.URLs) > 0 && len(s.URLs) <= RemovedUnasked {
@@ -87,7 +87,7 @@ func confirmed(c *call, s crawl.Selection) error {
 	return newProblem(http.StatusConflict, codeUnconfirmed, "this removes %d URLs and deletes %d documents: send it with yes=true in the query, if that is meant", n.URLs, n.Documents)
 }
 
-// word reports whether a request has yes=true: the operator's word for large changes.
+// word reports whether a request has yes=true, which confirms large changes.
 func (c *call) word() (bool, error) {
 	written := c.query.Get("yes")
 	if written == "" {
@@ -113,7 +113,7 @@ func (s *Server) pause(c *call) (any, error) { return nil, c.crawler.Pause(c.r.C
 
 func (s *Server) resume(c *call) (any, error) { return nil, c.crawler.Resume(c.r.Context()) }
 
-// soFar adds to an error of a command what it has done before.
+// soFar adds what was done before an error to its text.
 func soFar(err error, format string, n int) error {
 	if err == nil || IsDeclined(err) {
 		return err

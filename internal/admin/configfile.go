@@ -29,8 +29,8 @@ func configTag(text []byte) string {
 	return `"` + hex.EncodeToString(sum[:16]) + `"`
 }
 
-// readConfig gives the text as it stands in its file: what it names (secrets,
-// environment variables) stays named.
+// readConfig returns the text of the file. References to secrets and environment variables
+// are not resolved.
 func (s *Server) readConfig(c *call) (any, error) {
 	text, err := os.ReadFile(s.config.Path())
 	if err != nil {
@@ -53,8 +53,8 @@ type Written struct {
 	Warnings []Finding `json:"warnings"`
 }
 
-// writeConfig puts a text in the place of the configuration, if it is a good one and
-// nobody else has written since the caller read it.
+// writeConfig replaces the configuration by a text, if it is valid and the file has not
+// changed since the caller read it.
 func (s *Server) writeConfig(c *call) (any, error) {
 	match, err := c.match("the configuration")
 	if err != nil {
@@ -110,12 +110,12 @@ func (s *Server) writeConfig(c *call) (any, error) {
 	return out, nil
 }
 
-// errChanged answers a caller that has not seen the text it would replace.
+// errChanged is the response to a caller that has not seen the text it would replace.
 func errChanged() *Problem {
 	return newProblem(http.StatusPreconditionFailed, codeChanged, "the configuration was changed meanwhile: read it again, and make your change in that")
 }
 
-// replace puts text in the place of the configuration, which held before.
+// replace replaces the configuration, whose text is before.
 func (s *Server) replace(c *call, path string, before, text []byte) (kept string, err error) {
 	write := func() error {
 		kept, err = replaceConfig(path, before, text, time.Now())
@@ -138,7 +138,7 @@ func (c *call) match(text string) (string, error) {
 	return match, nil
 }
 
-// writeAlone waits until nobody else writes a file of the operator's; done lets the next one.
+// writeAlone waits until no other request writes one of the operator's files. The caller must call done.
 func (s *Server) writeAlone(ctx context.Context) (done func(), err error) {
 	select {
 	case s.writing <- struct{}{}:

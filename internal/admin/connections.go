@@ -69,7 +69,7 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 		if admitted := l.connections.admit(c); admitted != nil {
 			return admitted, nil
 		}
-		_ = c.Close() // whoever is at its end sees that it is
+		_ = c.Close() // the client sees that
 	}
 }
 
@@ -89,8 +89,8 @@ func (cs *connections) admit(c net.Conn) *connection {
 	return in
 }
 
-// makeRoom closes one that is not at work: a stranger's if there is one, and of these the
-// one that has been idle longest.
+// makeRoom closes a connection that is not at work: a stranger's if there is one, and among these
+// the one that has been idle longest.
 func (cs *connections) makeRoom(among func(*connection) bool) bool {
 	var longest *connection
 	for c := range cs.open {

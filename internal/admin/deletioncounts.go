@@ -44,7 +44,7 @@ type groupKey struct {
 // DeletionGroupings are what deletions may be counted by.
 func DeletionGroupings() []string { return []string{"host", "reason", "edit"} }
 
-// CheckGroupings says which of by are none of DeletionGroupings.
+// CheckGroupings returns an error if by holds anything other than DeletionGroupings.
 func CheckGroupings(by []string) error {
 	for _, name := range by {
 		if !slices.Contains(DeletionGroupings(), name) {

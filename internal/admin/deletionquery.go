@@ -80,8 +80,8 @@ func (q *DeletionQuery) filter() (f scheduler.DeletionFilter, err error) {
 	return f, nil
 }
 
-// origin is the one that Host means, if it is one; ok is false for a name, which may be
-// that of several.
+// origin returns the origin that Host means; ok is false for the name of a host, which may have
+// several origins.
 func (q *DeletionQuery) origin() (origin string, ok bool, err error) {
 	if !strings.Contains(q.Host, "://") {
 		return "", q.Host == "", nil

@@ -83,19 +83,19 @@ type StoredExplanation struct {
 	Known bool `json:"known"`
 	*report.StoredURL
 	Robots string `json:"robots"` // what its robots.txt at hand says: allowed, forbidden or unknown
-	// Why says whether it is in the index, and why or why not; Help what can be done.
+	// Why says in words whether it is in the index, and for what reason. Help says what can be done.
 	Why  string `json:"why"`
 	Help string `json:"help,omitempty"`
 	// DeletionOrder is the deletion of its document that rests or is held. One that rests
 	// leaves at NotBefore at the earliest.
 	DeletionOrder *Deletion  `json:"deletion_order,omitempty"`
 	NotBefore     *time.Time `json:"deletion_not_before,omitempty"`
-	// LeadsOut is what keeps the place out of the crawl that it redirects to; nil where it
-	// is crawled, or it does not redirect.
+	// LeadsOut is what excludes the target of its redirect; nil if the target is crawled, or
+	// if it does not redirect.
 	LeadsOut *ExcludedBy `json:"redirect_excluded_by,omitempty"`
 }
 
-// Unreadable is the JSON form of something that cannot be read as a URL.
+// Unreadable is the JSON form of a text that is not a URL.
 type Unreadable struct {
 	URL   string `json:"url"`
 	Error string `json:"error"`
@@ -220,7 +220,7 @@ func (e *Explainer) Explain(raw string, u weburl.URL) (*Explanation, error) {
 	return out, nil
 }
 
-// leadsOut looks whether what a stored URL redirects to is crawled.
+// leadsOut finds out whether the target of a stored redirect is crawled.
 func (e *Explainer) leadsOut(s *StoredExplanation) {
 	if s.StoredURL == nil || s.Reason != scheduler.ReasonRedirect.String() {
 		return

@@ -221,7 +221,7 @@ func (x *Explanation) indexedByRule() bool {
 	})
 }
 
-// parseFate reads a fate's word; one of another version is no document.
+// parseFate reads the word for a fate. An unknown word, as of another version, is FateNoDocument.
 func parseFate(word string) scheduler.Fate {
 	for _, f := range scheduler.Fates() {
 		if f.String() == word {
@@ -231,7 +231,7 @@ func parseFate(word string) scheduler.Fate {
 	return scheduler.FateNoDocument
 }
 
-// parseReason reads a reason's word; none of this version is NoReason.
+// parseReason reads the word for a reason. An unknown word is NoReason.
 func parseReason(word string) scheduler.Reason {
 	r, err := scheduler.ParseReason(word)
 	if err != nil {

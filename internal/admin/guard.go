@@ -18,7 +18,7 @@ import (
 const (
 	requestsPerS  = 50
 	requestsBurst = 200
-	// wrongTokensBurst tokens that nobody has may be tried at once, then one a wrongTokenEvery.
+	// wrongTokensBurst wrong tokens may be tried at once, then one every wrongTokenEvery.
 	wrongTokensBurst = 10
 	wrongTokenEvery  = time.Second
 	// maxAddresses are remembered; with more, those that have been quiet are forgotten.
@@ -33,14 +33,14 @@ type guard struct {
 	paces map[netip.Addr]*pace
 }
 
-// pace is what one remote address has left.
+// pace holds the rate limits of one remote address.
 type pace struct {
 	requests, wrongTokens *rate.Limiter
 }
 
 func newGuard(a *Access) *guard { return &guard{access: a, paces: map[netip.Addr]*pace{}} }
 
-// judge says what is wrong with where a request comes from, nil if nothing is.
+// judge returns what is wrong with the origin of a request, or nil.
 func (g *guard) judge(r *http.Request) *Problem {
 	if !g.knowsHost(r) {
 		return newProblem(http.StatusForbidden, codeForbidden,
@@ -57,8 +57,8 @@ func (g *guard) judge(r *http.Request) *Problem {
 	return nil
 }
 
-// who says who makes a request. Whoever tries tokens that nobody has must wait, and
-// learns nothing meanwhile.
+// who identifies the client of a request. A client that tries wrong tokens must wait, and
+// learns nothing in the meantime.
 func (g *guard) who(r *http.Request) (Caller, *Problem) {
 	identify := func() (Caller, bool) {
 		c, refused := g.access.caller(r)
@@ -71,8 +71,8 @@ func (g *guard) who(r *http.Request) (Caller, *Problem) {
 	return c, nil
 }
 
-// attempt has a token tried that came with a request, as often as wrong ones may be tried
-// from its address: after those one must wait, also with the right one.
+// attempt calls identify, which tries the token of a request, unless too many wrong tokens came from its
+// address. Then even the right token must wait.
 func (g *guard) attempt(r *http.Request, identify func() (c Caller, known bool)) (Caller, *Problem) {
 	wrongTokens := g.paceOf(r.RemoteAddr).wrongTokens
 	if wrongTokens.Tokens() < 1 {
@@ -118,7 +118,7 @@ func (g *guard) paceOf(remote string) *pace {
 	return p
 }
 
-// forget drops the addresses that have their whole pace again; if all are busy, all.
+// forget drops the addresses that are within their limits again, or all if none is.
 func (g *guard) forget() {
 	for a, p := range g.paces {
 		if p.requests.Tokens() >= requestsBurst && p.wrongTokens.Tokens() >= wrongTokensBurst {
@@ -130,7 +130,7 @@ func (g *guard) forget() {
 	}
 }
 
-// knowsHost says whether the Host header names this service: a loopback address, the
+// knowsHost reports whether the Host header names this service: a loopback address, the
 // address that the connection came to, or a name of its certificate.
 func (g *guard) knowsHost(r *http.Request) bool {
 	host, _, err := net.SplitHostPort(r.Host)
@@ -148,8 +148,8 @@ func (g *guard) knowsHost(r *http.Request) bool {
 	return g.access.answersTo(host)
 }
 
-// sameSite says whether a request was not made by a page of another site. Programs
-// send neither header. A page may be opened from elsewhere, by a link.
+// sameSite reports whether a request was made by a program or a page of this service, not by a page of another
+// site. Programs send neither header. A page may be opened by a link on another site.
 func sameSite(r *http.Request) bool {
 	if from := r.Header.Get("Sec-Fetch-Site"); from != "" && from != "same-origin" && from != "none" {
 		opened := r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
@@ -183,9 +183,9 @@ func secure(h http.Header, tls bool) {
 	}
 }
 
-// SignIn says who has a token that somebody typed. Wrong ones are counted by remote
-// address together with those in headers: after a few one must wait, also with the
-// right one.
+// SignIn identifies the caller by a token that was typed. Wrong tokens are counted by remote
+// address together with those in headers. After a few wrong ones, even the right one must
+// wait.
 func (s *Server) SignIn(r *http.Request, token string) (Caller, *Problem) {
 	c, p := s.guard.attempt(r, func() (Caller, bool) { return s.access.ByToken(token) })
 	c.Remote = r.RemoteAddr

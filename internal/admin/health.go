@@ -14,9 +14,9 @@ import (
 // readyTimeout bounds the look at the Crawlers for /readyz.
 const readyTimeout = 5 * time.Second
 
-// Readiness says whether the service can do its work now: its stores are open and their
+// Readiness says whether the service can work now: its stores are open and their
 // figures can be read, the disk has room, and it is not stopping. No write is tried. A crawl that is paused, has
-// nothing to do, or waits for an indexer can do its work: it is ready.
+// nothing to do, or waits for an indexer is ready.
 type Readiness struct {
 	Ready bool `json:"ready"`
 	// Problems say why not; none if it is ready.
@@ -55,7 +55,7 @@ const (
 	notReadyDisk     = "disk_low"
 )
 
-// healthz says that the process lives, and nothing else.
+// healthz says only that the process is alive.
 func healthz(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") }
 
 // readyz answers 200 where the service is ready, else 503; in JSON where that is asked for.
@@ -74,7 +74,7 @@ func writeReadiness(w http.ResponseWriter, r *http.Request, now Readiness) {
 	if strings.Contains(r.Header.Get("Accept"), "application/json") {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(code)
-		_ = json.NewEncoder(w).Encode(now) // who does not read it does not know
+		_ = json.NewEncoder(w).Encode(now) // the client may be gone
 		return
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")

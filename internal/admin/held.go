@@ -25,7 +25,7 @@ type HeldCounts struct {
 	byEdit map[uint64]uint64
 }
 
-// EditStatus is an edit of the rules, and what of its deletions has not left.
+// EditStatus is an edit of the rules, with its deletions that have not been sent.
 type EditStatus struct {
 	deletion.Edit
 	Resting uint64 `json:"resting"`

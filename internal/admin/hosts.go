@@ -14,13 +14,13 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// HostStatus is a host with work, or one that rests, as it is printed.
+// HostStatus is the printed form of a host with work, or of one that rests.
 type HostStatus struct {
 	Host     string `json:"host"`    // scheme, host and port
 	Waiting  uint64 `json:"waiting"` // URLs, in flight ones included
 	InFlight int    `json:"in_flight"`
-	// ClosedUntil is before when the host is not asked, nil if it may be asked now;
-	// ClosedBy is the word for why, a scheduler.Closing.
+	// ClosedUntil is when the host may be asked again, nil if it may be asked now.
+	// ClosedBy is the word for the reason, a scheduler.Closing.
 	ClosedUntil *time.Time `json:"closed_until,omitempty"`
 	ClosedBy    string     `json:"closed_by,omitempty"`
 	Errors      int        `json:"errors,omitempty"`  // failures in a row
@@ -138,8 +138,8 @@ func (h HostStatus) Why() string {
 // maxHosts is how many hosts a request may name: all places are read for it.
 const maxHosts = MaxLimit
 
-// hosts lists those with the longest queues, then some that rest longest. It is a list
-// of the most, without a cursor: the order is another in a moment.
+// hosts lists the hosts with the longest queues, then some that rest longest. The list
+// has no cursor, because its order changes all the time.
 func (s *Server) hosts(c *call) (any, error) {
 	n := defaultLimit
 	if written := c.query.Get("n"); written != "" {

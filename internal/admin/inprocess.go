@@ -100,9 +100,9 @@ func (a *pipedAnswer) serve(h http.Handler, r *http.Request) (err error) {
 	return nil
 }
 
-// As answers what another part of this process asks for somebody, with that one's
-// rights: the console asks the API in this way. Callers over TCP were judged before.
-// A Caller who came over TCP may name no files of this machine.
+// As returns a handler that answers requests with the rights of a caller. Another part of this process, such as the
+// console, asks the API through it for its own callers. Requests over TCP must have been checked before.
+// A caller over TCP may not name files of this machine.
 func (s *Server) As(c Caller) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.answer(w, r.WithContext(context.WithValue(r.Context(), ownerKey{}, c)))

@@ -158,8 +158,8 @@ func (s *Server) check(c *call) (any, error) {
 	return s.config.Draft([]byte(in.Config), c.caller.Socket).check(), nil
 }
 
-// PreviewRequest asks what a configuration would change: one that is sent, or, over
-// the Unix socket, one that stands in a file.
+// PreviewRequest asks what a configuration would change. It holds the configuration, or, over
+// the Unix socket, the name of its file.
 type PreviewRequest struct {
 	Config  string `json:"config,omitempty"`
 	Path    string `json:"path,omitempty"`

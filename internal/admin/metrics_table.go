@@ -49,7 +49,7 @@ func one(name string, kind metricKind, help string, value func(s *Status) float6
 	return metric{name: name, kind: kind, help: help, value: func(s *Status, emit emitValue) { emit(value(s)) }}
 }
 
-// moment is a Unix time that is absent while there is none.
+// moment makes a metric of a Unix time. It is absent while the time is nil.
 func moment(name, help string, at func(s *Status) *time.Time) metric {
 	return metric{name: name, kind: gauge, help: help, value: func(s *Status, emit emitValue) {
 		if t := at(s); t != nil {

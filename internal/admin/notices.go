@@ -7,7 +7,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/notices"
 )
 
-// Observe tells what of the Crawlers needs a person.
+// Observe returns the conditions of the Crawlers that need a person.
 func Observe(ctx context.Context, crawlers []Crawler) notices.Observation {
 	var out notices.Observation
 	refused := false

@@ -12,9 +12,9 @@ import (
 // Each of Opening and Closing has one goroutine, which serves until the returned function ends
 // it and waits for it.
 
-// Opening answers on l, by TLS where a configuration of it is given, while stores are
-// being opened, which can take long, until done is called: that the process lives, is not
-// ready, and why. Then l is as it was. L may be nil.
+// Opening answers on l while stores are being opened, which can take long, until done is called. It uses TLS if it is
+// given a configuration. The responses say that the process is alive and why it is not ready. Afterwards l can be
+// served again. L may be nil.
 func Opening(l net.Listener, secured *tls.Config) (done func()) {
 	return meanwhile(l, secured, ReadinessProblem{Code: notReadyStarting, Words: "stores are being opened"})
 }
@@ -24,7 +24,7 @@ func Closing(owner net.Listener) (done func()) {
 	return meanwhile(owner, nil, ReadinessProblem{Code: notReadyStopping, Words: "stores are being closed"})
 }
 
-// meanwhile answers for a service that is not at work, until done is called.
+// meanwhile answers for a service that is opening or closing its stores, until done is called.
 func meanwhile(l net.Listener, secured *tls.Config, why ReadinessProblem) (done func()) {
 	back, ok := lend(l)
 	if !ok {
@@ -65,8 +65,8 @@ func meanwhile(l net.Listener, secured *tls.Config, why ReadinessProblem) (done 
 	}
 }
 
-// lent is a listener that is served by one after another: closing it ends its Accept
-// only.
+// lent is a listener that several servers use one after another: closing it only ends
+// Accept.
 type lent struct {
 	net.Listener
 	bounded interface{ SetDeadline(t time.Time) error }
@@ -94,5 +94,5 @@ func (l *lent) Close() error {
 	return l.bounded.SetDeadline(time.Unix(1, 0)) // a closed listener says so to who uses it next
 }
 
-// giveBack makes the listener fit for the next, once nobody serves it any more.
+// giveBack makes the listener usable again once it is no longer served.
 func (l *lent) giveBack() { _ = l.bounded.SetDeadline(time.Time{}) } // closed, it needs none

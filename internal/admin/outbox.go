@@ -27,10 +27,8 @@ type OutboxOrder struct {
 	Op     string     `json:"op"`
 	URL    string     `json:"url"`
 	Source string     `json:"source,omitempty"`
-	Bytes  uint64     `json:"bytes"` // of the body
-	// At is when the order was made, nil if a version of the program made it that did
-	// not note that.
-	At *time.Time `json:"at,omitempty"`
+	Bytes  uint64     `json:"bytes"`        // of the body
+	At     *time.Time `json:"at,omitempty"` // when the order was made
 	// Moved says that the document stood under another source before.
 	Moved bool `json:"moved,omitempty"`
 	// Lost says that the body was damaged: the URL is fetched again.
@@ -75,7 +73,7 @@ func (d *DeadLetters) words() string {
 	return words
 }
 
-// some says that not all are selected.
+// some reports whether only some are selected.
 func (d *DeadLetters) some() bool { return len(d.URLs) > 0 || d.Target != "" || d.Source != nil }
 
 // orders lists: the query has state, target, source and url, which may be repeated.
@@ -119,7 +117,7 @@ type orderCursor struct {
 
 func (o orderCursor) String() string { return string(o.state) + "." + strconv.FormatUint(o.n, 10) }
 
-// before says whether o is listed before other.
+// before reports whether o is listed before other.
 func (o orderCursor) before(other orderCursor) bool {
 	a, b := slices.Index(push.States(), o.state), slices.Index(push.States(), other.state)
 	return a < b || a == b && o.n < other.n
@@ -193,7 +191,7 @@ func (c *Client) DropDead(ctx context.Context, d DeadLetters) (int, error) {
 	return c.decide(ctx, "/api/v1/outbox/drop", d.URLs, func(batch []string) any { d.URLs = batch; return d })
 }
 
-// OutboxDetails tell how far the outbox is behind.
+// OutboxDetails say how far the outbox is behind.
 type OutboxDetails struct {
 	Bytes uint64 `json:"bytes"` // of the bodies that wait
 	// Oldest is when the oldest order that waits was made, and Behind the same of what

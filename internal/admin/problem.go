@@ -54,17 +54,17 @@ type Problem struct {
 
 func (p *Problem) Error() string { return p.Detail }
 
-// newProblem makes an answer that is no success.
+// newProblem makes the response to a request that failed.
 func newProblem(status int, code, format string, args ...any) *Problem {
 	return &Problem{Type: problemType, Title: http.StatusText(status), Status: status, Code: code, Detail: fmt.Sprintf(format, args...)}
 }
 
-// wrong is a request that makes no sense.
+// wrong is the response to a request that makes no sense.
 func wrong(format string, args ...any) *Problem {
 	return newProblem(http.StatusBadRequest, codeWrongUse, format, args...)
 }
 
-// problemOf makes an answer of any error.
+// problemOf makes a response from any error.
 func problemOf(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
@@ -104,10 +104,10 @@ func (p *Problem) write(w http.ResponseWriter) {
 		h.Set("WWW-Authenticate", `Bearer realm="sextant"`)
 	}
 	w.WriteHeader(p.Status)
-	_, _ = w.Write(append(b, '\n')) // a reader that has gone is no fault
+	_, _ = w.Write(append(b, '\n')) // the client may be gone
 }
 
-// IsDeclined says that a command was not done for what it was asked, and did not fail
+// IsDeclined reports whether a command was refused because of what it asks, rather than failed
 // by itself or its store.
 func IsDeclined(err error) bool {
 	if errors.Is(err, scheduler.ErrNotFound) {

@@ -13,7 +13,7 @@ type reasonText struct {
 	help  string // what an operator can do; empty for nothing
 }
 
-// more is what of a stored URL says more than a reason does.
+// more selects what a stored URL adds to the words of a reason.
 type more uint8
 
 const (

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// replaceConfig puts text into the file at path, so that there is the old text or the
-// new one at any time, and keeps the old one beside it. Somebody who edits the file
-// meanwhile, and asks nobody, is not overwritten.
+// replaceConfig writes text to the file at path, which holds the old text or the new one at any time, and
+// keeps the old one beside it. It does not overwrite an edit that is made at the
+// same time.
 func replaceConfig(path string, before, text []byte, now time.Time) (kept string, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -40,8 +40,8 @@ func replaceConfig(path string, before, text []byte, now time.Time) (kept string
 	return kept, syncFolder(filepath.Dir(path))
 }
 
-// putIn puts the file next, of a text, in the place of path, if that holds before. Files
-// change names in one step, so what somebody else has put there is seen, and goes back.
+// putIn replaces path by the file next, which holds text, if path holds before. The files
+// are swapped in one step, so an edit made at the same time is noticed, and put back.
 func putIn(next, path string, before, text []byte) error {
 	now, err := os.ReadFile(path)
 	if err != nil {
@@ -59,7 +59,7 @@ func putIn(next, path string, before, text []byte) error {
 	if err == nil && bytes.Equal(taken, before) {
 		return os.Remove(next)
 	}
-	for put := text; err == nil; { // until nobody has come between
+	for put := text; err == nil; { // until no edit has come between
 		var again []byte
 		again, err = takeBack(next, path, put)
 		put, taken = taken, again
@@ -67,8 +67,8 @@ func putIn(next, path string, before, text []byte) error {
 	return err
 }
 
-// takeBack has path hold again what was taken from it, and put is there. The error says
-// that it is done; else somebody else's text was taken meanwhile.
+// takeBack puts back what was taken from path, which should hold put. It returns errChanged if it did;
+// else again is another edit, which was taken instead.
 func takeBack(next, path string, put []byte) (again []byte, err error) {
 	if err := exchange(next, path); err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func syncFolder(path string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// unwritable says what to do about a file that the service may not write.
+// unwritable adds what to do to an error of a file that the service may not write.
 func unwritable(path string, err error) error {
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
 		return &Declined{Err: errors.New("the service may not write beside " + path + " (" + err.Error() + "): give its user the folder, or edit the file on the machine and reload")}
@@ -120,7 +120,7 @@ func unwritable(path string, err error) error {
 	return err
 }
 
-// replaceIn puts a text in the place of a file of a folder in one step, also where there is none.
+// replaceIn writes a text to a file of a folder in one step, whether the file exists or not.
 func replaceIn(folder *os.Root, name string, text []byte, mode fs.FileMode) error {
 	next := name + time.Now().Format(".20060102-150405.000000000") + ".new"
 	f, err := folder.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)

@@ -51,10 +51,10 @@ type call struct {
 	result         []any
 }
 
-// answered stands for an answer that was written already.
+// answered is returned by routes that have already written their response.
 type answered struct{}
 
-// document is an answer other than JSON.
+// document is a response other than JSON.
 type document struct {
 	media string
 	body  []byte
@@ -90,7 +90,7 @@ func (s *Server) serve(route *route, w http.ResponseWriter, r *http.Request, cal
 	s.write(w, answer)
 }
 
-// do reads the query, finds the Crawler, waits for nothing, and has the route answer.
+// do reads the query, finds the Crawler, and calls the route. It does not wait.
 func (s *Server) do(c *call) (answer any, err error) {
 	route := c.route
 	if c.query, err = route.parameters(c.r.URL.RawQuery); err != nil {
@@ -126,8 +126,8 @@ func (s *Server) do(c *call) (answer any, err error) {
 	return route.answer(c)
 }
 
-// parameters reads a query. A name that the route does not know is refused: a filter with
-// a letter missing would select everything.
+// parameters reads a query. It refuses names that the route does not know: a misspelled filter
+// would select everything.
 func (r *route) parameters(written string) (url.Values, error) {
 	query, err := url.ParseQuery(written)
 	if err != nil {
@@ -174,10 +174,10 @@ func (s *Server) write(w http.ResponseWriter, answer any) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(b.Bytes()) // a reader that has gone is no fault
+	_, _ = w.Write(b.Bytes()) // the client may be gone
 }
 
-// audit logs a change: who, what, to what, and how it went.
+// audit logs a change: the caller, the change, its target, and the outcome.
 func (s *Server) audit(c *call, err error) {
 	fields := []any{"what", c.change, "who", c.caller.String()}
 	if c.crawler != nil {
@@ -242,7 +242,7 @@ func decodeBody(b []byte, into any) error {
 	return nil
 }
 
-// crawler is the one that a name means; a process with one needs no name.
+// crawler finds a Crawler by name. A process with one Crawler needs no name.
 func (s *Server) crawler(name string) (Crawler, error) {
 	var names []string
 	for _, c := range s.crawlers {

@@ -34,8 +34,8 @@ type Selection struct {
 	Text   string `json:"text,omitempty"`
 }
 
-// SelectionOf is the selection of what a filter of stored URLs finds; of one that is empty
-// it selects nothing.
+// SelectionOf selects what a filter of stored URLs finds. An empty filter selects
+// nothing.
 func SelectionOf(filter url.Values) Selection {
 	s := Selection{Source: filter.Get("source"), Match: filter.Get("match")}
 	for name, field := range s.fields() {
@@ -52,7 +52,7 @@ func (s *Selection) fields() map[string]*string {
 	}
 }
 
-// Filter is what of the selection report.ParseFilter reads; ok is false of none.
+// Filter is the part of the selection that report.ParseFilter reads; ok is false if it is empty.
 func (s *Selection) Filter() (f url.Values, ok bool) {
 	f = url.Values{}
 	for name, field := range s.fields() {
@@ -69,7 +69,7 @@ func (s *Selection) Empty() bool {
 	return len(s.URLs) == 0 && s.Group == "" && s.Source == "" && s.Match == "" && !s.All && !filtered
 }
 
-// Compile makes it what crawl knows.
+// Compile makes a selection for package crawl.
 func (s Selection) Compile() (crawl.Selection, error) {
 	out := crawl.Selection{URLs: s.URLs, Group: s.Group, Source: s.Source, All: s.All, Full: s.Full}
 	if written, ok := s.Filter(); ok {

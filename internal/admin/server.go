@@ -53,8 +53,8 @@ type Server struct {
 	mux     *http.ServeMux
 }
 
-// NewServer makes a server; it answers once Run is called. Access may be nil: then
-// nobody has a token.
+// NewServer makes a server. It answers once Run is called. If access is nil, there are no
+// tokens.
 func NewServer(crawlers []Crawler, service Service, configuration Configuration, access *Access, log *slog.Logger) *Server {
 	s := &Server{
 		crawlers: crawlers, service: service, config: configuration, access: access, log: log, guard: newGuard(access),
@@ -69,15 +69,15 @@ func NewServer(crawlers []Crawler, service Service, configuration Configuration,
 	return s
 }
 
-// mount makes a route known.
+// mount adds a route.
 func (s *Server) mount(route *route) {
 	s.mux.HandleFunc(route.pattern(), func(w http.ResponseWriter, r *http.Request) {
 		s.answerTo(w, r, func(caller Caller) { s.serve(route, w, r, caller) })
 	})
 }
 
-// Mount adds a path, as http.ServeMux knows patterns, that is answered by h to those
-// who may. It is called before Run. Host, Origin and pace have been judged before h.
+// Mount adds a pattern of http.ServeMux that h answers for callers with a role. It must be called
+// before Run. Host, Origin and rate are checked before h is called.
 func (s *Server) Mount(pattern string, role Role, h http.Handler) {
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		s.answerTo(w, r, func(caller Caller) {
@@ -111,8 +111,8 @@ func (s *Server) answerTo(w http.ResponseWriter, r *http.Request, answer func(Ca
 	answer(caller)
 }
 
-// Caller identifies who makes a request and what they may do. It is the only place that does. The
-// Problem, if any, is the answer to somebody with a wrong token.
+// Caller identifies the client of a request, and its role. It is the only place that does. The
+// Problem, if any, is the response to a wrong token.
 func (s *Server) Caller(r *http.Request) (Caller, *Problem) {
 	if owner, ok := r.Context().Value(ownerKey{}).(Caller); ok {
 		return owner, nil
@@ -137,9 +137,9 @@ const (
 	shutdownTimeout = 5 * time.Second
 )
 
-// Run serves until ctx ends: on open whoever has a token, on owner (the Unix socket,
-// whose file mode is its lock) the operator. Either may be nil. Open is closed then; owner
-// is not, where it is a socket: Closing answers on it next.
+// Run serves until ctx ends: clients with a token on open, and the operator on owner, the Unix socket,
+// which its file mode protects. Either may be nil. Run closes open. It does not close a
+// socket, because Closing answers on it next.
 func (s *Server) Run(ctx context.Context, open, owner net.Listener) error {
 	group, ctx := errgroup.WithContext(ctx)
 	serve := func(l net.Listener, server *http.Server) {
@@ -196,7 +196,7 @@ func (s *Server) httpServer(h http.Handler) *http.Server {
 	}
 }
 
-// overTCP judges where a request comes from before it is answered.
+// overTCP checks the origin of a request before it is answered.
 func (s *Server) overTCP() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r, end := begin(w, r)
@@ -211,7 +211,7 @@ func (s *Server) overTCP() http.Handler {
 	})
 }
 
-// answer has the route of a request answer it, or refuses a path without one.
+// answer calls the route of a request, or refuses a path that has none.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	if _, pattern := s.mux.Handler(r); pattern != "" {
 		s.mux.ServeHTTP(w, r)
@@ -240,7 +240,7 @@ func (h *headOnly) WriteHeader(int) {}
 // Write drops the body.
 func (h *headOnly) Write(p []byte) (int, error) { return len(p), nil }
 
-// openRoutes are those that are not of the API.
+// openRoutes are the routes that do not belong to the API.
 func (s *Server) openRoutes() []route {
 	return []route{
 		{method: "GET", path: "/healthz", role: Nobody, plain: http.HandlerFunc(healthz)},
@@ -250,12 +250,12 @@ func (s *Server) openRoutes() []route {
 	}
 }
 
-// About is what a Server tells of its process. The zero value tells nothing.
+// About is what a Server says of its process. The zero value says nothing.
 type About struct {
 	Version string // of the program
-	// Notices tells how the receivers of notices stand; nil: there are none.
+	// Notices returns the status of the receivers of notices; nil: there are none.
 	Notices func() []notices.Status
 }
 
-// Tell says what the server is to tell of its process, before Run.
+// Tell sets what the server says of its process. It must be called before Run.
 func (s *Server) Tell(a About) { s.about = a }

@@ -141,8 +141,8 @@ func (s *Server) withNotices(one Status) Status {
 	return one
 }
 
-// DiskLow says whether the disk of a store is nearly full, and below which free space
-// it is. Where the disk is not known it is not.
+// DiskLow reports whether the disk of a store is nearly full, and below how much free space
+// it counts as such. It is false if the disk is not known.
 func (s *StoreStatus) DiskLow() (below int64, low bool) {
 	below = max(min(diskLowBytes, s.DiskSize/diskLowShare), 2*s.DiskNeeded)
 	return below, s.DiskSize > 0 && s.DiskFree < below
@@ -155,6 +155,6 @@ const (
 	diskLowShare = 20 // one in so many: 5 %
 )
 
-// DiskFull says whether the disk of a store has less free space than a commit needs: then
-// nothing is stored, and the crawl ends. Where the disk is not known it is not.
+// DiskFull reports whether the disk of a store has less free space than a commit needs. Then
+// nothing is stored, and the crawl ends. It is false if the disk is not known.
 func (s *StoreStatus) DiskFull() bool { return s.DiskSize > 0 && s.DiskFree < s.DiskNeeded }

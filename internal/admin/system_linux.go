@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peerOf is the process at the other end of a Unix socket, by SO_PEERCRED; nil if nobody
-// knows. Of one that listens it is the process that began to.
+// peerOf returns the process at the other end of a Unix socket, by SO_PEERCRED, or nil if it is
+// not known. For a listening socket that is the process that called listen.
 func peerOf(c net.Conn) *unix.Ucred {
 	socket, ok := c.(*net.UnixConn)
 	if !ok {
@@ -31,7 +31,7 @@ func peerOf(c net.Conn) *unix.Ucred {
 	return peer
 }
 
-// peerProcess is its number; 0 if nobody knows, or it lives in another namespace.
+// peerProcess returns its number, or 0 if it is not known or belongs to another namespace.
 func peerProcess(c net.Conn) int {
 	if peer := peerOf(c); peer != nil {
 		return int(peer.Pid)
@@ -63,7 +63,7 @@ func peerName(c net.Conn) string {
 	return "uid " + id
 }
 
-// ownerOf names the user who owns a file; empty if nobody knows.
+// ownerOf names the owner of a file, or returns "" if it is not known.
 func ownerOf(path string) string {
 	var stat unix.Stat_t
 	if err := unix.Stat(path, &stat); err != nil {
@@ -88,7 +88,7 @@ func ownAs(path, folder string) error {
 	return os.Lchown(path, int(stat.Uid), int(stat.Gid))
 }
 
-// exchange gives two files each other's name in one step.
+// exchange swaps the names of two files in one step.
 func exchange(a, b string) error {
 	return unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
 }

@@ -22,5 +22,5 @@ func ownerOf(string) string { return "" }
 // ownAs does nothing here.
 func ownAs(string, string) error { return nil }
 
-// exchange is not to be had here.
+// exchange is not supported on this system.
 func exchange(string, string) error { return errors.ErrUnsupported }

@@ -39,8 +39,8 @@ func (e *TokenError) Error() string { return e.Path + ": " + e.Words }
 // TokenPath is where the token of a role lies in a data directory.
 func TokenPath(data string, role Role) string { return filepath.Join(data, role.String()+".token") }
 
-// EnsureToken makes the token of a role in a data directory where there is none,
-// and gives its path. It does not look at one that is there.
+// EnsureToken creates the token of a role in a data directory if there is none, and returns
+// its path. It does not check an existing one.
 func EnsureToken(data string, role Role) (path string, made bool, err error) {
 	path = TokenPath(data, role)
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -59,7 +59,7 @@ func EnsureToken(data string, role Role) (path string, made bool, err error) {
 	return path, true, nil
 }
 
-// CheckToken says what is wrong with the file of a token, nil if nothing is.
+// CheckToken returns what is wrong with the file of a token, or nil.
 func CheckToken(path string) error {
 	_, err := readToken(path, Nobody)
 	return err
@@ -98,13 +98,13 @@ func readToken(path string, role Role) (token, error) {
 	return token{role, filepath.Base(path), sha256.Sum256([]byte(text))}, nil
 }
 
-// notInToken says that a character cannot stand in a bearer token (RFC 6750, 2.1).
+// notInToken reports whether a character is not allowed in a bearer token (RFC 6750, 2.1).
 func notInToken(r rune) bool {
 	letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 	return !letter && !strings.ContainsRune("-._~+/=", r)
 }
 
-// tooWide says that others than the owner and a group of readers could read or
+// tooWide reports whether users other than the owner and a group of readers could read or
 // change a file.
 func tooWide(info fs.FileInfo) bool { return info.Mode().Perm()&0o037 != 0 }
 

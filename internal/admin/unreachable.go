@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// refused says that a service may run on a data directory, and this user may not ask it;
-// nil where nobody is kept away.
+// refused returns an error if a service may run on a data directory and refuses this user,
+// else nil.
 func refused(data string) error {
 	path := SocketPath(data)
 	info, err := os.Lstat(path)
@@ -30,7 +30,7 @@ func refused(data string) error {
 	return nil
 }
 
-// refusedTo says as whom to ask.
+// refusedTo names the user that may ask.
 func refusedTo(data, owner, words string) error {
 	if owner == "" {
 		return fmt.Errorf("%s: run this command as the user who owns %s", words, data)

@@ -12,8 +12,8 @@ import (
 
 // watcher.mu guards reloads. The goroutine of the history calls see; those of requests call changed.
 
-// watcher makes events of what it sees: of each change that an operator makes, and of how
-// one status differs from the one before.
+// watcher makes events: from each change that an operator makes, and from the differences between
+// one status and the next.
 type watcher struct {
 	server *Server
 	last   map[string]*sighting // by Crawler
@@ -39,8 +39,8 @@ func newWatcher(s *Server) *watcher {
 	return &watcher{server: s, last: map[string]*sighting{}, reloads: map[string]string{}}
 }
 
-// changed notes what an operator did. A reload is noted when it is seen, with who asked for
-// it.
+// changed records what an operator did. A reload is recorded once its effect is seen, with the
+// caller that asked for it.
 func (w *watcher) changed(c *call) {
 	switch c.change {
 	case "reload", "write configuration":
@@ -63,7 +63,7 @@ func (w *watcher) changed(c *call) {
 	w.note(context.WithoutCancel(c.r.Context()), c.crawler, events.Event{Kind: c.change, Who: c.caller.String(), Text: strings.TrimPrefix(text, ", ")})
 }
 
-// note keeps an event; that it cannot be is no reason for anything else to fail.
+// note keeps an event. A failure is logged, and stops nothing else.
 func (w *watcher) note(ctx context.Context, c Crawler, e events.Event) {
 	if e.At.IsZero() {
 		e.At = time.Now()

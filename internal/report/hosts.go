@@ -103,7 +103,7 @@ func (h *hostSum) row() HostRow {
 
 // CountHosts lists hosts that URLs are stored of, in an order, that with the most URLs first
 // where it names none: limit of them from one on, only that of a host if one is named. Took
-// is how long a host's answers take, 0 if nobody knows. It goes over the whole store, and
+// is how long a host takes to respond, 0 if it is not known. It reads the whole store, and
 // holds some 100 bytes for each host.
 func CountHosts(ctx context.Context, store Store, took func(weburl.HostKey) time.Duration, host string, o Order, from, limit int) (HostsPage, error) {
 	sums := map[weburl.HostKey]*hostSum{}
@@ -150,7 +150,7 @@ type keyedHost struct {
 	sample weburl.Key
 }
 
-// look names the host, and tells how it is.
+// look adds the name and the state of the host.
 func (h *keyedHost) look(ctx context.Context, store Store) error {
 	if h.Host == "" {
 		r, err := store.Lookup(ctx, h.sample)

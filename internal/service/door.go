@@ -34,7 +34,7 @@ func (s *Service) openDoor(ctx context.Context, data, listen string, access *adm
 }
 
 // listenSocket listens on the socket of the data directory, which is also the
-// first lock against a second service. A socket that nobody answers on is left
+// first lock against a second service. A socket without a listener is left
 // over from a process that was killed.
 func listenSocket(ctx context.Context, data string, log *slog.Logger) (net.Listener, error) {
 	path := admin.SocketPath(data)

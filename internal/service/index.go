@@ -11,7 +11,7 @@ import (
 	"github.com/sextant-crawler/sextant/push/papi"
 )
 
-// papiPush finds the papi target of a name; empty means the only one.
+// papiPush finds a papi target by name, or the only one if the name is empty.
 func papiPush(crawler config.Crawler, name string) (config.Push, error) {
 	var found []config.Push
 	var names []string
@@ -44,7 +44,7 @@ func (s *Service) IndexOf(c admin.Crawler, target string) (compare.Index, error)
 	return indexOf(r.opened, target)
 }
 
-// indexOf opens the index behind a papi target of a name; empty means the only one.
+// indexOf opens the index behind a papi target, which papiPush finds.
 func indexOf(crawler config.Crawler, name string) (compare.Index, error) {
 	p, err := papiPush(crawler, name)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// prefixed.mu is held while a record is written, so that each line has its own priority.
+// prefixed.mu guards its priority. Each goroutine that logs holds it while its record is written.
 
 // Priorities as they stand before a line for the journal, see sd-daemon(3).
 const (

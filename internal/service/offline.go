@@ -103,7 +103,7 @@ func (o *offline) Status(ctx context.Context) (s admin.Status, err error) {
 	return s, s.AddDeletions(ctx, o.store, &admin.HeldTally{}, edits)
 }
 
-// frontier is one that is not run. It knows what the store does.
+// frontier returns a frontier that is not run. It only knows what is stored.
 func (o *offline) frontier() *scheduler.Frontier {
 	return scheduler.New(o.store, scheduler.DefaultSettings(), slog.New(slog.DiscardHandler))
 }

@@ -71,9 +71,9 @@ func (s *Service) applyTogether(ctx context.Context, byName map[string]config.Cr
 	return failed
 }
 
-// apply puts prepared settings in force, with the operator's word for what they delete if
-// word says so. Where they change no rules the word is for the edit that is in force: it
-// may have been reloaded when its file changed, just before the operator said so.
+// apply puts prepared settings in force. If word is true, they may delete any number of documents. If they change
+// no rules, that confirms the edit in force: its file may have been
+// reloaded just before the operator asked.
 func (r *running) apply(ctx context.Context, change *crawl.Change, word bool) error {
 	if !word {
 		return change.Apply(ctx)

@@ -17,7 +17,7 @@ type Start struct {
 	// Stop ends at the first signal to stop; Hangups has an entry for each SIGHUP.
 	Stop    context.Context //nolint:containedctx // it is a signal, not the run's context
 	Hangups <-chan struct{}
-	// Progress is a terminal whose line tells how far the crawl is; nil: none.
+	// Progress is a terminal for the line that shows the progress of the crawl; nil: none.
 	Progress io.Writer
 }
 

@@ -50,7 +50,7 @@ type Options struct {
 	Crawlers []config.Crawler
 	Data     string // the data directory
 	Listen   string // the address of the API and the console, "off" for none
-	// Access names tokens and certificate; nil: nobody has a token.
+	// Access names tokens and certificate; nil: there are no tokens.
 	Access  *admin.AccessSettings
 	Log     *slog.Logger
 	Version string // of the program, as people are told it

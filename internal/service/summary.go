@@ -22,7 +22,7 @@ type Summary struct {
 // --json prints: members are added, never renamed.
 type CrawlSummary struct {
 	Crawler string `json:"crawler"`
-	// Error says why there are no figures, where they could not be read.
+	// Error says why the figures could not be read.
 	Error string `json:"error,omitempty"`
 	// Pages were fetched by this run; what follows is counted in the whole store.
 	Pages     int64  `json:"pages"`
