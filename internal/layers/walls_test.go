@@ -38,7 +38,7 @@ func limits() map[string]limit {
 		"fetcher/extract":              {18, aim},
 		"fetcher/extract/feeds":        {12, aim},
 		"fetcher/extract/office":       {17, aim},
-		"internal/admin":               {17, 99},
+		"internal/admin":               {18, 99},
 		"internal/admin/console":       {19, aim},
 		"internal/demo/indexer":        {23, aim},
 		"internal/report":              {19, aim},
