@@ -39,7 +39,7 @@ type Options struct {
 	Target        string `json:"target,omitempty"`         // may be empty where only one can list
 	Repair        bool   `json:"repair,omitempty"`         // fetch again what the index lacks
 	DeleteForeign bool   `json:"delete_foreign,omitempty"` // delete from the index what the crawl does not know
-	Samples       int    `json:"samples,omitempty"`        // of each kind
+	Samples       int    `json:"samples"`                  // of each kind
 }
 
 // Report is what comparing found; the names are a contract.
