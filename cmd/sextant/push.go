@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/urfave/cli/v2"
@@ -41,6 +42,9 @@ func pushVerify(c *cli.Context) error {
 	var report *compare.Report
 	err := ask(c, of, func(client *admin.Client) (err error) {
 		report, err = client.PushVerify(c.Context, o)
+		if errors.Is(err, admin.ErrDeclined) {
+			return wrongUse("%w", err) // the exit code 1 would tell of a difference
+		}
 		return err
 	})
 	if err != nil {

@@ -61,9 +61,11 @@ func askFor(c *cli.Context, crawler string, of storeOf, fn func(*admin.Client) e
 	return declined(fn(client))
 }
 
-// declined gives an error the exit code of the command's own "no" if what was asked for was declined.
+// declined gives an error the exit code of the command's own "no" if what was asked for was declined,
+// and the command has chosen no other.
 func declined(err error) error {
-	if errors.Is(err, admin.ErrDeclined) {
+	_, chosen := errors.AsType[*failure](err)
+	if !chosen && errors.Is(err, admin.ErrDeclined) {
 		return no(err)
 	}
 	return err
