@@ -109,7 +109,7 @@ func (g *group) complete(c *scheduler.Completion, keys []weburl.Key, ps *places)
 		return err
 	}
 	// Links of a large page are stored before it, except those to the page itself.
-	large := g.large(c.Links)
+	large := g.large(c)
 	if large {
 		if err := g.links(c, keys, ps, func(k weburl.Key) bool { return k != c.Key }, g.seal); err != nil {
 			return err
@@ -170,14 +170,19 @@ func (g *group) taken(c *scheduler.Completion) (scheduler.Record, error) {
 	return old, err
 }
 
-// large reports whether links may be too much for one transaction.
-func (g *group) large(links []scheduler.Link) bool {
-	if 4*int64(len(links)) > g.maxCount/2 {
+// large reports whether links may be too much for one transaction. One that may change what is stored of a known URL
+// writes its record again, with all of its links.
+func (g *group) large(c *scheduler.Completion) bool {
+	if 4*int64(len(c.Links)) > g.maxCount/2 {
 		return true
 	}
 	var size int64
-	for i := range links {
-		size += 200 + 3*int64(len(links[i].URL.String())) + int64(len(links[i].Referrer)+len(links[i].Alias))
+	for i := range c.Links {
+		l := &c.Links[i]
+		size += 200 + 3*int64(len(l.URL.String())) + int64(len(l.Referrer)+len(l.Alias))
+		if c.Depths || l.Alias != "" {
+			size += scheduler.MaxOutlinks * scheduler.LinkPrintLen
+		}
 	}
 	return size > g.maxSize/2
 }
