@@ -23,7 +23,7 @@ profile: ## crawl for half a minute, and keep what takes time in packaging/crawl
 	SEXTANT_PROFILE=$(CURDIR)/packaging/crawl.pgo go test -count=1 -run 'TestProfile$$' ./cmd/sextant
 
 test: ## run all tests
-	go test ./...
+	go test -timeout 30m ./...
 
 lint: ## check the format, vet, and run golangci-lint
 	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "gofmt -w $$unformatted"; exit 1; }
