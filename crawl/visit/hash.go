@@ -4,6 +4,7 @@ import (
 	"hash"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/minio/highwayhash"
@@ -36,9 +37,10 @@ func (r *hasher) document(d *push.Document, unread []byte) [16]byte {
 	h := r.free.Get().(*textHash)
 	defer r.free.Put(h)
 	h.Reset()
-	policy.HashParts(h, d.Title, d.Text, d.ContentType, d.Language, d.Source)
+	// Each list begins with its length, so that no value of one meta passes for the name of another.
+	policy.HashParts(h, d.Title, d.Text, d.ContentType, d.Language, d.Source, strconv.Itoa(len(d.Metas)))
 	for _, name := range slices.Sorted(maps.Keys(d.Metas)) {
-		policy.HashParts(h, name)
+		policy.HashParts(h, name, strconv.Itoa(len(d.Metas[name])))
 		policy.HashParts(h, d.Metas[name]...)
 	}
 	h.Write(unread)

@@ -18,7 +18,7 @@ func hashed() push.Document {
 func TestDocumentHash(t *testing.T) {
 	d, h := hashed(), newHasher(HashKey{1})
 	for range 3 {
-		if sum := h.document(&d, []byte("x")); hex.EncodeToString(sum[:4]) != "7cbd0bea" {
+		if sum := h.document(&d, []byte("x")); hex.EncodeToString(sum[:4]) != "ac1ca45c" {
 			t.Errorf("the hash is %x", sum[:4])
 		}
 		h.document(&push.Document{Text: "other"}, nil)
@@ -48,7 +48,9 @@ func TestDocumentHashCovers(t *testing.T) {
 		"text": func(d *push.Document) { d.Text += "." }, "type": func(d *push.Document) { d.ContentType = "text/plain" },
 		"language": func(d *push.Document) { d.Language = "en" }, "source": func(d *push.Document) { d.Source = "" },
 		"meta": func(d *push.Document) { d.Metas["a"] = []string{"bc"} }, "name": func(d *push.Document) { d.Metas["a2"] = nil },
-		"border": func(d *push.Document) { d.Title, d.Text = d.Title+d.Text[:1], d.Text[1:] },
+		"name as a value": func(d *push.Document) { d.Metas["a"] = []string{"b", "c", "e", "f"} },
+		"value as a name": func(d *push.Document) { d.Metas["e"] = []string{"f"} },
+		"border":          func(d *push.Document) { d.Title, d.Text = d.Title+d.Text[:1], d.Text[1:] },
 	} {
 		d := hashed()
 		change(&d)

@@ -10,9 +10,12 @@ import (
 // TestShorterWayToHeavyPages: a page that leads in fewer steps to pages with many links writes all their records again,
 // which are too much for one transaction.
 func TestShorterWayToHeavyPages(t *testing.T) {
-	for _, n := range []struct{ pages, links int }{{60, scheduler.MaxOutlinks}, {1000, 300}, {1400, 100}} {
-		t.Run(fmt.Sprintf("%d pages with %d links", n.pages, n.links), func(t *testing.T) {
-			s := openStore(t, t.TempDir(), Options{Durability: OS})
+	for _, n := range []struct {
+		pages, links int
+		memtable     int64
+	}{{60, scheduler.MaxOutlinks, 0}, {1000, 300, 0}, {1400, 100, 0}, {230, 230, 2 << 20}, {15, scheduler.MaxOutlinks, 2 << 20}} {
+		t.Run(fmt.Sprintf("%d pages with %d links and a memtable of %d", n.pages, n.links, n.memtable), func(t *testing.T) {
+			s := openStore(t, t.TempDir(), Options{Durability: OS, MemtableBytes: n.memtable})
 			root := linkTo(t, "http://h.test/")
 			outs := make([]scheduler.Link, n.links)
 			for i := range outs {
