@@ -176,15 +176,15 @@ func (g *group) large(c *scheduler.Completion) bool {
 	if 4*int64(len(c.Links)) > g.maxCount/2 {
 		return true
 	}
-	var size int64
+	var size, known int64 // known: at most, for the links of known URLs
 	for i := range c.Links {
 		l := &c.Links[i]
-		size += 200 + 3*int64(len(l.URL.String())) + int64(len(l.Referrer)+len(l.Alias))
+		size += 200 + scheduler.LinkPrintLen + 3*int64(len(l.URL.String())) + int64(len(l.Referrer)+len(l.Alias))
 		if c.Depths || l.Alias != "" {
-			size += scheduler.MaxOutlinks * scheduler.LinkPrintLen
+			known += scheduler.MaxOutlinks * scheduler.LinkPrintLen
 		}
 	}
-	return size > g.maxSize/2
+	return size > g.maxSize/2 || size+known > g.maxSize*7/8
 }
 
 // finish replaces the record of a URL that was taken, and changes the outbox as the page
