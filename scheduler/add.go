@@ -133,7 +133,7 @@ func ReviseItem(rec *Record, l *Link) *Revision {
 	next.Class, next.Status, next.LastError, next.Reason, next.Settled = OK, 200, "", NoReason, true
 	next.Fifo, next.Referrer, next.RulesVersion = l.Fifo, l.Referrer, i.RulesVersion
 	next.FetchedAt, next.CheckedAt = i.At, i.At
-	next.Indexed, next.Hash, next.PushedSource = true, i.Hash, i.Source
+	next.holds(&i.Document)
 	next.stamp(rec, i.At.Truncate(time.Second))
 	return &Revision{Next: next, Order: addition(rec, &i.Document), CancelDeletion: true}
 }

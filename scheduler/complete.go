@@ -60,9 +60,11 @@ func (f *Frontier) HandOver(ctx context.Context, l *Lease, r Result, settled fun
 
 	edit, err := f.owner.Edit(ctx)
 	c := outcome(&l.Record, &r, set, edit, now, f.jitter())
-	told := TellsNothing
-	if err == nil && examines(l, set) {
-		told, err = f.examine(ctx, l, &r, &c, set)
+	told := NotCounted
+	if err == nil {
+		told, err = f.weigh(ctx, l, &r, &c, set, edit)
+	}
+	if err == nil && l.Record.Indexed {
 		f.mu.Lock()
 		e = f.ending(l) // the host's health may be another one
 		f.mu.Unlock()
@@ -91,11 +93,11 @@ func (f *Frontier) Wait(ctx context.Context, l *Lease, until time.Time, why Reas
 	f.mu.Unlock()
 	c := waits(l, until, why, words)
 	expire(&c, &l.Record, set, time.Now())
-	return await(func(settled func(error)) { f.commit(ctx, l, &c, e, f.thenTold(l, &c, TellsNothing, settled)) })
+	return await(func(settled func(error)) { f.commit(ctx, l, &c, e, f.thenTold(l, &c, NotCounted, settled)) })
 }
 
 // thenTold is settled, after what the answer tells has been taken in.
-func (f *Frontier) thenTold(l *Lease, c *Completion, told Tells, settled func(error)) func(error) {
+func (f *Frontier) thenTold(l *Lease, c *Completion, told Response, settled func(error)) func(error) {
 	return func(err error) {
 		if err == nil {
 			f.owner.Completed(l, c, told)

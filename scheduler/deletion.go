@@ -3,98 +3,129 @@ package scheduler
 import (
 	"time"
 
+	"github.com/sextant-crawler/sextant/scheduler/sketch"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Deletion is where the deletion of a URL's document is, while the document is still in
-// the index. Numbers are stored.
-type Deletion uint8
+// LossClass says how large a part of its group a loss belongs to. Numbers are stored.
+type LossClass uint8
 
-// The deletions. Only one that was sent, or is on its way, takes the document out of the
-// index (Record.Indexed); of one that rests or is held no target knows.
+// The classes (docs/scheduling.md, "When a document leaves").
 const (
-	NoDeletion      Deletion = iota
-	DeletionResting          // a good answer cancels it; else Deletions lets it leave, or holds it
-	DeletionHeld             // until the operator releases or drops it, or a good answer cancels it
+	LossFew  LossClass = iota // at most two documents, or one in a hundred
+	LossSome                  // at most one in five
+	LossMost                  // more
+	lossClasses
 )
 
-// String is the word for it in all output, "" for none.
-func (d Deletion) String() string {
-	words := [...]string{"", "resting", "held"}
-	if int(d) >= len(words) {
+// String is the class's word in all output, a contract.
+func (c LossClass) String() string {
+	if c >= lossClasses {
 		return "unknown"
 	}
-	return words[d]
+	return [...]string{"few", "some", "most"}[c]
 }
 
-// Hold is why a deletion is held. Numbers are stored.
-type Hold uint8
+// KnownLossClass reports whether there is a class of the number.
+func KnownLossClass(n byte) bool { return n < byte(lossClasses) }
 
-// The holds.
-const (
-	NotHeld     Hold = iota
-	HeldForHost      // more than a fifth of its host's documents are to go
-	HeldForAll       // too many documents of the whole index are to go
-	HeldIll          // its host is ill; rests again when the host is well
-	HeldUnsure       // nothing told within a day whether the host is well
-	HeldForEdit      // an edit of the rules deletes too many
-	holdsEnd
-)
+// Loss is what is remembered of a loss that is pending: a document that would leave the index,
+// or whose text would be replaced by one of a different content. Times are in whole seconds.
+type Loss struct {
+	// Explicit says that the page or its site itself says so: a 404, a noindex and the like.
+	// False are failures, and texts that look like those of other pages.
+	Explicit bool
+	// Least is the least class that counts, of a document out of an XML list: that of the list.
+	Least LossClass
+	// First and Last are when it was seen first and last, Visits how often.
+	First, Last time.Time
+	Visits      uint8
+	// Days are the visits that count, each at least deletionConfirmS after the one before, and
+	// Counted is the time of the newest of them. Well says that, after one of those before it,
+	// another document of the host gave a good response.
+	Days    uint8
+	Counted time.Time
+	Well    bool
+	// Hash and Sketch are of the new text; zero of a document that would leave.
+	Hash   [16]byte
+	Sketch sketch.Sketch
+}
 
-// String is the word for it in all output.
-func (h Hold) String() string {
-	words := [...]string{"", "host", "index", "host_ill", "no_answer", "edit"}
-	if int(h) >= len(words) {
-		return "unknown"
+// Seen joins a loss with what the next visit, which has the Loss next, saw. day is the time between
+// two visits that count.
+func (l Loss) Seen(next Loss, day time.Duration) Loss {
+	next.First, next.Visits = l.First, l.Visits+min(1, 255-l.Visits)
+	next.Days, next.Counted, next.Well = l.Days, l.Counted, l.Well
+	if next.Last.Sub(l.Counted) >= day {
+		next.Days, next.Counted = l.Days+min(1, 255-l.Days), next.Last
 	}
-	return words[h]
+	return next
 }
 
-// KnownHold reports whether there is a hold of the number.
-func KnownHold(n byte) bool { return n < byte(holdsEnd) }
+// NewLoss is a loss that is seen for the first time.
+func NewLoss(explicit bool, now time.Time) Loss {
+	now = now.Truncate(time.Second)
+	return Loss{Explicit: explicit, First: now, Last: now, Counted: now, Visits: 1, Days: 1}
+}
 
-// StoredDeletion is a deletion that rests or is held, as a Store lists it.
+// StoredDeletion is a pending loss, as a Store lists it.
 type StoredDeletion struct {
 	Key    weburl.Key
-	Seq    uint64 // rises with each deletion that is stored
+	Seq    uint64 // rises with each loss that is stored
 	URL    string
-	Source string // under which the document was pushed
-	State  Deletion
-	Hold   Hold
+	Source string // under which the document was pushed, or its new text is to be
 	Reason Reason
 	Edit   uint64 // of the rules, that made it; 0: none did
-	// At is when it was ordered, Again when its own URL was last asked again and its
-	// document was to go again; zero if it was not.
-	At, Again time.Time
+	// Replaces says that the document stays and another text replaces it.
+	Replaces bool
 	// Text is for people.
 	Text string
+	Loss
 }
 
-// DeletionGroup selects deletions that rest: those of a host, or those of an edit.
+// Deletions says how losses are confirmed before they are carried out (docs/scheduling.md).
+type Deletions struct {
+	// Off carries out each loss at once, as the Exalead manual has it.
+	Off bool
+	// Rest is how long after it was first seen a loss must be seen again, if there are few of
+	// them; Confirm is the same for some, and Hold for most of a host's documents.
+	Rest, Confirm, Hold time.Duration
+	// Gone is how long a host must not have given a good response before its losses are
+	// carried out whatever they are, and what Hold is for a loss that is not explicit.
+	Gone time.Duration
+}
+
+// DeletionGroup selects pending losses: those of a host, or those of an edit.
 type DeletionGroup struct {
 	Host weburl.HostKey
 	Edit uint64 // if not 0, Host is not asked
 }
 
-// DeletionFilter selects deletions that rest or are held; zero fields select all.
+// DeletionFilter selects pending losses; zero fields select all.
 type DeletionFilter struct {
-	State  Deletion
 	URLs   []string
 	Host   string // an origin, as in Record.Origin
 	Reason Reason
 	Edit   uint64
+	// UpTo, if not 0, leaves out what was stored later than the loss of this Seq.
+	UpTo uint64
 }
 
 // HostDocuments is what a Store keeps of a host's documents: how many are in the index,
-// and some of them, chosen evenly.
+// and some of them, chosen evenly. Lost are those that were carried out as losses and
+// have not been had back (Record.LostAt).
 type HostDocuments struct {
-	Count  uint64
-	Sample []weburl.Key // at most DocumentSample
+	Count, Lost uint64
+	Sample      []weburl.Key // at most DocumentSample
 }
 
 // DocumentSample is how many of a host's documents a Store keeps to choose from: those
 // with the lowest keys, which are hashes.
 const DocumentSample = 16
+
+// PoolBelow is how many documents a host has at least that does not belong to the pool of small
+// hosts (Counts.Pooled).
+const PoolBelow = 50
 
 // deletionSelector is a DeletionFilter with what it needs at hand.
 type deletionSelector struct {
@@ -118,17 +149,15 @@ func newDeletionSelector(f DeletionFilter) (deletionSelector, error) {
 }
 
 func (s *deletionSelector) takes(d *StoredDeletion) bool {
-	if s.keys != nil && !s.keys[d.Key] || s.Reason != NoReason && s.Reason != d.Reason || s.Edit != 0 && s.Edit != d.Edit {
-		return false
-	}
-	if s.State != NoDeletion && s.State != d.State {
+	if s.keys != nil && !s.keys[d.Key] || s.Reason != NoReason && s.Reason != d.Reason ||
+		s.Edit != 0 && s.Edit != d.Edit || s.UpTo != 0 && d.Seq > s.UpTo {
 		return false
 	}
 	u, ok := weburl.FromCanonical(d.URL)
 	return s.Host == "" || ok && u.Origin() == s.Host
 }
 
-// Selects reports whether a deletion is selected. Stores that list deletions use it.
+// Selects reports whether a loss is selected. Stores that list losses use it.
 func (f DeletionFilter) Selects(d *StoredDeletion) bool {
 	s, err := newDeletionSelector(f)
 	return err == nil && s.takes(d)

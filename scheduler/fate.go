@@ -6,8 +6,7 @@ type Fate uint8
 // The fates, in the order of reports.
 const (
 	FateIndexed       Fate = iota
-	FateResting            // in the index; its deletion rests and leaves, is held or is cancelled
-	FateHeld               // in the index; its deletion is held
+	FatePendingLoss        // in the index; a loss of it, or of its text, is pending
 	FateBodyLost           // its document was lost before it was sent, and is fetched again
 	FatePending            // not visited yet
 	FateNoindexPage        // by the page's own wish
@@ -31,7 +30,7 @@ const (
 
 func fateNames() [fatesEnd]string {
 	return [fatesEnd]string{
-		"indexed", "deletion_resting", "deletion_held", "body_lost", "pending", "noindex_page", "noindex_rule", "kill_list", "excluded", "elsewhere",
+		"indexed", "deletion_pending", "body_lost", "pending", "noindex_page", "noindex_rule", "kill_list", "excluded", "elsewhere",
 		"robots", "address", "duplicate", "near_duplicate", "canonical", "redirect", "temporary_error", "permanent_error", "feed", "no_document",
 	}
 }
@@ -54,22 +53,17 @@ func Fates() []Fate {
 }
 
 // InIndex reports whether the indexer has a document of the URL, or will have.
-func (f Fate) InIndex() bool { return f <= FateHeld }
+func (f Fate) InIndex() bool { return f <= FatePendingLoss }
 
 // Fate is the only answer to the question whether a URL is in the index, and why or why
-// not. If the deletion of a document rests or is held, the reason is that of the deletion.
+// not. If a loss of a document is pending, the reason is that of the loss.
 func (n *Record) Fate() (Fate, Reason) {
-	if n.Indexed {
-		switch n.Deletion {
-		case DeletionResting:
-			return FateResting, n.Reason
-		case DeletionHeld:
-			return FateHeld, n.Reason
-		case NoDeletion:
-			if n.BodyLost() {
-				return FateBodyLost, n.Reason
-			}
-		}
+	switch {
+	case n.Indexed && n.LossPending:
+		return FatePendingLoss, n.Reason
+	case n.BodyLost():
+		return FateBodyLost, n.Reason
+	case n.Indexed:
 		return FateIndexed, n.Reason
 	}
 	if n.Kind.IsSource() {

@@ -65,14 +65,14 @@ type Frontier struct {
 	jitter  func() float64
 	shuffle func(n int, swap func(i, j int))
 
-	owner DeletionOwner // of the deletions that rest
-	brake IndexBrake
+	owner DeletionOwner // of the pending losses
 	busy  atomic.Int64 // callers of Busy that are not done
 
 	mu      sync.Mutex // guards all below
 	set     *Settings  // replaced, never changed
 	stride  stride
 	ill     illHosts
+	texts   texts // of hosts whose documents changed
 	waits   waitSamples
 	stopped bool
 
@@ -110,7 +110,7 @@ type Frontier struct {
 // New makes a Frontier on a store. It reads nothing before Run.
 func New(store Store, s Settings, log *slog.Logger) *Frontier {
 	f := &Frontier{
-		owner: noOwner{}, brake: IndexBrake{store: store},
+		owner: noOwner{}, texts: texts{},
 		store: store, log: log, kick: make(chan struct{}, 1),
 		epoch: time.Now(), jitter: rand.Float64, shuffle: rand.Shuffle,
 		set: &s, stride: newStride(s.Weights),
@@ -293,8 +293,8 @@ func (f *Frontier) Stop() {
 func (f *Frontier) Apply(s Settings) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.set.Brake.On && !s.Brake.On {
-		defer f.owner.BrakeOff()
+	if !f.set.Deletions.Off && s.Deletions.Off {
+		defer f.owner.SwitchedOff()
 	}
 	f.set = &s
 	for i, w := range s.Weights {

@@ -32,7 +32,7 @@ type judgement struct {
 // outcome decides what follows from a result. Place, Seq and Host of the
 // Completion are left to the caller.
 //
-// A deletion that follows rests (rest): the document stays until Deletions lets it go.
+// A deletion that follows is pending (lose): the document stays until its owner carries it out.
 //
 // "First crawl" means that no lasting outcome of the URL is remembered
 // (Record.Settled is false), "on refresh" that there is one: a document, a
@@ -82,7 +82,7 @@ func outcome(old *Record, r *Result, set *Settings, edit uint64, now time.Time, 
 		j.page()
 	}
 	if j.removes && old.Indexed {
-		j.c.Order, j.c.Forget = rest(&j.c.Next, old, j.edit, j.reason, set, now)
+		j.c.Order, j.c.Forget = lose(&j.c.Next, old, j.edit, j.reason, set, now)
 	}
 	if kind != answerExcluded {
 		expire(&j.c, old, set, now)
@@ -203,7 +203,7 @@ func (j *judgement) final() {
 	switch {
 	case stays:
 		j.timed(j.set.ErrorRefresh)
-	case old.Indexed: // it is left to Deletions
+	case old.Indexed: // its loss is pending
 		j.timed(missed(n.Misses, j.set))
 	case j.set.ForgetDeleted && onRefresh, j.lost():
 		j.c.Forget = true

@@ -50,7 +50,7 @@ func (j *judgement) unchanged() {
 		j.settle(OK)
 	}
 	j.c.CancelDeletion = true
-	if j.old.Class == OK && j.old.Deletion == NoDeletion { // what was said of the page still holds
+	if j.old.Class == OK && !j.old.LossPending { // what was said of the page still holds
 		j.c.Next.LastError, j.c.Next.Reason = j.old.LastError, j.old.Reason
 	}
 	j.compared(true, false)
@@ -83,7 +83,7 @@ func (j *judgement) page() {
 		return
 	}
 	j.c.Order = addition(j.old, d)
-	j.c.Next.Indexed, j.c.Next.Hash, j.c.Next.PushedSource = true, d.Hash, d.Source
+	j.c.Next.holds(d)
 }
 
 // validators stores those of the answer for the next conditional GET.
@@ -128,8 +128,8 @@ func expire(c *Completion, old *Record, set *Settings, now time.Time) {
 	case n.UnavailableAt.IsZero() || !n.Indexed || c.Forget || c.Order != nil && c.Order.Op == OrderDelete:
 	case c.Order == nil && !now.Before(n.UnavailableAt):
 		n.Reason, n.LastError = ReasonUnavailable, unavailable
-		c.CancelDeletion = false // or what rests already would begin to rest again
-		c.Order, c.Forget = rest(n, old, 0, unavailable, set, now)
+		c.CancelDeletion = false // what is pending stays so
+		c.Order, c.Forget = lose(n, old, 0, unavailable, set, now)
 	case n.State != Timed || n.NextAt.After(n.UnavailableAt):
 		n.State, n.NextAt = Timed, n.UnavailableAt
 	}

@@ -71,6 +71,8 @@ const (
 	ReasonNoBrowser // there is none: it waits
 
 	ReasonBodyLost // its document was lost before it was sent, and is fetched again
+	ReasonNewText  // its text is another, and shares next to nothing with the one in the index
+	ReasonTarget   // a target does not take the source that the rules give it now
 
 	reasonsEnd
 )
@@ -144,6 +146,8 @@ var reasonRows = [reasonsEnd]reasonRow{
 	ReasonRendering:         {"rendering", itFails, byClass},
 	ReasonNoBrowser:         {"no_browser", itWaits, byClass},
 	ReasonBodyLost:          {"body_lost", itFails, byClass},
+	ReasonNewText:           {"new_text", itFails, byClass},
+	ReasonTarget:            {"target", byOperator, byClass},
 }
 
 // row is that of a reason, one without a word where this version does not know it.

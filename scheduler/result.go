@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/fetcher/fault"
+	"github.com/sextant-crawler/sextant/scheduler/sketch"
 )
 
 // Exclusion is why a URL that was taken is not crawled, or its page not indexed.
@@ -37,8 +38,9 @@ type Result struct {
 	// Validators and dates of a 200.
 	ETag, LastModified, Date string
 
-	// LoginPage says that the answer is a log-in page in place of what was asked for.
-	LoginPage bool
+	// LoginPage says that the answer is a log-in page in place of what was asked for, LoginForm that
+	// the page asks for a password.
+	LoginPage, LoginForm bool
 
 	// MediaType is that of a 200's body, without parameters.
 	MediaType string
@@ -64,6 +66,8 @@ type Result struct {
 	Document    *Document
 	NoDocument  string
 	DuplicateOf string
+	// Sketch is of the text of a page that is a copy of another document.
+	Sketch sketch.Sketch
 	// Directives, UnavailableAt, Signature and Overlap are as in Record; of a page that was
 	// read.
 	Directives    Directives
@@ -83,6 +87,15 @@ type Document struct {
 	Body   []byte   // JSON of push.Document
 	Hash   [16]byte // of title, text, metas, content type, language and source
 	Source string   // under which it is pushed
+	// Sketch is of its text, Reading of the settings that decide what text a page has.
+	Sketch  sketch.Sketch
+	Reading uint16
+}
+
+// holds notes in a record that a document is on its way to the indexer.
+func (n *Record) holds(d *Document) {
+	n.Indexed, n.Hash, n.PushedSource, n.Sketch, n.Reading = true, d.Hash, d.Source, d.Sketch, d.Reading
+	n.LostAt = time.Time{}
 }
 
 // Became is what followed from the result of a lease.
@@ -92,7 +105,7 @@ type Became struct {
 	Added     bool // a document of the URL is sent to the indexer for the first time
 	Updated   bool // one is sent in place of another
 	Deleted   bool // its deletion is sent
-	Resting   bool // its deletion rests, or is held
+	Pending   bool // a loss of it, or of its text, is pending
 	Indexed   bool // the indexer has a document of it, or will have
 	Forgotten bool // nothing of the URL is remembered
 }
@@ -104,8 +117,9 @@ func became(old *Record, c *Completion) Became {
 	b := Became{Class: c.Next.Class, Reason: c.Next.Reason, Indexed: c.Next.Indexed, Forgotten: c.Forget}
 	if o := c.Order; o != nil {
 		add := o.Op == OrderAdd
-		b.Added, b.Updated = add && !old.Indexed, add && old.Indexed
-		b.Resting, b.Deleted = !add && o.Deletion != NoDeletion, !add && o.Deletion == NoDeletion
+		b.Pending = o.Loss != nil
+		b.Added, b.Updated = add && !old.Indexed, add && old.Indexed && !b.Pending
+		b.Deleted = !add && !b.Pending
 	}
 	return b
 }

@@ -21,12 +21,15 @@ type Change struct {
 	// Delete, if not empty, is why the URL's document is deleted, if it has one;
 	// Next.Reason says it too.
 	Delete string
-	// CancelDeletion drops a deletion of the URL that rests or is held.
+	// CancelDeletion drops a pending loss of the URL.
+	// Least and NotExplicit are as in Loss, of a document out of an XML list.
+	Least       LossClass
+	NotExplicit bool
 	CancelDeletion bool
 }
 
 // Revise changes stored URLs that nobody has taken. It calls fn as Store.Revise
-// does, under the same conditions; nil leaves a URL alone. Deletions rest first. It
+// does, under the same conditions; nil leaves a URL alone. Deletions are pending first. It
 // returns how many URLs were changed.
 func (f *Frontier) Revise(ctx context.Context, keys []weburl.Key, fn func(weburl.Key, Record) *Change) (int, error) {
 	edit, err := f.owner.Edit(ctx)
@@ -43,7 +46,7 @@ func (f *Frontier) Revise(ctx context.Context, keys []weburl.Key, fn func(weburl
 	if err != nil {
 		places = possible // some of it may be stored nevertheless
 	}
-	f.owner.Rested(rested)
+	f.owner.Lost(rested)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.announce(places)
@@ -60,7 +63,7 @@ type reviser struct {
 	mu     sync.Mutex
 	places []Place                   // that may get work
 	due    time.Time                 // of the first timed one
-	rested map[weburl.HostKey]string // origins of the hosts whose deletions rest; "" of edits
+	rested map[weburl.HostKey]string // origins of the hosts that lose documents
 }
 
 func (r *reviser) revise(k weburl.Key, old Record) *Revision {
@@ -73,9 +76,12 @@ func (r *reviser) revise(k weburl.Key, old Record) *Revision {
 	v := &Revision{Next: change.Next, CancelDeletion: change.CancelDeletion}
 	if d := change.Document; d != nil {
 		v.Order = addition(&old, d)
-		v.Next.Indexed, v.Next.Hash, v.Next.PushedSource = true, d.Hash, d.Source
+		v.Next.holds(d)
 	} else if change.Delete != "" && old.Indexed {
-		v.Order, v.Forget = rest(&v.Next, &old, r.edit, change.Delete, r.set, time.Now())
+		v.Order, v.Forget = lose(&v.Next, &old, r.edit, change.Delete, r.set, time.Now())
+		if o := v.Order; o != nil && o.Loss != nil {
+			o.Loss.Least, o.Loss.Explicit = change.Least, o.Loss.Explicit && !change.NotExplicit
+		}
 		if r.rested == nil {
 			r.rested = map[weburl.HostKey]string{}
 		}

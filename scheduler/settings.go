@@ -85,27 +85,14 @@ type Settings struct {
 	// Depths has shorter depths of known links stored, as Completion.Depths says.
 	Depths bool
 
-	Brake Brake
+	Deletions Deletions
 	// LeavesTarget says that a document which was pushed under the first source, and is
 	// pushed under the second from now on, leaves a target; nil: never. Such moves count
-	// as deletions.
+	// as losses.
 	LeavesTarget func(from, to string) bool
 	// DeletionBody makes the body of a deletion order. It is called by several
 	// goroutines at once. If nil, the orders have no body.
 	DeletionBody func(url, reason string, at time.Time) []byte
-}
-
-// Brake says how deletions rest before they leave, and which are held.
-type Brake struct {
-	// On has them rest. Off sends each at once, as the Exalead manual has it.
-	On bool
-	// Rest is how long a deletion rests at least.
-	Rest time.Duration
-	// Within Window no more deletions leave, of the whole index, than the larger of Min
-	// and Percent of the documents.
-	Min     int
-	Percent int
-	Window  time.Duration
 }
 
 // DefaultSettings are the defaults of the Exalead manual and, where it gives
@@ -122,7 +109,7 @@ func DefaultSettings() Settings {
 		MaxAge:                7 * 24 * time.Hour,
 		SitemapHints:          true,
 		IndexRedirectSources:  true,
-		Brake:                 Brake{On: true, Rest: time.Minute, Min: 3, Percent: 20, Window: time.Hour},
+		Deletions:             Deletions{Rest: time.Minute, Confirm: 24 * time.Hour, Hold: 7 * 24 * time.Hour, Gone: 30 * 24 * time.Hour},
 	}
 }
 

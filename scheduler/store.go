@@ -84,10 +84,10 @@ type Completion struct {
 	// for each: only gates that limit depths need them.
 	Depths bool
 	// Order, if not nil, enters the outbox in the same step. One that leaves replaces an
-	// unsent or dead older one of the URL, and a deletion that rests or is held. One that
-	// rests or is held stands beside an unsent document: cancelled, it must not have cost
-	// that (see also Order.Deletion). CancelDeletion alone drops a deletion of the URL that
-	// rests or is held. Either way Next.Deletion is made to say what then is.
+	// unsent or dead older one of the URL, and a pending loss. A pending one stands beside an
+	// unsent document: cancelled, it must not have cost that (see also Order.Loss).
+	// CancelDeletion alone drops a pending loss of the URL. Either way Next.LossPending is made
+	// to say what then is.
 	Order          *Order
 	CancelDeletion bool
 	// Host, if not nil, replaces the state of the URL's host.
@@ -141,21 +141,18 @@ type Revision struct {
 	CancelDeletion bool
 	Notes          []Note
 	Gone           *Gone
-	// Move, of ReviseDeletions alone, is what becomes of the deletion, and Hold why it is
-	// held.
+	// Move, of ReviseDeletions alone, is what becomes of the loss.
 	Move DeletionMove
-	Hold Hold
 }
 
-// DeletionMove is what becomes of a deletion that rests or is held.
+// DeletionMove is what becomes of a pending loss.
 type DeletionMove uint8
 
 // The moves.
 const (
 	KeepDeletion DeletionMove = iota
-	SendDeletion              // it leaves: a waiting order under a new number. Next says that there is no document
-	HoldDeletion
-	RestDeletion // a held one rests again, under a new number
+	SendDeletion              // it is carried out: a waiting order under a new number. Next says what the document is then
+	MarkWell                  // Loss.Well is set
 )
 
 // Counts are kept, never scanned for.
@@ -166,12 +163,13 @@ type Counts struct {
 	ByClass map[Class]uint64
 	Indexed uint64
 	Lost    uint64 // of the indexed ones: Record.BodyLost
+	Pooled  uint64 // of the indexed ones: those of hosts with fewer than PoolBelow
 	Hosts   uint64 // hosts ever seen
 	Outbox  OutboxCounts
 }
 
 // OutboxCounts are the orders by state.
-type OutboxCounts struct{ Waiting, Resting, Held, Dead uint64 }
+type OutboxCounts struct{ Waiting, Pending, Dead uint64 }
 
 // Filter selects records for Inspect; zero fields select all.
 type Filter struct {
@@ -197,9 +195,9 @@ type Reader interface {
 	// Inspect calls fn for each stored record that f selects, in order of keys,
 	// over a consistent snapshot.
 	Inspect(ctx context.Context, f Filter, fn func(weburl.Key, Record) error) error
-	// HeldDeletions calls fn for the deletions that are held, or rest, and that f selects,
-	// oldest first. fn must not call the store.
-	HeldDeletions(ctx context.Context, f DeletionFilter, fn func(StoredDeletion) error) error
+	// PendingDeletions calls fn for the pending losses that f selects, oldest first. fn must not
+	// call the store.
+	PendingDeletions(ctx context.Context, f DeletionFilter, fn func(StoredDeletion) error) error
 	// Counts returns the kept counters, in constant time.
 	Counts(ctx context.Context) (Counts, error)
 	// Value returns a small named fact (options, robots.txt, schedules), nil if it was never
@@ -242,18 +240,18 @@ type Store interface {
 	// Forget removes a URL at the operator's word, with the deletion if order is
 	// not nil; ErrNotFound if it is not known.
 	Forget(ctx context.Context, k weburl.Key, order *Order) error
-	// ReviseDeletions changes URLs that have a deletion that rests or is held, wherever they
+	// ReviseDeletions changes URLs that have a pending loss, wherever they
 	// stand, in flight ones included; the others are passed over. It calls fn as Revise
-	// does, with the deletion too. If the URL is Waiting, Next must stay so: it keeps its
+	// does, with the loss too. If the URL is Waiting, Next must stay so: it keeps its
 	// place. A completion of a lease that was taken before such a change of Indexed is
 	// refused with ErrChanged.
 	ReviseDeletions(ctx context.Context, keys []weburl.Key, fn func(StoredDeletion, Record) *Revision) ([]Place, int, error)
-	// Deletions calls fn for the deletions of a group that rest, oldest first. fn must not
+	// Deletions calls fn for the pending losses of a group, oldest first. fn must not
 	// call the store.
 	Deletions(ctx context.Context, g DeletionGroup, fn func(StoredDeletion) error) error
-	// DeletionGroups calls fn for each group that has deletions that rest, and with how
+	// DeletionGroups calls fn for each group that has pending losses, and with how
 	// many there are.
-	DeletionGroups(ctx context.Context, fn func(g DeletionGroup, resting uint64) error) error
+	DeletionGroups(ctx context.Context, fn func(g DeletionGroup, pending uint64) error) error
 	// Documents is what is kept of a host's documents.
 	Documents(ctx context.Context, h weburl.HostKey) (HostDocuments, error)
 	// Revise changes stored URLs that nobody has taken. For each key it calls fn

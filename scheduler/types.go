@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/fetcher/fault"
+	"github.com/sextant-crawler/sextant/scheduler/sketch"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -122,13 +123,21 @@ type Record struct {
 	Indexed      bool
 	Hash         [16]byte
 	PushedSource string
-	// Deletion says that a deletion of the document rests or is held: Indexed holds on.
-	Deletion Deletion
-	// Misses counts the visits in a row that gave a permanent error, or for which the
-	// document is to go, up to 255.
+	// Sketch is of the text of the pushed content, Reading of the settings that it was read by
+	// (Document.Reading).
+	Sketch  sketch.Sketch
+	Reading uint16
+	// Lively counts the times in a row that a loss of the text was carried out, up to livelyAfter.
+	Lively uint8
+	// LossPending says that a loss of the document, or of its text, is pending: Indexed holds on.
+	LossPending bool
+	// LostAt is when its document left as a loss, zero if it did not or was had back.
+	LostAt time.Time
+	// Misses counts the visits in a row that gave a permanent error, or that saw the loss that is
+	// pending, up to 255.
 	Misses uint8
 	// Gone says that the URL had a lasting outcome and then, on refresh, a permanent error,
-	// and that no deletion of it rests or is held: the next link that a page has to it
+	// and that no loss of it is pending: the next link that a page has to it
 	// asks for it at once.
 	Gone        bool
 	RedirectTo  string
@@ -240,15 +249,14 @@ type Order struct {
 	Op     OrderOp
 	Source string
 	Body   []byte
-	// Deletion says that a deletion does not leave yet: DeletionResting or DeletionHeld.
-	// Where one of the URL rests or is held already, it stays what it is, unless the
-	// edit is another: Reason and Text are replaced, and that its URL was asked again is
-	// noted.
-	Deletion Deletion
-	Hold     Hold
-	Reason   Reason
-	Edit     uint64
-	Text     string
+	// Loss, if not nil, says that the order is pending: it takes the document, or its text, away.
+	// Where one of the URL is pending already of the same edit, its Loss becomes Loss.Seen, with
+	// Day, and all else is replaced.
+	Loss   *Loss
+	Day    time.Duration
+	Reason Reason
+	Edit   uint64
+	Text   string
 	// Moved is set on a document that was pushed under another source before.
 	Moved bool
 }
@@ -269,15 +277,17 @@ type HostState struct {
 	Backoff time.Duration
 	Errors  int           // failures in a row of the host as a whole
 	Delay   time.Duration // Crawl-delay of its robots.txt
-	// Answers are the last ten for URLs with documents, the newest in bit 0: set where
+	// Responses are the last ten for URLs with documents, the newest in bit 0: set where
 	// it was bad. Ill says that too many were, since IllSince.
-	Answers  uint16
-	Ill      bool
-	IllSince time.Time
-	// Goods are the documents of an ill host that were good since its last bad answer, the
-	// oldest first; those behind are zero. With one more it is well.
-	Goods [4]weburl.Key
+	Responses uint16
+	Ill       bool
+	IllSince  time.Time
+	// Goods are the documents of an ill host that were good since its last bad response, the
+	// oldest first; those behind are zero.
+	Goods [5]weburl.Key
 }
+
+var noSketch sketch.Sketch
 
 // Directives are what a page asks of crawlers, by robots metas and X-Robots-Tag,
 // whether they are obeyed or not.

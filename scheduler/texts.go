@@ -1,0 +1,177 @@
+package scheduler
+
+import (
+	"context"
+	"hash/maphash"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/sextant-crawler/sextant/scheduler/sketch"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+const (
+	// textsKept is of how many responses of a host the new texts are known, lookedAt among how many of
+	// them others are looked for that are like one.
+	textsKept, lookedAt = 32, 10
+	// lookAlikeAbove is how alike two new texts are, and othersAlike how many other documents have
+	// such a text, that make it a look-alike.
+	lookAlikeAbove = 0.7
+	othersAlike    = 2
+	// sharedTarget is how many documents redirect to one place that makes that a bad response.
+	sharedTarget = 3
+	// templateAge is for how long the template of a host's documents is believed.
+	templateAge = 10 * time.Minute
+	// textHosts is of how many hosts texts are kept in memory: 2 KB each.
+	textHosts = 1000
+)
+
+// textVerdict is what comparisons say of a new text.
+type textVerdict struct {
+	alike     float64 // to the text in the index
+	lookAlike bool    // it is like those that other documents have now
+}
+
+// hostTexts is what the last responses of a host brought in place of its documents.
+type hostTexts struct {
+	responses []newText // the newest last
+	targets   []target  // of the documents that redirected last, the newest last
+	template  sketch.Template
+	readAt    time.Time // the template; zero: never
+}
+
+// newText is that of a response; is false if it brought none.
+type newText struct {
+	document weburl.Key
+	sketch   sketch.Sketch
+	is       bool
+}
+
+// target is where a document redirects to, as a hash.
+type target struct {
+	document weburl.Key
+	place    uint64
+}
+
+// texts are those of hosts. The Frontier's mutex guards it.
+type texts map[weburl.HostKey]*hostTexts
+
+// host returns the texts of a host, made if there are none.
+func (t texts) host(k weburl.HostKey) *hostTexts {
+	h := t[k]
+	if h == nil {
+		for other := range t {
+			if len(t) < textHosts {
+				break
+			}
+			delete(t, other)
+		}
+		h = &hostTexts{}
+		t[k] = h
+	}
+	return h
+}
+
+// responded takes in the response for a document of old, with a new text if is, and compares that.
+// template is that of the host's documents.
+func (t texts) responded(old *Record, k weburl.Key, text sketch.Sketch, is bool, template *sketch.Template) (v textVerdict) {
+	h := t[old.Host]
+	if h == nil && !is {
+		return v
+	}
+	if h == nil {
+		h = t.host(old.Host)
+	}
+	if is {
+		v = h.judge(old, k, text, template)
+	}
+	if len(h.responses) == textsKept {
+		h.responses = slices.Delete(h.responses, 0, 1)
+	}
+	h.responses = append(h.responses, newText{k, text, is})
+	return v
+}
+
+func (h *hostTexts) judge(old *Record, k weburl.Key, text sketch.Sketch, template *sketch.Template) (v textVerdict) {
+	var all []sketch.Sketch
+	for i := range h.responses {
+		if h.responses[i].is {
+			all = append(all, h.responses[i].sketch)
+		}
+	}
+	common := sketch.TemplateOf(all)
+	v.alike = sketch.Alike(old.Sketch, text, template, &common)
+	others := map[weburl.Key]bool{}
+	for _, r := range h.responses[max(0, len(h.responses)-lookedAt):] {
+		if r.is && r.document != k && sketch.Alike(r.sketch, text, template, &common) > lookAlikeAbove {
+			others[r.document] = true
+		}
+	}
+	v.lookAlike = len(others) >= othersAlike
+	return v
+}
+
+var targetSeed = maphash.MakeSeed()
+
+// redirected notes where a document redirects to, and returns whether several lead there.
+// It ignores the query, which often tells a log-in page where the user came from.
+func (t texts) redirected(host weburl.HostKey, document weburl.Key, location string) (shared bool) {
+	place := location
+	if u, err := url.Parse(location); err == nil {
+		place = u.Scheme + "://" + u.Host + u.Path
+	}
+	h := t.host(host)
+	to := target{document, maphash.String(targetSeed, place)}
+	h.targets = slices.DeleteFunc(h.targets, func(t target) bool { return t.document == document })
+	if len(h.targets) >= healthResponses {
+		h.targets = slices.Delete(h.targets, 0, 1)
+	}
+	h.targets = append(h.targets, to)
+	n := 0
+	for _, t := range h.targets {
+		if t.place == to.place {
+			n++
+		}
+	}
+	return n >= sharedTarget
+}
+
+// templateOf returns what the texts of a host's documents have in common.
+func (f *Frontier) templateOf(ctx context.Context, k weburl.HostKey) (*sketch.Template, error) {
+	f.mu.Lock()
+	if h := f.texts[k]; h != nil && !h.readAt.IsZero() && time.Since(h.readAt) < templateAge {
+		defer f.mu.Unlock()
+		t := h.template
+		return &t, nil
+	}
+	f.mu.Unlock()
+	t, err := ReadTemplate(ctx, f.store, k)
+	if err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	h := f.texts.host(k)
+	h.template, h.readAt = t, time.Now()
+	return &t, nil
+}
+
+// ReadTemplate reads what the texts of a host's documents have in common.
+func ReadTemplate(ctx context.Context, store Store, k weburl.HostKey) (t sketch.Template, err error) {
+	d, err := store.Documents(ctx, k)
+	if err != nil {
+		return t, err
+	}
+	var all []sketch.Sketch
+	for _, key := range d.Sample {
+		r, err := Find(ctx, store, key)
+		if err != nil {
+			return t, err
+		}
+		if r != nil && r.Indexed && !r.Sketch.IsZero() {
+			all = append(all, r.Sketch)
+		}
+	}
+	return sketch.TemplateOf(all), nil
+}

@@ -1,0 +1,250 @@
+package scheduler
+
+import (
+	"context"
+	"time"
+
+	"github.com/sextant-crawler/sextant/scheduler/sketch"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+const (
+	// lossBelow is how alike two texts of a page are at least if the new one is no loss, sameAbove how
+	// alike if they are the same.
+	lossBelow, sameAbove = 0.2, 0.5
+	// updatePause is the time after which a changed document of an ill host is fetched again.
+	updatePause = 10 * time.Minute
+)
+
+// weighing finds out whether the outcome of a visit to a document is a loss, and what its response
+// says of the host.
+type weighing struct {
+	f   *Frontier
+	ctx context.Context
+	l   *Lease
+	r   *Result
+	c   *Completion
+	set *Settings
+
+	template *sketch.Template // of the host's documents, nil until it is needed
+	text     sketch.Sketch    // the new one
+	isText   bool             // there is one
+	verdict  textVerdict
+	replaced bool // another document takes the place of this one
+	unvisited bool // the redirect's target was not visited yet
+}
+
+// weigh decides which orders of a completion are pending, and returns what the response says of the
+// host's health. edit is as in Order.
+func (f *Frontier) weigh(ctx context.Context, l *Lease, r *Result, c *Completion, set *Settings, edit uint64) (Response, error) {
+	switch {
+	case set.Deletions.Off:
+		return NotCounted, nil
+	case !l.Record.LostAt.IsZero() && !c.Next.Indexed:
+		return NotCounted, f.askLost(ctx, l, c, set)
+	case !l.Record.Indexed:
+		return NotCounted, nil
+	}
+	w := &weighing{f: f, ctx: ctx, l: l, r: r, c: c, set: set}
+	for _, step := range [...]func() error{w.compare, w.follow} {
+		if err := step(); err != nil {
+			return NotCounted, err
+		}
+	}
+	told, err := w.tells()
+	if err != nil {
+		return told, err
+	}
+	ill, err := f.observed(ctx, l, told)
+	if err != nil {
+		return told, err
+	}
+	w.settle(ill, edit)
+	return told, nil
+}
+
+// askLost has a document that left as a loss asked for again soon.
+func (f *Frontier) askLost(ctx context.Context, l *Lease, c *Completion, set *Settings) error {
+	n, now := &c.Next, time.Now()
+	d, err := f.store.Documents(ctx, n.Host)
+	if err != nil {
+		return err
+	}
+	pause := lostPause(n.LostAt, now, d.Lost, set)
+	switch at := now.Add(pause); {
+	case pause == 0:
+		n.LostAt = time.Time{}
+	case c.Forget || n.State == Waiting || n.Errors > 0 || n.Reason.Operators():
+	case n.State == AtRest || n.NextAt.After(at):
+		n.State, n.NextAt = Timed, at
+	}
+	return nil
+}
+
+// compare compares the text of a page with the one in the index, if it is another.
+func (w *weighing) compare() error {
+	old := &w.l.Record
+	switch d := w.r.Document; {
+	case d != nil && d.Hash != old.Hash:
+		w.text, w.isText = d.Sketch, true
+	case d == nil && !w.r.Sketch.IsZero():
+		w.text, w.isText = w.r.Sketch, true
+	}
+	if w.isText {
+		if err := w.readTemplate(); err != nil {
+			return err
+		}
+	}
+	f := w.f
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	w.verdict = f.texts.responded(old, w.l.Key, w.text, w.isText, w.template)
+	return nil
+}
+
+// readTemplate reads what the texts of the host have in common.
+func (w *weighing) readTemplate() (err error) {
+	if w.template == nil {
+		w.template, err = w.f.templateOf(w.ctx, w.l.Record.Host)
+	}
+	return err
+}
+
+// follow finds out whether another document takes the place of this one: the page moved for good to
+// it, names it as its canonical, or is its copy, and it has the same text.
+func (w *weighing) follow() error {
+	n, old := &w.c.Next, &w.l.Record
+	target := n.RedirectTo
+	if n.Class != Redirect && n.Reason != ReasonMoved {
+		target = n.DuplicateOf
+	}
+	if target == "" || target == old.URL {
+		return nil
+	}
+	if err := w.readTemplate(); err != nil {
+		return err
+	}
+	is, visited, err := Replaces(w.ctx, w.f.store, old, n, target, w.template)
+	w.replaced, w.unvisited = is, !visited
+	return err
+}
+
+// Replaces reports whether the document at target takes the place of the one of old, as next says,
+// and whether target was visited yet. A redirect does so only if it is permanent.
+func Replaces(ctx context.Context, store Lookuper, old, next *Record, target string, template *sketch.Template) (is, visited bool, err error) {
+	u, ok := weburl.FromCanonical(target)
+	if !ok {
+		return false, true, nil
+	}
+	t, err := Find(ctx, store, u.Key())
+	if err != nil || t == nil || t.Class == Pending {
+		return false, false, err
+	}
+	forGood := next.Class != Redirect || next.Reason == ReasonMoved || isPermanent(next.Status)
+	return forGood && t.Indexed && !t.LossPending && sketch.Same(old.Sketch, t.Sketch, template), true, nil
+}
+
+// tells is what the response says of the host.
+func (w *weighing) tells() (Response, error) {
+	n, old := &w.c.Next, &w.l.Record
+	switch {
+	case old.Kind != KindPage, !tellsOfHost(w.r.Fault), n.Reason.Operators(), n.Reason == ReasonUnavailable, n.Reason == ReasonMoved, w.replaced:
+		return NotCounted, nil
+	case w.lost() && w.isText && !w.verdict.lookAlike:
+		return w.steady()
+	case !w.bad():
+		return GoodResponse, nil
+	case old.LossPending, old.Class == Temporary, old.Class == Permanent, n.Class == Redirect && w.unvisited && !w.shared():
+		return NotCounted, nil
+	}
+	return BadResponse, nil
+}
+
+// lost reports whether the document would leave, or get another text.
+func (w *weighing) lost() bool {
+	o := w.c.Order
+	switch {
+	case o == nil:
+		return false
+	case o.Op == OrderDelete:
+		return true
+	}
+	old, d := &w.l.Record, w.r.Document
+	return w.isText && d != nil && w.verdict.alike < lossBelow && old.Lively < livelyAfter && old.Reading == d.Reading
+}
+
+// bad reports whether the response is no good one.
+func (w *weighing) bad() bool {
+	n := &w.c.Next
+	return n.Class == Temporary || n.Class == Permanent || n.Class == Redirect || w.lost()
+}
+
+// shared reports whether several documents of the host redirect to one place.
+func (w *weighing) shared() bool {
+	w.f.mu.Lock()
+	defer w.f.mu.Unlock()
+	return w.f.texts.redirected(w.l.Record.Host, w.l.Key, w.c.Next.RedirectTo)
+}
+
+// steady is what a new text says of the host that is no look-alike: nothing, unless the page
+// had nearly the same at its last visit.
+func (w *weighing) steady() (Response, error) {
+	if !w.l.Record.LossPending {
+		return NotCounted, nil
+	}
+	told := NotCounted
+	err := w.f.store.PendingDeletions(w.ctx, DeletionFilter{URLs: []string{w.l.Record.URL}}, func(d StoredDeletion) error {
+		if d.Replaces && sketch.Alike(d.Sketch, w.text, w.template) >= sameAbove {
+			told = GoodResponse
+		}
+		return nil
+	})
+	return told, err
+}
+
+// settle makes orders pending, or what they are if nothing is lost.
+func (w *weighing) settle(ill bool, edit uint64) {
+	c, old := w.c, &w.l.Record
+	o := c.Order
+	switch {
+	case o == nil:
+	case o.Op == OrderDelete && w.replaced && !ill && o.Edit == 0:
+		o.Loss = nil
+		c.Forget = leave(&c.Next, w.set, time.Now())
+	case o.Op == OrderDelete && o.Loss != nil:
+		if w.isText { // a copy of another document
+			o.Loss.Explicit = !w.verdict.lookAlike
+		}
+	case w.lost():
+		w.keepText(ReasonNewText, "its text is another one", !w.verdict.lookAlike && !w.r.LoginForm, 0)
+	case ill:
+		w.f.holdUpdate(w.l, c)
+	case o.Moved && w.set.LeavesTarget != nil && w.set.LeavesTarget(old.PushedSource, o.Source):
+		w.keepText(ReasonTarget, "its source is another one, and a target does not take that", true, edit)
+	case w.isText && w.verdict.alike >= lossBelow:
+		c.Next.Lively = 0
+	default:
+		c.Next.Lively = old.Lively
+	}
+}
+
+// keepText makes the order of a new text pending.
+func (w *weighing) keepText(why Reason, words string, explicit bool, edit uint64) {
+	n, o, now := &w.c.Next, w.c.Order, time.Now()
+	loss := NewLoss(explicit, now)
+	loss.Hash, loss.Sketch = n.Hash, n.Sketch
+	o.Loss, o.Day, o.Reason, o.Text, o.Edit = &loss, w.set.Deletions.Confirm, why, words, edit
+	n.Reason, n.LastError = why, words
+	w.c.CancelDeletion = false
+	pending(n, &w.l.Record, w.set, now)
+}
+
+// holdUpdate has the document of an ill host stay what it is; the page is asked for again after a
+// pause.
+func (f *Frontier) holdUpdate(l *Lease, c *Completion) {
+	n := &c.Next
+	c.Order, c.CancelDeletion = nil, true
+	keep(n, &l.Record)
+	n.State, n.NextAt = Timed, time.Now().Add(updatePause)
+	f.log.Info("a changed document is not pushed yet: its host is ill", "url", l.Record.URL)
+}
