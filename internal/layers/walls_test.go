@@ -30,7 +30,7 @@ func limits() map[string]limit {
 		"cmd/sextant":                  {20, aim},
 		"config":                       {15, 116},
 		"crawl":                        {20, 81},
-		"crawl/copies/near":            {18, aim},
+		"crawl/copies/near":            {16, aim},
 		"crawl/policy":                 {20, aim},
 		"crawl/visit":                  {22, 93},
 		"fetcher":                      {18, aim},

@@ -1,0 +1,75 @@
+package near
+
+import (
+	"math"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sextant-crawler/sextant/scheduler/sketch"
+)
+
+// binShift leaves the bits of a hash that choose a bin.
+const binShift = 64 - 5
+
+// SketchOf makes the sketch of a document from the pairs of consecutive words of its text, numbers included. The
+// first word also makes a pair with the beginning of the text, so a text of one word has a pair. The text may have
+// any length.
+//
+// Stored sketches are compared with those of later versions of the program, so a document must always have the same
+// sketch.
+func SketchOf(title, text string) sketch.Sketch {
+	var batch [batchWords]word
+	var minima [sketch.Bins]uint64
+	for i := range minima {
+		minima[i] = math.MaxUint64
+	}
+	scan, before := wordScanner{text: text}, uint64(0)
+	for n := scan.fill(batch[:]); n > 0; n = scan.fill(batch[:]) {
+		for i := range batch[:n] {
+			hash := batch[i].hash
+			pair := fold(hash, before)
+			before = pairWith(hash)
+			bin := &minima[pair>>binShift]
+			*bin = min(*bin, pair)
+		}
+	}
+	s := sketch.Sketch{Title: sketchTitle(title)}
+	for i, m := range minima {
+		if m != math.MaxUint64 {
+			s.Minima[i] = uint8(1 + scale(m<<32, math.MaxUint8)) // its lower half: the upper one begins with zeros
+		}
+	}
+	return s
+}
+
+// sketchTitle hashes the words of a title that contain neither a digit nor a slash, without their case. It is 0 if
+// there are none.
+func sketchTitle(title string) uint32 {
+	var hash uint64
+	for w := range strings.FieldsSeq(title) {
+		if h, ok := titleWord(w); ok {
+			hash = mix(hash, h)
+		}
+	}
+	if hash == 0 {
+		return 0
+	}
+	return uint32(hash) | 1
+}
+
+// titleWord hashes a word without its case. It is false if the word contains a digit or a slash.
+func titleWord(w string) (hash uint64, ok bool) {
+	for _, r := range w {
+		if r == '/' || unicode.IsDigit(r) {
+			return 0, false
+		}
+		if r < utf8.RuneSelf {
+			r = unicode.ToLower(r)
+		} else {
+			r = unicode.ToLower(unicode.ToUpper(r)) // final sigma is a sigma
+		}
+		hash = mix(hash, uint64(r))
+	}
+	return hash, true
+}

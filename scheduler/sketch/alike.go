@@ -1,0 +1,102 @@
+package sketch
+
+const (
+	// minTemplate is the number of sketches from which on a template is learned.
+	minTemplate = 4
+	// minBins is the number of bins from which on minima decide whether two texts are alike.
+	minBins = 8
+	// mostlyEqual is the share of equal minima above which two texts without title that consist of nothing but a
+	// template are equal.
+	mostlyEqual = 0.7
+)
+
+// Template holds the minima that the texts of a host have in common, at most two in each bin: those of menus, headers
+// and footers. The zero Template is empty.
+type Template [Bins][2]uint8
+
+// TemplateOf returns the minima that at least half of the given sketches have. The template of fewer than 4 sketches
+// is empty.
+func TemplateOf(sketches []Sketch) (t Template) {
+	if len(sketches) < minTemplate {
+		return t
+	}
+	for bin := range t {
+		var counts [256]int
+		found := 0
+		for i := range sketches {
+			v := sketches[i].Minima[bin]
+			// Count each value once, where its count reaches half; at most two values can.
+			if counts[v]++; v != 0 && counts[v] == (len(sketches)+1)/2 {
+				t[bin][found] = v
+				found++
+			}
+		}
+		if t[bin][0] < t[bin][1] {
+			t[bin][0], t[bin][1] = t[bin][1], t[bin][0]
+		}
+	}
+	return t
+}
+
+// Alike estimates how much of the text of two documents is the same: the Jaccard similarity of the sets of their word
+// pairs, from 0 to 1, without the pairs that belong to one of the templates. A nil template is empty.
+//
+// A minimum that belongs to a template counts as an empty bin. Bins that are empty in both sketches are left out;
+// Alike is the share of the others in which the minima are equal. So a bin that is empty in one of both counts as
+// different. That also holds for a bin in which one minimum belongs to a template and the other does not: to leave it
+// out would leave out differences only, and make documents with little text of their own alike.
+//
+// The standard deviation is at most 0.09 with all 32 bins, and 0.18 with 8. Two different minima are equal in one of
+// 255 cases. Alike does not correct that, since it is less than a seventh of one bin of 32.
+//
+// If fewer than 8 bins are left, documents with equal titles are 1 and those with different ones 0; a title and no
+// title are different. Two documents without title are 1 if all bins that are left are equal, otherwise 0. If no bins
+// are left either, they are 1 if more than 0.7 of their minima are equal, templates included, otherwise 0; two
+// documents without any minimum and title are 1.
+func Alike(a, b Sketch, templates ...*Template) float64 {
+	equal, bins := a.compare(&b, templates)
+	switch {
+	case bins >= minBins:
+		return float64(equal) / float64(bins)
+	case a.Title != 0 || b.Title != 0:
+		return oneIf(a.Title == b.Title)
+	case bins > 0:
+		return oneIf(equal == bins)
+	}
+	equal, bins = a.compare(&b, nil)
+	return oneIf(bins == 0 || float64(equal) > mostlyEqual*float64(bins))
+}
+
+// compare counts the bins in which one of two sketches has a minimum that belongs to no template, and those of them in
+// which both have the same.
+func (s *Sketch) compare(o *Sketch, templates []*Template) (equal, bins int) {
+	for bin := range s.Minima {
+		v, w := s.own(bin, templates), o.own(bin, templates)
+		if v == 0 && w == 0 {
+			continue
+		}
+		bins++
+		if v == w {
+			equal++
+		}
+	}
+	return equal, bins
+}
+
+// own returns the minimum of a bin, or 0 if it belongs to a template.
+func (s *Sketch) own(bin int, templates []*Template) uint8 {
+	v := s.Minima[bin]
+	for _, t := range templates {
+		if t != nil && (v == t[bin][0] || v == t[bin][1]) {
+			return 0
+		}
+	}
+	return v
+}
+
+func oneIf(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
