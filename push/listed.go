@@ -13,13 +13,12 @@ type State string
 // The states.
 const (
 	Waiting    State = "waiting" // a target does not have it safely
-	Resting    State = "resting" // a deletion that leaves, is held or is cancelled by what the site answers
-	HeldBack   State = "held"    // a deletion that is held until an operator decides
+	Pending    State = "pending" // a document or its text is to go: it does, or a good response cancels that
 	DeadLetter State = "dead"    // refused for good, or not readable any more
 )
 
 // States are all of them, in the order in which orders are listed.
-func States() []State { return []State{Waiting, Resting, HeldBack, DeadLetter} }
+func States() []State { return []State{Waiting, Pending, DeadLetter} }
 
 // ParseState reads a state; the empty one stands for all.
 func ParseState(word string) (State, error) {

@@ -41,11 +41,11 @@ type Loss struct {
 	First, Last time.Time
 	Visits      uint8
 	// Days are the visits that count, each at least deletionConfirmS after the one before, and
-	// Counted is the time of the newest of them. Well says that, after one of those before it,
-	// another document of the host gave a good response.
+	// Counted is the time of the newest of them. WellDay is the number of the first of them after
+	// which another document of the host gave a good response, 0 if none did.
 	Days    uint8
 	Counted time.Time
-	Well    bool
+	WellDay uint8
 	// Hash and Sketch are of the new text; zero of a document that would leave.
 	Hash   [16]byte
 	Sketch sketch.Sketch
@@ -55,7 +55,7 @@ type Loss struct {
 // two visits that count.
 func (l Loss) Seen(next Loss, day time.Duration) Loss {
 	next.First, next.Visits = l.First, l.Visits+min(1, 255-l.Visits)
-	next.Days, next.Counted, next.Well = l.Days, l.Counted, l.Well
+	next.Days, next.Counted, next.WellDay = l.Days, l.Counted, l.WellDay
 	if next.Last.Sub(l.Counted) >= day {
 		next.Days, next.Counted = l.Days+min(1, 255-l.Days), next.Last
 	}

@@ -66,7 +66,7 @@ type Frontier struct {
 	shuffle func(n int, swap func(i, j int))
 
 	owner DeletionOwner // of the pending losses
-	busy  atomic.Int64 // callers of Busy that are not done
+	busy  atomic.Int64  // callers of Busy that are not done
 
 	mu      sync.Mutex // guards all below
 	set     *Settings  // replaced, never changed

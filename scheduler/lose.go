@@ -47,7 +47,7 @@ func lose(next, old *Record, edit uint64, reason string, set *Settings, now time
 	}
 	loss := NewLoss(explicit(next), now)
 	o.Loss, o.Day = &loss, set.Deletions.Confirm
-	pending(next, old, set, now)
+	keepPending(next, old, set, now)
 	return o, false
 }
 
@@ -70,8 +70,8 @@ func isPermanent(status int) bool {
 	return status == http.StatusMovedPermanently || status == http.StatusPermanentRedirect
 }
 
-// pending notes in next that a loss of old's document is pending, and has the URL asked for again.
-func pending(next, old *Record, set *Settings, now time.Time) {
+// keepPending notes in next that a loss of old's document is pending, and has the URL asked for again.
+func keepPending(next, old *Record, set *Settings, now time.Time) {
 	next.LossPending = true
 	keep(next, old)
 	if next.Reason.Operators() || next.Kind == KindItem {

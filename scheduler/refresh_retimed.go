@@ -38,7 +38,7 @@ func (s *Settings) ages() (minAge, maxAge time.Duration) {
 // age from then on, by key, so that asking again changes nothing. URLs that wait, that are
 // tried again after temporary errors, or that are asked about a deletion keep their times.
 func Retimed(rec Record, k weburl.Key, set *Settings, since time.Time) (Record, bool) {
-	if rec.State == Waiting || rec.Errors > 0 || rec.Kind == KindItem || rec.Deletion != NoDeletion {
+	if rec.State == Waiting || rec.Errors > 0 || rec.Kind == KindItem || rec.LossPending {
 		return rec, false
 	}
 	switch rec.Class {

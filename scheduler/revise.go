@@ -23,8 +23,8 @@ type Change struct {
 	Delete string
 	// CancelDeletion drops a pending loss of the URL.
 	// Least and NotExplicit are as in Loss, of a document out of an XML list.
-	Least       LossClass
-	NotExplicit bool
+	Least          LossClass
+	NotExplicit    bool
 	CancelDeletion bool
 }
 

@@ -36,17 +36,10 @@ type Snapshot struct {
 	// one can.
 	Idle     string
 	IdleCode Idle
-	Brake    BrakeSnapshot
 	// IllHosts is how many hosts are ill, of those that this process visited; Ill names
 	// the first few.
 	IllHosts int
 	Ill      []IllHost
-}
-
-// BrakeSnapshot is the deletion brake's state.
-type BrakeSnapshot struct {
-	On   bool // asked for
-	Sent int  // deletions of the window that left
 }
 
 // illShown is how many ill hosts a Snapshot names.
@@ -68,7 +61,6 @@ func (f *Frontier) Snapshot() Snapshot {
 			s.ClosedFor[Closing(r)] = n
 		}
 	}
-	s.Brake = BrakeSnapshot{On: f.set.Brake.On, Sent: f.brake.Sent(f.set.Brake, time.Now())}
 	s.IdleCode, s.Idle = f.idle()
 	return s
 }

@@ -152,7 +152,7 @@ type DeletionMove uint8
 const (
 	KeepDeletion DeletionMove = iota
 	SendDeletion              // it is carried out: a waiting order under a new number. Next says what the document is then
-	MarkWell                  // Loss.Well is set
+	MarkWell                  // Loss.WellDay becomes Loss.Days
 )
 
 // Counts are kept, never scanned for.

@@ -137,8 +137,8 @@ func (t texts) redirected(host weburl.HostKey, document weburl.Key, location str
 	return n >= sharedTarget
 }
 
-// templateOf returns what the texts of a host's documents have in common.
-func (f *Frontier) templateOf(ctx context.Context, k weburl.HostKey) (*sketch.Template, error) {
+// TemplateOf returns what the texts of a host's documents have in common, as it was not long ago.
+func (f *Frontier) TemplateOf(ctx context.Context, k weburl.HostKey) (*sketch.Template, error) {
 	f.mu.Lock()
 	if h := f.texts[k]; h != nil && !h.readAt.IsZero() && time.Since(h.readAt) < templateAge {
 		defer f.mu.Unlock()

@@ -26,11 +26,11 @@ type weighing struct {
 	c   *Completion
 	set *Settings
 
-	template *sketch.Template // of the host's documents, nil until it is needed
-	text     sketch.Sketch    // the new one
-	isText   bool             // there is one
-	verdict  textVerdict
-	replaced bool // another document takes the place of this one
+	template  *sketch.Template // of the host's documents, nil until it is needed
+	text      sketch.Sketch    // the new one
+	isText    bool             // there is one
+	verdict   textVerdict
+	replaced  bool // another document takes the place of this one
 	unvisited bool // the redirect's target was not visited yet
 }
 
@@ -105,7 +105,7 @@ func (w *weighing) compare() error {
 // readTemplate reads what the texts of the host have in common.
 func (w *weighing) readTemplate() (err error) {
 	if w.template == nil {
-		w.template, err = w.f.templateOf(w.ctx, w.l.Record.Host)
+		w.template, err = w.f.TemplateOf(w.ctx, w.l.Record.Host)
 	}
 	return err
 }
@@ -236,7 +236,7 @@ func (w *weighing) keepText(why Reason, words string, explicit bool, edit uint64
 	o.Loss, o.Day, o.Reason, o.Text, o.Edit = &loss, w.set.Deletions.Confirm, why, words, edit
 	n.Reason, n.LastError = why, words
 	w.c.CancelDeletion = false
-	pending(n, &w.l.Record, w.set, now)
+	keepPending(n, &w.l.Record, w.set, now)
 }
 
 // holdUpdate has the document of an ill host stay what it is; the page is asked for again after a

@@ -23,7 +23,7 @@ import (
 type BackupReport struct {
 	Keys   uint64 // all
 	URLs   uint64
-	Orders uint64 // waiting, resting and held
+	Orders uint64 // waiting and pending
 	Bytes  int64  // of the backup
 	// Faults is how many faults Verify has found in the restored store. It is as the
 	// one that was backed up was: the backup's checksums are looked at before.
@@ -35,7 +35,7 @@ func (r *BackupReport) count(key []byte) {
 	switch key[0] {
 	case record.KindURL:
 		r.URLs++
-	case record.KindOrder, record.KindHeld, record.KindResting, record.KindEdit:
+	case record.KindOrder, record.KindHostLoss, record.KindEditLoss:
 		r.Orders++
 	}
 }
@@ -86,7 +86,7 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
 			return err
 		}
 		// Badger ends a walk at a block that it cannot read, without a word.
-		if orders := kept.Waiting + kept.Resting + kept.Held; report.URLs != kept.Known || report.Orders != orders {
+		if orders := kept.Waiting + kept.Pends; report.URLs != kept.Known || report.Orders != orders {
 			return s.damaged("backup", fmt.Errorf("%d of %d URLs and %d of %d orders could be read",
 				report.URLs, kept.Known, report.Orders, orders))
 		}
@@ -105,7 +105,7 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
 // whole is the value of a key as a backup has it: orders hold their bodies, and nothing names a segment.
 func whole(r *segments.Reader, key, v []byte) ([]byte, error) {
 	switch key[0] {
-	case record.KindOrder:
+	case record.KindOrder, record.KindHostLoss, record.KindEditLoss:
 		o, err := record.DecodeOrder(v)
 		if err == nil && o.Place.Segment != 0 {
 			err = inline(r, &o)
@@ -119,7 +119,7 @@ func whole(r *segments.Reader, key, v []byte) ([]byte, error) {
 			v = d.Encode()
 		}
 		return v, err
-	case record.KindWaiting:
+	case record.KindWaiting, record.KindDeletion:
 		p, err := record.DecodeOrderPlace(v)
 		p.Segment = 0
 		return p.Append(nil), err

@@ -142,7 +142,7 @@ func (g *group) fetchAgain(k weburl.Key, ps *places) error {
 	if err != nil {
 		return err
 	}
-	lost := rec.Indexed && rec.Deletion == scheduler.NoDeletion
+	lost := rec.Indexed && !rec.LossPending
 	if err := g.first(k, &rec, lost, ps); err != nil || rec.Kind != scheduler.KindItem {
 		return err
 	}

@@ -70,7 +70,7 @@ func (s *Store) compact(victims map[uint64]bool) error {
 func (s *Store) namedIn(victims map[uint64]bool, most int) (list []named, err error) {
 	txn := s.db.NewTransaction(false)
 	defer txn.Discard()
-	for _, kind := range []byte{record.KindOrder, record.KindDead} { // deletions hold theirs
+	for _, kind := range []byte{record.KindOrder, record.KindHostLoss, record.KindEditLoss, record.KindDead} {
 		err := s.walk(context.Background(), txn, []byte{kind}, []byte{kind}, false, func(item *badger.Item) error {
 			if len(list) == most {
 				return errEnough
@@ -181,10 +181,15 @@ func (g *group) move(n *named, body []byte) error {
 		g.set(n.key, d.Encode())
 		return nil
 	}
-	seq, k := record.SplitOrderKey(n.key)
-	p := record.OrderPlace{Kind: record.KindOrder}.Numbered(seq, o)
-	g.nextCount.Bytes += p.Size - size
+	p, k, err := record.SplitPlaceOf(n.key)
+	if err != nil {
+		return g.s.damaged(fmt.Sprintf("key %x", n.key), err)
+	}
+	p = p.Numbered(p.Seq, o)
+	if !p.Pends() {
+		g.nextCount.Bytes += p.Size - size
+	}
 	g.set(n.key, o.Append(nil))
-	g.set(record.WaitingKey(k), p.Append(nil))
+	g.set(p.IndexKey(k), p.Append(nil))
 	return nil
 }

@@ -164,7 +164,7 @@ func (g *group) taken(c *scheduler.Completion) (scheduler.Record, error) {
 	if errors.Is(err, scheduler.ErrNotFound) || err == nil && (old.State != scheduler.Waiting || old.Seq != c.Seq || placeOf(&old) != c.Taken) {
 		return old, fmt.Errorf("URL %s does not stand in its queue any more: %w", c.Key, scheduler.ErrNotFound)
 	}
-	if err == nil && c.Old != nil && c.Old.Indexed != old.Indexed {
+	if err == nil && c.Old != nil && (c.Old.Indexed != old.Indexed || c.Old.Hash != old.Hash) {
 		return old, fmt.Errorf("the document of %s: %w", old.URL, scheduler.ErrChanged)
 	}
 	return old, err
@@ -190,7 +190,7 @@ func (g *group) large(c *scheduler.Completion) bool {
 // finish replaces the record of a URL that was taken, and changes the outbox as the page
 // requires.
 func (g *group) finish(c *scheduler.Completion, old *scheduler.Record, ps *places) error {
-	has, err := g.order(c.Key, old, old.Deletion, c.Order, c.CancelDeletion)
+	has, err := g.order(c.Key, old, old.LossPending, c.Order, c.CancelDeletion)
 	if err != nil {
 		return err
 	}
@@ -204,7 +204,7 @@ func (g *group) finish(c *scheduler.Completion, old *scheduler.Record, ps *place
 		return g.erase(c.Key, old, has)
 	}
 	next := c.Next
-	next.Deletion = has
+	next.LossPending = has
 	next.KeepDepth(old.Depth)
 	next.Aliases = slices.Clip(old.Aliases) // Queue's caller may hold them too
 	for _, a := range c.Next.Aliases {
@@ -224,7 +224,7 @@ func (s *Store) Forget(ctx context.Context, k weburl.Key, order *scheduler.Order
 		if err != nil {
 			return err
 		}
-		has, err := g.order(k, &rec, rec.Deletion, order, false)
+		has, err := g.order(k, &rec, rec.LossPending, order, false)
 		if err != nil {
 			return err
 		}

@@ -14,10 +14,9 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// A deletion that rests or is held stands beside what waits in the outbox: a document
-// that no target has yet reaches them nevertheless, and stays there if the deletion is
-// cancelled. A URL has one such deletion where its record says so (Record.Deletion), so
-// that a page without one costs no read.
+// A pending loss stands beside what waits in the outbox: a document that no target has yet reaches
+// them nevertheless, and stays there if the loss is cancelled. A URL has one where its record says so
+// (Record.LossPending), so that a page without one costs no read.
 
 // deletionOf reads the deletion of a URL whose record says that it has one.
 func (g *group) deletionOf(k weburl.Key) (p record.OrderPlace, o record.Order, err error) {
@@ -60,12 +59,10 @@ func (g *group) dropDeletion(k weburl.Key) error {
 	return g.dropOrderAt(k, p)
 }
 
-// putDeletion stores a deletion at a place, under a new number.
-func (g *group) putDeletion(k weburl.Key, p record.OrderPlace, o *record.Order) scheduler.Deletion {
+// putDeletion stores a loss at a place, under a new number.
+func (g *group) putDeletion(k weburl.Key, p record.OrderPlace, o *record.Order) {
 	g.nextCount.Order++
-	p = p.Numbered(g.nextCount.Order, o)
-	g.storeOrder(k, p, o)
-	return p.Deletion()
+	g.storeOrder(k, p.Numbered(g.nextCount.Order, o), o)
 }
 
 // checkOrder returns what is wrong with an order for a URL; forget says that nothing else
@@ -73,40 +70,38 @@ func (g *group) putDeletion(k weburl.Key, p record.OrderPlace, o *record.Order) 
 func checkOrder(url string, o *scheduler.Order, forget bool) error {
 	switch {
 	case o == nil:
-		return nil
 	case len(o.Body) > record.MaxBody:
 		return fmt.Errorf("order for %s has a body of %d bytes, more than %d: store a shorter document", url, len(o.Body), record.MaxBody)
-	case o.Deletion == scheduler.NoDeletion:
-		return nil
-	case o.Op != scheduler.OrderDelete:
-		return fmt.Errorf("order for %s adds a document, and only a deletion can rest", url)
-	case forget:
-		return fmt.Errorf("the deletion of %s cannot rest: its URL is forgotten", url)
+	case o.Loss != nil && forget:
+		return fmt.Errorf("the loss of %s cannot be pending: its URL is forgotten", url)
 	}
 	return nil
 }
 
-// order changes the outbox as a change of a URL says, and returns the Deletion of its record
-// after that; has is the one before.
-func (g *group) order(k weburl.Key, old *scheduler.Record, has scheduler.Deletion, o *scheduler.Order, drop bool) (scheduler.Deletion, error) {
-	if drop && has != scheduler.NoDeletion {
+// order changes the outbox as a change of a URL says, and returns whether a loss of it is pending after that;
+// has says whether one was before.
+func (g *group) order(k weburl.Key, old *scheduler.Record, has bool, o *scheduler.Order, drop bool) (bool, error) {
+	if drop && has {
 		if err := g.dropDeletion(k); err != nil {
 			return has, err
 		}
-		has = scheduler.NoDeletion
+		has = false
 	}
 	if o == nil {
 		return has, nil
 	}
 	stored := record.Order{
 		Op: push.Op(o.Op), Moved: o.Moved, At: time.Now(), URL: old.URL, Source: o.Source,
-		Rest: record.Rest{Reason: o.Reason, Hold: o.Hold, Edit: o.Edit, Text: o.Text},
+		Pending: record.Pending{Reason: o.Reason, Edit: o.Edit, Text: o.Text},
 	}
-	if o.Deletion != scheduler.NoDeletion {
-		stored.Body = o.Body
-		return g.rest(k, old, has, &stored, o.Deletion)
+	if err := g.keepBody(&stored, o.Body); err != nil {
+		return has, err
 	}
-	if has != scheduler.NoDeletion {
+	if o.Loss != nil {
+		stored.Pending.Loss = *o.Loss
+		return true, g.pend(k, old, has, &stored, o.Day)
+	}
+	if has {
 		p, before, err := g.deletionOf(k)
 		if err != nil {
 			return has, err
@@ -116,69 +111,64 @@ func (g *group) order(k weburl.Key, old *scheduler.Record, has scheduler.Deletio
 			return has, err
 		}
 	}
-	if err := g.keepBody(&stored, o.Body); err != nil {
-		return has, err
-	}
 	if o.Op == scheduler.OrderAdd && old.Indexed {
 		g.nextCount.Changed++
 	}
-	return scheduler.NoDeletion, g.putOrder(k, &stored)
+	return false, g.putOrder(k, &stored)
 }
 
-// rest stores a deletion that does not leave yet, or updates the one that is there.
-func (g *group) rest(k weburl.Key, old *scheduler.Record, has scheduler.Deletion, o *record.Order, state scheduler.Deletion) (scheduler.Deletion, error) {
-	if has != scheduler.NoDeletion {
+// pend stores a pending loss, or joins it with the one that is there.
+func (g *group) pend(k weburl.Key, old *scheduler.Record, has bool, o *record.Order, day time.Duration) error {
+	if err := g.refer(o.Place.Segment, o.Size()); err != nil {
+		return err
+	}
+	place := record.PendingPlace(old.Host, o.Pending.Edit)
+	if has {
 		p, before, err := g.deletionOf(k)
 		if err != nil {
-			return has, err
+			return err
 		}
 		if err := g.dropOrderAt(k, p); err != nil {
-			return has, err
+			return err
 		}
-		if before.Rest.Edit == o.Rest.Edit {
-			o.Rest.Hold, o.Rest.Again, o.At = before.Rest.Hold, o.At, before.At
-			p = p.Numbered(p.Seq, o)
-			g.storeOrder(k, p, o)
-			return p.Deletion(), nil
+		if before.Pending.Edit == o.Pending.Edit {
+			o.Pending.Loss = before.Pending.Loss.Seen(o.Pending.Loss, day)
+			g.storeOrder(k, place.Numbered(p.Seq, o), o)
+			return nil
 		}
 	}
-	p := record.OrderPlace{Kind: record.KindHeld}
-	if state == scheduler.DeletionResting {
-		p, o.Rest.Hold = record.RestingPlace(old.Host, o.Rest.Edit), scheduler.NotHeld
-	}
-	return g.putDeletion(k, p, o), nil
+	g.putDeletion(k, place, o)
+	return nil
 }
 
-// moveDeletion moves a deletion as the caller of ReviseDeletions wants.
-func (g *group) moveDeletion(k weburl.Key, old *scheduler.Record, m scheduler.DeletionMove, hold scheduler.Hold) (scheduler.Deletion, error) {
-	has := old.Deletion
-	if m == scheduler.KeepDeletion || m == scheduler.RestDeletion && has == scheduler.DeletionResting {
-		return has, nil
+// moveDeletion moves a loss as the caller of ReviseDeletions wants, and returns whether it is still
+// pending.
+func (g *group) moveDeletion(k weburl.Key, old *scheduler.Record, m scheduler.DeletionMove) (bool, error) {
+	if m == scheduler.KeepDeletion || !old.LossPending {
+		return old.LossPending, nil
 	}
 	p, o, err := g.deletionOf(k)
 	if err != nil {
-		return has, err
+		return true, err
 	}
-	if err := g.dropOrderAt(k, p); err != nil {
-		return has, err
-	}
-	o.Rest.Hold = scheduler.NotHeld
-	switch m {
-	case scheduler.SendDeletion:
-		return scheduler.NoDeletion, g.putOrder(k, &o)
-	case scheduler.HoldDeletion:
-		o.Rest.Hold = hold
-		p.Kind, p.Group = record.KindHeld, record.Group{}
+	if m == scheduler.MarkWell {
+		o.Pending.Loss.WellDay = o.Pending.Loss.Days
 		g.storeOrder(k, p, &o)
-		return p.Deletion(), nil
-	case scheduler.KeepDeletion, scheduler.RestDeletion:
+		g.countOrder(p, ^uint64(0)) // it was counted
+		return true, nil
 	}
-	return g.putDeletion(k, record.RestingPlace(old.Host, o.Rest.Edit), &o), nil
+	if o.Op == push.Add {
+		g.nextCount.Changed++
+	}
+	if err := g.putOrder(k, &o); err != nil { // refers to the body before it is released
+		return true, err
+	}
+	return false, g.dropOrderAt(k, p)
 }
 
 // Deletions implements scheduler.Store.
 func (s *Store) Deletions(ctx context.Context, group scheduler.DeletionGroup, fn func(scheduler.StoredDeletion) error) error {
-	prefix := record.RestingPrefix(record.RestingPlace(group.Host, group.Edit))
+	prefix := record.PendingPrefix(record.PendingPlace(group.Host, group.Edit))
 	return s.view(ctx, func(txn *badger.Txn) error {
 		return s.walk(ctx, txn, prefix, prefix, true, func(item *badger.Item) error {
 			d, err := s.storedDeletion(item)
@@ -190,7 +180,7 @@ func (s *Store) Deletions(ctx context.Context, group scheduler.DeletionGroup, fn
 	})
 }
 
-// storedDeletion reads a deletion that rests or is held.
+// storedDeletion reads a pending loss.
 func (s *Store) storedDeletion(item *badger.Item) (scheduler.StoredDeletion, error) {
 	_, k, o, err := s.order(item)
 	if err != nil {
@@ -200,8 +190,8 @@ func (s *Store) storedDeletion(item *badger.Item) (scheduler.StoredDeletion, err
 	return o.Listed(k, p), err
 }
 
-// DeletionGroups implements scheduler.Store. It goes over all that rests, without reading it.
-func (s *Store) DeletionGroups(ctx context.Context, fn func(g scheduler.DeletionGroup, resting uint64) error) error {
+// DeletionGroups implements scheduler.Store. It goes over all that is pending, without reading it.
+func (s *Store) DeletionGroups(ctx context.Context, fn func(g scheduler.DeletionGroup, pending uint64) error) error {
 	return s.view(ctx, func(txn *badger.Txn) error {
 		var at record.OrderPlace
 		var count uint64
@@ -213,7 +203,7 @@ func (s *Store) DeletionGroups(ctx context.Context, fn func(g scheduler.Deletion
 			count = 0
 			return fn(at.DeletionGroup(), n)
 		}
-		for _, kind := range []byte{record.KindResting, record.KindEdit} {
+		for _, kind := range []byte{record.KindHostLoss, record.KindEditLoss} {
 			if err := s.walk(ctx, txn, []byte{kind}, []byte{kind}, false, func(item *badger.Item) error {
 				p, _, err := record.SplitDeletionKey(item.Key())
 				if err != nil {
@@ -235,9 +225,8 @@ func (s *Store) DeletionGroups(ctx context.Context, fn func(g scheduler.Deletion
 	})
 }
 
-// HeldDeletions implements scheduler.Store: those that are held and those that rest,
-// unless f.State says which. It holds their keys in memory, but not what they are.
-func (s *Store) HeldDeletions(ctx context.Context, f scheduler.DeletionFilter, fn func(scheduler.StoredDeletion) error) error {
+// PendingDeletions implements scheduler.Store. It holds the keys of the losses in memory, but not what they are.
+func (s *Store) PendingDeletions(ctx context.Context, f scheduler.DeletionFilter, fn func(scheduler.StoredDeletion) error) error {
 	named, err := parseKeys(f.URLs)
 	if err != nil {
 		return err
@@ -249,7 +238,7 @@ func (s *Store) HeldDeletions(ctx context.Context, f scheduler.DeletionFilter, f
 		}
 		return s.eachOrder(ctx, txn, keys, func(item *badger.Item) error {
 			d, err := s.storedDeletion(item)
-			if err != nil || !selectsDeletion(&f, &d) {
+			if err != nil || !f.Selects(&d) {
 				return err
 			}
 			return fn(d)
@@ -289,28 +278,11 @@ func deletionPrefixes(f *scheduler.DeletionFilter) (list [][]byte) {
 	if len(f.URLs) > 0 {
 		return nil
 	}
-	if f.State != scheduler.DeletionResting {
-		list = append(list, []byte{record.KindHeld})
-	}
-	if f.State == scheduler.DeletionHeld {
-		return list
-	}
 	if f.Edit != 0 {
-		return append(list, record.RestingPrefix(record.RestingPlace(weburl.HostKey{}, f.Edit)))
+		return append(list, record.PendingPrefix(record.PendingPlace(weburl.HostKey{}, f.Edit)))
 	}
 	if u, err := weburl.Parse(f.Host); f.Host != "" && err == nil {
-		return append(list, record.RestingPrefix(record.RestingPlace(u.HostKey(), 0)), []byte{record.KindEdit})
+		return append(list, record.PendingPrefix(record.PendingPlace(u.HostKey(), 0)), []byte{record.KindEditLoss})
 	}
-	return append(list, []byte{record.KindResting}, []byte{record.KindEdit})
-}
-
-func selectsDeletion(f *scheduler.DeletionFilter, d *scheduler.StoredDeletion) bool {
-	if f.Host != "" {
-		if u, ok := weburl.FromCanonical(d.URL); !ok || u.Origin() != f.Host {
-			return false
-		}
-	}
-	return (f.State == scheduler.NoDeletion || f.State == d.State) &&
-		(f.Reason == scheduler.NoReason || f.Reason == d.Reason) &&
-		(f.Edit == 0 || f.Edit == d.Edit)
+	return append(list, []byte{record.KindHostLoss}, []byte{record.KindEditLoss})
 }

@@ -16,7 +16,8 @@ import (
 // that stays one is offered to the sample if it lacks some and is at hand.
 func (g *group) documented(k weburl.Key, old, next *scheduler.Record) error {
 	is := next != nil && next.Indexed
-	if old.Indexed == is {
+	lost := next != nil && !next.LostAt.IsZero()
+	if old.Indexed == is && !old.LostAt.IsZero() == lost {
 		if is {
 			g.offerDocument(k, old.Host)
 		}
@@ -27,7 +28,15 @@ func (g *group) documented(k weburl.Key, old, next *scheduler.Record) error {
 	if err != nil {
 		return err
 	}
+	g.nextCount.Pooled -= d.Pooled()
+	if !old.LostAt.IsZero() {
+		d.Lost -= min(d.Lost, 1)
+	}
+	if lost {
+		d.Lost++
+	}
 	switch {
+	case old.Indexed == is:
 	case is:
 		g.nextCount.Entered++
 		d.Count++
@@ -39,6 +48,7 @@ func (g *group) documented(k weburl.Key, old, next *scheduler.Record) error {
 		d.Count--
 		d = d.Drop(k)
 	}
+	g.nextCount.Pooled += d.Pooled()
 	g.setDocuments(key, d)
 	return nil
 }
@@ -49,7 +59,7 @@ func (g *group) documents(h weburl.HostKey, key []byte) (record.Documents, error
 }
 
 func (g *group) setDocuments(key []byte, d record.Documents) {
-	if d.Count == 0 {
+	if d.Count == 0 && d.Lost == 0 {
 		g.remove(key)
 		return
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/sextant-crawler/sextant/push"
-	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -43,15 +42,12 @@ func (g *group) dropOrderAt(k weburl.Key, p record.OrderPlace) error {
 
 // countOrder counts an order that is new, or gone if by is ^0.
 func (g *group) countOrder(p record.OrderPlace, by uint64) {
-	switch p.Deletion() {
-	case scheduler.DeletionHeld:
-		g.nextCount.Held += by
-	case scheduler.DeletionResting:
-		g.nextCount.Resting += by
-	case scheduler.NoDeletion:
-		g.nextCount.Waiting += by
-		g.nextCount.Bytes += by * p.Size
+	if p.Pends() {
+		g.nextCount.Pends += by
+		return
 	}
+	g.nextCount.Waiting += by
+	g.nextCount.Bytes += by * p.Size
 }
 
 // dropDead removes a dead letter of a URL, if there is one.

@@ -41,7 +41,7 @@ func (s *selected) takes(k weburl.Key, o *record.Order) bool {
 	return (s.keys == nil || s.keys[k]) && (s.Source == nil || *s.Source == o.Source)
 }
 
-// Orders calls fn for the selected orders: what waits, what rests, what is held, each
+// Orders calls fn for the selected orders: those that wait and those that are pending, each
 // oldest first, and dead letters. It reads no bodies.
 func (s *Store) Orders(ctx context.Context, selection push.Selection, fn func(push.Listed) error) error {
 	sel, err := newSelected(selection)
@@ -57,8 +57,7 @@ func (s *Store) Orders(ctx context.Context, selection push.Selection, fn func(pu
 			list  func() error
 		}{
 			{push.Waiting, func() error { return s.listWaiting(ctx, txn, &sel, fn) }},
-			{push.Resting, func() error { return s.listDeletions(ctx, txn, scheduler.DeletionResting, &sel, fn) }},
-			{push.HeldBack, func() error { return s.listDeletions(ctx, txn, scheduler.DeletionHeld, &sel, fn) }},
+			{push.Pending, func() error { return s.listDeletions(ctx, txn, &sel, fn) }},
 			{push.DeadLetter, func() error { return s.listDead(ctx, txn, &sel, fn) }},
 		} {
 			if sel.State != "" && sel.State != part.state {
@@ -121,18 +120,15 @@ func (s *Store) listWaiting(ctx context.Context, txn *badger.Txn, sel *selected,
 	return s.eachOrder(ctx, txn, byNumber(orders), list)
 }
 
-// listDeletions lists deletions that rest or are held.
-func (s *Store) listDeletions(ctx context.Context, txn *badger.Txn, state scheduler.Deletion, sel *selected, fn func(push.Listed) error) error {
-	f := scheduler.DeletionFilter{State: state, URLs: sel.URLs}
+// listDeletions lists pending losses.
+func (s *Store) listDeletions(ctx context.Context, txn *badger.Txn, sel *selected, fn func(push.Listed) error) error {
+	f := scheduler.DeletionFilter{URLs: sel.URLs}
 	keys, err := s.deletionKeys(ctx, txn, &f, slices.Collect(maps.Keys(sel.keys)))
 	if err != nil {
 		return err
 	}
 	return s.eachOrder(ctx, txn, keys, func(item *badger.Item) error {
-		if p, _, err := record.SplitDeletionKey(item.Key()); err == nil && p.Deletion() != state {
-			return nil
-		}
-		return s.listOrder(item, push.State(state.String()), sel, fn)
+		return s.listOrder(item, push.Pending, sel, fn)
 	})
 }
 

@@ -88,13 +88,7 @@ func (o outbox) Entries(ctx context.Context, after uint64, n, maxBytes int) ([]p
 
 // order reads an order that is not a dead letter. What it gives is valid while item is.
 func (s *Store) order(item *badger.Item) (seq uint64, k weburl.Key, o record.Order, err error) {
-	p := record.OrderPlace{Kind: record.KindOrder}
-	if item.Key()[0] != record.KindOrder {
-		p, k, err = record.SplitDeletionKey(item.Key())
-	} else if err = record.ErrLength; len(item.Key()) == record.OrderKeyLen {
-		p.Seq, k = record.SplitOrderKey(item.Key())
-		err = nil
-	}
+	p, k, err := record.SplitPlaceOf(item.Key())
 	if err != nil {
 		return 0, k, o, s.damaged(fmt.Sprintf("key %x", item.Key()), err)
 	}

@@ -61,9 +61,9 @@ func (g *group) follow(k weburl.Key, old, next *scheduler.Record) error {
 	return g.documented(k, old, next)
 }
 
-// erase forgets a URL that stands nowhere any more, and the deletion that it has.
-func (g *group) erase(k weburl.Key, old *scheduler.Record, has scheduler.Deletion) error {
-	if has != scheduler.NoDeletion {
+// erase forgets a URL that stands nowhere any more, and the loss that is pending, if has.
+func (g *group) erase(k weburl.Key, old *scheduler.Record, has bool) error {
+	if has {
 		if err := g.dropDeletion(k); err != nil {
 			return err
 		}

@@ -42,7 +42,7 @@ func (s *Store) Revise(ctx context.Context, keys []weburl.Key, fn func(weburl.Ke
 // ReviseDeletions implements scheduler.Store, as Revise does.
 func (s *Store) ReviseDeletions(ctx context.Context, keys []weburl.Key, fn func(scheduler.StoredDeletion, scheduler.Record) *scheduler.Revision) ([]scheduler.Place, int, error) {
 	return s.revise(ctx, keys, func(k weburl.Key, rec scheduler.Record, get func([]byte) ([]byte, error)) (*scheduler.Revision, error) {
-		if rec.Deletion == scheduler.NoDeletion {
+		if !rec.LossPending {
 			return nil, nil
 		}
 		p, o, err := s.deletionOf(k, get)
@@ -142,7 +142,7 @@ func (g *group) applyRevision(k weburl.Key, old *scheduler.Record, v *scheduler.
 	if old.State == scheduler.Waiting && (v.Forget || v.Next.State != scheduler.Waiting || placeOf(&v.Next) != placeOf(old)) {
 		return fmt.Errorf("%s waits: a revision of its deletion must leave it where it is", old.URL)
 	}
-	has, err := g.moveDeletion(k, old, v.Move, v.Hold)
+	has, err := g.moveDeletion(k, old, v.Move)
 	if err == nil {
 		has, err = g.order(k, old, has, v.Order, v.CancelDeletion)
 	}
@@ -154,7 +154,7 @@ func (g *group) applyRevision(k weburl.Key, old *scheduler.Record, v *scheduler.
 		return err
 	}
 	next := v.Next
-	next.Deletion = has
+	next.LossPending = has
 	if old.State == scheduler.Waiting {
 		return g.change(k, old, &next)
 	}

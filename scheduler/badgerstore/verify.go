@@ -43,7 +43,7 @@ type Report struct {
 // memory of the fingerprints and of a number for each host, and the time of a read for each key. The error says that the walk
 // could not go on, not that there are faults.
 func (s *Store) Verify(ctx context.Context, fn func(Fault)) (Report, error) {
-	v := verification{s: s, ctx: ctx, fn: fn, documents: map[weburl.HostKey]uint64{}, kept: map[uint64]record.Segment{}, segments: map[uint64]record.Segment{}}
+	v := verification{s: s, ctx: ctx, fn: fn, documents: map[weburl.HostKey][2]uint64{}, kept: map[uint64]record.Segment{}, segments: map[uint64]record.Segment{}}
 	err := s.viewBodies(ctx, func(txn *badger.Txn, bodies *segments.Reader) error {
 		v.txn, v.bodies = txn, bodies
 		if err := s.checksums(); err != nil {
@@ -59,7 +59,7 @@ func (s *Store) Verify(ctx context.Context, fn func(Fault)) (Report, error) {
 		}{
 			{record.KindOrigin, v.origin}, {record.KindHost, v.host}, {record.KindURL, v.url}, {record.KindQueue, v.queued},
 			{record.KindPlace, v.place}, {record.KindRemoval, v.removal}, {record.KindTimed, v.timed},
-			{record.KindSegment, v.segment}, {record.KindCursor, v.cursor}, {record.KindOrder, v.order}, {record.KindHeld, v.order}, {record.KindResting, v.order}, {record.KindEdit, v.order},
+			{record.KindSegment, v.segment}, {record.KindCursor, v.cursor}, {record.KindOrder, v.order}, {record.KindHostLoss, v.order}, {record.KindEditLoss, v.order},
 			{record.KindWaiting, v.byURL}, {record.KindDeletion, v.byURL}, {record.KindDead, v.dead},
 			{record.KindDocs, v.docs}, {record.KindGone, v.left},
 		} {
@@ -123,7 +123,7 @@ type verification struct {
 
 	queue queueWalk
 	// documents are those of hosts as found, less what is kept of them.
-	documents map[weburl.HostKey]uint64
+	documents map[weburl.HostKey][2]uint64 // and those that were lost
 	// states are queues' states, statesMet those of queues that are not empty.
 	states, statesMet uint64
 	// set are the fingerprints, nil if they are not there; hits are known URLs in it.
@@ -176,8 +176,13 @@ func (v *verification) url(item *badger.Item) error {
 	k := weburl.Key(item.Key()[1:])
 	v.fingerprint(k, &rec)
 	v.identity(k, &rec)
-	if rec.Indexed {
-		v.documents[rec.Host]++
+	if d := v.documents[rec.Host]; rec.Indexed || !rec.LostAt.IsZero() {
+		if rec.Indexed {
+			d[0]++
+		} else {
+			d[1]++
+		}
+		v.documents[rec.Host] = d
 	}
 	if err := v.deletes(k, &rec); err != nil {
 		return err
@@ -253,7 +258,7 @@ func (v *verification) counters() error {
 	}
 	v.count.Seq, v.count.Order, v.count.Removals = want.Seq, want.Order, want.Removals
 	v.count.Segment, v.count.SegmentEnd = want.Segment, want.SegmentEnd
-	names := [...]string{"queue number", "order number", "known", "timed", "indexed", "hosts", "waiting orders", "held deletions", "dead letters", "bytes of bodies"}
+	names := [...]string{"queue number", "order number", "known", "timed", "indexed", "hosts", "waiting orders", "pending losses", "dead letters", "bytes of bodies"}
 	found := v.count.Fields()
 	for i, kept := range want.Fields() {
 		if *kept == *found[i] {
@@ -263,10 +268,10 @@ func (v *verification) counters() error {
 		switch n := i - len(names); {
 		case n < 0:
 			name = names[i]
-		case kept == &want.Resting:
-			name = "resting deletions"
 		case kept == &want.Lost:
 			name = "lost documents"
+		case kept == &want.Pooled:
+			name = "documents of small hosts"
 		case n < scheduler.Sources:
 			name = fmt.Sprintf("waiting in source %d", n)
 		default:

@@ -12,12 +12,12 @@ import (
 
 // deletes checks that the deletion is there that a record speaks of.
 func (v *verification) deletes(k weburl.Key, rec *scheduler.Record) error {
-	if rec.Deletion == scheduler.NoDeletion {
+	if !rec.LossPending {
 		return nil
 	}
 	at, err := read(v.txn, record.DeletionKey(k))
 	if err == nil && at == nil {
-		v.fault(rec.URL, "its deletion is said to be %s, but there is none", rec.Deletion)
+		v.fault(rec.URL, "a loss of it is said to be pending, but there is none")
 	}
 	return err
 }
@@ -36,9 +36,10 @@ func (v *verification) docs(item *badger.Item) error {
 	if err != nil {
 		return err
 	}
-	if found := v.documents[h]; found != d.Count {
-		v.fault("", "host %x is said to have %d documents, but there are %d", h, d.Count, found)
+	if found := v.documents[h]; found != [2]uint64{d.Count, d.Lost} {
+		v.fault("", "host %x is said to have %d documents and to have lost %d, but there are %d and %d", h, d.Count, d.Lost, found[0], found[1])
 	}
+	v.count.Pooled += d.Pooled()
 	delete(v.documents, h)
 	for _, k := range d.Host().Sample {
 		rec, ok := v.known(k, fmt.Sprintf("a document in the sample of host %x", h))
@@ -52,6 +53,6 @@ func (v *verification) docs(item *badger.Item) error {
 // endDocs reports hosts whose documents are not counted.
 func (v *verification) endDocs() {
 	for h, n := range v.documents {
-		v.fault("", "host %x has %d documents, but nothing is kept of them", h, n)
+		v.fault("", "host %x has %d documents and lost %d, but nothing is kept of them", h, n[0], n[1])
 	}
 }

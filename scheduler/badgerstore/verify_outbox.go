@@ -6,8 +6,6 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 
-	"github.com/sextant-crawler/sextant/push"
-	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -40,11 +38,11 @@ func (v *verification) order(item *badger.Item) error {
 	if err != nil {
 		return err
 	}
-	place := record.OrderPlace{Kind: record.KindOrder}
-	if item.Key()[0] != record.KindOrder {
-		if place, _, err = record.SplitDeletionKey(item.Key()); err != nil {
-			return err
-		}
+	place, _, err := record.SplitPlaceOf(item.Key())
+	if err != nil {
+		return err
+	}
+	if place.Pends() {
 		v.deletion(k, place, &o)
 	}
 	place = place.Numbered(seq, &o)
@@ -71,32 +69,26 @@ func (v *verification) order(item *badger.Item) error {
 
 // countOrder counts an order where it stands.
 func (v *verification) countOrder(p record.OrderPlace, o *record.Order) {
-	switch p.Deletion() {
-	case scheduler.DeletionHeld:
-		v.count.Held++
-	case scheduler.DeletionResting:
-		v.count.Resting++
-	case scheduler.NoDeletion:
-		v.count.Waiting++
-		v.count.Bytes += p.Size
-		if v.targets != nil && p.Seq <= v.low {
-			v.fault(o.URL, "order %d still waits, but all targets are past it (lowest cursor %d)", p.Seq, v.low)
-		}
+	if p.Pends() {
+		v.count.Pends++
+		return
+	}
+	v.count.Waiting++
+	v.count.Bytes += p.Size
+	if v.targets != nil && p.Seq <= v.low {
+		v.fault(o.URL, "order %d still waits, but all targets are past it (lowest cursor %d)", p.Seq, v.low)
 	}
 }
 
-// deletion checks that a deletion that rests or is held stands where it and its URL's
-// record say.
+// deletion checks that a pending loss stands where it and its URL's record say.
 func (v *verification) deletion(k weburl.Key, p record.OrderPlace, o *record.Order) {
 	rec, ok := v.known(k, fmt.Sprintf("deletion %d", p.Seq))
 	switch {
-	case o.Op != push.Delete:
-		v.fault(o.URL, "order %d rests or is held, but is no deletion", p.Seq)
-	case ok && rec.Deletion != p.Deletion():
-		v.fault(o.URL, "deletion %d is %s, but the record of its URL says %q", p.Seq, p.Deletion(), rec.Deletion)
-	case ok && p.Rests():
-		if want := record.RestingPlace(rec.Host, o.Rest.Edit); p.Kind != want.Kind || p.Group != want.Group {
-			v.fault(o.URL, "deletion %d rests in the group of another host or edit", p.Seq)
+	case ok && !rec.LossPending:
+		v.fault(o.URL, "loss %d is pending, but the record of its URL says that none is", p.Seq)
+	case ok:
+		if want := record.PendingPlace(rec.Host, o.Pending.Edit); p.Kind != want.Kind || p.Group != want.Group {
+			v.fault(o.URL, "loss %d is pending in the group of another host or edit", p.Seq)
 		}
 	}
 }

@@ -16,15 +16,15 @@ import (
 // them in memory.
 
 // An edit is a change of the operator's rules: action rules, crawl space, kill and reject
-// lists, roots. The deletions that it makes rest until all stored URLs have been judged by
-// it. Then they leave, if there are few, or with the operator's word; else they are held.
+// lists, roots, sources. The losses that it makes are pending until all stored URLs have been judged by
+// it. Then they are carried out, if there are few, or with the operator's word; else they stay pending.
 
 const (
 	// editsName is the store's value of the edits.
 	editsName = "scheduler.edits"
 	// editsKept is how many are remembered.
 	editsKept = 20
-	// editLasts is for how long after it was judged deletions count as an edit's: later
+	// editLasts is for how long after it was judged losses count as an edit's: later
 	// ones, of URLs that only a visit can judge, are those of their host.
 	editLasts = 24 * time.Hour
 	// editFew and editPercent are what an edit may delete without the operator's word: two
@@ -39,8 +39,8 @@ type EditState string
 // The states.
 const (
 	EditOpen EditState = "judging" // stored URLs are being judged by it
-	EditSent EditState = "sent"    // its deletions leave
-	EditHeld EditState = "held"    // they are held until the operator's word
+	EditSent EditState = "sent"    // its losses are carried out
+	EditHeld EditState = "held"    // they stay pending until the operator's word
 )
 
 // Edit is a change of the rules and what it deletes.
@@ -48,10 +48,11 @@ type Edit struct {
 	Number uint64    `json:"number"`
 	At     time.Time `json:"at"`
 	State  EditState `json:"state"`
-	// Word says that the operator has allowed its deletions, however many.
+	// Word says that the operator has allowed its losses, however many.
 	Word bool `json:"word,omitempty"`
-	// Deletions are those that it has made so far.
+	// Deletions are the losses that it has made so far, Sent those of them that were carried out.
 	Deletions uint64    `json:"deletions"`
+	Sent      uint64    `json:"sent,omitempty"`
 	Judged    time.Time `json:"judged,omitzero"`
 }
 
@@ -59,7 +60,7 @@ type Edit struct {
 type edits struct {
 	list []Edit
 	read bool // the list is as stored
-	late bool // some deletion of an edit that is judged rests
+	late bool // some loss of an edit that is judged is pending
 	done bool // the last one is judged, and what it deletes is to be decided
 }
 
@@ -151,9 +152,10 @@ func (d *Owner) EndEdit() {
 	d.wake()
 }
 
-// AllowEdit lets the deletions of an edit leave, however many they are, at the operator's word.
-// It returns how many left now, and ErrNotFound where nothing is known of such an edit.
-func (d *Owner) AllowEdit(ctx context.Context, number uint64) (int, error) {
+// AllowEdit has the losses of an edit that f selects carried out, however many they are, at the operator's word.
+// It returns how many were now, and ErrNotFound where nothing is known of such an edit.
+func (d *Owner) AllowEdit(ctx context.Context, f scheduler.DeletionFilter) (int, error) {
+	number := f.Edit
 	d.judging.Lock()
 	defer d.judging.Unlock()
 	found := false
@@ -171,7 +173,7 @@ func (d *Owner) AllowEdit(ctx context.Context, number uint64) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	n, err := d.release(ctx, scheduler.DeletionFilter{Edit: number})
+	n, err := d.release(ctx, f)
 	if err == nil && n == 0 && !found {
 		err = fmt.Errorf("edit %d of the rules: %w", number, scheduler.ErrNotFound)
 	}
@@ -198,14 +200,6 @@ func (d *Owner) changeEdits(ctx context.Context, change func([]Edit) []Edit) err
 	return nil
 }
 
-// lateOfEdit has late deletions of edits judged that were judged before.
-func (d *Owner) lateOfEdit() {
-	d.mu.Lock()
-	d.edits.late = true
-	d.mu.Unlock()
-	d.wake()
-}
-
 // judgeEdits decides about the deletions of edits by which all URLs were judged. judging is
 // held.
 func (d *Owner) judgeEdits(ctx context.Context) error {
@@ -221,7 +215,7 @@ func (d *Owner) judgeEdits(ctx context.Context) error {
 	if !due {
 		return nil
 	}
-	err := d.judgeRestingEdits(ctx)
+	err := d.judgePendingEdits(ctx)
 	if err != nil {
 		d.mu.Lock()
 		d.edits.done, d.edits.late = d.edits.done || done, true
@@ -230,11 +224,11 @@ func (d *Owner) judgeEdits(ctx context.Context) error {
 	return err
 }
 
-func (d *Owner) judgeRestingEdits(ctx context.Context) error {
-	resting := map[uint64]uint64{}
+func (d *Owner) judgePendingEdits(ctx context.Context) error {
+	pending := map[uint64]uint64{}
 	err := d.store.DeletionGroups(ctx, func(g scheduler.DeletionGroup, n uint64) error {
 		if g.Edit != 0 {
-			resting[g.Edit] = n
+			pending[g.Edit] = n
 		}
 		return nil
 	})
@@ -245,32 +239,38 @@ func (d *Owner) judgeRestingEdits(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	decided, err := d.decideEdits(ctx, resting, counts.Indexed)
+	decided, err := d.decideEdits(ctx, pending, counts.Indexed)
 	if err != nil {
 		return err
 	}
-	for _, number := range slices.Sorted(maps.Keys(resting)) {
+	for _, number := range slices.Sorted(maps.Keys(pending)) {
 		state := decided[number]
-		if state == "" { // it is long forgotten
-			state = EditHeld
+		if state == "" && d.f.Settings().Deletions.Off { // it is long forgotten
+			state = EditSent
 		}
-		if err := d.moveEdit(ctx, number, state); err != nil {
-			return err
+		switch state {
+		case EditSent:
+			if err := d.sendEdit(ctx, number); err != nil {
+				return err
+			}
+		case EditHeld:
+			d.log.Warn(fmt.Sprintf("edit %d of the rules deletes too many documents: they stay; `sextant deletions release --edit %d` deletes them", number, number),
+				"edit", number, "deletions", pending[number])
 		}
 	}
 	return nil
 }
 
-// decideEdits decides about each edit with resting deletions, and closes the open ones: an
+// decideEdits decides about each edit with pending losses, and closes the open ones: an
 // edit whose pass did not come through is judged with the last.
-func (d *Owner) decideEdits(ctx context.Context, resting map[uint64]uint64, documents uint64) (map[uint64]EditState, error) {
-	allowed := !d.f.Settings().Brake.On
+func (d *Owner) decideEdits(ctx context.Context, pending map[uint64]uint64, documents uint64) (map[uint64]EditState, error) {
+	allowed := d.f.Settings().Deletions.Off
 	decided := map[uint64]EditState{}
 	err := d.changeEdits(ctx, func(list []Edit) []Edit {
 		var earlier uint64
 		for i := range list {
 			e := &list[i]
-			n := resting[e.Number]
+			n := pending[e.Number]
 			switch {
 			case e.State == EditOpen && i < len(list)-1:
 				earlier += n
@@ -278,17 +278,17 @@ func (d *Owner) decideEdits(ctx context.Context, resting map[uint64]uint64, docu
 			case n == 0 && e.State != EditOpen:
 				continue
 			}
-			left := uint64(0)
-			if e.State == EditSent {
-				left = e.Deletions
+			held := e.State == EditHeld
+			if before := e.Deletions; held && e.Sent+n+earlier == before && !e.Word && !allowed {
+				continue // nothing new
 			}
-			e.Deletions += n + earlier
+			e.Deletions = e.Sent + n + earlier
 			if e.State == EditOpen {
 				e.Judged = time.Now().UTC().Truncate(time.Second)
 			}
 			e.State = EditHeld
-			if e.Word || allowed || e.Deletions <= EditMost(documents+left) {
-				e.State = EditSent
+			if e.Word || allowed || e.Deletions <= EditMost(documents+e.Sent) {
+				e.State, e.Sent = EditSent, e.Deletions
 			}
 			decided[e.Number] = e.State
 			for j := range list[:i] {
@@ -303,8 +303,8 @@ func (d *Owner) decideEdits(ctx context.Context, resting map[uint64]uint64, docu
 	return decided, err
 }
 
-// moveEdit lets the deletions of an edit leave, or holds them.
-func (d *Owner) moveEdit(ctx context.Context, number uint64, state EditState) error {
+// sendEdit carries out the losses of an edit.
+func (d *Owner) sendEdit(ctx context.Context, number uint64) error {
 	var keys []weburl.Key
 	err := d.store.Deletions(ctx, scheduler.DeletionGroup{Edit: number}, func(s scheduler.StoredDeletion) error {
 		keys = append(keys, s.Key)
@@ -313,14 +313,6 @@ func (d *Owner) moveEdit(ctx context.Context, number uint64, state EditState) er
 	if err != nil || len(keys) == 0 {
 		return err
 	}
-	m := &moving{set: d.f.Settings(), move: scheduler.SendDeletion, any: true}
-	if state == EditHeld {
-		m.move, m.hold = scheduler.HoldDeletion, scheduler.HeldForEdit
-	}
-	n, err := d.moveAll(ctx, keys, m)
-	if state == EditHeld && n > 0 {
-		d.log.Warn(fmt.Sprintf("edit %d of the rules deletes too many documents: they are held; `sextant deletions release --edit %d` deletes them", number, number),
-			"edit", number, "deletions", n)
-	}
+	_, err = d.moveAll(ctx, keys, &moving{set: d.f.Settings(), move: scheduler.SendDeletion, any: true})
 	return err
 }

@@ -11,190 +11,287 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// restingOne is a deletion that rests, while its host is judged.
-type restingOne struct {
-	key    weburl.Key
-	seq    uint64
-	reason scheduler.Reason
-	again  time.Time
-	// confirmed says that its URL was asked for again, with the same result.
-	confirmed bool
-}
-
-// certain reports whether asking the site again would tell nothing new about a deletion: its
-// feed still lists other items, or the operator's rules say so.
-func (o *restingOne) certain() bool {
-	return o.reason == scheduler.ReasonItemGone || o.reason.Operators()
-}
-
-// bench is a host whose deletions are being judged.
+// bench is a host whose losses are being judged.
 type bench struct {
-	d      *Owner
-	key    weburl.HostKey
-	host   *restingHost // Run alone changes what judge reads of it, but under mu
-	origin string
-	set    *scheduler.Settings
-	now    int64     // active time
-	wall   time.Time // the clock's
-	// finishing says that nothing rests any longer than it must.
-	finishing bool
+	d     *Owner
+	key   weburl.HostKey
+	host  *host // Run alone changes what judge reads of it, but under mu
+	set   *scheduler.Settings
+	now   time.Time
+	group Group
+	state HostState
 
-	ill       bool
 	documents scheduler.HostDocuments
 	ledger    ledger
-	total     int          // deletions that rest
-	resting   []restingOne // those that count: they neither pass nor are replaced
+	losses    []scheduler.StoredDeletion
 
-	next int64 // when to judge again
-	decision
-	asked int // URLs that are to be fetched for it
-	moved int // deletions that rest no more
+	next time.Time // when to judge again
+	// few is when the first loss of class few can be confirmed, zero if none waits for that.
+	few time.Time
+	// replaced are those in whose place another document came, out the others that are carried out.
+	replaced, out, well []weburl.Key
+	asks                bool // a good response is missing
+	done                int  // losses that are no longer pending
 }
 
-// decision is what follows for a host's deletions: those that leave, counted or not, those that
-// are held, and those of which an answer is missing.
-type decision struct {
-	leave, pass []restingOne
-	hold        []restingOne
-	holdAs      scheduler.Hold
-	ask         []restingOne
-	passHeld    []weburl.Key // held ones that leave
-	wantControl bool
-	roundSince  int64 // a control round that began since, in active time, will do
-}
-
-// judge decides about the deletions of one host, and returns how many URLs it asks for. judging is held.
-func (d *Owner) judge(ctx context.Context, k weburl.HostKey) (asked int, err error) {
+// judge decides about the losses of one host, and returns how many URLs it asks for, and when the
+// first loss of class few can be confirmed. judging is held.
+func (d *Owner) judge(ctx context.Context, k weburl.HostKey) (*bench, error) {
 	b, events, err := d.bench(ctx, k)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	for _, step := range []func(context.Context) error{b.restAgain, b.gather, b.decide, b.apply, b.askAgain} {
-		if err := step(ctx); err != nil {
-			return b.asked, err
+	b.decide()
+	if err := b.apply(ctx); err != nil {
+		return b, err
+	}
+	if b.asks {
+		if err := b.ask(ctx); err != nil {
+			return b, err
 		}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	h := b.host
-	h.resting = b.total - b.moved
+	h.pending, h.judged = len(b.losses)-b.done, true
+	b.state.Pending = h.pending
+	h.state = b.state
 	switch {
 	case h.events != events:
-		h.at = min(b.next, b.now+int64(h.pause()))
-	case h.resting == 0 && !b.ill && !h.redirected && (h.lookedAt == 0 || b.now-h.lookedAt >= int64(lookPause)):
+		h.at = b.now.Add(judgePause)
+	case h.pending == 0 && !b.group.Ill:
 		delete(d.hosts, k)
 	default:
 		h.at = b.next
 	}
-	return b.asked, nil
+	return b, nil
 }
 
-// bench reads what is to be known of a host.
-func (d *Owner) bench(ctx context.Context, k weburl.HostKey) (*bench, int, error) {
-	f := d.f
-	b := &bench{d: d, set: f.Settings(), key: k, now: f.Active(), wall: time.Now()}
-	b.next = b.now + int64(restLongest)
+// bench reads all that is to be known of a host.
+func (d *Owner) bench(ctx context.Context, k weburl.HostKey) (b *bench, events int, err error) {
+	b = &bench{d: d, set: d.f.Settings(), key: k, now: time.Now()}
+	b.next = b.now.Add(judgeLongest)
 	d.mu.Lock()
-	b.host, b.finishing = d.hosts[k], d.finishing
-	b.origin = b.host.origin
-	events := b.host.events
+	b.host = d.hosts[k]
+	events = b.host.events
 	d.mu.Unlock()
-	var err error
-	if b.ill, err = f.IsIll(ctx, k); err != nil {
+	b.group.Deletions = b.set.Deletions
+	if b.group.Ill, err = d.f.IsIll(ctx, k); err != nil {
 		return nil, 0, err
 	}
-	b.ill = b.ill && b.set.Brake.On
+	b.group.Ill = b.group.Ill && !b.set.Deletions.Off
 	if b.documents, err = d.store.Documents(ctx, k); err != nil {
 		return nil, 0, err
 	}
-	b.ledger, err = d.ledger(ctx, k, b.wall)
-	return b, events, err
-}
-
-// restAgain has the deletions rest that were held because the host was ill.
-func (b *bench) restAgain(ctx context.Context) error {
-	b.d.mu.Lock()
-	again := b.host.well && !b.ill && b.set.Brake.On && b.origin != ""
-	if again {
-		b.host.well, b.host.doubtful = false, true
+	if b.ledger, err = readLedger(ctx, d.store, ledgerName(k), b.now); err != nil {
+		return nil, 0, err
 	}
-	b.d.mu.Unlock()
-	if !again {
-		return nil
-	}
-	var keys []weburl.Key
-	err := b.d.store.HeldDeletions(ctx, scheduler.DeletionFilter{State: scheduler.DeletionHeld, Host: b.origin}, func(s scheduler.StoredDeletion) error {
-		if s.Hold == scheduler.HeldIll {
-			keys = append(keys, s.Key)
-		}
-		return nil
-	})
-	if err == nil {
-		_, err = b.d.moveAll(ctx, keys, &moving{set: b.set, move: scheduler.RestDeletion, any: true})
-	}
-	if err != nil {
-		b.d.mu.Lock()
-		b.host.well = true
-		b.d.mu.Unlock()
-	}
-	return err
-}
-
-// gather reads the host's deletions that rest, and sorts out those that pass.
-func (b *bench) gather(ctx context.Context) error {
-	var newest uint64
-	err := b.d.store.Deletions(ctx, scheduler.DeletionGroup{Host: b.key}, func(s scheduler.StoredDeletion) error {
-		one := restingOne{key: s.Key, seq: s.Seq, reason: s.Reason, again: s.Again}
-		newest = max(newest, s.Seq)
-		if b.total++; !b.set.Brake.On || b.ledger.passed(s.Reason, b.wall) {
-			b.pass = append(b.pass, one)
-		} else {
-			b.resting = append(b.resting, one)
-		}
-		if u, ok := weburl.FromCanonical(s.URL); ok && b.origin == "" {
-			b.origin = u.Origin()
-		}
+	err = d.store.Deletions(ctx, scheduler.DeletionGroup{Host: k}, func(s scheduler.StoredDeletion) error {
+		b.losses = append(b.losses, s)
 		return nil
 	})
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
-	b.d.mu.Lock()
-	b.host.origin = b.origin
-	b.host.arrived(newest, b.now)
-	b.d.mu.Unlock()
-	return b.sortReplaced(ctx)
+	if err := b.findReplaced(ctx); err != nil {
+		return nil, 0, err
+	}
+	if err := b.heed(ctx); err != nil {
+		return nil, 0, err
+	}
+	return b, events, b.classify(ctx)
 }
 
-func (b *bench) wakeAt(at int64) { b.next = min(b.next, at) }
+// heed takes in whether the host gave good responses since it was judged.
+func (b *bench) heed(ctx context.Context) error {
+	h := b.host
+	b.d.mu.Lock()
+	spoke, failed := !h.goods[0].at.IsZero() || h.round.passed(weburl.Key{}), h.failed
+	h.failed = false
+	b.d.mu.Unlock()
+	news := false
+	switch {
+	case spoke:
+		news = !b.ledger.silent.IsZero()
+		b.ledger.spoke()
+	case failed:
+		news = b.ledger.failed(b.now, b.set.Deletions.Confirm)
+	}
+	b.group.HostGone = b.ledger.gone(&b.set.Deletions, b.now)
+	if !news {
+		return nil
+	}
+	n := b.ledger.note(ledgerName(b.key), b.now)
+	return b.d.store.SetValue(ctx, n.Name, n.Value)
+}
 
-// Finish judges what rests as if it had rested for long enough, at the end of a crawl that
-// runs once. It returns how many URLs must be fetched again before all can be judged. When
-// they have been, call Finish again.
+// classify finds the class of the host's losses.
+func (b *bench) classify(ctx context.Context) error {
+	left := b.ledger.left.Within(b.now, oneDay, oneDay)
+	documents := int(min(b.documents.Count, 1<<40)) //nolint:gosec // bounded
+	pending := len(b.losses) - len(b.replaced)
+	b.group.Documents = documents
+	b.group.Class = Class(pending+left, documents+left)
+	b.state = HostState{
+		Pending: pending, Left: left, Documents: documents + left, Ill: b.group.Ill,
+		Silent: b.ledger.silent, GoneAt: b.ledger.goneAt(&b.set.Deletions),
+	}
+	d, h := b.d, b.host
+	d.mu.Lock()
+	if !h.judged || h.pending == 0 {
+		h.pooled = documents+left < scheduler.PoolBelow
+	}
+	h.pending, h.judged = pending, true
+	if u, ok := weburl.FromCanonical(b.anyURL()); ok && h.origin == "" {
+		h.origin = u.Origin()
+	}
+	pooled, inPool := h.pooled, d.pooled()
+	d.mu.Unlock()
+	if b.state.Pooled = pooled; pooled {
+		counts, err := d.store.Counts(ctx)
+		if err != nil {
+			return err
+		}
+		left := d.pool.left.Within(b.now, oneDay, oneDay)
+		b.group.Class = max(b.group.Class, Class(inPool+left, int(min(counts.Pooled, 1<<40))+left)) //nolint:gosec // bounded
+	}
+	b.state.Class = b.group.Class
+	return nil
+}
+
+func (b *bench) anyURL() string {
+	if len(b.losses) == 0 {
+		return ""
+	}
+	return b.losses[0].URL
+}
+
+// pooled is how many losses of hosts in the pool are pending. The mutex is held.
+func (d *Owner) pooled() (n int) {
+	for _, h := range d.hosts {
+		if h.pooled {
+			n += h.pending
+		}
+	}
+	return n
+}
+
+// decide sorts the losses by what becomes of them.
+func (b *bench) decide() {
+	b.asks = b.group.Ill
+	replaced := map[weburl.Key]bool{}
+	for _, k := range b.replaced {
+		replaced[k] = true
+	}
+	for i := range b.losses {
+		l := &b.losses[i]
+		if replaced[l.Key] {
+			continue
+		}
+		g := b.group
+		g.Good = b.goodBut(l.Key)
+		switch is := Decide(l, &g, b.now); is.Verdict {
+		case CarryOut:
+			b.out = append(b.out, l.Key)
+		case Mark:
+			b.well = append(b.well, l.Key)
+			b.wakeAt(is.Until)
+		case Ask:
+			b.asks = true
+			if is.Class == scheduler.LossFew && visited(l) {
+				b.fewAt(b.now)
+			}
+		case Wait:
+			b.wakeAt(is.Until)
+			if is.Class == scheduler.LossFew {
+				b.fewAt(is.Until)
+			}
+		case Hold:
+		}
+	}
+}
+
+func (b *bench) fewAt(at time.Time) {
+	if b.few.IsZero() || at.Before(b.few) {
+		b.few = at
+	}
+}
+
+// goodBut is when another document than this one gave the last good response.
+func (b *bench) goodBut(document weburl.Key) (at time.Time) {
+	h := b.host
+	b.d.mu.Lock()
+	defer b.d.mu.Unlock()
+	for _, g := range h.goods {
+		if g.document != document && g.at.After(at) {
+			at = g.at
+		}
+	}
+	if h.round.passed(document) && h.round.at.After(at) {
+		at = h.round.at
+	}
+	return at
+}
+
+// wakeAt has the host judged again at a time, or soon if that is over.
+func (b *bench) wakeAt(at time.Time) {
+	if soonest := b.now.Add(judgePause); at.Before(soonest) {
+		at = soonest
+	}
+	if at.Before(b.next) {
+		b.next = at
+	}
+}
+
+// Finish judges what is pending at the end of a crawl that runs once. It waits once for losses of class few to be
+// seen again. It returns how many URLs must be fetched before all can be judged; when they have been, call Finish
+// again.
 func (d *Owner) Finish(ctx context.Context) (asked int, err error) {
+	until, asked, err := d.finish(ctx)
+	if err != nil || asked > 0 || until.IsZero() {
+		return asked, err
+	}
+	timer := time.NewTimer(time.Until(until))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	case <-timer.C:
+		return 1, nil
+	}
+}
+
+// finish judges all hosts, and returns until when a loss of class few waits, zero if none does.
+func (d *Owner) finish(ctx context.Context) (until time.Time, asked int, err error) {
 	d.judging.Lock()
 	defer d.judging.Unlock()
 	if err := d.load(ctx); err != nil {
-		return 0, err
+		return until, 0, err
 	}
+	now := time.Now()
 	d.mu.Lock()
-	for _, h := range d.hosts {
-		if !d.finishing { // there is one round at the end, whatever was asked for before
-			h.begin()
-		}
+	if d.deadline.IsZero() {
+		d.deadline = now.Add(d.f.Settings().Deletions.Rest + finishSlack)
 	}
-	d.finishing = true
+	deadline := d.deadline
 	hosts := slices.Collect(maps.Keys(d.hosts))
 	d.mu.Unlock()
 	if err := d.judgeEdits(ctx); err != nil {
-		return 0, err
+		return until, 0, err
 	}
 	slices.SortFunc(hosts, func(a, b weburl.HostKey) int { return bytes.Compare(a[:], b[:]) })
 	for _, k := range hosts {
-		n, err := d.judge(ctx, k)
-		if asked += n; err != nil {
-			return asked, err
+		b, err := d.judge(ctx, k)
+		if err != nil {
+			return until, asked, err
+		}
+		asked += b.asked()
+		if at := b.few.Add(finishSlack); b.few.After(now) && !at.After(deadline.Add(finishSlack)) && (until.IsZero() || at.Before(until)) {
+			until = at
 		}
 	}
-	return asked, nil
+	return until, asked, nil
 }
+
+// finishSlack is what visits may be late by the seconds in which times are stored.
+const finishSlack = 2 * time.Second

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -12,71 +11,89 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// A host's ledger is stored as a value of its own, in the form of two tallies, of what
-// left and of what was held, and the passes: how many, and of each the reason and its end.
+// A ledger is stored as a value: a tally, and of a host since when it is silent, the last day that
+// counts, both in seconds, and how many do.
 
-// oneDay is the longest time for which deletions of a host are counted.
+// oneDay is for how long losses that were carried out are counted.
 const oneDay = 24 * time.Hour
 
-// ledger is what is kept of a host's deletions: how many left within a day, and which
-// reasons the operator lets pass.
+// silentDays is on how many days a host must have been asked that is taken to be gone.
+const silentDays = 10
+
+// ledger is what is kept of the losses of a host, or of the pool.
 type ledger struct {
-	left   tally.Tally // deletions that left
-	held   tally.Tally // that were held because there were too many
-	passes []pass
+	left tally.Tally // losses that were carried out
+	// silent is since when no document of the host gave a good response, zero if one did; asked is the
+	// last day that counts of those on which one was asked for, and days is how many do.
+	silent, asked time.Time
+	days          int
 }
 
-// pass lets deletions of a reason leave until a time, because the operator has released
-// others of it.
-type pass struct {
-	reason scheduler.Reason
-	until  time.Time
-}
+// poolName is the value of the pool's ledger.
+var poolName = scheduler.CrawlValue("scheduler.deletions")
 
 func ledgerName(k weburl.HostKey) scheduler.ValueName {
 	return scheduler.HostValue(k, "scheduler.deletions")
 }
 
-func (l *ledger) passed(r scheduler.Reason, now time.Time) bool {
-	return slices.ContainsFunc(l.passes, func(p pass) bool { return p.reason == r && now.Before(p.until) })
+// spoke takes in a good response of the host.
+func (l *ledger) spoke() { l.silent, l.asked, l.days = time.Time{}, time.Time{}, 0 }
+
+// failed takes in, at a time, that a document of the host was asked for and gave no good response. It
+// reports whether that is news to store.
+func (l *ledger) failed(now time.Time, day time.Duration) bool {
+	now = now.Truncate(time.Second)
+	if !l.silent.IsZero() && now.Sub(l.asked) < day {
+		return false
+	}
+	if l.silent.IsZero() {
+		l.silent = now
+	}
+	l.asked = now
+	l.days++
+	return true
 }
 
-func (l *ledger) letPass(r scheduler.Reason, until, now time.Time) {
-	l.passes = slices.DeleteFunc(l.passes, func(p pass) bool { return p.reason == r || !now.Before(p.until) })
-	l.passes = append(l.passes, pass{r, until}) // one a reason at most
+// goneAt is when the host is gone if it stays silent, zero if it is not silent.
+func (l *ledger) goneAt(d *scheduler.Deletions) time.Time {
+	if l.silent.IsZero() {
+		return time.Time{}
+	}
+	return l.silent.Add(max(d.Gone, time.Duration(silentDays-1)*d.Confirm))
+}
+
+// gone reports whether the host is gone.
+func (l *ledger) gone(d *scheduler.Deletions, now time.Time) bool {
+	at := l.goneAt(d)
+	return !at.IsZero() && !now.Before(at) && l.days >= silentDays
 }
 
 // note is the ledger as stored with a change; one without content is removed.
-func (l *ledger) note(k weburl.HostKey, now time.Time) scheduler.Note {
+func (l *ledger) note(name scheduler.ValueName, now time.Time) scheduler.Note {
 	l.left.Advance(now, oneDay)
-	l.held.Advance(now, oneDay)
-	l.passes = slices.DeleteFunc(l.passes, func(p pass) bool { return !now.Before(p.until) })
-	n := scheduler.Note{Name: ledgerName(k)}
-	if l.left.Empty() && l.held.Empty() && len(l.passes) == 0 {
+	n := scheduler.Note{Name: name}
+	if l.left.Empty() && l.silent.IsZero() {
 		return n
 	}
-	n.Value = l.held.Append(l.left.Append(n.Value))
-	n.Value = binary.AppendUvarint(n.Value, uint64(len(l.passes)))
-	for _, p := range l.passes {
-		n.Value = binary.AppendVarint(append(n.Value, byte(p.reason)), p.until.Unix())
+	n.Value = l.left.Append(nil)
+	if !l.silent.IsZero() {
+		for _, at := range [...]time.Time{l.silent, l.asked} {
+			n.Value = binary.AppendVarint(n.Value, at.Unix())
+		}
+		n.Value = binary.AppendUvarint(n.Value, uint64(l.days)) //nolint:gosec // a count
 	}
 	return n
 }
 
-func readLedger(v []byte, now time.Time) (l ledger, err error) {
+func decodeLedger(v []byte, now time.Time) (l ledger, err error) {
 	if len(v) == 0 {
 		return l, nil
 	}
 	r := tally.Reader{Rest: v}
-	l.left, l.held = tally.Read(&r, now), tally.Read(&r, now)
-	for n := r.Count(); n > 0 && !r.Bad; n-- {
-		if len(r.Rest) == 0 {
-			r.Bad = true
-			break
-		}
-		reason := scheduler.Reason(r.Rest[0])
-		r.Rest = r.Rest[1:]
-		l.passes = append(l.passes, pass{reason, time.Unix(r.Signed(), 0)})
+	l.left = tally.Read(&r, now)
+	if len(r.Rest) > 0 && !r.Bad {
+		l.silent, l.asked = time.Unix(r.Signed(), 0), time.Unix(r.Signed(), 0)
+		l.days = r.Count()
 	}
 	if r.Bad || len(r.Rest) > 0 {
 		return ledger{}, tally.ErrUnreadable
@@ -84,26 +101,15 @@ func readLedger(v []byte, now time.Time) (l ledger, err error) {
 	return l, nil
 }
 
-// ledger reads that of a host.
-func (d *Owner) ledger(ctx context.Context, k weburl.HostKey, now time.Time) (ledger, error) {
-	v, err := d.store.Value(ctx, ledgerName(k))
+// readLedger reads a ledger.
+func readLedger(ctx context.Context, store scheduler.ValueReader, name scheduler.ValueName, now time.Time) (ledger, error) {
+	v, err := store.Value(ctx, name)
 	if err != nil {
 		return ledger{}, err
 	}
-	l, err := readLedger(v, now)
+	l, err := decodeLedger(v, now)
 	if err != nil {
-		return l, fmt.Errorf("%s: %w: %w", ledgerName(k), scheduler.ErrDamaged, err)
+		return l, fmt.Errorf("%s: %w: %w", name, scheduler.ErrDamaged, err)
 	}
 	return l, nil
-}
-
-// loadCounts reads what the last run left.
-func (d *Owner) loadCounts(ctx context.Context) error {
-	if err := d.f.Brake().Load(ctx); err != nil {
-		return err
-	}
-	d.mu.Lock()
-	d.edits.late = true // the last run may have left some
-	d.mu.Unlock()
-	return d.loadEdits(ctx)
 }

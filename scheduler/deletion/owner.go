@@ -1,16 +1,17 @@
-// Package deletion owns the deletions of documents that rest: it judges host after host, lets
-// deletions leave or holds them, and keeps the edits of the rules that made some
-// (docs/scheduling.md, "Deletions rest"). The Frontier tells it what happened
-// (scheduler.DeletionOwner).
+// Package deletion owns the pending losses: documents that would leave the index, or whose text
+// would become another one. It judges host after host by one rule (Decide; docs/scheduling.md, "When a
+// document leaves"), carries losses out, and keeps the edits of the rules that made some. The Frontier
+// tells it what happened (scheduler.DeletionOwner).
 //
-// Owner.Run is its one goroutine; a mutex guards what is in memory, another is held while
-// deletions are judged. A host's ledger and the list of edits are stored as values.
+// Owner.Run is its one goroutine; a mutex guards what is in memory, another is held while losses
+// are judged. Ledgers of hosts and of the pool, and the list of edits, are stored as values.
 package deletion
 
 import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -20,102 +21,95 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Owner owns the deletions that rest: it alone lets them leave, or holds them. One
-// goroutine (Run) judges host after host; the others only tell it what happened. mu guards
-// what is in memory and is never held while the Frontier's mutex is taken or the store is
-// asked.
-//
-// Time runs only while the crawl runs and is not paused, and starts over with each start:
-// nothing leaves because of answers that another process has seen.
+// Owner owns the pending losses: it alone carries them out. One goroutine (Run) judges host after
+// host; the others only tell it what happened. mu guards what is in memory and is never held while the
+// Frontier's mutex is taken or the store is asked.
 type Owner struct {
 	f     *scheduler.Frontier
 	store scheduler.Store
 	log   *slog.Logger
 	kick  chan struct{} // capacity 1
 
-	judging sync.Mutex // held while deletions are judged
-	loaded  bool       // guarded by judging: what rested at the start is known
-	onLeave func(context.Context, []weburl.Key) error
+	judging    sync.Mutex // held while losses are judged
+	loaded     bool       // guarded by judging: what was pending at the start is known
+	pool       ledger     // guarded by judging
+	onCarryOut func(context.Context, []weburl.Key) error
 
-	mu        sync.Mutex
-	hosts     map[weburl.HostKey]*restingHost
-	edits     edits
-	finishing bool // Finish: nothing rests any longer than it must
-
-	recounted map[weburl.HostKey]int64 // guarded by judging: when a host's held deletions were counted last
+	mu       sync.Mutex
+	hosts    map[weburl.HostKey]*host
+	returned map[weburl.HostKey]time.Time // hosts of which a lost document is back: when its others were queued, zero: not yet
+	edits    edits
+	deadline time.Time // of Finish: until when it waits for losses of class few; zero: it was not called
 }
 
-// restingHost is a host that is ill, or has resting deletions. It is in memory only as
-// long as that.
-type restingHost struct {
+// host is one that is ill, or has pending losses. It is in memory only as long as that.
+type host struct {
 	origin string
-	// at is when to judge it, in the Frontier's active time; events counts what has
-	// happened to it.
-	at     int64
-	events int
-	// arrivals tell from when on the deletions up to a number have rested.
-	arrivals []arrival
-	// good is when a document was last good without a control round asking for it, or 0.
-	good    int64
-	control *control
-	tries   int // control rounds in a row that did not pass
-	// well says that its held deletions are to rest again, doubtful that those are
-	// doubtful which come to rest next.
-	well     bool
-	doubtful bool
-	// redirected says that documents whose deletion is held still redirect: what replaces
-	// them may be in the index by now. lookedAt is when they were looked at, 0: never.
-	redirected bool
-	lookedAt   int64
-	resting    int // deletions that rested when it was judged last
+	at     time.Time // when to judge it
+	events int       // counts what has happened to it
+	// pending is how many losses it had when they were counted last, pooled whether it belonged to the
+	// pool when the first of them was judged.
+	pending int
+	judged  bool
+	pooled  bool
+	// goods are the last good responses of two different documents, the newest first.
+	goods [2]good
+	// failed says that a document was asked for and gave no good response, since it was judged.
+	failed bool
+	round  *round
+	tries  int // rounds in a row that did not pass
+	moves  int // looks at losses that another document may replace, without finding one
+	state  HostState
 }
 
-// pause is how long events of the host are gathered before it is judged, because judging
-// reads all that rests.
-func (h *restingHost) pause() time.Duration {
-	return judgePause + time.Duration(h.resting)*time.Millisecond
+// good is a good response.
+type good struct {
+	document weburl.Key
+	at       time.Time
 }
 
-// arrival says that the deletions numbered up to seq, and above those of the arrival
-// before, have rested since at, and that their URLs were asked for again at asked.
-type arrival struct {
-	seq      uint64
-	from, at int64     // active time of the first and of the last of them
-	asked    time.Time // zero if they were not
-	// doubtful says that they were ordered while their host was ill, or by an earlier
-	// process: they do not count as too many before their URLs were asked for again, and
-	// none leaves until all of them were.
-	doubtful bool
+// HostState is what the last judgement of a host with pending losses found.
+type HostState struct {
+	Host      weburl.HostKey
+	Origin    string
+	Pending   int
+	Left      int // carried out within a day
+	Documents int // pending ones and those that were carried out within a day included
+	Class     scheduler.LossClass
+	Pooled    bool
+	Ill       bool
+	// Silent is since when no document of it gave a good response, and GoneAt when it is taken to be
+	// gone if that goes on; both are zero if one did.
+	Silent, GoneAt time.Time
 }
-
-// New makes the owner of the deletions of a Frontier and its store, and has the Frontier tell
-// it. Call it before the Frontier is used.
-func New(f *scheduler.Frontier, store scheduler.Store, log *slog.Logger) *Owner {
-	d := &Owner{f: f, store: store, log: log, kick: make(chan struct{}, 1), hosts: map[weburl.HostKey]*restingHost{}}
-	f.SetOwner(d)
-	return d
-}
-
-// OnLeave has fn called with the documents whose deletions have left, after each batch.
-// Call it before Run.
-func (d *Owner) OnLeave(fn func(context.Context, []weburl.Key) error) { d.onLeave = fn }
 
 const (
-	// judgePause is how long a host's deletions are gathered before they are judged.
+	// judgePause is how long what happens to a host is gathered before it is judged.
 	judgePause = time.Second
-	// restMany is how long deletions rest if they are more than a few of their host's documents.
-	restMany = time.Hour
-	// restLongest is how long deletions wait for an answer that says that their host is well.
-	restLongest = 24 * time.Hour
+	// judgeLongest is the longest time between two judgements of a host with pending losses.
+	judgeLongest = time.Hour
 	// errorPause is how long judging rests after the store failed on it, and lookAgain how long
 	// it rests at most: the clock may be set.
 	errorPause = 5 * time.Second
 	lookAgain  = time.Minute
-	// budgetPause is the time after which a host that has used its share is looked at again.
-	budgetPause = 10 * time.Minute
 )
 
-// Run reads what rests and judges it until ctx ends, which is not an error. It runs while the
+// New makes the owner of the losses of a Frontier and its store, and has the Frontier tell
+// it. Call it before the Frontier is used.
+func New(f *scheduler.Frontier, store scheduler.Store, log *slog.Logger) *Owner {
+	d := &Owner{
+		f: f, store: store, log: log, kick: make(chan struct{}, 1),
+		hosts: map[weburl.HostKey]*host{}, returned: map[weburl.HostKey]time.Time{},
+	}
+	f.SetOwner(d)
+	return d
+}
+
+// OnCarryOut has fn called with the documents whose losses were carried out, after each batch.
+// Call it before Run.
+func (d *Owner) OnCarryOut(fn func(context.Context, []weburl.Key) error) { d.onCarryOut = fn }
+
+// Run reads what is pending and judges it until ctx ends, which is not an error. It runs while the
 // Frontier does, once.
 func (d *Owner) Run(ctx context.Context) error {
 	d.judging.Lock()
@@ -138,35 +132,61 @@ func (d *Owner) Run(ctx context.Context) error {
 		}
 		wait, err := d.judgeDue(ctx)
 		if err != nil && ctx.Err() == nil {
-			d.log.Error("cannot judge resting deletions", "pause", errorPause, "error", err)
+			d.log.Error("cannot judge pending losses", "pause", errorPause, "error", err)
 			wait = errorPause
 		}
 		timer.Reset(wait)
 	}
 }
 
-// load reads, once, which hosts and edits have deletions that rest, and makes those rest again
-// that are held for hosts that are well by now. A crawl that has nothing to do may end before Run
-// has begun: whoever comes first loads. judging is held.
+// load reads, once, which hosts and edits have pending losses. A crawl that has nothing to do may end
+// before Run has begun: whoever comes first loads. judging is held.
 func (d *Owner) load(ctx context.Context) error {
 	if d.loaded {
 		return nil
 	}
-	if err := d.loadCounts(ctx); err != nil {
+	now := time.Now()
+	var err error
+	if d.pool, err = readLedger(ctx, d.store, poolName, now); err != nil {
 		return err
 	}
-	if err := d.read(ctx); err != nil {
+	if err := d.loadEdits(ctx); err != nil {
 		return err
+	}
+	pending := map[weburl.HostKey]int{}
+	err = d.store.DeletionGroups(ctx, func(g scheduler.DeletionGroup, n uint64) error {
+		if g.Edit == 0 {
+			pending[g.Host] = int(min(n, 1<<31)) //nolint:gosec // bounded
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("reading which losses are pending: %w", err)
+	}
+	pooled := map[weburl.HostKey]bool{}
+	for k, n := range pending {
+		docs, err := d.store.Documents(ctx, k)
+		if err != nil {
+			return err
+		}
+		pooled[k] = max(docs.Count, uint64(n)) < scheduler.PoolBelow //nolint:gosec // a count
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.edits.late = true // the last run may have left some
+	for k, n := range pending {
+		h := d.host(k, "", now)
+		h.pending, h.judged, h.pooled = n, true, pooled[k]
 	}
 	d.loaded = true
 	return nil
 }
 
 // host returns a host's entry, made if there is none. The mutex is held.
-func (d *Owner) host(k weburl.HostKey, origin string, at int64) *restingHost {
+func (d *Owner) host(k weburl.HostKey, origin string, at time.Time) *host {
 	h := d.hosts[k]
 	if h == nil {
-		h = &restingHost{at: at}
+		h = &host{at: at}
 		d.hosts[k] = h
 	}
 	if origin != "" {
@@ -175,18 +195,16 @@ func (d *Owner) host(k weburl.HostKey, origin string, at int64) *restingHost {
 	return h
 }
 
-// soon has a host judged after a pause, and makes its entry if it is needed.
-func (d *Owner) soon(k weburl.HostKey, origin string, change func(*restingHost)) {
-	now := d.f.Active()
-	d.mu.Lock()
-	h := d.host(k, origin, now+int64(judgePause))
-	h.at = min(h.at, now+int64(h.pause()))
-	h.events++
-	if change != nil {
-		change(h)
+// soon has a host judged after a pause, and makes its entry if it is needed. The mutex is held.
+func (d *Owner) soon(k weburl.HostKey, origin string) *host {
+	at := time.Now().Add(judgePause)
+	h := d.host(k, origin, at)
+	at = at.Add(time.Duration(h.pending) * time.Millisecond)
+	if at.Before(h.at) {
+		h.at = at
 	}
-	d.mu.Unlock()
-	d.wake()
+	h.events++
+	return h
 }
 
 func (d *Owner) wake() {
@@ -197,74 +215,86 @@ func (d *Owner) wake() {
 }
 
 // Completed takes in a stored outcome.
-func (d *Owner) Completed(l *scheduler.Lease, c *scheduler.Completion, t scheduler.Tells) {
-	if o := c.Order; o != nil && o.Deletion == scheduler.DeletionResting {
-		if o.Edit != 0 {
-			d.lateOfEdit()
-		} else {
-			d.soon(l.Record.Host, l.Record.Origin, func(h *restingHost) {
-				leads := c.Next.Class == scheduler.Redirect || c.Next.Reason == scheduler.ReasonMoved
-				h.redirected = h.redirected || leads && l.Record.Deletion == scheduler.DeletionHeld
-			})
-		}
-	}
-	d.answered(l.Record.Host, l.Key, t)
-}
-
-// answered takes in what an answer tells of a host whose deletions rest.
-func (d *Owner) answered(k weburl.HostKey, document weburl.Key, t scheduler.Tells) {
+func (d *Owner) Completed(l *scheduler.Lease, c *scheduler.Completion, told scheduler.Response) {
+	k := l.Record.Host
+	o := c.Order
+	lost := o != nil && o.Loss != nil
+	back := !l.Record.LostAt.IsZero() && c.Next.Indexed
 	d.mu.Lock()
+	defer d.mu.Unlock()
 	h := d.hosts[k]
-	d.mu.Unlock()
-	if h == nil {
+	switch {
+	case lost && o.Edit != 0:
+		d.edits.late = true
+	case lost:
+		h = d.soon(k, l.Record.Origin)
+	case back:
+		if _, known := d.returned[k]; !known {
+			d.returned[k] = time.Time{}
+		}
+	case h == nil:
 		return
 	}
-	now := d.f.Active()
-	d.mu.Lock()
-	belongs, over := h.control.answered(document, t)
-	if t == scheduler.TellsGood && !belongs {
-		h.good = now
+	if h != nil && l.Record.Indexed {
+		d.responded(k, h, l.Key, told)
+	}
+	d.wake()
+}
+
+// responded takes in what the response for a document says of its host. The mutex is held.
+func (d *Owner) responded(k weburl.HostKey, h *host, document weburl.Key, told scheduler.Response) {
+	now := time.Now().Truncate(time.Second)
+	if told != scheduler.GoodResponse {
+		h.failed = true
+	}
+	belongs, over := h.round.answered(document, told)
+	if told == scheduler.GoodResponse && !belongs {
+		if h.goods[0].document != document {
+			h.goods[1] = h.goods[0]
+		}
+		h.goods[0] = good{document, now}
+		d.soon(k, "")
 	}
 	if over {
-		h.at = min(h.at, now)
+		h.at = now
 		h.events++
-	}
-	d.mu.Unlock()
-	if over {
-		d.wake()
 	}
 }
 
-// Rested takes in that deletions of hosts rest that no visit found.
-func (d *Owner) Rested(origins map[weburl.HostKey]string) {
+// Lost takes in that losses of hosts are pending that no visit found.
+func (d *Owner) Lost(origins map[weburl.HostKey]string) {
 	if len(origins) == 0 {
 		return
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	for k, origin := range origins {
-		d.soon(k, origin, nil)
+		d.soon(k, origin)
 	}
-	d.lateOfEdit()
+	d.edits.late = true
+	d.wake()
 }
 
 // HealthChanged has a host judged that became ill or well. The Frontier's mutex is held.
 func (d *Owner) HealthChanged(k weburl.HostKey, origin string) {
 	d.mu.Lock()
-	h := d.host(k, origin, 0)
+	defer d.mu.Unlock()
+	h := d.host(k, origin, time.Time{})
 	h.events++ // it may be being judged
-	h.at, h.well, h.tries, h.control = 0, true, 0, nil
-	d.mu.Unlock()
+	h.at, h.tries, h.round = time.Time{}, 0, nil
 	d.wake()
 }
 
-// BrakeOff has all that rests leave at once.
-func (d *Owner) BrakeOff() {
+// SwitchedOff has all that is pending carried out.
+func (d *Owner) SwitchedOff() {
 	d.mu.Lock()
+	defer d.mu.Unlock()
 	for _, h := range d.hosts {
-		h.at = 0
+		h.at = time.Time{}
 		h.events++
 	}
-	d.mu.Unlock()
-	d.lateOfEdit()
+	d.edits.late = true
+	d.wake()
 }
 
 // judgeDue judges the hosts and edits that are due, and returns when the next one is.
@@ -274,40 +304,60 @@ func (d *Owner) judgeDue(ctx context.Context) (time.Duration, error) {
 	if err := d.judgeEdits(ctx); err != nil {
 		return 0, err
 	}
-	now := d.f.Active()
-	d.mu.Lock()
-	var due []weburl.HostKey
-	for k, h := range d.hosts {
-		if h.at <= now {
-			due = append(due, k)
-		}
+	if err := d.queueReturned(ctx); err != nil {
+		return 0, err
 	}
-	d.mu.Unlock()
-	slices.SortFunc(due, func(a, b weburl.HostKey) int { return bytes.Compare(a[:], b[:]) }) // the same order each time
-	for _, k := range due {
+	now := time.Now()
+	for _, k := range d.due(now) {
 		_, err := d.judge(ctx, k)
 		if ctx.Err() != nil || errors.Is(err, scheduler.ErrClosed) {
 			return 0, err
 		}
 		if err != nil { // of this host: the others are judged nevertheless
-			d.log.Error("cannot judge resting deletions", "host", d.postpone(k), "pause", errorPause, "error", err)
+			d.log.Error("cannot judge pending losses", "host", d.postpone(k), "pause", errorPause, "error", err)
 		}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	wait := lookAgain
 	for _, h := range d.hosts {
-		wait = min(wait, max(time.Duration(h.at-now), judgePause/10))
+		wait = min(wait, max(h.at.Sub(now), judgePause/10))
 	}
 	return wait, nil
 }
 
-// postpone has a host judged after a pause, and returns its name.
-func (d *Owner) postpone(k weburl.HostKey) (origin string) {
-	at := d.f.Active() + int64(errorPause)
+// due are the hosts to judge at a time, in the same order each time.
+func (d *Owner) due(now time.Time) (due []weburl.HostKey) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	h := d.host(k, "", at)
-	h.at = at
+	for k, h := range d.hosts {
+		if !h.at.After(now) {
+			due = append(due, k)
+		}
+	}
+	slices.SortFunc(due, func(a, b weburl.HostKey) int { return bytes.Compare(a[:], b[:]) })
+	return due
+}
+
+// postpone has a host judged after a pause, and returns its name.
+func (d *Owner) postpone(k weburl.HostKey) (origin string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	h := d.host(k, "", time.Time{})
+	h.at = time.Now().Add(errorPause)
 	return h.origin
+}
+
+// States are the hosts that are ill or have pending losses, in no order.
+func (d *Owner) States() []HostState {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var states []HostState
+	for k, h := range d.hosts {
+		if s := h.state; s.Pending > 0 || s.Ill {
+			s.Host, s.Origin = k, h.origin
+			states = append(states, s)
+		}
+	}
+	return states
 }

@@ -99,12 +99,12 @@ func (f *Faulty) DeletionGroups(ctx context.Context, fn func(scheduler.DeletionG
 	return f.Store.DeletionGroups(ctx, fn)
 }
 
-// HeldDeletions implements scheduler.Store.
-func (f *Faulty) HeldDeletions(ctx context.Context, filter scheduler.DeletionFilter, fn func(scheduler.StoredDeletion) error) error {
-	if err := f.before(ctx, "HeldDeletions"); err != nil {
+// PendingDeletions implements scheduler.Store.
+func (f *Faulty) PendingDeletions(ctx context.Context, filter scheduler.DeletionFilter, fn func(scheduler.StoredDeletion) error) error {
+	if err := f.before(ctx, "PendingDeletions"); err != nil {
 		return err
 	}
-	return f.Store.HeldDeletions(ctx, filter, fn)
+	return f.Store.PendingDeletions(ctx, filter, fn)
 }
 
 // Documents implements scheduler.Store.

@@ -181,13 +181,13 @@ func (m *Memory) complete(ctx context.Context, c scheduler.Completion) ([]schedu
 		return nil, err
 	}
 	places := newPlaceSet()
-	has := d.send(c.Key, old, old.Deletion, c.CancelDeletion, c.Order)
+	has := d.send(c.Key, old, old.LossPending, c.CancelDeletion, c.Order)
 	d.unqueue(c.Key, old)
 	if c.Forget {
 		d.forget(c.Key)
 	} else {
 		next := c.Next
-		next.Deletion = has
+		next.LossPending = has
 		next.KeepDepth(old.Depth)
 		next.Aliases = slices.Clone(old.Aliases)
 		for _, a := range c.Next.Aliases {
@@ -421,7 +421,7 @@ func (m *Memory) Forget(ctx context.Context, k weburl.Key, o *scheduler.Order) e
 	if err := checkOrder(o, true); err != nil {
 		return err
 	}
-	d.send(k, r, r.Deletion, false, o)
+	d.send(k, r, r.LossPending, false, o)
 	d.unqueue(k, r)
 	d.forget(k)
 	return nil
@@ -462,11 +462,16 @@ func (m *Memory) Counts(ctx context.Context) (scheduler.Counts, error) {
 		tally(&c, r)
 	}
 	c.Outbox.Waiting = uint64(len(d.outbox))
-	for _, o := range d.deleted {
-		if o.State == scheduler.DeletionHeld {
-			c.Outbox.Held++
-		} else {
-			c.Outbox.Resting++
+	c.Outbox.Pending = uint64(len(d.deleted))
+	documents := map[weburl.HostKey]uint64{}
+	for _, r := range d.records {
+		if r.Indexed {
+			documents[r.Host]++
+		}
+	}
+	for _, n := range documents {
+		if n < scheduler.PoolBelow {
+			c.Pooled += n
 		}
 	}
 	return c, nil

@@ -6,23 +6,22 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
 var (
-	errMoved  = errors.New("a URL that waits must stay where it is")
-	errRested = errors.New("only the deletion of a URL that stays known can rest")
+	errMoved = errors.New("a URL that waits must stay where it is")
+	errPends = errors.New("only the loss of a URL that stays known can be pending")
 )
 
-// deletion is one that rests or is held. What waits in the outbox of the URL stays there
-// beside it.
+// deletion is a pending loss. What waits in the outbox of the URL stays there beside it.
 type deletion struct {
 	scheduler.StoredDeletion
-	host weburl.HostKey
-	body []byte
+	host  weburl.HostKey
+	body  []byte
+	moved bool
 }
 
 func (n deletion) group() scheduler.DeletionGroup {
@@ -33,73 +32,69 @@ func (n deletion) group() scheduler.DeletionGroup {
 }
 
 func checkOrder(o *scheduler.Order, forget bool) error {
-	if o != nil && o.Deletion != scheduler.NoDeletion && (forget || o.Op != scheduler.OrderDelete) {
-		return errRested
+	if o != nil && o.Loss != nil && forget {
+		return errPends
 	}
 	return nil
 }
 
-// send changes what the outbox holds of a URL, and returns what its record then says of a
-// deletion; has is what it said before.
-func (d *contents) send(k weburl.Key, old scheduler.Record, has scheduler.Deletion, cancel bool, o *scheduler.Order) scheduler.Deletion {
+// send changes what the outbox holds of a URL, and returns whether a loss of it is pending then;
+// has says whether one was before.
+func (d *contents) send(k weburl.Key, old scheduler.Record, has, cancel bool, o *scheduler.Order) bool {
 	if cancel {
 		delete(d.deleted, k)
-		has = scheduler.NoDeletion
+		has = false
 	}
 	if o == nil {
 		return has
 	}
-	if o.Deletion == scheduler.NoDeletion {
+	if o.Loss == nil {
 		delete(d.deleted, k)
 		d.outbox[k] = *o
-		return scheduler.NoDeletion
+		return false
 	}
 	n := deletion{
 		StoredDeletion: scheduler.StoredDeletion{
-			Key: k, URL: old.URL, Source: o.Source, State: o.Deletion, Reason: o.Reason, Edit: o.Edit,
-			At: time.Now().Truncate(time.Second).UTC(), Text: o.Text,
+			Key: k, URL: old.URL, Source: o.Source, Reason: o.Reason, Edit: o.Edit, Text: o.Text,
+			Replaces: o.Op == scheduler.OrderAdd, Loss: *o.Loss,
 		},
-		host: old.Host, body: o.Body,
-	}
-	if n.State == scheduler.DeletionHeld {
-		n.Hold = o.Hold
+		host: old.Host, body: o.Body, moved: o.Moved,
 	}
 	before, ok := d.deleted[k]
 	if ok && before.Edit == o.Edit {
-		n.Seq, n.State, n.Hold, n.At, n.Again = before.Seq, before.State, before.Hold, before.At, n.At
+		n.Seq, n.Loss = before.Seq, before.Loss.Seen(*o.Loss, o.Day)
 	} else {
 		n.Seq = d.numberOrder()
 	}
 	d.deleted[k] = n
-	return n.State
+	return true
 }
 
-// numberOrder gives the number of a deletion.
+// numberOrder gives the number of a loss.
 func (d *contents) numberOrder() uint64 {
 	d.orders++
 	return d.orders
 }
 
-// move does with a deletion what ReviseDeletions was told.
-func (d *contents) move(k weburl.Key, old scheduler.Record, m scheduler.DeletionMove, hold scheduler.Hold) scheduler.Deletion {
+// move does with a loss what ReviseDeletions was told.
+func (d *contents) move(k weburl.Key, old scheduler.Record, m scheduler.DeletionMove) bool {
 	n := d.deleted[k]
 	switch m {
 	case scheduler.KeepDeletion:
-		return old.Deletion
+		return old.LossPending
 	case scheduler.SendDeletion:
 		delete(d.deleted, k)
-		d.outbox[k] = scheduler.Order{Op: scheduler.OrderDelete, Source: n.Source, Body: n.body}
-		return scheduler.NoDeletion
-	case scheduler.HoldDeletion:
-		n.State, n.Hold = scheduler.DeletionHeld, hold
-	case scheduler.RestDeletion:
-		if n.State == scheduler.DeletionResting {
-			return n.State
+		o := scheduler.Order{Op: scheduler.OrderDelete, Source: n.Source, Body: n.body}
+		if n.Replaces {
+			o.Op, o.Moved = scheduler.OrderAdd, n.moved
 		}
-		n.State, n.Hold, n.Seq = scheduler.DeletionResting, scheduler.NotHeld, d.numberOrder()
+		d.outbox[k] = o
+		return false
+	case scheduler.MarkWell:
+		n.WellDay = n.Days
 	}
 	d.deleted[k] = n
-	return n.State
+	return true
 }
 
 // ReviseDeletions implements scheduler.Store.
@@ -135,7 +130,7 @@ func (m *Memory) Deletions(ctx context.Context, g scheduler.DeletionGroup, fn fu
 	if g.Edit != 0 {
 		g.Host = weburl.HostKey{}
 	}
-	list, err := m.deletions(ctx, func(n deletion) bool { return n.State == scheduler.DeletionResting && n.group() == g })
+	list, err := m.deletions(ctx, func(n deletion) bool { return n.group() == g })
 	return each(list, err, fn)
 }
 
@@ -143,9 +138,7 @@ func (m *Memory) Deletions(ctx context.Context, g scheduler.DeletionGroup, fn fu
 func (m *Memory) DeletionGroups(ctx context.Context, fn func(scheduler.DeletionGroup, uint64) error) error {
 	groups := map[scheduler.DeletionGroup]uint64{}
 	_, err := m.deletions(ctx, func(n deletion) bool {
-		if n.State == scheduler.DeletionResting {
-			groups[n.group()]++
-		}
+		groups[n.group()]++
 		return false
 	})
 	if err != nil {
@@ -156,22 +149,14 @@ func (m *Memory) DeletionGroups(ctx context.Context, fn func(scheduler.DeletionG
 	}), nil, func(g scheduler.DeletionGroup) error { return fn(g, groups[g]) })
 }
 
-// HeldDeletions implements scheduler.Store.
-func (m *Memory) HeldDeletions(ctx context.Context, f scheduler.DeletionFilter, fn func(scheduler.StoredDeletion) error) error {
-	named := map[weburl.Key]bool{}
+// PendingDeletions implements scheduler.Store.
+func (m *Memory) PendingDeletions(ctx context.Context, f scheduler.DeletionFilter, fn func(scheduler.StoredDeletion) error) error {
 	for _, raw := range f.URLs {
-		u, err := weburl.Parse(raw)
-		if err != nil {
+		if _, err := weburl.Parse(raw); err != nil {
 			return err
 		}
-		named[u.Key()] = true
 	}
-	list, err := m.deletions(ctx, func(n deletion) bool {
-		u, ok := weburl.FromCanonical(n.URL)
-		return (f.State == scheduler.NoDeletion || f.State == n.State) && (len(named) == 0 || named[n.Key]) &&
-			(f.Host == "" || ok && u.Origin() == f.Host) &&
-			(f.Reason == scheduler.NoReason || f.Reason == n.Reason) && (f.Edit == 0 || f.Edit == n.Edit)
-	})
+	list, err := m.deletions(ctx, func(n deletion) bool { return f.Selects(&n.StoredDeletion) })
 	return each(list, err, fn)
 }
 
@@ -194,6 +179,9 @@ func (m *Memory) Documents(ctx context.Context, h weburl.HostKey) (scheduler.Hos
 	defer d.mu.Unlock()
 	var docs scheduler.HostDocuments
 	for k, r := range d.records {
+		if r.Host == h && !r.LostAt.IsZero() {
+			docs.Lost++
+		}
 		if r.Indexed && r.Host == h {
 			docs.Count++
 			docs.Sample = append(docs.Sample, k)

@@ -60,10 +60,10 @@ func (d *contents) apply(k weburl.Key, old scheduler.Record, v *scheduler.Revisi
 	if waits && (v.Forget || v.Next.State != scheduler.Waiting || placeOf(v.Next) != placeOf(old)) {
 		return errMoved
 	}
-	has := d.send(k, old, d.move(k, old, v.Move, v.Hold), v.CancelDeletion, v.Order)
+	has := d.send(k, old, d.move(k, old, v.Move), v.CancelDeletion, v.Order)
 	d.note(v.Notes)
 	next := v.Next
-	next.Deletion = has
+	next.LossPending = has
 	switch {
 	case waits:
 		next.Seq, next.NextAt = old.Seq, time.Time{}

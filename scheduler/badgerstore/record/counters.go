@@ -23,12 +23,12 @@ type Counters struct {
 	Indexed uint64
 	Hosts   uint64
 	Waiting uint64
-	Resting uint64
-	Held    uint64
+	Pends   uint64 // losses
 	Dead    uint64
 	Bytes   uint64 // of bodies of waiting orders
 
-	Lost uint64 // documents that were lost before they were sent
+	Lost   uint64 // documents that were lost before they were sent
+	Pooled uint64 // documents of hosts with fewer than scheduler.PoolBelow
 
 	Removals uint64 // URLs ever removed: the number of the last note
 
@@ -43,14 +43,14 @@ type Movements struct{ Entered, Changed, Left uint64 }
 
 // Fields are all numbers that are stored, in the order in which they are stored.
 func (c *Counters) Fields() []*uint64 {
-	f := []*uint64{&c.Seq, &c.Order, &c.Known, &c.Timed, &c.Indexed, &c.Hosts, &c.Waiting, &c.Held, &c.Dead, &c.Bytes}
+	f := []*uint64{&c.Seq, &c.Order, &c.Known, &c.Timed, &c.Indexed, &c.Hosts, &c.Waiting, &c.Pends, &c.Dead, &c.Bytes}
 	for i := range c.Pending {
 		f = append(f, &c.Pending[i])
 	}
 	for i := range c.Class {
 		f = append(f, &c.Class[i])
 	}
-	return append(f, &c.Removals, &c.Segment, &c.SegmentEnd, &c.Resting, &c.Lost)
+	return append(f, &c.Removals, &c.Segment, &c.SegmentEnd, &c.Lost, &c.Pooled)
 }
 
 // Encode is the value of c.
@@ -104,9 +104,9 @@ func (c *Counters) count(rec *scheduler.Record, by uint64) {
 // Counts is what a scheduler.Store tells of c.
 func (c *Counters) Counts() scheduler.Counts {
 	n := scheduler.Counts{
-		Known: c.Known, Pending: c.Pending, Timed: c.Timed, Indexed: c.Indexed, Lost: c.Lost, Hosts: c.Hosts,
+		Known: c.Known, Pending: c.Pending, Timed: c.Timed, Indexed: c.Indexed, Lost: c.Lost, Pooled: c.Pooled, Hosts: c.Hosts,
 		ByClass: make(map[scheduler.Class]uint64, classes),
-		Outbox:  scheduler.OutboxCounts{Waiting: c.Waiting, Resting: c.Resting, Held: c.Held, Dead: c.Dead},
+		Outbox:  scheduler.OutboxCounts{Waiting: c.Waiting, Pending: c.Pends, Dead: c.Dead},
 	}
 	for i, v := range c.Class {
 		if v > 0 {

@@ -12,20 +12,22 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Form: version, count as uvarint, and the keys of the sample.
+// Form: version, counts as uvarints, and the keys of the sample.
 
-// Documents is what is kept of a host's documents while it has any: how many there are
+// Documents is what is kept of a host's documents while it has or has lost any: how many there are
 // and, in ascending order, the keys of at most scheduler.DocumentSample, which are the
 // lowest ones except those that took no part since the sample lost some. Keys are
 // hashes, so the sample is an even one.
 type Documents struct {
 	Count  uint64
+	Lost   uint64 // records with a LostAt
 	Sample []byte // key behind key; not to be changed
 }
 
 // Append writes d behind b.
 func (d Documents) Append(b []byte) []byte {
 	b = binary.AppendUvarint(append(b, valueVersion), d.Count)
+	b = binary.AppendUvarint(b, d.Lost)
 	return append(b, d.Sample...)
 }
 
@@ -36,11 +38,11 @@ func DecodeDocuments(b []byte) (Documents, error) {
 		return Documents{}, nil
 	}
 	r := newReader(b)
-	d := Documents{Count: r.uvarint()}
+	d := Documents{Count: r.uvarint(), Lost: r.uvarint()}
 	d.Sample = r.bytes(uint64(len(r.b)))
 	switch n := d.Len(); {
 	case r.err != nil:
-	case d.Count == 0:
+	case d.Count == 0 && d.Lost == 0:
 		r.fail(errors.New("a host with no documents"))
 	case len(d.Sample)%KeyLen != 0 || n > scheduler.DocumentSample || uint64(n) > d.Count:
 		r.fail(fmt.Errorf("a sample of %d bytes for %d documents", len(d.Sample), d.Count))
@@ -93,9 +95,17 @@ func (d Documents) Lacks() bool {
 
 // Host is what a scheduler.Store tells of it.
 func (d Documents) Host() scheduler.HostDocuments {
-	docs := scheduler.HostDocuments{Count: d.Count}
+	docs := scheduler.HostDocuments{Count: d.Count, Lost: d.Lost}
 	for i := range d.Len() {
 		docs.Sample = append(docs.Sample, weburl.Key(d.At(i)))
 	}
 	return docs
+}
+
+// Pooled is how many of the documents belong to the pool of small hosts.
+func (d Documents) Pooled() uint64 {
+	if d.Count < scheduler.PoolBelow {
+		return d.Count
+	}
+	return 0
 }

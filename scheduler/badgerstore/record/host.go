@@ -29,7 +29,7 @@ func EncodeHost(h *scheduler.HostState) []byte {
 	b = binary.AppendVarint(b, int64(h.Backoff))
 	b = binary.AppendVarint(b, int64(h.Errors))
 	b = binary.AppendVarint(b, int64(h.Delay))
-	b = binary.AppendUvarint(b, uint64(h.Answers))
+	b = binary.AppendUvarint(b, uint64(h.Responses))
 	if f&hostNextAt != 0 {
 		b = appendTime(b, h.NextAt)
 	}
@@ -50,11 +50,11 @@ func DecodeHost(b []byte) (scheduler.HostState, error) {
 	f := r.enum("flags of a host", hostFlagsEnd)
 	h := scheduler.HostState{Origin: r.string(), Ill: f&hostIll != 0}
 	h.Backoff, h.Errors, h.Delay = time.Duration(r.varint()), int(r.varint()), time.Duration(r.varint())
-	answers := r.uvarint()
-	if answers > math.MaxUint16 {
-		r.fail(fmt.Errorf("answers %#x of a host are too many", answers))
+	responses := r.uvarint()
+	if responses > math.MaxUint16 {
+		r.fail(fmt.Errorf("responses %#x of a host are too many", responses))
 	}
-	h.Answers = uint16(answers)
+	h.Responses = uint16(responses)
 	if f&hostNextAt != 0 {
 		h.NextAt = r.time()
 	}

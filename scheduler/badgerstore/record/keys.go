@@ -15,11 +15,10 @@
 //	v SCOPE NAME        a named value, see scheduler.ValueName
 //	k HOST              documents of a host: how many, and some of their keys
 //	w SEQ KEY           waiting order: op, URL, source, and a deletion's body or where a document's is
-//	x SEQ KEY           held deletion, the same form
-//	y HOST SEQ KEY      resting deletion of a host, the same form
-//	z EDIT SEQ KEY      resting deletion of an edit of the rules, the same form
+//	y HOST SEQ KEY      pending loss of a host, the same form
+//	z EDIT SEQ KEY      pending loss of an edit of the rules, the same form
 //	b KEY               where the URL's waiting order is: w, SEQ, and of its body length and segment
-//	j KEY               where the URL's deletion that rests or is held is: x, y or z, the group, SEQ
+//	j KEY               where the URL's pending loss is: y or z, the group, and the same
 //	n SEGMENT           segment file of bodies: how many are needed, their bytes, its length
 //	d TARGET 0 KEY      dead letter of a target
 //	c TARGET            cursor of a target: SEQ
@@ -56,10 +55,9 @@ const (
 	KindHost     = 'h'
 	KindValue    = 'v'
 	KindOrder    = 'w'
-	KindHeld     = 'x'
 	KindWaiting  = 'b'
-	KindResting  = 'y'
-	KindEdit     = 'z'
+	KindHostLoss = 'y'
+	KindEditLoss = 'z'
 	KindDeletion = 'j'
 	KindDocs     = 'k'
 	KindDead     = 'd'
@@ -82,7 +80,7 @@ const (
 	QueueKeyLen   = 1 + 1 + hostLen + SeqLen
 	TimedKeyLen   = 1 + SeqLen + KeyLen
 	OrderKeyLen   = 1 + SeqLen + KeyLen
-	restingKeyLen = 1 + hostLen + SeqLen + KeyLen
+	pendingKeyLen = 1 + hostLen + SeqLen + KeyLen
 	PlaceKeyLen   = 1 + 1 + hostLen
 	RemovalKeyLen = 1 + SeqLen + KeyLen
 	SegmentKeyLen = 1 + SeqLen
@@ -115,7 +113,7 @@ func URLKey(k weburl.Key) []byte { return keyOf(KindURL, k[:]) }
 // WaitingKey is the key of the OrderPlace of a URL's waiting order.
 func WaitingKey(k weburl.Key) []byte { return keyOf(KindWaiting, k[:]) }
 
-// DeletionKey is the key of the OrderPlace of a URL's resting or held deletion.
+// DeletionKey is the key of the OrderPlace of a URL's pending loss.
 func DeletionKey(k weburl.Key) []byte { return keyOf(KindDeletion, k[:]) }
 
 // GoneKey is the key of a URL's scheduler.Gone.
@@ -177,24 +175,20 @@ func SplitTimedKey(b []byte) (at uint64, k weburl.Key) {
 	return binary.BigEndian.Uint64(b[1:]), weburl.Key(b[1+SeqLen:])
 }
 
-// restingKey is the key of a deletion that rests; kind is KindResting or KindEdit.
-func restingKey(kind byte, id Group, seq uint64, k weburl.Key) []byte {
-	b := append(make([]byte, 0, restingKeyLen), kind)
+// pendingKey is the key of a pending loss; kind is KindHostLoss or KindEditLoss.
+func pendingKey(kind byte, id Group, seq uint64, k weburl.Key) []byte {
+	b := append(make([]byte, 0, pendingKeyLen), kind)
 	b = binary.BigEndian.AppendUint64(append(b, id[:]...), seq)
 	return append(b, k[:]...)
 }
 
-// RestingPrefix is what the keys of a group begin with.
-func RestingPrefix(p OrderPlace) []byte { return append([]byte{p.Kind}, p.Group[:]...) }
+// PendingPrefix is what the keys of a group begin with.
+func PendingPrefix(p OrderPlace) []byte { return append([]byte{p.Kind}, p.Group[:]...) }
 
-// SplitDeletionKey reads the key of a deletion that rests or is held.
+// SplitDeletionKey reads the key of a pending loss.
 func SplitDeletionKey(b []byte) (p OrderPlace, k weburl.Key, err error) {
 	p.Kind = b[0]
-	if p.Kind == KindHeld && len(b) == OrderKeyLen {
-		p.Seq, k = SplitOrderKey(b)
-		return p, k, nil
-	}
-	if !p.Rests() || len(b) != restingKeyLen {
+	if !p.Pends() || len(b) != pendingKeyLen {
 		return p, k, ErrLength
 	}
 	p.Group = Group(b[1:])
@@ -202,7 +196,20 @@ func SplitDeletionKey(b []byte) (p OrderPlace, k weburl.Key, err error) {
 	return p, k, nil
 }
 
-// OrderKey is the key of an order; kind is KindOrder or KindHeld.
+// SplitPlaceOf reads the key of an order that waits or is pending.
+func SplitPlaceOf(b []byte) (p OrderPlace, k weburl.Key, err error) {
+	if b[0] != KindOrder {
+		return SplitDeletionKey(b)
+	}
+	if len(b) != OrderKeyLen {
+		return p, k, ErrLength
+	}
+	p.Kind = KindOrder
+	p.Seq, k = SplitOrderKey(b)
+	return p, k, nil
+}
+
+// OrderKey is the key of an order, or of a note of that form.
 func OrderKey(kind byte, seq uint64, k weburl.Key) []byte {
 	b := make([]byte, 1, OrderKeyLen)
 	b[0] = kind

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/sketch"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -21,7 +22,7 @@ const (
 	orderMoved                 // push.Entry.Moved
 	orderInSegment             // its body is in a segment file, not in the value
 	orderLost                  // its body was damaged and is given up
-	orderRests                 // it has what Order.Rest has
+	orderPends                 // it has what Order.Pending has
 	orderFlagsEnd
 )
 
@@ -34,27 +35,60 @@ type BodyPlace struct {
 	Sum                     uint32 // CRC-32C
 }
 
-// Rest is what is stored of a deletion that rests, is held, or was so before it left.
-type Rest struct {
+// Pending is what is stored of a loss that is pending, or was so before it was carried out.
+type Pending struct {
 	Reason scheduler.Reason
-	Hold   scheduler.Hold
 	Edit   uint64
-	Again  time.Time // in whole seconds
 	Text   string
+	Loss   scheduler.Loss
 }
 
-func (t *Rest) append(b []byte) []byte {
-	b = binary.AppendUvarint(append(b, byte(t.Reason), byte(t.Hold)), t.Edit)
-	return appendString(appendSeconds(b, t.Again), t.Text)
-}
+// Flags of a loss.
+const (
+	lossExplicit = 1 << iota
+	lossReplaces // it has hash and sketch of a new text
+	lossFlagsEnd
+)
 
-func (r *reader) rest() Rest {
-	t := Rest{Reason: r.reason(), Hold: scheduler.Hold(r.byte())}
-	if !scheduler.KnownHold(byte(t.Hold)) {
-		r.fail(fmt.Errorf("hold %d is not known", t.Hold))
+func (t *Pending) append(b []byte) []byte {
+	l := &t.Loss
+	replaces := l.Hash != [16]byte{}
+	f := flag(l.Explicit)*lossExplicit | flag(replaces)*lossReplaces
+	b = binary.AppendUvarint(append(b, byte(t.Reason), f, byte(l.Least), l.Visits, l.Days, l.WellDay), t.Edit)
+	for _, at := range [...]time.Time{l.First, l.Last, l.Counted} {
+		b = appendSeconds(b, at)
 	}
-	t.Edit, t.Again, t.Text = r.uvarint(), r.seconds(), r.string()
+	if replaces {
+		b = l.Sketch.Append(append(b, l.Hash[:]...))
+	}
+	return appendString(b, t.Text)
+}
+
+func (r *reader) pending() Pending {
+	t := Pending{Reason: r.reason()}
+	f := r.enum("flags of a loss", lossFlagsEnd)
+	l := &t.Loss
+	l.Explicit = f&lossExplicit != 0
+	if l.Least = scheduler.LossClass(r.byte()); !scheduler.KnownLossClass(byte(l.Least)) {
+		r.fail(fmt.Errorf("class %d of a loss is not known", l.Least))
+	}
+	l.Visits, l.Days, l.WellDay = r.byte(), r.byte(), r.byte()
+	t.Edit = r.uvarint()
+	l.First, l.Last, l.Counted = r.seconds(), r.seconds(), r.seconds()
+	if f&lossReplaces != 0 {
+		copy(l.Hash[:], r.bytes(uint64(len(l.Hash))))
+		l.Sketch = r.sketch()
+	}
+	t.Text = r.string()
 	return t
+}
+
+// sketch reads a Sketch.
+func (r *reader) sketch() (s sketch.Sketch) {
+	if b := r.bytes(sketch.Size); b != nil {
+		s, _, _ = sketch.Read(b)
+	}
+	return s
 }
 
 // appendSeconds writes a time that is zero or in whole seconds since 1970.
@@ -77,13 +111,13 @@ func (r *reader) seconds() time.Time {
 	return time.Unix(int64(at), 0).UTC()
 }
 
-// Order is an order as it is stored: waiting, resting, held, or of a dead letter.
+// Order is an order as it is stored: waiting, pending, or of a dead letter.
 type Order struct {
 	Op          push.Op
 	Moved, Lost bool
 	At          time.Time // when it was stored, in whole seconds
 	URL, Source string
-	Rest        Rest
+	Pending     Pending
 	Place       BodyPlace
 	Body        []byte // if it is in no segment
 }
@@ -110,8 +144,8 @@ func (o *Order) flags() byte {
 	if o.Lost {
 		f |= orderLost
 	}
-	if o.Rest != (Rest{}) {
-		f |= orderRests
+	if o.Pending != (Pending{}) {
+		f |= orderPends
 	}
 	return f
 }
@@ -126,8 +160,8 @@ func (o *Order) Append(b []byte) []byte {
 	f := o.flags()
 	b = appendSeconds(append(b, valueVersion, f), o.At)
 	b = appendString(appendString(b, o.URL), o.Source)
-	if f&orderRests != 0 {
-		b = o.Rest.append(b)
+	if f&orderPends != 0 {
+		b = o.Pending.append(b)
 	}
 	if p := o.Place; p.Segment != 0 {
 		b = binary.AppendUvarint(b, p.Segment)
@@ -147,8 +181,8 @@ func DecodeOrder(b []byte) (Order, error) {
 		o.Op = push.Delete
 	}
 	o.At, o.URL, o.Source = r.seconds(), r.string(), r.string()
-	if f&orderRests != 0 {
-		o.Rest = r.rest()
+	if f&orderPends != 0 {
+		o.Pending = r.pending()
 	}
 	if f&orderInSegment == 0 {
 		o.Body = r.bytes(uint64(len(r.b)))
@@ -196,10 +230,10 @@ func DecodeDead(b []byte) (Dead, error) {
 	return d, err
 }
 
-// Listed is a deletion as a scheduler.Store lists it.
+// Listed is a pending loss as a scheduler.Store lists it.
 func (o *Order) Listed(k weburl.Key, p OrderPlace) scheduler.StoredDeletion {
 	return scheduler.StoredDeletion{
-		Key: k, Seq: p.Seq, URL: o.URL, Source: o.Source, State: p.Deletion(), Hold: o.Rest.Hold,
-		Reason: o.Rest.Reason, Edit: o.Rest.Edit, At: o.At, Again: o.Rest.Again, Text: o.Rest.Text,
+		Key: k, Seq: p.Seq, URL: o.URL, Source: o.Source, Reason: o.Pending.Reason, Edit: o.Pending.Edit,
+		Replaces: o.Op == push.Add, Text: o.Pending.Text, Loss: o.Pending.Loss,
 	}
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Form: version, kind, flags, the group of a resting deletion, and number, size and
+// Form: version, kind, flags, the group of a pending loss, and number, size and
 // segment as uvarints.
 
 // OrderPlace is where an order of a URL is kept, and what must be known of it when it goes.
-// A URL has at most one that waits (b KEY) and one deletion that rests or is held (j KEY).
+// A URL has at most one that waits (b KEY) and one that is pending (j KEY).
 type OrderPlace struct {
-	Kind          byte // KindOrder, KindHeld, KindResting or KindEdit
+	Kind          byte // KindOrder, KindHostLoss or KindEditLoss
 	Moved, Delete bool
 	Group         Group
 	Seq           uint64
@@ -23,7 +23,7 @@ type OrderPlace struct {
 	Segment       uint64 // that holds the body; 0: none
 }
 
-// Group is the host of deletions that rest, or the number of the edit that ordered them;
+// Group is the host of pending losses, or the number of the edit that made them;
 // zero of other orders.
 type Group [hostLen]byte
 
@@ -34,12 +34,12 @@ func editGroup(edit uint64) (id Group) {
 	return id
 }
 
-// RestingPlace is where a deletion rests, except for its number.
-func RestingPlace(h weburl.HostKey, edit uint64) OrderPlace {
+// PendingPlace is where a pending loss is kept, except for its number.
+func PendingPlace(h weburl.HostKey, edit uint64) OrderPlace {
 	if edit != 0 {
-		return OrderPlace{Kind: KindEdit, Group: editGroup(edit)}
+		return OrderPlace{Kind: KindEditLoss, Group: editGroup(edit)}
 	}
-	return OrderPlace{Kind: KindResting, Group: hostGroup(h)}
+	return OrderPlace{Kind: KindHostLoss, Group: hostGroup(h)}
 }
 
 // Numbered is the place with the number and what must be known of an order.
@@ -48,24 +48,13 @@ func (p OrderPlace) Numbered(seq uint64, o *Order) OrderPlace {
 	return p
 }
 
-// Rests reports whether its order is a deletion of the group.
-func (p OrderPlace) Rests() bool { return p.Kind == KindResting || p.Kind == KindEdit }
-
-// Deletion is what the record of its URL says of it.
-func (p OrderPlace) Deletion() scheduler.Deletion {
-	switch p.Kind {
-	case KindHeld:
-		return scheduler.DeletionHeld
-	case KindResting, KindEdit:
-		return scheduler.DeletionResting
-	}
-	return scheduler.NoDeletion
-}
+// Pends reports whether its order is a pending loss of the group.
+func (p OrderPlace) Pends() bool { return p.Kind == KindHostLoss || p.Kind == KindEditLoss }
 
 // Key is the order's own key.
 func (p OrderPlace) Key(k weburl.Key) []byte {
-	if p.Rests() {
-		return restingKey(p.Kind, p.Group, p.Seq, k)
+	if p.Pends() {
+		return pendingKey(p.Kind, p.Group, p.Seq, k)
 	}
 	return OrderKey(p.Kind, p.Seq, k)
 }
@@ -88,7 +77,7 @@ func (p OrderPlace) Append(b []byte) []byte {
 		f |= orderMoved
 	}
 	b = append(b, valueVersion, p.Kind, f)
-	if p.Rests() {
+	if p.Pends() {
 		b = append(b, p.Group[:]...)
 	}
 	b = binary.AppendUvarint(b, p.Seq)
@@ -101,11 +90,11 @@ func DecodeOrderPlace(b []byte) (OrderPlace, error) {
 	p := OrderPlace{Kind: r.byte()}
 	f := r.enum("flags of an order", orderInSegment)
 	p.Moved, p.Delete = f&orderMoved != 0, f&orderDeletes != 0
-	if p.Rests() {
+	if p.Pends() {
 		copy(p.Group[:], r.bytes(uint64(len(p.Group))))
 	}
 	p.Seq, p.Size, p.Segment = r.uvarint(), r.uvarint(), r.uvarint()
-	if r.err == nil && p.Kind != KindOrder && p.Kind != KindHeld && !p.Rests() {
+	if r.err == nil && p.Kind != KindOrder && !p.Pends() {
 		r.fail(fmt.Errorf("order state %q is not known", p.Kind))
 	}
 	return p, r.end()
@@ -114,9 +103,9 @@ func DecodeOrderPlace(b []byte) (OrderPlace, error) {
 // edit is the number of the edit whose group it is.
 func (id Group) edit() uint64 { return binary.BigEndian.Uint64(id[:]) }
 
-// DeletionGroup is the group of a deletion that rests.
+// DeletionGroup is the group of a pending loss.
 func (p OrderPlace) DeletionGroup() scheduler.DeletionGroup {
-	if p.Kind == KindEdit {
+	if p.Kind == KindEditLoss {
 		return scheduler.DeletionGroup{Edit: p.Group.edit()}
 	}
 	return scheduler.DeletionGroup{Host: weburl.HostKey(p.Group)}

@@ -32,12 +32,15 @@ const (
 	flagUnavailableAt
 	flagTrace
 	flagReason
-	flagDeletion
+	flagLossPending
 	flagMisses
 	flagGone
 	flagFragment
 	flagSignature
 	flagLinks
+	flagSketch
+	flagLively
+	flagLostAt
 	flagsEnd
 )
 
@@ -64,12 +67,15 @@ func recordFlags(rec *scheduler.Record) uint64 {
 		{!rec.UnavailableAt.IsZero(), flagUnavailableAt},
 		{traced(rec) != 0, flagTrace},
 		{rec.Reason != scheduler.NoReason, flagReason},
-		{rec.Deletion != scheduler.NoDeletion, flagDeletion},
+		{rec.LossPending, flagLossPending},
 		{rec.Misses != 0, flagMisses},
 		{rec.Gone, flagGone},
 		{rec.Fragment != "", flagFragment},
 		{rec.Signature != "" || rec.Overlap != 0, flagSignature},
 		{rec.Linked, flagLinks},
+		{!rec.Sketch.IsZero() || rec.Reading != 0, flagSketch},
+		{rec.Lively != 0, flagLively},
+		{!rec.LostAt.IsZero(), flagLostAt},
 	} {
 		if s.set {
 			f |= s.flag
@@ -154,7 +160,7 @@ func Decode(b []byte) (scheduler.Record, error) {
 	}
 	rec.Depth = uint16(depth)
 	rec.Root, rec.Indexed, rec.Settled = f&flagRoot != 0, f&flagIndexed != 0, f&flagSettled != 0
-	rec.Gone, rec.Linked = f&flagGone != 0, f&flagLinks != 0
+	rec.Gone, rec.Linked, rec.LossPending = f&flagGone != 0, f&flagLinks != 0, f&flagLossPending != 0
 	r.links(f)
 	rec.Seq = r.uvarint()
 	copy(rec.Host[:], r.bytes(uint64(hostLen)))
@@ -232,9 +238,6 @@ func appendReading(b []byte, f uint64, rec *scheduler.Record) []byte {
 	if f&flagReason != 0 {
 		b = append(b, byte(rec.Reason))
 	}
-	if f&flagDeletion != 0 {
-		b = append(b, byte(rec.Deletion))
-	}
 	if f&flagMisses != 0 {
 		b = append(b, rec.Misses)
 	}
@@ -244,6 +247,15 @@ func appendReading(b []byte, f uint64, rec *scheduler.Record) []byte {
 	if f&flagSignature != 0 {
 		b = append(b, rec.Overlap)
 		b = appendString(b, rec.Signature)
+	}
+	if f&flagSketch != 0 {
+		b = rec.Sketch.Append(binary.LittleEndian.AppendUint16(b, rec.Reading))
+	}
+	if f&flagLively != 0 {
+		b = append(b, rec.Lively)
+	}
+	if f&flagLostAt != 0 {
+		b = appendSeconds(b, rec.LostAt)
 	}
 	return b
 }
@@ -261,9 +273,6 @@ func (r *reader) reading(f uint64, rec *scheduler.Record) {
 	if f&flagReason != 0 {
 		rec.Reason = r.reason()
 	}
-	if f&flagDeletion != 0 {
-		rec.Deletion = scheduler.Deletion(r.enum("deletion", byte(scheduler.DeletionHeld)+1))
-	}
 	if f&flagMisses != 0 {
 		rec.Misses = r.byte()
 	}
@@ -272,6 +281,18 @@ func (r *reader) reading(f uint64, rec *scheduler.Record) {
 	}
 	if f&flagSignature != 0 {
 		rec.Overlap, rec.Signature = r.byte(), r.string()
+	}
+	if f&flagSketch != 0 {
+		if b := r.bytes(2); b != nil {
+			rec.Reading = binary.LittleEndian.Uint16(b)
+		}
+		rec.Sketch = r.sketch()
+	}
+	if f&flagLively != 0 {
+		rec.Lively = r.byte()
+	}
+	if f&flagLostAt != 0 {
+		rec.LostAt = r.seconds()
 	}
 }
 

@@ -1,0 +1,212 @@
+package deletion
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+const (
+	// sampleSize is how many documents of a host are asked for before a loss is carried out, and
+	// sampleGood how many of them must be good: all if there are fewer.
+	sampleSize, sampleGood = 4, 3
+	// roundPatience is how long to wait for their responses.
+	roundPatience = time.Hour
+	// roundFirst is the time to the next round after one that did not pass. It doubles with each, up to
+	// roundLongest.
+	roundFirst, roundLongest = time.Minute, time.Hour
+)
+
+// round is a sample of documents that were asked for. The mutex of Owner guards it; a nil round has
+// asked for none.
+type round struct {
+	at    time.Time
+	left  []weburl.Key
+	asked []weburl.Key
+	goods []weburl.Key
+}
+
+// answered takes in a response. It returns whether the document belongs to the round, and
+// whether the round is over now.
+func (r *round) answered(document weburl.Key, told scheduler.Response) (belongs, over bool) {
+	if r == nil {
+		return false, false
+	}
+	i := slices.Index(r.left, document)
+	if i < 0 {
+		return false, false
+	}
+	r.left = slices.Delete(r.left, i, i+1)
+	if told == scheduler.GoodResponse {
+		r.goods = append(r.goods, document)
+	}
+	return true, len(r.left) == 0
+}
+
+// passed reports whether enough documents were good, leaving one out.
+func (r *round) passed(document weburl.Key) bool {
+	if r == nil {
+		return false
+	}
+	goods, asked := len(r.goods), len(r.asked)
+	if slices.Contains(r.goods, document) {
+		goods--
+	}
+	if slices.Contains(r.asked, document) {
+		asked--
+	}
+	return goods > 0 && goods >= min(sampleGood, asked)
+}
+
+// again is when the next round may begin; the round is over or not.
+func (r *round) again(tries int) time.Time {
+	if len(r.left) > 0 {
+		return r.at.Add(roundPatience)
+	}
+	return r.at.Add(min(roundFirst<<min(max(tries-1, 0), 16), roundLongest))
+}
+
+// ask asks for other documents of the host, chosen at random, unless a round is under way or it is too
+// soon.
+func (b *bench) ask(ctx context.Context) error {
+	d, h := b.d, b.host
+	d.mu.Lock()
+	finishing := !d.deadline.IsZero()
+	if r := h.round; r != nil {
+		if at := r.again(h.tries); b.now.Before(at) || finishing {
+			d.mu.Unlock()
+			b.wakeAt(at)
+			return nil
+		}
+	}
+	h.tries++
+	r := &round{at: b.now.Truncate(time.Second)}
+	d.mu.Unlock()
+	var err error
+	if r.asked, err = b.sample(ctx); err != nil {
+		return err
+	}
+	r.left = slices.Clone(r.asked)
+	d.mu.Lock()
+	before := h.round
+	h.round = r
+	b.wakeAt(r.again(h.tries))
+	d.mu.Unlock()
+	if len(r.asked) == 0 {
+		return nil
+	}
+	if err := d.askFor(ctx, r.asked); err != nil { // nothing was asked for, or not all
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		h.round = before
+		return err
+	}
+	return nil
+}
+
+// asked is how many URLs were asked for by this judgement.
+func (b *bench) asked() int {
+	b.d.mu.Lock()
+	defer b.d.mu.Unlock()
+	if r := b.host.round; r != nil && !r.at.Before(b.now.Truncate(time.Second)) {
+		return len(r.left)
+	}
+	return 0
+}
+
+// sample chooses documents of the host: those without a loss, then those whose text would be replaced, then,
+// of an ill host, the others.
+func (b *bench) sample(ctx context.Context) ([]weburl.Key, error) {
+	keys := slices.Clone(b.documents.Sample)
+	b.d.f.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
+	var good, replaced, others []weburl.Key
+	for _, k := range keys {
+		r, err := b.d.store.Lookup(ctx, k)
+		switch {
+		case errors.Is(err, scheduler.ErrNotFound):
+		case err != nil:
+			return nil, err
+		case !r.Indexed || r.Kind != scheduler.KindPage: // it cannot be asked for
+		case !r.LossPending:
+			good = append(good, k)
+		case r.Reason == scheduler.ReasonNewText:
+			replaced = append(replaced, k)
+		default:
+			others = append(others, k)
+		}
+	}
+	n := sampleSize
+	all := append(good, replaced...)
+	if b.group.Ill {
+		n, all = max(n, scheduler.WellResponses), append(all, others...)
+	}
+	return slices.Clone(all[:min(n, len(all))]), nil
+}
+
+// askFor has URLs fetched soon, except those that wait already.
+func (d *Owner) askFor(ctx context.Context, keys []weburl.Key) error {
+	source, weights := scheduler.User, d.f.Settings().Weights
+	for s, w := range weights {
+		if w > weights[source] {
+			source = scheduler.Source(s) //nolint:gosec // fewer than 256
+		}
+	}
+	_, err := d.f.Revise(ctx, keys, func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
+		r.State, r.Source, r.NextAt = scheduler.Waiting, source, time.Time{}
+		return &scheduler.Change{Next: r}
+	})
+	return err
+}
+
+// returnPause is the least time between two times that all losses of a host are queued because one is
+// back.
+const returnPause = time.Hour
+
+var errEnough = errors.New("enough")
+
+// queueReturned queues the lost documents of hosts of which one is back: it was a fault.
+func (d *Owner) queueReturned(ctx context.Context) error {
+	now := time.Now()
+	var due []weburl.HostKey
+	d.mu.Lock()
+	for k, at := range d.returned {
+		switch {
+		case at.IsZero():
+			due = append(due, k)
+			d.returned[k] = now
+		case now.Sub(at) >= returnPause:
+			delete(d.returned, k)
+		}
+	}
+	d.mu.Unlock()
+	for _, k := range due {
+		var keys []weburl.Key
+		prefix := weburl.Key{k[0], k[1]} // keys begin with a hash of the host
+		err := d.store.Inspect(ctx, scheduler.Filter{From: prefix}, func(key weburl.Key, r scheduler.Record) error {
+			switch {
+			case key[0] != k[0] || key[1] != k[1]:
+				return errEnough
+			case r.Host == k && !r.LostAt.IsZero() && r.State != scheduler.Waiting:
+				keys = append(keys, key)
+			}
+			return nil
+		})
+		if err == nil || errors.Is(err, errEnough) {
+			err = d.askFor(ctx, keys)
+		}
+		if err != nil {
+			d.mu.Lock()
+			d.returned[k] = time.Time{}
+			d.mu.Unlock()
+			return err
+		}
+		if len(keys) > 0 {
+			d.log.Info("a document that was deleted is back: the others of its host are asked for again", "urls", len(keys))
+		}
+	}
+	return nil
+}
