@@ -79,19 +79,19 @@ func measureAlike(t *testing.T, name string, pages []copysites.Page) {
 	measureErrorPages(t, name, r, pages)
 }
 
-// apologies are error pages by an id.
-func apologies() map[string]func(id string) (title, text string) {
-	return map[string]func(id string) (string, string){
-		"short": func(id string) (string, string) { return "Error", "Error " + id },
-		"medium": func(id string) (string, string) {
-			return "Sorry " + id, "Sorry, something went wrong. Please try again in a few minutes. If it happens again, tell our support the reference " + id + "."
-		},
-		"long": func(id string) (string, string) {
-			return "Service unavailable", "We are sorry: the page " + id + " is not available at the moment. " + strings.Repeat("Our engineers have been told and are working on it. ", 2) +
-				"Meanwhile you may go back to the start page, use the search, or look at the list of all services and at the announcements of planned maintenance. " +
-				"If you need help at once, call us from Monday to Friday, or write to us with the reference " + id + ". Thank you for your patience and your understanding."
-		},
+// apology returns the title and the text of an error page with an id.
+func apology(kind, id string) (title, text string) {
+	switch kind {
+	case "short":
+		return "Error", "Error " + id
+	case "medium":
+		return "Sorry " + id, "Sorry, something went wrong. Please try again in a few minutes. " +
+			"If it happens again, tell our support the reference " + id + "."
 	}
+	return "Service unavailable", "We are sorry: the page " + id + " is not available at the moment. " +
+		"Our engineers have been told and are working on it. Meanwhile you may go back to the start page, use the search, " +
+		"or look at the list of all services and at the announcements of planned maintenance. If you need help at once, " +
+		"call us from Monday to Friday, or write to us with the reference " + id + ". Thank you for your patience."
 }
 
 // measureErrorPages compares error pages in the site's frame with each other, which should be over 0.7, and with
@@ -102,7 +102,7 @@ func measureErrorPages(t *testing.T, name string, r *rand.Rand, pages []copysite
 	documents := templateOf(some(r, pages, 32))
 	for _, kind := range []string{"short", "medium", "long"} {
 		failed := func() copysites.Page {
-			title, text := apologies()[kind](fmt.Sprintf("%x-%x", r.Uint32(), r.Uint32()))
+			title, text := apology(kind, fmt.Sprintf("%x-%x", r.Uint32(), r.Uint32()))
 			return copysites.Page{Title: title, Text: documents.frame(pages[r.IntN(len(pages))]) + " " + text}
 		}
 		for _, share := range []int{0, 4, 12} { // of the last 32 responses

@@ -183,7 +183,8 @@ func (j *judged) wrong(threshold float64) string {
 func (j *judged) log(t *testing.T, name string) {
 	t.Helper()
 	if len(j.got) > 0 {
-		t.Logf("| %s | %d |%s |%s |%s |%s |%s |", name, len(j.got), quantiles(j.want), quantiles(j.got), j.wrong(0.2), j.wrong(0.5), j.wrong(0.7))
+		t.Logf("| %s | %d |%s |%s |%s |%s |%s |",
+			name, len(j.got), quantiles(j.want), quantiles(j.got), j.wrong(0.2), j.wrong(0.5), j.wrong(0.7))
 	}
 }
 

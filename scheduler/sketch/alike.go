@@ -26,8 +26,9 @@ type Template [Bins][perBin]uint8
 // TemplateOf returns the minima that at least a quarter of the given sketches have, and at least 3. The template of
 // fewer than 4 sketches is empty.
 //
-// A quarter of the sketches show what half of the texts or more have: a pair that all texts have is the minimum of its
-// bin only in texts whose own pairs have no lesser hash. Four of 32 sketches share a minimum by chance in one bin of 500.
+// Half would be too many: a pair that all texts have is the minimum of its bin only in texts whose own pairs there have
+// greater hashes. A minimum that less than half of the sketches show would not be left out, and would make any text in
+// the same frame alike. Chance hardly ever makes a template: 8 of 32 sketches do not share a minimum of 255 by chance.
 func TemplateOf(sketches []Sketch) (t Template) {
 	if len(sketches) < minTemplate {
 		return t
