@@ -1,8 +1,17 @@
 package sketch
 
+import (
+	"cmp"
+	"slices"
+)
+
 const (
 	// minTemplate is the number of sketches from which on a template is learned.
 	minTemplate = 4
+	// perBin is how many minima of a template a bin may have: a quarter of the sketches can share so many.
+	perBin = 4
+	// minShared is how many sketches must share a minimum at least.
+	minShared = 3
 	// minBins is the number of bins from which on minima decide whether two texts are alike.
 	minBins = 8
 	// mostlyEqual is the share of equal minima above which two texts without title that consist of nothing but a
@@ -10,30 +19,32 @@ const (
 	mostlyEqual = 0.7
 )
 
-// Template holds the minima that the texts of a host have in common, at most two in each bin: those of menus, headers
+// Template holds the minima that the texts of a host have in common, at most four in each bin: those of menus, headers
 // and footers. The zero Template is empty.
-type Template [Bins][2]uint8
+type Template [Bins][perBin]uint8
 
-// TemplateOf returns the minima that at least half of the given sketches have. The template of fewer than 4 sketches
-// is empty.
+// TemplateOf returns the minima that at least a quarter of the given sketches have, and at least 3. The template of
+// fewer than 4 sketches is empty.
+//
+// Half would be too many: a pair that all texts have is the minimum of its bin only in texts whose own pairs there have
+// greater hashes. A minimum that less than half of the sketches show would not be left out, and would make any text in
+// the same frame alike. Chance hardly ever makes a template: 8 of 32 sketches do not share a minimum of 255 by chance.
 func TemplateOf(sketches []Sketch) (t Template) {
 	if len(sketches) < minTemplate {
 		return t
 	}
+	shared := max(minShared, (len(sketches)+perBin-1)/perBin)
 	for bin := range t {
 		var counts [256]int
 		found := 0
 		for i := range sketches {
 			v := sketches[i].Minima[bin]
-			// Count each value once, where its count reaches half; at most two values can.
-			if counts[v]++; v != 0 && counts[v] == (len(sketches)+1)/2 {
+			if counts[v]++; v != 0 && counts[v] == shared {
 				t[bin][found] = v
 				found++
 			}
 		}
-		if t[bin][0] < t[bin][1] {
-			t[bin][0], t[bin][1] = t[bin][1], t[bin][0]
-		}
+		slices.SortFunc(t[bin][:], func(a, b uint8) int { return cmp.Compare(b, a) }) // whatever the order of sketches
 	}
 	return t
 }
@@ -87,7 +98,7 @@ func (s *Sketch) compare(o *Sketch, templates []*Template) (equal, bins int) {
 func (s *Sketch) own(bin int, templates []*Template) uint8 {
 	v := s.Minima[bin]
 	for _, t := range templates {
-		if t != nil && (v == t[bin][0] || v == t[bin][1]) {
+		if t != nil && slices.Contains(t[bin][:], v) {
 			return 0
 		}
 	}

@@ -2,6 +2,7 @@ package sketch
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -9,7 +10,7 @@ import (
 func templateWith(values ...uint8) *Template {
 	t := new(Template)
 	for i, v := range values {
-		t[i][0] = v
+		t[i][1] = v
 	}
 	return t
 }
@@ -87,15 +88,19 @@ func TestAlikeProperties(t *testing.T) {
 	}
 }
 
-// TestTemplateOf: what half of the sketches have, at most two values in a bin, in whatever order the sketches are.
+// TestTemplateOf: what a quarter of the sketches have, at least 3, in whatever order the sketches are.
 func TestTemplateOf(t *testing.T) {
 	four := []Sketch{bins(1, 9, 7, 1, 0, 5), bins(2, 9, 8, 2, 0, 5), bins(3, 9, 7, 3, 3, 5), bins(4, 4, 8, 4, 0, 6)}
-	want := Template{{9}, {8, 7}, {}, {}, {5}}
+	want := Template{{9}, {}, {}, {}, {5}}
 	if got := TemplateOf(four); got != want {
 		t.Errorf("the template of four is %v, want %v", got, want)
 	}
-	if got := TemplateOf(append(four[:4:4], Sketch{})); got != (Template{{9}, {}, {}, {}, {5}}) {
-		t.Errorf("the template of five is %v: 2 of 5 are less than half", got)
+	twelve := slices.Concat(four, four, four)
+	if got := TemplateOf(twelve); got != (Template{{9, 4}, {8, 7}, {4, 3, 2, 1}, {3}, {6, 5}}) {
+		t.Errorf("the template of twelve is %v", got)
+	}
+	if got := TemplateOf(append(twelve, Sketch{})); got != (Template{{9}, {8, 7}, {}, {}, {5}}) {
+		t.Errorf("the template of thirteen is %v: 3 of 13 are less than a quarter", got)
 	}
 	for _, few := range [][]Sketch{nil, {four[0], four[0], four[0]}} {
 		if got := TemplateOf(few); got != (Template{}) {
@@ -128,8 +133,7 @@ func checkTemplate(t *testing.T, template *Template, host []Sketch) {
 					n++
 				}
 			}
-			in := template[bin][0] == uint8(v) || template[bin][1] == uint8(v)
-			if in != (2*n >= len(host)) {
+			if in := slices.Contains(template[bin][:], uint8(v)); in != (n >= 3 && 4*n >= len(host)) {
 				t.Fatalf("bin %d: %d of %d sketches have %d, in the template: %v", bin, n, len(host), v, in)
 			}
 		}
