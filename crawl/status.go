@@ -41,8 +41,9 @@ type Status struct {
 	// seconds: url, rate, outbox, store and fetch are waiting, work is reading and judging.
 	Spent   map[string]float64 `json:"spent_s,omitempty"`
 	Targets []TargetStatus     `json:"targets,omitempty"`
-	Brake   *BrakeStatus       `json:"brake,omitempty"`
-	Rules   *RulesStatus       `json:"rules,omitempty"`
+	// DeletionBrake is on, or off where losses are carried out at once.
+	DeletionBrake string       `json:"deletion_brake"`
+	Rules         *RulesStatus `json:"rules,omitempty"`
 	// RootsFailing are the roots of the configuration that cannot be crawled, of the first
 	// thousand.
 	RootsFailing []RootStatus `json:"roots_failing,omitempty"`
@@ -113,12 +114,6 @@ func newRulesStatus(s review.Progress, known uint64) *RulesStatus {
 		Judged: s.Judged, Excluded: s.Excluded, Elsewhere: s.Elsewhere, Readmitted: s.Readmitted, Moved: s.Moved, Unindexed: s.Unindexed,
 		Retimed: s.Retimed, Reread: s.Reread,
 	}
-}
-
-// BrakeStatus is the deletion brake: the deletions of its window that left.
-type BrakeStatus struct {
-	On   bool `json:"on"`
-	Sent int  `json:"sent"`
 }
 
 // OutboxStatus counts orders by state.
@@ -246,7 +241,10 @@ func (c *Crawl) Status(ctx context.Context) (Status, error) {
 		s.Spent[meter.Activity(what).String()] = d.Seconds()
 	}
 	s.Hosts.WithWork, s.Hosts.Closed = f.Hosts, f.HostsClosed
-	s.Brake = &BrakeStatus{On: f.Brake.On, Sent: f.Brake.Sent}
+	s.DeletionBrake = "on"
+	if c.policy().Settings.Frontier.Deletions.Off {
+		s.DeletionBrake = "off"
+	}
 	s.Robots, s.Trapped = c.reviewer.RobotsStatus(), c.meter.Trapped.Load()
 	s.Taken = c.meter.Taken.Counts()
 	s.Documents, s.Duplicates, s.Shells = c.meter.Documents.Status(), c.copies.Status(), c.meter.Shells.Status()

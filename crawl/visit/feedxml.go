@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl/policy"
@@ -11,6 +12,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 	"github.com/sextant-crawler/sextant/fetcher/extract/feeds"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/deletion"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -84,8 +86,9 @@ func (v *visit) readXML(ctx context.Context, response *fetcher.Response, x *poli
 	return nil
 }
 
-// sweep deletes the documents that the last reading had and this one has not. What it
-// had is stored as keys, one after the other.
+// sweep deletes the documents that earlier readings had and this one has not. Their keys are
+// stored, one after the other, those of pending deletions included: each reading that has not such a
+// document is a visit to it. All that are missing belong to one group, the list.
 func (r *items) sweep() error {
 	name := scheduler.URLValue(r.v.lease.Key, "crawl.xml")
 	stored, err := r.v.store.Value(r.ctx, name)
@@ -101,23 +104,35 @@ func (r *items) sweep() error {
 			gone = append(gone, k)
 		}
 	}
+	keys := make([]byte, 0, size*(len(r.keys)+len(gone)))
+	for _, k := range slices.Compact(r.keys) {
+		keys = append(keys, k[:]...)
+	}
 	if len(gone) > 0 {
+		class := deletion.Class(len(gone), len(keys)/size+len(gone))
+		var mu sync.Mutex // the store may go on after the caller gave up
+		missing := map[weburl.Key]bool{}
 		// Not cancelled half-way: the store calls the function until it returns.
-		_, err = r.v.frontier.Revise(context.WithoutCancel(r.ctx), gone, func(_ weburl.Key, rec scheduler.Record) *scheduler.Change {
-			if rec.Kind != scheduler.KindItem || rec.Referrer != r.v.lease.URL.String() || !rec.Indexed ||
-				rec.Deletion != scheduler.NoDeletion && rec.Reason == scheduler.ReasonItemGone {
+		_, err = r.v.frontier.Revise(context.WithoutCancel(r.ctx), gone, func(k weburl.Key, rec scheduler.Record) *scheduler.Change {
+			if rec.Kind != scheduler.KindItem || rec.Referrer != r.v.lease.URL.String() || !rec.Indexed {
 				return nil
 			}
+			mu.Lock()
+			missing[k] = true
+			mu.Unlock()
 			rec.Reason, rec.LastError = scheduler.ReasonItemGone, goneElement
-			return &scheduler.Change{Next: rec, Delete: goneElement}
+			return &scheduler.Change{Next: rec, Delete: goneElement, Least: class, NotExplicit: len(r.keys) == 0}
 		})
 		if err != nil {
 			return err
 		}
-	}
-	keys := make([]byte, 0, size*len(r.keys))
-	for _, k := range slices.Compact(r.keys) {
-		keys = append(keys, k[:]...)
+		mu.Lock()
+		for _, k := range gone {
+			if missing[k] {
+				keys = append(keys, k[:]...)
+			}
+		}
+		mu.Unlock()
 	}
 	return r.v.store.SetValue(r.ctx, name, keys)
 }

@@ -175,7 +175,7 @@ func (v *visit) request() fetcher.Request {
 	}
 	q := fetcher.Request{URL: v.lease.URL, Refuse: v.refuse}
 	switch {
-	case v.policy.Settings.Unconditional, v.access.refreshes(), v.visitor.copies.Whole(v.lease.Key), r.Class != scheduler.OK, r.RulesVersion != v.policy.Version,
+	case r.LossPending, v.policy.Settings.Unconditional, v.access.refreshes(), v.visitor.copies.Whole(v.lease.Key), r.Class != scheduler.OK, r.RulesVersion != v.policy.Version,
 		v.indexed != r.Indexed, v.indexed && d.Source != r.PushedSource,
 		isOver(r.UnavailableAt):
 		return q
@@ -242,7 +242,7 @@ func (v *visit) read(ctx context.Context, response *fetcher.Response, result *sc
 		v.log.Warn("a page is longer than maxBodyBytes: the rest of it is not read", "url", v.lease.URL.String(), "bytes", len(response.Body))
 	}
 	v.refreshHeader(response, &p)
-	result.LoginPage = v.visitor.logins.is(v.lease, &p)
+	result.LoginPage, result.LoginForm = v.visitor.logins.is(v.lease, &p), p.Password
 	if p.Refresh != "" && p.RefreshAfter <= refreshIsRedirect && !isItself(v.lease, p) {
 		return v.redirect(ctx, p.Refresh, 0, result)
 	}

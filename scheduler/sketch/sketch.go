@@ -26,6 +26,9 @@ type Sketch struct {
 // IsZero reports whether s is of a document without text and title, or of no document.
 func (s *Sketch) IsZero() bool { return *s == Sketch{} }
 
+// HasText reports whether s is of a document with text.
+func (s *Sketch) HasText() bool { return s.Minima != [Bins]uint8{} }
+
 // Append appends the binary form, which has Size bytes.
 func (s *Sketch) Append(b []byte) []byte {
 	return append(binary.LittleEndian.AppendUint32(b, s.Title), s.Minima[:]...)
