@@ -77,7 +77,7 @@ func (v *visit) readXML(ctx context.Context, response *fetcher.Response, x *poli
 		return err
 	}
 	if readErr == nil && summary.Cut == "" {
-		if err := r.sweep(); err != nil {
+		if result.Unsettled, err = r.sweep(); err != nil {
 			return err
 		}
 	}
@@ -88,12 +88,13 @@ func (v *visit) readXML(ctx context.Context, response *fetcher.Response, x *poli
 
 // sweep deletes the documents that earlier readings had and this one has not. Their keys are
 // stored, one after the other, those of pending deletions included: each reading that has not such a
-// document is a visit to it. All that are missing belong to one group, the list.
-func (r *items) sweep() error {
+// document is a visit to it. All that are missing belong to one group, the list. It reports whether
+// some are pending.
+func (r *items) sweep() (pending bool, err error) {
 	name := scheduler.URLValue(r.v.lease.Key, "crawl.xml")
 	stored, err := r.v.store.Value(r.ctx, name)
 	if err != nil {
-		return err
+		return false, err
 	}
 	slices.SortFunc(r.keys, weburl.Key.Compare)
 	var gone []weburl.Key
@@ -124,7 +125,7 @@ func (r *items) sweep() error {
 			return &scheduler.Change{Next: rec, Delete: goneElement, Least: class, NotExplicit: len(r.keys) == 0}
 		})
 		if err != nil {
-			return err
+			return false, err
 		}
 		mu.Lock()
 		for _, k := range gone {
@@ -132,7 +133,8 @@ func (r *items) sweep() error {
 				keys = append(keys, k[:]...)
 			}
 		}
+		pending = len(missing) > 0
 		mu.Unlock()
 	}
-	return r.v.store.SetValue(r.ctx, name, keys)
+	return pending, r.v.store.SetValue(r.ctx, name, keys)
 }
