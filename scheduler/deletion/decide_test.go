@@ -40,7 +40,7 @@ func and[T any](all ...func(*T)) func(*T) {
 }
 
 func class(c scheduler.LossClass) func(*Group) { return func(g *Group) { g.Class = c } }
-func goodAt(at time.Duration) func(*Group)       { return func(g *Group) { g.Good = first.Add(at) } }
+func goodAt(at time.Duration) func(*Group)     { return func(g *Group) { g.Good = first.Add(at) } }
 func alone(g *Group)                           { g.Documents = 1 }
 func reason(r scheduler.Reason) func(*scheduler.StoredDeletion) {
 	return func(d *scheduler.StoredDeletion) { d.Reason = r }
