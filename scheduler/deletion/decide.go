@@ -111,7 +111,7 @@ func due(d *scheduler.StoredDeletion, g *Group, class scheduler.LossClass, now t
 		ready = d.First.Add(g.Rest)
 		return ready, (d.Visits > 1 || d.Reason.Operators()) && !last.Before(ready)
 	case scheduler.LossSome:
-		if ready = d.First.Add(g.Confirm); visited(d) && d.Days <= max(d.WellDay, 1) {
+		if ready = d.First.Add(g.Confirm); visited(d) && (d.WellDay == 0 || d.Days <= d.WellDay) {
 			ready = d.Counted.Add(g.Confirm)
 		}
 		return ready, days > 1 && !last.Before(d.First.Add(g.Confirm))

@@ -174,7 +174,7 @@ func (m *Memory) complete(ctx context.Context, c scheduler.Completion) ([]schedu
 	if !known || old.State != scheduler.Waiting || old.Seq != c.Seq || placeOf(old) != c.Taken {
 		return nil, scheduler.ErrNotFound
 	}
-	if c.Old != nil && c.Old.Indexed != old.Indexed {
+	if c.Old != nil && (c.Old.Indexed != old.Indexed || c.Old.Hash != old.Hash) {
 		return nil, scheduler.ErrChanged
 	}
 	if err := checkOrder(c.Order, c.Forget); err != nil {
@@ -469,11 +469,7 @@ func (m *Memory) Counts(ctx context.Context) (scheduler.Counts, error) {
 			documents[r.Host]++
 		}
 	}
-	for _, n := range documents {
-		if n < scheduler.PoolBelow {
-			c.Pooled += n
-		}
-	}
+	c.Pooled = pooled(documents)
 	return c, nil
 }
 

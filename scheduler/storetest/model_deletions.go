@@ -1,8 +1,10 @@
 package storetest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -24,12 +26,10 @@ func (m *model) reviseDeletions() {
 			if draw.IntN(4) == 0 {
 				return nil
 			}
-			v := &scheduler.Revision{Next: r, Move: scheduler.DeletionMove(draw.IntN(4)), Hold: scheduler.Hold(1 + draw.IntN(3)), CancelDeletion: draw.IntN(6) == 0}
-			if !ordered && v.Move == scheduler.RestDeletion {
-				v.Move = scheduler.KeepDeletion
-			}
+			v := &scheduler.Revision{Next: r, Move: scheduler.DeletionMove(draw.IntN(3)), CancelDeletion: draw.IntN(6) == 0}
 			v.Next.Misses++
-			if v.Next.Indexed = v.Move != scheduler.SendDeletion; r.State != scheduler.Waiting {
+			drawDocument(draw, &v.Next)
+			if v.Next.Indexed = v.Move != scheduler.SendDeletion || d.Replaces; r.State != scheduler.Waiting {
 				v.Next.State, v.Next.Source = scheduler.State(draw.IntN(3)), scheduler.Source(draw.IntN(scheduler.Sources))
 				v.Next.NextAt = m.now.Add(time.Duration(draw.IntN(100))*time.Second + first - time.Duration(slices.Index(keys, d.Key)))
 				v.Forget = draw.IntN(6) == 0
@@ -43,13 +43,13 @@ func (m *model) reviseDeletions() {
 	})
 }
 
-// compareDeletions compares what rests and what is held, and the groups.
+// compareDeletions compares what is pending, and the groups.
 func (m *model) compareDeletions() {
 	m.Helper()
 	m.both("deletions", func(s scheduler.Store) (any, error) {
 		var list []scheduler.StoredDeletion
 		add := func(d scheduler.StoredDeletion) error { list = append(list, normalDeletion(d)); return nil }
-		err := s.HeldDeletions(m.ctx, scheduler.DeletionFilter{}, add)
+		err := s.PendingDeletions(m.ctx, scheduler.DeletionFilter{}, add)
 		counts := map[scheduler.DeletionGroup]uint64{}
 		groupsErr := s.DeletionGroups(m.ctx, func(g scheduler.DeletionGroup, n uint64) error {
 			counts[g] = n
@@ -59,13 +59,64 @@ func (m *model) compareDeletions() {
 	})
 }
 
-// normalDeletion is d without its number, and with its times told only by whether they are set.
+// normalDeletion is d without its number.
 func normalDeletion(d scheduler.StoredDeletion) scheduler.StoredDeletion {
 	d.Seq = 0
-	for _, at := range []*time.Time{&d.At, &d.Again} {
-		if !at.IsZero() {
-			*at = time.Unix(1, 0)
-		}
-	}
 	return d
+}
+
+// drawDocument draws what a record says of its document.
+func drawDocument(r *rand.Rand, rec *scheduler.Record) {
+	rec.Indexed, rec.LostAt = r.IntN(2) == 0, time.Time{}
+	if r.IntN(4) == 0 {
+		rec.Hash[0], rec.Sketch.Title = byte(r.IntN(3)), r.Uint32N(2)
+		rec.Reading, rec.Lively = uint16(r.IntN(2)), uint8(r.IntN(3))
+	}
+	if !rec.Indexed && r.IntN(3) == 0 {
+		rec.LostAt = time.Unix(1e9+r.Int64N(100), 0).UTC()
+	}
+}
+
+// order is a document or a deletion, which is pending or not. A URL that is forgotten is deleted at once.
+func order(r *rand.Rand, forget bool) *scheduler.Order {
+	o := &scheduler.Order{Op: scheduler.OrderDelete, Source: "s", Body: []byte("{}"), Reason: scheduler.Reason(r.IntN(5)), Text: fmt.Sprint("text ", r.IntN(100))}
+	if forget {
+		return o
+	}
+	if r.IntN(2) == 0 {
+		o.Op, o.Body = scheduler.OrderAdd, bytes.Repeat([]byte{byte(r.IntN(256))}, r.IntN(3000))
+	}
+	if r.IntN(3) > 0 {
+		loss := scheduler.NewLoss(r.IntN(2) == 0, time.Unix(1e9+r.Int64N(1e6), 0).UTC())
+		loss.Least = scheduler.LossClass(r.IntN(3))
+		if o.Op == scheduler.OrderAdd {
+			loss.Hash, loss.Sketch.Title = [16]byte{1 + byte(r.IntN(255))}, r.Uint32()
+		}
+		o.Loss, o.Day = &loss, 24*time.Hour
+	}
+	if r.IntN(3) == 0 {
+		o.Edit = 1 + r.Uint64N(2)
+	}
+	return o
+}
+
+// populate gives one host nearly as many documents as one has that is in no pool, so that the other
+// operations have it enter and leave the pool.
+func (m *model) populate() {
+	var links []scheduler.Link
+	for i := range scheduler.PoolBelow - 3 {
+		links = append(links, m.link(fmt.Sprint("http://h0.test/p", i), scheduler.Index))
+	}
+	m.both("Add to populate", func(s scheduler.Store) (any, error) {
+		places, n, err := s.Add(m.ctx, links, false)
+		return []any{places, n}, err
+	})
+	q, err := m.ref.Queue(m.ctx, placeOfLink(links[0]), 0, len(links))
+	m.must(err)
+	for _, ref := range q {
+		tested := m.taken(ref)
+		of := staleCompletion{tested: completion(tested), ref: completion(ref)}
+		of.tested.Next.Indexed, of.ref.Next.Indexed = true, true
+		m.completeBoth("Complete to populate", of)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // placeOf is where a waiting record stands.
@@ -30,7 +31,7 @@ func normal(r scheduler.Record) scheduler.Record {
 	r.Seq = 0
 	r.Aliases = append([]string{}, r.Aliases...)
 	slices.Sort(r.Aliases)
-	for _, at := range []*time.Time{&r.NextAt, &r.FirstErrorAt, &r.FetchedAt, &r.CheckedAt, &r.UnavailableAt, &r.FoundAt, &r.ClassAt, &r.ChangedAt} {
+	for _, at := range []*time.Time{&r.NextAt, &r.FirstErrorAt, &r.FetchedAt, &r.CheckedAt, &r.UnavailableAt, &r.FoundAt, &r.ClassAt, &r.ChangedAt, &r.LostAt} {
 		*at = at.UTC()
 	}
 	return r
@@ -71,6 +72,16 @@ func tally(c *scheduler.Counts, r scheduler.Record) {
 		c.Timed++
 	case scheduler.AtRest:
 	}
+}
+
+// pooled counts the documents of hosts that belong to the pool.
+func pooled(documents map[weburl.HostKey]uint64) (sum uint64) {
+	for _, n := range documents {
+		if n < scheduler.PoolBelow {
+			sum += n
+		}
+	}
+	return sum
 }
 
 // placeSet collects distinct places in order.

@@ -59,21 +59,23 @@ func Run(t *testing.T, open Opener) {
 		{"complete with many links", linksMany},
 		{"complete forgets a status and a new link brings the URL back", forgetStatus},
 		{"an order replaces the older one", orderReplaces},
-		{"cancelling drops a deletion that rests or is held, alone", cancelDeletion},
-		{"a deletion stays what and where it is", deletionStays},
-		{"a deletion of another edit is a new one", deletionOfEdit},
-		{"a URL that is forgotten has no deletion", deletionForgotten},
-		{"what cannot rest", deletionRefused},
-		{"groups of deletions", deletionGroups},
-		{"deletions are listed by a filter", deletionFilter},
-		{"a listing of deletions stops at an error", deletionsError},
-		{"revise deletions sends holds and rests", deletionsMoved},
+		{"cancelling drops a pending loss alone", cancelDeletion},
+		{"a pending loss keeps every field", deletionStays},
+		{"a loss that is seen again is joined", deletionSeen},
+		{"a loss of another edit is a new one", deletionOfEdit},
+		{"a URL that is forgotten has no loss pending", deletionForgotten},
+		{"what cannot be pending", deletionRefused},
+		{"groups of losses", deletionGroups},
+		{"losses are listed by a filter", deletionFilter},
+		{"a listing of losses stops at an error", deletionsError},
+		{"revise deletions marks and sends", deletionsMoved},
 		{"revise deletions of URLs that wait", deletionsWaiting},
 		{"revise deletions passes over the others", deletionsPassed},
 		{"revise deletions forgets", deletionsForget},
 		{"revise of many deletions", deletionsMany},
 		{"complete is refused if the document was changed", completeChanged},
 		{"documents of a host are counted", documentsCounted},
+		{"documents of small hosts and lost ones are counted", documentsPooled},
 		{"a sample of a host's documents", documentsSample},
 		{"a link brings a URL back that is gone", goneLinked},
 		{"a shorter way brings a URL back that the crawl space shut out", shutOutLinked},
@@ -242,10 +244,15 @@ func (f *fixture) checkCounts() {
 	f.Helper()
 	got := f.counts()
 	want := scheduler.Counts{ByClass: map[scheduler.Class]uint64{}}
+	documents := map[weburl.HostKey]uint64{}
 	f.must(f.Inspect(f.ctx, scheduler.Filter{}, func(_ weburl.Key, r scheduler.Record) error {
 		tally(&want, r)
+		if r.Indexed {
+			documents[r.Host]++
+		}
 		return nil
 	}))
+	want.Pooled = pooled(documents)
 	want.Hosts, want.Outbox = got.Hosts, got.Outbox
 	f.equal("Counts against a full recount", got, want)
 }

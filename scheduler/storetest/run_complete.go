@@ -258,7 +258,7 @@ func forgetStatus(f *fixture) {
 }
 
 // orders completes w again and again, each time with one order, and expects the
-// outbox counts after each. What waits stays beside a deletion that rests or is held.
+// outbox counts after each. What waits stays beside a pending loss.
 func orderReplaces(f *fixture) {
 	l, w := f.put("http://a.test/1", scheduler.Index)
 	add, gone := &scheduler.Order{Op: scheduler.OrderAdd, Body: []byte("{}")}, &scheduler.Order{Op: scheduler.OrderDelete, Body: []byte("{}")}
@@ -267,12 +267,12 @@ func orderReplaces(f *fixture) {
 		want scheduler.OutboxCounts
 	}{
 		{add, scheduler.OutboxCounts{Waiting: 1}},
-		{held(), scheduler.OutboxCounts{Waiting: 1, Held: 1}},
-		{held(), scheduler.OutboxCounts{Waiting: 1, Held: 1}},
+		{replacing(0), scheduler.OutboxCounts{Waiting: 1, Pending: 1}},
+		{replacing(0), scheduler.OutboxCounts{Waiting: 1, Pending: 1}},
 		{gone, scheduler.OutboxCounts{Waiting: 1}},
-		{resting(0), scheduler.OutboxCounts{Waiting: 1, Resting: 1}},
+		{leaving(0), scheduler.OutboxCounts{Waiting: 1, Pending: 1}},
 		{add, scheduler.OutboxCounts{Waiting: 1}},
-		{resting(7), scheduler.OutboxCounts{Waiting: 1, Resting: 1}},
+		{leaving(7), scheduler.OutboxCounts{Waiting: 1, Pending: 1}},
 		{add, scheduler.OutboxCounts{Waiting: 1}},
 	} {
 		c := completion(w)
@@ -280,7 +280,7 @@ func orderReplaces(f *fixture) {
 		f.complete(c)
 		f.equal(fmt.Sprint("outbox after order ", i), f.counts().Outbox, step.want)
 		w = f.waiting(l)
-		f.equal(fmt.Sprint("deletion after order ", i), w.Record.Deletion, step.o.Deletion)
+		f.equal(fmt.Sprint("loss pending after order ", i), w.Record.LossPending, step.o.Loss != nil)
 	}
 }
 
@@ -292,15 +292,15 @@ func cancelDeletion(f *fixture) {
 		f.complete(c)
 		c = completion(f.waiting(l))
 	}
-	for _, o := range []*scheduler.Order{held(), resting(0), resting(3)} {
+	for _, o := range []*scheduler.Order{replacing(0), leaving(0), leaving(3)} {
 		again(o, false)
 		again(nil, false)
-		f.equal("deletion after a page that says nothing of it", f.lookup(l).Deletion, o.Deletion)
+		f.equal("loss pending after a page that says nothing of it", f.lookup(l).LossPending, true)
 		again(nil, true)
 		f.equal("outbox after cancelling", f.counts().Outbox, scheduler.OutboxCounts{})
-		f.equal("deletion after cancelling", f.lookup(l).Deletion, scheduler.NoDeletion)
+		f.equal("loss pending after cancelling", f.lookup(l).LossPending, false)
 	}
 	again(&scheduler.Order{Op: scheduler.OrderAdd, Body: []byte("{}")}, false)
 	again(nil, true)
-	f.equal("outbox after cancelling what does not rest", f.counts().Outbox, scheduler.OutboxCounts{Waiting: 1})
+	f.equal("outbox after cancelling what is not pending", f.counts().Outbox, scheduler.OutboxCounts{Waiting: 1})
 }

@@ -4,26 +4,44 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/sketch"
 )
 
-// resting is the order of a deletion that rests; held one of a deletion that is held.
-func resting(edit uint64) *scheduler.Order {
+// lossSeen is when losses were seen first, confirmDay the time between two visits that count.
+var lossSeen = time.Unix(1e9, 0).UTC()
+
+const confirmDay = 24 * time.Hour
+
+// leaving is the order of a pending deletion, replacing that of a pending new text.
+func leaving(edit uint64) *scheduler.Order {
+	loss := scheduler.NewLoss(true, lossSeen)
 	return &scheduler.Order{
-		Op: scheduler.OrderDelete, Deletion: scheduler.DeletionResting, Source: "s", Body: []byte("{}"),
+		Op: scheduler.OrderDelete, Loss: &loss, Day: confirmDay, Source: "s", Body: []byte("{}"),
 		Reason: scheduler.ReasonNotFound, Edit: edit, Text: "status 404",
 	}
 }
 
-func held() *scheduler.Order {
-	o := resting(0)
-	o.Deletion, o.Hold = scheduler.DeletionHeld, scheduler.HeldForHost
+func replacing(edit uint64) *scheduler.Order {
+	o := leaving(edit)
+	o.Op, o.Reason, o.Text, o.Body = scheduler.OrderAdd, scheduler.ReasonNewText, "another text", []byte(`{"text":"new"}`)
+	o.Loss.Explicit, o.Loss.Least = false, scheduler.LossSome
+	o.Loss.Hash, o.Loss.Sketch = [16]byte{7}, sketch.Sketch{Minima: [sketch.Bins]uint8{1, 2}, Title: 9}
 	return o
 }
 
-// rested makes a document whose deletion o says.
-func (f *fixture) rested(raw string, o *scheduler.Order) scheduler.Link {
+// seenAt is the order, seen so long after lossSeen.
+func seenAt(o *scheduler.Order, after time.Duration) *scheduler.Order {
+	loss := *o.Loss
+	loss.First, loss.Last, loss.Counted = lossSeen.Add(after), lossSeen.Add(after), lossSeen.Add(after)
+	o.Loss = &loss
+	return o
+}
+
+// losing makes a document with the pending loss o.
+func (f *fixture) losing(raw string, o *scheduler.Order) scheduler.Link {
 	f.Helper()
 	l, w := f.put(raw, scheduler.Index)
 	c := completion(w)
@@ -44,7 +62,7 @@ func (f *fixture) again(l scheduler.Link, o *scheduler.Order) {
 // deletions returns those that a filter selects.
 func (f *fixture) deletions(filter scheduler.DeletionFilter) (list []scheduler.StoredDeletion) {
 	f.Helper()
-	f.must(f.HeldDeletions(f.ctx, filter, func(d scheduler.StoredDeletion) error { list = append(list, d); return nil }))
+	f.must(f.PendingDeletions(f.ctx, filter, func(d scheduler.StoredDeletion) error { list = append(list, d); return nil }))
 	return list
 }
 
@@ -55,8 +73,8 @@ func (f *fixture) deletionOf(l scheduler.Link) scheduler.StoredDeletion {
 	if len(list) != 1 || list[0].Key != l.URL.Key() || list[0].URL != l.URL.String() {
 		f.Fatalf("deletions of %s: %+v, want one", l.URL, list)
 	}
-	if r := f.lookup(l); r.Deletion != list[0].State {
-		f.Errorf("record of %s says %q, its deletion is %q", l.URL, r.Deletion, list[0].State)
+	if !f.lookup(l).LossPending {
+		f.Errorf("the record of %s does not say that a loss is pending", l.URL)
 	}
 	return list[0]
 }
@@ -65,8 +83,8 @@ func (f *fixture) deletionOf(l scheduler.Link) scheduler.StoredDeletion {
 func (f *fixture) reviseDeletions(fn func(scheduler.StoredDeletion, scheduler.Record) *scheduler.Revision, links ...scheduler.Link) ([]scheduler.Place, int) {
 	f.Helper()
 	places, n, err := f.ReviseDeletions(f.ctx, keysOfLinks(links...), func(d scheduler.StoredDeletion, r scheduler.Record) *scheduler.Revision {
-		if d.URL != r.URL || d.State != r.Deletion {
-			f.Errorf("the %s deletion of %s came with the record of %s, which says %q", d.State, d.URL, r.URL, r.Deletion)
+		if d.URL != r.URL || !r.LossPending {
+			f.Errorf("the loss of %s came with the record of %s, LossPending %t", d.URL, r.URL, r.LossPending)
 		}
 		return fn(d, r)
 	})
@@ -75,55 +93,83 @@ func (f *fixture) reviseDeletions(fn func(scheduler.StoredDeletion, scheduler.Re
 }
 
 // move is what reviseDeletions does with all of them.
-func move(m scheduler.DeletionMove, hold scheduler.Hold) func(scheduler.StoredDeletion, scheduler.Record) *scheduler.Revision {
-	return func(_ scheduler.StoredDeletion, r scheduler.Record) *scheduler.Revision {
+func move(m scheduler.DeletionMove) func(scheduler.StoredDeletion, scheduler.Record) *scheduler.Revision {
+	return func(d scheduler.StoredDeletion, r scheduler.Record) *scheduler.Revision {
 		if m == scheduler.SendDeletion {
-			r.Indexed = false
+			r.Indexed = d.Replaces
 		}
-		return &scheduler.Revision{Next: r, Move: m, Hold: hold}
+		return &scheduler.Revision{Next: r, Move: m}
 	}
 }
 
 func deletionStays(f *fixture) {
-	for i, first := range []*scheduler.Order{resting(0), resting(5), held()} {
-		l := f.rested(fmt.Sprint("http://a.test/", i), first)
-		before := f.deletionOf(l)
-		if before.At.IsZero() || !before.Again.IsZero() || before.Seq == 0 {
-			f.Errorf("times %v and %v, number %d", before.At, before.Again, before.Seq)
+	for i, first := range []func(uint64) *scheduler.Order{leaving, replacing} {
+		for edit := range uint64(2) {
+			l := f.losing(fmt.Sprint("http://a.test/", i, edit), first(edit))
+			before, o := f.deletionOf(l), first(edit)
+			f.equal("loss", before, scheduler.StoredDeletion{
+				Key: l.URL.Key(), Seq: before.Seq, URL: l.URL.String(), Source: o.Source, Reason: o.Reason, Edit: edit,
+				Replaces: o.Op == scheduler.OrderAdd, Text: o.Text, Loss: *o.Loss,
+			})
+			f.reopen()
+			f.equal("loss after reopening", f.deletionOf(l), before)
 		}
-		f.reopen()
-		o := *resting(first.Edit)
-		o.Reason, o.Text, o.Body = scheduler.ReasonLogin, "a log-in page", []byte(`{"other":1}`)
-		f.again(l, &o)
-		got := f.deletionOf(l)
-		if got.Again.IsZero() {
-			f.Error("it is not noted that the URL was asked again")
-		}
-		want := before
-		want.Reason, want.Text, want.Again = o.Reason, o.Text, got.Again
-		f.equal("deletion", got, want)
 	}
-	f.equal("outbox", f.counts().Outbox, scheduler.OutboxCounts{Resting: 2, Held: 1})
+	f.equal("outbox", f.counts().Outbox, scheduler.OutboxCounts{Pending: 4})
+}
+
+// deletionSeen: a loss that is seen again keeps its number and what it began with.
+func deletionSeen(f *fixture) {
+	for i, step := range []struct {
+		after        time.Duration
+		visits, days uint8
+	}{{time.Hour, 2, 1}, {confirmDay - time.Second, 2, 1}, {confirmDay, 2, 2}} {
+		l := f.losing(fmt.Sprint("http://a.test/", i), leaving(5))
+		before := f.deletionOf(l)
+		o := seenAt(leaving(5), step.after)
+		o.Reason, o.Text, o.Body = scheduler.ReasonLogin, "a log-in page", []byte(`{"other":1}`)
+		o.Loss.Explicit, o.Loss.Least = false, scheduler.LossMost
+		f.again(l, o)
+		f.reopen()
+		want := before
+		want.Reason, want.Text = o.Reason, o.Text
+		want.Explicit, want.Least, want.Last = false, scheduler.LossMost, o.Loss.Last
+		if want.Visits, want.Days = step.visits, step.days; step.days > 1 {
+			want.Counted = want.Last
+		}
+		f.equal("loss", f.deletionOf(l), want)
+	}
+	// A text in place of a deletion, and the other way round, is the same loss seen again.
+	l := f.losing("http://a.test/text", leaving(0))
+	before := f.deletionOf(l)
+	for i, o := range []*scheduler.Order{replacing(0), leaving(0)} {
+		f.again(l, seenAt(o, time.Hour))
+		d := f.deletionOf(l)
+		if d.Seq != before.Seq || int(d.Visits) != i+2 || !d.First.Equal(lossSeen) || d.Replaces != (i == 0) || d.Hash != o.Loss.Hash || d.Sketch != o.Loss.Sketch {
+			f.Errorf("visit %d: %+v", i, d)
+		}
+	}
+	f.equal("outbox", f.counts().Outbox, scheduler.OutboxCounts{Pending: 4})
 }
 
 func deletionOfEdit(f *fixture) {
-	l, other := f.rested("http://a.test/1", held()), f.rested("http://a.test/2", resting(0))
+	l, other := f.losing("http://a.test/1", replacing(0)), f.losing("http://a.test/2", leaving(0))
 	for _, edit := range []uint64{4, 5, 0} {
-		f.again(l, resting(edit))
+		f.again(l, leaving(edit))
 		got := f.deletionOf(l)
-		if got.State != scheduler.DeletionResting || got.Hold != scheduler.NotHeld || got.Edit != edit || got.Seq <= f.deletionOf(other).Seq {
-			f.Errorf("the deletion of edit %d is %+v", edit, got)
+		if got.Replaces || got.Edit != edit || got.Visits != 1 || got.Seq <= f.deletionOf(other).Seq {
+			f.Errorf("the loss of edit %d is %+v", edit, got)
 		}
 	}
-	f.equal("outbox", f.counts().Outbox, scheduler.OutboxCounts{Resting: 2})
+	f.equal("outbox", f.counts().Outbox, scheduler.OutboxCounts{Pending: 2})
 }
 
 func deletionForgotten(f *fixture) {
-	for i, o := range []*scheduler.Order{resting(0), resting(5), held()} {
+	for i, o := range []*scheduler.Order{leaving(0), leaving(5), replacing(0)} {
 		for j, order := range []*scheduler.Order{nil, {Op: scheduler.OrderDelete, Body: []byte("{}")}} {
-			l := f.rested(fmt.Sprint("http://a.test/", i, j), o)
+			l := f.losing(fmt.Sprint("http://a.test/", i, j), o)
 			f.must(f.Forget(f.ctx, l.URL.Key(), order))
-			l = f.rested(fmt.Sprint("http://b.test/", i, j), o)
+			l = f.losing(fmt.Sprint("http://b.test/", i, j), o)
 			f.requeue(l, l.Fifo)
 			c := completion(f.waiting(l))
 			c.Forget, c.Order = true, order
@@ -138,61 +184,55 @@ func deletionForgotten(f *fixture) {
 func deletionRefused(f *fixture) {
 	l, w := f.put("http://a.test/", scheduler.Index)
 	before := f.counts()
-	forgotten, added := completion(w), completion(w)
-	forgotten.Forget, forgotten.Order = true, resting(0)
-	added.Order = resting(0)
-	added.Order.Op = scheduler.OrderAdd
-	for _, c := range []scheduler.Completion{forgotten, added} {
+	for _, o := range []*scheduler.Order{leaving(0), replacing(0)} {
+		c := completion(w)
+		c.Forget, c.Order = true, o
 		if _, err := scheduler.CompleteAndWait(f.ctx, f, c); err == nil {
-			f.Errorf("Complete with %+v gave no error", c.Order)
+			f.Errorf("Complete with %+v gave no error", o)
 		}
-	}
-	if err := f.Forget(f.ctx, l.URL.Key(), resting(0)); err == nil {
-		f.Error("Forget with a deletion that rests gave no error")
+		if err := f.Forget(f.ctx, l.URL.Key(), o); err == nil {
+			f.Errorf("Forget with %+v gave no error", o)
+		}
 	}
 	f.equal("Counts", f.counts(), before)
 	f.complete(completion(f.waiting(l)))
 }
 
 func deletionsMoved(f *fixture) {
-	links := []scheduler.Link{f.rested("http://a.test/1", resting(0)), f.rested("http://a.test/2", resting(6)), f.rested("http://a.test/3", held())}
+	links := []scheduler.Link{f.losing("http://a.test/1", leaving(0)), f.losing("http://a.test/2", leaving(6)), f.losing("http://a.test/3", replacing(0))}
+	for _, l := range links {
+		f.again(l, seenAt(leaving(f.deletionOf(l).Edit), confirmDay))
+	}
+	f.again(links[2], replacing(0))
 	for _, l := range links {
 		before := f.deletionOf(l)
-		f.reviseDeletions(move(scheduler.HoldDeletion, scheduler.HeldIll), l)
-		want := before
-		want.State, want.Hold = scheduler.DeletionHeld, scheduler.HeldIll
-		f.equal("held", f.deletionOf(l), want)
+		f.reviseDeletions(move(scheduler.KeepDeletion), l)
+		f.equal("kept", f.deletionOf(l), before)
+		f.reviseDeletions(move(scheduler.MarkWell), l)
 		f.reopen()
-		f.reviseDeletions(move(scheduler.KeepDeletion, scheduler.HeldForAll), l)
-		f.equal("kept", f.deletionOf(l), want)
-		f.reviseDeletions(move(scheduler.RestDeletion, scheduler.HeldIll), l)
-		got := f.deletionOf(l)
-		if got.Seq <= before.Seq {
-			f.Errorf("it rests under number %d, want one above %d", got.Seq, before.Seq)
-		}
-		want.State, want.Hold, want.Seq = scheduler.DeletionResting, scheduler.NotHeld, got.Seq
-		f.equal("resting", got, want)
+		want := before
+		want.WellDay = 2
+		f.equal("marked", f.deletionOf(l), want)
 	}
-	f.equal("outbox", f.counts().Outbox, scheduler.OutboxCounts{Resting: 3})
-	f.reviseDeletions(move(scheduler.HoldDeletion, scheduler.HeldUnsure), links[2])
-	_, n := f.reviseDeletions(move(scheduler.SendDeletion, 0), links...)
+	f.equal("outbox", f.counts().Outbox, scheduler.OutboxCounts{Pending: 3})
+	_, n := f.reviseDeletions(move(scheduler.SendDeletion), links...)
 	f.equal("changed", n, 3)
 	f.equal("outbox", f.counts().Outbox, scheduler.OutboxCounts{Waiting: 3})
-	f.equal("indexed", f.counts().Indexed, uint64(0))
-	f.equal("documents", f.documents(links[0]), 0)
-	for _, l := range links {
-		if r := f.lookup(l); r.Deletion != scheduler.NoDeletion || r.Indexed {
+	f.equal("indexed", f.counts().Indexed, uint64(1))
+	f.equal("documents", f.documents(links[0]), 1)
+	for i, l := range links {
+		if r := f.lookup(l); r.LossPending || r.Indexed != (i == 2) {
 			f.Errorf("the record of %s says %+v", l.URL, r)
 		}
 	}
 	// What a revision says of the record and of orders is done as well.
-	l := f.rested("http://a.test/4", held())
+	l := f.losing("http://a.test/4", replacing(0))
 	places, _ := f.reviseDeletions(func(_ scheduler.StoredDeletion, r scheduler.Record) *scheduler.Revision {
 		r.State, r.Source, r.Misses = scheduler.Waiting, scheduler.Follow, 3
 		return &scheduler.Revision{Next: r, CancelDeletion: true, Notes: []scheduler.Note{{Name: scheduler.CrawlValue("n"), Value: []byte("1")}}}
 	}, l)
 	f.equal("places", places, []scheduler.Place{{Source: scheduler.Follow, Host: l.URL.HostKey()}})
-	if w := f.waiting(l); w.Record.Misses != 3 || w.Record.Deletion != scheduler.NoDeletion {
+	if w := f.waiting(l); w.Record.Misses != 3 || w.Record.LossPending {
 		f.Errorf("record = %+v", w.Record)
 	}
 	v, err := f.Value(f.ctx, scheduler.CrawlValue("n"))
@@ -203,12 +243,12 @@ func deletionsMoved(f *fixture) {
 
 // deletionsWaiting: URLs that wait keep their place, whatever becomes of their deletions.
 func deletionsWaiting(f *fixture) {
-	for i, m := range []scheduler.DeletionMove{scheduler.SendDeletion, scheduler.HoldDeletion, scheduler.RestDeletion, scheduler.KeepDeletion} {
-		l := f.rested(fmt.Sprint("http://a.test/", i), resting(0))
+	for i, m := range []scheduler.DeletionMove{scheduler.SendDeletion, scheduler.MarkWell, scheduler.KeepDeletion} {
+		l := f.losing(fmt.Sprint("http://a.test/", i), leaving(0))
 		f.requeue(l, scheduler.Index)
 		w := f.waiting(l)
 		places, n := f.reviseDeletions(func(d scheduler.StoredDeletion, r scheduler.Record) *scheduler.Revision {
-			v := move(m, scheduler.HeldForAll)(d, r)
+			v := move(m)(d, r)
 			v.Next.Misses = 7
 			return v
 		}, l)
@@ -232,7 +272,7 @@ func deletionsPassed(f *fixture) {
 	plain, w := f.put("http://a.test/plain", scheduler.Index)
 	f.complete(completion(w))
 	waits, _ := f.put("http://a.test/waits", scheduler.Index)
-	l := f.rested("http://a.test/1", resting(0))
+	l := f.losing("http://a.test/1", leaving(0))
 	calls := 0
 	_, n := f.reviseDeletions(func(_ scheduler.StoredDeletion, r scheduler.Record) *scheduler.Revision {
 		calls++
@@ -246,16 +286,16 @@ func deletionsPassed(f *fixture) {
 	f.revise(func(r scheduler.Record) *scheduler.Revision {
 		return &scheduler.Revision{Next: r, Move: scheduler.SendDeletion}
 	}, l)
-	f.equal("outbox after a move in Revise", f.counts().Outbox, scheduler.OutboxCounts{Resting: 1})
+	f.equal("outbox after a move in Revise", f.counts().Outbox, scheduler.OutboxCounts{Pending: 1})
 }
 
 func deletionsForget(f *fixture) {
-	sent, kept := f.rested("http://a.test/1", resting(0)), f.rested("http://a.test/2", held())
+	sent, kept := f.losing("http://a.test/1", leaving(0)), f.losing("http://a.test/2", replacing(0))
 	for _, part := range []struct {
 		l    scheduler.Link
 		move scheduler.DeletionMove
 		want scheduler.OutboxCounts
-	}{{sent, scheduler.SendDeletion, scheduler.OutboxCounts{Waiting: 1, Held: 1}}, {kept, scheduler.KeepDeletion, scheduler.OutboxCounts{Waiting: 1}}} {
+	}{{sent, scheduler.SendDeletion, scheduler.OutboxCounts{Waiting: 1, Pending: 1}}, {kept, scheduler.KeepDeletion, scheduler.OutboxCounts{Waiting: 1}}} {
 		f.reviseDeletions(func(_ scheduler.StoredDeletion, r scheduler.Record) *scheduler.Revision {
 			return &scheduler.Revision{Next: r, Forget: true, Move: part.move}
 		}, part.l)
@@ -284,9 +324,9 @@ func deletionsMany(f *fixture) {
 	}
 	f.revise(func(r scheduler.Record) *scheduler.Revision {
 		r.Indexed = true
-		return &scheduler.Revision{Next: r, Order: resting(uint64(len(r.URL) % 2))}
+		return &scheduler.Revision{Next: r, Order: leaving(uint64(len(r.URL) % 2))}
 	}, c.Links...)
-	f.equal("outbox", f.counts().Outbox, scheduler.OutboxCounts{Resting: uint64(n)})
+	f.equal("outbox", f.counts().Outbox, scheduler.OutboxCounts{Pending: uint64(n)})
 	f.equal("documents", f.documents(c.Links[0]), n)
 	var last uint64
 	for _, d := range f.deletions(scheduler.DeletionFilter{}) {
@@ -295,41 +335,46 @@ func deletionsMany(f *fixture) {
 		}
 		last = d.Seq
 	}
-	for _, m := range []scheduler.DeletionMove{scheduler.HoldDeletion, scheduler.RestDeletion, scheduler.SendDeletion} {
-		_, changed := f.reviseDeletions(move(m, scheduler.HeldForEdit), c.Links...)
+	for _, m := range []scheduler.DeletionMove{scheduler.MarkWell, scheduler.SendDeletion} {
+		_, changed := f.reviseDeletions(move(m), c.Links...)
 		f.equal("changed", changed, n)
 	}
 	f.equal("outbox", f.counts().Outbox, scheduler.OutboxCounts{Waiting: uint64(n)})
 	f.equal("documents", f.documents(c.Links[0]), 0)
 }
 
-// completeChanged: a deletion leaves while its URL is in flight.
+// completeChanged: a loss is carried out while its URL is in flight.
 func completeChanged(f *fixture) {
-	l := f.rested("http://a.test/1", resting(0))
+	for i, o := range []*scheduler.Order{leaving(0), replacing(0)} {
+		l := f.losing(fmt.Sprint("http://a.test/", i), o)
+		f.requeue(l, scheduler.Index)
+		w := f.waiting(l)
+		f.reviseDeletions(func(d scheduler.StoredDeletion, r scheduler.Record) *scheduler.Revision {
+			v := move(scheduler.SendDeletion)(d, r)
+			v.Next.Hash = d.Hash
+			return v
+		}, l)
+		before := f.counts()
+		c := withOld(w)
+		c.Next.Indexed, c.CancelDeletion = true, true
+		c.Links = []scheduler.Link{f.link("http://stranger.test/", scheduler.Index)}
+		if _, err := scheduler.CompleteAndWait(f.ctx, f, c); !errors.Is(err, scheduler.ErrChanged) {
+			f.Errorf("Complete = %v, want ErrChanged", err)
+		}
+		f.equal("Counts", f.counts(), before)
+		c = withOld(f.waiting(l))
+		c.Order = &scheduler.Order{Op: scheduler.OrderAdd, Body: []byte("{}")}
+		c.Next.Indexed = true
+		f.complete(c)
+		f.equal("outbox", f.counts().Outbox, scheduler.OutboxCounts{Waiting: uint64(i) + 1})
+	}
+	// What becomes of a loss without the document is not such a change.
+	l := f.losing("http://a.test/2", leaving(0))
 	f.requeue(l, scheduler.Index)
 	w := f.waiting(l)
-	f.reviseDeletions(move(scheduler.SendDeletion, 0), l)
-	before := f.counts()
-	c := withOld(w)
-	c.Next.Indexed, c.CancelDeletion = true, true
-	c.Links = []scheduler.Link{f.link("http://stranger.test/", scheduler.Index)}
-	if _, err := scheduler.CompleteAndWait(f.ctx, f, c); !errors.Is(err, scheduler.ErrChanged) {
-		f.Errorf("Complete = %v, want ErrChanged", err)
-	}
-	f.equal("Counts", f.counts(), before)
-	c = withOld(f.waiting(l))
-	c.Order = &scheduler.Order{Op: scheduler.OrderAdd, Body: []byte("{}")}
-	c.Next.Indexed = true
-	f.complete(c)
-	f.equal("outbox", f.counts().Outbox, scheduler.OutboxCounts{Waiting: 1})
-	// What becomes of a deletion without the document is not such a change.
-	l = f.rested("http://a.test/2", resting(0))
-	f.requeue(l, scheduler.Index)
-	w = f.waiting(l)
-	f.reviseDeletions(move(scheduler.HoldDeletion, scheduler.HeldForAll), l)
-	c = withOld(w)
-	f.complete(c)
-	if d := f.deletionOf(l); d.State != scheduler.DeletionHeld {
-		f.Errorf("deletion = %+v", d)
+	f.reviseDeletions(move(scheduler.MarkWell), l)
+	f.complete(withOld(w))
+	if d := f.deletionOf(l); d.WellDay != 1 {
+		f.Errorf("loss = %+v", d)
 	}
 }

@@ -68,6 +68,52 @@ func documentsCounted(f *fixture) {
 	f.equal("documents of the other host", f.documents(other), 1)
 }
 
+// documentsPooled: of hosts with fewer than PoolBelow, whichever way they come to that; and which are lost.
+func documentsPooled(f *fixture) {
+	var links []scheduler.Link
+	for i := range scheduler.PoolBelow {
+		l, _ := f.put(fmt.Sprint("http://a.test/", i), scheduler.Index)
+		links = append(links, l)
+		f.index(l, true)
+		f.equal("pooled", f.counts().Pooled, uint64(i+1)%scheduler.PoolBelow)
+	}
+	other, _ := f.put("http://b.test/", scheduler.Index)
+	f.index(other, true)
+	f.equal("pooled", f.counts().Pooled, uint64(1))
+	lost := func() uint64 {
+		d, err := f.Documents(f.ctx, links[0].URL.HostKey())
+		f.must(err)
+		return d.Lost
+	}
+	lose := func(r scheduler.Record) *scheduler.Revision {
+		r.Indexed, r.LostAt = false, time.Unix(1e9, 0)
+		return &scheduler.Revision{Next: r}
+	}
+	f.revise(lose, links[0])
+	f.equal("pooled after one was lost", f.counts().Pooled, uint64(scheduler.PoolBelow))
+	f.reopen()
+	f.equal("pooled after reopening", f.counts().Pooled, uint64(scheduler.PoolBelow))
+	f.equal("lost", lost(), uint64(1))
+	f.requeue(links[0], scheduler.Index)
+	f.equal("lost while it waits", lost(), uint64(1))
+	c := withOld(f.waiting(links[0]))
+	c.Next.Indexed, c.Next.LostAt = true, time.Time{}
+	f.complete(c)
+	f.equal("pooled after it was had back", f.counts().Pooled, uint64(1))
+	f.equal("lost after it was had back", lost(), uint64(0))
+	// A host all of which is lost is remembered until it is forgotten or given up.
+	f.revise(lose, links...)
+	f.equal("pooled after all were lost", f.counts().Pooled, uint64(1))
+	f.equal("lost", lost(), uint64(scheduler.PoolBelow))
+	f.equal("documents", f.documents(links[0]), 0)
+	f.must(f.Forget(f.ctx, links[0].URL.Key(), nil))
+	f.revise(func(r scheduler.Record) *scheduler.Revision {
+		r.LostAt = time.Time{}
+		return &scheduler.Revision{Next: r}
+	}, links[1])
+	f.equal("lost after one is forgotten and one given up", lost(), uint64(scheduler.PoolBelow-2))
+}
+
 // documentsSample: the lowest keys, and as many as there are once the documents are
 // visited again.
 func documentsSample(f *fixture) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/fetcher/fault"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/sketch"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -171,7 +172,7 @@ func hostState(f *fixture) {
 	f.must(err)
 	f.equal("unknown host", h, scheduler.HostState{})
 	want := scheduler.HostState{Origin: "http://a.test", NextAt: time.Unix(1e9, 123456789), Backoff: 3 * time.Second, Errors: 4,
-		Delay: 20 * time.Second, Answers: 0x3ff, Ill: true, IllSince: time.Unix(1e9, 8), Goods: [4]weburl.Key{{1}, {2}}}
+		Delay: 20 * time.Second, Responses: 0x3ff, Ill: true, IllSince: time.Unix(1e9, 8), Goods: [5]weburl.Key{{1}, {2}, {3}, {4}, {5}}}
 	c := completion(w)
 	c.Host = &want
 	f.complete(c)
@@ -213,7 +214,8 @@ func fullRecord(f *fixture, w scheduler.WaitingURL) scheduler.Record {
 		Directives: scheduler.NoFollow | scheduler.NoArchive, UnavailableAt: time.Unix(1e9, 5), Signature: "a signature\x00\xff", Overlap: 97,
 		FoundAt: time.Unix(1e9, 0), ClassAt: time.Unix(1e9+1, 0), ChangedAt: time.Unix(1e9+2, 0), Was: scheduler.OK,
 		Fault: fault.Reset, MediaType: "application/x-unheard-of", Linked: true, Entered: true,
-		Reason: scheduler.ReasonServerError, Deletion: scheduler.DeletionResting, Misses: 255, Gone: true, Fragment: "part",
+		Reason: scheduler.ReasonServerError, Misses: 255, Gone: true, Fragment: "part", LossPending: true, LostAt: time.Unix(1e9+3, 0),
+		Sketch: sketch.Sketch{Minima: [sketch.Bins]uint8{3, 31: 255}, Title: 1 << 31}, Reading: 0xff01, Lively: 3,
 	}
 	v := reflect.ValueOf(r)
 	for i := range v.NumField() {
@@ -228,7 +230,7 @@ func recordFields(f *fixture) {
 	l, w := f.put("http://a.test/1", scheduler.Index)
 	c := completion(w)
 	c.Next = fullRecord(f, w)
-	c.Order = resting(0)
+	c.Order = replacing(0)
 	f.complete(c)
 	f.equal("record", f.lookup(l), c.Next)
 	f.reopen()
@@ -392,7 +394,7 @@ func reopened(f *fixture) {
 	f.timed(w, t0)
 	_, w = f.put("http://b.test/rests", scheduler.Follow)
 	c := completion(w)
-	c.Order = held()
+	c.Order = replacing(0)
 	f.complete(c)
 	before := f.counts()
 	f.reopen()

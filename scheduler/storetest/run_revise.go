@@ -124,17 +124,17 @@ func reviseOrders(f *fixture) {
 		}
 	}
 	deletion := &scheduler.Order{Op: scheduler.OrderDelete, Body: []byte("{}")}
-	step(true, true, nil, scheduler.OutboxCounts{Waiting: 1}) // it is not held
-	step(true, false, held(), scheduler.OutboxCounts{Waiting: 1, Held: 1})
+	step(true, true, nil, scheduler.OutboxCounts{Waiting: 1}) // it is not pending
+	step(true, false, replacing(0), scheduler.OutboxCounts{Waiting: 1, Pending: 1})
 	step(true, true, nil, scheduler.OutboxCounts{Waiting: 1})
-	step(true, false, resting(0), scheduler.OutboxCounts{Waiting: 1, Resting: 1})
+	step(true, false, leaving(0), scheduler.OutboxCounts{Waiting: 1, Pending: 1})
 	step(false, true, deletion, scheduler.OutboxCounts{Waiting: 1})
 }
 
 func reviseForgets(f *fixture) {
 	l, w := f.put("http://a.test/1", scheduler.Index)
 	c := completion(w)
-	c.Next.Indexed, c.Order = true, resting(0)
+	c.Next.Indexed, c.Order = true, leaving(0)
 	f.complete(c)
 	waits, _ := f.put("http://a.test/waits", scheduler.Index)
 	_, n := f.revise(func(r scheduler.Record) *scheduler.Revision {
