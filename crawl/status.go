@@ -119,9 +119,8 @@ func newRulesStatus(s review.Progress, known uint64) *RulesStatus {
 // OutboxStatus counts orders by state.
 type OutboxStatus struct {
 	Waiting uint64 `json:"waiting"`
-	// Resting deletions leave, are held or are cancelled by what the site answers.
-	Resting uint64 `json:"resting"`
-	Held    uint64 `json:"held"`
+	// Pending deletions leave when they are confirmed, or a good response cancels them.
+	Pending uint64 `json:"pending"`
 	Dead    uint64 `json:"dead"`
 }
 

@@ -30,11 +30,9 @@ type StoredURL struct {
 	FetchedAt    *time.Time `json:"fetched_at,omitempty"`
 	NextAt       *time.Time `json:"next_at,omitempty"`
 	// Fate is what became of the URL, one of DocumentStatuses, and Reason the word for why
-	// (scheduler.Reason), empty if there is none. Deletion says that a deletion of its
-	// document is resting or held.
+	// (scheduler.Reason), empty if there is none.
 	Fate        string `json:"fate"`
 	Reason      string `json:"reason,omitempty"`
-	Deletion    string `json:"deletion,omitempty"`
 	Errors      int    `json:"errors"`
 	LastError   string `json:"last_error,omitempty"`
 	Referrer    string `json:"referrer,omitempty"`

@@ -47,8 +47,7 @@ type NotDone struct {
 type Later struct {
 	Timed       uint64 `json:"timed"` // retries and refreshes
 	FifosOff    uint64 `json:"fifos_off"`
-	Resting     uint64 `json:"deletions_resting"`
-	Held        uint64 `json:"deletions_held"`
+	Pending     uint64 `json:"deletions_pending"`
 	DeadLetters uint64 `json:"dead_letters"`
 }
 
@@ -79,7 +78,7 @@ func summaryOf(name string, s crawl.Status, weights [6]int) CrawlSummary {
 		Crawler: name, Pages: s.Totals.Pages, Known: s.Known, Indexed: s.Indexed,
 		Permanent: s.ByClass["permanent"], Temporary: s.ByClass["temporary"],
 		NotDone: NotDone{Unsent: s.Outbox.Waiting},
-		Later:   Later{Timed: s.Timed, Resting: s.Outbox.Resting, Held: s.Outbox.Held, DeadLetters: s.Outbox.Dead},
+		Later:   Later{Timed: s.Timed, Pending: s.Outbox.Pending, DeadLetters: s.Outbox.Dead},
 	}
 	for number, w := range weights {
 		if waiting := s.Pending[sourceName(number)]; w > 0 {
@@ -105,8 +104,7 @@ func (c *CrawlSummary) Lines() []string {
 	later := amounts{
 		{c.Later.Timed, "retry or refresh", "retries and refreshes"},
 		{c.Later.FifosOff, "URL in a fifo of weight 0", "URLs in fifos of weight 0"},
-		{c.Later.Resting, "deletion resting", "deletions resting"},
-		{c.Later.Held, "deletion held", "deletions held"},
+		{c.Later.Pending, "deletion pending", "deletions pending"},
 		{c.Later.DeadLetters, "dead letter", "dead letters"},
 	}
 	if words := later.String(); words != "" {
