@@ -52,10 +52,7 @@ func TestLonePageLeaves(t *testing.T) {
 // TestHundredthLeaves: one in a hundred pages of a site leaves in one refresh, and the site
 // is never taken to be ill.
 func TestHundredthLeaves(t *testing.T) {
-	pages := 1000
-	if wantsAll() {
-		pages = 5000
-	}
+	const pages = 5000
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, sicksite.Options{Documents: pages, Answer: answerTime}, nil)
 		want := w.healthy()
@@ -120,7 +117,7 @@ func endings() []sicksite.Illness {
 // TestThirdLeaves: 30 % of a site that are taken down leave after a week, by themselves.
 func TestThirdLeaves(t *testing.T) {
 	for _, how := range endings() {
-		for _, pages := range sizes(16, 60) {
+		for _, pages := range sizes(60) {
 			if pages*3/10 <= firstDay(pages) {
 				continue
 			}

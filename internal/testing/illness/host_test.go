@@ -8,42 +8,79 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl"
-	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/testing/sicksite"
 )
 
 // Whole hosts that are gone, or have moved.
 
+// goneHost is a host that is taken down.
+type goneHost struct {
+	kind  sicksite.Illness
+	pages int
+}
+
 // TestHostGone: what a host had leaves, or is replaced by what it says now, a month after it
-// was taken down, and hardly anything of it before.
+// was taken down, and hardly anything of it before. A month costs seconds, so a usual test run
+// has several hosts in one crawl.
 func TestHostGone(t *testing.T) {
 	kinds := []sicksite.Illness{sicksite.NotFound, sicksite.NoSuchName, sicksite.Refused, sicksite.Parked}
+	var large, small []goneHost
+	var together [][]goneHost
 	for _, kind := range kinds {
-		for _, pages := range sizes(1, 16, 60) {
-			t.Run(fmt.Sprintf("%s/%d", kind, pages), func(t *testing.T) {
-				t.Parallel()
-				synctest.Test(t, func(t *testing.T) {
-					w := newWorld(t, sicksite.Options{Documents: pages, Answer: answerTime}, nil)
-					want := w.healthy()
-					time.Sleep(beforeIllness)
-					from := time.Now()
-					w.site.FallIll(kind)
-					w.refresh(crawl.Selection{All: true})
-					time.Sleep(goneFor - time.Hour)
-					if n := len(w.index.spoiled(want, from, time.Now())); n > firstDay(pages) {
-						t.Errorf("%d of %d documents were lost within a month, want at most %d", n, pages, firstDay(pages))
-					}
-					time.Sleep(49 * time.Hour)
-					missing, changed, _ := w.index.at(time.Now()).state(want)
-					if len(missing)+len(changed) != pages {
-						t.Errorf("of %d documents %d left and %d were replaced two days after the month, want all", pages, len(missing), len(changed))
-					}
-					w.wantNothingUndone()
-					w.end()
-				})
-			})
+		large, small = append(large, goneHost{kind, 60}), append(small, goneHost{kind, 16}, goneHost{kind, 1})
+		if wantsAll() {
+			for _, pages := range sizes() {
+				together = append(together, []goneHost{{kind, pages}})
+			}
 		}
 	}
+	for _, hosts := range append(together, large, small) {
+		name := fmt.Sprintf("%d hosts/%d", len(hosts), hosts[0].pages)
+		if len(hosts) == 1 {
+			name = fmt.Sprintf("%s/%d", hosts[0].kind, hosts[0].pages)
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { takeDown(t, hosts) })
+		})
+	}
+}
+
+func takeDown(t *testing.T, hosts []goneHost) {
+	var sites []*sicksite.Site
+	for i, host := range hosts {
+		sites = append(sites, newSite(i, host.pages))
+	}
+	w := newWorldOf(t, nil, sites...)
+	want := w.healthy()
+	time.Sleep(beforeIllness)
+	from := time.Now()
+	for i, host := range hosts {
+		sites[i].FallIll(host.kind)
+	}
+	w.refresh(crawl.Selection{All: true})
+	time.Sleep(goneFor - time.Hour)
+	for i, host := range hosts {
+		of := want.below(sites[i].URL(0))
+		if n := len(w.index.spoiled(of, from, time.Now())); n > firstDay(host.pages) {
+			t.Errorf("%s: %d of %d documents were lost within a month, want at most %d", host.kind, n, host.pages, firstDay(host.pages))
+		}
+	}
+	time.Sleep(49 * time.Hour)
+	for i, host := range hosts {
+		missing, changed, _ := w.index.at(time.Now()).state(want.below(sites[i].URL(0)))
+		if len(missing)+len(changed) != host.pages {
+			t.Errorf("%s: of %d documents %d left and %d were replaced two days after the month, want all",
+				host.kind, host.pages, len(missing), len(changed))
+		}
+	}
+	w.wantNothingUndone()
+	w.end()
+}
+
+// newSite is the ith of several sites, at a host of its own.
+func newSite(i, pages int) *sicksite.Site {
+	return sicksite.New(sicksite.Options{Documents: pages, Answer: answerTime, Origin: fmt.Sprintf("http://host%d.test", i), Seed: i + 1})
 }
 
 // TestSiteMoves: where all pages answer 301 to their twins at https, at www or in another
@@ -63,7 +100,7 @@ func TestSiteMoves(t *testing.T) {
 					w.refresh(crawl.Selection{All: true}) // the home page has to say so at two visits, a day apart
 					w.wantNeverIll(25 * time.Hour)
 					w.refresh(crawl.Selection{All: true})
-					w.wantNeverIll(time.Hour)
+					w.wantNeverIll(25 * time.Hour)
 					w.wantTwins(old, to)
 					if n := w.index.gaps(w.index.lost(old, moved, time.Now()), to); n > 0 {
 						t.Errorf("%d pages left before their twins came", n)
@@ -138,16 +175,14 @@ func TestSorryPagesLeave(t *testing.T) {
 func manySites(hosts, pages int) []*sicksite.Site {
 	var sites []*sicksite.Site
 	for i := range hosts {
-		sites = append(sites, sicksite.New(sicksite.Options{
-			Documents: pages, Answer: answerTime, Origin: fmt.Sprintf("http://host%d.test", i), Seed: i + 1,
-		}))
+		sites = append(sites, newSite(i, pages))
 	}
 	return sites
 }
 
 // illTogether has many sites fall ill for some hours, which are one group.
 func illTogether(t *testing.T, kind sicksite.Illness, sites []*sicksite.Site) {
-	w := newWorldOf(t, func(s *policy.Settings) { readRobotsHourly(s) }, sites...)
+	w := newWorldOf(t, readRobotsHourly, sites...)
 	want := w.healthy()
 	time.Sleep(beforeIllness)
 	from := time.Now()
@@ -168,10 +203,9 @@ func illTogether(t *testing.T, kind sicksite.Illness, sites []*sicksite.Site) {
 
 // TestManyHostsBehindOneGate: small sites that fall ill together lose no more than one site does.
 func TestManyHostsBehindOneGate(t *testing.T) {
-	hosts := 50
-	kinds := []sicksite.Illness{sicksite.SignOn, sicksite.NotFound}
+	kinds := []sicksite.Illness{sicksite.SignOn, sicksite.NotFound, sicksite.Noindex, sicksite.LoginRedirectEach}
 	if wantsAll() {
-		hosts, kinds = 150, sicksite.Illnesses()
+		kinds = sicksite.Illnesses()
 	}
 	for _, kind := range kinds {
 		if kind.TLS() {
@@ -179,7 +213,7 @@ func TestManyHostsBehindOneGate(t *testing.T) {
 		}
 		t.Run(kind.String(), func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { illTogether(t, kind, manySites(hosts, 2)) })
+			synctest.Test(t, func(t *testing.T) { illTogether(t, kind, manySites(150, 2)) })
 		})
 	}
 }

@@ -56,7 +56,7 @@ func xmlDocuments(t *testing.T) *policy.XMLDocuments {
 			t.Fatal(err)
 		}
 	}
-	if x.Path, err = feeds.ElementPath("list/item"); err != nil {
+	if x.Path, err = feeds.ElementPath("/list/item"); err != nil {
 		t.Fatal(err)
 	}
 	return x
