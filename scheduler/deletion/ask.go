@@ -84,7 +84,8 @@ func (b *bench) ask(ctx context.Context) error {
 		}
 	}
 	h.tries++
-	r := &round{at: b.now.Truncate(time.Second)}
+	// Its responses come after all visits that were read: their times are stored in seconds.
+	r := &round{at: b.now.Truncate(time.Second).Add(time.Second)}
 	d.mu.Unlock()
 	var err error
 	if r.asked, err = b.sample(ctx); err != nil {

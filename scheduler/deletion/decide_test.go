@@ -52,6 +52,8 @@ func wellOnce(d *scheduler.StoredDeletion) { d.WellDay = 1 }
 const (
 	hour = time.Hour
 	day  = 24 * time.Hour
+	// never is for what no time ends.
+	never = -1
 )
 
 // TestDecide has a row for each row and term of the rule.
@@ -60,10 +62,11 @@ func TestDecide(t *testing.T) {
 	for _, r := range []row{
 		// Few: seen again after a minute, and one other document was good since.
 		{name: "few, just seen", want: Wait, class: few, until: time.Minute},
-		{name: "few, seen again too soon", loss: seen(30*time.Second, 2, 1), group: goodAt(40 * time.Second), now: hour, want: Wait, class: few, until: time.Minute},
+		{name: "few, seen again too soon", loss: seen(30*time.Second, 2, 1), group: goodAt(40 * time.Second), now: 50 * time.Second, want: Wait, class: few, until: time.Minute},
 		{name: "few, a good response before it was seen again", loss: seen(time.Minute, 2, 1), group: goodAt(30 * time.Second), now: 2 * time.Minute, want: Ask, class: few, until: 2 * time.Minute},
 		{name: "few, seen again and a good response since", loss: seen(time.Minute, 2, 1), group: goodAt(61 * time.Second), now: 2 * time.Minute, want: CarryOut, class: few},
 		{name: "few, no good response for a day", loss: seen(day, 4, 2), now: day, want: Ask, class: few, until: day},
+		{name: "few, a good response long after the last visit", loss: seen(hour, 3, 1), group: goodAt(5*hour), now: 5 * hour, want: Wait, class: few, until: never},
 
 		// Some: two visits a day apart, and a good response after each of them.
 		{name: "some, just seen", group: class(some), want: Ask, class: some, until: day},
@@ -121,7 +124,7 @@ func TestDecide(t *testing.T) {
 		switch {
 		case r.want == CarryOut:
 			got.Until = time.Time{}
-		case r.want != Hold:
+		case r.want != Hold && r.until != never:
 			want.Until = first.Add(r.until)
 		}
 		if got != want {

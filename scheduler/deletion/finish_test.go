@@ -4,8 +4,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/sextant-crawler/sextant/scheduler"
 )
 
 // finish is the end of a crawl that runs once.
@@ -67,5 +65,3 @@ func TestNights(t *testing.T) {
 		s.is("five nights later", 0, 0)
 	})
 }
-
-var _ = scheduler.LossFew

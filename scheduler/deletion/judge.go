@@ -106,8 +106,11 @@ func (d *Owner) bench(ctx context.Context, k weburl.HostKey) (b *bench, events i
 func (b *bench) heed(ctx context.Context) error {
 	h := b.host
 	b.d.mu.Lock()
-	spoke, failed := !h.goods[0].at.IsZero() || h.round.passed(weburl.Key{}), h.failed
-	h.failed = false
+	spoke, failed := h.spoke, h.failed
+	h.spoke, h.failed = false, false
+	if spoke && h.round.passed(weburl.Key{}) {
+		h.tries = 0
+	}
 	b.d.mu.Unlock()
 	news := false
 	switch {
@@ -202,6 +205,9 @@ func (b *bench) decide() {
 				b.fewAt(b.now)
 			}
 		case Wait:
+			if is.Until.IsZero() {
+				continue
+			}
 			b.wakeAt(is.Until)
 			if is.Class == scheduler.LossFew {
 				b.fewAt(is.Until)

@@ -54,8 +54,9 @@ type host struct {
 	pooled  bool
 	// goods are the last good responses of two different documents, the newest first.
 	goods [2]good
-	// failed says that a document was asked for and gave no good response, since it was judged.
-	failed bool
+	// spoke says that a document gave a good response since the host was judged, failed that one gave
+	// no good one.
+	spoke, failed bool
 	round  *round
 	tries  int // rounds in a row that did not pass
 	moves  int // looks at losses that another document may replace, without finding one
@@ -244,7 +245,9 @@ func (d *Owner) Completed(l *scheduler.Lease, c *scheduler.Completion, told sche
 // responded takes in what the response for a document says of its host. The mutex is held.
 func (d *Owner) responded(k weburl.HostKey, h *host, document weburl.Key, told scheduler.Response) {
 	now := time.Now().Truncate(time.Second)
-	if told != scheduler.GoodResponse {
+	if told == scheduler.GoodResponse {
+		h.spoke = true
+	} else {
 		h.failed = true
 	}
 	belongs, over := h.round.answered(document, told)

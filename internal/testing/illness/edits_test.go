@@ -1,0 +1,122 @@
+package illness
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/internal/testing/sicksite"
+)
+
+// TestRemovedLeaveAtOnce: what the operator removes rests for no time.
+func TestRemovedLeaveAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, sicksite.Options{Documents: 60, Answer: answerTime}, nil)
+		want := w.healthy()
+		time.Sleep(beforeIllness)
+		var pages []int
+		var urls []string
+		for i := 30; i < 60; i++ {
+			pages, urls = append(pages, i), append(urls, w.site.URL(i))
+		}
+		from := time.Now()
+		done, err := w.crawl.Remove(t.Context(), crawl.Selection{URLs: urls})
+		if err != nil || done.Deletions != len(urls) {
+			t.Fatalf("%+v, %v", done, err)
+		}
+		time.Sleep(10 * time.Second)
+		w.wantGone(want, from, pages...)
+		w.wantNothingUndone()
+		w.end()
+	})
+}
+
+// kill has a kill list with these patterns put in force.
+func (w *world) kill(patterns ...string) {
+	w.t.Helper()
+	w.settings.Space.KillPatterns = nil
+	if len(patterns) > 0 {
+		w.settings.Space.KillPatterns = &crawlspace.File{Name: "kill.patterns", Content: []byte(strings.Join(patterns, "\n") + "\n")}
+	}
+	if err := w.crawl.Reload(w.t.Context(), w.settings); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// TestLongKillListIsHeld: what a kill list takes off the index is held until the operator
+// says a word, also over edits that do not touch it.
+func TestLongKillListIsHeld(t *testing.T) {
+	pages := 1001
+	if wantsAll() {
+		pages = 12_001
+	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, sicksite.Options{Documents: pages}, nil)
+		want := w.healthy()
+		killed := len(want.below(w.site.URL(0) + "doc/"))
+		time.Sleep(beforeIllness)
+		from := time.Now()
+		w.kill("/doc/")
+		for i := range 4 {
+			time.Sleep(90 * time.Minute)
+			if lost := w.index.lost(want, from, time.Now()); len(lost) > 0 {
+				t.Fatalf("%d of %d documents left after %s: %s", len(lost), killed, time.Since(from), describe(lost))
+			}
+			if n := undone(w.status()); n != killed {
+				t.Errorf("%d deletions are pending, want all %d", n, killed)
+			}
+			w.kill(append(unrelated(i+1), "/doc/")...)
+		}
+		from = time.Now()
+		w.release()
+		time.Sleep(10 * time.Minute)
+		if lost := w.index.lost(want, from, time.Now()); len(lost) != killed {
+			t.Errorf("%d of %d documents left after the operator's word", len(lost), killed)
+		}
+		w.wantNothingUndone()
+		w.end()
+	})
+}
+
+// unrelated are patterns of nothing.
+func unrelated(n int) []string {
+	var patterns []string
+	for i := range n {
+		patterns = append(patterns, fmt.Sprintf("/nothing-%d/", i))
+	}
+	return patterns
+}
+
+// TestKillListTakenBack: what it would have taken off the index stays.
+func TestKillListTakenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, sicksite.Options{Documents: 300, Answer: answerTime}, nil)
+		want := w.healthy()
+		time.Sleep(beforeIllness)
+		w.kill("/doc/")
+		time.Sleep(time.Hour)
+		w.kill()
+		w.wantBack(want)
+		w.wantNothingUndone()
+		w.end()
+	})
+}
+
+// TestShortKillListLeaves: an edit that takes few documents off the index needs no word.
+func TestShortKillListLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, sicksite.Options{Documents: 60, Answer: answerTime}, nil)
+		want := w.healthy()
+		time.Sleep(beforeIllness)
+		from := time.Now()
+		w.kill(w.site.Path(50), w.site.Path(59))
+		time.Sleep(10 * time.Minute)
+		w.wantGone(want, from, 50, 59)
+		w.wantNothingUndone()
+		w.end()
+	})
+}
