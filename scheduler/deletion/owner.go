@@ -57,10 +57,10 @@ type host struct {
 	// spoke says that a document gave a good response since the host was judged, failed that one gave
 	// no good one.
 	spoke, failed bool
-	round  *round
-	tries  int // rounds in a row that did not pass
-	moves  int // looks at losses that another document may replace, without finding one
-	state  HostState
+	round         *round
+	tries         int // rounds in a row that did not pass
+	moves         int // looks at losses that another document may replace, without finding one
+	state         HostState
 }
 
 // good is a good response.
