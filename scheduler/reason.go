@@ -72,6 +72,8 @@ const (
 
 	ReasonBodyLost // its document was lost before it was sent, and is fetched again
 
+	ReasonReader // this machine did not get its document read, and tries again
+
 	reasonsEnd
 )
 
@@ -144,6 +146,7 @@ var reasonRows = [reasonsEnd]reasonRow{
 	ReasonRendering:         {"rendering", itFails, byClass},
 	ReasonNoBrowser:         {"no_browser", itWaits, byClass},
 	ReasonBodyLost:          {"body_lost", itFails, byClass},
+	ReasonReader:            {"reader", itFails, byClass},
 }
 
 // row is that of a reason, one without a word where this version does not know it.
@@ -216,6 +219,8 @@ func reasonOf(f fault.Fault, status int) Reason {
 		return ReasonProxy
 	case fault.Render, fault.RenderTimeout:
 		return ReasonRendering
+	case fault.Reading:
+		return ReasonReader
 	case fault.Protocol, fault.ShortBody:
 	}
 	return ReasonProtocol
