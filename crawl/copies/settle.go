@@ -25,7 +25,7 @@ func (d *Detector) Settle(l *scheduler.Lease, r *scheduler.Result) func(context.
 		return nil
 	}
 	old := &l.Record
-	same := !old.Indexed || r.Document != nil && r.Document.Hash == old.Hash || r.Document == nil && r.Status == 304
+	same := !old.Indexed || r.Document != nil && hashOf(r.Document.Hash) == hashOf(old.Hash) || r.Document == nil && r.Status == 304
 	again, review := d.settled(l)
 	switch {
 	case again:
