@@ -137,7 +137,7 @@ func readAttributes() []Attribute {
 	return []Attribute{
 		boolean("readDocuments", "true", "Whether PDF, docx, xlsx, pptx, odt, ods, odp, rtf, doc, xls and ppt are read; otherwise they are indexed by URL and metas alone.").into(func(c *Crawler) any { return &c.ReadDocuments }),
 		ranged("documentWorkers", Int, "1", 1, 64, "Number of processes that read such documents; a change takes effect after a restart.").into(func(c *Crawler) any { return &c.Reading.Workers }),
-		ranged("documentTimeoutS", Seconds, "30", 1, 3600, "Time to read one such document.").into(func(c *Crawler) any { return &c.Reading.Timeout }),
+		ranged("documentTimeoutS", Seconds, "30", 1, 3600, "CPU time to read one such document; by the clock it may take ten times that.").into(func(c *Crawler) any { return &c.Reading.Timeout }),
 		ranged("documentMaxMemoryMB", Int, "512", 384, 65_536, "Memory of one such process, in MiB.").into(func(c *Crawler) any { return &c.Reading.MaxMemory }),
 		boolean("embeddedLinks", "false", "Whether images, media and other objects in pages, and forms with method GET, count as links.").into(func(c *Crawler) any { return &c.EmbeddedLinks }).rereads(),
 		boolean("ignoreNofollow", "false", "Ignores nofollow in pages, links and X-Robots-Tag.").into(func(c *Crawler) any { return &c.IgnoreNoFollow }).rereads(),

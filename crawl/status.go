@@ -247,6 +247,11 @@ func (c *Crawl) Status(ctx context.Context) (Status, error) {
 	s.Robots, s.Trapped = c.reviewer.RobotsStatus(), c.meter.Trapped.Load()
 	s.Taken = c.meter.Taken.Counts()
 	s.Documents, s.Duplicates, s.Shells = c.meter.Documents.Status(), c.copies.Status(), c.meter.Shells.Status()
+	if s.Duplicates != nil {
+		if s.Duplicates.Freed, err = c.copies.Freed(ctx); err != nil {
+			return s, err
+		}
+	}
 	s.Patterns, s.Fields = c.patterns.Status(), c.meter.Fields.Status()
 	s.Rendered = c.meter.Rendered.Status()
 	s.Timings, s.Unavailable = c.meter.Timings(c.frontier.QueueWaits()), c.meter.Unavailable.Load()

@@ -40,6 +40,7 @@ type CrawlSummary struct {
 // NotDone is work that could go on at once.
 type NotDone struct {
 	Waiting uint64 `json:"waiting"` // URLs
+	Copies  uint64 `json:"copies"`  // of these, copies that are to take the place of a document that left
 	Unsent  uint64 `json:"unsent"`  // orders
 }
 
@@ -80,6 +81,9 @@ func summaryOf(name string, s crawl.Status, weights [6]int) CrawlSummary {
 		NotDone: NotDone{Unsent: s.Outbox.Waiting},
 		Later:   Later{Timed: s.Timed, Pending: s.Outbox.Pending, DeadLetters: s.Outbox.Dead},
 	}
+	if d := s.Duplicates; d != nil {
+		c.NotDone.Copies = uint64(d.Freed) //nolint:gosec // not negative
+	}
 	for number, w := range weights {
 		if waiting := s.Pending[sourceName(number)]; w > 0 {
 			c.NotDone.Waiting += waiting
@@ -97,7 +101,8 @@ func (c *CrawlSummary) Lines() []string {
 	}
 	lines := []string{fmt.Sprintf("%s: %s fetched, %s known, %s indexed (%d permanent and %d temporary errors)",
 		c.Crawler, count(int(c.Pages), "page"), count(int(c.Known), "URL"), count(int(c.Indexed), "document"), c.Permanent, c.Temporary)}
-	undone := amounts{{c.NotDone.Waiting, "URL waiting", "URLs waiting"}, {c.NotDone.Unsent, "order unsent", "orders unsent"}}
+	undone := amounts{{c.NotDone.Waiting, "URL waiting", "URLs waiting"},
+		{c.NotDone.Copies, "of them in place of a document that left", "of them in place of documents that left"}, {c.NotDone.Unsent, "order unsent", "orders unsent"}}
 	if words := undone.String(); words != "" {
 		lines = append(lines, "not done: "+words)
 	}

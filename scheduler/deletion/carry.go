@@ -81,15 +81,15 @@ func (b *bench) apply(ctx context.Context) error {
 // carryOut carries losses out and counts them.
 func (b *bench) carryOut(ctx context.Context) error {
 	d := b.d
-	b.ledger.left.Add(b.now, oneDay, len(b.out))
+	b.ledger.left.Add(b.now, oneDay, b.counts)
 	notes := []scheduler.Note{b.ledger.note(ledgerName(b.key), b.now)}
 	if b.state.Pooled {
-		d.pool.left.Add(b.now, oneDay, len(b.out))
+		d.pool.left.Add(b.now, oneDay, b.counts)
 		notes = append(notes, d.pool.note(poolName, b.now))
 	}
 	before := b.done
 	err := b.move(ctx, b.out, &moving{set: b.set, move: scheduler.SendDeletion, counted: true, notes: notes})
-	if less := len(b.out) - (b.done - before); less > 0 { // their URLs are being fetched
+	if less := b.counts - (b.done - before); less > 0 { // their URLs are being fetched
 		b.ledger.left.TakeBack(less)
 		if b.state.Pooled {
 			d.pool.left.TakeBack(less)

@@ -66,7 +66,7 @@ func TestDecide(t *testing.T) {
 		{name: "few, a good response before it was seen again", loss: seen(time.Minute, 2, 1), group: goodAt(30 * time.Second), now: 2 * time.Minute, want: Ask, class: few, until: 2 * time.Minute},
 		{name: "few, seen again and a good response since", loss: seen(time.Minute, 2, 1), group: goodAt(61 * time.Second), now: 2 * time.Minute, want: CarryOut, class: few},
 		{name: "few, no good response for a day", loss: seen(day, 4, 2), now: day, want: Ask, class: few, until: day},
-		{name: "few, a good response long after the last visit", loss: seen(hour, 3, 1), group: goodAt(5*hour), now: 5 * hour, want: Wait, class: few, until: never},
+		{name: "few, a good response long after the last visit", loss: seen(hour, 3, 1), group: goodAt(5 * hour), now: 5 * hour, want: Wait, class: few, until: never},
 
 		// Some: two visits a day apart, and a good response after each of them.
 		{name: "some, just seen", group: class(some), want: Ask, class: some, until: day},

@@ -28,8 +28,10 @@ type bench struct {
 	next time.Time // when to judge again
 	// few is when the first loss of class few can be confirmed, zero if none waits for that.
 	few time.Time
-	// replaced are those in whose place another document came, out the others that are carried out.
+	// replaced are those in whose place another document came, out the others that are carried out, of
+	// which so many count.
 	replaced, out, well []weburl.Key
+	counts              int
 	asks                bool // a good response is missing
 	done                int  // losses that are no longer pending
 }
@@ -41,7 +43,9 @@ func (d *Owner) judge(ctx context.Context, k weburl.HostKey) (*bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.decide()
+	if err := b.decide(ctx); err != nil {
+		return nil, err
+	}
 	if err := b.apply(ctx); err != nil {
 		return b, err
 	}
@@ -108,7 +112,7 @@ func (b *bench) heed(ctx context.Context) error {
 	b.d.mu.Lock()
 	spoke, failed := h.spoke, h.failed
 	h.spoke, h.failed = false, false
-	if spoke && h.round.passed(weburl.Key{}) {
+	if _, ok := h.round.passed(weburl.Key{}); ok && spoke {
 		h.tries = 0
 	}
 	b.d.mu.Unlock()
@@ -180,7 +184,7 @@ func (d *Owner) pooled() (n int) {
 }
 
 // decide sorts the losses by what becomes of them.
-func (b *bench) decide() {
+func (b *bench) decide(ctx context.Context) error {
 	b.asks = b.group.Ill
 	replaced := map[weburl.Key]bool{}
 	for _, k := range b.replaced {
@@ -196,6 +200,11 @@ func (b *bench) decide() {
 		switch is := Decide(l, &g, b.now); is.Verdict {
 		case CarryOut:
 			b.out = append(b.out, l.Key)
+			if first, err := b.isFirst(ctx, l); err != nil {
+				return err
+			} else if first {
+				b.counts++
+			}
 		case Mark:
 			b.well = append(b.well, l.Key)
 			b.wakeAt(is.Until)
@@ -215,6 +224,16 @@ func (b *bench) decide() {
 		case Hold:
 		}
 	}
+	return nil
+}
+
+// isFirst reports whether a loss counts: that of the text of a page which had others lately does not.
+func (b *bench) isFirst(ctx context.Context, l *scheduler.StoredDeletion) (bool, error) {
+	if !l.Replaces {
+		return true, nil
+	}
+	r, err := scheduler.Find(ctx, b.d.store, l.Key)
+	return err == nil && r != nil && r.Lively == 0, err
 }
 
 func (b *bench) fewAt(at time.Time) {
@@ -233,8 +252,8 @@ func (b *bench) goodBut(document weburl.Key) (at time.Time) {
 			at = g.at
 		}
 	}
-	if h.round.passed(document) && h.round.at.After(at) {
-		at = h.round.at
+	if last, ok := h.round.passed(document); ok && last.After(at) {
+		at = last
 	}
 	return at
 }

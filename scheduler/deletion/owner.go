@@ -57,10 +57,10 @@ type host struct {
 	// spoke says that a document gave a good response since the host was judged, failed that one gave
 	// no good one.
 	spoke, failed bool
-	round  *round
-	tries  int // rounds in a row that did not pass
-	moves  int // looks at losses that another document may replace, without finding one
-	state  HostState
+	round         *round
+	tries         int // rounds in a row that did not pass
+	moves         int // looks at losses that another document may replace, without finding one
+	state         HostState
 }
 
 // good is a good response.
@@ -244,13 +244,13 @@ func (d *Owner) Completed(l *scheduler.Lease, c *scheduler.Completion, told sche
 
 // responded takes in what the response for a document says of its host. The mutex is held.
 func (d *Owner) responded(k weburl.HostKey, h *host, document weburl.Key, told scheduler.Response) {
-	now := time.Now().Truncate(time.Second)
+	now := time.Now()
 	if told == scheduler.GoodResponse {
 		h.spoke = true
 	} else {
 		h.failed = true
 	}
-	belongs, over := h.round.answered(document, told)
+	belongs, over := h.round.answered(document, told, now)
 	if told == scheduler.GoodResponse && !belongs {
 		if h.goods[0].document != document {
 			h.goods[1] = h.goods[0]

@@ -8,9 +8,10 @@ import (
 const (
 	// minTemplate is the number of sketches from which on a template is learned.
 	minTemplate = 4
-	// perBin is how many minima of a template a bin may have: a quarter of the sketches can share so many.
+	// perBin is how many minima a bin of a template may have, and how many titles a template may have: at most 4
+	// values can each be in a quarter of the sketches.
 	perBin = 4
-	// minShared is how many sketches must share a minimum at least.
+	// minShared is how many sketches must share a minimum or a title at least.
 	minShared = 3
 	// minBins is the number of bins from which on minima decide whether two texts are alike.
 	minBins = 8
@@ -19,12 +20,15 @@ const (
 	mostlyEqual = 0.7
 )
 
-// Template holds the minima that the texts of a host have in common, at most four in each bin: those of menus, headers
-// and footers. The zero Template is empty.
-type Template [Bins][perBin]uint8
+// Template holds what the documents of a host have in common: the minima of menus, headers and footers, at most four
+// in each bin, and at most four titles. Unused places are 0. The zero Template is empty.
+type Template struct {
+	Minima [Bins][perBin]uint8
+	Titles [perBin]uint32
+}
 
-// TemplateOf returns the minima that at least a quarter of the given sketches have, and at least 3. The template of
-// fewer than 4 sketches is empty.
+// TemplateOf returns the minima and titles that at least a quarter of the given sketches have, and at least 3. The
+// template of fewer than 4 sketches is empty.
 //
 // Half would be too many: a pair that all texts have is the minimum of its bin only in texts whose own pairs there have
 // greater hashes. A minimum that less than half of the sketches show would not be left out, and would make any text in
@@ -34,20 +38,42 @@ func TemplateOf(sketches []Sketch) (t Template) {
 		return t
 	}
 	shared := max(minShared, (len(sketches)+perBin-1)/perBin)
-	for bin := range t {
+	for bin := range t.Minima {
 		var counts [256]int
 		found := 0
 		for i := range sketches {
 			v := sketches[i].Minima[bin]
 			if counts[v]++; v != 0 && counts[v] == shared {
-				t[bin][found] = v
+				t.Minima[bin][found] = v
 				found++
 			}
 		}
-		slices.SortFunc(t[bin][:], func(a, b uint8) int { return cmp.Compare(b, a) }) // whatever the order of sketches
+		slices.SortFunc(t.Minima[bin][:], descending) // so the order of sketches does not matter
 	}
+	t.Titles = sharedTitles(sketches, shared)
 	return t
 }
+
+// sharedTitles returns the titles that at least shared sketches have, greatest first.
+func sharedTitles(sketches []Sketch, shared int) (titles [perBin]uint32) {
+	found := 0
+	for i := range sketches {
+		title, count := sketches[i].Title, 0
+		for k := range i + 1 {
+			if sketches[k].Title == title {
+				count++
+			}
+		}
+		if title != 0 && count == shared {
+			titles[found] = title
+			found++
+		}
+	}
+	slices.SortFunc(titles[:], descending)
+	return titles
+}
+
+func descending[T cmp.Ordered](a, b T) int { return cmp.Compare(b, a) }
 
 // Alike estimates how much of the text of two documents is the same: the Jaccard similarity of the sets of their word
 // pairs, from 0 to 1, without the pairs that belong to one of the templates. A nil template is empty.
@@ -57,20 +83,22 @@ func TemplateOf(sketches []Sketch) (t Template) {
 // different. That also holds for a bin in which one minimum belongs to a template and the other does not: to leave it
 // out would leave out differences only, and make documents with little text of their own alike.
 //
-// The standard deviation is at most 0.09 with all 32 bins, and 0.18 with 8. Two different minima are equal in one of
-// 255 cases. Alike does not correct that, since it is less than a seventh of one bin of 32.
+// The standard deviation is at most 0.07 with all 64 bins, and 0.18 with 8. Two different minima are equal in one of
+// 255 cases. Alike does not correct that, since it is about a quarter of one bin of 64.
 //
 // If fewer than 8 bins are left, documents with equal titles are 1 and those with different ones 0; a title and no
-// title are different. Two documents without title are 1 if all bins that are left are equal, otherwise 0. If no bins
-// are left either, they are 1 if more than 0.7 of their minima are equal, templates included, otherwise 0; two
-// documents without any minimum and title are 1.
+// title are different. A title that belongs to a template counts as no title. Two documents without title are 1 if all
+// bins that are left are equal, otherwise 0. If no bins are left either, they are 1 if more than 0.7 of their minima
+// are equal, templates included, otherwise 0; two documents without title and without any minimum are 1.
 func Alike(a, b Sketch, templates ...*Template) float64 {
 	equal, bins := a.compare(&b, templates)
-	switch {
-	case bins >= minBins:
+	if bins >= minBins {
 		return float64(equal) / float64(bins)
-	case a.Title != 0 || b.Title != 0:
-		return oneIf(a.Title == b.Title)
+	}
+	titleA, titleB := a.ownTitle(templates), b.ownTitle(templates)
+	switch {
+	case titleA != 0 || titleB != 0:
+		return oneIf(titleA == titleB)
 	case bins > 0:
 		return oneIf(equal == bins)
 	}
@@ -98,11 +126,21 @@ func (s *Sketch) compare(o *Sketch, templates []*Template) (equal, bins int) {
 func (s *Sketch) own(bin int, templates []*Template) uint8 {
 	v := s.Minima[bin]
 	for _, t := range templates {
-		if t != nil && slices.Contains(t[bin][:], v) {
+		if t != nil && slices.Contains(t.Minima[bin][:], v) {
 			return 0
 		}
 	}
 	return v
+}
+
+// ownTitle returns the title, or 0 if it belongs to a template.
+func (s *Sketch) ownTitle(templates []*Template) uint32 {
+	for _, t := range templates {
+		if t != nil && slices.Contains(t.Titles[:], s.Title) {
+			return 0
+		}
+	}
+	return s.Title
 }
 
 func oneIf(is bool) float64 {
