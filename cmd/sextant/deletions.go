@@ -68,7 +68,9 @@ func deletions(c *cli.Context) error {
 			return 0, err
 		}
 		if len(urls) == 0 { // what is counted, and nothing that is found later
-			query.UpTo = counts.UpTo
+			if query.UpTo = counts.UpTo; counts.Pending == 0 && query.Edit == 0 {
+				return 0, nil
+			}
 			if n := counts.OfIllHosts; n > 0 && what == "release" {
 				fmt.Fprintf(c.App.ErrWriter, "of hosts that are ill, so the documents may well be there: %s\n", count(int(n), "deletion")) //nolint:gosec // a count
 			}
