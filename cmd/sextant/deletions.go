@@ -109,7 +109,7 @@ func listDeletions(c *cli.Context, q admin.DeletionQuery) error {
 	if c.Bool("json") {
 		show = func(d admin.Deletion) error { return out.Encode(d) }
 	}
-	err := ask(c, toRead, func(client *admin.Client) error { return client.Deletions(c.Context, q, show) })
+	err := ask(c, toForesee, func(client *admin.Client) error { return client.Deletions(c.Context, q, show) })
 	return noneShown(c, shown, "no matching deletion is pending", err)
 }
 
@@ -132,7 +132,7 @@ func countDeletions(c *cli.Context, q admin.DeletionQuery) error {
 		return wrongUse("--%w", err)
 	}
 	var counts *admin.DeletionCounts
-	err := ask(c, toRead, func(client *admin.Client) (err error) {
+	err := ask(c, toForesee, func(client *admin.Client) (err error) {
 		counts, err = client.DeletionCounts(c.Context, q, by)
 		return err
 	})

@@ -81,17 +81,21 @@ type LosingHost struct {
 	pooled bool
 }
 
+// silentTold is for how long a host must be silent that is told of as such: before that it may be chance.
+const silentTold = time.Hour
+
+func (h *LosingHost) silent() bool {
+	return h.SilentSince != nil && h.GoneAt != nil && time.Since(*h.SilentSince) >= silentTold
+}
+
 // String is a line for a person.
 func (h LosingHost) String() string {
 	line := fmt.Sprintf("%s: %d of %s pending (%s)", h.Host, h.Pending, counted(uint64(max(h.Documents, 0)), "document"), h.Class)
 	if h.Ill {
 		line += ", ill"
 	}
-	if h.SilentSince != nil {
-		line += ", no good response since " + clock(*h.SilentSince)
-	}
-	if h.GoneAt != nil {
-		line += ", gone at " + clock(*h.GoneAt)
+	if h.silent() {
+		line += fmt.Sprintf(", no good response since %s, gone at %s", clock(*h.SilentSince), clock(*h.GoneAt))
 	}
 	return line
 }
