@@ -175,11 +175,14 @@ func (tb *tab) looksForReader(pictures, name string) {
 // picture keeps what the window shows, up to a height that can be looked at.
 func (tb *tab) picture(path string) {
 	tb.t.Helper()
+	if path == "" {
+		return
+	}
 	ctx, cancel := context.WithTimeout(tb.ctx, pageTimeout)
 	defer cancel()
 	size := eval[[]float64](tb, `[innerWidth, Math.min(Math.max(document.documentElement.scrollHeight, innerHeight), 3000)]`)
 	shot, err := chromedp.Call(ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{
-		CaptureBeyondViewport: new(true), Clip: &page.Viewport{Width: size[0], Height: size[1], Scale: 1},
+		CaptureBeyondViewport: new(true), OptimizeForSpeed: new(true), Clip: &page.Viewport{Width: size[0], Height: size[1], Scale: 1},
 	})
 	if err != nil {
 		tb.t.Fatal(err)
