@@ -353,6 +353,7 @@ func TestPendingBodyIsLost(t *testing.T) {
 		if r := b.record(pageURL(0)); !r.BodyLost() || r.State != scheduler.Waiting {
 			t.Errorf("moved %t: record %+v, want it fetched again", moved, r)
 		}
+		b.must(b.o.Safe(t.Context(), "x", last.Seq))
 		mustVerify(t, b.s)
 		closeStore(t, b.s)
 	}
