@@ -27,7 +27,10 @@ func TestHostGone(t *testing.T) {
 	var large, small []goneHost
 	var together [][]goneHost
 	for _, kind := range kinds {
-		large, small = append(large, goneHost{kind, 60}), append(small, goneHost{kind, 16}, goneHost{kind, 1})
+		small = append(small, goneHost{kind, 16}, goneHost{kind, 1})
+		if kind == sicksite.NotFound || kind == sicksite.Parked {
+			large = append(large, goneHost{kind, 60})
+		}
 		if wantsAll() {
 			for _, pages := range sizes() {
 				together = append(together, []goneHost{{kind, pages}})
@@ -132,10 +135,18 @@ func (w *world) wantTwins(old documents, origin string) {
 	}
 }
 
-// gaps counts the documents among the lost whose twin was not in the index yet.
+// gaps counts the documents among the lost whose twin came later, or never.
 func (x *index) gaps(lost []order, origin string) (n int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	came := map[string]time.Time{}
+	for _, o := range x.orders {
+		if _, known := came[o.url]; !known && !o.deletes {
+			came[o.url] = o.at
+		}
+	}
 	for _, o := range lost {
-		if _, ok := x.at(o.at)[twin(o.url, origin)]; !ok {
+		if at, ok := came[twin(o.url, origin)]; !ok || at.After(o.at) {
 			n++
 		}
 	}
