@@ -24,21 +24,18 @@ type goneHost struct {
 // has several hosts in one crawl.
 func TestHostGone(t *testing.T) {
 	kinds := []sicksite.Illness{sicksite.NotFound, sicksite.NoSuchName, sicksite.Refused, sicksite.Parked}
-	var large, small []goneHost
-	var together [][]goneHost
+	hosts := []goneHost{{sicksite.NotFound, 60}}
+	var each [][]goneHost
 	for _, kind := range kinds {
-		small = append(small, goneHost{kind, 16}, goneHost{kind, 1})
-		if kind == sicksite.NotFound || kind == sicksite.Parked {
-			large = append(large, goneHost{kind, 60})
-		}
+		hosts = append(hosts, goneHost{kind, 16}, goneHost{kind, 1})
 		if wantsAll() {
 			for _, pages := range sizes() {
-				together = append(together, []goneHost{{kind, pages}})
+				each = append(each, []goneHost{{kind, pages}})
 			}
 		}
 	}
-	for _, hosts := range append(together, large, small) {
-		name := fmt.Sprintf("%d hosts/%d", len(hosts), hosts[0].pages)
+	for _, hosts := range append(each, hosts) {
+		name := fmt.Sprintf("%d hosts", len(hosts))
 		if len(hosts) == 1 {
 			name = fmt.Sprintf("%s/%d", hosts[0].kind, hosts[0].pages)
 		}
