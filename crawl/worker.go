@@ -127,7 +127,7 @@ func (c *Crawl) awaitOutbox(ctx context.Context, patience time.Duration) error {
 
 // finishRounds is how often at most URLs are asked for again at the end of a crawl that runs
 // once: for a host that is ill, well again, and has a deletion to confirm.
-const finishRounds = 4
+const finishRounds = 8
 
 // drained waits until all stored URLs are judged and nothing is left to crawl. finish has
 // the deletions that rest judged then, for which some URLs are asked for again. A document that

@@ -46,7 +46,7 @@ func TestAbsurdHostStates(t *testing.T) {
 	}
 	for _, n := range []int64{math.MaxInt64, math.MinInt64, -1} {
 		states = append(states,
-			scheduler.HostState{Errors: int(n)}, scheduler.HostState{Answers: uint16(n), Ill: true, IllSince: time.Unix(n, 0)}, //nolint:gosec // any bits
+			scheduler.HostState{Errors: int(n)}, scheduler.HostState{Responses: uint16(n), Ill: true, IllSince: time.Unix(n, 0)}, //nolint:gosec // any bits
 			scheduler.HostState{Backoff: time.Duration(max(n, -int64(time.Hour)))})
 	}
 	for _, state := range states {

@@ -75,12 +75,12 @@ func BenchmarkNextComplete(b *testing.B) {
 	}
 }
 
-// BenchmarkNextCompleteDocument is that of pages that have documents, with and without their
-// deletions resting: what a page costs that tells of its host's health.
+// BenchmarkNextCompleteDocument is that of pages that have documents, with losses that are
+// confirmed and not: what a page costs that tells of its host's health.
 func BenchmarkNextCompleteDocument(b *testing.B) {
-	for _, rests := range []bool{false, true} {
-		b.Run(fmt.Sprint("rests=", rests), func(b *testing.B) {
-			benchmark(b, true, func(s *scheduler.Settings) { s.Aggressive, s.Throttle, s.Brake.On = true, 0, rests })
+	for _, off := range []bool{true, false} {
+		b.Run(fmt.Sprint("off=", off), func(b *testing.B) {
+			benchmark(b, true, func(s *scheduler.Settings) { s.Aggressive, s.Throttle, s.Deletions.Off = true, 0, off })
 		})
 	}
 }

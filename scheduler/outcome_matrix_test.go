@@ -91,10 +91,10 @@ func answers(t *testing.T) map[string]struct {
 func histories() map[string]Record {
 	readmitted := crawled()
 	readmitted.Class, readmitted.Status = Ignored, 760
-	held := indexed()
-	held.Class, held.Status, held.Deletion, held.Misses = Permanent, 404, DeletionHeld, 4
-	resting := held
-	resting.Deletion, resting.Misses = DeletionResting, 0
+	pending := indexed()
+	pending.Class, pending.Status, pending.LossPending, pending.Misses = Permanent, 404, true, 1
+	long := pending
+	long.Misses = 4
 	gone := failed()
 	gone.Gone, gone.Misses = true, 1
 	return map[string]Record{
@@ -105,8 +105,8 @@ func histories() map[string]Record {
 		"document, errors":                 failing(indexed(), 3, day),
 		"document, errors in a short time": failing(indexed(), 7, day-time.Second),
 		"document, too many":               failing(indexed(), 4, day),
-		"document, deletion held":          held,
-		"document, deletion rests":         resting,
+		"document, loss seen once":         pending,
+		"document, loss seen often":        long,
 		"gone":                             gone,
 		"no document":                      crawled(),
 		"no document, too many":            failing(crawled(), 4, day),
@@ -162,24 +162,27 @@ func (c consequence) of(old *Record, set *Settings, class string) string {
 		want = c.other
 	}
 	if set.Policy == Smartsite && class == "temporary" && old.Indexed && !tooMany { // on any failure to fetch it
-		want = map[bool]string{true: "temporary timed RETRY indexed rests", false: "temporary timed RETRY delete"}[set.Brake.On]
+		want = map[bool]string{true: "temporary timed RETRY indexed pending", false: "temporary timed RETRY delete"}[!set.Deletions.Off]
 	}
 	deleted := map[string]string{
 		"DELETED-FOR-ERROR": "timed " + week + " gone delete", "DELETED-BY-ROBOTS": "timed " + week + " delete",
 		"DELETED-BY-RULE": "at rest delete", "DELETED": "at rest delete",
 	}
-	if set.Brake.On {
-		again := map[uint8]string{0: "1h0m0s", 4: "16h0m0s"}[old.Misses]
-		for cause := range deleted {
-			deleted[cause] = "timed " + again + " indexed rests"
+	if !set.Deletions.Off {
+		again := map[uint8]string{0: "1m0s", 1: "1h0m0s", 4: "24h0m0s"}[old.Misses]
+		if !old.LossPending {
+			again = "1m0s"
 		}
-		deleted["DELETED-BY-RULE"] = "at rest indexed rests"
+		for cause := range deleted {
+			deleted[cause] = "timed " + again + " indexed pending"
+		}
+		deleted["DELETED-BY-RULE"] = "at rest indexed pending"
 	}
 	missed := map[uint8]string{0: week, 1: "336h0m0s"}[old.Misses]
 	switch forgets := set.ForgetDeleted; {
 	case forgets && strings.Contains(want, "GONE"):
 		return "forgotten"
-	case forgets && !set.Brake.On && strings.Contains(want, "DELETED-FOR-ERROR"):
+	case forgets && set.Deletions.Off && strings.Contains(want, "DELETED-FOR-ERROR"):
 		return "forgotten delete"
 	}
 	still := ""
@@ -192,8 +195,8 @@ func (c consequence) of(old *Record, set *Settings, class string) string {
 		"DELETED-BY-RULE", deleted["DELETED-BY-RULE"], "DELETED", deleted["DELETED"]).Replace(want)
 }
 
-// TestMatrix: every policy, with every history and every answer, with deletions that rest
-// and without, and where URLs are forgotten with their documents.
+// TestMatrix: every policy, with every history and every answer, with losses that are
+// confirmed and not, and where URLs are forgotten with their documents.
 func TestMatrix(t *testing.T) {
 	if testing.Short() {
 		t.Skip("70,000 outcomes of a function that shares nothing")
@@ -201,14 +204,14 @@ func TestMatrix(t *testing.T) {
 	table, all, pasts := consequences(), answers(t), histories()
 	for _, p := range []Policy{CloudView, Cautious, Smartsite} {
 		for mode := range 4 {
-			set := settings(policy(p), func(s *Settings) { s.Brake.On, s.ForgetDeleted = mode&1 == 0, mode&2 != 0 })
+			set := settings(policy(p), func(s *Settings) { s.Deletions.Off, s.ForgetDeleted = mode&1 != 0, mode&2 != 0 })
 			for name, row := range all {
 				if status, ok := strings.CutPrefix(name, "status "); ok && mode > 0 && !strings.Contains("200 302 404 408 500 503", status) {
 					continue // as one of these
 				}
 				class := row.classes[p]
 				for past, old := range pasts {
-					word := fmt.Sprintf("%v, rests %t, forgets %t, %s, %s (%s)", p, set.Brake.On, set.ForgetDeleted, past, name, class)
+					word := fmt.Sprintf("%v, off %t, forgets %t, %s, %s (%s)", p, set.Deletions.Off, set.ForgetDeleted, past, name, class)
 					check(t, word, old, row.result, set, table[class].of(&old, set, class))
 				}
 			}

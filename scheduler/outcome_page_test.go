@@ -37,11 +37,11 @@ func TestUnavailable(t *testing.T) {
 		{name: "before the refresh", result: page(day), set: []func(*Settings){minimumAged}, state: Timed, next: day},
 		{name: "no refresh", result: page(day), state: Timed, next: day},
 		{name: "unchanged before the time", said: day, result: Result{Status: 304, Conditional: true}, state: Timed, next: day},
-		{name: "unchanged after the time", said: -1, result: Result{Status: 304, Conditional: true}, order: unavailable, state: Timed, next: askFirst, atOnce: AtRest},
+		{name: "unchanged after the time", said: -1, result: Result{Status: 304, Conditional: true}, order: unavailable, state: Timed, next: time.Minute, atOnce: AtRest},
 		{name: "another time", said: -1, result: page(2 * day), state: Timed, next: 2 * day},
 		{name: "taken back", said: -1, result: page(0), state: AtRest},
-		{name: "read again", said: -1, result: Result{Status: 200, NoDocument: "it was until then", UnavailableAt: at(-1)}, order: "it was until then", state: Timed, next: askFirst, atOnce: AtRest},
-		{name: "over while it was read", result: page(-1), order: unavailable, state: Timed, next: askFirst, atOnce: AtRest},
+		{name: "read again", said: -1, result: Result{Status: 200, NoDocument: "it was until then", UnavailableAt: at(-1)}, order: "it was until then", state: Timed, next: time.Minute, atOnce: AtRest},
+		{name: "over while it was read", result: page(-1), order: unavailable, state: Timed, next: time.Minute, atOnce: AtRest},
 		{name: "over while it was read, new", result: Result{Status: 200, Document: &Document{Hash: [16]byte{2}}, UnavailableAt: at(-1)}, state: Timed, next: -1},
 		{name: "no answer after the time", said: -1, result: Result{Fault: fault.Timeout, Words: "late"}, order: unavailable, state: Timed, next: retryFirst, atOnce: Timed},
 		{name: "no answer before the time", said: day, result: Result{Fault: fault.Timeout, Words: "late"}, state: Timed, next: retryFirst},
@@ -51,13 +51,13 @@ func TestUnavailable(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			old := indexed()
 			old.UnavailableAt = at(tt.said)
-			for _, rests := range []bool{true, false} {
-				set := settings(append(tt.set, func(s *Settings) { s.Brake.On = rests })...)
+			for _, off := range []bool{false, true} {
+				set := settings(append(tt.set, func(s *Settings) { s.Deletions.Off = off })...)
 				c := outcome(&old, &tt.result, set, 0, start(), 0)
-				if deleted := tt.order != "" && !rests; c.Next.Indexed == deleted || !deleted && c.Next.State != tt.state || deleted && c.Next.State != tt.atOnce {
-					t.Errorf("rests %t: indexed %v, state %v; want %v, or %v at once", rests, c.Next.Indexed, c.Next.State, tt.state, tt.atOnce)
+				if deleted := tt.order != "" && off; c.Next.Indexed == deleted || !deleted && c.Next.State != tt.state || deleted && c.Next.State != tt.atOnce {
+					t.Errorf("off %t: indexed %v, state %v; want %v, or %v at once", off, c.Next.Indexed, c.Next.State, tt.state, tt.atOnce)
 				}
-				if rests && c.Next.State == Timed && !c.Next.NextAt.Equal(start().Add(tt.next)) {
+				if !off && c.Next.State == Timed && !c.Next.NextAt.Equal(start().Add(tt.next)) {
 					t.Errorf("due %v from now, want %v", c.Next.NextAt.Sub(start()), tt.next)
 				}
 				if c.CancelDeletion && c.Order != nil {

@@ -164,35 +164,35 @@ func TestLateness(t *testing.T) {
 	}
 }
 
-// TestRestingInterval: a document whose deletion rests keeps its interval and history;
+// TestPendingInterval: a document of which a loss is pending keeps its interval and history;
 // the page goes on as if nothing had happened once it is good again.
-func TestRestingInterval(t *testing.T) {
+func TestPendingInterval(t *testing.T) {
 	for name, r := range map[string]Result{"404": status(404), "noindex": status(204), "redirect": {Status: 302, RedirectIgnored: true, Location: "http://b.test/"}} {
 		old := monitored()
 		c := outcome(&old, &r, settings(smart), 0, start(), 0)
-		resting := c.Next
-		if resting.History != old.History || !resting.Indexed || resting.State != Timed || c.Forget {
-			t.Errorf("%s, resting: %+v", name, resting)
+		pending := c.Next
+		if pending.History != old.History || !pending.Indexed || pending.State != Timed || c.Forget {
+			t.Errorf("%s, pending: %+v", name, pending)
 		}
-		if name == "404" && resting.Interval != old.Interval {
-			t.Errorf("%s, resting: interval %v, want %v", name, resting.Interval, old.Interval)
+		if name == "404" && pending.Interval != old.Interval {
+			t.Errorf("%s, pending: interval %v, want %v", name, pending.Interval, old.Interval)
 		}
 		for answer, good := range map[string]Result{"304": {Status: 304, Conditional: true}, "200": document(1, "web")} {
-			again := outcome(&resting, &good, settings(smart), 0, start().Add(2*day), 0)
+			again := outcome(&pending, &good, settings(smart), 0, start().Add(2*day), 0)
 			if !again.CancelDeletion || again.Order != nil || again.Next.Class != OK || again.Next.History.Changes != old.History.Changes ||
 				again.Next.History.Checks != old.History.Checks+1 {
-				t.Errorf("%s, resting, then %s: %+v; want the deletion cancelled and no change counted", name, answer, again)
+				t.Errorf("%s, pending, then %s: %+v; want the loss cancelled and no change counted", name, answer, again)
 			}
 		}
 	}
 }
 
-// TestDropped: a document whose held deletion was dropped is fetched as on refresh.
+// TestDropped: a document whose pending loss was dropped is fetched as on refresh.
 func TestDropped(t *testing.T) {
 	old := monitored()
 	dropped := outcome(&old, new(status(404)), settings(smart), 0, start(), 0).Next
-	dropped.State, dropped.Source, dropped.Deletion = Waiting, Refresh, NoDeletion
-	check(t, "still gone", dropped, status(404), settings(smart), "permanent timed 2h0m0s indexed rests")
+	dropped.State, dropped.Source, dropped.LossPending = Waiting, Refresh, false
+	check(t, "still gone", dropped, status(404), settings(smart), "permanent timed 1m0s indexed pending")
 	check(t, "still gone, sent at once", dropped, status(404), settings(smart, atOnce), "permanent timed "+week+" gone delete")
 	if got := effect(outcome(&dropped, new(document(2, "web")), settings(smart, func(s *Settings) { s.MaxAge = s.MinAge }), 0, start(), 0)); got != "ok timed 24h0m0s indexed push" {
 		t.Errorf("there again, changed: %s", got)
@@ -221,7 +221,7 @@ func TestMetaRefreshUnchanged(t *testing.T) {
 	if c.Next.Class != Redirect || c.Next.RedirectTo != "http://b.test/" {
 		t.Errorf("%+v, want a redirect still", c.Next)
 	}
-	// While the deletion rests, the GET is conditional on the document.
+	// While a loss is pending, what has not changed is the document.
 	c = outcome(new(indexed()), &r, settings(), 0, start(), 0)
 	c = outcome(&c.Next, unchanged, settings(), 0, start(), 0)
 	if c.Next.Class != OK || c.Next.RedirectTo != "" || !c.CancelDeletion {

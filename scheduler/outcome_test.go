@@ -74,7 +74,7 @@ func document(hash byte, source string) Result {
 }
 
 // atOnce sends deletions at once, forgetting forgets the URLs with their documents.
-func atOnce(s *Settings)     { s.Brake.On = false }
+func atOnce(s *Settings)     { s.Deletions.Off = true }
 func forgetting(s *Settings) { s.ForgetDeleted = true }
 
 // effect is what a row of the specification says, in words: class and state of
@@ -94,8 +94,8 @@ func effect(c Completion) string {
 	}
 	switch {
 	case c.Order == nil:
-	case c.Order.Deletion == DeletionResting && c.Next.Deletion == DeletionResting:
-		s += " rests"
+	case c.Order.Loss != nil && c.Next.LossPending:
+		s += " pending"
 	case c.Order.Op == OrderDelete:
 		s += " delete"
 	default:
@@ -109,14 +109,14 @@ func effect(c Completion) string {
 
 const (
 	week = "168h0m0s"
-	// rests is a document whose deletion begins to rest for a reason of its site: it is
-	// asked for again within an hour.
-	rests = "timed 1h0m0s indexed rests"
+	// pends is a document of which a loss is seen for the first time, for a reason of its site: it is
+	// asked for again after deletionRestS.
+	pends = "timed 1m0s indexed pending"
 )
 
 func TestPermanent(t *testing.T) {
 	for _, code := range []int{400, 401, 403, 404, 410, 451, 500, 501, 502, 503, 504, 304, 205, 206, 300, 302, 0, 101, 999} {
-		check(t, fmt.Sprint("status ", code, ", a document was indexed, on refresh"), indexed(), status(code), settings(), "permanent "+rests)
+		check(t, fmt.Sprint("status ", code, ", a document was indexed, on refresh"), indexed(), status(code), settings(), "permanent "+pends)
 		check(t, fmt.Sprint("status ", code, ", sent at once"), indexed(), status(code), settings(atOnce), "permanent timed "+week+" gone delete")
 		check(t, fmt.Sprint("status ", code, ", forgotten with it"), indexed(), status(code), settings(atOnce, forgetting), "forgotten delete")
 		check(t, fmt.Sprint("status ", code, ", first crawl"), fresh(), status(code), settings(), "permanent timed "+week)
@@ -126,7 +126,7 @@ func TestPermanent(t *testing.T) {
 		check(t, fmt.Sprint("status ", code, ", remembered error forgotten"), failed(), status(code), settings(forgetting), "forgotten")
 	}
 	for _, f := range []fault.Fault{fault.DNSNotFound, fault.TLS, fault.Protocol, fault.TooManyHops, fault.BadRedirect} {
-		check(t, fmt.Sprint("fault ", f, ", indexed"), indexed(), faulty(f), settings(), "permanent "+rests)
+		check(t, fmt.Sprint("fault ", f, ", indexed"), indexed(), faulty(f), settings(), "permanent "+pends)
 		check(t, fmt.Sprint("fault ", f, ", first crawl"), fresh(), faulty(f), settings(), "permanent timed "+week)
 	}
 }
@@ -142,7 +142,7 @@ func TestTemporary(t *testing.T) {
 	for name, r := range results {
 		check(t, name+", first crawl", fresh(), r, settings(), "temporary timed 1m0s")
 		check(t, name+", on refresh", indexed(), r, settings(), "temporary timed 1m0s indexed")
-		check(t, name+", too many on refresh", failing(indexed(), 4, day), r, settings(), "temporary "+rests)
+		check(t, name+", too many on refresh", failing(indexed(), 4, day), r, settings(), "temporary "+pends)
 		check(t, name+", too many on refresh, sent at once", failing(indexed(), 4, day), r, settings(atOnce), "temporary timed "+week+" gone delete")
 		check(t, name+", too many on refresh without document", failing(crawled(), 4, day), r, settings(), "temporary timed "+week+" gone")
 		check(t, name+", too many on refresh, forgotten", failing(crawled(), 4, day), r, settings(forgetting), "forgotten")
@@ -166,14 +166,14 @@ func TestPolicies(t *testing.T) {
 	}
 	check(t, "cautious TLS", indexed(), faulty(fault.TLS), settings(policy(Cautious)), "temporary timed 1m0s indexed")
 	for _, code := range []int{404, 501, 505} {
-		check(t, fmt.Sprint("cautious ", code), indexed(), status(code), settings(policy(Cautious)), "permanent "+rests)
+		check(t, fmt.Sprint("cautious ", code), indexed(), status(code), settings(policy(Cautious)), "permanent "+pends)
 	}
-	check(t, "smartsite deletes on a temporary error", indexed(), faulty(fault.Timeout), settings(policy(Smartsite)), "temporary timed 1m0s indexed rests")
-	check(t, "smartsite keeps to the retry", failing(indexed(), 7, day-1), faulty(fault.Timeout), settings(policy(Smartsite)), "temporary timed 2h8m0s indexed rests")
-	check(t, "smartsite obeys Retry-After", indexed(), retryLater(503, 20*time.Hour), settings(policy(Smartsite)), "temporary timed 20h0m0s indexed rests")
+	check(t, "smartsite deletes on a temporary error", indexed(), faulty(fault.Timeout), settings(policy(Smartsite)), "temporary timed 1m0s indexed pending")
+	check(t, "smartsite keeps to the retry", failing(indexed(), 7, day-1), faulty(fault.Timeout), settings(policy(Smartsite)), "temporary timed 2h8m0s indexed pending")
+	check(t, "smartsite obeys Retry-After", indexed(), retryLater(503, 20*time.Hour), settings(policy(Smartsite)), "temporary timed 20h0m0s indexed pending")
 	check(t, "smartsite deletes at once", indexed(), faulty(fault.Timeout), settings(policy(Smartsite), atOnce), "temporary timed 1m0s delete")
 	check(t, "smartsite, nothing indexed", fresh(), faulty(fault.Timeout), settings(policy(Smartsite)), "temporary timed 1m0s")
-	check(t, "smartsite permanent", indexed(), status(500), settings(policy(Smartsite)), "permanent "+rests)
+	check(t, "smartsite permanent", indexed(), status(500), settings(policy(Smartsite)), "permanent "+pends)
 }
 
 func TestNoError(t *testing.T) {
@@ -191,11 +191,11 @@ func TestNoError(t *testing.T) {
 func TestExcluded(t *testing.T) {
 	rule := Result{Excluded: &Exclusion{Status: 760, Reason: ReasonRules, Words: "rule at x:1"}}
 	check(t, "rule, first crawl", fresh(), rule, settings(), "ignored at rest")
-	check(t, "rule, indexed", indexed(), rule, settings(), "ignored at rest indexed rests")
+	check(t, "rule, indexed", indexed(), rule, settings(), "ignored at rest indexed pending")
 	check(t, "rule, sent at once", indexed(), rule, settings(atOnce), "ignored at rest delete")
 	robots := Result{Excluded: &Exclusion{Reason: ReasonRobots, Words: "robots.txt forbids it"}}
 	check(t, "robots.txt, first crawl", fresh(), robots, settings(), "ignored timed "+week)
-	check(t, "robots.txt, indexed", indexed(), robots, settings(), "ignored "+rests)
+	check(t, "robots.txt, indexed", indexed(), robots, settings(), "ignored "+pends)
 	check(t, "robots.txt, sent at once", indexed(), robots, settings(atOnce), "ignored timed "+week+" delete")
 	c := outcome(new(indexed()), &rule, settings(), 3, start(), 0)
 	if c.Next.Status != 760 || c.Next.LastError != "rule at x:1" || c.Next.Reason != ReasonRules || c.Next.Fifo != IndexFollow || !c.Next.FetchedAt.Equal(start().Add(-day)) {
@@ -219,16 +219,16 @@ func TestPage(t *testing.T) {
 	check(t, "304 to a conditional GET", indexed(), Result{Status: 304, Conditional: true}, settings(), "ok at rest indexed cancel")
 	check(t, "304 after errors", failing(indexed(), 3, day), Result{Status: 304, Conditional: true}, settings(), "ok at rest indexed cancel")
 	check(t, "204, first crawl", fresh(), status(204), settings(), "ok at rest")
-	check(t, "204, indexed", indexed(), status(204), settings(), "ok "+rests)
+	check(t, "204, indexed", indexed(), status(204), settings(), "ok "+pends)
 	check(t, "204, sent at once", indexed(), status(204), settings(atOnce), "ok at rest delete")
 	check(t, "followed only", fresh(), status(200), settings(), "ok at rest")
 	noindex, duplicate := status(200), status(200)
 	noindex.NoDocument, duplicate.DuplicateOf = "noindex", "http://a.test/0"
-	check(t, "becomes noindex", indexed(), noindex, settings(), "ok "+rests)
-	check(t, "becomes a duplicate", indexed(), duplicate, settings(), "ok "+rests)
+	check(t, "becomes noindex", indexed(), noindex, settings(), "ok "+pends)
+	check(t, "becomes a duplicate", indexed(), duplicate, settings(), "ok "+pends)
 	killed := noindex
 	killed.Reason = ReasonKilled
-	check(t, "killed", indexed(), killed, settings(), "ok at rest indexed rests")
+	check(t, "killed", indexed(), killed, settings(), "ok at rest indexed pending")
 	c := outcome(new(failing(indexed(), 3, day)), new(document(2, "s")), settings(), 0, start(), 0)
 	if n := c.Next; n.Errors != 0 || !n.FirstErrorAt.IsZero() || n.Hash != [16]byte{2} || n.PushedSource != "s" || n.ETag != "new" || !n.FetchedAt.Equal(start()) {
 		t.Errorf("record = %+v", n)
@@ -246,8 +246,8 @@ func TestRedirect(t *testing.T) {
 	}
 	r := Result{Status: 302, Redirect: &Link{URL: u, Depth: 3}, Location: u.String(), Decided: IndexFollow}
 	check(t, "remembered", fresh(), r, settings(), "redirect at rest")
-	check(t, "document that becomes a redirect", indexed(), r, settings(), "redirect "+rests)
-	check(t, "target ignored", indexed(), Result{Status: 302, RedirectIgnored: true, Location: u.String()}, settings(), "redirect "+rests)
+	check(t, "document that becomes a redirect", indexed(), r, settings(), "redirect "+pends)
+	check(t, "target ignored", indexed(), Result{Status: 302, RedirectIgnored: true, Location: u.String()}, settings(), "redirect "+pends)
 	check(t, "sent at once", indexed(), r, settings(atOnce), "redirect at rest delete")
 	for _, c := range []struct {
 		shift int8
@@ -319,9 +319,9 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// TestRest: while the deletion of a document rests, nothing of the document is lost, and
+// TestPending: while a loss of a document is pending, nothing of the document is lost, and
 // a good answer, or a 304, cancels it.
-func TestRest(t *testing.T) {
+func TestPending(t *testing.T) {
 	old := failing(indexed(), 4, day)
 	old.History, old.CheckedAt = History{Checks: 3, Quiet: day}, start().Add(-day)
 	for name, r := range map[string]Result{
@@ -330,27 +330,28 @@ func TestRest(t *testing.T) {
 	} {
 		c := outcome(&old, &r, settings(), 0, start(), 0)
 		n := c.Next
-		if c.Forget || c.Order.Deletion != DeletionResting || n.Deletion != DeletionResting || !n.Indexed || n.Gone || n.Hash != old.Hash ||
+		if c.Forget || c.Order.Loss == nil || !n.LossPending || !n.Indexed || n.Gone || n.Hash != old.Hash ||
 			n.PushedSource != old.PushedSource || n.ETag != old.ETag || n.LastModified != old.LastModified || n.Date != old.Date || n.History != old.History {
 			t.Errorf("%s: %+v; want the URL known and indexed as before", name, c)
 		}
 		for _, good := range []Result{document(1, "web"), {Status: 304, Conditional: true}} {
 			again := outcome(&n, &good, settings(), 0, start(), 0)
 			if effect(again) != "ok at rest indexed cancel" || again.Next.Misses != 0 || again.Next.Reason != NoReason {
-				t.Errorf("%s, then %d: %s, %+v; want the deletion cancelled", name, good.Status, effect(again), again.Next)
+				t.Errorf("%s, then %d: %s, %+v; want the loss cancelled", name, good.Status, effect(again), again.Next)
 			}
 		}
 	}
 }
 
-// TestAskedAgain: a document whose deletion rests or is held is asked for after an hour,
-// doubled up to a day, so that a good answer ends it without anybody's word.
+// TestAskedAgain: a document of which a loss is pending is asked for after a minute, an hour, a day and
+// then daily, so that a good response ends it without anybody's word.
 func TestAskedAgain(t *testing.T) {
+	often := func(s *Settings) { s.MinimumAged = 2 * time.Second }
 	r := indexed()
-	for i, want := range []time.Duration{1, 2, 4, 8, 16, 24, 24, 24} {
-		c := outcome(&r, new(status(404)), settings(smart), 0, start(), 0)
-		if got := c.Next.NextAt.Sub(start()); c.Next.State != Timed || got != want*time.Hour || int(c.Next.Misses) != i+1 {
-			t.Errorf("after %d answers: again after %v with %d misses, want %d hours", i+1, got, c.Next.Misses, want)
+	for i, want := range []time.Duration{time.Minute, time.Hour, 23 * time.Hour, day, day, day} {
+		c := outcome(&r, new(status(404)), settings(often), 0, start(), 0)
+		if got := c.Next.NextAt.Sub(start()); c.Next.State != Timed || got != want || int(c.Next.Misses) != i+1 {
+			t.Errorf("after %d visits: again after %v with %d misses, want %v", i+1, got, c.Next.Misses, want)
 		}
 		r = c.Next
 	}
@@ -358,8 +359,21 @@ func TestAskedAgain(t *testing.T) {
 	if c := outcome(&r, new(status(404)), settings(), 0, start(), 0); c.Next.Misses != 255 || c.Next.NextAt.Sub(start()) != day {
 		t.Errorf("after 255: %d misses, again at %v", c.Next.Misses, c.Next.NextAt)
 	}
-	soon := settings(func(s *Settings) { s.MinimumAged = time.Minute })
-	check(t, "not later than it would be anyway", indexed(), status(204), soon, "ok timed 1m0s indexed rests")
+	// Of a remembered error it is not the first visit that counts.
+	r = indexed()
+	r.Class, r.Misses = Permanent, 9
+	if c := outcome(&r, new(status(404)), settings(), 0, start(), 0); c.Next.Misses != 1 {
+		t.Errorf("%d misses at the first visit that sees a loss", c.Next.Misses)
+	}
+	quick := settings(func(s *Settings) { s.Deletions.Confirm = 10 * time.Second })
+	r = indexed()
+	for i, want := range []time.Duration{time.Minute, 5 * time.Second, 5 * time.Second, 10 * time.Second} {
+		c := outcome(&r, new(status(404)), quick, 0, start(), 0)
+		if got := c.Next.NextAt.Sub(start()); got != want {
+			t.Errorf("with a confirmation of 10 s, after %d visits: again after %v, want %v", i+1, got, want)
+		}
+		r = c.Next
+	}
 }
 
 // TestGone: a URL that is gone is asked for at growing intervals, and forgotten after

@@ -49,7 +49,7 @@ func TestRetimed(t *testing.T) {
 		"an item":                      {&fixed, with(rests, func(r *Record) { r.Kind = KindItem }), 0.5, 0, false},
 		"excluded":                     {&fixed, with(rests, func(r *Record) { r.Class, r.Status = Ignored, 760 }), 0.5, 0, false},
 		"tried again":                  {&fixed, with(with(rests, due(90*day)), func(r *Record) { r.Class, r.Errors = Temporary, 1 }), 0.5, 0, false},
-		"its deletion rests":           {&fixed, with(with(rests, due(90*day)), func(r *Record) { r.Deletion = DeletionResting }), 0.5, 0, false},
+		"a loss of it is pending":      {&fixed, with(with(rests, due(90*day)), func(r *Record) { r.LossPending = true }), 0.5, 0, false},
 		"an error, due in time":        {&fixed, with(with(rests, due(6*day)), func(r *Record) { r.Class = Permanent }), 0.5, 0, false},
 		"an error, due too late":       {&fixed, with(with(rests, due(90*day)), func(r *Record) { r.Class = Permanent }), 0.5, 7 * day / 2, true},
 		"the third error, in time":     {&fixed, with(with(rests, due(27*day)), func(r *Record) { r.Class, r.Misses = Permanent, 3 }), 0.5, 0, false},

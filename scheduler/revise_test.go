@@ -43,15 +43,15 @@ func (r *running) counts(s scheduler.Store) scheduler.Counts {
 	return c
 }
 
-// TestReviseOrdersDeletions: deletions of a revision rest; the documents stay, and who
-// comes back inside loses the deletion.
+// TestReviseOrdersDeletions: deletions of a revision are pending; the documents stay, and
+// what comes back inside loses the deletion.
 func TestReviseOrdersDeletions(t *testing.T) {
-	for _, rests := range []bool{true, false} {
+	for _, off := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			store := storetest.NewMemory()
 			f := run(t, store, func(s *scheduler.Settings) {
 				s.Throttle, s.Aggressive = 0, true
-				s.Brake.On = rests
+				s.Deletions.Off = off
 				s.DeletionBody = func(url, reason string, _ time.Time) []byte { return []byte(reason + " " + url) }
 			})
 			defer f.end()
@@ -69,14 +69,14 @@ func TestReviseOrdersDeletions(t *testing.T) {
 			if err != nil || r.Status != 760 || c.ByClass[scheduler.Ignored] != 8 {
 				t.Errorf("%+v, %v, counts %+v; want 8 excluded", r, err, c)
 			}
-			if !rests {
-				if c.Outbox.Resting != 0 || c.Indexed != 12 || r.Indexed || r.ETag != "" {
+			if off {
+				if c.Outbox.Pending != 0 || c.Indexed != 12 || r.Indexed || r.ETag != "" {
 					t.Errorf("%+v, counts %+v; want 8 deletions on their way", r, c)
 				}
 				return
 			}
-			if c.Outbox.Resting != 8 || c.Indexed != 20 || !r.Indexed || r.ETag != "e" || r.PushedSource != "s" || r.Deletion != scheduler.DeletionResting {
-				t.Errorf("%+v, counts %+v; want 8 deletions that rest", r, c)
+			if c.Outbox.Pending != 8 || c.Indexed != 20 || !r.Indexed || r.ETag != "e" || r.PushedSource != "s" || !r.LossPending {
+				t.Errorf("%+v, counts %+v; want 8 deletions that are pending", r, c)
 			}
 			n, err = f.Revise(t.Context(), storetest.Keys(all[7:8]), func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
 				r.State, r.Source = scheduler.Waiting, scheduler.Index
@@ -85,16 +85,16 @@ func TestReviseOrdersDeletions(t *testing.T) {
 			if err != nil || n != 1 {
 				t.Fatalf("Revise = %d, %v; want 1", n, err)
 			}
-			if n := f.counts(store).Outbox.Resting; n != 7 {
-				t.Errorf("%d rest, want that of who came back dropped", n)
+			if n := f.counts(store).Outbox.Pending; n != 7 {
+				t.Errorf("%d are pending, want that of the one that came back dropped", n)
 			}
 			l := f.next()
-			if l.URL != all[7].URL || !l.Record.Indexed || l.Record.Deletion != scheduler.NoDeletion {
+			if l.URL != all[7].URL || !l.Record.Indexed || l.Record.LossPending {
 				t.Errorf("%v came with %+v, want the URL that was put back", l.URL, l.Record)
 			}
 			f.complete(l, ok(l))
-			if n := f.counts(store).Outbox.Resting; n != 8 {
-				t.Errorf("%d rest, want the seven others' and that of the page without a document", n)
+			if n := f.counts(store).Outbox.Pending; n != 8 {
+				t.Errorf("%d are pending, want the seven others' and that of the page without a document", n)
 			}
 		})
 	}

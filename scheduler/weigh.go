@@ -99,6 +99,7 @@ func (w *weighing) compare() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	w.verdict = f.texts.responded(old, w.l.Key, w.text, w.isText, w.template)
+	w.verdict.lookAlike = w.verdict.lookAlike || w.isText && w.r.LoginForm
 	return nil
 }
 
@@ -209,14 +210,15 @@ func (w *weighing) settle(ill bool, edit uint64) {
 	switch {
 	case o == nil:
 	case o.Op == OrderDelete && w.replaced && !ill && o.Edit == 0:
-		o.Loss = nil
-		c.Forget = leave(&c.Next, w.set, time.Now())
+		off := *w.set // it leaves as where losses are not confirmed
+		off.Deletions.Off = true
+		*c = outcome(old, w.r, &off, edit, time.Now(), w.f.jitter())
 	case o.Op == OrderDelete && o.Loss != nil:
 		if w.isText { // a copy of another document
 			o.Loss.Explicit = !w.verdict.lookAlike
 		}
 	case w.lost():
-		w.keepText(ReasonNewText, "its text is another one", !w.verdict.lookAlike && !w.r.LoginForm, 0)
+		w.keepText(ReasonNewText, "its text is another one", !w.verdict.lookAlike, 0)
 	case ill:
 		w.f.holdUpdate(w.l, c)
 	case o.Moved && w.set.LeavesTarget != nil && w.set.LeavesTarget(old.PushedSource, o.Source):

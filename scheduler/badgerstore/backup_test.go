@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/backupfile"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
@@ -50,11 +51,19 @@ func everything(t testing.TB, s *Store) map[string]any {
 		entries[i].Body = sum[:]
 	}
 	all["outbox"] = entries
+	if err := eachDeletion(t.Context(), s, func(e push.Entry, d scheduler.StoredDeletion) error {
+		sum := sha256.Sum256(e.Body)
+		e.Body = sum[:]
+		all["loss of "+e.URL] = []any{e, d}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
 	return all
 }
 
-// stocked makes a store with waiting, timed and removed URLs, orders, one so long that
-// it is in the value log, a host state and a value.
+// stocked makes a store with waiting, timed and removed URLs, orders that wait and that are pending,
+// some so long that they would be in the value log, a host state and a value.
 func stocked(t testing.TB, dir string) *Store {
 	t.Helper()
 	s := openStore(t, dir, quick)
@@ -73,6 +82,11 @@ func stocked(t testing.TB, dir string) *Store {
 		if i%2 == 0 {
 			c.Order = &scheduler.Order{Body: bytes.Repeat([]byte{byte(i)}, 1+i*50_000)}
 			c.Host = &scheduler.HostState{Origin: w.Record.Origin, NextAt: time.Unix(1e9, 0).UTC()}
+		} else if !c.Forget {
+			c.Order, c.Next.Indexed = pendingText(strings.Repeat("text", 1+i*10_000)), true
+			if i%4 == 1 {
+				c.Order = pendingDeletion(uint64(i % 3))
+			}
 		}
 		c.Links = []scheduler.Link{linkTo(t, fmt.Sprintf("http://host%d.test/found/%d", i%3, i))}
 		if _, err := scheduler.CompleteAndWait(t.Context(), s, c); err != nil {

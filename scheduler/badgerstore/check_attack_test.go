@@ -106,11 +106,11 @@ func checkPlaces(t *testing.T, s *Store, records map[weburl.Key]scheduler.Record
 func checkCounts(t *testing.T, s *Store, records map[weburl.Key]scheduler.Record) {
 	t.Helper()
 	want := scheduler.Counts{ByClass: map[scheduler.Class]uint64{}}
-	hosts := map[weburl.HostKey]bool{}
+	hosts := map[weburl.HostKey]uint64{} // their documents
 	for _, r := range records {
 		want.Known++
 		want.ByClass[r.Class]++
-		hosts[r.Host] = true
+		hosts[r.Host] += 0
 		switch r.State {
 		case scheduler.Waiting:
 			want.Pending[r.Source]++
@@ -119,6 +119,12 @@ func checkCounts(t *testing.T, s *Store, records map[weburl.Key]scheduler.Record
 		}
 		if r.Indexed {
 			want.Indexed++
+			hosts[r.Host]++
+		}
+	}
+	for _, n := range hosts {
+		if n < scheduler.PoolBelow {
+			want.Pooled += n
 		}
 	}
 	got, err := s.Counts(t.Context())
@@ -142,7 +148,7 @@ func (l *ledger) checkPage(t *testing.T, i int, rec scheduler.Record, known bool
 		if p.presence == present {
 			t.Errorf("%s is missing; it may hold %v", webURL(i), p.contents)
 		}
-		p.presence, p.contents = absent, []mark{{}} // rests and orders are looked at below
+		p.presence, p.contents = absent, []mark{{}} // losses and orders are looked at below
 		clear(p.aliases)
 		return
 	}
@@ -174,13 +180,16 @@ func (l *ledger) checkPage(t *testing.T, i int, rec scheduler.Record, known bool
 	p.presence, p.contents = present, []mark{got}
 }
 
-// checkStamp wants all of a record to be of one act. A release takes the hash away.
+// checkStamp wants all of a record to be of one act. A release gives it the hash of another
+// document, or none.
 func (l *ledger) checkStamp(t *testing.T, i int, rec scheduler.Record, id uint64) {
 	t.Helper()
 	want := rec
 	stamp(&want, id, i)
-	if rec.Hash == ([16]byte{}) {
-		want.Hash = rec.Hash
+	want.Hash = rec.Hash
+	released := func(m mark) bool { return m.order == orderAdd && rec.Hash == hashOf(m.act) }
+	if rec.Hash != hashOf(id) && rec.Hash != [16]byte{} && !slices.ContainsFunc(l.web[i].orders, released) {
+		t.Errorf("%s: hash %q of no document that it may have, after act %d", rec.URL, rec.Hash, id)
 	}
 	rec.FetchedAt = rec.FetchedAt.UTC()
 	if diff := cmp.Diff(want, rec); diff != "" {
@@ -235,7 +244,7 @@ func (l *ledger) checkOutbox(t *testing.T, s *Store, records map[weburl.Key]sche
 		rec, known := records[webKey(i)]
 		l.checkOrder(t, i, orders[i], rec, known)
 	}
-	l.checkRests(t, s, records)
+	l.checkLosses(t, s, records)
 	l.checkDead(t, s)
 	if l.last == 0 {
 		return // the child may have died before it opened the outbox
@@ -275,34 +284,41 @@ func (l *ledger) checkOrder(t *testing.T, i int, o found, rec scheduler.Record, 
 	p.orders = slices.DeleteFunc(slices.Clone(p.orders), func(m mark) bool { return m.order != "" && !l.delivered[order{m.act, i}] })
 }
 
-// checkRests compares the deletions that rest or are held with what there may be.
-func (l *ledger) checkRests(t *testing.T, s *Store, records map[weburl.Key]scheduler.Record) {
+// checkLosses compares the pending losses with what there may be.
+func (l *ledger) checkLosses(t *testing.T, s *Store, records map[weburl.Key]scheduler.Record) {
 	t.Helper()
-	rests := map[int]mark{}
+	losses := map[int]mark{}
 	err := eachDeletion(t.Context(), s, func(e push.Entry, d scheduler.StoredDeletion) error {
 		id, i, err := actOfBody(e.Body)
 		if err != nil || i < 0 || i >= webURLs || webURL(i) != e.URL || string(e.Body) != string(bodyOf(id, i, l.bodies)) || d.Text != fmt.Sprint(id) {
-			t.Errorf("deletion %+v is not that of act %d for URL %d: %v", d, id, i, err)
+			t.Errorf("loss %+v is not that of act %d for URL %d: %v", d, id, i, err)
 			return nil
 		}
-		if rests[i].act != 0 {
-			t.Errorf("%s has two deletions, of acts %d and %d", e.URL, rests[i].act, id)
+		if losses[i].act != 0 {
+			t.Errorf("%s has two losses, of acts %d and %d", e.URL, losses[i].act, id)
 		}
-		rests[i] = mark{act: id, order: d.State.String(), edit: d.Edit}
+		kind := orderLeaving
+		if d.Replaces {
+			kind = orderReplacing
+		}
+		if want := lossOf(id, d.Replaces); d.Hash != want.Hash || d.Sketch != want.Sketch || !d.Last.Equal(want.Last) {
+			t.Errorf("%s: the loss of act %d is %+v, want %+v", e.URL, id, d.Loss, want)
+		}
+		losses[i] = mark{act: id, order: kind, edit: d.Edit, well: d.WellDay > 0}
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range l.web {
-		p, got := &l.web[i], rests[i]
-		if !slices.Contains(p.rests, got) {
-			t.Errorf("%s: %v of edit %d, it may have %v", webURL(i), got, got.edit, p.rests)
+		p, got := &l.web[i], losses[i]
+		if !slices.Contains(p.losses, got) {
+			t.Errorf("%s: %v of edit %d, it may have %v", webURL(i), got, got.edit, p.losses)
 		}
-		if rec := records[webKey(i)]; rec.Deletion.String() != got.order {
-			t.Errorf("%s: its record says %q of its deletion, which is %q", webURL(i), rec.Deletion, got.order)
+		if rec := records[webKey(i)]; rec.LossPending != (got.order != "") {
+			t.Errorf("%s: its record says %t of a loss that is pending, which is %q", webURL(i), rec.LossPending, got.order)
 		}
-		p.rests = []mark{got}
+		p.losses = []mark{got}
 	}
 }
 

@@ -28,7 +28,7 @@ func (c *endingContext) Err() error {
 func TestCountsAfterTheContextEnds(t *testing.T) {
 	b := newBench(t, "x")
 	for i := range 20 {
-		b.crawl(fmt.Sprintf("http://a.test/%d", i), deletion(false))
+		b.crawl(fmt.Sprintf("http://a.test/%d", i), deletion())
 	}
 	entries, err := b.o.Entries(t.Context(), 0, 20, 1<<20)
 	b.must(err)

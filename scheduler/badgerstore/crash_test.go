@@ -318,13 +318,16 @@ func crashComplete(ctx context.Context, s *Store, p scheduler.Place, w scheduler
 		}
 		body := strconv.Itoa(c.Next.Status) + " " + strings.Repeat("x", length)
 		c.Order = &scheduler.Order{Body: []byte(body)}
+		if r.IntN(4) == 0 {
+			c.Order = pendingText(body)
+		}
 	}
 	if _, err := scheduler.CompleteAndWait(ctx, s, c); err != nil {
 		return err
 	}
 	status := strconv.Itoa(c.Next.Status)
 	say("crawled", w.Record.URL, status)
-	if c.Order != nil {
+	if c.Order != nil && c.Order.Loss == nil {
 		say("ordered", w.Record.URL, status)
 	}
 	say("known", names(c.Links[:min(len(c.Links), 50)])...)

@@ -160,6 +160,8 @@ func (g *group) moveDeletion(k weburl.Key, old *scheduler.Record, m scheduler.De
 	if o.Op == push.Add {
 		g.nextCount.Changed++
 	}
+	// As an order that waits it is new.
+	o.At = time.Now()
 	if err := g.putOrder(k, &o); err != nil { // refers to the body before it is released
 		return true, err
 	}

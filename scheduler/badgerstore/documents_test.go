@@ -75,7 +75,7 @@ func TestSampleGrowsAgain(t *testing.T) {
 	low := sample()
 	for i := range n {
 		if slices.Contains(low, parse(t, url(i)).Key()) {
-			b.crawl(url(i), deletion(false), func(c *scheduler.Completion) { c.Next.Indexed = false })
+			b.crawl(url(i), deletion(), func(c *scheduler.Completion) { c.Next.Indexed = false })
 		}
 	}
 	if got := sample(); len(got) != 0 {

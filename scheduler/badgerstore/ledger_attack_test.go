@@ -38,18 +38,19 @@ type page struct {
 	aliases map[string]bool // for sure
 }
 
-// possible is what may be stored of a URL: contents, newest orders that wait, and deletions
-// that rest or are held.
-type possible struct{ contents, orders, rests []mark }
+// possible is what may be stored of a URL: contents, newest orders that wait, and pending
+// losses.
+type possible struct{ contents, orders, losses []mark }
 
 // mark is a possible content (the act that wrote the record, 0: none; the state,
-// and whether the URL may have been queued since), order or deletion.
+// and whether the URL may have been queued since), order or loss.
 type mark struct {
 	act    uint64
 	state  scheduler.State
 	queued bool
 	order  string // orderAdd, ...; "" no order
-	edit   uint64 // of a deletion
+	edit   uint64 // of a loss
+	well   bool   // its host answered well
 }
 
 // order is one that an act made: an act may make one for each of several URLs.
@@ -94,48 +95,54 @@ func (l *ledger) take(t *testing.T, n line) {
 	}
 }
 
-// changes says what an act makes of a content, an order and a deletion of a URL, if it
+// changes says what an act makes of a content, an order and a loss of a URL, if it
 // meets it.
-func (a *act) changes(content, order, rest mark) (mark, mark, mark) {
-	if rest.order == "" && (a.Kind == actHold || a.Kind == actRest || a.Kind == actRelease || a.Kind == actDrop) {
-		return content, order, rest
+func (a *act) changes(content, order, loss mark) (mark, mark, mark) {
+	if loss.order == "" && (a.Kind == actMark || a.Kind == actRelease || a.Kind == actDrop) {
+		return content, order, loss
 	}
 	switch a.Kind {
 	case actPage, actRevise, actForget:
 		content = mark{act: a.ID, state: a.State, queued: a.State == scheduler.Timed || a.Gone}
-		order, rest = a.ordered(order, rest)
+		order, loss = a.ordered(order, loss)
 		if a.Forget {
-			content, rest = mark{}, mark{}
+			content, loss = mark{}, mark{}
 		}
 	case actRequeue:
 		content.state = scheduler.Waiting
-	case actHold:
-		rest.order = orderHeld
-	case actRest:
-		rest.order = orderResting
+	case actMark:
+		loss.well = true
 	case actRelease:
-		order, rest = mark{act: rest.act, order: orderDelete}, mark{}
+		order, loss = mark{act: loss.act, order: carriedOut(loss.order)}, mark{}
 	case actDrop:
-		rest, content.state = mark{}, scheduler.Waiting
+		loss, content.state = mark{}, scheduler.Waiting
 	}
-	return content, order, rest
+	return content, order, loss
 }
 
 // ordered is what the order of an act makes of those that there are.
-func (a *act) ordered(order, rest mark) (mark, mark) {
+func (a *act) ordered(order, loss mark) (mark, mark) {
 	if a.Cancel {
-		rest = mark{}
+		loss = mark{}
 	}
 	switch {
 	case a.Order == "":
 	case a.Order == orderAdd || a.Order == orderDelete:
-		order, rest = mark{act: a.ID, order: a.Order}, mark{}
-	case rest.order != "" && rest.edit == a.Edit:
-		rest.act = a.ID
+		order, loss = mark{act: a.ID, order: a.Order}, mark{}
+	case loss.order != "" && loss.edit == a.Edit:
+		loss.act, loss.order = a.ID, a.Order
 	default:
-		rest = mark{act: a.ID, order: a.Order, edit: a.Edit}
+		loss = mark{act: a.ID, order: a.Order, edit: a.Edit}
 	}
-	return order, rest
+	return order, loss
+}
+
+// carriedOut is what a pending order becomes.
+func carriedOut(pending string) string {
+	if pending == orderReplacing {
+		return orderAdd
+	}
+	return orderDelete
 }
 
 // subjects are the URLs that an act changes, except for making them known.
@@ -143,7 +150,7 @@ func (a *act) subjects() []int {
 	switch a.Kind {
 	case actPage, actForget:
 		return []int{a.URL}
-	case actRevise, actRequeue, actHold, actRest, actRelease, actDrop:
+	case actRevise, actRequeue, actMark, actRelease, actDrop:
 		return a.URLs
 	}
 	return nil
@@ -203,17 +210,17 @@ func (l *ledger) begin(a *act) {
 func (l *ledger) after(i int, a *act, both bool) (n possible) {
 	before := l.web[i].before
 	if both {
-		n = possible{slices.Clone(before.contents), slices.Clone(before.orders), slices.Clone(before.rests)}
+		n = possible{slices.Clone(before.contents), slices.Clone(before.orders), slices.Clone(before.losses)}
 	}
 	for _, c := range before.contents {
 		for _, o := range before.orders {
-			for _, r := range before.rests {
-				content, order, rest := a.changes(c, o, r)
-				n.contents, n.orders, n.rests = append(n.contents, content), append(n.orders, order), append(n.rests, rest)
+			for _, p := range before.losses {
+				content, order, loss := a.changes(c, o, p)
+				n.contents, n.orders, n.losses = append(n.contents, content), append(n.orders, order), append(n.losses, loss)
 			}
 		}
 	}
-	return possible{distinct(n.contents), distinct(n.orders), distinct(n.rests)}
+	return possible{distinct(n.contents), distinct(n.orders), distinct(n.losses)}
 }
 
 func distinct(marks []mark) []mark {

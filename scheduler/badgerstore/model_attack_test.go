@@ -28,7 +28,7 @@ type outboxModel struct {
 	seq uint64 // of the model; the store's differ, their order does not
 
 	orders  map[int]modelOrder // waiting, by URL
-	rests   map[int]modelOrder // resting or held
+	pending map[int]modelOrder
 	dead    map[string]map[int]modelOrder
 	cursors map[string]uint64
 	// safe are the orders that a target has had and whose cursor has passed them.
@@ -39,7 +39,8 @@ type modelOrder struct {
 	id, seq uint64
 	url     int
 	delete  bool
-	rests   scheduler.Deletion
+	pending bool
+	well    bool
 	edit    uint64
 }
 
@@ -52,7 +53,7 @@ func TestOutboxModel(t *testing.T) {
 	for run := range max(2, attackRounds(t, 3)/4) {
 		m := &outboxModel{
 			t: t, ctx: t.Context(), r: rand.New(rand.NewPCG(seed, uint64(run))), dir: t.TempDir(),
-			orders: map[int]modelOrder{}, rests: map[int]modelOrder{}, dead: map[string]map[int]modelOrder{}, cursors: map[string]uint64{}, safe: map[string]map[uint64]bool{},
+			orders: map[int]modelOrder{}, pending: map[int]modelOrder{}, dead: map[string]map[int]modelOrder{}, cursors: map[string]uint64{}, safe: map[string]map[uint64]bool{},
 		}
 		m.s = openStore(t, m.dir, attackOptions())
 		m.targets()
@@ -80,7 +81,7 @@ func (m *outboxModel) step() string {
 		of   int
 		do   func()
 	}{
-		{"complete", 40, m.complete}, {"safe", 15, m.passCursor}, {"bury", 8, m.bury}, {"hold", 5, m.move},
+		{"complete", 40, m.complete}, {"safe", 15, m.passCursor}, {"bury", 8, m.bury}, {"mark", 5, m.mark},
 		{"release", 6, m.release}, {"drop", 6, m.drop}, {"retry", 5, m.retry}, {"targets", 4, m.targets},
 		{"forget", 8, m.forget}, {"kill", 3, m.kill},
 	}
@@ -96,18 +97,18 @@ func (m *outboxModel) step() string {
 
 // put is what every new order of a URL does.
 func (m *outboxModel) put(o modelOrder) {
-	before, had := m.rests[o.url]
-	if o.rests != scheduler.NoDeletion {
+	before, had := m.pending[o.url]
+	if o.pending {
 		if had && before.edit == o.edit {
-			o.rests, o.seq = before.rests, before.seq
+			o.well, o.seq = before.well, before.seq
 		} else {
 			m.seq++
 			o.seq = m.seq
 		}
-		m.rests[o.url] = o
+		m.pending[o.url] = o
 		return
 	}
-	delete(m.rests, o.url)
+	delete(m.pending, o.url)
 	m.send(o)
 }
 
@@ -128,9 +129,10 @@ func (m *outboxModel) newOrder(u int, forget bool) (modelOrder, *scheduler.Order
 	if o.delete {
 		order.Op = scheduler.OrderDelete
 	}
-	if o.delete && !forget {
-		o.rests, o.edit = scheduler.Deletion(m.r.IntN(3)), m.r.Uint64N(3)
-		order.Deletion, order.Edit = o.rests, o.edit
+	if !forget && m.r.IntN(2) == 0 {
+		o.pending, o.edit = true, m.r.Uint64N(3)
+		loss := scheduler.NewLoss(m.r.IntN(2) == 0, time.Unix(int64(m.id), 0))
+		order.Loss, order.Day, order.Edit = &loss, time.Hour, o.edit
 	}
 	return o, order
 }
@@ -150,12 +152,12 @@ func (m *outboxModel) complete() {
 	c := scheduler.Completion{Key: w.Key, Taken: place, Seq: w.Seq, Next: w.Record, CancelDeletion: m.r.IntN(3) == 0}
 	c.Next.State = scheduler.AtRest
 	if c.CancelDeletion {
-		delete(m.rests, u)
+		delete(m.pending, u)
 	}
 	if m.r.IntN(4) > 0 {
 		var o modelOrder
 		o, c.Order = m.newOrder(u, false)
-		c.Next.Indexed = !o.delete || o.rests != scheduler.NoDeletion
+		c.Next.Indexed = !o.delete || o.pending
 		m.put(o)
 	}
 	_, err := scheduler.CompleteAndWait(m.ctx, m.s, c)
@@ -173,7 +175,7 @@ func (m *outboxModel) forget() {
 		o, order = m.newOrder(u, true)
 		m.put(o)
 	}
-	delete(m.rests, u)
+	delete(m.pending, u)
 	m.must(m.s.Forget(m.ctx, webKey(u), order))
 }
 
@@ -278,7 +280,7 @@ func (m *outboxModel) retry() {
 	} else {
 		n, err = m.s.RetryDead(m.ctx, push.Selection{URLs: []string{webURL(u)}})
 		for _, o := range letters[:min(1, len(letters))] { // all are the same order: it was the newest
-			m.send(o) // a deletion that rests is newer, and goes on to
+			m.send(o) // a pending loss is newer, and stays
 			m.again(o)
 		}
 	}
@@ -319,7 +321,7 @@ func (m *outboxModel) kill() {
 	m.s = openStore(m.t, m.dir, attackOptions())
 }
 
-// compare wants the store's waiting, held and dead orders to be those of the model,
+// compare wants the store's waiting, pending and dead orders to be those of the model,
 // in the same order.
 func (m *outboxModel) compare() {
 	m.t.Helper()
@@ -330,11 +332,9 @@ func (m *outboxModel) compare() {
 		}
 		return all
 	}
-	is := func(state scheduler.Deletion) []uint64 {
-		return ids(sorted(m.rests, func(o modelOrder) bool { return o.rests == state }))
-	}
-	want := map[string][]uint64{"waiting": ids(m.waitingAfter(0)), "resting": is(scheduler.DeletionResting), "held": is(scheduler.DeletionHeld)}
-	got := map[string][]uint64{"waiting": {}, "resting": {}, "held": {}}
+	pending := sorted(m.pending, func(modelOrder) bool { return true })
+	want := map[string][]uint64{"waiting": ids(m.waitingAfter(0)), "pending": ids(pending)}
+	got := map[string][]uint64{"waiting": {}, "pending": {}}
 	take := func(name string, e push.Entry) error {
 		id, _, err := actOfBody(e.Body)
 		got[name] = append(got[name], id)
@@ -346,10 +346,10 @@ func (m *outboxModel) compare() {
 		m.must(take("waiting", e))
 	}
 	m.must(eachDeletion(m.ctx, m.s, func(e push.Entry, d scheduler.StoredDeletion) error {
-		if want := m.rests[webIndex(e.URL)].edit; d.Edit != want {
-			m.t.Errorf("the deletion of %s is of edit %d, want %d", e.URL, d.Edit, want)
+		if want := m.pending[webIndex(e.URL)]; d.Edit != want.edit || d.Replaces == want.delete || (d.WellDay > 0) != want.well {
+			m.t.Errorf("the loss of %s is %+v, want %+v", e.URL, d, want)
 		}
-		return take(d.State.String(), e)
+		return take("pending", e)
 	}))
 	for t, dead := range m.dead {
 		name := "dead of " + t
@@ -375,7 +375,7 @@ func (m *outboxModel) compare() {
 		dead += len(d)
 	}
 	count := func(name string) uint64 { return uint64(len(want[name])) }
-	if o := (scheduler.OutboxCounts{Waiting: count("waiting"), Resting: count("resting"), Held: count("held"), Dead: uint64(dead)}); c.Outbox != o {
+	if o := (scheduler.OutboxCounts{Waiting: count("waiting"), Pending: count("pending"), Dead: uint64(dead)}); c.Outbox != o {
 		m.t.Errorf("outbox counts %+v, want %+v", c.Outbox, o)
 	}
 }

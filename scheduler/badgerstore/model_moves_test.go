@@ -6,12 +6,10 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// some names deletions that rest or are held, and selects them.
+// some names pending losses, and selects them.
 func (m *outboxModel) some() (scheduler.DeletionFilter, []modelOrder) {
-	f := scheduler.DeletionFilter{State: scheduler.Deletion(m.r.IntN(3)), Edit: m.r.Uint64N(2)}
-	all := sorted(m.rests, func(o modelOrder) bool {
-		return (f.State == scheduler.NoDeletion || f.State == o.rests) && (f.Edit == 0 || f.Edit == o.edit)
-	})
+	f := scheduler.DeletionFilter{Edit: m.r.Uint64N(2)}
+	all := sorted(m.pending, func(o modelOrder) bool { return f.Edit == 0 || f.Edit == o.edit })
 	if m.r.IntN(3) == 0 {
 		return f, all
 	}
@@ -23,35 +21,23 @@ func (m *outboxModel) some() (scheduler.DeletionFilter, []modelOrder) {
 	return f, all
 }
 
-// changed compares how many deletions were changed.
+// changed compares how many losses were changed.
 func (m *outboxModel) changed(n int, err error, want []modelOrder) {
 	m.t.Helper()
 	m.must(err)
 	if n != len(want) {
-		m.t.Errorf("%d deletions are changed, want %d", n, len(want))
+		m.t.Errorf("%d losses are changed, want %d", n, len(want))
 	}
 }
 
-// move holds deletions, or lets them rest again.
-func (m *outboxModel) move() {
+// mark notes that the hosts of losses answer well.
+func (m *outboxModel) mark() {
 	f, some := m.some()
-	if m.r.IntN(2) == 0 {
-		n, err := moveDeletions(m.ctx, m.s, f, scheduler.HoldDeletion)
-		m.changed(n, err, some)
-		for _, o := range some {
-			o.rests = scheduler.DeletionHeld
-			m.rests[o.url] = o
-		}
-		return
-	}
-	n, err := moveDeletions(m.ctx, m.s, f, scheduler.RestDeletion)
+	n, err := markDeletions(m.ctx, m.s, f)
 	m.changed(n, err, some)
 	for _, o := range some {
-		if o.rests == scheduler.DeletionHeld {
-			m.seq++
-			o.rests, o.seq = scheduler.DeletionResting, m.seq
-		}
-		m.rests[o.url] = o
+		o.well = true
+		m.pending[o.url] = o
 	}
 }
 
@@ -60,7 +46,7 @@ func (m *outboxModel) release() {
 	n, err := release(m.ctx, m.s, f)
 	m.changed(n, err, some)
 	for _, o := range some {
-		o.rests, o.edit = scheduler.NoDeletion, 0
+		o.pending, o.well, o.edit = false, false, 0
 		m.put(o)
 		m.again(o)
 	}
@@ -71,6 +57,6 @@ func (m *outboxModel) drop() {
 	_, n, err := dropDeletions(m.ctx, m.s, f)
 	m.changed(n, err, some)
 	for _, o := range some {
-		delete(m.rests, o.url)
+		delete(m.pending, o.url)
 	}
 }

@@ -15,7 +15,9 @@ func TestOrdersOfURLs(t *testing.T) {
 	for i := range 9 {
 		order := document(fmt.Sprint("doc", i))
 		if i%3 == 2 {
-			order = deletion(true)
+			if order = pendingDeletion(0); i == 5 {
+				order = pendingText("new")
+			}
 		}
 		b.crawl(fmt.Sprintf("http://a.test/%d", 8-i), order)
 	}
@@ -29,7 +31,7 @@ func TestOrdersOfURLs(t *testing.T) {
 		return lines
 	}
 	for _, target := range []string{"", "x", "y"} {
-		for _, state := range []push.State{"", push.Waiting, push.HeldBack, push.DeadLetter} {
+		for _, state := range []push.State{"", push.Waiting, push.Pending, push.DeadLetter} {
 			s := push.Selection{Target: target, State: state}
 			all := list(s)
 			if len(all) == 0 && (target != "y" || state != push.DeadLetter) {

@@ -72,12 +72,8 @@ func document(body string) *scheduler.Order {
 	return &scheduler.Order{Op: scheduler.OrderAdd, Source: "src", Body: []byte(body)}
 }
 
-func deletion(held bool) *scheduler.Order {
-	o := &scheduler.Order{Op: scheduler.OrderDelete, Body: []byte("gone")}
-	if held {
-		o.Deletion, o.Hold = scheduler.DeletionHeld, scheduler.HeldForAll
-	}
-	return o
+func deletion() *scheduler.Order {
+	return &scheduler.Order{Op: scheduler.OrderDelete, Body: []byte("gone")}
 }
 
 // waiting are the orders after a number, in words.
@@ -115,12 +111,6 @@ func (b bench) wantCursor(target string, want uint64) {
 	}
 }
 
-func (b bench) held() (urls []string) {
-	b.Helper()
-	b.must(b.s.HeldDeletions(b.Context(), heldAlone, func(d scheduler.StoredDeletion) error { urls = append(urls, d.URL); return nil }))
-	return urls
-}
-
 func (b bench) dead() (words []string) {
 	b.Helper()
 	b.must(b.s.Dead(b.Context(), func(d push.Dead) error {
@@ -141,7 +131,7 @@ func TestEntriesInOrder(t *testing.T) {
 	b := newBench(t, "x")
 	b.crawl("http://a.test/1", document("one"))
 	b.crawl("http://a.test/2", document("two"))
-	b.crawl("http://a.test/3", deletion(false))
+	b.crawl("http://a.test/3", deletion())
 	b.wantWaiting("1 add http://a.test/1 one", "2 add http://a.test/2 two", "3 delete http://a.test/3 gone")
 	b.wantCounts(scheduler.OutboxCounts{Waiting: 3})
 	if got := b.s.OutboxBytes(); got != 10 {
@@ -176,11 +166,11 @@ func TestNewerOrderReplaces(t *testing.T) {
 	b := newBench(t, "x")
 	b.crawl("http://a.test/1", document("one"))
 	b.crawl("http://a.test/2", document("two"))
-	b.crawl("http://a.test/1", deletion(false))
+	b.crawl("http://a.test/1", deletion())
 	b.wantWaiting("2 add http://a.test/2 two", "3 delete http://a.test/1 gone")
-	b.crawl("http://a.test/2", deletion(true))
+	b.crawl("http://a.test/2", pendingDeletion(0))
 	b.wantWaiting("2 add http://a.test/2 two", "3 delete http://a.test/1 gone")
-	b.wantCounts(scheduler.OutboxCounts{Waiting: 2, Held: 1})
+	b.wantCounts(scheduler.OutboxCounts{Waiting: 2, Pending: 1})
 	b.crawl("http://a.test/2", document("new"))
 	b.wantWaiting("3 delete http://a.test/1 gone", "5 add http://a.test/2 new")
 	b.wantCounts(scheduler.OutboxCounts{Waiting: 2})
@@ -272,7 +262,7 @@ func TestLateTargets(t *testing.T) {
 
 // addOrder puts an order of a URL without a deletion into the outbox.
 func addOrder(g *group, u weburl.URL, o *scheduler.Order) error {
-	_, err := g.order(u.Key(), &scheduler.Record{URL: u.String()}, scheduler.NoDeletion, o, false)
+	_, err := g.order(u.Key(), &scheduler.Record{URL: u.String()}, false, o, false)
 	return err
 }
 
@@ -336,7 +326,7 @@ func TestChanged(t *testing.T) {
 		}
 	}
 	b.crawl("http://a.test/1", nil)
-	b.crawl("http://a.test/1", deletion(true))
+	b.crawl("http://a.test/1", pendingDeletion(0))
 	if signalled() {
 		t.Error("signal without a waiting order")
 	}
@@ -345,8 +335,8 @@ func TestChanged(t *testing.T) {
 	if !signalled() || signalled() {
 		t.Error("want one signal")
 	}
-	b.crawl("http://a.test/2", deletion(true))
-	_, err := release(t.Context(), b.s, heldAlone)
+	b.crawl("http://a.test/2", pendingDeletion(0))
+	_, err := release(t.Context(), b.s, scheduler.DeletionFilter{})
 	b.must(err)
 	if !signalled() {
 		t.Error("no signal after a release")
@@ -400,11 +390,11 @@ func TestMovedIsInherited(t *testing.T) {
 	b.crawl("http://a.test/moved", document("three"))
 	b.crawl("http://a.test/stays", document("one"))
 	b.crawl("http://a.test/stays", document("two"))
-	b.crawl("http://a.test/deleted", deletion(false))
+	b.crawl("http://a.test/deleted", deletion())
 	b.crawl("http://a.test/deleted", document("back"))
-	b.crawl("http://a.test/held", deletion(true))
-	b.crawl("http://a.test/held", document("back"))
-	for url, want := range map[string]bool{"http://a.test/moved": true, "http://a.test/stays": false, "http://a.test/deleted": true, "http://a.test/held": true} {
+	b.crawl("http://a.test/pending", pendingDeletion(0))
+	b.crawl("http://a.test/pending", document("back"))
+	for url, want := range map[string]bool{"http://a.test/moved": true, "http://a.test/stays": false, "http://a.test/deleted": true, "http://a.test/pending": true} {
 		if got := moved(url); got != want {
 			t.Errorf("%s: moved %t, want %t", url, got, want)
 		}
@@ -416,7 +406,7 @@ func TestMovedIsInherited(t *testing.T) {
 	b.must(b.o.Safe(t.Context(), "x", entries[len(entries)-1].Seq))
 	b.crawl("http://a.test/dead", document("two"))
 	b.crawl("http://a.test/end", first)
-	b.crawl("http://a.test/end", deletion(false))
+	b.crawl("http://a.test/end", deletion())
 	for url, want := range map[string]bool{"http://a.test/dead": true, "http://a.test/end": false} {
 		if got := moved(url); got != want {
 			t.Errorf("%s: moved %t, want %t", url, got, want)

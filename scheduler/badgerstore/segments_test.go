@@ -90,7 +90,7 @@ func TestSegmentsGoWithTheirOrders(t *testing.T) {
 	for i := range 10 {
 		b.crawl(pageURL(i), document(long(fmt.Sprint("body ", i))))
 	}
-	b.crawl("http://a.test/gone", deletion(false))
+	b.crawl("http://a.test/gone", deletion())
 	b.wantSegments(1, 2, 3)
 	b.must(b.o.Safe(t.Context(), "fast", 11))
 	b.wantSegments(1, 2, 3)

@@ -179,7 +179,8 @@ func (v *verification) url(item *badger.Item) error {
 	if d := v.documents[rec.Host]; rec.Indexed || !rec.LostAt.IsZero() {
 		if rec.Indexed {
 			d[0]++
-		} else {
+		}
+		if !rec.LostAt.IsZero() {
 			d[1]++
 		}
 		v.documents[rec.Host] = d

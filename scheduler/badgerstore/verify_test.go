@@ -15,7 +15,7 @@ import (
 )
 
 // fill makes a store with a key of each kind: a waiting, a timed and a resting URL, an
-// order that waits, one held, two that rest, one dead.
+// orders that wait, three that are pending, one dead.
 func fill(t *testing.T) *Store {
 	t.Helper()
 	b := bench{T: t, s: openStore(t, t.TempDir(), Options{Durability: OS, MemtableBytes: MinMemtableBytes})}
@@ -27,11 +27,11 @@ func fill(t *testing.T) *Store {
 		c.Next.State, c.Next.NextAt = scheduler.Timed, time.Unix(1000, 0)
 		c.Host = &scheduler.HostState{Origin: "http://timed.test", Errors: 1}
 	})
-	b.crawl("http://held.test/", deletion(true), indexed)
+	b.crawl("http://replaced.test/", pendingText("new"))
 	b.crawl("http://rests.test/", document("dead"))
 	b.bury("x", 3, "http://rests.test/")
-	b.crawl("http://deleted.test/", restingOrder(0), indexed)
-	b.crawl("http://deleted.test/edit", restingOrder(5), indexed)
+	b.crawl("http://deleted.test/", pendingDeletion(0), indexed)
+	b.crawl("http://deleted.test/edit", pendingDeletion(5), indexed)
 	return b.s
 }
 
@@ -77,7 +77,7 @@ func TestVerifyFindsEachLostKey(t *testing.T) {
 		}
 		put(t, s, key, values[i])
 	}
-	for _, kind := range []byte("uqptohwxyzbjkdcfm") {
+	for _, kind := range []byte("uqptohwyzbjkdcfmn") {
 		if !kinds[kind] {
 			t.Errorf("the store has no key of kind %c", kind)
 		}
@@ -192,7 +192,7 @@ func TestVerifyFindsWrongKeys(t *testing.T) {
 			put(t, s, record.OrderKey(record.KindOrder, 2, key("http://rests.test/")), order)
 		}, "http://rests.test/ order 2 is not what the URL's entry"},
 		"order of another URL": {func(t *testing.T, s *Store) {
-			put(t, s, record.OrderKey(record.KindOrder, 3, key("http://held.test/")), order)
+			put(t, s, record.OrderKey(record.KindOrder, 3, key("http://replaced.test/")), order)
 		}, "http://rests.test/ order 3 is stored under another URL's key"},
 		"order below all cursors": {func(t *testing.T, s *Store) {
 			put(t, s, record.CursorKey("x"), record.EncodeSeq(1))
@@ -205,7 +205,7 @@ func TestVerifyFindsWrongKeys(t *testing.T) {
 			put(t, s, record.DeadKey("z", key("http://rests.test/")), (&record.Dead{Order: record.Order{URL: "http://rests.test/"}, Seq: 1}).Encode())
 		}, `http://rests.test/ dead letter is of target "z"`},
 		"dead letter of another URL": {func(t *testing.T, s *Store) {
-			put(t, s, record.DeadKey("x", key("http://held.test/")), (&record.Dead{Order: record.Order{URL: "http://rests.test/"}, Seq: 1}).Encode())
+			put(t, s, record.DeadKey("x", key("http://replaced.test/")), (&record.Dead{Order: record.Order{URL: "http://rests.test/"}, Seq: 1}).Encode())
 		}, "http://rests.test/ dead letter is stored under another"},
 		"origin of another host": {func(t *testing.T, s *Store) {
 			put(t, s, record.OriginKey(host), []byte("http://other.test"))
@@ -234,35 +234,41 @@ func TestVerifyFindsWrongKeys(t *testing.T) {
 		"body beyond its segment": {func(t *testing.T, s *Store) {
 			put(t, s, record.SegmentKey(1), record.Segment{Entries: 1, Live: 1}.Append(nil))
 		}, "which ends at 0"},
-		"counter of resting deletions": {func(t *testing.T, s *Store) {
+		"counter of pending losses": {func(t *testing.T, s *Store) {
 			n := *s.committed.Load()
-			n.Resting++
+			n.Pends++
 			put(t, s, record.CountersKey(), n.Encode())
-		}, `counter "resting deletions" is 3, but there are 2`},
+		}, `counter "pending losses" is 4, but there are 3`},
+		"counter of small hosts": {func(t *testing.T, s *Store) {
+			n := *s.committed.Load()
+			n.Pooled--
+			put(t, s, record.CountersKey(), n.Encode())
+		}, `counter "documents of small hosts" is 4, but there are 5`},
 		"deletion without a word in the record": {func(t *testing.T, s *Store) {
-			rewrite(t, s, "http://deleted.test/", func(rec *scheduler.Record) { rec.Deletion = scheduler.NoDeletion })
-		}, `http://deleted.test/ deletion 4 is resting, but the record of its URL says ""`},
+			rewrite(t, s, "http://deleted.test/", func(rec *scheduler.Record) { rec.LossPending = false })
+		}, `http://deleted.test/ loss 4 is pending, but the record of its URL says that none is`},
 		"deletion in a record alone": {func(t *testing.T, s *Store) {
-			rewrite(t, s, "http://rests.test/", func(rec *scheduler.Record) { rec.Deletion = scheduler.DeletionHeld })
-		}, "http://rests.test/ its deletion is said to be held, but there is none"},
+			rewrite(t, s, "http://rests.test/", func(rec *scheduler.Record) { rec.LossPending = true })
+		}, "http://rests.test/ a loss of it is said to be pending, but there is none"},
 		"deletion in another group": {func(t *testing.T, s *Store) {
 			k := key("http://deleted.test/")
 			o := record.Order{Op: push.Delete, URL: "http://deleted.test/", Body: []byte("gone")}
-			p := record.RestingPlace(host, 0).Numbered(4, &o)
+			p := record.PendingPlace(host, 0).Numbered(4, &o)
 			put(t, s, p.Key(k), o.Append(nil))
 			put(t, s, record.DeletionKey(k), p.Append(nil))
-		}, "http://deleted.test/ deletion 4 rests in the group of another host"},
-		"document that rests": {func(t *testing.T, s *Store) {
-			k := key("http://deleted.test/")
-			o := record.Order{URL: "http://deleted.test/"}
-			put(t, s, record.RestingPlace(parse(t, "http://deleted.test/").HostKey(), 0).Numbered(4, &o).Key(k), o.Append(nil))
-		}, "order 4 rests or is held, but is no deletion"},
+		}, "http://deleted.test/ loss 4 is pending in the group of another host"},
 		"deletion among the orders that wait": {func(t *testing.T, s *Store) {
-			put(t, s, record.WaitingKey(key("http://held.test/")), record.OrderPlace{Kind: record.KindHeld, Seq: 2}.Append(nil))
-		}, "it names an order in state 'x'"},
+			put(t, s, record.WaitingKey(key("http://replaced.test/")), record.PendingPlace(host, 0).Numbered(2, &record.Order{}).Append(nil))
+		}, "it names an order in state 'y'"},
 		"documents of a host with a wrong count": {func(t *testing.T, s *Store) {
 			put(t, s, record.DocumentsKey(host), record.Documents{Count: 7}.Append(nil))
-		}, "is said to have 7 documents, but there are 0"},
+		}, "is said to have 7 documents and to have lost 0, but there are 0 and 0"},
+		"lost documents of a host": {func(t *testing.T, s *Store) {
+			rewrite(t, s, "http://waits.test/", func(rec *scheduler.Record) { rec.LostAt = time.Unix(1e9, 0) })
+		}, "has 0 documents and lost 1, but nothing is kept of them"},
+		"body of a pending loss": {func(t *testing.T, s *Store) {
+			put(t, s, record.SegmentKey(1), record.Segment{Entries: 3, Live: 7, Size: 4}.Append(nil))
+		}, "http://replaced.test/ order 2 has its body up to byte 6 of segment 1, which ends at 4"},
 		"sample of what is no document": {func(t *testing.T, s *Store) {
 			put(t, s, record.DocumentsKey(host), record.Documents{Count: 7}.Offer(key("http://waits.test/")).Append(nil))
 		}, "http://waits.test/ is in the sample of the documents"},

@@ -140,7 +140,7 @@ func (p *worker) page(at scheduler.Place, w scheduler.WaitingURL, floor uint64) 
 	c.Links = webLinks(a.URLs, a.Alias)
 	c.Order = p.orderOf(a, i)
 	c.Notes = []scheduler.Note{{Name: scheduler.CrawlValue(fmt.Sprint("part ", p.part)), Value: fmt.Append(nil, a.ID)}}
-	c.Host = &scheduler.HostState{Origin: fmt.Sprintf("http://h%d.test:80", i%webHosts), NextAt: time.Unix(int64(a.ID), 0), Answers: uint16(a.ID % 1024)}
+	c.Host = &scheduler.HostState{Origin: fmt.Sprintf("http://h%d.test:80", i%webHosts), NextAt: time.Unix(int64(a.ID), 0), Responses: uint16(a.ID % 1024)}
 	return p.do(a, func() error {
 		_, err := scheduler.CompleteAndWait(p.ctx, p.s, c)
 		return err
@@ -154,7 +154,7 @@ func (p *worker) order(r *scheduler.Record, forget bool) (order string, cancel b
 	case r.Indexed && (forget || draw == 0):
 		order, r.Indexed = orderDelete, false
 	case r.Indexed && draw < 3 && !forget:
-		order = []string{orderResting, orderHeld}[draw-1]
+		order = []string{orderLeaving, orderReplacing}[draw-1]
 	case draw < 5 && !forget:
 		order, r.Indexed = orderAdd, true
 	default:
@@ -168,15 +168,12 @@ func (p *worker) orderOf(a act, i int) *scheduler.Order {
 		return nil
 	}
 	o := &scheduler.Order{Source: "src", Body: bodyOf(a.ID, i, p.Bodies)}
-	if a.Order == orderAdd {
-		return o
+	if a.Order == orderDelete || a.Order == orderLeaving {
+		o.Op = scheduler.OrderDelete
 	}
-	o.Op, o.Edit, o.Text = scheduler.OrderDelete, a.Edit, fmt.Sprint(a.ID)
-	switch a.Order {
-	case orderResting:
-		o.Deletion = scheduler.DeletionResting
-	case orderHeld:
-		o.Deletion, o.Hold = scheduler.DeletionHeld, scheduler.HeldForHost
+	if a.Order == orderLeaving || a.Order == orderReplacing {
+		loss := lossOf(a.ID, a.Order == orderReplacing)
+		o.Loss, o.Day, o.Edit, o.Text = &loss, time.Hour, a.Edit, fmt.Sprint(a.ID)
 	}
 	return o
 }
@@ -188,7 +185,9 @@ func (p *worker) revise() error {
 	case 0, 1:
 		a.Order = orderDelete
 	case 2:
-		a.Order = orderResting
+		a.Order = orderLeaving
+	case 3:
+		a.Order = orderReplacing
 	}
 	a, err := p.begin(a)
 	if err != nil {
@@ -207,7 +206,7 @@ func (p *worker) revise() error {
 			stamp(&v.Next, a.ID, i)
 			v.Next.State, v.Next.Source, v.Next.NextAt = a.State, source, at
 			if v.Next.Gone = a.Gone; a.Order != "" {
-				v.Next.Indexed = a.Order == orderResting
+				v.Next.Indexed = a.Order != orderDelete
 			}
 			return v
 		})
@@ -261,11 +260,11 @@ func (p *worker) add(kind string, is []int, requeue bool) error {
 	})
 }
 
-// deletions holds, rests, releases or drops some of the deletions of the worker's hosts.
+// deletions marks, releases or drops some of the pending losses of the worker's hosts.
 func (p *worker) deletions() error {
-	a := act{Kind: []string{actHold, actRest, actRelease, actDrop}[p.r.IntN(4)]}
+	a := act{Kind: []string{actMark, actRelease, actDrop}[p.r.IntN(3)]}
 	var urls []string
-	err := p.s.HeldDeletions(p.ctx, scheduler.DeletionFilter{}, func(d scheduler.StoredDeletion) error {
+	err := p.s.PendingDeletions(p.ctx, scheduler.DeletionFilter{}, func(d scheduler.StoredDeletion) error {
 		if i := webIndex(d.URL); i%webHosts%parts == p.part && p.r.IntN(3) == 0 {
 			a.URLs, urls = append(a.URLs, i), append(urls, d.URL)
 		}
@@ -280,17 +279,15 @@ func (p *worker) deletions() error {
 	return p.do(a, func() (err error) {
 		n, f := 0, scheduler.DeletionFilter{URLs: urls}
 		switch a.Kind {
-		case actHold:
-			n, err = moveDeletions(p.ctx, p.s, f, scheduler.HoldDeletion)
-		case actRest:
-			n, err = moveDeletions(p.ctx, p.s, f, scheduler.RestDeletion)
+		case actMark:
+			n, err = markDeletions(p.ctx, p.s, f)
 		case actRelease:
 			n, err = release(p.ctx, p.s, f)
 		case actDrop:
 			_, n, err = dropDeletions(p.ctx, p.s, f)
 		}
 		if err == nil && n != len(urls) {
-			err = fmt.Errorf("%d of %d deletions are changed", n, len(urls))
+			err = fmt.Errorf("%d of %d losses are changed", n, len(urls))
 		}
 		return err
 	})

@@ -53,8 +53,8 @@ type act struct {
 	Forget bool            `json:",omitempty"`
 	State  scheduler.State `json:",omitempty"`
 	Gone   bool            `json:",omitempty"`
-	Order  string          `json:",omitempty"` // orderAdd, orderDelete, orderResting, orderHeld
-	Edit   uint64          `json:",omitempty"` // of a deletion that rests or is held
+	Order  string          `json:",omitempty"` // orderAdd, orderDelete, orderLeaving, orderReplacing
+	Edit   uint64          `json:",omitempty"` // of a pending loss
 	Cancel bool            `json:",omitempty"`
 	Seq    uint64          `json:",omitempty"`
 	Of     uint64          `json:",omitempty"` // the act that made the order which is delivered or buried
@@ -70,14 +70,14 @@ type act struct {
 const (
 	actPage, actRevise, actForget = "page", "revise", "forget"
 	actAdd, actRequeue            = "add", "requeue"
-	actHold, actRest              = "hold", "rest"
+	actMark                       = "mark"
 	actRelease, actDrop           = "release", "drop"
 	actDeliver, actBury, actSafe  = "deliver", "bury", "safe"
 	actNote                       = "note"
 )
 
 // The kinds of orders; "" is none.
-const orderAdd, orderDelete, orderResting, orderHeld = "add", "delete", "resting", "held"
+const orderAdd, orderDelete, orderLeaving, orderReplacing = "add", "delete", "leaving", "replacing"
 
 // line is what a child tells of an act: when it begins, and when the store has
 // acknowledged it.
@@ -134,10 +134,21 @@ func stamp(r *scheduler.Record, id uint64, i int) {
 	r.ETag = fmt.Sprint(id)
 	r.Status = int(id % 999)
 	r.LastError = strings.Repeat(fmt.Sprint(id, " ", i, ";"), int(id%20))
-	r.Hash = [16]byte(fmt.Appendf(nil, "%016d", id))
+	r.Hash = hashOf(id)
 	r.FetchedAt = time.Unix(int64(id), int64(i)).UTC()
 	r.Class = scheduler.OK + scheduler.Class(id%5)
 	r.Errors = int(id % 2)
+}
+
+func hashOf(id uint64) [16]byte { return [16]byte(fmt.Appendf(nil, "%016d", id)) }
+
+// lossOf is the loss that act id gave, of a text or a document.
+func lossOf(id uint64, replaces bool) scheduler.Loss {
+	loss := scheduler.NewLoss(id%2 == 0, time.Unix(int64(id), 0))
+	if replaces {
+		loss.Hash, loss.Sketch.Title = hashOf(id), uint32(id)
+	}
+	return loss
 }
 
 // bodyOf is the body of the order that act id gave for URL i.

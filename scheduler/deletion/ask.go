@@ -78,9 +78,13 @@ func (r *round) again(tries int) time.Time {
 func (b *bench) ask(ctx context.Context) error {
 	d, h := b.d, b.host
 	d.mu.Lock()
-	finishing := !d.deadline.IsZero()
 	if r := h.round; r != nil {
-		if at := r.again(h.tries); b.now.Before(at) || finishing {
+		at := r.again(h.tries)
+		tooSoon := b.now.Before(at)
+		if finishing := d.finishing; !finishing.IsZero() { // one round at the end, whatever there was before
+			tooSoon = !r.at.Before(finishing)
+		}
+		if tooSoon {
 			d.mu.Unlock()
 			b.wakeAt(at)
 			return nil

@@ -295,10 +295,10 @@ func (d *Owner) finish(ctx context.Context) (until time.Time, asked int, err err
 	}
 	now := time.Now()
 	d.mu.Lock()
-	if d.deadline.IsZero() {
-		d.deadline = now.Add(d.f.Settings().Deletions.Rest + finishSlack)
+	if d.finishing.IsZero() {
+		d.finishing = now
 	}
-	deadline := d.deadline
+	deadline := d.finishing.Add(d.f.Settings().Deletions.Rest + 2*finishSlack)
 	hosts := slices.Collect(maps.Keys(d.hosts))
 	d.mu.Unlock()
 	if err := d.judgeEdits(ctx); err != nil {
@@ -311,7 +311,7 @@ func (d *Owner) finish(ctx context.Context) (until time.Time, asked int, err err
 			return until, asked, err
 		}
 		asked += b.asked()
-		if at := b.few.Add(finishSlack); b.few.After(now) && !at.After(deadline.Add(finishSlack)) && (until.IsZero() || at.Before(until)) {
+		if at := b.few.Add(finishSlack); b.few.After(now) && !at.After(deadline) && (until.IsZero() || at.Before(until)) {
 			until = at
 		}
 	}

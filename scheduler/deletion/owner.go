@@ -35,11 +35,11 @@ type Owner struct {
 	pool       ledger     // guarded by judging
 	onCarryOut func(context.Context, []weburl.Key) error
 
-	mu       sync.Mutex
-	hosts    map[weburl.HostKey]*host
-	returned map[weburl.HostKey]time.Time // hosts of which a lost document is back: when its others were queued, zero: not yet
-	edits    edits
-	deadline time.Time // of Finish: until when it waits for losses of class few; zero: it was not called
+	mu        sync.Mutex
+	hosts     map[weburl.HostKey]*host
+	returned  map[weburl.HostKey]time.Time // hosts of which a lost document is back: when its others were queued, zero: not yet
+	edits     edits
+	finishing time.Time // when Finish was called first, zero if it was not
 }
 
 // host is one that is ill, or has pending losses. It is in memory only as long as that.

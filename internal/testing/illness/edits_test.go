@@ -10,6 +10,7 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/internal/testing/sicksite"
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // TestRemovedLeaveAtOnce: what the operator removes rests for no time.
@@ -119,4 +120,66 @@ func TestShortKillListLeaves(t *testing.T) {
 		w.wantNothingUndone()
 		w.end()
 	})
+}
+
+// TestRenamedBySettings: where settings give pages other names, these take the places of the
+// old ones, however many they are, and no page is in the index under neither.
+func TestRenamedBySettings(t *testing.T) {
+	for name, change := range map[string]func(*crawlspace.Settings){
+		"canonical": func(s *crawlspace.Settings) {
+			s.Canonical = &crawlspace.Canonical{Options: weburl.Options{SortQuery: true}}
+		},
+		"query filter": func(s *crawlspace.Settings) { s.QueryFilter = &crawlspace.Text{Value: "a"} },
+	} {
+		for _, pages := range sizes(2, 16, 60) {
+			t.Run(fmt.Sprintf("%s/%d", name, pages), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					w := newWorld(t, sicksite.Options{Documents: pages, Answer: answerTime, Query: true}, nil)
+					old := w.healthy()
+					time.Sleep(beforeIllness)
+					from := time.Now()
+					change(&w.settings.Space)
+					if err := w.crawl.Reload(w.t.Context(), w.settings); err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(24 * time.Hour)
+					missing, changed, strange := w.index.at(time.Now()).state(renamed(old, name))
+					if len(missing)+len(changed)+len(strange) > 0 {
+						t.Errorf("of %d new names %d are missing (%s), %d changed; %d others are in the index (%s)",
+							pages, len(missing), some(missing), len(changed), len(strange), some(strange))
+					}
+					came := w.index.came()
+					for _, o := range w.index.lost(old, from, time.Now()) {
+						if at, ok := came[newName(o.url, name)]; !ok || at.After(o.at) {
+							t.Errorf("%s left before its new name came", o.url)
+						}
+					}
+					w.wantNothingUndone()
+					w.end()
+				})
+			})
+		}
+	}
+}
+
+// newName is what the settings of TestRenamedBySettings make of a page's URL.
+func newName(url, settings string) string {
+	path, query, asked := strings.Cut(url, "?")
+	b, a, _ := strings.Cut(query, "&")
+	switch {
+	case !asked:
+		return url
+	case settings == "query filter":
+		return path + "?" + a
+	}
+	return path + "?" + a + "&" + b
+}
+
+func renamed(old documents, settings string) documents {
+	docs := documents{}
+	for url, content := range old {
+		docs[newName(url, settings)] = content
+	}
+	return docs
 }

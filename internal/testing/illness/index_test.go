@@ -161,6 +161,19 @@ func daily(orders []order, from time.Time) []int {
 	return counts
 }
 
+// came is when each document was first there.
+func (x *index) came() map[string]time.Time {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	came := map[string]time.Time{}
+	for _, o := range x.orders {
+		if _, known := came[o.url]; !known && !o.deletes {
+			came[o.url] = o.at
+		}
+	}
+	return came
+}
+
 // titles are those of the documents that the index has.
 func (x *index) titles() map[string]string {
 	x.mu.Lock()

@@ -73,9 +73,6 @@ func illNights(t *testing.T, c cell, ill int) {
 // the next.
 func TestNightlyRunsOfWhatIsGone(t *testing.T) {
 	for _, pages := range sizes(2, 16, 60) {
-		if pages == 1 {
-			continue // a run fails whose only page is gone
-		}
 		t.Run(fmt.Sprint(pages), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {

@@ -28,7 +28,7 @@ import (
 const (
 	realRest     = 2 * time.Second
 	realIllness  = 8 * realRest
-	realRecovery = 15 * time.Minute // an update that a host's illness held back is asked for every ten
+	realRecovery = 15 * time.Minute // an ill host is well again after ten at the earliest
 	realPause    = 200 * time.Millisecond
 )
 

@@ -15,6 +15,9 @@ func (s *Site) Path(i int) string {
 	if s.options.PDF && nth > 0 {
 		name = "pdf"
 	}
+	if s.options.Query && nth > 0 {
+		name += fmt.Sprintf("?b=%d&a=1", i)
+	}
 	switch {
 	case i == 0:
 		return "/"
@@ -66,17 +69,18 @@ func (s *Site) content(i int) content {
 	return content{fmt.Sprintf("Page %d about %s", i, words(seed, 4)), Text(seed), edition, s.redesigns > 0}
 }
 
-// page is the number of a path's page.
+// page is the number of the page at a path without query.
 func (s *Site) page(path string) (int, bool) {
 	if path == "/" {
 		return 0, true
 	}
 	name, _, _ := strings.Cut(path[strings.LastIndexByte(path, '/')+1:], ".")
 	var i int
-	if _, err := fmt.Sscanf(name, "%d", &i); err != nil || i <= 0 || i >= s.Len() || s.Path(i) != path {
+	if _, err := fmt.Sscanf(name, "%d", &i); err != nil || i <= 0 || i >= s.Len() {
 		return 0, false
 	}
-	return i, true
+	own, _, _ := strings.Cut(s.Path(i), "?")
+	return i, own == path
 }
 
 // links are the pages that page i leads to: the home page to the index pages, each of
@@ -112,7 +116,7 @@ func (s *Site) body(i int, head string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<p>%s</p>\n<ul>\n", c.text)
 	for _, to := range s.links(i) {
-		fmt.Fprintf(&b, "<li><a href=\"%s\">%s</a></li>\n", s.Path(to), words(to+s.options.Seed<<40, 3))
+		fmt.Fprintf(&b, "<li><a href=\"%s\">%s</a></li>\n", strings.ReplaceAll(s.Path(to), "&", "&amp;"), words(to+s.options.Seed<<40, 3))
 	}
 	b.WriteString("</ul>\n")
 	return frame(c.redesigned, c.title, head, b.String())

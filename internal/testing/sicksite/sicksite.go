@@ -34,6 +34,9 @@ type Options struct {
 	Validators bool
 	// PDF makes all pages but the home page and index pages PDF files, in the form of PDFHead.
 	PDF bool
+	// Query gives all pages but the home page and index pages a query: b= with the page's number,
+	// and a=1.
+	Query bool
 	// Answer is how long each answer takes.
 	Answer time.Duration
 	// RetryAfter, in seconds, is what UnavailableAWhile asks for; 0: 300.

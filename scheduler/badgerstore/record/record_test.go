@@ -13,6 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/testing/seeded"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/sketch"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -52,7 +53,8 @@ func drawRecord(t *rapid.T) scheduler.Record {
 		MediaType: rapid.OneOf(s, rapid.SampledFrom(mediaTypes[:])).Draw(t, "MediaType"),
 		Reason:    scheduler.Reason(rapid.Uint8Range(0, uint8(scheduler.ReasonSessionWaits)).Draw(t, "Reason")),
 		Misses:    rapid.Uint8().Draw(t, "Misses"), Gone: rapid.Bool().Draw(t, "Gone"),
-		Deletion: scheduler.Deletion(rapid.Uint8Range(0, uint8(scheduler.DeletionHeld)).Draw(t, "Deletion")),
+		LossPending: rapid.Bool().Draw(t, "LossPending"), LostAt: drawTime(t, "LostAt").Truncate(time.Second),
+		Reading: rapid.Uint16().Draw(t, "Reading"), Lively: rapid.Uint8().Draw(t, "Lively"),
 		History: scheduler.History{
 			Checks: rapid.Uint32().Draw(t, "Checks"), Changes: rapid.Uint32().Draw(t, "Changes"),
 			Quiet: time.Duration(rapid.Int64().Draw(t, "Quiet")), Busy: time.Duration(rapid.Int64().Draw(t, "Busy")),
@@ -62,6 +64,12 @@ func drawRecord(t *rapid.T) scheduler.Record {
 		rec.URL = rec.Origin + rec.URL
 	}
 	copy(rec.Host[:], rapid.SliceOfN(rapid.Byte(), len(rec.Host), len(rec.Host)).Draw(t, "Host"))
+	if rec.LostAt.Unix() <= 0 {
+		rec.LostAt = time.Time{}
+	}
+	if rapid.Bool().Draw(t, "sketched") {
+		rec.Sketch, _, _ = sketch.Read(rapid.SliceOfN(rapid.Byte(), sketch.Size, sketch.Size).Draw(t, "Sketch"))
+	}
 	copy(rec.Hash[:], rapid.SliceOfN(rapid.Byte(), 0, 16).Draw(t, "Hash"))
 	if len(rec.Aliases) == 0 {
 		rec.Aliases = nil
@@ -142,6 +150,7 @@ func full(t *testing.T, v reflect.Value) {
 func TestNoFieldForgotten(t *testing.T) {
 	var rec scheduler.Record
 	full(t, reflect.ValueOf(&rec).Elem())
+	rec.LostAt = rec.LostAt.Truncate(time.Second)
 	got, err := Decode(Append(nil, &rec, nil))
 	if d := cmp.Diff(rec, got); d != "" || err != nil {
 		t.Errorf("record: %v\n%s", err, d)
@@ -152,6 +161,13 @@ func TestNoFieldForgotten(t *testing.T) {
 	if d := cmp.Diff(host, gotHost); d != "" || err != nil {
 		t.Errorf("host: %v\n%s", err, d)
 	}
+	o := Order{Op: push.Delete, URL: "http://a.test/", Body: []byte("{}")}
+	full(t, reflect.ValueOf(&o.Pending).Elem())
+	for _, at := range []*time.Time{&o.Pending.Loss.First, &o.Pending.Loss.Last, &o.Pending.Loss.Counted} {
+		*at = at.Truncate(time.Second)
+	}
+	gotOrder, err := DecodeOrder(o.Append(nil))
+	decoded(t, o, gotOrder, err)
 	var c Counters
 	for i, f := range c.Fields() {
 		*f = uint64(1000 + i)
@@ -166,7 +182,7 @@ func TestNoFieldForgotten(t *testing.T) {
 // decoded compares what was stored with what is read of it.
 func decoded[T any](t *testing.T, want, got T, err error) {
 	t.Helper()
-	d := cmp.Diff(want, got, cmp.AllowUnexported(Counters{}, Order{}, Dead{}, Rest{}, BodyPlace{}, OrderPlace{}, Segment{}, Documents{}))
+	d := cmp.Diff(want, got, cmp.AllowUnexported(Counters{}, Order{}, Dead{}, Pending{}, BodyPlace{}, OrderPlace{}, Segment{}, Documents{}))
 	if err != nil || d != "" {
 		t.Errorf("%v (-want +got):\n%s", err, d)
 	}
@@ -177,10 +193,17 @@ func TestOrderRoundTrip(t *testing.T) {
 		{Op: push.Delete, At: time.Unix(5, 0).UTC(), URL: "http://a.test/", Source: "s", Body: []byte(`{"a":1}`)},
 		{Moved: true, URL: "http://a.test/", Place: BodyPlace{Segment: 1 << 40, Offset: 1 << 35, Length: MaxBody, Sum: 0xfffffffe}},
 		{Lost: true, URL: "http://a.test/", Body: []byte{}},
-		{Op: push.Delete, URL: "http://a.test/", Body: []byte("{}"), Rest: Rest{
-			Reason: scheduler.ReasonLogin, Hold: scheduler.HeldForEdit, Edit: 1 << 60, Again: time.Unix(6, 0).UTC(), Text: "a log-in page",
+		{Op: push.Delete, URL: "http://a.test/", Body: []byte("{}"), Pending: Pending{
+			Reason: scheduler.ReasonLogin, Edit: 1 << 60, Text: "a log-in page", Loss: scheduler.Loss{
+				Explicit: true, Least: scheduler.LossMost, First: time.Unix(6, 0).UTC(), Last: time.Unix(7, 0).UTC(), Visits: 255,
+				Days: 254, Counted: time.Unix(8, 0).UTC(), WellDay: 253,
+			},
 		}},
-		{Op: push.Delete, URL: "http://a.test/", Body: []byte{}, Rest: Rest{Text: "t"}},
+		{Op: push.Delete, URL: "http://a.test/", Body: []byte{}, Pending: Pending{Text: "t"}},
+		{URL: "http://a.test/", Place: BodyPlace{Segment: 1, Length: 2}, Pending: Pending{Loss: scheduler.Loss{Visits: 1, Hash: [16]byte{15: 1}}}},
+		{URL: "http://a.test/", Place: BodyPlace{Segment: 1, Length: 2}, Pending: Pending{Loss: scheduler.Loss{
+			Hash: [16]byte{1}, Sketch: sketch.Sketch{Title: 1 << 31, Minima: [sketch.Bins]uint8{1, 31: 255}},
+		}}},
 	} {
 		got, err := DecodeOrder(want.Append(nil))
 		decoded(t, want, got, err)
@@ -189,14 +212,15 @@ func TestOrderRoundTrip(t *testing.T) {
 		decoded(t, dead, gotDead, err)
 	}
 	for _, p := range []OrderPlace{
-		{Kind: KindHeld, Moved: true, Delete: true, Seq: 300, Size: 500, Segment: 700},
-		{Kind: KindResting, Delete: true, Group: Group{1, 7: 2}, Seq: 300, Size: 500},
-		{Kind: KindEdit, Delete: true, Group: editGroup(3), Seq: 1 << 40},
+		{Kind: KindOrder, Moved: true, Delete: true, Seq: 300, Size: 500, Segment: 700},
+		{Kind: KindHostLoss, Group: Group{1, 7: 2}, Moved: true, Seq: 300, Size: 500, Segment: 700},
+		{Kind: KindHostLoss, Delete: true, Group: Group{1, 7: 2}, Seq: 300, Size: 500},
+		{Kind: KindEditLoss, Delete: true, Group: editGroup(3), Seq: 1 << 40},
 	} {
 		got, err := DecodeOrderPlace(p.Append(nil))
 		decoded(t, p, got, err)
 	}
-	for _, d := range []Documents{{Count: 300}, Documents{Count: 300}.Offer(weburl.Key{2}).Offer(weburl.Key{1})} {
+	for _, d := range []Documents{{Count: 300}, {Lost: 200}, {Count: 1, Lost: 1 << 40}, Documents{Count: 300}.Offer(weburl.Key{2}).Offer(weburl.Key{1})} {
 		got, err := DecodeDocuments(d.Append(nil))
 		if len(got.Sample) == 0 {
 			got.Sample = nil
@@ -218,7 +242,7 @@ func TestOtherVersions(t *testing.T) {
 		"record":    {Append(nil, &scheduler.Record{URL: "http://a.test/"}, nil), func(b []byte) error { _, err := Decode(b); return err }},
 		"host":      {EncodeHost(&scheduler.HostState{Origin: "http://a.test"}), func(b []byte) error { _, err := DecodeHost(b); return err }},
 		"order":     {order.Append(nil), func(b []byte) error { _, err := DecodeOrder(b); return err }},
-		"place":     {OrderPlace{Kind: KindHeld, Seq: 300}.Append(nil), func(b []byte) error { _, err := DecodeOrderPlace(b); return err }},
+		"place":     {OrderPlace{Kind: KindOrder, Seq: 300}.Append(nil), func(b []byte) error { _, err := DecodeOrderPlace(b); return err }},
 		"dead":      {(&Dead{Order: order, Seq: 7}).Encode(), func(b []byte) error { _, err := DecodeDead(b); return err }},
 		"gone":      {AppendGone(nil, &scheduler.Gone{URL: "http://a.test/"}), func(b []byte) error { _, err := DecodeGone(b); return err }},
 		"queue":     {Queue{Count: 3}.Append(nil), func(b []byte) error { _, err := DecodeQueue(b); return err }},
@@ -272,11 +296,14 @@ func FuzzDecode(f *testing.F) {
 	done, _ := Done(nil).With(70, nil)
 	f.Add(Queue{Count: 3, Floor: 64, Done: done}.Append(nil))
 	f.Add([]byte(with(Chunk(nil).Append(nil, weburl.Key{1}).Append(nil, weburl.Key{2}), 30, weburl.Key{3})))
-	f.Add(OrderPlace{Kind: KindHeld, Seq: 300, Size: 5, Segment: 2}.Append(nil))
-	f.Add(OrderPlace{Kind: KindResting, Group: Group{3}, Seq: 300, Size: 5}.Append(nil))
+	f.Add(OrderPlace{Kind: KindOrder, Seq: 300, Size: 5, Segment: 2}.Append(nil))
+	f.Add(OrderPlace{Kind: KindHostLoss, Group: Group{3}, Seq: 300, Size: 5}.Append(nil))
 	f.Add(Documents{Count: 300}.Offer(weburl.Key{2}).Offer(weburl.Key{1}).Append(nil))
-	f.Add((&Order{Op: push.Delete, URL: "http://a.test/", Rest: Rest{Reason: 1, Hold: 2, Edit: 3, Again: time.Unix(4, 0), Text: "t"}}).Append(nil))
-	f.Add(Append(nil, &scheduler.Record{URL: "http://a.test/x", Origin: "http://a.test", Reason: 3, Deletion: 1, Misses: 4, Gone: true}, nil))
+	f.Add((&Order{Op: push.Delete, URL: "http://a.test/", Pending: Pending{Reason: 1, Edit: 3, Text: "t", Loss: scheduler.NewLoss(true, time.Unix(4, 0))}}).Append(nil))
+	f.Add((&Order{URL: "http://a.test/", Place: inSegment.Place, Pending: Pending{Loss: scheduler.Loss{Hash: [16]byte{1}}}}).Append(nil))
+	f.Add(Documents{Lost: 300}.Append(nil))
+	f.Add(Append(nil, &scheduler.Record{URL: "http://a.test/x", Origin: "http://a.test", Reason: 3, LossPending: true, Misses: 4, Gone: true}, nil))
+	f.Add(Append(nil, &scheduler.Record{URL: "http://a.test/x", Origin: "http://a.test", Reading: 3, Lively: 2, LostAt: time.Unix(4, 0), Sketch: sketch.Sketch{Title: 5}}, nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if rec, err := Decode(b); err == nil {
 			links, noLinks := Links(b)

@@ -1,0 +1,442 @@
+package badgerstore
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// eachDeletion calls fn for the pending losses, oldest first, with their bodies.
+func eachDeletion(ctx context.Context, s *Store, fn func(push.Entry, scheduler.StoredDeletion) error) error {
+	return s.viewBodies(ctx, func(txn *badger.Txn, r *segments.Reader) error {
+		keys, err := s.deletionKeys(ctx, txn, &scheduler.DeletionFilter{}, nil)
+		if err != nil {
+			return err
+		}
+		return s.eachOrder(ctx, txn, keys, func(item *badger.Item) error {
+			seq, k, o, err := s.order(item)
+			if err != nil {
+				return err
+			}
+			e := o.Entry(seq)
+			if e.Body, e.Damage, err = r.Body(&o); err != nil {
+				return err
+			}
+			p, _, err := record.SplitDeletionKey(item.Key())
+			if err != nil {
+				return err
+			}
+			return fn(e, o.Listed(k, p))
+		})
+	})
+}
+
+// deletionsOf are the keys of the losses that a filter selects.
+func deletionsOf(ctx context.Context, s *Store, f scheduler.DeletionFilter) (keys []weburl.Key, err error) {
+	err = s.PendingDeletions(ctx, f, func(d scheduler.StoredDeletion) error { keys = append(keys, d.Key); return nil })
+	return keys, err
+}
+
+// release carries out the losses that a filter selects.
+func release(ctx context.Context, s *Store, f scheduler.DeletionFilter) (int, error) {
+	keys, err := deletionsOf(ctx, s, f)
+	if err != nil {
+		return 0, err
+	}
+	_, n, err := s.ReviseDeletions(ctx, keys, func(d scheduler.StoredDeletion, r scheduler.Record) *scheduler.Revision {
+		if r.Indexed, r.Hash = d.Replaces, d.Hash; !d.Replaces {
+			r.PushedSource = ""
+		}
+		return &scheduler.Revision{Next: r, Move: scheduler.SendDeletion}
+	})
+	return n, err
+}
+
+// dropDeletions cancels those that a filter selects, and has their URLs asked again.
+func dropDeletions(ctx context.Context, s *Store, f scheduler.DeletionFilter) ([]scheduler.Place, int, error) {
+	keys, err := deletionsOf(ctx, s, f)
+	if err != nil {
+		return nil, 0, err
+	}
+	return s.ReviseDeletions(ctx, keys, func(_ scheduler.StoredDeletion, r scheduler.Record) *scheduler.Revision {
+		if r.State != scheduler.Waiting {
+			r.State, r.Source = scheduler.Waiting, scheduler.Refresh
+		}
+		return &scheduler.Revision{Next: r, CancelDeletion: true}
+	})
+}
+
+// markDeletions notes of those that a filter selects that their hosts answer well.
+func markDeletions(ctx context.Context, s *Store, f scheduler.DeletionFilter) (int, error) {
+	keys, err := deletionsOf(ctx, s, f)
+	if err != nil {
+		return 0, err
+	}
+	_, n, err := s.ReviseDeletions(ctx, keys, func(_ scheduler.StoredDeletion, r scheduler.Record) *scheduler.Revision {
+		return &scheduler.Revision{Next: r, Move: scheduler.MarkWell}
+	})
+	return n, err
+}
+
+// pendingDeletion is the order of a deletion that is pending, pendingText that of a new text.
+func pendingDeletion(edit uint64) *scheduler.Order {
+	loss := scheduler.NewLoss(true, time.Unix(1e9, 0).UTC())
+	return &scheduler.Order{
+		Op: scheduler.OrderDelete, Body: []byte("gone"), Loss: &loss, Day: 24 * time.Hour,
+		Edit: edit, Reason: scheduler.ReasonNotFound, Text: "status 404",
+	}
+}
+
+func pendingText(body string) *scheduler.Order {
+	loss := scheduler.NewLoss(false, time.Unix(1e9, 0).UTC())
+	loss.Hash, loss.Sketch.Title = [16]byte{1, 15: byte(len(body))}, 5
+	return &scheduler.Order{
+		Op: scheduler.OrderAdd, Source: "src", Body: []byte(body), Loss: &loss, Day: 24 * time.Hour,
+		Reason: scheduler.ReasonNewText, Text: "another text",
+	}
+}
+
+// pending are the losses by URL, with their bodies.
+func (b bench) pending() map[string]string {
+	b.Helper()
+	all := map[string]string{}
+	b.must(eachDeletion(b.Context(), b.s, func(e push.Entry, _ scheduler.StoredDeletion) error {
+		all[e.URL] = strings.TrimRight(string(e.Body), ".") + e.Damage
+		return nil
+	}))
+	return all
+}
+
+func TestRelease(t *testing.T) {
+	b := newBench(t, "x")
+	for i := range 4 {
+		b.crawl(fmt.Sprintf("http://a.test/%d", i), pendingDeletion(0), indexed)
+	}
+	b.must(b.s.Forget(t.Context(), parse(t, "http://a.test/3").Key(), nil))
+	b.wantCounts(scheduler.OutboxCounts{Pending: 3})
+	n, err := release(t.Context(), b.s, scheduler.DeletionFilter{URLs: []string{"http://a.test/1", "http://unknown.test/"}})
+	if err != nil || n != 1 {
+		t.Fatalf("release of one: %d, %v", n, err)
+	}
+	if b.record("http://a.test/1").Indexed || !b.record("http://a.test/0").Indexed {
+		t.Error("the released URL alone must not be indexed any more")
+	}
+	if d := cmp.Diff(map[string]string{"http://a.test/0": "gone", "http://a.test/2": "gone"}, b.pending()); d != "" {
+		t.Errorf("pending: %s", d)
+	}
+	if n, err = release(t.Context(), b.s, scheduler.DeletionFilter{}); err != nil || n != 2 {
+		t.Fatalf("release of all: %d, %v", n, err)
+	}
+	b.wantWaiting("5 delete http://a.test/1 gone", "6 delete http://a.test/0 gone", "7 delete http://a.test/2 gone")
+	if c, err := b.s.Counts(t.Context()); err != nil || c.Indexed != 0 {
+		t.Errorf("Counts: %+v, %v", c, err)
+	}
+}
+
+func TestDropDeletions(t *testing.T) {
+	b := newBench(t, "x")
+	waits := func(c *scheduler.Completion) { c.Next.State, c.Next.Source = scheduler.Waiting, scheduler.User }
+	b.crawl("http://a.test/1", pendingDeletion(0), indexed)
+	b.crawl("http://a.test/2", pendingDeletion(0), indexed, waits)
+	places, n, err := dropDeletions(t.Context(), b.s, scheduler.DeletionFilter{URLs: []string{"http://a.test/1"}})
+	if err != nil || n != 1 {
+		t.Fatalf("drop: %d, %v", n, err)
+	}
+	rec := b.record("http://a.test/1")
+	if rec.State != scheduler.Waiting || rec.Source != scheduler.Refresh || !rec.Indexed || rec.LossPending {
+		t.Errorf("record: %+v", rec)
+	}
+	if d := cmp.Diff([]scheduler.Place{placeOf(&rec)}, places); d != "" {
+		t.Errorf("places: %s", d)
+	}
+	if places, n, err = dropDeletions(t.Context(), b.s, scheduler.DeletionFilter{}); err != nil || n != 1 || len(places) != 0 {
+		t.Fatalf("drop of all: %v, %d, %v", places, n, err)
+	}
+	if rec := b.record("http://a.test/2"); rec.Source != scheduler.User {
+		t.Errorf("a URL that waits was moved: %+v", rec)
+	}
+	b.wantCounts(scheduler.OutboxCounts{})
+}
+
+// A pending loss stands beside the document that waits: that reaches its target, and stays there
+// if the loss is cancelled; nothing of the loss is seen before it is carried out.
+func TestPendsBesideADocument(t *testing.T) {
+	b := newBench(t, "x")
+	b.crawl("http://a.test/1", document("one"))
+	b.crawl("http://a.test/1", pendingDeletion(0), indexed)
+	b.wantWaiting("1 add http://a.test/1 one")
+	b.must(b.o.Safe(t.Context(), "x", 1))
+	b.wantCounts(scheduler.OutboxCounts{Pending: 1})
+	b.crawl("http://a.test/1", document("two"))
+	b.wantWaiting("3 add http://a.test/1 two")
+	b.crawl("http://a.test/1", pendingDeletion(7), indexed)
+	if n, err := release(t.Context(), b.s, scheduler.DeletionFilter{}); n != 1 || err != nil {
+		t.Fatalf("release: %d, %v", n, err)
+	}
+	b.wantWaiting("5 delete http://a.test/1 gone")
+	b.must(b.o.Safe(t.Context(), "x", 5))
+	b.wantCounts(scheduler.OutboxCounts{})
+	// A document that comes in the place of a deletion under another source tells of it.
+	moved := func(source string) bool {
+		b.crawl("http://a.test/2", pendingDeletion(0), indexed, func(c *scheduler.Completion) { c.Order.Source = source })
+		b.crawl("http://a.test/2", document("back"))
+		entries, err := b.o.Entries(t.Context(), 0, 10, 1<<20)
+		b.must(err)
+		return entries[0].Moved
+	}
+	if moved("src") || !moved("other") {
+		t.Error("the document does not tell whether it was elsewhere before")
+	}
+}
+
+// A pending text stands beside the document that waits as well, and takes its place when it is carried out.
+func TestPendingText(t *testing.T) {
+	b := newBench(t, "x")
+	const url = "http://a.test/1"
+	b.crawl(url, document("one"))
+	b.crawl(url, pendingText("two"))
+	b.wantWaiting("1 add http://a.test/1 one")
+	b.wantCounts(scheduler.OutboxCounts{Waiting: 1, Pending: 1})
+	if got := b.s.OutboxBytes(); got != 3 {
+		t.Errorf("OutboxBytes: %d, want those of what waits", got)
+	}
+	b.crawl(url, pendingText("three"))
+	if d := cmp.Diff(map[string]string{url: "three"}, b.pending()); d != "" {
+		t.Errorf("pending: %s", d)
+	}
+	if _, err := markDeletions(t.Context(), b.s, scheduler.DeletionFilter{}); err != nil {
+		t.Fatal(err)
+	}
+	entered := b.s.committed.Load().Movements
+	if n, err := release(t.Context(), b.s, scheduler.DeletionFilter{}); n != 1 || err != nil {
+		t.Fatalf("release: %d, %v", n, err)
+	}
+	b.wantWaiting("3 add http://a.test/1 three")
+	b.wantCounts(scheduler.OutboxCounts{Waiting: 1})
+	if got := b.s.OutboxBytes(); got != 5 {
+		t.Errorf("OutboxBytes: %d", got)
+	}
+	if r := b.record(url); !r.Indexed || r.LossPending || r.Hash != pendingText("three").Loss.Hash {
+		t.Errorf("record: %+v", r)
+	}
+	entered.Changed++
+	if got := b.s.committed.Load().Movements; got != entered {
+		t.Errorf("movements %+v, want %+v", got, entered)
+	}
+	b.crawl(url, pendingText("four"))
+	b.crawl(url, nil, func(c *scheduler.Completion) { c.CancelDeletion = true })
+	b.wantWaiting("3 add http://a.test/1 three")
+	b.wantCounts(scheduler.OutboxCounts{Waiting: 1})
+	b.crawl(url, pendingText("five"))
+	b.must(b.s.Forget(t.Context(), parse(t, url).Key(), nil))
+	b.wantCounts(scheduler.OutboxCounts{Waiting: 1})
+}
+
+// A body that only a pending loss names stays where it is, over compactions and restarts, until the loss goes.
+func TestPendingBodiesInSegments(t *testing.T) {
+	dir := t.TempDir()
+	b := newSegmentBench(t, dir, "x")
+	for i := range 4 {
+		b.crawl(pageURL(i), pendingText(long(fmt.Sprint("text ", i))))
+	}
+	for i := range 60 { // of each segment one body stays
+		order := document(long(fmt.Sprint("body ", i)))
+		if i%4 == 0 {
+			order = pendingText(long(fmt.Sprint("text ", i)))
+			order.Edit = uint64(i % 8)
+		}
+		b.crawl(pageURL(i), order, indexed)
+	}
+	b.must(b.o.Safe(t.Context(), "x", b.s.committed.Load().Order))
+	want := map[string]string{}
+	for i := range 60 {
+		if i < 4 || i%4 == 0 {
+			want[pageURL(i)] = fmt.Sprint("text ", i)
+		}
+	}
+	for i := 1; i < 4; i++ {
+		delete(want, pageURL(i)) // a document came in its place
+	}
+	check := func() {
+		t.Helper()
+		if d := cmp.Diff(want, b.pending()); d != "" {
+			t.Errorf("pending bodies (-want +got):\n%s", d)
+		}
+		mustVerify(t, b.s)
+	}
+	check()
+	b.settle()
+	for range 40 { // what is there is looked at after each batch
+		b.must(b.s.SetValue(t.Context(), scheduler.CrawlValue("n"), nil))
+		b.settle()
+	}
+	check()
+	if got := len(segmentFiles(t, dir)); got > 2*len(want)/4+segments.Slack+2 {
+		t.Errorf("%d segments are there for %d bodies", got, len(want))
+	}
+	closeStore(t, b.s)
+	b = newSegmentBench(t, dir, "x")
+	check()
+	// All of them, moved one by one.
+	all := map[uint64]bool{}
+	for _, n := range segmentFiles(t, dir) {
+		all[n] = true
+	}
+	b.must(b.s.compact(all))
+	check()
+	half := scheduler.DeletionFilter{Edit: 4}
+	n, err := release(t.Context(), b.s, half)
+	b.must(err)
+	sent := b.bodies()
+	if len(sent) != n || n == 0 {
+		t.Errorf("%d losses are carried out, %d orders wait", n, len(sent))
+	}
+	for url, body := range sent {
+		if want[url] != body {
+			t.Errorf("%s is sent with %q, want %q", url, body, want[url])
+		}
+		delete(want, url)
+	}
+	check()
+	if _, _, err := dropDeletions(t.Context(), b.s, scheduler.DeletionFilter{}); err != nil {
+		t.Fatal(err)
+	}
+	b.must(b.o.Safe(t.Context(), "x", b.s.committed.Load().Order))
+	want = map[string]string{}
+	check()
+	b.wantSegments(b.s.committed.Load().Segment)
+	closeStore(t, b.s)
+}
+
+// A pending body that is damaged is found when it is moved or sent, and its document is fetched again then.
+func TestPendingBodyIsLost(t *testing.T) {
+	for _, moved := range []bool{false, true} {
+		dir := t.TempDir()
+		b := newSegmentBench(t, dir, "x")
+		b.crawl(pageURL(0), pendingText(long("zero")), indexed)
+		for i := range 8 {
+			b.crawl(pageURL(1+i), document(long(fmt.Sprint("body ", i))))
+		}
+		closeStore(t, b.s)
+		name := filepath.Join(dir, segments.Name(1))
+		content, err := os.ReadFile(name)
+		b.must(err)
+		content[10] ^= 1
+		b.must(os.WriteFile(name, content, 0o600))
+		b = newSegmentBench(t, dir, "x")
+		if moved {
+			b.must(b.s.compact(map[uint64]bool{1: true}))
+		}
+		if n, err := release(t.Context(), b.s, scheduler.DeletionFilter{}); n != 1 || err != nil {
+			t.Fatalf("release: %d, %v", n, err)
+		}
+		entries, err := b.o.Entries(t.Context(), 0, 100, 1<<20)
+		b.must(err)
+		last := entries[len(entries)-1]
+		if last.URL != pageURL(0) || last.Damage == "" || last.Body != nil {
+			t.Fatalf("moved %t: the last entry is %+v, want the damaged one", moved, last)
+		}
+		b.must(b.o.Bury(t.Context(), "x", last, last.Damage, time.Unix(5, 0)))
+		if r := b.record(pageURL(0)); !r.BodyLost() || r.State != scheduler.Waiting {
+			t.Errorf("moved %t: record %+v, want it fetched again", moved, r)
+		}
+		b.must(b.o.Safe(t.Context(), "x", last.Seq))
+		mustVerify(t, b.s)
+		closeStore(t, b.s)
+	}
+}
+
+// TestPendingAreListed: the outbox lists what is pending, by state and URL.
+func TestPendingAreListed(t *testing.T) {
+	b := newBench(t, "x")
+	b.crawl("http://b.test/1", pendingDeletion(0), indexed)
+	b.crawl("http://a.test/2", pendingDeletion(9), indexed)
+	b.crawl("http://a.test/3", pendingText("three"))
+	b.crawl("http://a.test/4", document("four"))
+	list := func(s push.Selection) (orders []string) {
+		b.must(b.s.Orders(t.Context(), s, func(l push.Listed) error {
+			orders = append(orders, fmt.Sprintln(l.State, l.Op, l.URL, l.Bytes))
+			return nil
+		}))
+		return orders
+	}
+	waits := "waiting add http://a.test/4 4\n"
+	pending := []string{"pending delete http://b.test/1 4\n", "pending delete http://a.test/2 4\n", "pending add http://a.test/3 5\n"}
+	for _, c := range []struct {
+		s    push.Selection
+		want []string
+	}{
+		{push.Selection{}, append([]string{waits}, pending...)},
+		{push.Selection{State: push.Pending}, pending},
+		{push.Selection{State: push.Waiting}, []string{waits}},
+		{push.Selection{URLs: []string{"http://a.test/4", "http://a.test/3"}}, []string{waits, pending[2]}},
+	} {
+		if d := cmp.Diff(c.want, list(c.s)); d != "" {
+			t.Errorf("%+v (-want +got):\n%s", c.s, d)
+		}
+	}
+}
+
+// TestReviseDeletionsAsksAgain: what others change between a look at losses and their
+// revision counts, and the revision is asked for again.
+func TestReviseDeletionsAsksAgain(t *testing.T) {
+	b := newBench(t, "x")
+	b.crawl("http://a.test/1", pendingDeletion(0), indexed)
+	b.crawl("http://a.test/2", pendingText("two"))
+	keys, err := deletionsOf(t.Context(), b.s, scheduler.DeletionFilter{})
+	b.must(err)
+	var well []uint8
+	_, n, err := b.s.ReviseDeletions(t.Context(), keys, func(d scheduler.StoredDeletion, r scheduler.Record) *scheduler.Revision {
+		if well = append(well, d.WellDay); len(well) == 1 { // outside of the committer
+			_, err := markDeletions(t.Context(), b.s, scheduler.DeletionFilter{URLs: []string{"http://a.test/1"}})
+			b.must(err)
+			_, _, err = dropDeletions(t.Context(), b.s, scheduler.DeletionFilter{URLs: []string{"http://a.test/2"}})
+			b.must(err)
+		}
+		r.Misses++
+		return &scheduler.Revision{Next: r, Move: scheduler.MarkWell}
+	})
+	if err != nil || n != 1 {
+		t.Errorf("%d changed, %v; want one", n, err)
+	}
+	if d := cmp.Diff([]uint8{0, 0, 1}, well); d != "" {
+		t.Errorf("asked about (-want +got):\n%s", d)
+	}
+	b.wantCounts(scheduler.OutboxCounts{Pending: 1})
+}
+
+// What was pending for days counts as an order from when it is carried out, not from when it was seen.
+func TestPendingOrderIsNew(t *testing.T) {
+	b := newBench(t, "x")
+	const url = "http://a.test/1"
+	b.crawl(url, pendingText("one"))
+	k := parse(t, url).Key()
+	p, o, err := b.s.deletionOf(k, func(key []byte) (v []byte, err error) {
+		err = b.s.db.View(func(txn *badger.Txn) error { v, err = read(txn, key); return err })
+		return v, err
+	})
+	b.must(err)
+	o.At = time.Unix(1000, 0).UTC() // as if that had been long ago
+	put(t, b.s, p.Key(k), o.Append(nil))
+	begin := time.Now().Truncate(time.Second)
+	_, err = release(t.Context(), b.s, scheduler.DeletionFilter{})
+	b.must(err)
+	f, err := b.s.OutboxFigures(t.Context())
+	b.must(err)
+	if f.Oldest.Before(begin) {
+		t.Errorf("the oldest order that waits is of %v, want it not before %v", f.Oldest, begin)
+	}
+}
