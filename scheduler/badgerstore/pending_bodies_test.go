@@ -106,6 +106,11 @@ func TestPendingBodiesInSegments(t *testing.T) {
 	for _, n := range segmentFiles(t, dir) {
 		all[n] = true
 	}
+	list, err := b.s.namedIn(all, 1000)
+	b.must(err)
+	if len(list) != len(want) {
+		t.Errorf("%d bodies are to be moved, want those of %d losses", len(list), len(want))
+	}
 	b.must(b.s.compact(all))
 	check()
 	half := scheduler.DeletionFilter{Edit: 4}
