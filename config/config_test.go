@@ -114,7 +114,8 @@ func TestEverySetting(t *testing.T) {
 	w.Weights, w.Aggressive, w.Throttle, w.MaxConnectionsPerHost = [6]int{10000, 2000, 1000, 200, 10, 0}, true, 100*time.Millisecond, 4
 	w.SmartRefresh, w.MinAge, w.MaxAge, w.PushUnchanged, w.IndexRedirectSources = true, time.Minute, 2*time.Minute, true, false
 	w.Policy, w.MaxTemporaryErrors, w.TemporaryErrorMin, w.ErrorRefresh = scheduler.Cautious, 3, 7*time.Second, 90*time.Second
-	w.Brake, w.ForgetDeleted = scheduler.Brake{Rest: 2 * time.Second, Min: 1, Percent: 2, Window: 3 * time.Second}, true
+	w.Deletions = scheduler.Deletions{Off: true, Rest: 2 * time.Second, Confirm: 3 * time.Second, Hold: 4 * time.Second, Gone: 5 * time.Second}
+	w.ForgetDeleted = true
 	f := &want.Fetcher
 	f.UserAgent, f.From, f.MaxBodyBytes, f.MaxConnectionsPerHost = "Test/1.0 (+http://example.com/bot)", "bot@example.com", 2048, 4
 	f.ConnectTimeout, f.TLSTimeout, f.FirstByteTimeout = time.Millisecond, 2*time.Millisecond, 3*time.Millisecond

@@ -90,7 +90,7 @@ func TestEverySettingHasARow(t *testing.T) {
 		for i := range v.NumField() {
 			field, name := v.Field(i), path+v.Type().Field(i).Name
 			switch name {
-			case "Frontier", "Fetcher", "Robots", "Frontier.Brake":
+			case "Frontier", "Fetcher", "Robots", "Frontier.Deletions":
 				walk(name+".", field)
 				continue
 			}
@@ -148,7 +148,11 @@ func TestEveryRowFillsItsSetting(t *testing.T) {
 			continue
 		}
 		written, want := otherValue(&a)
-		text := fmt.Sprintf(`<CrawlConfig><Crawler name="a" %s="%s"><Root url="http://a/"/></Crawler></CrawlConfig>`, a.Name, written)
+		beside := ""
+		for name, value := range besideTime(a.Name) {
+			beside += fmt.Sprintf(` %s="%s"`, name, value)
+		}
+		text := fmt.Sprintf(`<CrawlConfig><Crawler name="a" %s="%s"%s><Root url="http://a/"/></Crawler></CrawlConfig>`, a.Name, written, beside)
 		file, report := Parse(FileName, []byte(text), Lookups{})
 		if len(report.Errors) > 0 && a.Name != "smartRefreshMaxAgeS" { // below the least age
 			t.Errorf("%s: %v", a.Name, report.Err())

@@ -66,7 +66,7 @@ func inNamespace(text string) string {
 // others, other files, variables, and the document type, which is not validated.
 func beyondSchema() map[string]bool {
 	return map[string]bool{
-		"ages": true, "content": true, "crawl-log": true, "fetch-meaning": true, "doctype": true, "refresh": true, "smart-and-fixed": true, "hours": true, "environment": true, "patterns": true, "secret-file": true,
+		"ages": true, "content": true, "deletions": true, "crawl-log": true, "fetch-meaning": true, "doctype": true, "refresh": true, "smart-and-fixed": true, "hours": true, "environment": true, "patterns": true, "secret-file": true,
 	}
 }
 
@@ -187,6 +187,9 @@ func company(el *etree.Element, a *Attribute, value string) {
 	}
 	if el.Tag == "Fetch" {
 		companyOfFetch(el, a, value)
+	}
+	for name, value := range besideTime(a.Name) {
+		el.CreateAttr(name, value)
 	}
 	if a.Name == "smartRefreshMaxAgeS" {
 		el.CreateAttr("smartRefreshMinAgeS", "0")
@@ -411,4 +414,24 @@ func TestSchemaVersion(t *testing.T) {
 			t.Errorf("version %q is accepted", version)
 		}
 	}
+}
+
+// besideTime are the other times of deletions, as wide as they may be: the four rise.
+func besideTime(name string) map[string]string {
+	all := []string{"deletionRestS", "deletionConfirmS", "deletionHoldS", "deletionGoneS"}
+	i := slices.Index(all, name)
+	if i < 0 {
+		return nil
+	}
+	beside := map[string]string{}
+	for j, other := range all {
+		a := newSchema().elements["Crawler"].attribute(other)
+		switch {
+		case j < i:
+			beside[other] = strconv.FormatInt(a.Min, 10)
+		case j > i:
+			beside[other] = strconv.FormatInt(a.Max, 10)
+		}
+	}
+	return beside
 }

@@ -24,10 +24,10 @@ func settingsOf(t *testing.T, attributes, elements string) policy.Settings {
 	return crawlSettings(parsed.Crawlers[0])
 }
 
-// TestPaceReachesTheCrawl: what the configuration says of pace, brake and refresh is
+// TestPaceReachesTheCrawl: what the configuration says of pace, deletions and refresh is
 // what the crawl obeys.
 func TestPaceReachesTheCrawl(t *testing.T) {
-	s := settingsOf(t, `perAddress="true" maxRequestsPerS="5" maxBytesPerS="6" minimumAgedS="7" deletionBrakeMin="8" deletionRestS="9" forgetDeleted="true" sitemapHints="false" sleepAfterLoadMS="1"`,
+	s := settingsOf(t, `perAddress="true" maxRequestsPerS="5" maxBytesPerS="6" minimumAgedS="7" deletionConfirmS="86401" deletionRestS="9" forgetDeleted="true" sitemapHints="false" sleepAfterLoadMS="1"`,
 		`<Throttle throttleTimeMS="10" hours="22-6"><Host val="night.example"/></Throttle>
 		<Throttle throttleTimeMS="0" maxConnectionsPerHost="1"><Path val="/static/"/></Throttle>
 		<Refresh schedule="0  3 * * *" group="news"/>`)
@@ -35,8 +35,8 @@ func TestPaceReachesTheCrawl(t *testing.T) {
 	if !f.PerAddress || s.MaxRequestsPerS != 5 || s.MaxBytesPerS != 6 || f.MinimumAged != 7*time.Second || f.SitemapHints || !f.ForgetDeleted {
 		t.Errorf("limits %+v", s)
 	}
-	if diff := cmp.Diff(scheduler.Brake{On: true, Rest: 9 * time.Second, Min: 8, Percent: 20, Window: time.Hour}, f.Brake); diff != "" {
-		t.Errorf("brake (-want +got):\n%s", diff)
+	if diff := cmp.Diff(scheduler.Deletions{Rest: 9 * time.Second, Confirm: 86401 * time.Second, Hold: 7 * 24 * time.Hour, Gone: 30 * 24 * time.Hour}, f.Deletions); diff != "" {
+		t.Errorf("deletions (-want +got):\n%s", diff)
 	}
 	var throttles []scheduler.Throttle
 	for _, th := range f.Throttles {
@@ -68,13 +68,13 @@ func TestPaceReachesTheCrawl(t *testing.T) {
 	}
 }
 
-// TestBrakeOff: deletionBrake="off" sends every deletion at once.
+// TestBrakeOff: deletionBrake="off" carries out every deletion at once.
 func TestBrakeOff(t *testing.T) {
-	if b := settingsOf(t, `deletionBrake="off"`, "").Frontier.Brake; b.On {
-		t.Errorf("brake %+v", b)
+	if d := settingsOf(t, `deletionBrake="off"`, "").Frontier.Deletions; !d.Off {
+		t.Errorf("deletions %+v", d)
 	}
-	if b := settingsOf(t, `deletionBrakePercent="0" deletionRestS="0"`, "").Frontier.Brake; !b.On || b.Percent != 0 || b.Rest != 0 {
-		t.Errorf("brake %+v", b)
+	if d := settingsOf(t, `deletionBrake="on" deletionRestS="0"`, "").Frontier.Deletions; d.Off || d.Rest != 0 {
+		t.Errorf("deletions %+v", d)
 	}
 }
 

@@ -68,7 +68,9 @@ func deletions(c *cli.Context) error {
 			return 0, err
 		}
 		if len(urls) == 0 { // what is counted, and nothing that is found later
-			query.UpTo = counts.UpTo
+			if query.UpTo = counts.UpTo; counts.Pending == 0 && query.Edit == 0 {
+				return 0, nil
+			}
 			if n := counts.OfIllHosts; n > 0 && what == "release" {
 				fmt.Fprintf(c.App.ErrWriter, "of hosts that are ill, so the documents may well be there: %s\n", count(int(n), "deletion")) //nolint:gosec // a count
 			}
@@ -107,7 +109,7 @@ func listDeletions(c *cli.Context, q admin.DeletionQuery) error {
 	if c.Bool("json") {
 		show = func(d admin.Deletion) error { return out.Encode(d) }
 	}
-	err := ask(c, toRead, func(client *admin.Client) error { return client.Deletions(c.Context, q, show) })
+	err := ask(c, toForesee, func(client *admin.Client) error { return client.Deletions(c.Context, q, show) })
 	return noneShown(c, shown, "no matching deletion is pending", err)
 }
 
@@ -130,7 +132,7 @@ func countDeletions(c *cli.Context, q admin.DeletionQuery) error {
 		return wrongUse("--%w", err)
 	}
 	var counts *admin.DeletionCounts
-	err := ask(c, toRead, func(client *admin.Client) (err error) {
+	err := ask(c, toForesee, func(client *admin.Client) (err error) {
 		counts, err = client.DeletionCounts(c.Context, q, by)
 		return err
 	})

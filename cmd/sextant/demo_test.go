@@ -88,7 +88,7 @@ func checkLink(t *testing.T, link string) {
 func checkCommands(t *testing.T, said string) {
 	t.Helper()
 	want := map[string]string{ // what a command prints
-		"status": "4 held", "deletions": "/manuals/curlew", "deletions release": "4 ", "outbox": "/minutes-2025-05", "report broken": "/photographs",
+		"status": "4 deletions pending", "deletions": "/manuals/curlew", "deletions release": "4 ", "outbox": "/minutes-2025-05", "report broken": "/photographs",
 		"report changes": "/notices", "urls": "/members", "explain": "/news/2024/storm-edda", "fetch": "Heron 50 manual",
 	}
 	for _, m := range regexp.MustCompile(`(?m)^    go run ./cmd/sextant (\w+( broken| changes| release)?)(.*)$`).FindAllStringSubmatch(said, -1) {

@@ -133,8 +133,8 @@ func TestHeadline(t *testing.T) {
 			s.Rates.PagesPerS = 0.84
 			return s
 		}(),
-		"a: idle, nothing waits, 1 deletion held, 2 dead letters": busy(crawl.Status{
-			Crawler: "a", IdleCode: crawl.IdleNoURL, Outbox: crawl.OutboxStatus{Held: 1, Dead: 2},
+		"a: idle, nothing waits, 1 deletion pending, 2 dead letters": busy(crawl.Status{
+			Crawler: "a", IdleCode: crawl.IdleNoURL, Outbox: crawl.OutboxStatus{Pending: 1, Dead: 2},
 		}),
 		"a: paused, 1,188 waiting":                                      busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdlePaused, Pending: waiting}),
 		"a: waiting for the indexer, the outbox is full, 1,188 waiting": busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdleOutboxFull, Pending: waiting}),

@@ -10,7 +10,7 @@ import (
 // TestCopiesLeft: copies that were not fetched in place of documents that left have an exit code of
 // their own; whatever else waits has none.
 func TestCopiesLeft(t *testing.T) {
-	crawls := []service.CrawlSummary{{NotDone: service.NotDone{Waiting: 3}, Later: service.Later{Timed: 2, Held: 1}}, {}}
+	crawls := []service.CrawlSummary{{NotDone: service.NotDone{Waiting: 3}, Later: service.Later{Timed: 2, Pending: 1}}, {}}
 	if err := copiesLeft(crawls); err != nil {
 		t.Error(err)
 	}

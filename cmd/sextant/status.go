@@ -202,8 +202,8 @@ func printDeletions(w io.Writer, s *admin.Status) {
 		words += " since " + clock(*s.DeletionsSince)
 	}
 	var classes []string
-	for class := scheduler.LossFew; scheduler.KnownLossClass(byte(class)); class++ {
-		if n := s.DeletionsByClass[class.String()]; n > 0 {
+	for _, class := range admin.Classes() {
+		if n := s.DeletionsByClass[class]; n > 0 {
 			classes = append(classes, fmt.Sprintf("%s: %d", class, n))
 		}
 	}

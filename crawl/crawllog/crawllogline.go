@@ -20,7 +20,7 @@ const (
 	docUnchanged = "unchanged"
 	docNone      = "none"
 	docDeleted   = "deleted"
-	docHeld      = "held"
+	docPending   = "pending"
 	docRedirect  = "redirect"
 	docExcluded  = "excluded"
 	docTemporary = "temporary"
@@ -37,7 +37,7 @@ func DocStatus(b scheduler.Became) string {
 	case b.Deleted:
 		return docDeleted
 	case b.Pending:
-		return docHeld
+		return docPending
 	}
 	switch b.Class {
 	case scheduler.Temporary:

@@ -69,7 +69,7 @@ func (l *Losses) CountDeletions(by []string, most int, each func(fn func(schedul
 	err := each(func(s scheduler.StoredDeletion) error {
 		out.Pending++
 		out.UpTo = max(out.UpTo, s.Seq)
-		if _, h := l.hostOf(&s); h.Ill {
+		if h, _ := l.hostOf(&s); h.Ill {
 			out.OfIllHosts++
 		}
 		var k groupKey
@@ -80,7 +80,7 @@ func (l *Losses) CountDeletions(by []string, most int, each func(fn func(schedul
 			case "reason":
 				k.reason = s.Reason.String()
 			case "class":
-				k.class = l.forecast(&s, now).Class.String()
+				k.class = l.class(&s, now)
 			case "edit":
 				k.edit = s.Edit
 			}

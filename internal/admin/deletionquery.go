@@ -22,7 +22,7 @@ type Deletion struct {
 	LastSeen time.Time `json:"last_seen"`
 	Visits   int       `json:"visits"` // that saw it
 	Reason   string    `json:"reason"`
-	Class    string    `json:"class"` // few, some or most documents of its host are to go
+	Class    string    `json:"class"` // one of Classes
 	// NotBefore is when it can leave by itself, nil if that is not known. WaitsFor is what it waits for until
 	// then, and a deletion.Need.
 	NotBefore *time.Time `json:"not_before,omitempty"`
@@ -40,7 +40,7 @@ type Deletion struct {
 func (l *Losses) Deletion(s *scheduler.StoredDeletion, now time.Time) Deletion {
 	f := l.forecast(s, now)
 	return Deletion{
-		Number: s.Seq, Since: s.First.UTC(), LastSeen: s.Last.UTC(), Visits: int(s.Visits), Reason: s.Reason.String(), Class: f.Class.String(),
+		Number: s.Seq, Since: s.First.UTC(), LastSeen: s.Last.UTC(), Visits: int(s.Visits), Reason: s.Reason.String(), Class: l.class(s, now),
 		NotBefore: utc(f.Earliest), WaitsFor: string(f.Needs), Replaces: s.Replaces, Edit: s.Edit,
 		Host: originOf(s.URL), URL: s.URL, Source: s.Source, Text: s.Text,
 	}

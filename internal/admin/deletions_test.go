@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/deletion"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 )
 
@@ -22,19 +21,24 @@ func TestDeletionsOfClient(t *testing.T) {
 	a := dial(t, data, "")
 	var got []Deletion
 	add := func(d Deletion) error { got = append(got, d); return nil }
+	if err := a.Deletions(t.Context(), DeletionQuery{UpTo: 2}, add); err != nil {
+		t.Fatal(err)
+	}
 	if err := a.Deletions(t.Context(), DeletionQuery{Host: "a.test"}, add); err != nil {
 		t.Fatal(err)
 	}
+	at := func(s int64) time.Time { return time.Unix(s, 0).UTC() }
 	want := []Deletion{
-		{State: "held", Since: time.Unix(1, 0).UTC(), Reason: "not_found", Hold: "host", Host: "http://a.test", URL: "http://a.test/1", Text: "404 Not Found"},
-		{State: "resting", Since: time.Unix(3, 0).UTC(), Reason: "not_found", Host: "http://a.test", URL: "http://a.test/3", Source: "s", Text: "404 Not Found", AskedAgain: utc(time.Unix(4, 0))},
+		{Number: 1, Since: at(1), LastSeen: at(1), Visits: 1, Reason: "not_found", Class: "most", NotBefore: utc(at(9e9)), WaitsFor: "well_host", Host: "https://b.test", URL: "https://b.test/1", Text: "404 Not Found"},
+		{Number: 2, Since: at(2), LastSeen: at(2), Visits: 1, Reason: "rules", Class: "edit", WaitsFor: "word", Edit: 17, Host: "https://b.test", URL: "https://b.test/2", Text: "rule 3 at CrawlConfig.xml:9:1"},
+		{Number: 3, Since: at(3), LastSeen: at(3), Visits: 1, Reason: "new_text", Class: "few", NotBefore: utc(at(63)), WaitsFor: "visit", Replaces: true, Host: "http://a.test", URL: "http://a.test/3", Source: "s", Text: "its text is another one"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	counts, err := a.DeletionCounts(t.Context(), DeletionQuery{}, []string{"host", "reason"})
-	wantCounts := &DeletionCounts{Resting: 1, Held: 2, Groups: 2, Items: []DeletionGroup{
-		{Host: "http://a.test", Reason: "not_found", Resting: 1, Held: 1}, {Host: "https://b.test", Reason: "rules", Held: 1},
+	counts, err := a.DeletionCounts(t.Context(), DeletionQuery{}, []string{"host", "class"})
+	wantCounts := &DeletionCounts{Pending: 3, OfIllHosts: 2, UpTo: 3, Groups: 3, Items: []DeletionGroup{
+		{Host: "http://a.test", Class: "few", Pending: 1}, {Host: "https://b.test", Class: "edit", Pending: 1}, {Host: "https://b.test", Class: "most", Pending: 1},
 	}}
 	if diff := cmp.Diff(wantCounts, counts); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
@@ -52,7 +56,7 @@ func TestDeletionsOfClient(t *testing.T) {
 func TestDecidedByHostName(t *testing.T) {
 	list := func(_ context.Context, f scheduler.DeletionFilter, fn func(scheduler.StoredDeletion) error) error {
 		for _, url := range []string{"http://a.test/1", "https://a.test/2", "http://a.test:8080/3", "http://b.a.test/4", "http://a.test/5"} {
-			d := scheduler.StoredDeletion{URL: url, State: scheduler.DeletionHeld}
+			d := scheduler.StoredDeletion{URL: url}
 			if f.Selects(&d) {
 				if err := fn(d); err != nil {
 					return err
@@ -80,23 +84,19 @@ func TestDecidedByHostName(t *testing.T) {
 	}
 }
 
-// heldStore is a store whose deletions a test sets, and that counts the walks over them.
-type heldStore struct {
+// losingStore is a store whose deletions a test sets, and that counts the walks over them.
+type losingStore struct {
 	*storetest.Memory
 	list  []scheduler.StoredDeletion
 	walks int
 }
 
-func (s *heldStore) Counts(context.Context) (c scheduler.Counts, _ error) {
-	for _, d := range s.list {
-		if d.State == scheduler.DeletionHeld {
-			c.Outbox.Held++
-		}
-	}
+func (s *losingStore) Counts(context.Context) (c scheduler.Counts, _ error) {
+	c.Outbox.Pending = uint64(len(s.list))
 	return c, nil
 }
 
-func (s *heldStore) HeldDeletions(_ context.Context, f scheduler.DeletionFilter, fn func(scheduler.StoredDeletion) error) error {
+func (s *losingStore) PendingDeletions(_ context.Context, f scheduler.DeletionFilter, fn func(scheduler.StoredDeletion) error) error {
 	s.walks++
 	for _, d := range s.list {
 		if f.Selects(&d) {
@@ -108,44 +108,67 @@ func (s *heldStore) HeldDeletions(_ context.Context, f scheduler.DeletionFilter,
 	return nil
 }
 
-func (s *heldStore) DeletionGroups(_ context.Context, fn func(scheduler.DeletionGroup, uint64) error) error {
-	return fn(scheduler.DeletionGroup{Edit: 18}, 5)
-}
-
-// TestHeldTally: held deletions are counted once for each change of their number, and the
-// edits are told of which deletions have not left.
-func TestHeldTally(t *testing.T) {
-	s := &heldStore{Memory: storetest.NewMemory(), list: fakeDeletions()}
-	edits := []deletion.Edit{{Number: 16, State: deletion.EditSent}, {Number: 17, State: deletion.EditHeld}, {Number: 18, State: deletion.EditOpen}}
-	var tally HeldTally
+// TestPendingTally: pending deletions are counted once for each change of their number, and the
+// edits are told of whose deletions have not left.
+func TestPendingTally(t *testing.T) {
+	s := &losingStore{Memory: storetest.NewMemory(), list: fakeDeletions()}
+	var tally PendingTally
 	var d Status
 	for range 3 {
 		d = Status{}
-		if err := d.AddDeletions(t.Context(), s, &tally, edits); err != nil {
+		if err := d.AddDeletions(t.Context(), s, &tally, fakeLosses()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if !d.HeldSince.Equal(time.Unix(1, 0)) || !cmp.Equal(d.HeldByReason, map[string]uint64{"not_found": 1, "rules": 1}) || !cmp.Equal(d.HeldFor, map[string]uint64{"host": 1, "edit": 1}) {
-		t.Errorf("%+v", d.HeldCounts)
+	if !d.DeletionsSince.Equal(time.Unix(1, 0)) || !cmp.Equal(d.DeletionsByReason, map[string]uint64{"not_found": 1, "rules": 1, "new_text": 1}) ||
+		!cmp.Equal(d.DeletionsByClass, map[string]uint64{"most": 1, "few": 1, "edit": 1}) {
+		t.Errorf("%+v", d.PendingCounts)
 	}
 	if s.walks != 1 {
 		t.Errorf("%d walks over the same deletions", s.walks)
 	}
 	var lines []string
+	for _, h := range d.Losing {
+		lines = append(lines, h.String())
+	}
 	for _, e := range d.Edits {
 		lines = append(lines, e.String())
 	}
-	want := []string{"edit 17: 1 deletion held; sextant deletions release --edit 17 has them leave", "edit 18: 5 deletions resting, stored URLs are being judged by it"}
+	want := []string{
+		"https://b.test: 30 of 60 documents pending (most), ill, no good response since 1970-01-01 00:00 UTC, gone at 2255-03-14 16:00 UTC",
+		"http://a.test: 2 of 100 documents pending (few)",
+		"edit 17: 1 deletion pending; sextant deletions release --edit 17 carries them out", "edit 18: stored URLs are being judged by it",
+	}
 	if diff := cmp.Diff(want, lines); diff != "" {
-		t.Errorf("edits (-want +got):\n%s", diff)
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 	s.list = s.list[1:]
-	if held, err := tally.Count(t.Context(), s); err != nil || held.HeldFor["host"] != 0 || s.walks != 2 {
-		t.Errorf("one was released: %+v, %v, %d walks", held, err, s.walks)
+	if n, err := tally.count(t.Context(), s, fakeLosses()); err != nil || n.DeletionsByClass["most"] != 0 || s.walks != 2 {
+		t.Errorf("one was released: %+v, %v, %d walks", n, err, s.walks)
 	}
 	s.list = nil
-	if held, err := tally.Count(t.Context(), s); err != nil || held.HeldSince != nil || s.walks != 2 {
-		t.Errorf("none is held: %+v, %v, %d walks", held, err, s.walks)
+	if n, err := tally.count(t.Context(), s, fakeLosses()); err != nil || n.DeletionsSince != nil || s.walks != 2 {
+		t.Errorf("none is pending: %+v, %v, %d walks", n, err, s.walks)
+	}
+}
+
+// TestWaits: each need has words of its own.
+func TestWaits(t *testing.T) {
+	at := time.Date(2026, 3, 4, 5, 6, 0, 0, time.UTC)
+	for want, d := range map[string]Deletion{
+		"leaves now":                      {},
+		"not before 2026-03-04 05:06 UTC": {WaitsFor: "visit", NotBefore: &at},
+		"when its host is well":           {WaitsFor: "well_host"},
+		"when its host is well, or gone: 2026-03-04 05:06 UTC":    {WaitsFor: "well_host", NotBefore: &at},
+		"when its host is gone":                                   {WaitsFor: "gone_host"},
+		"when its host is gone: 2026-03-04 05:06 UTC":             {WaitsFor: "gone_host", NotBefore: &at},
+		"when another document of its host gives a good response": {WaitsFor: "response", NotBefore: &at},
+		"when all stored URLs have been judged by edit 3":         {WaitsFor: "judging", Edit: 3},
+		"not before the operator's word":                          {WaitsFor: "word", Edit: 3},
+	} {
+		if got := d.Waits(); got != want {
+			t.Errorf("%+v: %q, want %q", d, got, want)
+		}
 	}
 }
 

@@ -54,10 +54,10 @@ func TestAnswers(t *testing.T) {
 		u.Fate = fate.String()
 		return &StoredExplanation{Known: true, StoredURL: &u}
 	}
-	deletion := func(fate scheduler.Fate, d Deletion, notBefore *time.Time) *StoredExplanation {
-		s := of(fate, missing)
-		d.Since = since
-		s.DeletionOrder, s.NotBefore = &d, notBefore
+	deletion := func(d Deletion) *StoredExplanation {
+		s := of(scheduler.FatePendingLoss, missing)
+		d.Since, d.LastSeen, d.Visits = since, at, 2
+		s.DeletionOrder = &d
 		return s
 	}
 	for _, tt := range []struct {
@@ -78,14 +78,12 @@ func TestAnswers(t *testing.T) {
 			[]string{"That place is not crawled, so the page is in the index nowhere: rule 2, x.xml:7."}},
 		{of(scheduler.FateSource, report.StoredURL{Reason: "dns", LastError: "no such host"}), "not in the index: it leads to documents and is none itself", []string{"At the last visit: the name of its host cannot be resolved (no such host)."}},
 		{of(scheduler.FateNoDocument, report.StoredURL{}), "not in the index: nothing says why it has no document", nil},
-		{deletion(scheduler.FateResting, Deletion{State: "resting"}, &at), "in the index, but its deletion rests: the site does not have it (404 Not Found)",
-			[]string{"It rests since 2026-03-04 05:06 UTC.", "It leaves at 2026-03-04 05:07 UTC at the earliest, if its host is well; a good answer of the page cancels it."}},
-		{deletion(scheduler.FateResting, Deletion{State: "resting", Edit: 17}, &at), "in the index, but its deletion rests: the site does not have it (404 Not Found)",
-			[]string{"It rests since 2026-03-04 05:06 UTC.", "It leaves, or is held, when all stored URLs have been judged by edit 17 of the rules."}},
-		{deletion(scheduler.FateHeld, Deletion{State: "held", Hold: "host_ill"}, nil), "in the index, but its deletion is held: the site does not have it (404 Not Found)",
-			[]string{"It is held since 2026-03-04 05:06 UTC: its host is ill.", "When the host is well again, the page is asked for again.", "A good answer of the page cancels the deletion."}},
-		{deletion(scheduler.FateHeld, Deletion{State: "held", Hold: "edit", Edit: 17}, nil), "in the index, but its deletion is held: the site does not have it (404 Not Found)",
-			[]string{"It is held since 2026-03-04 05:06 UTC: edit 17 of the rules deletes many documents.", "No answer of the page changes that; taking the edit back cancels the deletion."}},
+		{deletion(Deletion{WaitsFor: "visit", NotBefore: &at}), "in the index, but its deletion is pending: the site does not have it (404 Not Found)",
+			[]string{"It is pending since 2026-03-04 05:06 UTC. It leaves: not before 2026-03-04 05:07 UTC.", "Seen by 2 visits, the last time at 2026-03-04 05:07 UTC. A good response of the page cancels it."}},
+		{deletion(Deletion{WaitsFor: "well_host", Replaces: true}), "in the index, but its new text is pending: the site does not have it (404 Not Found)",
+			[]string{"It is pending since 2026-03-04 05:06 UTC. It leaves: when its host is well.", "Seen by 2 visits, the last time at 2026-03-04 05:07 UTC. A good response of the page cancels it."}},
+		{deletion(Deletion{WaitsFor: "word", Edit: 17}), "in the index, but its deletion is pending: the site does not have it (404 Not Found)",
+			[]string{"It is pending since 2026-03-04 05:06 UTC. It leaves: not before the operator's word.", "No response of the page changes that; taking the edit back cancels the deletion."}},
 	} {
 		a := AnswerOf(tt.stored)
 		if got := a.String(); got != tt.want {
@@ -94,22 +92,9 @@ func TestAnswers(t *testing.T) {
 		if diff := cmp.Diff(tt.notes, a.Notes); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.want, diff)
 		}
-		if held := a.Fate == scheduler.FateHeld; held && !strings.HasPrefix(a.Help, "Release the deletion") {
+		if a.Fate == scheduler.FatePendingLoss && !strings.HasPrefix(a.Help, "Release the deletion") {
 			t.Errorf("%s: help %q", tt.want, a.Help)
 		}
-	}
-}
-
-// TestHoldsHaveWords: each hold is told of by other words.
-func TestHoldsHaveWords(t *testing.T) {
-	seen := map[string]bool{}
-	n := 0
-	for h := scheduler.HeldForHost; scheduler.KnownHold(byte(h)); h++ {
-		seen[holdWords(&Deletion{Hold: h.String()})] = true
-		n++
-	}
-	if len(seen) != n || n < 5 {
-		t.Errorf("%d holds have %d texts", n, len(seen))
 	}
 }
 

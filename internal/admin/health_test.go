@@ -4,12 +4,14 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/internal/notices"
+	"github.com/sextant-crawler/sextant/scheduler/deletion"
 )
 
 // testTime is a moment.
@@ -87,23 +89,29 @@ func TestDiskLow(t *testing.T) {
 
 // TestObserve: a Crawler whose figures cannot be read hides what is over.
 func TestObserve(t *testing.T) {
-	good := fakeCrawler{name: "good", store: storeWith(t)}
+	good := fakeCrawler{name: "good", store: storeWith(t), whole: true}
 	o := Observe(t.Context(), []Crawler{good, fakeCrawler{name: "bad", store: storeWith(t), broken: errors.New("x")}})
 	if len(o.Conditions) != 0 || len(o.Unsure) != 2 {
 		t.Errorf("%+v", o)
 	}
 	s := Status{Status: crawl.Status{
-		Crawler: "docs", Outbox: crawl.OutboxStatus{Held: 3},
+		Crawler: "docs", Outbox: crawl.OutboxStatus{Pending: 3},
 		Targets:  []crawl.TargetStatus{{Name: "up"}, {Name: "papi", DownSince: utc(testTime), LastError: "refused"}},
 		Sessions: []visit.SessionStatus{{Name: "in", State: "good"}, {Name: "out", State: "failed", Words: "401"}},
-	}, IllHosts: 2, Ill: []IllHost{{Host: "http://a", Since: testTime}}}
+	}, IllHosts: 2, Ill: []IllHost{{Host: "http://a", Since: testTime}}, LosingHosts: 5, Losing: []LosingHost{
+		{Host: "http://b", Class: "most", Pending: 3, Documents: 9, SilentSince: utc(testTime), GoneAt: utc(testTime)},
+		{Host: "http://c", Class: "most", pooled: true}, {Host: "http://d", Class: "most", pooled: true}, {Host: "http://e", Class: "some"},
+	}, Edits: []EditStatus{{Edit: deletion.Edit{Number: 7, State: deletion.EditHeld}, Pending: 4}, {Edit: deletion.Edit{Number: 8, State: deletion.EditOpen}, Pending: 4}}}
 	var got notices.Observation
 	s.observe(&got)
 	var words []string
 	for _, c := range got.Conditions {
 		words = append(words, string(c.Event)+" "+c.Crawler+" "+c.Subject)
 	}
-	want := []string{"brake docs ", "indexer docs papi", "host docs http://a", "login docs out"}
+	want := []string{
+		"brake docs http://b", "host docs http://b silent", "host docs http://b gone", "brake docs small hosts", "brake docs edit 7",
+		"indexer docs papi", "host docs http://a", "login docs out",
+	}
 	if len(words) != len(want) {
 		t.Fatal(words)
 	}
@@ -112,10 +120,11 @@ func TestObserve(t *testing.T) {
 			t.Errorf("%q, want %q", words[i], want[i])
 		}
 	}
-	if len(got.Unsure) != 1 || got.Unsure[0] != (notices.Scope{Event: notices.Host, Crawler: "docs"}) {
+	unsure := []notices.Scope{{Event: notices.Host, Crawler: "docs"}, {Event: notices.Brake, Crawler: "docs"}}
+	if !slices.Equal(got.Unsure, unsure) {
 		t.Errorf("%+v", got.Unsure)
 	}
-	if !got.Conditions[1].Since.Equal(testTime) || !got.Conditions[2].Since.Equal(testTime) {
+	if !got.Conditions[1].Since.Equal(testTime) || !got.Conditions[5].Since.Equal(testTime) || !got.Conditions[6].Since.Equal(testTime) {
 		t.Errorf("%+v", got.Conditions)
 	}
 }

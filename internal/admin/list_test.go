@@ -34,7 +34,7 @@ func TestPages(t *testing.T) {
 		}
 		return lines
 	}
-	for path, want := range map[string]int{"/api/v1/urls?crawler=a": 3, "/api/v1/outbox?crawler=a": 2, "/api/v1/deletions?crawler=a": 3, "/api/v1/deletions?host=a.test": 2, "/api/v1/urls?host=a.test": 2} {
+	for path, want := range map[string]int{"/api/v1/urls?crawler=a": 3, "/api/v1/outbox?crawler=a": 2, "/api/v1/deletions?crawler=a": 3, "/api/v1/deletions?host=b.test": 2, "/api/v1/urls?host=a.test": 2} {
 		all := whole(path)
 		if len(all) != want {
 			t.Errorf("%s: %d entries, want %d", path, len(all), want)

@@ -31,20 +31,36 @@ func NewLosses(hosts []deletion.HostState, edits []deletion.Edit, set scheduler.
 	return l
 }
 
-// hostOf is the state of a loss's host. Of one that was not judged yet the least is said.
-func (l *Losses) hostOf(d *scheduler.StoredDeletion) (key weburl.HostKey, state *deletion.HostState) {
+// hostOf is the state of a loss's host. Of one that was not judged yet the least is said, and known is false.
+func (l *Losses) hostOf(d *scheduler.StoredDeletion) (state *deletion.HostState, known bool) {
 	if u, ok := weburl.FromCanonical(d.URL); ok {
-		key = u.HostKey()
+		if h := l.byKey[u.HostKey()]; h != nil {
+			return h, true
+		}
 	}
-	if h := l.byKey[key]; h != nil {
-		return key, h
+	return &deletion.HostState{Documents: scheduler.PoolBelow}, false
+}
+
+// classOfEdits is the class word of deletions that an edit of the rules made: what their host is like
+// does not matter.
+const classOfEdits = "edit"
+
+// class is the word for the class of a loss.
+func (l *Losses) class(d *scheduler.StoredDeletion, now time.Time) string {
+	if d.Edit != 0 {
+		return classOfEdits
 	}
-	return key, &deletion.HostState{Documents: scheduler.PoolBelow}
+	return l.forecast(d, now).Class.String()
+}
+
+// Classes are the words for the classes of deletions, in the order of output.
+func Classes() []string {
+	return []string{classOfEdits, scheduler.LossFew.String(), scheduler.LossSome.String(), scheduler.LossMost.String()}
 }
 
 // forecast says what a loss waits for.
 func (l *Losses) forecast(d *scheduler.StoredDeletion, now time.Time) deletion.Forecast {
-	_, h := l.hostOf(d)
+	h, _ := l.hostOf(d)
 	return deletion.ForecastOf(d, h, l.edits, &l.set, now)
 }
 
@@ -65,17 +81,21 @@ type LosingHost struct {
 	pooled bool
 }
 
+// silentTold is for how long a host must be silent that is told of as such: before that it may be chance.
+const silentTold = time.Hour
+
+func (h *LosingHost) silent() bool {
+	return h.SilentSince != nil && h.GoneAt != nil && time.Since(*h.SilentSince) >= silentTold
+}
+
 // String is a line for a person.
 func (h LosingHost) String() string {
 	line := fmt.Sprintf("%s: %d of %s pending (%s)", h.Host, h.Pending, counted(uint64(max(h.Documents, 0)), "document"), h.Class)
 	if h.Ill {
 		line += ", ill"
 	}
-	if h.SilentSince != nil {
-		line += ", no good response since " + clock(*h.SilentSince)
-	}
-	if h.GoneAt != nil {
-		line += ", gone at " + clock(*h.GoneAt)
+	if h.silent() {
+		line += fmt.Sprintf(", no good response since %s, gone at %s", clock(*h.SilentSince), clock(*h.GoneAt))
 	}
 	return line
 }
@@ -107,24 +127,27 @@ func (l *Losses) losing(origins map[weburl.HostKey]string) []LosingHost {
 type PendingCounts struct {
 	// DeletionsSince is when the oldest was found, nil if none is pending.
 	DeletionsSince *time.Time `json:"deletions_since,omitempty"`
-	// DeletionsByReason counts them by why the documents are to go, DeletionsByClass by how many of
-	// their host are.
+	// DeletionsByReason counts them by why the documents are to go, DeletionsByClass by Classes.
 	DeletionsByReason map[string]uint64 `json:"deletions_by_reason,omitempty"`
 	DeletionsByClass  map[string]uint64 `json:"deletions_by_class,omitempty"`
 
 	byBoth  map[[2]string]uint64 // reason and class
 	byEdit  map[uint64]uint64
 	origins map[weburl.HostKey]string
+	early   bool // some host was not judged yet
 }
 
 func (n *PendingCounts) add(d *scheduler.StoredDeletion, l *Losses, now time.Time) {
 	if n.DeletionsSince == nil || d.First.Before(*n.DeletionsSince) {
 		n.DeletionsSince = utc(d.First)
 	}
-	reason, class := d.Reason.String(), l.forecast(d, now).Class.String()
+	reason, class := d.Reason.String(), l.class(d, now)
 	n.DeletionsByReason[reason]++
 	n.DeletionsByClass[class]++
 	n.byBoth[[2]string{reason, class}]++
+	if _, known := l.hostOf(d); !known && d.Edit == 0 {
+		n.early = true
+	}
 	if d.Edit != 0 {
 		n.byEdit[d.Edit]++
 	}
@@ -195,7 +218,7 @@ func (t *PendingTally) count(ctx context.Context, store scheduler.Reader, l *Los
 	defer t.mu.Unlock()
 	now := time.Now()
 	pending := counts.Outbox.Pending
-	fresh := !t.at.IsZero() && (pending == t.pending && now.Sub(t.at) < tallyAge || now.Before(t.notYet))
+	fresh := !t.at.IsZero() && (pending == t.pending && now.Sub(t.at) < tallyAge && !t.counts.early || now.Before(t.notYet))
 	switch {
 	case pending == 0:
 		t.pending, t.at, t.counts = 0, time.Time{}, PendingCounts{}

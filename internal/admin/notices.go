@@ -67,11 +67,8 @@ func (s *Status) observe(out *notices.Observation) {
 	}
 }
 
-// A host that is silent for silentTold is told of, and again goneSoon before it is taken to be gone.
-const (
-	silentTold = time.Hour
-	goneSoon   = 7 * 24 * time.Hour
-)
+// goneSoon is how long before a host is taken to be gone it is told of again.
+const goneSoon = 7 * 24 * time.Hour
 
 // observeLosses adds what pending deletions need a person for.
 func (s *Status) observeLosses(add func(notices.Event, string, string) *notices.Condition) {
@@ -81,10 +78,7 @@ func (s *Status) observeLosses(add func(notices.Event, string, string) *notices.
 			add(notices.Brake, h.Host, fmt.Sprintf("%d of the %d documents of %s are to go: they stay for days, see sextant deletions; release them if they are gone", h.Pending, h.Documents, h.Host))
 		}
 		pool = pool || h.pooled && h.Class == scheduler.LossMost.String()
-		if h.SilentSince == nil || h.GoneAt == nil {
-			continue
-		}
-		if time.Since(*h.SilentSince) >= silentTold {
+		if h.silent() {
 			words := fmt.Sprintf("%s gives no good response since %s: if that goes on, its documents are deleted at %s", h.Host, clock(*h.SilentSince), clock(*h.GoneAt))
 			add(notices.Host, h.Host+" silent", words).Since = *h.SilentSince
 			if time.Until(*h.GoneAt) <= goneSoon {

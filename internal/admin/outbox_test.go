@@ -80,7 +80,7 @@ func TestOutboxOfService(t *testing.T) {
 	r := ownerRequest(t, "outbox?state=gone", "")
 	r.Method = http.MethodGet
 	s.answer(w, r)
-	if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "waiting, resting, held or dead") {
+	if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "waiting, pending or dead") {
 		t.Errorf("a state that is none: %d %s", w.Code, w.Body)
 	}
 }

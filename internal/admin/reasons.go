@@ -75,6 +75,8 @@ func reasonTexts() []reasonText {
 		scheduler.ReasonNotProcessed:      {"the answer has nothing to index", itsText, "", lookAgain},
 
 		// Visits that failed, or could not be made.
+		scheduler.ReasonNewText:      {"its text shares next to nothing with that in the index", noMore, "", lookAgain},
+		scheduler.ReasonTarget:       {"its push source is another one, and a target does not take that", noMore, "", changeRules},
 		scheduler.ReasonNotFound:     {"the site does not have it", itsText, "", "Fix the links to it, or the site; then recrawl it."},
 		scheduler.ReasonClientError:  {"the site refuses it", itsText, "", lookAgain},
 		scheduler.ReasonServerError:  {"the site fails", itsText, "", lookAgain},

@@ -21,6 +21,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/deletion"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -32,6 +33,7 @@ type fakeCrawler struct {
 	name   string
 	store  *storetest.Memory
 	broken error
+	whole  bool          // it loses no document
 	round  *[2]time.Time // of discovery: when the last one began and ended
 }
 
@@ -46,7 +48,31 @@ func (f fakeCrawler) Status(ctx context.Context) (Status, error) {
 	}
 	next := ScheduleStatus{Schedule: "@daily", Group: "news", Next: time.Unix(86400, 0).UTC()}
 	s := Status{Status: stored, Schedules: []ScheduleStatus{next, next}, Store: &StoreStatus{TableBytes: 1, LogBytes: 2, BodyBytes: 4, Commits: 5}}
-	return s, s.AddDeletions(ctx, f.store, &HeldTally{}, nil)
+	l, err := f.Losses(ctx)
+	if err != nil {
+		return s, err
+	}
+	return s, s.AddDeletions(ctx, f.store, &PendingTally{}, l)
+}
+
+// Losses: a.test is a host with many documents, b.test is ill.
+func (f fakeCrawler) Losses(context.Context) (*Losses, error) {
+	if f.whole {
+		return &Losses{}, nil
+	}
+	return fakeLosses(), nil
+}
+
+func fakeLosses() *Losses {
+	key := func(url string) weburl.HostKey {
+		u, _ := weburl.FromCanonical(url)
+		return u.HostKey()
+	}
+	return NewLosses([]deletion.HostState{
+		{Host: key("http://a.test/"), Origin: "http://a.test", Pending: 2, Documents: 100},
+		{Host: key("https://b.test/"), Pending: 30, Documents: 60, Class: scheduler.LossMost, Ill: true, Silent: time.Unix(1, 0), GoneAt: time.Unix(9e9, 0)},
+	}, []deletion.Edit{{Number: 16, State: deletion.EditSent}, {Number: 17, State: deletion.EditHeld}, {Number: 18, State: deletion.EditOpen}},
+		scheduler.DefaultSettings().Deletions)
 }
 
 func (f fakeCrawler) Hosts(ctx context.Context, n int, fn func(scheduler.HostInfo) error) error {
@@ -78,18 +104,21 @@ func (f fakeCrawler) Remove(_ context.Context, s crawl.Selection) (crawl.Removed
 func (f fakeCrawler) Pause(context.Context) error  { return f.broken }
 func (f fakeCrawler) Resume(context.Context) error { return f.broken }
 
-// fakeDeletions are the deletions of every fakeCrawler, oldest first: two
-// are held, one rests.
+// fakeDeletions are the deletions of every fakeCrawler, oldest first: one of the rules, one of
+// a host that is ill, and one that a visit is to confirm.
 func fakeDeletions() []scheduler.StoredDeletion {
-	at := func(s int64) time.Time { return time.Unix(s, 0) }
+	loss := func(s int64) scheduler.Loss {
+		l := scheduler.NewLoss(true, time.Unix(s, 0))
+		return l
+	}
 	return []scheduler.StoredDeletion{
-		{Seq: 1, URL: "http://a.test/1", State: scheduler.DeletionHeld, Hold: scheduler.HeldForHost, Reason: scheduler.ReasonNotFound, At: at(1), Text: "404 Not Found"},
-		{Seq: 2, URL: "https://b.test/2", State: scheduler.DeletionHeld, Hold: scheduler.HeldForEdit, Reason: scheduler.ReasonRules, Edit: 17, At: at(2), Text: "rule 3 at CrawlConfig.xml:9:1"},
-		{Seq: 3, URL: "http://a.test/3", Source: "s", State: scheduler.DeletionResting, Reason: scheduler.ReasonNotFound, At: at(3), Again: at(4), Text: "404 Not Found"},
+		{Seq: 1, URL: "https://b.test/1", Reason: scheduler.ReasonNotFound, Loss: loss(1), Text: "404 Not Found"},
+		{Seq: 2, URL: "https://b.test/2", Reason: scheduler.ReasonRules, Edit: 17, Loss: loss(2), Text: "rule 3 at CrawlConfig.xml:9:1"},
+		{Seq: 3, URL: "http://a.test/3", Source: "s", Reason: scheduler.ReasonNewText, Replaces: true, Loss: loss(3), Text: "its text is another one"},
 	}
 }
 
-func (f fakeReports) HeldDeletions(_ context.Context, filter scheduler.DeletionFilter, fn func(scheduler.StoredDeletion) error) error {
+func (f fakeReports) PendingDeletions(_ context.Context, filter scheduler.DeletionFilter, fn func(scheduler.StoredDeletion) error) error {
 	for _, d := range fakeDeletions() {
 		if !filter.Selects(&d) {
 			continue

@@ -64,11 +64,11 @@ func TestReportCSVRows(t *testing.T) {
 	}
 	rows = written(t, "documents", func(c *CSV) error {
 		return c.Put(&Documents{
-			URLs: 3, Indexed: 2, BySource: []SourceCount{{Source: "@web", Indexed: 2, Waiting: 3, Resting: 6, Held: 4, Dead: 5}},
+			URLs: 3, Indexed: 2, BySource: []SourceCount{{Source: "@web", Indexed: 2, Waiting: 3, Pending: 4, Dead: 5}},
 			ByStatus: []StatusCount{{Status: "robots", URLs: 6}}, ByHost: []HostCount{{Host: "http://a.test", URLs: 7, Indexed: 0}},
 		})
 	})
-	want := [][]string{{"all", "", "3", "2", "", "", "", ""}, {"source", "'@web", "", "2", "3", "4", "5", "6"}, {"status", "robots", "6", "", "", "", "", ""}, {"host", "http://a.test", "7", "0", "", "", "", ""}}
+	want := [][]string{{"all", "", "3", "2", "", "", ""}, {"source", "'@web", "", "2", "3", "4", "5"}, {"status", "robots", "6", "", "", "", ""}, {"host", "http://a.test", "7", "0", "", "", ""}}
 	if diff := cmp.Diff(want, rows); diff != "" {
 		t.Errorf("documents (-want +got):\n%s", diff)
 	}

@@ -212,8 +212,7 @@ func TestReportDocuments(t *testing.T) {
 		{Class: scheduler.OK, DuplicateOf: "x", Reason: scheduler.ReasonNearCopy}, {Class: scheduler.OK, DuplicateOf: "x", Reason: scheduler.ReasonCanonical},
 		{Class: scheduler.Redirect}, {Class: scheduler.Temporary}, {Class: scheduler.Permanent}, {Class: scheduler.OK, Kind: scheduler.KindFeed}, {Class: scheduler.OK, Reason: scheduler.ReasonEmpty},
 		{Class: scheduler.Ignored, Fault: fault.Address}, {Class: scheduler.OK, Reason: scheduler.ReasonKilled},
-		{Class: scheduler.Permanent, Indexed: true, Deletion: scheduler.DeletionResting, PushedSource: "web"},
-		{Class: scheduler.Permanent, Indexed: true, Deletion: scheduler.DeletionHeld, PushedSource: "web"},
+		{Class: scheduler.Permanent, Indexed: true, LossPending: true, PushedSource: "web"},
 		{Class: scheduler.OK, Indexed: true, Reason: scheduler.ReasonBodyLost, PushedSource: "web"},
 	} {
 		r.URL = fmt.Sprintf("http://h%d.test/%d", i%2, i)
@@ -226,8 +225,8 @@ func TestReportDocuments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.URLs != 21 || got.Indexed != 5 || got.Hosts != 2 || !gocmp.Equal(got.BySource, []SourceCount{{"web", 5, 1, 1, 1, 1}}) ||
-		!gocmp.Equal(got.ByHost, []HostCount{{"http://h0.test", 11, 3}}) || !slices.Contains(got.ByType, TypeCount{"text/html", 3, 1}) ||
+	if got.URLs != 20 || got.Indexed != 4 || got.Hosts != 2 || !gocmp.Equal(got.BySource, []SourceCount{{"web", 4, 1, 1, 1}}) ||
+		!gocmp.Equal(got.ByHost, []HostCount{{"http://h0.test", 10, 2}}) || !slices.Contains(got.ByType, TypeCount{"text/html", 3, 1}) ||
 		!slices.Contains(got.ByFifo, FifoCount{"index", 2, 2}) {
 		t.Errorf("%+v", got)
 	}

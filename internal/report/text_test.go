@@ -39,7 +39,7 @@ http://a.test  2     1
 and 1 more (--top 0 names all)
 `},
 		{KindDocuments, &Documents{
-			URLs: 3, Indexed: 1, Hosts: 1, BySource: []SourceCount{{Indexed: 1, Waiting: 2, Resting: 3, Held: 4, Dead: 5}}, ByStatus: []StatusCount{{"indexed", 1}},
+			URLs: 3, Indexed: 1, Hosts: 1, BySource: []SourceCount{{Indexed: 1, Waiting: 2, Pending: 3, Dead: 4}}, ByStatus: []StatusCount{{"indexed", 1}},
 			ByFifo: []FifoCount{{"user", 3, 1}}, ByType: []TypeCount{{"", 3, 1}}, ByHost: []HostCount{{"http://a.test", 3, 1}},
 		}, `
 3 URLs, 1 document in the index
@@ -47,8 +47,8 @@ and 1 more (--top 0 names all)
 by status  URLs
   indexed  1
 
-by source    indexed  waiting  resting  held  dead
-  (no name)  1        2        3        4     5
+by source    indexed  waiting  pending  dead
+  (no name)  1        2        3        4
 
 by fifo  URLs  indexed
   user   3     1

@@ -110,6 +110,9 @@ func (o *offline) Losses(ctx context.Context) (*admin.Losses, error) {
 		return nil, err
 	}
 	set := o.settings.Frontier.Deletions
+	if set == (scheduler.Deletions{}) { // no configuration was read
+		set = scheduler.DefaultSettings().Deletions
+	}
 	states, err := deletion.StoredStates(ctx, o.store, &set, time.Now())
 	if err != nil {
 		return nil, err

@@ -16,15 +16,15 @@ func TestSummaryLines(t *testing.T) {
 		{"nothing left", CrawlSummary{Crawler: "a", Pages: 1, Known: 1200, Indexed: 2}, []string{
 			"a: 1 page fetched, 1,200 URLs known, 2 documents indexed (0 permanent and 0 temporary errors)",
 		}},
-		{"one of each", CrawlSummary{Crawler: "a", NotDone: NotDone{Waiting: 1, Unsent: 1}, Later: Later{Timed: 1, FifosOff: 1, Resting: 1, Held: 1, DeadLetters: 1}}, []string{
+		{"one of each", CrawlSummary{Crawler: "a", NotDone: NotDone{Waiting: 1, Unsent: 1}, Later: Later{Timed: 1, FifosOff: 1, Pending: 1, DeadLetters: 1}}, []string{
 			"a: 0 pages fetched, 0 URLs known, 0 documents indexed (0 permanent and 0 temporary errors)",
 			"not done: 1 URL waiting, 1 order unsent",
-			"for later: 1 retry or refresh, 1 URL in a fifo of weight 0, 1 deletion resting, 1 deletion held, 1 dead letter",
+			"for later: 1 retry or refresh, 1 URL in a fifo of weight 0, 1 deletion pending, 1 dead letter",
 		}},
-		{"several", CrawlSummary{Crawler: "a", NotDone: NotDone{Waiting: 1500, Copies: 2}, Later: Later{Held: 2, DeadLetters: 3}}, []string{
+		{"several", CrawlSummary{Crawler: "a", NotDone: NotDone{Waiting: 1500, Copies: 2}, Later: Later{Pending: 2, DeadLetters: 3}}, []string{
 			"a: 0 pages fetched, 0 URLs known, 0 documents indexed (0 permanent and 0 temporary errors)",
 			"not done: 1,500 URLs waiting, 2 of them in place of documents that left",
-			"for later: 2 deletions held, 3 dead letters",
+			"for later: 2 deletions pending, 3 dead letters",
 		}},
 		{"no figures", CrawlSummary{Crawler: "a", Error: "the disk is gone"}, []string{"a: the figures cannot be read: the disk is gone"}},
 	} {

@@ -38,12 +38,9 @@ func (s *oneURL) Inspect(_ context.Context, _ scheduler.Filter, fn func(weburl.K
 	return fn(s.key, s.record)
 }
 
-func (s *oneURL) HeldDeletions(_ context.Context, f scheduler.DeletionFilter, fn func(scheduler.StoredDeletion) error) error {
-	d := scheduler.StoredDeletion{Key: s.key, URL: s.record.URL, State: s.record.Deletion, Reason: s.record.Reason, At: day()}
-	if d.State == scheduler.DeletionHeld {
-		d.Hold = scheduler.HeldForHost
-	}
-	if d.State == scheduler.NoDeletion || !f.Selects(&d) {
+func (s *oneURL) PendingDeletions(_ context.Context, f scheduler.DeletionFilter, fn func(scheduler.StoredDeletion) error) error {
+	d := scheduler.StoredDeletion{Key: s.key, URL: s.record.URL, Reason: s.record.Reason, Loss: scheduler.NewLoss(true, day())}
+	if !s.record.LossPending || !f.Selects(&d) {
 		return nil
 	}
 	return fn(d)
@@ -70,8 +67,8 @@ func everyRecord(u weburl.URL) (all []scheduler.Record) {
 		for class := scheduler.Pending; class <= scheduler.Permanent; class++ {
 			add(scheduler.Record{Class: class, Reason: reason})
 		}
-		for _, d := range []scheduler.Deletion{scheduler.NoDeletion, scheduler.DeletionResting, scheduler.DeletionHeld} {
-			add(scheduler.Record{Class: scheduler.OK, Reason: reason, Indexed: true, Deletion: d})
+		for _, pending := range []bool{false, true} {
+			add(scheduler.Record{Class: scheduler.OK, Reason: reason, Indexed: true, LossPending: pending})
 		}
 		add(scheduler.Record{Class: scheduler.OK, Reason: reason, Kind: scheduler.KindFeed})
 	}
@@ -151,8 +148,8 @@ func explainOne(t *testing.T, store *oneURL, u weburl.URL, good bool) *admin.Exp
 		},
 		Deletion: func(s report.StoredURL) (found *admin.Deletion, err error) {
 			q := admin.DeletionQuery{URLs: []string{s.URL}}
-			return found, q.Each(t.Context(), store.HeldDeletions, func(d scheduler.StoredDeletion) error {
-				one := admin.NewDeletion(&d)
+			return found, q.Each(t.Context(), store.PendingDeletions, func(d scheduler.StoredDeletion) error {
+				one := admin.NewLosses(nil, nil, scheduler.DefaultSettings().Deletions).Deletion(&d, day())
 				found = &one
 				return nil
 			})

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,14 +28,10 @@ func TestAnswers(t *testing.T) {
 	}
 	indexed := report.StoredURL{Class: "ok", Indexed: true, Fate: "indexed", EnteredAt: &at}
 	missing := report.StoredURL{Class: "permanent", Fate: "permanent_error", Reason: "not_found", LastError: "404 Not Found"}
-	held := missing
-	held.Fate, held.Indexed, held.Deletion = "deletion_held", true, "held"
-	isHeld := stored(held)
-	isHeld.Stored.DeletionOrder = &admin.Deletion{State: "held", Hold: "host", Since: at}
-	rests := held
-	rests.Fate, rests.Deletion = "deletion_resting", "resting"
-	isResting := stored(rests)
-	isResting.Stored.DeletionOrder, isResting.Stored.NotBefore = &admin.Deletion{State: "resting", Since: at}, &at
+	pending := missing
+	pending.Fate, pending.Indexed = "deletion_pending", true
+	isPending := stored(pending)
+	isPending.Stored.DeletionOrder = &admin.Deletion{WaitsFor: "visit", Since: at, LastSeen: at, Visits: 2, NotBefore: &at}
 	for _, tt := range []struct {
 		name      string
 		explained admin.Explanation
@@ -50,11 +45,10 @@ func TestAnswers(t *testing.T) {
 		{"indexed and excluded", excluded(stored(indexed)), nil, []string{`class="notice good"`, "The rules in force leave it out: rule 3, /etc/x/CrawlConfig.xml:12."}},
 		{"on its way", stored(indexed), &admin.OutboxOrder{State: "waiting", Op: "add"}, []string{`class="notice warn"`, "Its newest document waits in the outbox", `href="/outbox"`}},
 		{"refused", stored(indexed), &admin.OutboxOrder{State: "dead", Op: "add", Target: "papi", Words: "too large"}, []string{`class="notice bad"`, "The indexer refuses its document. papi says: too large", `href="/outbox?state=dead"`}},
-		{"held", isHeld, &admin.OutboxOrder{State: "held", Op: "delete"}, []string{
-			`class="notice warn"`, "In the index, but its deletion is held: the site does not have it (404 Not Found)",
-			"It is held since 2026-03-04 05:06 UTC: too many documents of its host are to go.", "Release the deletion", `href="/deletions?url=http%3A%2F%2Fx.test%2F"`,
+		{"pending", isPending, &admin.OutboxOrder{State: "pending", Op: "delete"}, []string{
+			`class="notice warn"`, "In the index, but its deletion is pending: the site does not have it (404 Not Found)",
+			"It is pending since 2026-03-04 05:06 UTC. It leaves: not before 2026-03-04 05:06 UTC.", "Release the deletion", `href="/deletions?url=http%3A%2F%2Fx.test%2F"`,
 		}},
-		{"resting", isResting, nil, []string{`class="notice warn"`, "In the index, but its deletion rests: the site does not have it", "It leaves at 2026-03-04 05:06 UTC at the earliest", `href="/deletions?url=http%3A%2F%2Fx.test%2F"`}},
 		{"deletion waits", stored(missing), &admin.OutboxOrder{State: push.Waiting, Op: "delete"}, []string{"the site does not have it", "The deletion of its document waits in the outbox", `href="/outbox"`}},
 		{"deletion refused", stored(missing), &admin.OutboxOrder{State: push.DeadLetter, Op: "delete", Target: "papi", Words: "locked"}, []string{"the site does not have it", `class="notice bad"`, "The indexer refuses to delete its document", "papi says: locked", `href="/outbox?state=dead"`}},
 		{"waits", stored(report.StoredURL{Class: "pending", Fate: "pending", State: "waiting"}), nil, []string{"it waits to be fetched", `href="/hosts?host=http%3A%2F%2Fx.test%2F"`}},
@@ -75,7 +69,7 @@ func TestAnswers(t *testing.T) {
 			}
 		})
 	}
-	api := answers(t, map[string]any{"POST /explain": []any{isHeld}})
+	api := answers(t, map[string]any{"POST /explain": []any{isPending}})
 	if _, body := visitPage(t, newConsole(t, admin.Reader, api), "/url?url=http://x.test/"); strings.Contains(body, "Release the deletion") || !strings.Contains(body, `href="/deletions?url=`) {
 		t.Errorf("a reader is told\n%s", body)
 	}
@@ -137,12 +131,12 @@ func TestSteerOneURL(t *testing.T) {
 func TestDecideDeletions(t *testing.T) {
 	api := knownURL("http://x.test/", "404")
 	api["POST /deletions/release"], api["POST /deletions/drop"] = admin.Decided{Deletions: 2}, admin.Decided{Deletions: 1}
-	api["GET /deletions/counts"] = admin.DeletionCounts{Held: 400, Resting: 12}
+	api["GET /deletions/counts"] = admin.DeletionCounts{Pending: 412, UpTo: 900, OfIllHosts: 3}
 	recorded, notes := recording(t, api)
 	c := newConsole(t, admin.Operator, recorded)
-	two := url.Values{"url": {"http://x.test/1", "http://x.test/2"}, "state": {"held"}}
+	two := url.Values{"url": {"http://x.test/1", "http://x.test/2"}}
 	w := sendForm(t, c, "/deletions/release", two)
-	for _, want := range []string{"Release 2 held deletions?", "are no longer found", `name="url" value="http://x.test/2"`, `name="sure"`} {
+	for _, want := range []string{"Release 2 deletions?", "are no longer found", `name="url" value="http://x.test/2"`, `name="sure"`} {
 		if !strings.Contains(w.Body.String(), want) {
 			t.Errorf("no %q in\n%s", want, w.Body)
 		}
@@ -159,16 +153,16 @@ func TestDecideDeletions(t *testing.T) {
 		t.Fatalf("the API was asked %v", *notes)
 	}
 	wantBody(t, (*notes)[0], "/deletions/release", `{"urls":["http://x.test/1","http://x.test/2"]}`)
-	wantBody(t, (*notes)[1], "/deletions/drop", `{"all":true}`)
+	wantBody(t, (*notes)[1], "/deletions/drop", `{"all":true,"up_to":900}`)
 	for _, tt := range []struct {
 		do         string
 		form       url.Values
 		head, body string
 	}{
-		{"drop", url.Values{}, "Drop all 412 deletions?", `{"all":true}`},
-		{"release", url.Values{"host": {"http://www.example.com"}, "reason": {"not_found"}}, "Release all 412 deletions of http://www.example.com (not_found)?", `{"host":"http://www.example.com","reason":"not_found"}`},
-		{"release", url.Values{"edit": {"17"}}, "Release all 412 deletions of edit 17?", `{"edit":17}`},
-		{"drop", url.Values{"state": {"held"}}, "Drop all 412 held deletions?", `{"all":true,"state":"held"}`},
+		{"drop", url.Values{}, "Drop all 412 deletions?", `{"all":true,"up_to":900}`},
+		{"release", url.Values{"host": {"http://www.example.com"}, "reason": {"not_found"}}, "Release all 412 deletions of http://www.example.com (not_found)?", `{"host":"http://www.example.com","reason":"not_found","up_to":900}`},
+		{"release", url.Values{"edit": {"17"}}, "Release all 412 deletions of edit 17?", `{"edit":17,"up_to":900}`},
+		{"drop", url.Values{"up_to": {"7"}}, "Drop all 412 deletions?", `{"all":true,"up_to":7}`},
 	} {
 		tt.form.Set("which", "all")
 		*notes = nil
@@ -191,31 +185,35 @@ func TestDecideDeletions(t *testing.T) {
 func TestDeletionGroups(t *testing.T) {
 	at := day()
 	counts := map[string]string{
-		"host":   `{"host":"http://x.test","held":9,"resting":1}`,
-		"reason": `{"reason":"not_found","held":1,"resting":1},{"reason":"rules","held":8,"resting":0}`,
-		"edit":   `{"edit":17,"held":8,"resting":0},{"held":1,"resting":1}`,
+		"host":   `{"host":"http://x.test","pending":10}`,
+		"reason": `{"reason":"not_found","pending":2},{"reason":"rules","pending":8}`,
+		"edit":   `{"edit":17,"pending":8},{"pending":2}`,
+		"class":  `{"class":"most","pending":10}`,
 		"":       ``,
 	}
-	var states []string
 	api := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		states = append(states, r.URL.Query().Get("state"))
-		if r.URL.Path == "/api/v1/deletions" {
-			_ = json.NewEncoder(w).Encode(map[string]any{"items": []any{admin.Deletion{State: "held", Hold: "host", Reason: "not_found", Host: "http://x.test", URL: "http://x.test/1", Text: "404 Not Found", Since: at}}})
-			return
+		switch r.URL.Path {
+		case "/api/v1/deletions":
+			_ = json.NewEncoder(w).Encode(map[string]any{"items": []any{admin.Deletion{
+				Class: "most", WaitsFor: "well_host", Visits: 3, Reason: "not_found", Host: "http://x.test", URL: "http://x.test/1", Text: "404 Not Found", Since: at, LastSeen: at,
+			}}})
+		case "/api/v1/status":
+			_ = json.NewEncoder(w).Encode([]admin.Status{{
+				Status: crawl.Status{Crawler: "a"}, Losing: []admin.LosingHost{{Host: "http://x.test", Pending: 10, Documents: 12, Class: "most", Ill: true, SilentSince: &at}},
+			}})
+		default:
+			_, _ = fmt.Fprintf(w, `{"pending":10,"up_to":44,"groups":2,"items":[%s]}`, counts[r.URL.Query().Get("by")])
 		}
-		_, _ = fmt.Fprintf(w, `{"held":9,"resting":1,"groups":2,"items":[%s]}`, counts[r.URL.Query().Get("by")])
 	})
-	_, body := visitPage(t, newConsole(t, admin.Operator, api), "/deletions?state=held")
+	_, body := visitPage(t, newConsole(t, admin.Operator, api), "/deletions")
 	for _, want := range []string{
-		"9 deletions are held, 1 rests", "By host", "By reason", `<th scope="row" class="wide">edit 17</th><td class="num">8</td><td class="num">0</td>`, `href="/deletions?edit=17&amp;state=held"`, `href="/deletions?host=http%3A%2F%2Fx.test&amp;state=held"`,
-		`<input type="hidden" name="reason" value="rules"><input type="hidden" name="edit" value=""><input type="hidden" name="state" value="held"><button>Release 8</button>`, "404 Not Found",
+		"10 deletions are pending", "By host", "By reason", "By class", `<th scope="row" class="wide">edit 17</th><td class="num">8</td>`, `href="/deletions?edit=17"`, `href="/deletions?host=http%3A%2F%2Fx.test"`,
+		`<input type="hidden" name="reason" value="rules"><input type="hidden" name="edit" value=""><input type="hidden" name="up_to" value="44"><button>Release 8</button>`, "404 Not Found",
+		"when its host is well", `<span class="tag bad">ill</span>`, `<td class="num">12</td>`,
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("no %q in\n%s", want, body)
 		}
-	}
-	if slices.Contains(states, "") {
-		t.Errorf("asked for the states %q", states)
 	}
 	_, body = visitPage(t, newConsole(t, admin.Reader, api), "/deletions")
 	for _, not := range []string{"<button>Release", "Release:", `type="checkbox"`} {

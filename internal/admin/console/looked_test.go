@@ -69,13 +69,13 @@ func knownURL(raw, text string) map[string]any {
 		Stored: &admin.StoredExplanation{Known: true, StoredURL: stored, Robots: "allowed"},
 	}
 	return map[string]any{
-		"GET /status":           []admin.Status{{Status: crawl.Status{Crawler: "a", Outbox: crawl.OutboxStatus{Dead: 1, Held: 1}, Targets: []crawl.TargetStatus{{Name: target, LastError: text}}}}},
+		"GET /status":           []admin.Status{{Status: crawl.Status{Crawler: "a", Outbox: crawl.OutboxStatus{Dead: 1, Pending: 1}, Targets: []crawl.TargetStatus{{Name: target, LastError: text}}}}},
 		"POST /explain":         []any{explained},
 		"GET /document":         admin.Sent{URL: raw, Stored: stored, Order: &order, Document: document},
 		"GET /links":            report.LinkedFrom{Page: text, Redirect: text},
 		"GET /outbox":           map[string]any{"items": []any{order}, "next": "dead.1"},
-		"GET /deletions":        map[string]any{"items": []any{admin.Deletion{State: text, URL: raw, Host: text, Reason: text, Hold: text, Text: text, Source: text, Since: at}}, "next": "7"},
-		"GET /deletions/counts": admin.DeletionCounts{Held: 2, Resting: 1, Groups: 2, Items: []admin.DeletionGroup{{Host: text, Reason: text, Held: 1}, {Host: text, Reason: text, Edit: 17, Held: 1}}},
+		"GET /deletions":        map[string]any{"items": []any{admin.Deletion{Class: text, URL: raw, Host: text, Reason: text, WaitsFor: text, Text: text, Source: text, Since: at}}, "next": "7"},
+		"GET /deletions/counts": admin.DeletionCounts{Pending: 3, Groups: 2, Items: []admin.DeletionGroup{{Host: text, Reason: text, Pending: 1}, {Host: text, Reason: text, Edit: 17, Pending: 1}}},
 		"POST /fetch": admin.Fetched{
 			URL: raw, Canonical: raw, Robots: "allowed", Location: text, Document: document, Stored: stored, Links: []crawl.TrialLink{{Href: text, URL: text, By: text}, {Href: text}},
 			Answer: &admin.FetchedAnswer{Status: 200, Headers: http.Header{"X-Odd": {text}}}, ExcludedBy: text,

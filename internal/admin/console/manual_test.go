@@ -13,7 +13,7 @@ func TestManual(t *testing.T) {
 	c := newConsole(t, admin.Reader, http.NotFoundHandler())
 	for path, want := range map[string][]string{
 		"/docs/":                    {"<h1 id=\"sextant-the-manual\">", `aria-current="page">Sextant: the manual</a>`, `rel="next" href="/docs/install"`},
-		"/docs/runbook":             {`<title>Runbook – Sextant</title>`, `id="deletions-are-held"`, `<a href="#deletions-are-held">Deletions are held</a>`, `rel="prev"`, `href="/docs/scheduling#deletions-rest"`},
+		"/docs/runbook":             {`<title>Runbook – Sextant</title>`, `id="deletions-are-pending"`, `<a href="#deletions-are-pending">Deletions are pending</a>`, `rel="prev"`, `href="/docs/scheduling#when-a-document-leaves"`},
 		"/docs/decisions/":          {`>Decisions are written down</a>`, `href="/docs/decisions/0001-record-decisions"`},
 		"/docs/?q=watchdog+SIGABRT": {"1 section with", `href="/docs/operations#as-a-service-under-systemd"`},
 		"/docs/?q=%3Cscript%3E%22":  {"0 sections with <bdi>&lt;script&gt;&#34;</bdi>", `value="&lt;script&gt;&#34;"`},
@@ -67,7 +67,7 @@ func TestManualFiles(t *testing.T) {
 func TestManualKeepsCrawler(t *testing.T) {
 	c := newConsole(t, admin.Reader, http.NotFoundHandler(), "a", `b"$1&`)
 	_, body := visitPage(t, c, "/docs/runbook?crawler=b%22%241%26")
-	for _, want := range []string{`href="/docs/scheduling?crawler=b%22%241%26#deletions-rest"`, `href="/docs/operations?crawler=b%22%241%26"`, `name="crawler" value="b&#34;$1&amp;"`} {
+	for _, want := range []string{`href="/docs/scheduling?crawler=b%22%241%26#when-a-document-leaves"`, `href="/docs/operations?crawler=b%22%241%26"`, `name="crawler" value="b&#34;$1&amp;"`} {
 		if !strings.Contains(body, want) {
 			t.Errorf("%s is missing", want)
 		}

@@ -201,8 +201,8 @@ func (w *world) rest(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := w.until("deletions rest", func() bool {
-		var n struct{ Resting, Held uint64 }
-		return w.api(http.MethodGet, "/deletions/counts", "", &n) == nil && n.Resting+n.Held == 2
+		var n struct{ Pending uint64 }
+		return w.api(http.MethodGet, "/deletions/counts", "", &n) == nil && n.Pending == 2
 	}); err != nil {
 		t.Fatal(err)
 	}

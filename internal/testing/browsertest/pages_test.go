@@ -42,7 +42,7 @@ func allPages(w *world) []shownPage {
 		{name: "host", path: "/hosts/" + url.PathEscape("http://"+host), ready: "looked for in"},
 		{name: "events", path: "/events", ready: "The last 1,000 are remembered"},
 		{name: "outbox", path: "/outbox", ready: "Outbox"},
-		{name: "deletions", path: "/deletions", ready: "No deletion rests or is held"},
+		{name: "deletions", path: "/deletions", ready: "No deletion is pending"},
 		{name: "reports", path: "/reports", ready: "Reports"},
 		{name: "report-broken", path: "/reports/broken", ready: "/hostile/headers.html"},
 		{name: "report-errors", path: "/reports/errors"},

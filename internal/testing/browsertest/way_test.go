@@ -206,8 +206,8 @@ func (tb *tab) hold(w *world, pictures string) {
 	}
 	filtered := "/deletions?" + url.Values{"url": {"/old/"}}.Encode()
 	tb.wait("a deletion rests", `fetch(`+quoted(filtered)+`).then((r) => r.text()).then((text) => { window.rests = text.includes("/old/bees.html") }) && window.rests`)
-	tb.open("/outbox?state=resting")
-	tb.look(pictures, "outbox-resting")
+	tb.open("/outbox?state=pending")
+	tb.look(pictures, "outbox-pending")
 	tb.open(filtered)
 	tb.see("/old/bees.html")
 	tb.look(pictures, "deletions")

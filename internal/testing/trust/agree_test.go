@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"context"
 	"maps"
 	"net/http"
 	"slices"
@@ -18,7 +19,9 @@ import (
 // page was read under the rules in force.
 func (w *world) agree(when string, read bool, fail func(format string, args ...any)) {
 	ctx := w.t.Context()
-	known, err := admin.KnowledgeOf(ctx, w.store)
+	known, err := admin.KnowledgeOf(ctx, w.store, func(context.Context) (*admin.Losses, error) {
+		return admin.NewLosses(nil, nil, w.settings.Frontier.Deletions), nil
+	})
 	if err != nil {
 		fail("%s: %v", when, err)
 		return
@@ -42,8 +45,8 @@ func (w *world) agree(when string, read bool, fail func(format string, args ...a
 		fate, _ := r.Fate()
 		fates[fate.String()]++
 		w.agreeOn(explainer, r, read, func(format string, args ...any) {
-			fail("%s: %s (%s, %s, status %d, class %s, deletion %q, fragment %q, depth %d): "+format,
-				append([]any{when, r.URL, fate, r.Reason, r.Status, r.Class, r.Deletion, r.Fragment, r.Depth}, args...)...)
+			fail("%s: %s (%s, %s, status %d, class %s, pending %t, fragment %q, depth %d): "+format,
+				append([]any{when, r.URL, fate, r.Reason, r.Status, r.Class, r.LossPending, r.Fragment, r.Depth}, args...)...)
 		})
 	}
 	w.agreeInSum(when, fates, read, fail)
