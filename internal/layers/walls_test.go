@@ -29,7 +29,7 @@ func limits() map[string]limit {
 		"actionrules/crawlspace":       {10, aim},
 		"cmd/sextant":                  {20, aim},
 		"config":                       {15, 116},
-		"crawl":                        {20, 81},
+		"crawl":                        {19, 81},
 		"crawl/copies/near":            {18, aim},
 		"crawl/policy":                 {20, aim},
 		"crawl/visit":                  {22, 93},
