@@ -84,7 +84,7 @@ func TestDocStatus(t *testing.T) {
 		docUnchanged: {Class: scheduler.OK, Indexed: true},
 		docNone:      {Class: scheduler.OK},
 		docDeleted:   {Class: scheduler.Permanent, Deleted: true},
-		docHeld:      {Class: scheduler.Permanent, Resting: true, Indexed: true},
+		docHeld:      {Class: scheduler.Permanent, Pending: true, Indexed: true},
 		docRedirect:  {Class: scheduler.Redirect},
 		docExcluded:  {Class: scheduler.Ignored},
 		docTemporary: {Class: scheduler.Temporary, Indexed: true},
