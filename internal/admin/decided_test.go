@@ -14,23 +14,23 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// heldCrawler is a fakeCrawler with deletions of its own, and notes which are decided about.
-type heldCrawler struct {
+// losingCrawler is a fakeCrawler with deletions of its own, and notes which are decided about.
+type losingCrawler struct {
 	fakeCrawler
 	list    []scheduler.StoredDeletion
 	decided *[]string
 }
 
-type heldReports struct {
+type losingReports struct {
 	fakeReports
 	list []scheduler.StoredDeletion
 }
 
-func (h heldCrawler) Reports() report.Store {
-	return heldReports{fakeReports{h.store, nil}, h.list}
+func (h losingCrawler) Reports() report.Store {
+	return losingReports{fakeReports{h.store, nil}, h.list}
 }
 
-func (h heldReports) HeldDeletions(_ context.Context, f scheduler.DeletionFilter, fn func(scheduler.StoredDeletion) error) error {
+func (h losingReports) PendingDeletions(_ context.Context, f scheduler.DeletionFilter, fn func(scheduler.StoredDeletion) error) error {
 	for _, d := range h.list {
 		if f.Selects(&d) {
 			if err := fn(d); err != nil {
@@ -41,8 +41,11 @@ func (h heldReports) HeldDeletions(_ context.Context, f scheduler.DeletionFilter
 	return nil
 }
 
-func (h heldCrawler) decide(ctx context.Context, f scheduler.DeletionFilter) (n int, err error) {
-	err = h.Reports().HeldDeletions(ctx, f, func(d scheduler.StoredDeletion) error {
+func (h losingCrawler) decide(ctx context.Context, f scheduler.DeletionFilter, takes func(scheduler.StoredDeletion) bool) (n int, err error) {
+	err = h.Reports().PendingDeletions(ctx, f, func(d scheduler.StoredDeletion) error {
+		if !takes(d) {
+			return nil
+		}
 		n++
 		*h.decided = append(*h.decided, d.URL)
 		return nil
@@ -50,12 +53,12 @@ func (h heldCrawler) decide(ctx context.Context, f scheduler.DeletionFilter) (n 
 	return n, err
 }
 
-func (h heldCrawler) Release(ctx context.Context, f scheduler.DeletionFilter) (int, error) {
-	return h.decide(ctx, f)
+func (h losingCrawler) Release(ctx context.Context, f scheduler.DeletionFilter) (int, error) {
+	return h.decide(ctx, f, func(scheduler.StoredDeletion) bool { return true })
 }
 
-func (h heldCrawler) DropDeletions(ctx context.Context, f scheduler.DeletionFilter) (int, error) {
-	return h.decide(ctx, f)
+func (h losingCrawler) DropDeletions(ctx context.Context, f scheduler.DeletionFilter) (int, error) {
+	return h.decide(ctx, f, func(d scheduler.StoredDeletion) bool { return d.Edit == 0 })
 }
 
 // TestDecisions: a large release wants the operator's word, a decision about nothing is no change, and
@@ -70,7 +73,7 @@ func TestDecisions(t *testing.T) {
 			}
 			list = append(list, scheduler.StoredDeletion{
 				Seq: uint64(len(list) + 1), URL: u.String(), Key: u.Key(),
-				State: scheduler.DeletionHeld, Reason: scheduler.ReasonNotFound, Edit: edit,
+				Reason: scheduler.ReasonNotFound, Edit: edit,
 			})
 		}
 	}
@@ -99,7 +102,7 @@ func TestDecisions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var decided []string
-			crawler := heldCrawler{fakeCrawler{name: "a", store: storeWith(t)}, list, &decided}
+			crawler := losingCrawler{fakeCrawler{name: "a", store: storeWith(t)}, list, &decided}
 			s := NewServer([]Crawler{crawler}, fakeService{}, fakeConfig{}, nil, slog.New(slog.DiscardHandler))
 			w := httptest.NewRecorder()
 			s.answer(w, ownerRequest(t, "deletions/"+tt.path, tt.body))
