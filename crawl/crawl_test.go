@@ -80,7 +80,7 @@ func newBench(t *testing.T, roots ...string) *bench {
 	s := policy.Settings{Name: "test", Workers: 4, RobotsAgent: "Sextant", MaxRedirects: 10, Frontier: scheduler.DefaultSettings(), Fetcher: fetcher.DefaultSettings()}
 	s.Frontier.Aggressive = true
 	s.Frontier.IndexRedirectSources = true
-	s.Frontier.Brake.On = false
+	s.Frontier.Deletions.Off = true
 	s.Rules.DefaultFollowRoots = true
 	for _, r := range roots {
 		u, err := weburl.Parse(r)

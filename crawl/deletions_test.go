@@ -7,13 +7,14 @@ import (
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/deletion"
 )
 
-// deletions are those of the store that f selects.
+// deletions are the pending losses that f selects.
 func (b *bench) deletions(f scheduler.DeletionFilter) (list []scheduler.StoredDeletion) {
 	b.t.Helper()
 	b.with(func(c *Crawl, _ *badgerstore.Store) {
-		err := c.store.HeldDeletions(b.t.Context(), f, func(d scheduler.StoredDeletion) error {
+		err := c.store.PendingDeletions(b.t.Context(), f, func(d scheduler.StoredDeletion) error {
 			list = append(list, d)
 			return nil
 		})
@@ -24,18 +25,18 @@ func (b *bench) deletions(f scheduler.DeletionFilter) (list []scheduler.StoredDe
 	return list
 }
 
-// braked is a bench whose deletions rest.
-func braked(t *testing.T, roots ...string) *bench {
+// confirmed is a bench whose losses are confirmed before they are carried out.
+func confirmed(t *testing.T, roots ...string) *bench {
 	b := newBench(t, roots...)
-	b.settings.Frontier.Brake = scheduler.DefaultSettings().Brake
+	b.settings.Frontier.Deletions = scheduler.DefaultSettings().Deletions
 	return b
 }
 
-// TestUnrelatedEdit: deletions that an edit of the kill list makes, and that are held, stay
-// held whatever else is edited, though their entries move to other lines.
+// TestUnrelatedEdit: what an edit of the kill list deletes, and is too much to leave by itself, stays pending
+// whatever else is edited, though its entries move to other lines.
 func TestUnrelatedEdit(t *testing.T) {
 	site := testsite.New(t, testsite.Options{Pages: 12})
-	b := braked(t, site.URL())
+	b := confirmed(t, site.URL())
 	b.once()
 	b.newOrders()
 	var killed []string
@@ -46,17 +47,22 @@ func TestUnrelatedEdit(t *testing.T) {
 		b.settings.Space.KillPatterns = file("kill", killed...)
 		b.once()
 		if sent := b.newOrders(); len(sent) > 0 {
-			t.Fatalf("edit %d: %v left, want all held", edit, sent)
+			t.Fatalf("edit %d: %v left, want all pending", edit, sent)
 		}
-		held := b.deletions(scheduler.DeletionFilter{State: scheduler.DeletionHeld})
-		if len(held) != 8 {
-			t.Fatalf("edit %d: %d held, want 8", edit, len(held))
+		pending := b.deletions(scheduler.DeletionFilter{})
+		if len(pending) != 8 {
+			t.Fatalf("edit %d: %d are pending, want 8", edit, len(pending))
 		}
-		for _, d := range held {
-			if d.Edit != 1 || d.Hold != scheduler.HeldForEdit || d.Reason != scheduler.ReasonKilled {
+		for _, d := range pending {
+			if d.Edit != 1 || d.Reason != scheduler.ReasonKilled {
 				t.Errorf("edit %d: %+v, want one of the first edit", edit, d)
 			}
 		}
+		b.with(func(c *Crawl, _ *badgerstore.Store) {
+			if e := c.Edits(); e[0].State != deletion.EditHeld || e[0].Deletions != 8 {
+				t.Errorf("edit %d: the first edit is %+v, want its 8 deletions to wait for the operator", edit, e[0])
+			}
+		})
 		killed = append([]string{"/unrelated"}, killed...)
 	}
 	b.with(func(c *Crawl, _ *badgerstore.Store) {
@@ -79,7 +85,7 @@ func TestSmallEdit(t *testing.T) {
 		sent   int
 	}{{2, false, 2}, {3, false, 0}, {9, true, 9}} {
 		site := testsite.New(t, testsite.Options{Pages: 12})
-		b := braked(t, site.URL())
+		b := confirmed(t, site.URL())
 		b.once()
 		b.newOrders()
 		var killed []string
@@ -100,8 +106,8 @@ func TestSmallEdit(t *testing.T) {
 		}
 		b.settings.Space.KillPatterns = nil // the edit is taken back
 		b.once()
-		if held := b.deletions(scheduler.DeletionFilter{}); len(held) > 0 {
-			t.Errorf("%d killed, word %v: %v after the edit was taken back", c.killed, c.word, held)
+		if pending := b.deletions(scheduler.DeletionFilter{}); len(pending) > 0 {
+			t.Errorf("%d killed, word %v: %v after the edit was taken back", c.killed, c.word, pending)
 		}
 		if len(b.indexed()) != 12 {
 			t.Errorf("%d killed, word %v: %d documents after the edit was taken back, want 12", c.killed, c.word, len(b.indexed()))
@@ -112,7 +118,7 @@ func TestSmallEdit(t *testing.T) {
 // TestSmallSiteFails: a site of a few pages that fails as a whole for a while loses none.
 func TestSmallSiteFails(t *testing.T) {
 	site := testsite.New(t, testsite.Options{Pages: 10})
-	b := braked(t, site.URL())
+	b := confirmed(t, site.URL())
 	b.once()
 	all := len(b.indexed())
 	b.newOrders()

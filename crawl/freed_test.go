@@ -69,7 +69,7 @@ func TestCopyTakesItsPlaceAtOnce(t *testing.T) {
 func TestCopiesLeft(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.settings.NearDuplicates, w.settings.Workers = true, 1
-		w.settings.Frontier.Brake.On = false
+		w.settings.Frontier.Deletions.Off = true
 		const n = 30
 		var links []string
 		for i := range n {

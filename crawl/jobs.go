@@ -52,6 +52,9 @@ func (c *Crawl) jobs(once bool) []job {
 			return c.runRounds(ctx, once, looked)
 		})},
 	}
+	if once {
+		jobs = append(jobs, job{"waits", func(ctx context.Context) error { return tellWaits(ctx, c) }})
+	}
 	if c.lasting.cookies != nil {
 		jobs = append(jobs, job{"cookies", c.keepCookies})
 	}

@@ -94,7 +94,7 @@ const (
 
 func everything() policy.Settings {
 	s := policy.Settings{Frontier: scheduler.DefaultSettings()}
-	s.Frontier.Brake.On = false
+	s.Frontier.Deletions.Off = true
 	s.Rules.DefaultAccept, s.Rules.DefaultIndex, s.Rules.DefaultFollow = true, true, true
 	return s
 }
@@ -273,21 +273,21 @@ func TestReloadInTheMiddleOfAPass(t *testing.T) {
 	}
 }
 
-// TestHeldDeletionsAreCancelled: when the rules let URLs in again, or another
-// crawler has them, the deletions that the brake holds are dropped.
-func TestHeldDeletionsAreCancelled(t *testing.T) {
+// TestPendingDeletionsAreCancelled: when the rules let URLs in again, or another
+// crawler has them, the deletions that are pending are dropped.
+func TestPendingDeletionsAreCancelled(t *testing.T) {
 	site := testsite.New(t, testsite.Options{Pages: 8})
 	for _, toElsewhere := range []bool{false, true} {
 		b := newBench(t, site.URL())
-		b.settings.Frontier.Brake = scheduler.DefaultSettings().Brake
-		held := func() uint64 {
+		b.settings.Frontier.Deletions = scheduler.DefaultSettings().Deletions
+		pending := func() uint64 {
 			var n uint64
 			b.with(func(c *Crawl, _ *badgerstore.Store) {
 				s, err := c.Status(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
-				n = s.Outbox.Held
+				n = s.Outbox.Pending
 			})
 			return n
 		}
@@ -295,8 +295,8 @@ func TestHeldDeletionsAreCancelled(t *testing.T) {
 		all := len(b.indexed())
 		b.settings.Space.CrawlRules = file("crawl.rules", "forbid domain *")
 		b.once()
-		if got := held(); got != uint64(all) || len(b.indexed()) != all {
-			t.Fatalf("%d deletions held and %d documents left, want all of %d held", got, len(b.indexed()), all)
+		if got := pending(); got != uint64(all) || len(b.indexed()) != all {
+			t.Fatalf("%d deletions pending and %d documents left, want all of %d pending", got, len(b.indexed()), all)
 		}
 		if toElsewhere {
 			b.settings.Space.GlobalRules = file("global.rules", "allow domain *")
@@ -304,8 +304,8 @@ func TestHeldDeletionsAreCancelled(t *testing.T) {
 			b.settings.Space.CrawlRules = nil
 		}
 		b.once()
-		if got := held(); got != 0 {
-			t.Errorf("elsewhere %v: %d deletions are held still", toElsewhere, got)
+		if got := pending(); got != 0 {
+			t.Errorf("elsewhere %v: %d deletions are still pending", toElsewhere, got)
 		}
 		if len(b.indexed()) != all {
 			t.Errorf("elsewhere %v: %d of %d documents", toElsewhere, len(b.indexed()), all)
@@ -313,12 +313,12 @@ func TestHeldDeletionsAreCancelled(t *testing.T) {
 	}
 }
 
-// TestReadmissionDropsHeldDeletionAtOnce: not only when the page was fetched again.
-func TestReadmissionDropsHeldDeletionAtOnce(t *testing.T) {
+// TestReadmissionDropsPendingDeletionAtOnce: not only when the page was fetched again.
+func TestReadmissionDropsPendingDeletionAtOnce(t *testing.T) {
 	store := storetest.NewMemory()
 	seed(t, store, 100)
 	all := func(s policy.Settings) scheduler.Counts {
-		s.Frontier.Brake = scheduler.DefaultSettings().Brake
+		s.Frontier.Deletions = scheduler.DefaultSettings().Deletions
 		c := newPassCrawl(t, s, store)
 		if err := c.start(t.Context()); err != nil {
 			t.Fatal(err)
@@ -337,11 +337,11 @@ func TestReadmissionDropsHeldDeletionAtOnce(t *testing.T) {
 	}
 	narrow := everything()
 	narrow.Space.Exclude = text("page")
-	if n := all(narrow); n.Outbox.Held == 0 {
-		t.Fatalf("%+v, want deletions held", n)
+	if n := all(narrow); n.Outbox.Pending == 0 {
+		t.Fatalf("%+v, want deletions pending", n)
 	}
-	if n := all(everything()); n.Outbox.Held != 0 {
-		t.Errorf("%+v, want no deletion held", n)
+	if n := all(everything()); n.Outbox.Pending != 0 {
+		t.Errorf("%+v, want no deletion pending", n)
 	}
 }
 

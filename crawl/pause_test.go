@@ -135,13 +135,13 @@ func TestFrontiersReasonsHaveCodes(t *testing.T) {
 	}
 }
 
-// TestHeldDeletions: what is held is listed, released and dropped; dropped
+// TestPendingDeletions: what is pending is listed, released and dropped; dropped
 // ones are asked for again by the crawl that is at work.
-func TestHeldDeletions(t *testing.T) {
+func TestPendingDeletions(t *testing.T) {
 	site := testsite.New(t, testsite.Options{Pages: 6})
 	origin := site.Origins()[0]
 	b := newBench(t, site.URL())
-	b.settings.Frontier.Brake = scheduler.DefaultSettings().Brake
+	b.settings.Frontier.Deletions = scheduler.DefaultSettings().Deletions
 	b.once()
 	for i := 2; i < 6; i++ {
 		site.Remove(testsite.Path(i))
@@ -149,27 +149,27 @@ func TestHeldDeletions(t *testing.T) {
 	b.newOrders()
 	b.refreshed(Selection{All: true})
 	if sent := b.newOrders(); len(sent) > 0 {
-		t.Errorf("%v left, want all held: more than a fifth of the host's documents are to go", sent)
+		t.Errorf("%v left, want all pending: more than a fifth of the host's documents are to go", sent)
 	}
 	b.with(func(c *Crawl, _ *badgerstore.Store) {
-		var held []string
-		err := c.store.HeldDeletions(t.Context(), scheduler.DeletionFilter{State: scheduler.DeletionHeld}, func(d scheduler.StoredDeletion) error {
-			if d.Hold != scheduler.HeldForHost || d.Reason != scheduler.ReasonNotFound {
-				t.Errorf("%s is held for %v, %v; want the host's share, not found", d.URL, d.Hold, d.Reason)
+		var pending []string
+		err := c.store.PendingDeletions(t.Context(), scheduler.DeletionFilter{}, func(d scheduler.StoredDeletion) error {
+			if d.Reason != scheduler.ReasonNotFound || !d.Explicit || d.Replaces {
+				t.Errorf("%+v, want an explicit deletion of a page that was not found", d)
 			}
-			held = append(held, d.URL)
+			pending = append(pending, d.URL)
 			return nil
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(held) != 4 {
-			t.Fatalf("%v held, want 4", held)
+		if len(pending) != 4 {
+			t.Fatalf("%v are pending, want 4", pending)
 		}
-		if n, err := c.Release(t.Context(), scheduler.DeletionFilter{URLs: held[:1]}); n != 1 || err != nil {
+		if n, err := c.Release(t.Context(), scheduler.DeletionFilter{URLs: pending[:1]}); n != 1 || err != nil {
 			t.Errorf("released %d, %v", n, err)
 		}
-		page := strings.TrimPrefix(held[1], origin)
+		page := strings.TrimPrefix(pending[1], origin)
 		site.Set(page, testsite.HTML("back", "back"))
 		hits := site.Hits(page)
 		ended := make(chan error, 1)
@@ -178,7 +178,7 @@ func TestHeldDeletions(t *testing.T) {
 		if err := c.frontier.Drained(ctx); err != nil {
 			t.Fatal(err)
 		}
-		if n, err := c.DropDeletions(ctx, scheduler.DeletionFilter{URLs: held[1:2]}); n != 1 || err != nil {
+		if n, err := c.DropDeletions(ctx, scheduler.DeletionFilter{URLs: pending[1:2]}); n != 1 || err != nil {
 			t.Errorf("dropped %d, %v", n, err)
 		}
 		if err := c.frontier.Drained(ctx); err != nil {

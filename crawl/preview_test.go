@@ -138,12 +138,12 @@ func TestPreviewOfWhatIsTaken(t *testing.T) {
 	}
 	s = everything()
 	s.Space.Exclude = text("page")
-	s.Frontier.Brake = scheduler.DefaultSettings().Brake
+	s.Frontier.Deletions = scheduler.DefaultSettings().Deletions
 	if p, err = review.NewPreview(t.Context(), s, store, 0); err != nil {
 		t.Fatal(err)
 	}
 	if p.Excluded.Count+p.ExcludedWhenTaken.Count != 200 || p.Excluded.Count != p.Indexed || p.Deleted.Count != p.Indexed || p.Held != p.Indexed {
-		t.Errorf("%+v, want all excluded, now or when taken, and all deletions held", p)
+		t.Errorf("%+v, want all excluded, now or when taken, and all deletions too many for an edit", p)
 	}
 	b, err := json.Marshal(p)
 	if err != nil || !strings.Contains(string(b), `"samples":[]`) || strings.Contains(string(b), "null") {

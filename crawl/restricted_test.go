@@ -155,12 +155,12 @@ func TestRefreshIsHeldUp(t *testing.T) {
 	}
 }
 
-// TestStricterRobotsBrake: where robots.txt forbids all, the deletions are held, and
+// TestStricterRobotsPending: where robots.txt forbids all, the deletions are pending, and
 // not ordered twice.
-func TestStricterRobotsBrake(t *testing.T) {
+func TestStricterRobotsPending(t *testing.T) {
 	site := testsite.New(t, testsite.Options{Pages: 12})
 	b := newBench(t, site.URL())
-	b.settings.Frontier.Brake = scheduler.DefaultSettings().Brake
+	b.settings.Frontier.Deletions = scheduler.DefaultSettings().Deletions
 	b.once()
 	all := b.indexed()
 	for run, forbids := range [][]string{{"/p/"}, {"/p/", "/other"}} {
@@ -180,17 +180,17 @@ func TestStricterRobotsBrake(t *testing.T) {
 		})
 	}
 	if gone := len(all) - len(b.indexed()); gone > 0 {
-		t.Errorf("%d of %d documents are deleted, want all held", gone, len(all))
+		t.Errorf("%d of %d documents are deleted, want all pending", gone, len(all))
 	}
-	held := 0
+	pending := 0
 	b.with(func(_ *Crawl, store *badgerstore.Store) {
-		err := store.HeldDeletions(t.Context(), scheduler.DeletionFilter{Reason: scheduler.ReasonRobots}, func(scheduler.StoredDeletion) error { held++; return nil })
+		err := store.PendingDeletions(t.Context(), scheduler.DeletionFilter{Reason: scheduler.ReasonRobots}, func(scheduler.StoredDeletion) error { pending++; return nil })
 		if err != nil {
 			t.Fatal(err)
 		}
 	})
-	if gone := len(all) - len(b.indexed()); held+gone != len(all)-1 {
-		t.Errorf("%d held, %d of %d deleted: want all but the home page", held, gone, len(all))
+	if gone := len(all) - len(b.indexed()); pending+gone != len(all)-1 {
+		t.Errorf("%d pending, %d of %d deleted: want all but the home page", pending, gone, len(all))
 	}
 }
 

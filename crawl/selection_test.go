@@ -140,7 +140,7 @@ func TestRemove(t *testing.T) {
 	site := testsite.New(t, testsite.Options{Pages: 6})
 	origin := site.Origins()[0]
 	b := newBench(t, site.URL())
-	b.settings.Frontier.Brake = scheduler.Brake{On: true, Min: 1, Percent: 1, Window: time.Hour}
+	b.settings.Frontier.Deletions = scheduler.DefaultSettings().Deletions
 	b.once()
 	b.newOrders()
 	b.with(func(c *Crawl, _ *badgerstore.Store) {

@@ -60,6 +60,7 @@ type answered struct {
 	status int
 	to     string // Location
 	kind   string // Content-Type; text/html if it has none
+	after  string // Retry-After
 	body   string
 }
 
@@ -110,6 +111,9 @@ func (w *world) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	}
 	if page.to != "" {
 		out.Header().Set("Location", page.to)
+	}
+	if page.after != "" {
+		out.Header().Set("Retry-After", page.after)
 	}
 	if page.status != 0 && page.status != http.StatusOK {
 		out.WriteHeader(page.status)

@@ -134,7 +134,7 @@ func (f *Frontier) noteIll(h *host, origin string) {
 		f.ill.add(h.key, origin, h.live.health.since, h.share)
 		f.log.Warn("a host is ill: its documents turn bad, so none of them is deleted or replaced", "host", origin)
 	} else {
-		f.ill.remove(h.key)
+		delete(f.ill, h.key)
 		f.log.Info("a host that was ill is well again", "host", origin)
 	}
 	f.owner.HealthChanged(h.key, origin)

@@ -62,6 +62,42 @@ func (f *Frontier) Host(ctx context.Context, k weburl.HostKey) (HostInfo, error)
 	return *info, err
 }
 
+// Resting are hosts with work that may not be visited yet, for another reason than the pause after
+// a request.
+type Resting struct {
+	Hosts int
+	URLs  uint64   // that wait for them
+	Last  HostInfo // the host that rests longest
+}
+
+// Resting counts such hosts. If there are some it reads all places, as Hosts does.
+func (f *Frontier) Resting(ctx context.Context) (r Resting, err error) {
+	last := f.restLongest(1)
+	if len(last) == 0 {
+		return r, nil
+	}
+	hosts := map[weburl.HostKey]bool{}
+	f.mu.Lock()
+	for _, h := range f.closed {
+		if h.why != ByThrottle {
+			hosts[h.key] = true
+		}
+	}
+	weights := f.set.Weights
+	f.mu.Unlock()
+	r.Hosts = len(hosts)
+	err = f.store.Places(ctx, func(p Place, waiting uint64) error {
+		if hosts[p.Host] && weights[p.Source] > 0 {
+			r.URLs += waiting
+		}
+		return nil
+	})
+	if err == nil {
+		r.Last, err = f.Host(ctx, last[0])
+	}
+	return r, err
+}
+
 // longest returns the hosts of the n longest queues.
 func (f *Frontier) longest(ctx context.Context, n int) ([]weburl.HostKey, error) {
 	var best shortest

@@ -2,7 +2,9 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -30,6 +32,7 @@ func deletionsCommand() *cli.Command {
 			&cli.StringFlag{Name: "edit", Usage: "only deletions by edit `N` of the rules"},
 			&cli.StringFlag{Name: "by", Usage: "count them by `host|reason|class|edit`, or by several, separated by commas"},
 			&cli.BoolFlag{Name: "all", Usage: "release or drop all of them"},
+			&cli.BoolFlag{Name: "yes", Usage: "confirm the release of more than 100 deletions"},
 		),
 		Action: deletions,
 	}
@@ -58,29 +61,96 @@ func deletions(c *cli.Context) error {
 	if some := len(urls) > 0 || query.Host != "" || query.Reason != "" || query.Edit != 0; some == query.All {
 		return wrongUse("deletions %s: name URLs, or write --host, --reason, --edit or --all", what)
 	}
-	done, by := "released", (*admin.Client).Release
 	if what == "drop" {
-		done, by = "dropped, their URLs are fetched again", (*admin.Client).DropDeletions
+		return dropDeletions(c, query)
 	}
-	n, err := decide(c, toDecide, func(client *admin.Client) (int, error) {
-		counts, err := client.DeletionCounts(c.Context, query, nil)
-		if err != nil {
-			return 0, err
-		}
-		if len(urls) == 0 { // what is counted, and nothing that is found later
-			if query.UpTo = counts.UpTo; counts.Pending == 0 && query.Edit == 0 {
-				return 0, nil
-			}
-			if n := counts.OfIllHosts; n > 0 && what == "release" {
-				fmt.Fprintf(c.App.ErrWriter, "of hosts that are ill, so the documents may well be there: %s\n", count(int(n), "deletion")) //nolint:gosec // a count
-			}
-		}
-		return by(client, c.Context, query)
-	}, "deletion", done)
-	if err == nil && n == 0 && len(urls) > 0 {
-		return no(fmt.Errorf("no deletion of %s is pending: sextant deletions lists those that are", urls[0]))
+	return releaseDeletions(c, query)
+}
+
+// releaseDeletions has the selected deletions leave.
+func releaseDeletions(c *cli.Context, q admin.DeletionQuery) error {
+	if err := askRelease(c, &q); err != nil {
+		return err
 	}
+	done, err := decideDeletions(c, q, (*admin.Client).Release)
+	if err != nil || done.Deletions == 0 && q.Edit == 0 || c.Bool("json") {
+		return noneDecided(c, q, &done, err)
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "%s released\n", count(done.Deletions, "deletion"))
 	return err
+}
+
+// dropDeletions discards the selected deletions, except those of edits.
+func dropDeletions(c *cli.Context, q admin.DeletionQuery) error {
+	done, err := decideDeletions(c, q, (*admin.Client).DropDeletions)
+	if err != nil || done.Deletions+done.OfEdits == 0 || c.Bool("json") {
+		return noneDecided(c, q, &done, err)
+	}
+	stay := fmt.Sprintf("%s by an edit of the rules stay: taking the edit back cancels them", count(done.OfEdits, "deletion"))
+	if done.Deletions == 0 {
+		return no(errors.New(stay))
+	}
+	fmt.Fprintf(c.App.Writer, "%s dropped, their URLs are fetched again\n", count(done.Deletions, "deletion"))
+	if done.OfEdits > 0 {
+		fmt.Fprintln(c.App.Writer, stay)
+	}
+	return nil
+}
+
+// decideDeletions has by decide about the selected deletions.
+func decideDeletions(c *cli.Context, q admin.DeletionQuery, by func(*admin.Client, context.Context, admin.DeletionQuery) (admin.Decided, error)) (done admin.Decided, err error) {
+	err = ask(c, toDecide, func(client *admin.Client) error {
+		done, err = by(client, c.Context, q)
+		return err
+	})
+	return done, err
+}
+
+// noneDecided prints the answer for programs, and says that there was nothing to decide about.
+func noneDecided(c *cli.Context, q admin.DeletionQuery, done *admin.Decided, err error) error {
+	if err == nil && c.Bool("json") {
+		err = json.NewEncoder(c.App.Writer).Encode(done)
+	}
+	switch {
+	case err != nil || done.Deletions+done.OfEdits > 0 || q.Edit != 0:
+		return err
+	case len(q.URLs) > 0:
+		return no(fmt.Errorf("no deletion of %s is pending: sextant deletions lists those that are", q.URLs[0]))
+	}
+	return no(errors.New("no matching deletion is pending: nothing was done"))
+}
+
+// askRelease asks whether many deletions are to be carried out, on a terminal; elsewhere --yes says so. It has q
+// select those that are counted, and nothing that is found later.
+func askRelease(c *cli.Context, q *admin.DeletionQuery) error {
+	n := len(q.URLs)
+	if n == 0 {
+		err := ask(c, toForesee, func(client *admin.Client) error {
+			counts, err := client.DeletionCounts(c.Context, *q, nil)
+			if err != nil {
+				return err
+			}
+			n, q.UpTo = int(counts.Pending), counts.UpTo //nolint:gosec // no count is so large
+			if ill := counts.OfIllHosts; ill > 0 {
+				fmt.Fprintf(c.App.ErrWriter, "of hosts that are ill, so the documents may well be there: %s\n", count(int(ill), "deletion")) //nolint:gosec // a count
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if c.Bool("yes") || n <= admin.ReleasedUnasked {
+		return nil
+	}
+	what := count(n, "document")
+	switch said, asked := answer(c, "This deletes "+what+". Go on?"); {
+	case !asked:
+		return wrongUse("deletions release deletes %s: write --yes, too, if that is meant", what)
+	case !said:
+		return no(errors.New("nothing was released"))
+	}
+	return nil
 }
 
 // deletionQuery reads the flags that select deletions.

@@ -28,7 +28,7 @@ func text(s string) crawlspace.Text { return crawlspace.Text{Value: s} }
 // everything accepts, indexes and follows all.
 func everything() policy.Settings {
 	s := policy.Settings{Frontier: scheduler.DefaultSettings()}
-	s.Frontier.Brake.On = false
+	s.Frontier.Deletions.Off = true
 	s.Rules.DefaultAccept, s.Rules.DefaultIndex, s.Rules.DefaultFollow = true, true, true
 	return s
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // TestChangeOnce: whatever the record and the rules, a change applied twice is the
-// same as once; held deletions (the document stays) change nothing in that.
+// same as once; pending deletions (the document stays) change nothing in that.
 func TestChangeOnce(t *testing.T) {
 	u := parse(t, "http://a.test/x")
 	seeded.Check(t, func(t *rapid.T) {
@@ -46,7 +46,7 @@ func TestChangeOnce(t *testing.T) {
 			Depth:  uint16(rapid.IntRange(0, 5).Draw(t, "depth of the URL")), Root: rapid.Bool().Draw(t, "root"),
 		}
 		if r.Indexed {
-			r.Deletion = scheduler.Deletion(rapid.IntRange(0, 2).Draw(t, "deletion"))
+			r.LossPending = rapid.Bool().Draw(t, "pending")
 		}
 		if rapid.Bool().Draw(t, "fetched") {
 			r.FetchedAt = time.Unix(1e9, 0)
@@ -63,11 +63,11 @@ func TestChangeOnce(t *testing.T) {
 		next := c.Next
 		switch {
 		case c.CancelDeletion:
-			next.Deletion = scheduler.NoDeletion
-		case c.Delete != "" && rapid.Bool().Draw(t, "deleted, not held"):
-			next.Indexed, next.Deletion = false, scheduler.NoDeletion
+			next.LossPending = false
+		case c.Delete != "" && rapid.Bool().Draw(t, "carried out"):
+			next.Indexed, next.LossPending = false, false
 		case c.Delete != "" && next.Indexed:
-			next.Deletion = scheduler.DeletionResting
+			next.LossPending = true
 		}
 		if next.State == scheduler.Waiting {
 			if policy.Outside(&r) == 0 && !unwanted(&r) || policy.Outside(&next) != 0 {

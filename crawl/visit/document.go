@@ -129,9 +129,6 @@ func metas(lease *scheduler.Lease, d actionrules.Decision, own []extract.Meta, d
 	return m
 }
 
-// aliasMeta has the URLs that redirect to a document.
-const aliasMeta = "alias"
-
 // titleMetas give a page without a title one, in this order.
 var titleMetas = []string{"dcterms.title", "dc.title", "og:title", "title"}
 

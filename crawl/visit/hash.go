@@ -18,6 +18,9 @@ import (
 // documents that look equal.
 type HashKey [highwayhash.Size]byte
 
+// aliasMeta has the URLs that redirect to a document.
+const aliasMeta = "alias"
+
 // hasher hashes documents by HighwayHash with 128 bits, a keyed hash that is several times as fast as SHA-256. Its
 // methods may be called concurrently.
 type hasher struct{ free sync.Pool }

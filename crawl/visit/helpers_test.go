@@ -20,7 +20,7 @@ func parse(t testing.TB, raw string) weburl.URL {
 // everything accepts, indexes and follows all.
 func everything() policy.Settings {
 	s := policy.Settings{Frontier: scheduler.DefaultSettings()}
-	s.Frontier.Brake.On = false
+	s.Frontier.Deletions.Off = true
 	s.Rules.DefaultAccept, s.Rules.DefaultIndex, s.Rules.DefaultFollow = true, true, true
 	return s
 }

@@ -215,6 +215,27 @@ func (v *visit) failed(ctx context.Context, s step) (step, error) {
 	return s, nil
 }
 
+// readerWait is how long a URL with a document waits after maxTemporaryErrors attempts to read its
+// new version. That says nothing of the page, however long it lasts.
+const readerWait = scheduler.RetryLongest
+
+// lastAttempt reports whether one more temporary error would be too many, however far apart they are.
+func lastAttempt(v *visit) bool {
+	set := &v.policy.Settings.Frontier
+	return set.Policy == scheduler.Smartsite || v.lease.Record.Errors+1 >= set.MaxTemporaryErrors
+}
+
+// readAgain puts into the result that the page is tried again soon, as this machine did not get it
+// read. A further error could delete its document: the URL waits then.
+func readAgain(ctx context.Context, v *visit, result *scheduler.Result) error {
+	words := cannotReadFile + v.machineFailed.Error()
+	if lastAttempt(v) {
+		return v.wait(context.WithoutCancel(ctx), time.Now().Add(readerWait), scheduler.ReasonReader, words)
+	}
+	result.Fault, result.Reason, result.Words, result.Links = fault.Reading, scheduler.ReasonReader, words, nil
+	return nil
+}
+
 // read takes links and document out of a 200.
 func (v *visit) read(ctx context.Context, response *fetcher.Response, result *scheduler.Result) error {
 	if response.Refused {
@@ -272,8 +293,8 @@ func (v *visit) read(ctx context.Context, response *fetcher.Response, result *sc
 		result.Reason, result.NoDocument = why, noIndex
 	case len(response.Body) == 0:
 		result.Reason, result.NoDocument = scheduler.ReasonEmpty, "empty"
-	case v.machineFailed != nil && v.readsAgain():
-		return v.readAgain(ctx, result)
+	case v.machineFailed != nil && (v.lease.Record.Indexed || !lastAttempt(v)):
+		return readAgain(ctx, v, result)
 	default:
 		return v.index(ctx, response, p, read, directives, result)
 	}

@@ -58,17 +58,14 @@ func wordQuery(word bool) url.Values {
 	return url.Values{"yes": {"true"}}
 }
 
-// decide sends what is decided about, many URLs in several requests, and returns how many there were.
+// decide sends the dead letters that are decided about, many URLs in several requests, and returns how many there were.
 func (c *Client) decide(ctx context.Context, path string, urls []string, body func(batch []string) any) (n int, err error) {
 	for batch := range batches(urls) {
-		var done struct {
-			Decided
-			DecidedLetters
-		}
+		var done DecidedLetters
 		if err := c.post(ctx, path, body(batch), &done); err != nil {
 			return n, err
 		}
-		n += done.Deletions + done.DeadLetters
+		n += done.DeadLetters
 	}
 	return n, nil
 }

@@ -44,11 +44,11 @@ func TestCommands(t *testing.T) {
 	if err := a.Backup(ctx, &copied); err != nil || copied.String() != "a backup" {
 		t.Errorf("Backup: %q, %v", copied.String(), err)
 	}
-	if n, err := a.Release(ctx, DeletionQuery{URLs: many}); n != len(many) || err != nil {
-		t.Errorf("Release of %d: %d, %v", len(many), n, err)
+	if n, err := a.Release(ctx, DeletionQuery{URLs: many}); n.Deletions != len(many) || err != nil {
+		t.Errorf("Release of %d: %+v, %v", len(many), n, err)
 	}
-	if n, err := a.DropDeletions(ctx, DeletionQuery{All: true}); n != 10 || err != nil {
-		t.Errorf("DropDeletions of all: %d, %v", n, err)
+	if n, err := a.DropDeletions(ctx, DeletionQuery{All: true}); n != (Decided{Deletions: 12, OfEdits: 1}) || err != nil {
+		t.Errorf("DropDeletions of all: %+v, %v", n, err)
 	}
 }
 

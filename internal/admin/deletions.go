@@ -2,6 +2,8 @@ package admin
 
 import (
 	"context"
+	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -17,7 +19,7 @@ func (s *Server) deletionRoutes() []route {
 	return []route{
 		{method: "GET", path: path, role: Reader, crawler: true, query: filter + " limit cursor", answer: s.deletions},
 		{method: "GET", path: path + "/counts", role: Reader, crawler: true, query: filter + " by limit", answer: s.deletionCounts},
-		{method: "POST", path: path + "/release", role: Operator, crawler: true, change: "release deletions", answer: s.release},
+		{method: "POST", path: path + "/release", role: Operator, crawler: true, query: "yes", change: "release deletions", answer: s.release},
 		{method: "POST", path: path + "/drop", role: Operator, crawler: true, change: "drop deletions", answer: s.drop},
 	}
 }
@@ -64,27 +66,82 @@ func (s *Server) deletions(c *call) (any, error) {
 	})
 }
 
-// Decided says how many deletions were released or dropped.
+// Decided says how many deletions were released or dropped. OfEdits are those that stay, since the rules
+// would make them again.
 type Decided struct {
 	Deletions int `json:"deletions"`
+	OfEdits   int `json:"of_edits,omitempty"`
 }
 
-func (s *Server) release(c *call) (any, error) { return s.decide(c, c.crawler.Release) }
-
-func (s *Server) drop(c *call) (any, error) { return s.decide(c, c.crawler.DropDeletions) }
-
-func (s *Server) decide(c *call, by func(context.Context, scheduler.DeletionFilter) (int, error)) (any, error) {
-	var q DeletionQuery
-	if err := c.read(&q); err != nil {
+func (s *Server) release(c *call) (any, error) {
+	q, err := c.decision()
+	if err != nil {
 		return nil, err
+	}
+	if err := confirmedRelease(c, &q); err != nil {
+		return nil, err
+	}
+	n, err := q.Decide(c.r.Context(), c.crawler.Reports().PendingDeletions, c.crawler.Release)
+	answer, err := decided(c, Decided{Deletions: n}, err)
+	c.nothing = c.nothing && q.Edit == 0 // the word for an edit counts for what it finds later
+	return answer, err
+}
+
+// ReleasedUnasked is how many deletions are released without confirmation.
+const ReleasedUnasked = RemovedUnasked
+
+// confirmedRelease refuses a large release that the caller has not confirmed.
+func confirmedRelease(c *call, q *DeletionQuery) error {
+	yes, err := c.word()
+	if err != nil || yes {
+		return err
+	}
+	n := 0
+	err = q.Each(c.r.Context(), c.crawler.Reports().PendingDeletions, func(scheduler.StoredDeletion) error { n++; return nil })
+	if err != nil || n <= ReleasedUnasked {
+		return err
+	}
+	return newProblem(http.StatusConflict, codeUnconfirmed, "this releases %d deletions: send it with yes=true in the query, if that is meant", n)
+}
+
+// drop leaves out the deletions of edits: their URLs would be fetched, excluded, and deleted again. Taking
+// the edit back cancels them.
+func (s *Server) drop(c *call) (any, error) {
+	q, err := c.decision()
+	if err != nil {
+		return nil, err
+	}
+	ctx, list := c.r.Context(), c.crawler.Reports().PendingDeletions
+	var out Decided
+	err = q.Each(ctx, list, func(d scheduler.StoredDeletion) error {
+		if d.Edit != 0 {
+			out.OfEdits++
+		}
+		return nil
+	})
+	if err == nil {
+		out.Deletions, err = q.Decide(ctx, list, c.crawler.DropDeletions)
+	}
+	return decided(c, out, err)
+}
+
+// decision reads which deletions are decided about.
+func (c *call) decision() (q DeletionQuery, err error) {
+	if err := c.read(&q); err != nil {
+		return q, err
 	}
 	c.target = q.String()
 	if q.narrowed() == q.All {
-		return nil, wrong("name URLs, a host, a reason or an edit, or all of them")
+		return q, wrong("name URLs, a host, a reason or an edit, or all of them")
 	}
-	n, err := q.Decide(c.r.Context(), c.crawler.Reports().PendingDeletions, by)
-	c.result = []any{"count", n}
-	return Decided{n}, soFar(err, "%d were decided before", n)
+	return q, nil
+}
+
+// decided answers what was done. If nothing was, that is no event.
+func decided(c *call, done Decided, err error) (any, error) {
+	c.result = []any{"count", done.Deletions}
+	c.nothing = done.Deletions == 0 && err == nil
+	return done, soFar(err, "%d were decided before", done.Deletions)
 }
 
 // Deletions calls fn for each deletion that the query selects. It ignores q.URLs.
@@ -92,14 +149,26 @@ func (c *Client) Deletions(ctx context.Context, q DeletionQuery, fn func(Deletio
 	return stream(ctx, c, "/api/v1/deletions", q.Values(), fn)
 }
 
-// Release carries out the selected deletions, and gives how many there were.
-func (c *Client) Release(ctx context.Context, q DeletionQuery) (int, error) {
-	return c.decide(ctx, "/api/v1/deletions/release", q.URLs, func(batch []string) any { q.URLs = batch; return q })
+// Release carries out the selected deletions, however many, and gives how many there were.
+func (c *Client) Release(ctx context.Context, q DeletionQuery) (Decided, error) {
+	return c.decideDeletions(ctx, "/api/v1/deletions/release", wordQuery(true), q)
 }
 
-// DropDeletions drops them instead; their URLs are fetched again.
-func (c *Client) DropDeletions(ctx context.Context, q DeletionQuery) (int, error) {
-	return c.decide(ctx, "/api/v1/deletions/drop", q.URLs, func(batch []string) any { q.URLs = batch; return q })
+// DropDeletions drops them instead; their URLs are fetched again. Deletions of edits stay.
+func (c *Client) DropDeletions(ctx context.Context, q DeletionQuery) (Decided, error) {
+	return c.decideDeletions(ctx, "/api/v1/deletions/drop", nil, q)
+}
+
+func (c *Client) decideDeletions(ctx context.Context, path string, query url.Values, q DeletionQuery) (all Decided, err error) {
+	for batch := range batches(q.URLs) {
+		q.URLs = batch
+		var done Decided
+		if err := c.postWith(ctx, path, query, q, &done); err != nil {
+			return all, err
+		}
+		all.Deletions, all.OfEdits = all.Deletions+done.Deletions, all.OfEdits+done.OfEdits
+	}
+	return all, nil
 }
 
 // deletionOf is the deletion of a URL that is stored as having one; nil if it was decided

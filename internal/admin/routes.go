@@ -49,6 +49,7 @@ type call struct {
 	// change, target and result are for the log: what is changed, and how it went.
 	change, target string
 	result         []any
+	nothing        bool // was changed: it is logged, but no event
 }
 
 // answered is returned by routes that have already written their response.
@@ -192,7 +193,9 @@ func (s *Server) audit(c *call, err error) {
 		return
 	}
 	s.log.Info("change", append(fields, "result", "done")...)
-	s.watcher.changed(c)
+	if !c.nothing {
+		s.watcher.changed(c)
+	}
 }
 
 // read reads the JSON of a request's body.

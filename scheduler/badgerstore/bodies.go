@@ -14,8 +14,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// keepBody gives an order its body: that of a document a place in a segment. Deletions
-// are short and may be held for long, so theirs stay in the value. b must not be changed
+// keepBody gives an order its body: that of a document a place in a segment. Those
+// of deletions are short and stay in the value. b must not be changed
 // until the batch is written.
 func (g *group) keepBody(o *record.Order, b []byte) error {
 	if o.Op == push.Delete || len(b) == 0 {

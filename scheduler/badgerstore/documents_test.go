@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -125,5 +126,23 @@ func TestDocumentsCostNoRead(t *testing.T) {
 	}
 	if err := s.change(t.Context(), follow(3, &document, &none)); err == nil {
 		t.Error("one document more went than there were, and no error was given")
+	}
+}
+
+// TestLostDocumentsVerify: Verify counts lost documents as the store does, whatever else their records say.
+func TestLostDocumentsVerify(t *testing.T) {
+	b := newBench(t, "x")
+	lost := func(c *scheduler.Completion) { c.Next.LostAt = time.Unix(1e9, 0) }
+	b.crawl("http://a.test/1", document("one"), lost)
+	b.crawl("http://a.test/2", deletion(), lost)
+	b.crawl("http://b.test/1", deletion(), lost)
+	mustVerify(t, b.s)
+	b.crawl("http://b.test/1", nil, func(c *scheduler.Completion) { c.Next.LostAt = time.Time{} })
+	for url, want := range map[string]scheduler.HostDocuments{"http://a.test/": {Count: 1, Lost: 2}, "http://b.test/": {}} {
+		docs, err := b.s.Documents(t.Context(), parse(t, url).HostKey())
+		b.must(err)
+		if docs.Count != want.Count || docs.Lost != want.Lost {
+			t.Errorf("%s: %+v, want %+v", url, docs, want)
+		}
 	}
 }

@@ -11,7 +11,7 @@
 //
 // A usual page costs no read: fingerprints in memory tell that its links are known
 // (known.go), its own record is what Queue gave if nothing has changed it since
-// (touched.go) and says whether there is a deletion that rests or is held (deletions.go),
+// (touched.go) and says whether a loss is pending (deletions.go),
 // and its queue's state and what is kept of its host's documents are remembered
 // (queues.go, documents.go). Two unknown links of it cost a read each, because nothing is
 // stored as new that was not looked up; so do links to URLs that are gone.

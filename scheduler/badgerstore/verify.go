@@ -28,15 +28,15 @@ type Report struct {
 	Queued uint64
 	Timed  uint64
 	Hosts  uint64
-	Orders uint64 // waiting, resting and held
+	Orders uint64 // waiting and pending
 	Dead   uint64
 	Faults uint64
 }
 
 // Verify walks over the whole store, on one snapshot, and calls fn for each fault:
 // each URL stands in exactly one place, as its record says, and under its own key;
-// nothing is queued, timed, rests, is held, or has links stored that has no record of it;
-// records say which deletions rest and are held; no order is below the lowest cursor;
+// nothing is queued, timed, pending or has links stored without a record;
+// records say of which URLs a loss is pending; no order is below the lowest cursor;
 // bodies of orders are what was stored, and what is kept of their files is right; queue
 // states, counters and what is kept of hosts' documents are right; the file of
 // fingerprints holds nothing that is not known, or is gone; all checksums fit. It needs the

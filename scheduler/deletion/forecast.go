@@ -99,13 +99,13 @@ func StoredStates(ctx context.Context, store StateReader, set *scheduler.Deletio
 			return nil, err
 		}
 		if h.Pooled {
-			inPool += h.Pending
+			inPool += min(h.Pending, poolMost)
 		}
 	}
 	if inPool == 0 {
 		return states, nil
 	}
-	pool, err := readLedger(ctx, store, poolName, now)
+	pool, err := readLedger(ctx, store, poolName)
 	if err != nil {
 		return nil, err
 	}
@@ -113,8 +113,7 @@ func StoredStates(ctx context.Context, store StateReader, set *scheduler.Deletio
 	if err != nil {
 		return nil, err
 	}
-	left := pool.left.Within(now, oneDay, oneDay)
-	class := Class(inPool+left, int(min(counts.Pooled, 1<<40))+left) //nolint:gosec // bounded
+	class := pool.class(inPool, counts.Pooled, now)
 	for i := range states {
 		if h := &states[i]; h.Pooled {
 			h.Class = max(h.Class, class)
@@ -129,7 +128,7 @@ func (h *HostState) read(ctx context.Context, store StateReader, set *scheduler.
 	if err != nil {
 		return err
 	}
-	l, err := readLedger(ctx, store, ledgerName(h.Host), now)
+	l, err := readLedger(ctx, store, ledgerName(h.Host))
 	if err != nil {
 		return err
 	}
@@ -137,10 +136,7 @@ func (h *HostState) read(ctx context.Context, store StateReader, set *scheduler.
 	if err != nil {
 		return err
 	}
-	h.Left = l.left.Within(now, oneDay, oneDay)
-	h.Documents = int(min(docs.Count, 1<<40)) + h.Left //nolint:gosec // bounded
+	h.count(docs.Count, &l, set, now)
 	h.Origin, h.Ill = stored.Origin, stored.Ill && !set.Off
-	h.Silent, h.GoneAt = l.silent, l.goneAt(set)
-	h.Class, h.Pooled = Class(h.Pending+h.Left, h.Documents), h.Documents < scheduler.PoolBelow
 	return nil
 }

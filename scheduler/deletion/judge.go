@@ -57,7 +57,7 @@ func (d *Owner) judge(ctx context.Context, k weburl.HostKey) (*bench, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	h := b.host
-	h.pending, h.judged = len(b.losses)-b.done, true
+	h.pending = len(b.losses) - b.done
 	b.state.Pending = h.pending
 	h.state = b.state
 	switch {
@@ -87,7 +87,7 @@ func (d *Owner) bench(ctx context.Context, k weburl.HostKey) (b *bench, events i
 	if b.documents, err = d.store.Documents(ctx, k); err != nil {
 		return nil, 0, err
 	}
-	if b.ledger, err = readLedger(ctx, d.store, ledgerName(k), b.now); err != nil {
+	if b.ledger, err = readLedger(ctx, d.store, ledgerName(k)); err != nil {
 		return nil, 0, err
 	}
 	err = d.store.Deletions(ctx, scheduler.DeletionGroup{Host: k}, func(s scheduler.StoredDeletion) error {
@@ -119,7 +119,7 @@ func (b *bench) heed(ctx context.Context) error {
 	news := false
 	switch {
 	case spoke:
-		news = !b.ledger.silent.IsZero()
+		news = !b.ledger.Silent.IsZero()
 		b.ledger.spoke()
 	case failed:
 		news = b.ledger.failed(b.now, b.set.Deletions.Confirm)
@@ -128,27 +128,24 @@ func (b *bench) heed(ctx context.Context) error {
 	if !news {
 		return nil
 	}
-	n := b.ledger.note(ledgerName(b.key), b.now)
+	n, err := b.ledger.note(ledgerName(b.key), b.now)
+	if err != nil {
+		return err
+	}
 	return b.d.store.SetValue(ctx, n.Name, n.Value)
 }
 
 // classify finds the class of the host's losses.
 func (b *bench) classify(ctx context.Context) error {
-	left := b.ledger.left.Within(b.now, oneDay, oneDay)
-	documents := int(min(b.documents.Count, 1<<40)) //nolint:gosec // bounded
-	pending := len(b.losses) - len(b.replaced)
-	b.group.Documents = documents
-	b.group.Class = Class(pending+left, documents+left)
-	b.state = HostState{
-		Pending: pending, Left: left, Documents: documents + left, Ill: b.group.Ill,
-		Silent: b.ledger.silent, GoneAt: b.ledger.goneAt(&b.set.Deletions),
-	}
+	b.state = HostState{Pending: len(b.losses) - len(b.replaced), Ill: b.group.Ill}
+	b.state.count(b.documents.Count, &b.ledger, &b.set.Deletions, b.now)
+	b.group.Documents = b.state.Documents - b.state.Left
 	d, h := b.d, b.host
 	d.mu.Lock()
-	if !h.judged || h.pending == 0 {
-		h.pooled = documents+left < scheduler.PoolBelow
+	if h.pending == 0 { // else it stays in its group
+		h.pooled = b.state.Pooled
 	}
-	h.pending, h.judged = pending, true
+	h.pending = b.state.Pending
 	if u, ok := weburl.FromCanonical(b.anyURL()); ok && h.origin == "" {
 		h.origin = u.Origin()
 	}
@@ -159,10 +156,9 @@ func (b *bench) classify(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		left := d.pool.left.Within(b.now, oneDay, oneDay)
-		b.group.Class = max(b.group.Class, Class(inPool+left, int(min(counts.Pooled, 1<<40))+left)) //nolint:gosec // bounded
+		b.state.Class = max(b.state.Class, d.pool.class(inPool, counts.Pooled, b.now))
 	}
-	b.state.Class = b.group.Class
+	b.group.Class = b.state.Class
 	return nil
 }
 
@@ -173,11 +169,14 @@ func (b *bench) anyURL() string {
 	return b.losses[0].URL
 }
 
+// poolMost is how many losses of a host count in the pool: one that is gone must not hold up those of the others.
+const poolMost = 2
+
 // pooled is how many losses of hosts in the pool are pending. The mutex is held.
 func (d *Owner) pooled() (n int) {
 	for _, h := range d.hosts {
 		if h.pooled {
-			n += h.pending
+			n += min(h.pending, poolMost)
 		}
 	}
 	return n

@@ -50,7 +50,6 @@ type host struct {
 	// pending is how many losses it had when they were counted last, pooled whether it belonged to the
 	// pool when the first of them was judged.
 	pending int
-	judged  bool
 	pooled  bool
 	// goods are the last good responses of two different documents, the newest first.
 	goods [2]good
@@ -148,7 +147,7 @@ func (d *Owner) load(ctx context.Context) error {
 	}
 	now := time.Now()
 	var err error
-	if d.pool, err = readLedger(ctx, d.store, poolName, now); err != nil {
+	if d.pool, err = readLedger(ctx, d.store, poolName); err != nil {
 		return err
 	}
 	if err := d.loadEdits(ctx); err != nil {
@@ -177,7 +176,7 @@ func (d *Owner) load(ctx context.Context) error {
 	d.edits.late = true // the last run may have left some
 	for k, n := range pending {
 		h := d.host(k, "", now)
-		h.pending, h.judged, h.pooled = n, true, pooled[k]
+		h.pending, h.pooled = n, pooled[k]
 	}
 	d.loaded = true
 	return nil

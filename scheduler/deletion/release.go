@@ -37,7 +37,8 @@ func (d *Owner) selected(ctx context.Context, f scheduler.DeletionFilter) (keys 
 }
 
 // Drop drops the selected losses and has their URLs fetched again, in the refresh
-// source, except those that wait already. It returns how many there were.
+// source, except those that wait already. It passes over those of edits, which the rules would make again.
+// It returns how many there were.
 func (d *Owner) Drop(ctx context.Context, f scheduler.DeletionFilter) (int, error) {
 	d.judging.Lock()
 	defer d.judging.Unlock()
@@ -49,7 +50,10 @@ func (d *Owner) Drop(ctx context.Context, f scheduler.DeletionFilter) (int, erro
 	for len(keys) > 0 {
 		batch := keys[:min(moveBatch, len(keys))]
 		keys = keys[len(batch):]
-		places, dropped, err := d.store.ReviseDeletions(context.WithoutCancel(ctx), batch, func(_ scheduler.StoredDeletion, r scheduler.Record) *scheduler.Revision {
+		places, dropped, err := d.store.ReviseDeletions(context.WithoutCancel(ctx), batch, func(s scheduler.StoredDeletion, r scheduler.Record) *scheduler.Revision {
+			if s.Edit != 0 {
+				return nil
+			}
 			if r.State != scheduler.Waiting {
 				r.State, r.Source, r.NextAt = scheduler.Waiting, scheduler.Refresh, time.Time{}
 			}

@@ -37,7 +37,7 @@ type contents struct {
 	queues   map[scheduler.Place][]waiting
 	hosts    map[weburl.HostKey]scheduler.HostState
 	outbox   map[weburl.Key]scheduler.Order // that wait
-	deleted  map[weburl.Key]deletion        // that rest or are held
+	deleted  map[weburl.Key]deletion        // pending losses
 	values   map[scheduler.ValueName][]byte
 }
 

@@ -62,7 +62,7 @@ func (d *contents) send(k weburl.Key, old scheduler.Record, has, cancel bool, o 
 	}
 	before, ok := d.deleted[k]
 	if ok && before.Edit == o.Edit {
-		n.Seq, n.Loss = before.Seq, before.Loss.Seen(*o.Loss, o.Day)
+		n.Seq, n.Loss = before.Seq, before.Seen(*o.Loss, o.Day)
 	} else {
 		n.Seq = d.numberOrder()
 	}

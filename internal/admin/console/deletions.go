@@ -212,33 +212,40 @@ func decideDeletions(v *visit, do string) error {
 	if err != nil {
 		return err
 	}
-	word := map[string]string{"release": " released.", "drop": " dropped."}[do]
+	said := plural(done.Deletions, "deletion", "deletions") + map[string]string{"release": " released.", "drop": " dropped."}[do]
+	if done.OfEdits > 0 {
+		said += " " + plural(done.OfEdits, "deletion", "deletions") + " by an edit of the rules stay: taking the edit back cancels them."
+	}
 	back := url.Values{}
 	if !d.all { // otherwise none of them is left
 		back = d.filter.back()
 	}
-	return v.redirect("/deletions", back, plural(done, "deletion", "deletions")+word)
+	return v.redirect("/deletions", back, said)
 }
 
 // chosenAtOnce is how many URLs one request of the API names.
 const chosenAtOnce = 500
 
 // send has the API decide, and gives how many there were.
-func (d *decided) send(v *visit) (n int, err error) {
+func (d *decided) send(v *visit) (all admin.Decided, err error) {
 	batches := [][]string{nil} // one request, where no URL is named
 	if len(d.query.URLs) > 0 {
 		batches = slices.Collect(slices.Chunk(d.query.URLs, chosenAtOnce))
+	}
+	var word url.Values
+	if d.do == "release" {
+		word = url.Values{"yes": {"true"}}
 	}
 	for _, batch := range batches {
 		q := d.query
 		q.URLs = batch
 		var done admin.Decided
-		if err := v.post("/deletions/"+d.do, nil, q, &done); err != nil {
-			return n, err
+		if err := v.post("/deletions/"+d.do, word, q, &done); err != nil {
+			return all, err
 		}
-		n += done.Deletions
+		all.Deletions, all.OfEdits = all.Deletions+done.Deletions, all.OfEdits+done.OfEdits
 	}
-	return n, nil
+	return all, nil
 }
 
 // choose finds what is selected, and how many they are.

@@ -1,0 +1,59 @@
+package crawl
+
+import (
+	"context"
+	"time"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// waitsEvery is how often a crawl that runs once says what it waits for.
+const waitsEvery = time.Minute
+
+// tellWaits says it in the log until ctx ends: without that, a run under cron that obeys a
+// Retry-After looks like one that hangs. An error of the store is left to those that need it.
+func tellWaits(ctx context.Context, c *Crawl) error {
+	tick := time.NewTicker(waitsEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		if err := tellWait(ctx, c); err != nil && ctx.Err() == nil {
+			c.log.Warn("what the crawl waits for cannot be read", "error", err)
+		}
+	}
+}
+
+func tellWait(ctx context.Context, c *Crawl) error {
+	counts, err := c.store.Counts(ctx)
+	if err != nil {
+		return err
+	}
+	resting, err := c.frontier.Resting(ctx)
+	if err != nil {
+		return err
+	}
+	var urls uint64
+	for source, n := range counts.Pending {
+		if c.policy().Settings.Frontier.Weights[source] > 0 {
+			urls += n
+		}
+	}
+	f, pages := c.Snapshot(), c.meter.Totals().Pages
+	switch {
+	case f.IdleCode == scheduler.IdleStopped:
+		c.log.Info("waiting for the indexer", "orders", counts.Outbox.Waiting, "pages", pages)
+	case resting.Hosts > 0:
+		last := &resting.Last
+		c.log.Info("waiting", "hosts", resting.Hosts, "host", last.Origin, "until", last.Until.Truncate(time.Second),
+			"why", last.Closing, "urls", resting.URLs, "of", urls, "pages", pages)
+	case urls == 0 && f.InFlight == 0:
+		c.log.Info("waiting for pages that are gone to be asked for again", "deletions", counts.Outbox.Pending, "pages", pages)
+	default:
+		c.log.Info("crawling", "urls", urls, "pages", pages)
+	}
+	return nil
+}
