@@ -152,6 +152,27 @@ func TestPendingTally(t *testing.T) {
 	}
 }
 
+// TestSilentHosts: a host is told of as silent when it seems to be gone, not when others of its documents were
+// not asked for.
+func TestSilentHosts(t *testing.T) {
+	at := func(d time.Duration) *time.Time { return utc(time.Now().Add(d)) }
+	for name, tt := range map[string]struct {
+		h    LosingHost
+		want bool
+	}{
+		"ill":                  {LosingHost{Documents: 9, Pending: 5, Ill: true, SilentSince: at(-2 * time.Hour), GoneAt: at(700 * time.Hour)}, true},
+		"ill for a minute":     {LosingHost{Documents: 9, Pending: 5, Ill: true, SilentSince: at(-time.Minute), GoneAt: at(700 * time.Hour)}, false},
+		"all of two":           {LosingHost{Documents: 3, Left: 1, Pending: 2, SilentSince: at(-2 * time.Hour), GoneAt: at(700 * time.Hour)}, true},
+		"a section":            {LosingHost{Documents: 9, Pending: 5, SilentSince: at(-2 * time.Hour), GoneAt: at(700 * time.Hour)}, false},
+		"a section, for weeks": {LosingHost{Documents: 9, Pending: 5, SilentSince: at(-600 * time.Hour), GoneAt: at(100 * time.Hour)}, true},
+		"not silent":           {LosingHost{Documents: 9, Pending: 9, Ill: true}, false},
+	} {
+		if got := tt.h.silent(); got != tt.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 // TestWaits: each need has words of its own.
 func TestWaits(t *testing.T) {
 	at := time.Date(2026, 3, 4, 5, 6, 0, 0, time.UTC)

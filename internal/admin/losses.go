@@ -85,11 +85,19 @@ type LosingHost struct {
 }
 
 // silentTold is for how long a host must be silent that is told of as such: before that it may be chance.
-const silentTold = time.Hour
+// goneSoon is how long before a host is taken to be gone it is told of again.
+const (
+	silentTold = time.Hour
+	goneSoon   = 7 * 24 * time.Hour
+)
 
+// silent reports whether the host seems to be gone. Documents of others may only not have been asked for.
 func (h *LosingHost) silent() bool {
-	return h.SilentSince != nil && h.GoneAt != nil && time.Since(*h.SilentSince) >= silentTold
+	return h.SilentSince != nil && h.GoneAt != nil && time.Since(*h.SilentSince) >= silentTold &&
+		(h.Ill || h.Pending >= h.Documents-h.Left || h.goneSoon())
 }
+
+func (h *LosingHost) goneSoon() bool { return h.GoneAt != nil && time.Until(*h.GoneAt) <= goneSoon }
 
 // String is a line for a person.
 func (h LosingHost) String() string {

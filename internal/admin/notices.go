@@ -3,7 +3,6 @@ package admin
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/sextant-crawler/sextant/internal/notices"
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -67,9 +66,6 @@ func (s *Status) observe(out *notices.Observation) {
 	}
 }
 
-// goneSoon is how long before a host is taken to be gone it is told of again.
-const goneSoon = 7 * 24 * time.Hour
-
 // observeLosses adds what pending deletions need a person for.
 func (s *Status) observeLosses(add func(notices.Event, string, string) *notices.Condition) {
 	pool := false
@@ -81,7 +77,7 @@ func (s *Status) observeLosses(add func(notices.Event, string, string) *notices.
 		if h.silent() {
 			words := fmt.Sprintf("%s gives no good response since %s: if that goes on, its documents are deleted at %s", h.Host, clock(*h.SilentSince), clock(*h.GoneAt))
 			add(notices.Host, h.Host+" silent", words).Since = *h.SilentSince
-			if time.Until(*h.GoneAt) <= goneSoon {
+			if h.goneSoon() {
 				add(notices.Host, h.Host+" gone", fmt.Sprintf("%s is nearly gone: its %s are deleted at %s unless one gives a good response", h.Host, counted(uint64(max(h.Documents, 0)), "document"), clock(*h.GoneAt)))
 			}
 		}
