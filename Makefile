@@ -52,7 +52,7 @@ crash: ## kill, cut the power, fill the disk and damage files: ROUNDS (200) of t
 	SEXTANT_HOSTILE=10000 go test -count=1 -timeout 30m -run Flat ./fetcher
 
 illness: ## have sites of all sizes fall ill in all ways under all policies, and count what leaves the index
-	SEXTANT_ILLNESS=all bash -o pipefail -c "go test -count=1 -timeout 120m -v ./internal/testing/illness | grep -v '^ *==='"
+	SEXTANT_ILLNESS=all bash -o pipefail -c "go test -count=1 -timeout 240m -v ./internal/testing/illness | grep -v '^ *==='"
 
 illness-real: ## the same with the program itself and servers on loopback, some minutes long
 	SEXTANT_ILLNESS=real bash -o pipefail -c "go test -count=1 -timeout 60m -parallel 8 -v -run RealIllness ./internal/testing/illness | grep -v '^ *==='"

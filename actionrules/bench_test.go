@@ -10,8 +10,13 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// benchmarkSizes are the numbers of rules that are measured.
-var benchmarkSizes = [...]int{100, 10_000, 100_000}
+// benchmarkSizes are the numbers of rules that are measured, without the largest if it is short.
+func benchmarkSizes() []int {
+	if testing.Short() {
+		return []int{100, 10_000}
+	}
+	return []int{100, 10_000, 100_000}
+}
 
 func decideAll(b *testing.B, e *Engine, urls []weburl.URL) {
 	b.Helper()
@@ -28,7 +33,7 @@ func decideAll(b *testing.B, e *Engine, urls []weburl.URL) {
 
 // BenchmarkDecide decides about the mix's URLs.
 func BenchmarkDecide(b *testing.B) {
-	for _, n := range benchmarkSizes {
+	for _, n := range benchmarkSizes() {
 		b.Run(fmt.Sprintf("rules=%d", n), func(b *testing.B) {
 			m := newMix(b, n)
 			decideAll(b, compile(b, m.set), m.urls)
@@ -51,7 +56,7 @@ func BenchmarkDecidePooled(b *testing.B) {
 
 // BenchmarkScan is what BenchmarkDecide is compared with: one rule after the other.
 func BenchmarkScan(b *testing.B) {
-	for _, n := range benchmarkSizes {
+	for _, n := range benchmarkSizes() {
 		b.Run(fmt.Sprintf("rules=%d", n), func(b *testing.B) {
 			m := newMix(b, n)
 			e := compile(b, m.set)
@@ -66,7 +71,7 @@ func BenchmarkScan(b *testing.B) {
 // BenchmarkOneRegexp is the same with all patterns of the url field joined to one
 // regular expression, which says only whether any rule holds.
 func BenchmarkOneRegexp(b *testing.B) {
-	for _, n := range benchmarkSizes[:2] {
+	for _, n := range benchmarkSizes()[:2] {
 		b.Run(fmt.Sprintf("rules=%d", n), func(b *testing.B) {
 			m := newMix(b, n)
 			var all []string
@@ -123,7 +128,7 @@ func BenchmarkWorstCases(b *testing.B) {
 // BenchmarkCompile also measures the memory of an engine, rules not counted, in
 // bytes for each byte of their patterns.
 func BenchmarkCompile(b *testing.B) {
-	for _, n := range benchmarkSizes {
+	for _, n := range benchmarkSizes() {
 		b.Run(fmt.Sprintf("rules=%d", n), func(b *testing.B) {
 			m := newMix(b, n)
 			text := 0

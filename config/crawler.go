@@ -3,6 +3,7 @@ package config
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -61,7 +62,7 @@ func (p *parser) crawler(n *node, alone bool) Crawler {
 	c.Written.Index = n.written("defaultIndex")
 	c.Written.Follow = n.written("defaultFollow")
 	p.checkAges(n, &c)
-	p.checkBrake(n, &c)
+	p.checkDeletions(n, &c)
 	p.space(n, &c, alone)
 	p.rules(n, &c)
 	p.compileSpace(&c)
@@ -94,15 +95,28 @@ func (p *parser) checkAges(n *node, c *Crawler) {
 		n.str("smartRefreshMinAgeS"), n.str("smartRefreshMaxAgeS"))
 }
 
-// checkBrake warns of a part of the brake that does nothing.
-func (p *parser) checkBrake(n *node, c *Crawler) {
-	if c.Frontier.Brake.On {
-		return
-	}
-	for _, name := range []string{"deletionRestS", "deletionBrakeMin", "deletionBrakePercent", "deletionWindowS"} {
-		if a := n.attr(name); a != nil {
-			p.warnf(a.name, "%s has no effect with deletionBrake=\"off\", which sends every deletion at once", name)
+// checkDeletions sees to times that are in order, and warns of those that have no effect.
+func (p *parser) checkDeletions(n *node, c *Crawler) {
+	d := &c.Frontier.Deletions
+	times := []struct {
+		name string
+		is   time.Duration
+	}{{"deletionRestS", d.Rest}, {"deletionConfirmS", d.Confirm}, {"deletionHoldS", d.Hold}, {"deletionGoneS", d.Gone}}
+	for i, t := range times {
+		a := n.attr(t.name)
+		if d.Off && a != nil {
+			p.warnf(a.name, "%s has no effect with deletionBrake=\"off\", which carries out every deletion at once", t.name)
 		}
+		if i == 0 || times[i-1].is <= t.is {
+			continue
+		}
+		before := times[i-1].name
+		at := n.valueAt(before)
+		if a != nil {
+			at = a.value
+		}
+		p.errorf(at, "%s (%s) is above %s (%s): write times that rise from deletionRestS over deletionConfirmS and deletionHoldS to deletionGoneS",
+			before, n.str(before), t.name, n.str(t.name))
 	}
 }
 

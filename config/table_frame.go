@@ -105,11 +105,11 @@ func failureAttributes() []Attribute {
 		ranged("temporaryErrorMinS", Seconds, "86400", 0, year, "Least time over which these errors must have lasted.").into(func(c *Crawler) any { return &c.Frontier.TemporaryErrorMin }),
 		ranged("errorRefreshS", Seconds, "", 1, 100*year, "Age at which documents in error are tried again; smartRefreshMaxAgeS if absent.").into(func(c *Crawler) any { return &c.Frontier.ErrorRefresh }),
 		Attribute{Name: "deletionBrake", Type: Enum, Default: "on", Values: []string{"on", "off"},
-			Doc: "Whether deletions rest before they are sent, and are held when they are suspiciously many; off sends each at once."}.into(func(c *Crawler) any { return &c.Frontier.Brake.On }).on("on"),
-		ranged("deletionRestS", Seconds, "60", 0, day, "Least time that a deletion rests; a good answer of its page meanwhile cancels it.").into(func(c *Crawler) any { return &c.Frontier.Brake.Rest }),
-		ranged("deletionBrakeMin", Int, "3", 0, 1_000_000_000, "Number of deletions of the whole index that may always be sent in the window.").into(func(c *Crawler) any { return &c.Frontier.Brake.Min }),
-		ranged("deletionBrakePercent", Int, "20", 0, 100, "Percentage of the indexed documents that may be deleted in the window, where that is more than deletionBrakeMin; the rest are held.").into(func(c *Crawler) any { return &c.Frontier.Brake.Percent }),
-		ranged("deletionWindowS", Seconds, "3600", 1, year, "Window in which deletions are counted.").into(func(c *Crawler) any { return &c.Frontier.Brake.Window }),
+			Doc: "on: a document leaves when its loss was confirmed; off: every permanent error deletes it at once, and it is not asked for again soon."}.into(func(c *Crawler) any { return &c.Frontier.Deletions.Off }).on("off"),
+		ranged("deletionRestS", Seconds, "60", 0, day, "Least time after which a loss is confirmed where there are few: at most two of a host's documents, or 1 %.").into(func(c *Crawler) any { return &c.Frontier.Deletions.Rest }),
+		ranged("deletionConfirmS", Seconds, "86400", 1, year, "The same where there are some, at most 20 %; also the time between two visits that count.").into(func(c *Crawler) any { return &c.Frontier.Deletions.Confirm }),
+		ranged("deletionHoldS", Seconds, "604800", 1, year, "The same where there are more, of losses that the page or its site states.").into(func(c *Crawler) any { return &c.Frontier.Deletions.Hold }),
+		ranged("deletionGoneS", Seconds, "2592000", 1, 10*year, "The same where there are more, of other losses; a host without a good response for so long is gone, and its documents leave.").into(func(c *Crawler) any { return &c.Frontier.Deletions.Gone }),
 		boolean("forgetDeleted", "false", "Whether a URL is forgotten when its document is deleted for an error, so that only a link found later makes it known again. Roots are never forgotten.").into(func(c *Crawler) any { return &c.Frontier.ForgetDeleted }),
 	}
 }
@@ -137,7 +137,7 @@ func readAttributes() []Attribute {
 	return []Attribute{
 		boolean("readDocuments", "true", "Whether PDF, docx, xlsx, pptx, odt, ods, odp, rtf, doc, xls and ppt are read; otherwise they are indexed by URL and metas alone.").into(func(c *Crawler) any { return &c.ReadDocuments }),
 		ranged("documentWorkers", Int, "1", 1, 64, "Number of processes that read such documents; a change takes effect after a restart.").into(func(c *Crawler) any { return &c.Reading.Workers }),
-		ranged("documentTimeoutS", Seconds, "30", 1, 3600, "Time to read one such document.").into(func(c *Crawler) any { return &c.Reading.Timeout }),
+		ranged("documentTimeoutS", Seconds, "30", 1, 3600, "CPU time to read one such document; by the clock it may take ten times that.").into(func(c *Crawler) any { return &c.Reading.Timeout }),
 		ranged("documentMaxMemoryMB", Int, "512", 384, 65_536, "Memory of one such process, in MiB.").into(func(c *Crawler) any { return &c.Reading.MaxMemory }),
 		boolean("embeddedLinks", "false", "Whether images, media and other objects in pages, and forms with method GET, count as links.").into(func(c *Crawler) any { return &c.EmbeddedLinks }).rereads(),
 		boolean("ignoreNofollow", "false", "Ignores nofollow in pages, links and X-Robots-Tag.").into(func(c *Crawler) any { return &c.IgnoreNoFollow }).rereads(),

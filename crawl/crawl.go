@@ -202,7 +202,7 @@ func (c *Crawl) lookForCopies(ctx context.Context, s *policy.Settings) error {
 		return nil
 	}
 	c.copies = copies.New(c.store, c.visitor.Requeue, c.log)
-	c.deletions.OnLeave(c.copies.Free)
+	c.deletions.OnCarryOut(c.copies.Free)
 	if s.DetectPatterns {
 		stored, err := copies.StoredPatterns(ctx, c.store)
 		if err != nil {

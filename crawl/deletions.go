@@ -10,7 +10,7 @@ import (
 )
 
 // Release is the operator's word for deletions, as deletion.Owner.Release takes it. It
-// gives how many left.
+// gives how many were carried out.
 func (c *Crawl) Release(ctx context.Context, f scheduler.DeletionFilter) (int, error) {
 	return c.deletions.Release(context.WithoutCancel(ctx), f)
 }
@@ -21,6 +21,9 @@ func (c *Crawl) DropDeletions(ctx context.Context, f scheduler.DeletionFilter) (
 	// A client that goes away must not keep the frontier from hearing of the work.
 	return c.deletions.Drop(context.WithoutCancel(ctx), f)
 }
+
+// LossStates are the hosts that are ill or have pending losses, in no order.
+func (c *Crawl) LossStates() []deletion.HostState { return c.deletions.States() }
 
 // Edits are the last edits of the rules, oldest first.
 func (c *Crawl) Edits() []deletion.Edit { return c.deletions.Edits() }

@@ -47,6 +47,8 @@ func (f *fakeDocuments) Read(ctx context.Context, _ string, body []byte) (extrac
 		}
 	case "crashes":
 		return extract.Page{}, &documents.Error{Reason: documents.Crashed, Words: "on purpose"}
+	case "damaged":
+		return extract.Page{}, &documents.Error{Reason: documents.Damaged, Words: "on purpose"}
 	case "odd":
 		return extract.Page{}, errors.New("no *documents.Error")
 	}
@@ -92,6 +94,7 @@ func TestDocuments(t *testing.T) {
 	server := documentServer(t, words...)
 	b := newBench(t, server.URL+"/")
 	b.settings.Documents, b.settings.MaxPDFBytes, b.settings.Fetcher.MaxBodyBytes = fake, 10_000, 1000
+	b.settings.Frontier.MaxTemporaryErrors = 1
 	var status Status
 	b.with(func(c *Crawl, _ *badgerstore.Store) {
 		ended := make(chan error)
@@ -140,7 +143,7 @@ func TestDocumentContextEnds(t *testing.T) {
 	fake := newFakeDocuments()
 	server := documentServer(t, "hangs")
 	b := newBench(t, server.URL+"/")
-	b.settings.Documents = fake
+	b.settings.Documents, b.settings.Frontier.MaxTemporaryErrors = fake, 1
 	b.with(func(c *Crawl, _ *badgerstore.Store) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
@@ -166,7 +169,7 @@ func TestDocumentContextEnds(t *testing.T) {
 // whether it is another one.
 func TestUnreadDocumentChanges(t *testing.T) {
 	var body atomic.Value
-	body.Store("%PDF-crashes\n")
+	body.Store("%PDF-damaged\n")
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/" {
 			http.NotFound(w, r)
@@ -186,7 +189,7 @@ func TestUnreadDocumentChanges(t *testing.T) {
 	if got := b.newOrders(); len(got) != 0 {
 		t.Errorf("unchanged, and yet: %v", got)
 	}
-	body.Store("%PDF-crashes\nother bytes")
+	body.Store("%PDF-damaged\nother bytes")
 	b.once(server.URL + "/")
 	if got := b.newOrders(); len(got) != 1 {
 		t.Errorf("changed, and yet: %v", got)

@@ -280,3 +280,40 @@ func TestManyCopiesAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestRedirectTargetsAreDuplicates: pages that redirect to one text under URLs of their own come to one document, as
+// if they were linked. Another alias of a document is pushed, and changes nothing of that.
+func TestRedirectTargetsAreDuplicates(t *testing.T) {
+	const n = 12
+	redirects, logins := map[string]string{}, prose(3, 30, "sign in")
+	for i := range n {
+		redirects[fmt.Sprint("/page", i)] = ""
+	}
+	site := siteOf(t, redirects)
+	for i := range n {
+		site.Set(fmt.Sprint("/page", i), testsite.Page{Status: 302, Header: map[string]string{"Location": fmt.Sprint("/login?next=", i)}})
+		site.Set(fmt.Sprint("/login?next=", i), pageOf(logins))
+	}
+	origin := site.Origins()[0]
+	b := duplicateBench(t, site)
+	b.settings.Rules.DefaultFollow = true
+	b.once()
+	var documents []string
+	for _, p := range paths(origin, b.indexed()) {
+		if strings.HasPrefix(p, "/login") {
+			documents = append(documents, p)
+		}
+	}
+	if len(documents) != 1 {
+		t.Fatalf("documents %v, want one", documents)
+	}
+	site.Set("/another", testsite.Page{Status: 302, Header: map[string]string{"Location": documents[0]}})
+	b.once(origin + "/another")
+	b.newOrders()
+	b.settings.Unconditional = true
+	b.once(origin + documents[0])
+	aliases := b.target.documents[origin+documents[0]].Metas["alias"]
+	if len(b.newOrders()) != 1 || !slices.Contains(aliases, origin+"/another") {
+		t.Errorf("the aliases at the indexer are %v", aliases)
+	}
+}

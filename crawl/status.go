@@ -41,8 +41,9 @@ type Status struct {
 	// seconds: url, rate, outbox, store and fetch are waiting, work is reading and judging.
 	Spent   map[string]float64 `json:"spent_s,omitempty"`
 	Targets []TargetStatus     `json:"targets,omitempty"`
-	Brake   *BrakeStatus       `json:"brake,omitempty"`
-	Rules   *RulesStatus       `json:"rules,omitempty"`
+	// DeletionBrake is on, or off where losses are carried out at once.
+	DeletionBrake string       `json:"deletion_brake"`
+	Rules         *RulesStatus `json:"rules,omitempty"`
 	// RootsFailing are the roots of the configuration that cannot be crawled, of the first
 	// thousand.
 	RootsFailing []RootStatus `json:"roots_failing,omitempty"`
@@ -115,18 +116,11 @@ func newRulesStatus(s review.Progress, known uint64) *RulesStatus {
 	}
 }
 
-// BrakeStatus is the deletion brake: the deletions of its window that left.
-type BrakeStatus struct {
-	On   bool `json:"on"`
-	Sent int  `json:"sent"`
-}
-
 // OutboxStatus counts orders by state.
 type OutboxStatus struct {
 	Waiting uint64 `json:"waiting"`
-	// Resting deletions leave, are held or are cancelled by what the site answers.
-	Resting uint64 `json:"resting"`
-	Held    uint64 `json:"held"`
+	// Pending deletions leave when they are confirmed, or a good response cancels them.
+	Pending uint64 `json:"pending"`
 	Dead    uint64 `json:"dead"`
 }
 
@@ -246,10 +240,18 @@ func (c *Crawl) Status(ctx context.Context) (Status, error) {
 		s.Spent[meter.Activity(what).String()] = d.Seconds()
 	}
 	s.Hosts.WithWork, s.Hosts.Closed = f.Hosts, f.HostsClosed
-	s.Brake = &BrakeStatus{On: f.Brake.On, Sent: f.Brake.Sent}
+	s.DeletionBrake = "on"
+	if c.policy().Settings.Frontier.Deletions.Off {
+		s.DeletionBrake = "off"
+	}
 	s.Robots, s.Trapped = c.reviewer.RobotsStatus(), c.meter.Trapped.Load()
 	s.Taken = c.meter.Taken.Counts()
 	s.Documents, s.Duplicates, s.Shells = c.meter.Documents.Status(), c.copies.Status(), c.meter.Shells.Status()
+	if s.Duplicates != nil {
+		if s.Duplicates.Freed, err = c.copies.Freed(ctx); err != nil {
+			return s, err
+		}
+	}
 	s.Patterns, s.Fields = c.patterns.Status(), c.meter.Fields.Status()
 	s.Rendered = c.meter.Rendered.Status()
 	s.Timings, s.Unavailable = c.meter.Timings(c.frontier.QueueWaits()), c.meter.Unavailable.Load()

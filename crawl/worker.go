@@ -127,10 +127,11 @@ func (c *Crawl) awaitOutbox(ctx context.Context, patience time.Duration) error {
 
 // finishRounds is how often at most URLs are asked for again at the end of a crawl that runs
 // once: for a host that is ill, well again, and has a deletion to confirm.
-const finishRounds = 4
+const finishRounds = 8
 
 // drained waits until all stored URLs are judged and nothing is left to crawl. finish has
-// the deletions that rest judged then, for which some URLs are asked for again.
+// the deletions that rest judged then, for which some URLs are asked for again. A document that
+// leaves by that frees its copies, and one of them takes its place: that is waited for, too.
 func (c *Crawl) drained(ctx context.Context, finish bool) error {
 	for round := 0; ; {
 		if err := c.reviewer.Await(ctx); err != nil {
@@ -153,9 +154,14 @@ func (c *Crawl) drained(ctx context.Context, finish bool) error {
 			return nil
 		}
 		asked, err := c.deletions.Finish(ctx)
-		if round++; err != nil || asked == 0 || round == finishRounds {
+		if err != nil {
 			return err
 		}
+		if idle, err := c.frontier.Idle(ctx); err != nil || asked == 0 && idle {
+			return err
+		}
+		round++
+		finish = round < finishRounds
 	}
 }
 

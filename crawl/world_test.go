@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,6 +59,7 @@ type world struct {
 type answered struct {
 	status int
 	to     string // Location
+	kind   string // Content-Type; text/html if it has none
 	body   string
 }
 
@@ -119,7 +121,7 @@ func (w *world) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		out.WriteHeader(http.StatusNotModified)
 		return
 	}
-	out.Header().Set("Content-Type", "text/html")
+	out.Header().Set("Content-Type", cmp.Or(page.kind, "text/html"))
 	_, _ = io.WriteString(out, page.body)
 }
 

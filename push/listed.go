@@ -25,7 +25,7 @@ func ParseState(word string) (State, error) {
 	if word == "" || slices.Contains(States(), State(word)) {
 		return State(word), nil
 	}
-	return "", fmt.Errorf("no order is in state %q: write waiting, resting, held or dead", word)
+	return "", fmt.Errorf("no order is in state %q: write waiting, pending or dead", word)
 }
 
 // Listed is an order of the outbox as the operator sees it: without its body.

@@ -27,7 +27,8 @@ func (d *delivery) bury(ctx context.Context, e Entry, words string) error {
 	if err := d.relay.outbox.Bury(ctx, d.name, e, words, time.Now()); err != nil {
 		return fmt.Errorf("keeping the order for %s as a dead letter: %w", e.URL, err)
 	}
-	d.relay.log.Warn("an entry of the outbox becomes a dead letter", "target", d.name, "op", e.Op.String(), "url", e.URL, "seq", e.Seq, "words", words)
+	d.relay.log.Warn("an entry of the outbox becomes a dead letter", "target", d.name, "op", e.Op.String(), "url", e.URL, "seq", e.Seq,
+		"bytes", len(e.Body), "words", words)
 	return nil
 }
 

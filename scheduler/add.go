@@ -126,8 +126,13 @@ type Item struct {
 func ReviseItem(rec *Record, l *Link) *Revision {
 	i := l.Item
 	same := rec.Indexed && rec.Hash == i.Hash && rec.PushedSource == i.Source
-	if rec.Kind != KindItem || rec.State == Waiting || same && !i.Always {
+	if rec.Kind != KindItem || rec.State == Waiting || same && !i.Always && !rec.LossPending {
 		return nil
+	}
+	if same && !i.Always { // it is listed again
+		next := *rec
+		next.Reason, next.LastError, next.Misses, next.LossPending = NoReason, "", 0, false
+		return &Revision{Next: next, CancelDeletion: true}
 	}
 	next := *rec
 	next.Class, next.Status, next.LastError, next.Reason, next.Settled = OK, 200, "", NoReason, true

@@ -44,7 +44,7 @@ func classifyFault(f fault.Fault, p Policy) answer {
 	case fault.Address, fault.AddressForbidden:
 		return answerGuarded
 	case fault.None, fault.Timeout, fault.Reset, fault.Refused, fault.ShortBody, fault.DNSNoAnswer, fault.Proxy,
-		fault.Render, fault.RenderTimeout:
+		fault.Render, fault.RenderTimeout, fault.Reading:
 	}
 	return answerTemporary // what is not known deletes nothing
 }
@@ -83,16 +83,16 @@ func hostFails(r *Result) bool {
 	case fault.None:
 		return r.Status == http.StatusTooManyRequests || r.Status == http.StatusServiceUnavailable
 	case fault.ShortBody, fault.TLS, fault.Protocol, fault.TooManyHops, fault.BadRedirect, fault.Address, fault.AddressForbidden, fault.Proxy,
-		fault.Render, fault.RenderTimeout:
+		fault.Render, fault.RenderTimeout, fault.Reading:
 	}
 	return false
 }
 
 // tellsOfHost reports whether a visit that ended so shows how the host is: not if the host
-// was not asked.
+// was not asked, or this machine failed.
 func tellsOfHost(f fault.Fault) bool {
 	switch f {
-	case fault.Address, fault.AddressForbidden, fault.Proxy:
+	case fault.Address, fault.AddressForbidden, fault.Proxy, fault.Reading:
 		return false
 	case fault.None, fault.Timeout, fault.Reset, fault.Refused, fault.ShortBody, fault.DNSNotFound, fault.DNSNoAnswer, fault.TLS,
 		fault.Protocol, fault.TooManyHops, fault.BadRedirect, fault.Render, fault.RenderTimeout: // a server answered

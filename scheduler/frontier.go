@@ -110,7 +110,7 @@ type Frontier struct {
 // New makes a Frontier on a store. It reads nothing before Run.
 func New(store Store, s Settings, log *slog.Logger) *Frontier {
 	f := &Frontier{
-		owner: noOwner{}, texts: texts{},
+		owner: noOwner{}, texts: texts{}, ill: illHosts{},
 		store: store, log: log, kick: make(chan struct{}, 1),
 		epoch: time.Now(), jitter: rand.Float64, shuffle: rand.Shuffle,
 		set: &s, stride: newStride(s.Weights),

@@ -55,8 +55,9 @@ func (h *health) observe(k weburl.Key, r Response, documents uint64, now time.Ti
 	switch r {
 	case BadResponse:
 		h.responses = (h.responses<<1 | 1) & healthMask
-		h.goods, h.badAt = nil, now.Truncate(time.Second)
+		h.goods = nil
 		if h.ill {
+			h.badAt = now.Truncate(time.Second)
 			return false
 		}
 	case GoodResponse:
@@ -69,7 +70,7 @@ func (h *health) observe(k weburl.Key, r Response, documents uint64, now time.Ti
 	}
 	switch {
 	case !h.ill && h.bad(documents):
-		h.ill, h.since, h.goods = true, now.Truncate(time.Second), nil
+		h.ill, h.since, h.badAt, h.goods = true, now.Truncate(time.Second), now.Truncate(time.Second), nil
 		return true
 	case h.ill && uint64(len(h.goods)) >= min(uint64(WellResponses), max(documents, 1)) && now.Sub(h.badAt) >= wellAfter:
 		*h = health{}
@@ -133,7 +134,7 @@ func (f *Frontier) noteIll(h *host, origin string) {
 		f.ill.add(h.key, origin, h.live.health.since, h.share)
 		f.log.Warn("a host is ill: its documents turn bad, so none of them is deleted or replaced", "host", origin)
 	} else {
-		f.ill.remove(h.key)
+		delete(f.ill, h.key)
 		f.log.Info("a host that was ill is well again", "host", origin)
 	}
 	f.owner.HealthChanged(h.key, origin)

@@ -128,17 +128,16 @@ func TestWell(t *testing.T) {
 }
 
 func TestIllHostsAreBounded(t *testing.T) {
-	var ill illHosts
+	ill := illHosts{}
 	key := func(i int) weburl.HostKey { return weburl.HostKey{byte(i), byte(i >> 8), byte(i >> 16), 1} }
-	for i := range illNamed + illUnnamed + 50 {
-		ill.add(key(i), "http://h.test", start(), nil)
+	for i := range illKnown + 50 {
+		ill.add(key(i), "http://h.test", start().Add(time.Duration(i)*time.Second), nil)
 		ill.add(key(i), "http://h.test", start(), nil)
 	}
-	if len(ill.named) != illNamed || len(ill.unnamed) != illUnnamed {
-		t.Errorf("%d named, %d more", len(ill.named), len(ill.unnamed))
+	if len(ill) != illKnown {
+		t.Errorf("%d are known, want %d", len(ill), illKnown)
 	}
-	ill.remove(key(illNamed + illUnnamed + 49))
-	if len(ill.named) != illNamed-1 {
-		t.Errorf("%d named", len(ill.named))
+	if last := ill.latest(3); len(last) != 3 || last[2].Host != key(illKnown+49) {
+		t.Errorf("the latest are %+v", last)
 	}
 }

@@ -90,6 +90,7 @@ func keep(next, old *Record) {
 	next.Indexed, next.PushedSource = true, old.PushedSource
 	next.ETag, next.LastModified, next.Date, next.History = old.ETag, old.LastModified, old.Date, old.History
 	next.Hash, next.Sketch, next.Reading, next.Lively = old.Hash, old.Sketch, old.Reading, old.Lively
+	next.Signature, next.Overlap = old.Signature, old.Overlap
 }
 
 // CarryOut completes a Revision that carries out a loss of old's document: what the record says

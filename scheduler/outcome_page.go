@@ -74,6 +74,7 @@ func (j *judgement) page() {
 		j.remove(j.absence())
 		j.compareLinks()
 		j.refresh()
+		j.unsettled()
 		return
 	}
 	j.compareDocument(d)
@@ -84,6 +85,17 @@ func (j *judgement) page() {
 	}
 	j.c.Order = addition(j.old, d)
 	j.c.Next.holds(d)
+}
+
+// unsettled has a list read again soon that losses of its documents wait for.
+func (j *judgement) unsettled() {
+	if !j.result.Unsettled || j.set.Deletions.Off {
+		return
+	}
+	n := &j.c.Next
+	n.Misses = j.old.Misses + min(1, math.MaxUint8-j.old.Misses)
+	n.ETag, n.LastModified, n.Date = "", "", ""
+	j.timed(askAfter(n.Misses, &j.set.Deletions))
 }
 
 // validators stores those of the answer for the next conditional GET.

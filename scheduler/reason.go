@@ -74,6 +74,8 @@ const (
 	ReasonNewText  // its text is another, and shares next to nothing with the one in the index
 	ReasonTarget   // a target does not take the source that the rules give it now
 
+	ReasonReader // this machine did not get its document read, and tries again
+
 	reasonsEnd
 )
 
@@ -148,6 +150,7 @@ var reasonRows = [reasonsEnd]reasonRow{
 	ReasonBodyLost:          {"body_lost", itFails, byClass},
 	ReasonNewText:           {"new_text", itFails, byClass},
 	ReasonTarget:            {"target", byOperator, byClass},
+	ReasonReader:            {"reader", itFails, byClass},
 }
 
 // row is that of a reason, one without a word where this version does not know it.
@@ -220,6 +223,8 @@ func reasonOf(f fault.Fault, status int) Reason {
 		return ReasonProxy
 	case fault.Render, fault.RenderTimeout:
 		return ReasonRendering
+	case fault.Reading:
+		return ReasonReader
 	case fault.Protocol, fault.ShortBody:
 	}
 	return ReasonProtocol

@@ -18,7 +18,7 @@ func reasonNumbers() map[string]Reason {
 		"too_large": 22, "unreadable": 23, "unreadable_document": 24, "no_content": 25,
 		"not_found": 26, "4xx": 27, "5xx": 28, "status": 29, "login": 30, "dns": 31, "connect": 32, "tls": 33, "timeout": 34, "protocol": 35,
 		"bad_redirect": 36, "address": 37, "proxy": 38, "session": 39,
-		"no_text": 40, "app_shell": 41, "no_field": 42, "rendering": 43, "no_browser": 44, "body_lost": 45, "new_text": 46, "target": 47,
+		"no_text": 40, "app_shell": 41, "no_field": 42, "rendering": 43, "no_browser": 44, "body_lost": 45, "new_text": 46, "target": 47, "reader": 48,
 	}
 }
 
@@ -39,7 +39,7 @@ func TestReasonNumbers(t *testing.T) {
 	if d := cmp.Diff(reasonNumbers(), got); d != "" {
 		t.Errorf("what is stored would mean something else (-want +got):\n%s", d)
 	}
-	if !ReasonNoBrowser.Known() || reasonsEnd.Known() || (reasonsEnd+1).String() != "reason 49" {
+	if !ReasonNoBrowser.Known() || reasonsEnd.Known() || (reasonsEnd+1).String() != "reason 50" {
 		t.Errorf("an unknown reason is %v", reasonsEnd+1)
 	}
 	if _, err := ParseReason("404"); err == nil || err.Error() != `"404" is not a reason: sextant deletions lists those that there are` {
@@ -69,6 +69,7 @@ func TestReasonOf(t *testing.T) {
 		fault.DNSNotFound: ReasonDNS, fault.DNSNoAnswer: ReasonDNS, fault.TLS: ReasonTLS, fault.Protocol: ReasonProtocol,
 		fault.TooManyHops: ReasonBadRedirect, fault.BadRedirect: ReasonBadRedirect,
 		fault.Address: ReasonAddress, fault.AddressForbidden: ReasonAddress, fault.Proxy: ReasonProxy, fault.Render: ReasonRendering, fault.RenderTimeout: ReasonRendering,
+		fault.Reading: ReasonReader,
 	}
 	for _, f := range fault.All() {
 		if got := reasonOf(f, 404); got != faults[f] || got == NoReason {

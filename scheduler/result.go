@@ -54,6 +54,10 @@ type Result struct {
 	Location        string
 	Moved           bool
 
+	// Unsettled says of an XML list that losses of its documents are pending: it is read again as their
+	// pages would be, and in full.
+	Unsettled bool
+
 	// Requests were made for the page beside its own: its host rests the longer.
 	Requests int
 

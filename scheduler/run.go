@@ -158,6 +158,12 @@ func (f *Frontier) Drained(ctx context.Context) error {
 	}
 }
 
+// Idle reports whether Drained would return at once.
+func (f *Frontier) Idle(ctx context.Context) (bool, error) {
+	idle, _, err := f.rests(ctx)
+	return idle, err
+}
+
 // silence is work of hosts that do not answer.
 type silence struct {
 	hosts int

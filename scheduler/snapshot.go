@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -52,8 +51,8 @@ func (f *Frontier) Snapshot() Snapshot {
 	s := Snapshot{
 		InFlight: f.inFlight, Hosts: f.working,
 		HostsClosed: len(f.closed), NextOpening: f.nextOpening(), NextDue: f.dueAt,
-		IllHosts: len(f.ill.named) + len(f.ill.unnamed),
-		Ill:      slices.Clone(f.ill.named[:min(illShown, len(f.ill.named))]),
+		IllHosts: len(f.ill),
+		Ill:      f.ill.latest(illShown),
 	}
 	s.ClosedFor = map[Closing]int{}
 	for r, n := range f.restingFor {

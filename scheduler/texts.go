@@ -23,7 +23,7 @@ const (
 	sharedTarget = 3
 	// templateAge is for how long the template of a host's documents is believed.
 	templateAge = 10 * time.Minute
-	// textHosts is of how many hosts texts are kept in memory: 2 KB each.
+	// textHosts is of how many hosts texts are kept in memory: 3 KB each.
 	textHosts = 1000
 )
 
@@ -104,7 +104,7 @@ func (h *hostTexts) judge(old *Record, k weburl.Key, text sketch.Sketch, templat
 	v.alike = sketch.Alike(old.Sketch, text, template, &common)
 	others := map[weburl.Key]bool{}
 	for _, r := range h.responses[max(0, len(h.responses)-lookedAt):] {
-		if r.is && r.document != k && sketch.Alike(r.sketch, text, template, &common) > lookAlikeAbove {
+		if r.is && r.document != k && sketch.Alike(r.sketch, text, template) > lookAlikeAbove { // common would hide what they share
 			others[r.document] = true
 		}
 	}

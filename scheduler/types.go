@@ -282,6 +282,7 @@ type HostState struct {
 	Responses uint16
 	Ill       bool
 	IllSince  time.Time
+	BadAt     time.Time // the last bad response of an ill host
 	// Goods are the documents of an ill host that were good since its last bad response, the
 	// oldest first; those behind are zero.
 	Goods [5]weburl.Key

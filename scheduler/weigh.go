@@ -171,7 +171,7 @@ func (w *weighing) lost() bool {
 		return true
 	}
 	old, d := &w.l.Record, w.r.Document
-	return w.isText && d != nil && w.verdict.alike < lossBelow && old.Lively < livelyAfter && old.Reading == d.Reading
+	return w.isText && d != nil && w.verdict.alike < lossBelow && old.Sketch.HasText() && old.Lively < livelyAfter && old.Reading == d.Reading
 }
 
 // bad reports whether the response is no good one.

@@ -19,17 +19,16 @@ import (
 func deletionsCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "deletions",
-		Usage:     "list resting and held deletions; release or drop them",
+		Usage:     "list pending deletions; release or drop them",
 		ArgsUsage: "[release|drop URL...] (- reads them from stdin)",
-		Description: "A deletion that rests is sent, held, or cancelled, depending on what its site answers; one that " +
-			"is held waits for you. release sends deletions, and for a day also later ones of the same hosts " +
-			"and reasons. drop discards them and fetches their URLs again.",
+		Description: "A pending deletion leaves when it is confirmed, or is cancelled by a good response: the more of a host's documents " +
+			"are to go, the longer that takes. release carries out those that are pending now, at once; drop discards them and fetches " +
+			"their URLs again.",
 		Flags: flags(
-			&cli.StringFlag{Name: "state", Usage: "only deletions that are `resting|held`"},
 			&cli.StringFlag{Name: "host", Usage: "only deletions of this `HOST` name, or scheme://host:port"},
 			&cli.StringFlag{Name: "reason", Usage: "only deletions with this `REASON`, such as not_found"},
 			&cli.StringFlag{Name: "edit", Usage: "only deletions by edit `N` of the rules"},
-			&cli.StringFlag{Name: "by", Usage: "count them by `host|reason|edit`, or by several, separated by commas"},
+			&cli.StringFlag{Name: "by", Usage: "count them by `host|reason|class|edit`, or by several, separated by commas"},
 			&cli.BoolFlag{Name: "all", Usage: "release or drop all of them"},
 		),
 		Action: deletions,
@@ -63,9 +62,21 @@ func deletions(c *cli.Context) error {
 	if what == "drop" {
 		done, by = "dropped, their URLs are fetched again", (*admin.Client).DropDeletions
 	}
-	n, err := decide(c, toDecide, func(client *admin.Client) (int, error) { return by(client, c.Context, query) }, "deletion", done)
+	n, err := decide(c, toDecide, func(client *admin.Client) (int, error) {
+		counts, err := client.DeletionCounts(c.Context, query, nil)
+		if err != nil {
+			return 0, err
+		}
+		if len(urls) == 0 { // what is counted, and nothing that is found later
+			query.UpTo = counts.UpTo
+			if n := counts.OfIllHosts; n > 0 && what == "release" {
+				fmt.Fprintf(c.App.ErrWriter, "of hosts that are ill, so the documents may well be there: %s\n", count(int(n), "deletion")) //nolint:gosec // a count
+			}
+		}
+		return by(client, c.Context, query)
+	}, "deletion", done)
 	if err == nil && n == 0 && len(urls) > 0 {
-		return no(fmt.Errorf("no deletion of %s rests or is held: sextant deletions lists those that do", urls[0]))
+		return no(fmt.Errorf("no deletion of %s is pending: sextant deletions lists those that are", urls[0]))
 	}
 	return err
 }
@@ -73,7 +84,7 @@ func deletions(c *cli.Context) error {
 // deletionQuery reads the flags that select deletions.
 func deletionQuery(c *cli.Context) (q admin.DeletionQuery, err error) {
 	written := url.Values{}
-	for _, name := range []string{"state", "host", "reason", "edit"} {
+	for _, name := range []string{"host", "reason", "edit"} {
 		written.Set(name, c.String(name))
 	}
 	if q, err = admin.ParseDeletionQuery(written); err == nil {
@@ -97,7 +108,7 @@ func listDeletions(c *cli.Context, q admin.DeletionQuery) error {
 		show = func(d admin.Deletion) error { return out.Encode(d) }
 	}
 	err := ask(c, toRead, func(client *admin.Client) error { return client.Deletions(c.Context, q, show) })
-	return noneShown(c, shown, "no matching deletion rests or is held", err)
+	return noneShown(c, shown, "no matching deletion is pending", err)
 }
 
 // printDeletion prints a deletion on a line; what is empty is a dash.
@@ -106,8 +117,9 @@ func printDeletion(w io.Writer, d *admin.Deletion) error {
 	if d.Edit != 0 {
 		edit = "edit " + strconv.FormatUint(d.Edit, 10)
 	}
-	_, err := fmt.Fprintf(w, "%-7s  %s  %-14s  %-9s  %-7s  %s  %s  %s\n", d.State, d.Since.Local().Format(time.DateTime),
-		cmp.Or(d.Reason, "-"), cmp.Or(d.Hold, "-"), edit, d.Host, d.URL, cmp.Or(d.Text, "-"))
+	reason := cmp.Or(d.Reason, "-")
+	_, err := fmt.Fprintf(w, "%s  %-14s  %-4s  %-7s  %s  %s  %s; seen by %s, last %s; leaves: %s\n", d.Since.Local().Format(time.DateTime),
+		reason, d.Class, edit, d.Host, d.URL, cmp.Or(d.Text, "-"), count(d.Visits, "visit"), d.LastSeen.Local().Format(time.DateTime), d.Waits())
 	return err
 }
 
@@ -135,18 +147,18 @@ func countDeletions(c *cli.Context, q admin.DeletionQuery) error {
 		return nil
 	}
 	if len(counts.Items) == 0 {
-		return noneShown(c, 0, "no matching deletion rests or is held", nil)
+		return noneShown(c, 0, "no matching deletion is pending", nil)
 	}
 	table := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(table, "resting\theld\t%s\n", strings.Join(by, "\t"))
+	fmt.Fprintf(table, "pending\t%s\n", strings.Join(by, "\t"))
 	for _, g := range counts.Items {
-		fmt.Fprintf(table, "%d\t%d", g.Resting, g.Held)
+		fmt.Fprintf(table, "%d", g.Pending)
 		for _, name := range by {
 			edit := "-"
 			if g.Edit != 0 {
 				edit = strconv.FormatUint(g.Edit, 10)
 			}
-			fmt.Fprintf(table, "\t%s", map[string]string{"host": g.Host, "reason": cmp.Or(g.Reason, "-"), "edit": edit}[name])
+			fmt.Fprintf(table, "\t%s", map[string]string{"host": g.Host, "reason": cmp.Or(g.Reason, "-"), "class": g.Class, "edit": edit}[name])
 		}
 		fmt.Fprintln(table)
 	}

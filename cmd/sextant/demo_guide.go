@@ -63,7 +63,7 @@ func (g *guide) show(ctx context.Context, link string) error {
 	if err := g.change(ctx); err != nil {
 		return err
 	}
-	if status, err = g.wait(ctx, func(s admin.Status) bool { return s.Outbox.Held > 0 && s.Outbox.Dead > 0 }); err != nil {
+	if status, err = g.wait(ctx, func(s admin.Status) bool { return s.Outbox.Pending >= 4 && s.Outbox.Dead > 0 }); err != nil {
 		return err
 	}
 	fmt.Fprintf(g.out, "%d pages crawled, %d documents indexed, %d excluded or failed, in %.1f s\n",
@@ -126,7 +126,7 @@ func (g *guide) wait(ctx context.Context, more func(admin.Status) bool) (admin.S
 		case <-ctx.Done():
 			return status, ctx.Err()
 		case <-late.C:
-			return status, fmt.Errorf("the sample sites are not crawled in time: %d URLs and orders wait, %d deletions are held, %d dead letters", waiting, status.Outbox.Held, status.Outbox.Dead)
+			return status, fmt.Errorf("the sample sites are not crawled in time: %d URLs and orders wait, %d deletions are pending, %d dead letters", waiting, status.Outbox.Pending, status.Outbox.Dead)
 		case <-tick.C:
 		}
 	}

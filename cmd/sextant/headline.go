@@ -7,6 +7,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/scheduler"
 )
 
 // headline is the whole status in a line: "intranet: crawling, 0.8 pages/s, 1,188 waiting,
@@ -33,8 +34,12 @@ func headline(s *admin.Status, p paint) string {
 	if n := s.IllHosts; n > 0 {
 		parts = append(parts, p(bad, count(n, "host")+" ill"))
 	}
-	if n := s.Outbox.Held; n > 0 {
-		parts = append(parts, p(doubtful, count(n, "deletion")+" held"))
+	if n := s.Outbox.Pending; n > 0 {
+		words := count(n, "deletion") + " pending"
+		if s.DeletionsByClass[scheduler.LossMost.String()] > 0 {
+			words = p(doubtful, words)
+		}
+		parts = append(parts, words)
 	}
 	if n := s.Outbox.Dead; n > 0 {
 		parts = append(parts, p(doubtful, count(n, "dead letter")))

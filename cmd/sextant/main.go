@@ -30,6 +30,7 @@ const (
 	exitNo     = 1 // the command's own "no"
 	exitUsage  = 2 // wrong use
 	exitFailed = 3 // it could not run
+	exitLeft   = 5 // run --once: the index lacks what is to take the place of a document that left
 )
 
 // failure is an error with the exit code that it means. A nil err ends quietly:

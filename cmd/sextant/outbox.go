@@ -23,7 +23,7 @@ func outboxCommand() *cli.Command {
 			"indexer refused for good, with its message. retry sends them again, to all targets, unless a newer " +
 			"order of the URL has replaced them; drop discards them.",
 		Flags: flags(
-			&cli.StringFlag{Name: "state", Usage: "only orders in this `STATE`: waiting, resting, held or dead"},
+			&cli.StringFlag{Name: "state", Usage: "only orders in this `STATE`: waiting, pending or dead"},
 			&cli.StringFlag{Name: "target", Usage: "only the dead letters of the push target `NAME`, and what it does not have yet"},
 			&cli.StringFlag{Name: "source", Usage: "only documents of the push source `NAME`"},
 			&cli.StringSliceFlag{Name: "url", Usage: "only orders of this `URL`; may be repeated"},
@@ -49,7 +49,7 @@ func outbox(c *cli.Context) error {
 	d := admin.DeadLetters{Target: chosen.Target, Source: chosen.Source, All: c.Bool("all")}
 	d.URLs = slices.Concat(urls, chosen.URLs)
 	if s := push.State(c.String("state")); s != "" && s != push.DeadLetter {
-		return wrongUse("outbox %s --state %s: only dead letters are sent again or dropped; held deletions are released or dropped by sextant deletions", what, s)
+		return wrongUse("outbox %s --state %s: only dead letters are sent again or dropped; pending deletions are released or dropped by sextant deletions", what, s)
 	}
 	if d.All == (len(d.URLs) > 0 || d.Target != "" || d.Source != nil) {
 		return wrongUse("outbox %s: name URLs, --target or --source, or write --all", what)

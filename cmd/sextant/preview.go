@@ -98,7 +98,7 @@ func printPreview(w io.Writer, p *review.Preview) {
 		fmt.Fprintf(w, "%8d  fetched again at other times\n", p.Retimed)
 	}
 	if p.Held > 0 {
-		fmt.Fprintf(w, "an edit may delete %s without your word: all would be held, unless you reload with --yes\n", count(int(deletion.EditMost(p.Indexed)), "document"))
+		fmt.Fprintf(w, "an edit may delete %s without your word: all would stay pending, unless you reload with --yes\n", count(int(deletion.EditMost(p.Indexed)), "document"))
 	}
 }
 

@@ -6,7 +6,7 @@ func reloadCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "reload",
 		Usage: "make the running service read its configuration again",
-		Description: "If changed rules delete more than a few documents, these deletions are held: see " +
+		Description: "If changed rules delete more than a few documents, these deletions stay pending: see " +
 			"sextant status. With --yes they are sent; sextant preview shows their number beforehand.",
 		Flags: flags(yesToEdit()),
 		Action: func(c *cli.Context) error {

@@ -87,10 +87,26 @@ func runCrawl(c *cli.Context) error {
 	if err := printSummary(c, summary.Crawls); err != nil {
 		return err
 	}
-	if start.Once.Drain && summary.RootsFailed != nil {
+	if !start.Once.Drain {
+		return nil
+	}
+	if summary.RootsFailed != nil {
 		return no(summary.RootsFailed)
 	}
-	return nil
+	return copiesLeft(summary.Crawls)
+}
+
+// copiesLeft is the failure of a run that deleted documents and did not get the copies fetched that
+// take their place.
+func copiesLeft(crawls []service.CrawlSummary) error {
+	var left uint64
+	for i := range crawls {
+		left += crawls[i].NotDone.Copies
+	}
+	if left == 0 {
+		return nil
+	}
+	return &failure{exitLeft, fmt.Errorf("%s not fetched in place of documents that left: run it again", count(left, "URL"))}
 }
 
 // checkRun says what is wrong in the command line.

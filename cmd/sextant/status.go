@@ -88,7 +88,7 @@ func printStatus(w io.Writer, s *admin.Status, p paint) {
 	for _, r := range s.RootsFailing {
 		row(w, "root", "%s", r)
 	}
-	row(w, "outbox", "%d waiting, %d resting, %d held, %d dead", s.Outbox.Waiting, s.Outbox.Resting, s.Outbox.Held, s.Outbox.Dead)
+	row(w, "outbox", "%d waiting, %d pending, %d dead", s.Outbox.Waiting, s.Outbox.Pending, s.Outbox.Dead)
 	if s.Idle == admin.NotRunning {
 		printStopped(w, s)
 	} else {
@@ -192,30 +192,31 @@ func printHosts(w io.Writer, s *admin.Status) {
 	}
 }
 
-// printDeletions says which deletions rest or are held, and what to do.
+// printDeletions says which deletions are pending, and what to do.
 func printDeletions(w io.Writer, s *admin.Status) {
-	if s.Outbox.Held+s.Outbox.Resting == 0 {
+	if s.Outbox.Pending == 0 {
 		return
 	}
-	var parts []string
-	if s.Outbox.Resting > 0 {
-		parts = append(parts, fmt.Sprintf("%d resting", s.Outbox.Resting))
+	words := fmt.Sprintf("%d pending", s.Outbox.Pending)
+	if s.DeletionsSince != nil {
+		words += " since " + clock(*s.DeletionsSince)
 	}
-	if s.Outbox.Held > 0 {
-		held := fmt.Sprintf("%d held", s.Outbox.Held)
-		if s.HeldSince != nil {
-			held += " since " + clock(*s.HeldSince)
+	var classes []string
+	for class := scheduler.LossFew; scheduler.KnownLossClass(byte(class)); class++ {
+		if n := s.DeletionsByClass[class.String()]; n > 0 {
+			classes = append(classes, fmt.Sprintf("%s: %d", class, n))
 		}
-		var why []string
-		for _, hold := range slices.Sorted(maps.Keys(s.HeldFor)) {
-			why = append(why, fmt.Sprintf("%s: %d", hold, s.HeldFor[hold]))
-		}
-		if len(why) > 0 {
-			held += " (" + join(why) + ")"
-		}
-		parts = append(parts, held)
 	}
-	row(w, "deletions", "%s: see sextant deletions", join(parts))
+	if len(classes) > 0 {
+		words += " (" + join(classes) + ")"
+	}
+	row(w, "deletions", "%s: see sextant deletions", words)
+	for _, h := range s.Losing {
+		row(w, "", "%s", h)
+	}
+	if more := s.LosingHosts - len(s.Losing); more > 0 {
+		row(w, "", "and %s more", count(more, "host"))
+	}
 	for _, e := range s.Edits {
 		row(w, "rules", "%s", e)
 	}

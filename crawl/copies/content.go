@@ -9,6 +9,16 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// AliasBytes at the end of a document's hash depend on its aliases, too. They are no content: which
+// URLs redirect to a page does not make it another one.
+const AliasBytes = 4
+
+// hashOf is the part of a document's hash that is of its content.
+func hashOf(sum [16]byte) [16]byte {
+	clear(sum[len(sum)-AliasBytes:])
+	return sum
+}
+
 // Content is what is compared of a page.
 type Content struct {
 	near.Signature // zero: the text is too short to tell
@@ -38,11 +48,11 @@ func (c *Content) titlesBy(f *near.Frame) []uint32 {
 // Compare makes what is compared of the lease's document, whose hash is sum. The title is the
 // page's own, "" if it has none.
 func (d *Detector) Compare(l *scheduler.Lease, document *push.Document, title string, host weburl.HostKey, sum [16]byte) *Content {
-	c := &Content{hash: sum, source: document.Source, host: host}
+	c := &Content{hash: hashOf(sum), source: document.Source, host: host}
 	switch {
 	case d.framed(host, l.Key):
 		c.text = near.Read(title, document.Text)
-	case l.Record.Hash == sum && l.Record.Signature != "": // it has not changed
+	case hashOf(l.Record.Hash) == c.hash && l.Record.Signature != "": // it has not changed
 		c.Signature, _ = near.DecodeSignature([]byte(l.Record.Signature))
 	}
 	if c.text == nil && c.IsZero() {
@@ -61,7 +71,7 @@ func documentOf(r *scheduler.Record) *Content { return contentOf(r, r.PushedSour
 // contentOf is what a record says of its page, which was pushed, or would have been, under
 // a source.
 func contentOf(r *scheduler.Record, source string) *Content {
-	c := &Content{hash: r.Hash, source: source, host: r.Host}
+	c := &Content{hash: hashOf(r.Hash), source: source, host: r.Host}
 	if r.Signature != "" {
 		// One that cannot be read is none.
 		c.Signature, _ = near.DecodeSignature([]byte(r.Signature))

@@ -15,6 +15,8 @@ import (
 	"container/list"
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/sextant-crawler/sextant/crawl/copies/near"
@@ -59,6 +61,7 @@ type Detector struct {
 	inFlight map[weburl.Key]*Content
 	searches map[*search]struct{}
 	whole    map[weburl.Key]struct{} // they are fetched again for the sake of their text
+	freed    map[weburl.Key]struct{} // copies that were queued since their original went or changed
 	hosts    map[weburl.HostKey]*list.Element
 	recent   *list.List // of *host, the one that was used last in front
 	unsaved  []*host    // they are not among hosts any more, and their frames not stored yet
@@ -71,7 +74,7 @@ func New(store Store, requeue Requeue, log *slog.Logger) *Detector {
 	return &Detector{
 		store: store, requeue: requeue, log: log,
 		pages: near.New(), copies: near.New(), inFlight: map[weburl.Key]*Content{}, searches: map[*search]struct{}{},
-		whole: map[weburl.Key]struct{}{}, hosts: map[weburl.HostKey]*list.Element{}, recent: list.New(),
+		whole: map[weburl.Key]struct{}{}, freed: map[weburl.Key]struct{}{}, hosts: map[weburl.HostKey]*list.Element{}, recent: list.New(),
 	}
 }
 
@@ -126,6 +129,35 @@ type Status struct {
 	Found     uint64 `json:"found"`     // copies since the process started
 	Bytes     int64  `json:"bytes"`     // of memory
 	Loading   bool   `json:"loading,omitempty"`
+	Freed     int    `json:"freed,omitempty"` // queued since their original went or changed, and not fetched yet
+}
+
+// free has a copy fetched again, whose original went or changed.
+func (d *Detector) free(ctx context.Context, u weburl.URL) error {
+	if err := d.requeue(ctx, u); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.freed[u.Key()] = struct{}{}
+	return nil
+}
+
+// Freed returns how many copies wait to be fetched in place of an original.
+func (d *Detector) Freed(ctx context.Context) (waiting int, err error) {
+	d.mu.Lock()
+	keys := slices.Collect(maps.Keys(d.freed))
+	d.mu.Unlock()
+	for _, key := range keys {
+		r, err := scheduler.Find(ctx, d.store, key)
+		switch {
+		case err != nil:
+			return waiting, err
+		case r != nil && r.State == scheduler.Waiting:
+			waiting++
+		}
+	}
+	return waiting, nil
 }
 
 // Status is nil if copies are not looked for.

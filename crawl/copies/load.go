@@ -90,7 +90,7 @@ func (d *Detector) loadBatch(ctx context.Context) (done bool, err error) {
 		r := &batch[i].Record
 		orphan, err := d.load(ctx, batch[i].Key, r)
 		if u, ok := weburl.FromCanonical(r.URL); err == nil && orphan && ok {
-			err = d.requeue(ctx, u)
+			err = d.free(ctx, u)
 		}
 		if err != nil {
 			return false, err

@@ -25,11 +25,11 @@ func (d *Detector) Settle(l *scheduler.Lease, r *scheduler.Result) func(context.
 		return nil
 	}
 	old := &l.Record
-	same := !old.Indexed || r.Document != nil && r.Document.Hash == old.Hash || r.Document == nil && r.Status == 304
+	same := !old.Indexed || r.Document != nil && hashOf(r.Document.Hash) == hashOf(old.Hash) || r.Document == nil && r.Status == 304
 	again, review := d.settled(l)
 	switch {
 	case again:
-		return func(ctx context.Context) error { return d.requeue(ctx, l.URL) }
+		return func(ctx context.Context) error { return d.free(ctx, l.URL) }
 	case same && len(review) == 0:
 		return nil
 	}
@@ -65,6 +65,7 @@ func (d *Detector) settled(l *scheduler.Lease) (again bool, review []uint32) {
 	defer d.mu.Unlock()
 	d.changed(l.Key)
 	delete(d.whole, l.Key)
+	delete(d.freed, l.Key)
 	was := originalOf(&l.Record)
 	c := d.inFlight[l.Key]
 	delete(d.inFlight, l.Key)
@@ -103,7 +104,7 @@ func (d *Detector) Free(ctx context.Context, originals []weburl.Key) error {
 			if !ok {
 				continue
 			}
-			if err := d.requeue(ctx, copied); err != nil {
+			if err := d.free(ctx, copied); err != nil {
 				return err
 			}
 		}

@@ -36,7 +36,7 @@ func DocStatus(b scheduler.Became) string {
 		return docUpdated
 	case b.Deleted:
 		return docDeleted
-	case b.Resting:
+	case b.Pending:
 		return docHeld
 	}
 	switch b.Class {

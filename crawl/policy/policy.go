@@ -48,10 +48,12 @@ type Policy struct {
 	// one that was read under another version is fetched without validators.
 	Fingerprint string
 	Version     uint64
-	Timing      string                // identifies when stored URLs are fetched again
-	scheduled   []*actionrules.Engine // accept the sites of groups that schedules refresh
-	fragments   bool                  // a rule names fragments: they are kept
-	Removal     *extract.Removal      // nil: none
+	// Reading tells apart the settings, and the readers, that make different texts of one page.
+	Reading   uint16
+	Timing    string                // identifies when stored URLs are fetched again
+	scheduled []*actionrules.Engine // accept the sites of groups that schedules refresh
+	fragments bool                  // a rule names fragments: they are kept
+	Removal   *extract.Removal      // nil: none
 }
 
 // New compiles rules and crawl space with the sites that moved at their new
@@ -142,12 +144,17 @@ func (p *Policy) WithRejectList(f *crawlspace.File) (*Policy, error) {
 	return &other, nil
 }
 
-// identify returns the policy its fingerprint.
+// readerVersion is another one where the same settings make another text of a page.
+const readerVersion = 1
+
+// identify gives the policy its fingerprints.
 func (p *Policy) identify(rules [32]byte) {
 	sum := fingerprint(rules, p.Space.Fingerprint())
 	p.Fingerprint = hex.EncodeToString(sum[:])
 	sum = readingFingerprint(sum, p.Settings.ReadingKey)
 	p.Version = max(binary.BigEndian.Uint64(sum[:8]), 1) // 0 is "not known"
+	reading := readingFingerprint([32]byte{readerVersion}, p.Settings.ReadingKey)
+	p.Reading = max(binary.BigEndian.Uint16(reading[:]), 1)
 }
 
 // Verdict is what a policy says of a URL.

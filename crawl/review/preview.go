@@ -105,7 +105,7 @@ func NewPreview(ctx context.Context, s policy.Settings, store scheduler.Reader, 
 		}
 		g.tellCauses()
 	}
-	if s.Frontier.Brake.On && out.Deleted.Count > deletion.EditMost(out.Indexed) {
+	if !s.Frontier.Deletions.Off && out.Deleted.Count > deletion.EditMost(out.Indexed) {
 		out.Held = out.Deleted.Count
 	}
 	return out, nil

@@ -97,9 +97,9 @@ func (o *review) effect(r *scheduler.Record) effect {
 		return readmitted
 	case was != 0:
 		return unaffected
-	case r.Indexed && !o.indexed && (r.Deletion == scheduler.NoDeletion || r.Reason != o.reason):
+	case r.Indexed && !o.indexed && (!r.LossPending || r.Reason != o.reason):
 		return unindexed
-	case o.indexed && unwanted(r) && r.Deletion != scheduler.NoDeletion:
+	case o.indexed && unwanted(r) && r.LossPending:
 		return kept
 	case o.indexed && unwanted(r) && !r.Indexed && r.State != scheduler.Waiting:
 		return reindexed

@@ -237,7 +237,7 @@ func (v *Reviewer) apply(ctx context.Context, reviews []keyed, n *Counts) error 
 		o := &reviews[i].review
 		done.count(o.effect(&r), o.timed(&r))
 		change := o.change(&r)
-		if change != nil && change.Delete != "" && r.Indexed && !o.policy.Settings.Frontier.Brake.On {
+		if change != nil && change.Delete != "" && r.Indexed && o.policy.Settings.Frontier.Deletions.Off {
 			gone = append(gone, k) // else they are told of when they leave
 		}
 		return change

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/crawl/copies"
+	"github.com/sextant-crawler/sextant/crawl/copies/near"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 	"github.com/sextant-crawler/sextant/push"
@@ -52,6 +53,7 @@ func (v *visit) index(ctx context.Context, response *fetcher.Response, p extract
 		}
 		result.Signature, result.Overlap, result.Notes = c.Stored(), overlap, v.visitor.copies.Notes(v.lease.Record.Host)
 		if original != nil {
+			result.Sketch = near.SketchOf(ownTitle(p), document.Text)
 			result.DuplicateOf, result.Reason, result.NoDocument = original.URL, why, copies.Detail(why, original.URL)
 			v.learn(original.URL)
 			return nil
@@ -63,7 +65,12 @@ func (v *visit) index(ctx context.Context, response *fetcher.Response, p extract
 	if err != nil {
 		return err
 	}
-	result.Document = &scheduler.Document{Body: body, Hash: sum, Source: v.verdict.Decision.Source}
+	result.Document = &scheduler.Document{
+		Body: body, Hash: sum, Source: v.verdict.Decision.Source, Reading: v.policy.Reading, Sketch: v.lease.Record.Sketch,
+	}
+	if r := &v.lease.Record; !r.Indexed || r.Hash != sum || r.Reading != v.policy.Reading {
+		result.Document.Sketch = near.SketchOf(ownTitle(p), document.Text)
+	}
 	return nil
 }
 
@@ -117,10 +124,13 @@ func metas(lease *scheduler.Lease, d actionrules.Decision, own []extract.Meta, d
 		add("noarchive", "true")
 	}
 	for _, alias := range lease.Record.Aliases {
-		add("alias", alias)
+		add(aliasMeta, alias)
 	}
 	return m
 }
+
+// aliasMeta has the URLs that redirect to a document.
+const aliasMeta = "alias"
 
 // titleMetas give a page without a title one, in this order.
 var titleMetas = []string{"dcterms.title", "dc.title", "og:title", "title"}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
+	"github.com/sextant-crawler/sextant/fetcher/fault"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -58,9 +59,40 @@ func (v *visit) unreadDocument(kind string, body []byte, err error) extract.Page
 		reason = failed.Reason
 	}
 	v.meter.Documents.Add(kind, string(reason))
-	v.log.Warn("a document cannot be read: it is indexed by its URL and metas alone",
-		"url", v.lease.URL.String(), "kind", kind, "bytes", len(body), "error", err)
+	message := "a document cannot be read: it is indexed by its URL and metas alone"
+	if reason.OfMachine() {
+		v.machineFailed = err
+		if v.readsAgain() {
+			message = "a document cannot be read at present: it is tried again, and what is indexed of it stays"
+		}
+	}
+	v.log.Warn(message, "url", v.lease.URL.String(), "kind", kind, "bytes", len(body), "error", err)
 	return extract.Page{Metas: []extract.Meta{{Name: extractionError, Content: string(reason)}}}
+}
+
+// readerWait is how long a URL with a document waits after maxTemporaryErrors attempts to read its
+// new version. That says nothing of the page, however long it lasts.
+const readerWait = scheduler.RetryLongest
+
+// readsAgain reports whether a document that this machine did not get read is fetched again before
+// it is indexed by its URL and metas alone. What is indexed already stays.
+func (v *visit) readsAgain() bool { return v.lease.Record.Indexed || !v.lastAttempt() }
+
+// lastAttempt reports whether one more temporary error would be too many, however far apart they are.
+func (v *visit) lastAttempt() bool {
+	set := &v.policy.Settings.Frontier
+	return set.Policy == scheduler.Smartsite || v.lease.Record.Errors+1 >= set.MaxTemporaryErrors
+}
+
+// readAgain puts into the result that the page is tried again soon. A further error could delete its
+// document: the URL waits then.
+func (v *visit) readAgain(ctx context.Context, result *scheduler.Result) error {
+	words := cannotReadFile + v.machineFailed.Error()
+	if v.lastAttempt() {
+		return v.wait(context.WithoutCancel(ctx), time.Now().Add(readerWait), scheduler.ReasonReader, words)
+	}
+	result.Fault, result.Reason, result.Words, result.Links = fault.Reading, scheduler.ReasonReader, words, nil
+	return nil
 }
 
 // converted is the kind of documents that external programs read.
@@ -170,6 +202,8 @@ func (v *visit) lacksText(p *extract.Page, contentType string, result *scheduler
 			result.Reason, result.Words = scheduler.ReasonNoText, "there is no text in the document"
 		case why == notRead && !isMedia(mediaType(contentType)):
 			result.Reason, result.Words = scheduler.ReasonNoText, "nothing reads documents of this type"
+		case documents.Reason(why).OfMachine():
+			result.Reason, result.Words = scheduler.ReasonReader, cannotReadFile+why
 		case why != notRead:
 			result.Reason, result.Words = scheduler.ReasonUnreadFile, cannotReadFile+why
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/crawl/copies/near"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 	"github.com/sextant-crawler/sextant/fetcher/extract/feeds"
@@ -117,8 +118,10 @@ func (r *items) document(href string, p extract.Page) error {
 	}
 	r.keys = append(r.keys, link.URL.Key())
 	link.Item = &scheduler.Item{
-		Document: scheduler.Document{Body: body, Hash: sum, Source: verdict.Decision.Source},
-		At:       r.at, RulesVersion: r.v.policy.Version, Always: r.v.policy.Settings.Frontier.PushUnchanged,
+		Document: scheduler.Document{
+			Body: body, Hash: sum, Source: verdict.Decision.Source, Sketch: near.SketchOf(p.Title, p.Text), Reading: r.v.policy.Reading,
+		},
+		At: r.at, RulesVersion: r.v.policy.Version, Always: r.v.policy.Settings.Frontier.PushUnchanged,
 	}
 	r.batch = append(r.batch, link)
 	if len(r.batch) == itemBatch {

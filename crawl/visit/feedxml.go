@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl/policy"
@@ -11,6 +12,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 	"github.com/sextant-crawler/sextant/fetcher/extract/feeds"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/deletion"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -75,7 +77,7 @@ func (v *visit) readXML(ctx context.Context, response *fetcher.Response, x *poli
 		return err
 	}
 	if readErr == nil && summary.Cut == "" {
-		if err := r.sweep(); err != nil {
+		if result.Unsettled, err = r.sweep(); err != nil {
 			return err
 		}
 	}
@@ -84,13 +86,15 @@ func (v *visit) readXML(ctx context.Context, response *fetcher.Response, x *poli
 	return nil
 }
 
-// sweep deletes the documents that the last reading had and this one has not. What it
-// had is stored as keys, one after the other.
-func (r *items) sweep() error {
+// sweep deletes the documents that earlier readings had and this one has not. Their keys are
+// stored, one after the other, those of pending deletions included: each reading that has not such a
+// document is a visit to it. All that are missing belong to one group, the list. It reports whether
+// some are pending.
+func (r *items) sweep() (pending bool, err error) {
 	name := scheduler.URLValue(r.v.lease.Key, "crawl.xml")
 	stored, err := r.v.store.Value(r.ctx, name)
 	if err != nil {
-		return err
+		return false, err
 	}
 	slices.SortFunc(r.keys, weburl.Key.Compare)
 	var gone []weburl.Key
@@ -101,23 +105,36 @@ func (r *items) sweep() error {
 			gone = append(gone, k)
 		}
 	}
-	if len(gone) > 0 {
-		// Not cancelled half-way: the store calls the function until it returns.
-		_, err = r.v.frontier.Revise(context.WithoutCancel(r.ctx), gone, func(_ weburl.Key, rec scheduler.Record) *scheduler.Change {
-			if rec.Kind != scheduler.KindItem || rec.Referrer != r.v.lease.URL.String() || !rec.Indexed ||
-				rec.Deletion != scheduler.NoDeletion && rec.Reason == scheduler.ReasonItemGone {
-				return nil
-			}
-			rec.Reason, rec.LastError = scheduler.ReasonItemGone, goneElement
-			return &scheduler.Change{Next: rec, Delete: goneElement}
-		})
-		if err != nil {
-			return err
-		}
-	}
-	keys := make([]byte, 0, size*len(r.keys))
+	keys := make([]byte, 0, size*(len(r.keys)+len(gone)))
 	for _, k := range slices.Compact(r.keys) {
 		keys = append(keys, k[:]...)
 	}
-	return r.v.store.SetValue(r.ctx, name, keys)
+	if len(gone) > 0 {
+		class := deletion.Class(len(gone), len(keys)/size+len(gone))
+		var mu sync.Mutex // the store may go on after the caller gave up
+		missing := map[weburl.Key]bool{}
+		// Not cancelled half-way: the store calls the function until it returns.
+		_, err = r.v.frontier.Revise(context.WithoutCancel(r.ctx), gone, func(k weburl.Key, rec scheduler.Record) *scheduler.Change {
+			if rec.Kind != scheduler.KindItem || rec.Referrer != r.v.lease.URL.String() || !rec.Indexed {
+				return nil
+			}
+			mu.Lock()
+			missing[k] = true
+			mu.Unlock()
+			rec.Reason, rec.LastError = scheduler.ReasonItemGone, goneElement
+			return &scheduler.Change{Next: rec, Delete: goneElement, Least: class, NotExplicit: len(r.keys) == 0}
+		})
+		if err != nil {
+			return false, err
+		}
+		mu.Lock()
+		for _, k := range gone {
+			if missing[k] {
+				keys = append(keys, k[:]...)
+			}
+		}
+		pending = len(missing) > 0
+		mu.Unlock()
+	}
+	return pending, r.v.store.SetValue(r.ctx, name, keys)
 }

@@ -162,7 +162,10 @@ func (v *visit) stored(ctx context.Context, s *step, err error, finish func(erro
 		v.meter.Outcomes.Count(v.lease.Became())
 		v.logFetched(s)
 		v.tellRoot(s.outcome)
-		copied, named = v.visitor.copies.Settle(v.lease, s.outcome), v.reconsider(s.outcome)
+		named = v.reconsider(s.outcome)
+		if s.outcome.Document == nil || !v.lease.Became().Pending { // else the index has the old text
+			copied = v.visitor.copies.Settle(v.lease, s.outcome)
+		}
 	}
 	if copied == nil && named == nil && v.visitor.sites.InForce().Policy == v.began {
 		finish(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/minio/highwayhash"
 
+	"github.com/sextant-crawler/sextant/crawl/copies"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/push"
 )
@@ -32,19 +33,30 @@ func newHasher(key HashKey) *hasher {
 }
 
 // document returns the hash of what makes a document another one: title, text, metas, content type, language and
-// source, not times, referrers or markup; and the bytes of a body that nothing reads.
+// source, not times, referrers or markup; and the bytes of a body that nothing reads. Aliases change only its last
+// copies.AliasBytes: with another alias a document is pushed again, and stays a copy of what it was a copy of.
 func (r *hasher) document(d *push.Document, unread []byte) [16]byte {
 	h := r.free.Get().(*textHash)
 	defer r.free.Put(h)
 	h.Reset()
 	// Each list begins with its length, so that no value of one meta passes for the name of another.
-	policy.HashParts(h, d.Title, d.Text, d.ContentType, d.Language, d.Source, strconv.Itoa(len(d.Metas)))
-	for _, name := range slices.Sorted(maps.Keys(d.Metas)) {
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(d.Metas)), func(name string) bool { return name == aliasMeta })
+	policy.HashParts(h, d.Title, d.Text, d.ContentType, d.Language, d.Source, strconv.Itoa(len(names)))
+	for _, name := range names {
 		policy.HashParts(h, name, strconv.Itoa(len(d.Metas[name])))
 		policy.HashParts(h, d.Metas[name]...)
 	}
 	h.Write(unread)
-	return [16]byte(h.Sum(nil))
+	sum := [16]byte(h.Sum(nil))
+	if aliases := d.Metas[aliasMeta]; len(aliases) > 0 {
+		h.Reset()
+		policy.HashParts(h, aliases...)
+		of := h.Sum(nil)
+		for i := len(sum) - copies.AliasBytes; i < len(sum); i++ {
+			sum[i] ^= of[i]
+		}
+	}
+	return sum
 }
 
 // textHash takes strings without a copy as long as they are.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sextant-crawler/sextant/crawl/copies"
 	"github.com/sextant-crawler/sextant/push"
 )
 
@@ -48,6 +49,7 @@ func TestDocumentHashCovers(t *testing.T) {
 		"text": func(d *push.Document) { d.Text += "." }, "type": func(d *push.Document) { d.ContentType = "text/plain" },
 		"language": func(d *push.Document) { d.Language = "en" }, "source": func(d *push.Document) { d.Source = "" },
 		"meta": func(d *push.Document) { d.Metas["a"] = []string{"bc"} }, "name": func(d *push.Document) { d.Metas["a2"] = nil },
+		"alias": func(d *push.Document) { d.Metas["alias"] = []string{"b"} }, "another alias": func(d *push.Document) { d.Metas["alias"] = []string{"c"} },
 		"name as a value": func(d *push.Document) { d.Metas["a"] = []string{"b", "c", "e", "f"} },
 		"value as a name": func(d *push.Document) { d.Metas["e"] = []string{"f"} },
 		"border":          func(d *push.Document) { d.Title, d.Text = d.Title+d.Text[:1], d.Text[1:] },
@@ -59,5 +61,16 @@ func TestDocumentHashCovers(t *testing.T) {
 			t.Errorf("%s and %s give one hash", name, other)
 		}
 		seen[sum] = name
+	}
+}
+
+// TestAliasesAreNoContent: an alias changes the end of the hash alone.
+func TestAliasesAreNoContent(t *testing.T) {
+	h, d := newHasher(HashKey{1}), hashed()
+	plain := h.document(&d, nil)
+	d.Metas[aliasMeta] = []string{"http://h/a"}
+	with := h.document(&d, nil)
+	if n := len(plain) - copies.AliasBytes; with == plain || [16 - copies.AliasBytes]byte(with[:n]) != [16 - copies.AliasBytes]byte(plain[:n]) {
+		t.Errorf("%x with an alias, %x without", with, plain)
 	}
 }

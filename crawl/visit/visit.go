@@ -37,6 +37,8 @@ type visit struct {
 	indexed   bool
 	why       scheduler.Reason
 	unindexed string
+	// machineFailed is why this machine did not get the document read, nil if it did.
+	machineFailed error
 }
 
 // step is what a stage came to: an answer to go on with, or the outcome of the visit.
@@ -175,7 +177,8 @@ func (v *visit) request() fetcher.Request {
 	}
 	q := fetcher.Request{URL: v.lease.URL, Refuse: v.refuse}
 	switch {
-	case v.policy.Settings.Unconditional, v.access.refreshes(), v.visitor.copies.Whole(v.lease.Key), r.Class != scheduler.OK, r.RulesVersion != v.policy.Version,
+	case r.LossPending, v.policy.Settings.Unconditional, v.access.refreshes(), v.visitor.copies.Whole(v.lease.Key), r.Class != scheduler.OK, r.Reason == scheduler.ReasonReader,
+		r.RulesVersion != v.policy.Version,
 		v.indexed != r.Indexed, v.indexed && d.Source != r.PushedSource,
 		isOver(r.UnavailableAt):
 		return q
@@ -238,11 +241,13 @@ func (v *visit) read(ctx context.Context, response *fetcher.Response, result *sc
 	}
 	v.lacksText(&p, response.Header.Get("Content-Type"), result)
 	if response.Truncated {
-		result.Reason, result.Words = scheduler.ReasonTruncated, tooLong
+		if v.machineFailed == nil {
+			result.Reason, result.Words = scheduler.ReasonTruncated, tooLong
+		}
 		v.log.Warn("a page is longer than maxBodyBytes: the rest of it is not read", "url", v.lease.URL.String(), "bytes", len(response.Body))
 	}
 	v.refreshHeader(response, &p)
-	result.LoginPage = v.visitor.logins.is(v.lease, &p)
+	result.LoginPage, result.LoginForm = v.visitor.logins.is(v.lease, &p), p.Password
 	if p.Refresh != "" && p.RefreshAfter <= refreshIsRedirect && !isItself(v.lease, p) {
 		return v.redirect(ctx, p.Refresh, 0, result)
 	}
@@ -267,6 +272,8 @@ func (v *visit) read(ctx context.Context, response *fetcher.Response, result *sc
 		result.Reason, result.NoDocument = why, noIndex
 	case len(response.Body) == 0:
 		result.Reason, result.NoDocument = scheduler.ReasonEmpty, "empty"
+	case v.machineFailed != nil && v.readsAgain():
+		return v.readAgain(ctx, result)
 	default:
 		return v.index(ctx, response, p, read, directives, result)
 	}

@@ -27,6 +27,7 @@ const (
 	Proxy                  // the proxy did not pass the request on, for whatever reason
 	Render                 // the browser failed with the page, or a script of it could not be had
 	RenderTimeout          // what the page was waited for did not come in time
+	Reading                // this machine did not get a document read: no time, no memory, no worker
 
 	end
 )
@@ -66,6 +67,8 @@ func (f Fault) String() string {
 		return "rendering"
 	case RenderTimeout:
 		return "rendering timed out"
+	case Reading:
+		return "reading"
 	}
 	return fmt.Sprintf("fault %d", uint8(f))
 }
@@ -85,7 +88,8 @@ func (f Fault) ReachedHost() bool {
 	switch f {
 	case DNSNotFound, Address, AddressForbidden, Proxy:
 		return false
-	case None, Timeout, Reset, Refused, ShortBody, DNSNoAnswer, TLS, Protocol, TooManyHops, BadRedirect, Render, RenderTimeout:
+	case None, Timeout, Reset, Refused, ShortBody, DNSNoAnswer, TLS, Protocol, TooManyHops, BadRedirect, Render, RenderTimeout,
+		Reading:
 	}
 	return true
 }

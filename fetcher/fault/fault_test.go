@@ -12,7 +12,7 @@ func TestNumbers(t *testing.T) {
 	stored := []string{
 		"none", "timeout", "reset", "refused", "short body", "host not found", "no answer of DNS", "tls", "protocol",
 		"too many redirects", "bad redirect", "address refused", "address forbidden", "proxy",
-		"rendering", "rendering timed out",
+		"rendering", "rendering timed out", "reading",
 	}
 	got := []string{None.String()}
 	for _, f := range All() {

@@ -49,7 +49,9 @@ type Crawler interface {
 	// Pause takes no new URL until Resume; both are remembered over restarts.
 	Pause(ctx context.Context) error
 	Resume(ctx context.Context) error
-	// Release sends the selected deletions, and DropDeletions drops them. Both return how
+	// Losses tells when pending deletions leave.
+	Losses(ctx context.Context) (*Losses, error)
+	// Release carries out the selected deletions, and DropDeletions drops them. Both return how
 	// many there were.
 	Release(ctx context.Context, f scheduler.DeletionFilter) (int, error)
 	DropDeletions(ctx context.Context, f scheduler.DeletionFilter) (int, error)

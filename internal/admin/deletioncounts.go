@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler"
 )
@@ -16,10 +17,13 @@ func (c *Client) DeletionCounts(ctx context.Context, q DeletionQuery, by []strin
 	return get[*DeletionCounts](ctx, c, "/api/v1/deletions/counts", query)
 }
 
-// DeletionCounts count deletions that rest or are held.
+// DeletionCounts count pending deletions.
 type DeletionCounts struct {
-	Resting uint64 `json:"resting"`
-	Held    uint64 `json:"held"`
+	Pending uint64 `json:"pending"`
+	// OfIllHosts is how many of them are of hosts that are ill.
+	OfIllHosts uint64 `json:"of_ill_hosts"`
+	// UpTo is the greatest number of one that was counted: DeletionQuery.UpTo of what is decided about.
+	UpTo uint64 `json:"up_to"`
 	// Groups is how many groups there are, Items the largest of them.
 	Groups int             `json:"groups"`
 	Items  []DeletionGroup `json:"items"`
@@ -30,19 +34,19 @@ type DeletionCounts struct {
 type DeletionGroup struct {
 	Host    string `json:"host,omitempty"`
 	Reason  string `json:"reason,omitempty"`
+	Class   string `json:"class,omitempty"`
 	Edit    uint64 `json:"edit,omitempty"`
-	Resting uint64 `json:"resting"`
-	Held    uint64 `json:"held"`
+	Pending uint64 `json:"pending"`
 }
 
 // groupKey is by what deletions are counted.
 type groupKey struct {
-	host, reason string
-	edit         uint64
+	host, reason, class string
+	edit                uint64
 }
 
 // DeletionGroupings are what deletions may be counted by.
-func DeletionGroupings() []string { return []string{"host", "reason", "edit"} }
+func DeletionGroupings() []string { return []string{"host", "reason", "class", "edit"} }
 
 // CheckGroupings returns an error if by holds anything other than DeletionGroupings.
 func CheckGroupings(by []string) error {
@@ -56,13 +60,18 @@ func CheckGroupings(by []string) error {
 
 // CountDeletions counts the deletions that each walks over by some of DeletionGroupings,
 // the largest groups first, and names the first most groups, all for 0.
-func CountDeletions(by []string, most int, each func(fn func(scheduler.StoredDeletion) error) error) (*DeletionCounts, error) {
+func (l *Losses) CountDeletions(by []string, most int, each func(fn func(scheduler.StoredDeletion) error) error) (*DeletionCounts, error) {
 	if err := CheckGroupings(by); err != nil {
 		return nil, err
 	}
-	out := &DeletionCounts{}
+	out, now := &DeletionCounts{}, time.Now()
 	groups := map[groupKey]*DeletionGroup{}
 	err := each(func(s scheduler.StoredDeletion) error {
+		out.Pending++
+		out.UpTo = max(out.UpTo, s.Seq)
+		if _, h := l.hostOf(&s); h.Ill {
+			out.OfIllHosts++
+		}
 		var k groupKey
 		for _, name := range by {
 			switch name {
@@ -70,22 +79,18 @@ func CountDeletions(by []string, most int, each func(fn func(scheduler.StoredDel
 				k.host = originOf(s.URL)
 			case "reason":
 				k.reason = s.Reason.String()
+			case "class":
+				k.class = l.forecast(&s, now).Class.String()
 			case "edit":
 				k.edit = s.Edit
 			}
 		}
 		g := groups[k]
 		if g == nil {
-			g = &DeletionGroup{Host: k.host, Reason: k.reason, Edit: k.edit}
+			g = &DeletionGroup{Host: k.host, Reason: k.reason, Class: k.class, Edit: k.edit}
 			groups[k] = g
 		}
-		if s.State == scheduler.DeletionHeld {
-			out.Held++
-			g.Held++
-		} else {
-			out.Resting++
-			g.Resting++
-		}
+		g.Pending++
 		return nil
 	})
 	out.Items = []DeletionGroup{}
@@ -96,7 +101,7 @@ func CountDeletions(by []string, most int, each func(fn func(scheduler.StoredDel
 		out.Items = append(out.Items, *g)
 	}
 	slices.SortFunc(out.Items, func(a, b DeletionGroup) int {
-		return cmp.Or(cmp.Compare(b.Held+b.Resting, a.Held+a.Resting), cmp.Compare(a.Host, b.Host), cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Edit, b.Edit))
+		return cmp.Or(cmp.Compare(b.Pending, a.Pending), cmp.Compare(a.Host, b.Host), cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Class, b.Class), cmp.Compare(a.Edit, b.Edit))
 	})
 	if out.Groups = len(out.Items); most > 0 && len(out.Items) > most {
 		out.Items = out.Items[:most]
@@ -117,5 +122,9 @@ func (s *Server) deletionCounts(c *call) (any, error) {
 	if written := c.query.Get("by"); written != "" {
 		by = strings.Split(written, ",")
 	}
-	return CountDeletions(by, limit, each)
+	losses, err := c.crawler.Losses(c.r.Context())
+	if err != nil {
+		return nil, err
+	}
+	return losses.CountDeletions(by, limit, each)
 }

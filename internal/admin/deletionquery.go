@@ -11,31 +11,70 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/deletion"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Deletion is a deletion that rests or is held, as it is printed; the names are a contract.
+// Deletion is a pending deletion, as it is printed; the names are a contract.
 type Deletion struct {
-	State  string    `json:"state"` // resting or held
-	Since  time.Time `json:"since"` // when it was ordered
-	Reason string    `json:"reason"`
-	Hold   string    `json:"hold,omitempty"` // why it is held
-	Edit   uint64    `json:"edit,omitempty"` // of the rules, that made it
-	Host   string    `json:"host"`           // scheme, host and port
-	URL    string    `json:"url"`
-	Source string    `json:"source,omitempty"`
-	Text   string    `json:"text,omitempty"` // the reason for people
-	// AskedAgain is when the URL was asked for once more and its document was to go again.
-	AskedAgain *time.Time `json:"asked_again,omitempty"`
+	Number   uint64    `json:"number"` // rises with each that is found
+	Since    time.Time `json:"since"`  // when it was first seen
+	LastSeen time.Time `json:"last_seen"`
+	Visits   int       `json:"visits"` // that saw it
+	Reason   string    `json:"reason"`
+	Class    string    `json:"class"` // few, some or most documents of its host are to go
+	// NotBefore is when it can leave by itself, nil if that is not known. WaitsFor is what it waits for until
+	// then, and a deletion.Need.
+	NotBefore *time.Time `json:"not_before,omitempty"`
+	WaitsFor  string     `json:"waits_for,omitempty"`
+	// Replaces says that the document stays and gets another text.
+	Replaces bool   `json:"replaces,omitempty"`
+	Edit     uint64 `json:"edit,omitempty"` // of the rules, that made it
+	Host     string `json:"host"`           // scheme, host and port
+	URL      string `json:"url"`
+	Source   string `json:"source,omitempty"`
+	Text     string `json:"text,omitempty"` // the reason for people
 }
 
-// NewDeletion gives a stored deletion its printed form.
-func NewDeletion(s *scheduler.StoredDeletion) Deletion {
-	d := Deletion{
-		State: s.State.String(), Since: s.At.UTC(), Reason: s.Reason.String(), Hold: s.Hold.String(), Edit: s.Edit,
-		Host: originOf(s.URL), URL: s.URL, Source: s.Source, Text: s.Text, AskedAgain: utc(s.Again),
+// Deletion gives a stored deletion its printed form.
+func (l *Losses) Deletion(s *scheduler.StoredDeletion, now time.Time) Deletion {
+	f := l.forecast(s, now)
+	return Deletion{
+		Number: s.Seq, Since: s.First.UTC(), LastSeen: s.Last.UTC(), Visits: int(s.Visits), Reason: s.Reason.String(), Class: f.Class.String(),
+		NotBefore: utc(f.Earliest), WaitsFor: string(f.Needs), Replaces: s.Replaces, Edit: s.Edit,
+		Host: originOf(s.URL), URL: s.URL, Source: s.Source, Text: s.Text,
 	}
-	return d
+}
+
+// Waits says what it waits for, as a person reads it.
+func (d *Deletion) Waits() string {
+	at := ""
+	if d.NotBefore != nil {
+		at = clock(*d.NotBefore)
+	}
+	switch deletion.Need(d.WaitsFor) {
+	case deletion.NeedsNothing:
+		return "leaves now"
+	case deletion.NeedsVisit:
+		return "not before " + at
+	case deletion.NeedsGood:
+		return "when another document of its host gives a good response"
+	case deletion.NeedsHealth:
+		if at != "" {
+			return "when its host is well, or gone: " + at
+		}
+		return "when its host is well"
+	case deletion.NeedsGone:
+		if at != "" {
+			return "when its host is gone: " + at
+		}
+		return "when its host is gone"
+	case deletion.NeedsPass:
+		return fmt.Sprintf("when all stored URLs have been judged by edit %d", d.Edit)
+	case deletion.NeedsWord:
+		return "not before the operator's word"
+	}
+	return d.WaitsFor
 }
 
 func originOf(canonical string) string {
@@ -50,28 +89,20 @@ func originOf(canonical string) string {
 // release and drop.
 type DeletionQuery struct {
 	URLs   []string `json:"urls,omitempty"`
-	State  string   `json:"state,omitempty"` // resting or held
-	Host   string   `json:"host,omitempty"`  // a host name, or scheme://host:port
+	Host   string   `json:"host,omitempty"` // a host name, or scheme://host:port
 	Reason string   `json:"reason,omitempty"`
 	Edit   uint64   `json:"edit,omitempty"`
-	All    bool     `json:"all,omitempty"`
+	// UpTo leaves out what was found later than the deletion of this number; 0: nothing.
+	UpTo uint64 `json:"up_to,omitempty"`
+	All  bool   `json:"all,omitempty"`
 }
 
-// DeletionLister calls fn for the deletions that f selects, as scheduler.Store.HeldDeletions does.
+// DeletionLister calls fn for the deletions that f selects, as scheduler.Reader.PendingDeletions does.
 type DeletionLister func(ctx context.Context, f scheduler.DeletionFilter, fn func(scheduler.StoredDeletion) error) error
 
 // filter puts the query into the scheduler's terms, without Host.
 func (q *DeletionQuery) filter() (f scheduler.DeletionFilter, err error) {
-	f.URLs, f.Edit = q.URLs, q.Edit
-	switch q.State {
-	case "":
-	case scheduler.DeletionResting.String():
-		f.State = scheduler.DeletionResting
-	case scheduler.DeletionHeld.String():
-		f.State = scheduler.DeletionHeld
-	default:
-		return f, wrong("state %q: write resting or held", q.State)
-	}
+	f.URLs, f.Edit, f.UpTo = q.URLs, q.Edit, q.UpTo
 	if q.Reason != "" {
 		if f.Reason, err = scheduler.ParseReason(q.Reason); err != nil {
 			return f, wrong("%v", err)
@@ -137,7 +168,7 @@ func (q *DeletionQuery) Decide(ctx context.Context, list DeletionLister, by func
 		if err == nil {
 			var done int
 			if done, err = by(ctx, f); f.Edit != 0 && errors.Is(err, scheduler.ErrNotFound) {
-				err = &Declined{Err: fmt.Errorf("no edit %d of the rules is remembered: sextant status names those whose deletions are held", f.Edit)}
+				err = &Declined{Err: fmt.Errorf("no edit %d of the rules is remembered: sextant status names those whose deletions are pending", f.Edit)}
 			}
 			n += done
 		}
@@ -151,7 +182,7 @@ func (q *DeletionQuery) Check() error {
 	return err
 }
 
-// narrowed reports whether anything beside All and State selects.
+// narrowed reports whether anything beside All and UpTo selects.
 func (q *DeletionQuery) narrowed() bool {
 	return len(q.URLs) > 0 || q.Host != "" || q.Reason != "" || q.Edit != 0
 }
@@ -159,23 +190,30 @@ func (q *DeletionQuery) narrowed() bool {
 // Values are the query as parameters of the API, without URLs and All.
 func (q *DeletionQuery) Values() url.Values {
 	v := url.Values{}
-	for name, value := range map[string]string{"state": q.State, "host": q.Host, "reason": q.Reason} {
+	for name, value := range map[string]string{"host": q.Host, "reason": q.Reason} {
 		if value != "" {
 			v.Set(name, value)
 		}
 	}
-	if q.Edit != 0 {
-		v.Set("edit", strconv.FormatUint(q.Edit, 10))
+	for name, n := range map[string]uint64{"edit": q.Edit, "up_to": q.UpTo} {
+		if n != 0 {
+			v.Set(name, strconv.FormatUint(n, 10))
+		}
 	}
 	return v
 }
 
 // ParseDeletionQuery reads what Values writes.
 func ParseDeletionQuery(v url.Values) (q DeletionQuery, err error) {
-	q.State, q.Host, q.Reason = v.Get("state"), v.Get("host"), v.Get("reason")
+	q.Host, q.Reason = v.Get("host"), v.Get("reason")
 	if written := v.Get("edit"); written != "" {
 		if q.Edit, err = strconv.ParseUint(written, 10, 64); err != nil || q.Edit == 0 {
 			return q, wrong("edit %q is no number of an edit: sextant status names them", written)
+		}
+	}
+	if written := v.Get("up_to"); written != "" {
+		if q.UpTo, err = strconv.ParseUint(written, 10, 64); err != nil {
+			return q, wrong("up_to %q is no number of a deletion", written)
 		}
 	}
 	return q, nil
@@ -187,7 +225,7 @@ func (q *DeletionQuery) String() string {
 	if len(q.URLs) > 0 {
 		parts = append(parts, Selection{URLs: q.URLs}.String())
 	}
-	for _, p := range [][2]string{{"state", q.State}, {"host", q.Host}, {"reason", q.Reason}} {
+	for _, p := range [][2]string{{"host", q.Host}, {"reason", q.Reason}} {
 		if p[1] != "" {
 			parts = append(parts, p[0]+" "+p[1])
 		}

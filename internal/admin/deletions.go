@@ -4,15 +4,16 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// deletionRoutes are about deletions that rest or are held.
+// deletionRoutes are about pending deletions.
 func (s *Server) deletionRoutes() []route {
 	const path = "/api/v1/deletions"
-	const filter = "state host reason edit url"
+	const filter = "host reason edit up_to url"
 	return []route{
 		{method: "GET", path: path, role: Reader, crawler: true, query: filter + " limit cursor", answer: s.deletions},
 		{method: "GET", path: path + "/counts", role: Reader, crawler: true, query: filter + " by limit", answer: s.deletionCounts},
@@ -29,7 +30,7 @@ func (c *call) chosen() (each func(fn func(scheduler.StoredDeletion) error) erro
 	}
 	part := c.query.Get("url")
 	return func(fn func(scheduler.StoredDeletion) error) error {
-		return q.Each(c.r.Context(), c.crawler.Reports().HeldDeletions, func(d scheduler.StoredDeletion) error {
+		return q.Each(c.r.Context(), c.crawler.Reports().PendingDeletions, func(d scheduler.StoredDeletion) error {
 			if !strings.Contains(d.URL, part) {
 				return nil
 			}
@@ -48,12 +49,17 @@ func (s *Server) deletions(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	losses, err := c.crawler.Losses(c.r.Context())
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
 	return list(s, c, "listing deletions", func(fn func(any, string) error) error {
 		return each(func(d scheduler.StoredDeletion) error {
 			if d.Seq < from {
 				return nil
 			}
-			return fn(NewDeletion(&d), strconv.FormatUint(d.Seq, 10))
+			return fn(losses.Deletion(&d, now), strconv.FormatUint(d.Seq, 10))
 		})
 	})
 }
@@ -76,7 +82,7 @@ func (s *Server) decide(c *call, by func(context.Context, scheduler.DeletionFilt
 	if q.narrowed() == q.All {
 		return nil, wrong("name URLs, a host, a reason or an edit, or all of them")
 	}
-	n, err := q.Decide(c.r.Context(), c.crawler.Reports().HeldDeletions, by)
+	n, err := q.Decide(c.r.Context(), c.crawler.Reports().PendingDeletions, by)
 	c.result = []any{"count", n}
 	return Decided{n}, soFar(err, "%d were decided before", n)
 }
@@ -86,7 +92,7 @@ func (c *Client) Deletions(ctx context.Context, q DeletionQuery, fn func(Deletio
 	return stream(ctx, c, "/api/v1/deletions", q.Values(), fn)
 }
 
-// Release has the selected deletions leave, and gives how many there were.
+// Release carries out the selected deletions, and gives how many there were.
 func (c *Client) Release(ctx context.Context, q DeletionQuery) (int, error) {
 	return c.decide(ctx, "/api/v1/deletions/release", q.URLs, func(batch []string) any { q.URLs = batch; return q })
 }
@@ -98,10 +104,14 @@ func (c *Client) DropDeletions(ctx context.Context, q DeletionQuery) (int, error
 
 // deletionOf is the deletion of a URL that is stored as having one; nil if it was decided
 // about meanwhile.
-func deletionOf(ctx context.Context, store report.Store, s *report.StoredURL) (found *Deletion, err error) {
-	q := DeletionQuery{URLs: []string{s.URL}, State: s.Deletion}
-	err = q.Each(ctx, store.HeldDeletions, func(d scheduler.StoredDeletion) error {
-		one := NewDeletion(&d)
+func deletionOf(ctx context.Context, store report.Store, losses func(context.Context) (*Losses, error), s *report.StoredURL) (found *Deletion, err error) {
+	l, err := losses(ctx)
+	if err != nil {
+		return nil, err
+	}
+	q := DeletionQuery{URLs: []string{s.URL}}
+	err = q.Each(ctx, store.PendingDeletions, func(d scheduler.StoredDeletion) error {
+		one := l.Deletion(&d, time.Now())
 		found = &one
 		return nil
 	})
@@ -110,7 +120,7 @@ func deletionOf(ctx context.Context, store report.Store, s *report.StoredURL) (f
 
 // deletionOf asks the running service for it.
 func (c *Client) deletionOf(ctx context.Context, s *report.StoredURL) (found *Deletion, err error) {
-	q := DeletionQuery{State: s.Deletion, Host: originOf(s.URL)}
+	q := DeletionQuery{Host: originOf(s.URL)}
 	query := q.Values()
 	query.Set("url", s.URL)
 	err = stream(ctx, c, "/api/v1/deletions", query, func(d Deletion) error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/crawl/policy"
@@ -86,10 +85,8 @@ type StoredExplanation struct {
 	// Why says in words whether it is in the index, and for what reason. Help says what can be done.
 	Why  string `json:"why"`
 	Help string `json:"help,omitempty"`
-	// DeletionOrder is the deletion of its document that rests or is held. One that rests
-	// leaves at NotBefore at the earliest.
-	DeletionOrder *Deletion  `json:"deletion_order,omitempty"`
-	NotBefore     *time.Time `json:"deletion_not_before,omitempty"`
+	// DeletionOrder is the deletion of its document, or of its text, that is pending.
+	DeletionOrder *Deletion `json:"deletion_order,omitempty"`
 	// LeadsOut is what excludes the target of its redirect; nil if the target is crawled, or
 	// if it does not redirect.
 	LeadsOut *ExcludedBy `json:"redirect_excluded_by,omitempty"`
@@ -106,15 +103,15 @@ type Knowledge struct {
 	Moved policy.Moves      // the sites that moved
 	Traps policy.TrapCounts // what traps have counted
 	// Lookup finds the stored state of a URL, or ErrNotKnown. Deletion is
-	// the deletion of its document that rests or is held, or nil. Robots is
+	// the deletion of its document that is pending, or nil. Robots is
 	// what the stored robots.txt says to an agent. All are nil where no store is asked.
 	Lookup   func(weburl.URL) (report.StoredURL, error)
 	Deletion func(report.StoredURL) (*Deletion, error)
 	Robots   func(agent string, original bool, u weburl.URL) (string, error)
 }
 
-// KnowledgeOf is that of a store.
-func KnowledgeOf(ctx context.Context, store report.Store) (k Knowledge, err error) {
+// KnowledgeOf is that of a store; losses are asked for when a deletion is pending.
+func KnowledgeOf(ctx context.Context, store report.Store, losses func(context.Context) (*Losses, error)) (k Knowledge, err error) {
 	if k.Moved, err = policy.StoredMoves(ctx, store); err != nil {
 		return k, err
 	}
@@ -128,7 +125,7 @@ func KnowledgeOf(ctx context.Context, store report.Store) (k Knowledge, err erro
 		}
 		return s, err
 	}
-	k.Deletion = func(s report.StoredURL) (*Deletion, error) { return deletionOf(ctx, store, &s) }
+	k.Deletion = func(s report.StoredURL) (*Deletion, error) { return deletionOf(ctx, store, losses, &s) }
 	k.Robots = func(agent string, original bool, u weburl.URL) (string, error) {
 		return report.Robots(ctx, store, agent, original, u)
 	}
@@ -171,7 +168,7 @@ func (k *Knowledge) stored(canonical string, u weburl.URL) (*StoredExplanation, 
 		return nil, as, err
 	}
 	out := &StoredExplanation{Known: true, StoredURL: &s}
-	if s.Deletion != "" {
+	if s.Fate == scheduler.FatePendingLoss.String() {
 		out.DeletionOrder, err = k.Deletion(s)
 	}
 	return out, as, err
@@ -209,9 +206,6 @@ func (e *Explainer) Explain(raw string, u weburl.URL) (*Explanation, error) {
 	}
 	if stored.Robots, err = e.known.Robots(e.settings.Robots.Agent, e.settings.Robots.Original, as); err != nil {
 		return nil, err
-	}
-	if d := stored.DeletionOrder; d != nil && d.State == scheduler.DeletionResting.String() {
-		stored.NotBefore = utc(d.Since.Add(e.settings.Frontier.Brake.Rest))
 	}
 	out.Stored = stored
 	e.leadsOut(stored)

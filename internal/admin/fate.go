@@ -69,7 +69,7 @@ func AnswerOf(s *StoredExplanation) Answer {
 		if because != "" {
 			a.Notes = append(a.Notes, "At the last visit: "+because+".")
 		}
-	case scheduler.FateResting, scheduler.FateHeld:
+	case scheduler.FatePendingLoss:
 		a.Why = because
 		a.addDeletion(s)
 	case scheduler.FateBodyLost:
@@ -118,10 +118,8 @@ func (a *Answer) say(t reasonText) {
 // headOf says in short what became of a URL.
 func headOf(f scheduler.Fate) string {
 	switch {
-	case f == scheduler.FateResting:
-		return "in the index, but its deletion rests"
-	case f == scheduler.FateHeld:
-		return "in the index, but its deletion is held"
+	case f == scheduler.FatePendingLoss:
+		return "in the index, but its deletion is pending"
 	case f == scheduler.FateBodyLost:
 		return "not in the index, or in an older version"
 	case f.InIndex():
@@ -130,54 +128,24 @@ func headOf(f scheduler.Fate) string {
 	return "not in the index"
 }
 
-// addDeletion says since when a deletion rests or is held, why, and what is needed.
+// addDeletion says since when a deletion is pending, why, and what it waits for.
 func (a *Answer) addDeletion(s *StoredExplanation) {
 	d := s.DeletionOrder
 	if d == nil { // it was decided about since the URL was looked up
 		return
 	}
 	note := func(format string, args ...any) { a.Notes = append(a.Notes, fmt.Sprintf(format, args...)) }
-	if a.Fate == scheduler.FateHeld {
-		note("It is held since %s: %s.", clock(d.Since), holdWords(d))
-		if d.Hold == scheduler.HeldIll.String() {
-			note("When the host is well again, the page is asked for again.")
-		}
-		switch {
-		case d.Edit != 0:
-			note("No answer of the page changes that; taking the edit back cancels the deletion.")
-		case a.Reason != scheduler.ReasonItemGone:
-			note("A good answer of the page cancels the deletion.")
-		}
-		a.Help = "Release the deletion if the document is to go, drop it if not."
-		return
+	if d.Replaces {
+		a.Head = "in the index, but its new text is pending"
 	}
-	note("It rests since %s.", clock(d.Since))
+	note("It is pending since %s. It leaves: %s.", clock(d.Since), d.Waits())
 	switch {
 	case d.Edit != 0:
-		note("It leaves, or is held, when all stored URLs have been judged by edit %d of the rules.", d.Edit)
-	case s.NotBefore != nil:
-		note("It leaves at %s at the earliest, if its host is well; a good answer of the page cancels it.", clock(*s.NotBefore))
-	default:
-		note("It leaves if its host is well; a good answer of the page cancels it.")
+		note("No response of the page changes that; taking the edit back cancels the deletion.")
+	case a.Reason != scheduler.ReasonItemGone:
+		note("Seen by %s, the last time at %s. A good response of the page cancels it.", counted(uint64(max(d.Visits, 0)), "visit"), clock(d.LastSeen))
 	}
-}
-
-// holdWords say why a deletion is held.
-func holdWords(d *Deletion) string {
-	switch d.Hold {
-	case scheduler.HeldForHost.String():
-		return "too many documents of its host are to go"
-	case scheduler.HeldForAll.String():
-		return "too many documents of the index are to go"
-	case scheduler.HeldIll.String():
-		return "its host is ill"
-	case scheduler.HeldUnsure.String():
-		return "no answer told within a day whether its host is well"
-	case scheduler.HeldForEdit.String():
-		return fmt.Sprintf("edit %d of the rules deletes many documents", d.Edit)
-	default:
-		return "the deletion brake holds it"
-	}
+	a.Help = "Release the deletion if the document is to go at once, drop it if it is to stay."
 }
 
 // clock is a time within a sentence.

@@ -11,20 +11,22 @@ import (
 func outboxMetrics() []metric {
 	lag := section(func(s *Status) *OutboxDetails { return s.OutboxLag })
 	return []metric{
-		{name: "sextant_outbox_entries", kind: gauge, labels: []string{"state"}, help: "Orders in the outbox: waiting for an indexer; deletions that rest; deletions that are held; dead (refused for good).",
+		{name: "sextant_outbox_entries", kind: gauge, labels: []string{"state"}, help: "Orders in the outbox: waiting for an indexer; pending deletions, which no indexer knows of; dead (refused for good).",
 			value: func(s *Status, emit emitValue) {
 				emit(float64(s.Outbox.Waiting), "waiting")
-				emit(float64(s.Outbox.Resting), "resting")
-				emit(float64(s.Outbox.Held), "held")
+				emit(float64(s.Outbox.Pending), "pending")
 				emit(float64(s.Outbox.Dead), "dead")
 			}},
 		lag("sextant_outbox_bytes", gauge, "Bytes of documents and deletions that wait: outboxMaxBytes bounds them.", func(o *OutboxDetails) float64 { return float64(o.Bytes) }),
 		moment("sextant_outbox_oldest_timestamp_seconds", "When the oldest order that waits was made, as a Unix time; absent if none waits.", func(s *Status) *time.Time { return orNone(s.OutboxLag).Oldest }),
-		one("sextant_deletions_resting", gauge, "Deletions that rest: they leave, are held, or are cancelled by a good answer.", func(s *Status) float64 { return float64(s.Outbox.Resting) }),
-		one("sextant_deletion_brake_holds", gauge, "1 while deletions are held.", func(s *Status) float64 { return yes(s.Outbox.Held > 0) }),
-		{name: "sextant_deletions_held", kind: gauge, labels: []string{"reason"}, help: "Deletions that are held until an operator releases or drops them, by why the documents are to go.",
-			value: func(s *Status, emit emitValue) { number(s.HeldByReason, emit) }},
-		moment("sextant_deletions_held_oldest_timestamp_seconds", "When the oldest deletion that is held was ordered, as a Unix time; absent if none is held.", func(s *Status) *time.Time { return s.HeldSince }),
+		{name: "sextant_deletions_pending", kind: gauge, labels: []string{"reason", "class"}, help: "Pending deletions, by why the documents are to go, and by how many of their host are: few, some or most.",
+			value: func(s *Status, emit emitValue) {
+				for of, n := range s.byBoth {
+					emit(float64(n), of[0], of[1])
+				}
+			}},
+		moment("sextant_deletions_pending_oldest_timestamp_seconds", "When the oldest pending deletion was first seen, as a Unix time; absent if none is pending.", func(s *Status) *time.Time { return s.DeletionsSince }),
+		one("sextant_hosts_losing", gauge, "Hosts with pending deletions.", func(s *Status) float64 { return float64(s.LosingHosts) }),
 	}
 }
 

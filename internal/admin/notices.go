@@ -3,8 +3,11 @@ package admin
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/sextant-crawler/sextant/internal/notices"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/deletion"
 )
 
 // Observe returns the conditions of the Crawlers that need a person.
@@ -42,26 +45,60 @@ func (s *Status) observe(out *notices.Observation) {
 		out.Conditions = append(out.Conditions, notices.Condition{Event: e, Crawler: s.Crawler, Subject: subject, Words: words})
 		return &out.Conditions[len(out.Conditions)-1]
 	}
-	if s.Outbox.Held > 0 {
-		c := add(notices.Brake, "", fmt.Sprintf("deletions are held: %d of them; sextant deletions --by host,reason counts them, then release or drop them", s.Outbox.Held))
-		if s.HeldSince != nil {
-			c.Since = *s.HeldSince
-		}
-	}
+	s.observeLosses(add)
 	for _, t := range s.Targets {
 		if t.DownSince != nil {
 			add(notices.Indexer, t.Name, fmt.Sprintf("the indexer %s accepts no documents: %s", t.Name, t.LastError)).Since = *t.DownSince
 		}
 	}
 	for _, h := range s.Ill {
-		add(notices.Host, h.Host, h.Host+" is ill: its documents turn bad, so none of them is replaced, or deleted unless you release it").Since = h.Since
+		add(notices.Host, h.Host, h.Host+" is ill: its documents turn bad, so none of them is replaced or deleted, unless you release it").Since = h.Since
 	}
-	if s.IllHosts > len(s.Ill) {
+	if s.IllHosts > len(s.Ill) || s.LosingHosts > len(s.Losing) {
 		out.Unsure = append(out.Unsure, notices.Scope{Event: notices.Host, Crawler: s.Crawler})
+	}
+	if s.LosingHosts > len(s.Losing) {
+		out.Unsure = append(out.Unsure, notices.Scope{Event: notices.Brake, Crawler: s.Crawler})
 	}
 	for _, l := range s.Sessions {
 		if l.State == sessionFailed {
 			add(notices.Login, l.Name, fmt.Sprintf("the log-in %s fails, its pages wait: %s", l.Name, l.Words))
+		}
+	}
+}
+
+// A host that is silent for silentTold is told of, and again goneSoon before it is taken to be gone.
+const (
+	silentTold = time.Hour
+	goneSoon   = 7 * 24 * time.Hour
+)
+
+// observeLosses adds what pending deletions need a person for.
+func (s *Status) observeLosses(add func(notices.Event, string, string) *notices.Condition) {
+	pool := false
+	for _, h := range s.Losing {
+		if h.Class == scheduler.LossMost.String() && !h.pooled {
+			add(notices.Brake, h.Host, fmt.Sprintf("%d of the %d documents of %s are to go: they stay for days, see sextant deletions; release them if they are gone", h.Pending, h.Documents, h.Host))
+		}
+		pool = pool || h.pooled && h.Class == scheduler.LossMost.String()
+		if h.SilentSince == nil || h.GoneAt == nil {
+			continue
+		}
+		if time.Since(*h.SilentSince) >= silentTold {
+			words := fmt.Sprintf("%s gives no good response since %s: if that goes on, its documents are deleted at %s", h.Host, clock(*h.SilentSince), clock(*h.GoneAt))
+			add(notices.Host, h.Host+" silent", words).Since = *h.SilentSince
+			if time.Until(*h.GoneAt) <= goneSoon {
+				add(notices.Host, h.Host+" gone", fmt.Sprintf("%s is nearly gone: its %s are deleted at %s unless one gives a good response", h.Host, counted(uint64(max(h.Documents, 0)), "document"), clock(*h.GoneAt)))
+			}
+		}
+	}
+	if pool {
+		add(notices.Brake, "small hosts", fmt.Sprintf("many documents of hosts with fewer than %d are to go: they stay for days, see sextant deletions --by host,reason; release them if they are gone", scheduler.PoolBelow))
+	}
+	for _, e := range s.Edits {
+		if e.State == deletion.EditHeld && e.Pending > 0 {
+			edit := fmt.Sprintf("edit %d", e.Number)
+			add(notices.Brake, edit, fmt.Sprintf("%s of the rules deletes %s: they stay until sextant deletions release --edit %d", edit, counted(e.Pending, "document"), e.Number))
 		}
 	}
 }

@@ -11,7 +11,7 @@
 // handler without a connection. Each waits for its own.
 //
 // Locks: one each for tokens, connections, paces, places for long requests, history and
-// the count of held deletions. None is held over a request, and none is taken while another
+// the count of pending deletions. None is held over a request, and none is taken while another
 // is held. A tally alone is held over a walk through the store.
 package admin
 

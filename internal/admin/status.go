@@ -12,8 +12,11 @@ import (
 // Status is all that the status command prints of one Crawler. Its JSON is flat.
 type Status struct {
 	crawl.Status
-	HeldCounts
-	// Edits are the edits of the rules whose deletions rest or are held, or by which stored
+	PendingCounts
+	// LosingHosts is how many hosts have pending deletions; Losing names the worst of them.
+	LosingHosts int          `json:"losing_hosts,omitempty"`
+	Losing      []LosingHost `json:"losing,omitempty"`
+	// Edits are the edits of the rules whose deletions are pending, or by which stored
 	// URLs are being judged; the oldest comes first.
 	Edits []EditStatus `json:"edits,omitempty"`
 	// ClosedFor counts the hosts that may not be visited yet, by the word for the reason.
@@ -42,7 +45,8 @@ type Status struct {
 	HostList []HostStatus `json:"host_list,omitempty"`
 }
 
-// IllHost is a host whose documents turn bad: none of them is replaced, or deleted unasked.
+// IllHost is a host whose documents turn bad: none of them is replaced or deleted, unless it is released or its host is
+// gone.
 type IllHost struct {
 	Host  string    `json:"host"`
 	Since time.Time `json:"since"`

@@ -28,10 +28,10 @@ type Event string
 
 // The events.
 const (
-	Brake   Event = "brake"   // deletions are held
+	Brake   Event = "brake"   // most documents of a host, or many by an edit of the rules, are to go
 	Config  Event = "config"  // a changed configuration is refused
 	Disk    Event = "disk"    // the disk is nearly full
-	Host    Event = "host"    // a host is ill: its documents turn bad
+	Host    Event = "host"    // a host is ill, silent or nearly gone
 	Indexer Event = "indexer" // a push target is down
 	Login   Event = "login"   // a log-in fails
 	Stop    Event = "stop"    // the crawl ended with an error

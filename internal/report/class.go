@@ -77,6 +77,7 @@ var failureClasses = [...]string{
 	scheduler.ReasonNoField:           ErrorNoField,
 	scheduler.ReasonRendering:         ErrorRendering,
 	scheduler.ReasonNoBrowser:         ErrorRendering,
+	scheduler.ReasonReader:            ErrorUnreadable,
 }
 
 // failureClass is the class of what went wrong.

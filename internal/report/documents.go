@@ -30,11 +30,10 @@ type Documents struct {
 type SourceCount struct {
 	Source  string `json:"source"`
 	Indexed int    `json:"indexed"`
-	// Orders of the outbox: Waiting ones are on their way to an indexer, Resting and Held
+	// Orders of the outbox: Waiting ones are on their way to an indexer, Pending
 	// ones are deletions that no indexer knows of, Dead ones were refused by an indexer.
 	Waiting int `json:"waiting"`
-	Resting int `json:"resting"`
-	Held    int `json:"held"`
+	Pending int `json:"pending"`
 	Dead    int `json:"dead"`
 }
 
@@ -87,8 +86,7 @@ var (
 	urlsColumn    = Column{Name: "urls", Title: "URLs", Shows: Count}
 	indexedColumn = Column{Name: "indexed", Title: "Documents", Shows: Count}
 	waitingColumn = Column{Name: "waiting", Title: "Waiting", Shows: Count}
-	restingColumn = Column{Name: "resting", Title: "Resting", Shows: Count}
-	heldColumn    = Column{Name: "held", Title: "Held", Shows: Count}
+	pendingColumn = Column{Name: "pending", Title: "Pending", Shows: Count}
 	deadColumn    = Column{Name: "dead", Title: "Dead", Shows: Count}
 
 	sumColumns = []column[Documents]{
@@ -100,8 +98,7 @@ var (
 		{Column{Name: "name", Title: "Push source", Key: true, Empty: "no name"}, func(n *SourceCount) any { return n.Source }},
 		{indexedColumn, func(n *SourceCount) any { return n.Indexed }},
 		{waitingColumn, func(n *SourceCount) any { return n.Waiting }},
-		{restingColumn, func(n *SourceCount) any { return n.Resting }},
-		{heldColumn, func(n *SourceCount) any { return n.Held }},
+		{pendingColumn, func(n *SourceCount) any { return n.Pending }},
 		{deadColumn, func(n *SourceCount) any { return n.Dead }},
 	}
 	statusColumns = []column[StatusCount]{
@@ -126,7 +123,7 @@ var (
 
 	// documentColumns are those of the CSV, which has all tables in one.
 	documentColumns = []Column{
-		{Name: "by", Shows: Word}, {Name: "name"}, urlsColumn, indexedColumn, waitingColumn, heldColumn, deadColumn, restingColumn,
+		{Name: "by", Shows: Word}, {Name: "name"}, urlsColumn, indexedColumn, waitingColumn, pendingColumn, deadColumn,
 	}
 )
 
@@ -228,10 +225,8 @@ func (n *documentCount) source(name string) *SourceCount {
 func (n *documentCount) outbox(ctx context.Context, store Store) error {
 	return store.Orders(ctx, push.Selection{}, func(o push.Listed) error {
 		switch s := n.source(o.Source); o.State {
-		case push.Resting:
-			s.Resting++
-		case push.HeldBack:
-			s.Held++
+		case push.Pending:
+			s.Pending++
 		case push.DeadLetter:
 			s.Dead++
 		case push.Waiting:

@@ -30,11 +30,9 @@ type StoredURL struct {
 	FetchedAt    *time.Time `json:"fetched_at,omitempty"`
 	NextAt       *time.Time `json:"next_at,omitempty"`
 	// Fate is what became of the URL, one of DocumentStatuses, and Reason the word for why
-	// (scheduler.Reason), empty if there is none. Deletion says that a deletion of its
-	// document is resting or held.
+	// (scheduler.Reason), empty if there is none.
 	Fate        string `json:"fate"`
 	Reason      string `json:"reason,omitempty"`
-	Deletion    string `json:"deletion,omitempty"`
 	Errors      int    `json:"errors"`
 	LastError   string `json:"last_error,omitempty"`
 	Referrer    string `json:"referrer,omitempty"`
@@ -71,7 +69,7 @@ func NewStoredURL(r scheduler.Record) StoredURL {
 		URL: r.URL, Status: r.Status, Class: r.Class.String(), Fifo: fifoNow(&r).String(), Depth: int(r.Depth),
 		HostSpelling: r.HostSpelling, Fragment: r.Fragment, Source: r.PushedSource, Indexed: r.Indexed,
 		ETag: r.ETag, LastModified: r.LastModified, FetchedAt: timeOf(r.FetchedAt.Truncate(time.Second)),
-		Fate: fate.String(), Reason: reason.String(), Deletion: r.Deletion.String(), Errors: r.Errors, LastError: r.LastError,
+		Fate: fate.String(), Reason: reason.String(), Errors: r.Errors, LastError: r.LastError,
 		Referrer: r.Referrer, DuplicateOf: r.DuplicateOf, Overlap: r.Overlap, RedirectTo: r.RedirectTo,
 		Rendered: r.Directives&scheduler.Rendered != 0, Directives: r.Directives.Words(), UnavailableAfter: timeOf(r.UnavailableAt),
 		State: r.State.String(), MediaType: r.MediaType, FoundAt: timeOf(r.FoundAt), ClassAt: timeOf(r.ClassAt), CheckedAt: timeOf(r.CheckedAt),

@@ -40,7 +40,7 @@ type running struct {
 	renderer  *render.Renderer // pages whose Fetch has render
 	// pages are searched by it.
 	pages  *documents.Pool
-	held   admin.HeldTally
+	losses admin.PendingTally
 	events *events.Log
 	// loaded is when the configuration in force was.
 	loaded atomic.Pointer[time.Time]
@@ -61,7 +61,8 @@ func (r *running) Status(ctx context.Context) (s admin.Status, err error) {
 		return s, err
 	}
 	if err = r.addFigures(ctx, &s); err == nil {
-		err = s.AddDeletions(ctx, r.store, &r.held, r.Edits())
+		l, _ := r.Losses(ctx) // it has no errors
+		err = s.AddDeletions(ctx, r.store, &r.losses, l)
 	}
 	s.AddSnapshot(r.Snapshot())
 	s.ConfigLoadedAt = r.loaded.Load()
@@ -82,6 +83,11 @@ func (r *running) figures(ctx context.Context) (crawl.Status, error) {
 		s.Browser = &browser
 	}
 	return s, err
+}
+
+// Losses implements admin.Crawler.
+func (r *running) Losses(context.Context) (*admin.Losses, error) {
+	return admin.NewLosses(r.LossStates(), r.Edits(), r.inForce.Load().Frontier.Deletions), nil
 }
 
 // setConfigError notes how a reload ended.

@@ -122,7 +122,7 @@ func (s *Service) Fetch(ctx context.Context, c admin.Crawler, raw string, u webu
 	if err != nil {
 		return nil, err
 	}
-	known, err := admin.KnowledgeOf(ctx, r.store)
+	known, err := admin.KnowledgeOf(ctx, r.store, r.Losses)
 	if err != nil {
 		return nil, err
 	}

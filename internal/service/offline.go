@@ -96,11 +96,25 @@ func (o *offline) Status(ctx context.Context) (s admin.Status, err error) {
 	if err := o.addFigures(ctx, &s); err != nil {
 		return s, err
 	}
-	edits, err := deletion.StoredEdits(ctx, o.store)
+	l, err := o.Losses(ctx)
 	if err != nil {
 		return s, err
 	}
-	return s, s.AddDeletions(ctx, o.store, &admin.HeldTally{}, edits)
+	return s, s.AddDeletions(ctx, o.store, &admin.PendingTally{}, l)
+}
+
+// Losses implements admin.Crawler.
+func (o *offline) Losses(ctx context.Context) (*admin.Losses, error) {
+	edits, err := deletion.StoredEdits(ctx, o.store)
+	if err != nil {
+		return nil, err
+	}
+	set := o.settings.Frontier.Deletions
+	states, err := deletion.StoredStates(ctx, o.store, &set, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	return admin.NewLosses(states, edits, set), nil
 }
 
 // frontier returns a frontier that is not run. It only knows what is stored.

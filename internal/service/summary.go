@@ -40,6 +40,7 @@ type CrawlSummary struct {
 // NotDone is work that could go on at once.
 type NotDone struct {
 	Waiting uint64 `json:"waiting"` // URLs
+	Copies  uint64 `json:"copies"`  // of these, copies that are to take the place of a document that left
 	Unsent  uint64 `json:"unsent"`  // orders
 }
 
@@ -47,8 +48,7 @@ type NotDone struct {
 type Later struct {
 	Timed       uint64 `json:"timed"` // retries and refreshes
 	FifosOff    uint64 `json:"fifos_off"`
-	Resting     uint64 `json:"deletions_resting"`
-	Held        uint64 `json:"deletions_held"`
+	Pending     uint64 `json:"deletions_pending"`
 	DeadLetters uint64 `json:"dead_letters"`
 }
 
@@ -79,7 +79,10 @@ func summaryOf(name string, s crawl.Status, weights [6]int) CrawlSummary {
 		Crawler: name, Pages: s.Totals.Pages, Known: s.Known, Indexed: s.Indexed,
 		Permanent: s.ByClass["permanent"], Temporary: s.ByClass["temporary"],
 		NotDone: NotDone{Unsent: s.Outbox.Waiting},
-		Later:   Later{Timed: s.Timed, Resting: s.Outbox.Resting, Held: s.Outbox.Held, DeadLetters: s.Outbox.Dead},
+		Later:   Later{Timed: s.Timed, Pending: s.Outbox.Pending, DeadLetters: s.Outbox.Dead},
+	}
+	if d := s.Duplicates; d != nil {
+		c.NotDone.Copies = uint64(d.Freed) //nolint:gosec // not negative
 	}
 	for number, w := range weights {
 		if waiting := s.Pending[sourceName(number)]; w > 0 {
@@ -98,15 +101,15 @@ func (c *CrawlSummary) Lines() []string {
 	}
 	lines := []string{fmt.Sprintf("%s: %s fetched, %s known, %s indexed (%d permanent and %d temporary errors)",
 		c.Crawler, count(int(c.Pages), "page"), count(int(c.Known), "URL"), count(int(c.Indexed), "document"), c.Permanent, c.Temporary)}
-	undone := amounts{{c.NotDone.Waiting, "URL waiting", "URLs waiting"}, {c.NotDone.Unsent, "order unsent", "orders unsent"}}
+	undone := amounts{{c.NotDone.Waiting, "URL waiting", "URLs waiting"},
+		{c.NotDone.Copies, "of them in place of a document that left", "of them in place of documents that left"}, {c.NotDone.Unsent, "order unsent", "orders unsent"}}
 	if words := undone.String(); words != "" {
 		lines = append(lines, "not done: "+words)
 	}
 	later := amounts{
 		{c.Later.Timed, "retry or refresh", "retries and refreshes"},
 		{c.Later.FifosOff, "URL in a fifo of weight 0", "URLs in fifos of weight 0"},
-		{c.Later.Resting, "deletion resting", "deletions resting"},
-		{c.Later.Held, "deletion held", "deletions held"},
+		{c.Later.Pending, "deletion pending", "deletions pending"},
 		{c.Later.DeadLetters, "dead letter", "dead letters"},
 	}
 	if words := later.String(); words != "" {

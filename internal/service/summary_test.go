@@ -21,9 +21,9 @@ func TestSummaryLines(t *testing.T) {
 			"not done: 1 URL waiting, 1 order unsent",
 			"for later: 1 retry or refresh, 1 URL in a fifo of weight 0, 1 deletion resting, 1 deletion held, 1 dead letter",
 		}},
-		{"several", CrawlSummary{Crawler: "a", NotDone: NotDone{Waiting: 1500}, Later: Later{Held: 2, DeadLetters: 3}}, []string{
+		{"several", CrawlSummary{Crawler: "a", NotDone: NotDone{Waiting: 1500, Copies: 2}, Later: Later{Held: 2, DeadLetters: 3}}, []string{
 			"a: 0 pages fetched, 0 URLs known, 0 documents indexed (0 permanent and 0 temporary errors)",
-			"not done: 1,500 URLs waiting",
+			"not done: 1,500 URLs waiting, 2 of them in place of documents that left",
 			"for later: 2 deletions held, 3 dead letters",
 		}},
 		{"no figures", CrawlSummary{Crawler: "a", Error: "the disk is gone"}, []string{"a: the figures cannot be read: the disk is gone"}},

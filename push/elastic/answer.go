@@ -51,12 +51,17 @@ func parseAnswer(body []byte, n int) ([]answer, error) {
 	var whole struct {
 		Errors *bool               `json:"errors"`
 		Items  []map[string]answer `json:"items"`
+		Error  failure             `json:"error"`
 	}
 	if err := json.Unmarshal(body, &whole); err != nil {
 		return nil, fmt.Errorf("_bulk: the answer is not what an indexer answers: %w: is url its address?", err)
 	}
 	if whole.Errors == nil || len(whole.Items) != n {
-		return nil, fmt.Errorf("_bulk: the answer speaks of %d entries and %d were sent: is url the address of an indexer?", len(whole.Items), n)
+		words := whole.Error.words()
+		if words == "" {
+			words = "is url the address of an indexer?"
+		}
+		return nil, fmt.Errorf("_bulk: the answer speaks of %d entries and %d were sent: %s", len(whole.Items), n, words)
 	}
 	out := make([]answer, n)
 	for i, item := range whole.Items {

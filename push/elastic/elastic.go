@@ -86,7 +86,7 @@ func (t *Target) Push(ctx context.Context, entries []push.Entry) ([]push.Refusal
 		}
 		t.ready = true
 	}
-	return wire.Spread(ctx, entries, t.set.Limits, t.encode, t.send)
+	return t.Spread(ctx, entries, t.set.Limits, t.encode, t.send)
 }
 
 // ID is the _id of the document of a URL.
@@ -162,7 +162,7 @@ func (t *Target) bulk(ctx context.Context, items []wire.Item) (v itemAnswers, er
 	}
 	answers, err := parseAnswer(body, len(items))
 	if err != nil {
-		return v, err
+		return v, &wire.Unanswered{Err: err}
 	}
 	for i, a := range answers {
 		switch item := items[i]; a.judge(item.Op) {

@@ -100,6 +100,8 @@ func TestOnTheWire(t *testing.T) {
 
 func TestVerdicts(t *testing.T) {
 	config := `200 {"errors":true,"items":[{"index":{"status":400,"error":{"type":"illegal_argument_exception","reason":"pipeline with id [x] does not exist"}}},{"index":{"status":201}},{"delete":{"status":200}}]}`
+	none := `200 {"took":0,"errors":false,"error":"token too long","items":[]}`
+	omitted := "the indexer does not say what became of it (77 bytes, 3 times alone in a request), though it takes other orders: "
 	for name, tt := range map[string]struct {
 		answers  []string
 		refused  string // number: words
@@ -114,10 +116,12 @@ func TestVerdicts(t *testing.T) {
 		"no right":              {[]string{items(403, 403, 403)}, "", `a matter of the index "web"`, 1},
 		"no index":              {[]string{items(404, 404, 404)}, "", "type_404", 1},
 		"no pipeline":           {[]string{config}, "", "pipeline with id", 1},
-		"too few items":         {[]string{items(201, 201)}, "", "speaks of 2 entries and 3 were sent", 1},
-		"no items":              {[]string{`200 {"acknowledged":true}`}, "", "speaks of 0 entries", 1},
-		"garbage":               {[]string{"200 <html>"}, "", "is url its address", 1},
-		"two operations":        {[]string{`200 {"errors":false,"items":[{"index":{"status":201},"b":{}},{"index":{"status":201}},{"index":{"status":201}}]}`}, "", "not one operation", 1},
+		"too few items":         {[]string{items(201, 201)}, "7: " + omitted + "_bulk: the answer speaks of 2 entries and 1 were sent: is url the address of an indexer?", "", 5},
+		"one is never named":    {[]string{none, none, items(201, 200), none}, "7: " + omitted + "_bulk: the answer speaks of 0 entries and 1 were sent: token too long", "", 5},
+		"one is named late":     {[]string{none, none, items(201, 200), none, items(201)}, "", "", 5},
+		"no items":              {[]string{`200 {"acknowledged":true}`}, "", "order 7 (add http://h/a, 77 bytes) was sent alone: _bulk: the answer speaks of 0 entries", 5},
+		"garbage":               {[]string{"200 <html>"}, "", "is url its address", 5},
+		"two operations":        {[]string{`200 {"errors":false,"items":[{"index":{"status":201},"b":{}}]}`}, "", "not one operation", 5},
 		"whole request":         {[]string{`400 {"error":{"type":"parse","reason":"bad line"},"status":400}`}, "7: parse: bad line 8: parse: bad line 9: parse: bad line", "", 5},
 		"words only":            {[]string{`400 {"error":"no handler found"}`}, "7: no handler found 8: no handler found 9: no handler found", "", 5},
 		"whole request 403":     {[]string{`403 {"error":{"type":"security_exception","reason":"no"}}`}, "", "lacks the right", 1},

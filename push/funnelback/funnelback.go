@@ -70,7 +70,7 @@ func New(s Settings) (*Target, error) {
 // Push makes one request an entry.
 func (t *Target) Push(ctx context.Context, entries []push.Entry) ([]push.Refusal, error) {
 	t.pushed = t.pushed || len(entries) > 0
-	return wire.Spread(ctx, entries, t.set.Limits, func(push.Entry) ([]byte, error) { return nil, nil }, t.send)
+	return t.Spread(ctx, entries, t.set.Limits, func(push.Entry) ([]byte, error) { return nil, nil }, t.send)
 }
 
 // Checkpoint commits what was pushed.

@@ -80,7 +80,7 @@ func New(s Settings) (*Target, error) {
 
 // Push sends adds and deletions together, in one JSON object a request.
 func (t *Target) Push(ctx context.Context, entries []push.Entry) ([]push.Refusal, error) {
-	return wire.Spread(ctx, entries, t.set.Limits, t.encode, t.send)
+	return t.Spread(ctx, entries, t.set.Limits, t.encode, t.send)
 }
 
 // encode returns a member of the object; its commands may be repeated, and are followed
@@ -133,7 +133,10 @@ func (t *Target) send(ctx context.Context, items []wire.Item) ([]push.Refusal, e
 	if err != nil {
 		return nil, err
 	}
-	return nil, check(body)
+	if err := check(body); err != nil {
+		return nil, &wire.Unanswered{Err: err}
+	}
+	return nil, nil
 }
 
 // check reads a good answer: other servers say 200, too.

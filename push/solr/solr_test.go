@@ -95,6 +95,29 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// TestOneOrderStopsNothing: a document for which something else than Solr answers is refused, and the
+// others are taken.
+func TestOneOrderStopsNothing(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		if strings.Contains(string(b), "big") {
+			_, _ = io.WriteString(w, "<html>too much</html>")
+			return
+		}
+		_, _ = io.WriteString(w, fine)
+	}))
+	defer srv.Close()
+	target, err := New(Settings{Collection: "web", Server: wire.Settings{URL: srv.URL + "/solr", RetryWait: time.Millisecond, RetryWaitMax: time.Millisecond}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	refused, err := target.Push(t.Context(), pushtest.Numbered(4, pushtest.Doc("http://h/", "big"), pushtest.Doc("http://h/a", "x")))
+	if err != nil || len(refused) != 1 || refused[0].Seq != 4 || !strings.Contains(refused[0].Words, "too much") {
+		t.Errorf("refused %v, %v", refused, err)
+	}
+}
+
 func TestNewRefuses(t *testing.T) {
 	for _, s := range []Settings{{}, {Collection: "c"}, {Collection: "..", Server: wire.Settings{URL: "http://h"}}} {
 		if _, err := New(s); err == nil || !strings.Contains(err.Error(), "the solr target") {

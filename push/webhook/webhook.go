@@ -75,7 +75,7 @@ func New(s Settings) (*Target, error) {
 
 // Push posts entries in order.
 func (t *Target) Push(ctx context.Context, entries []push.Entry) ([]push.Refusal, error) {
-	return wire.Spread(ctx, entries, t.set.Limits, t.encode, t.send)
+	return t.Spread(ctx, entries, t.set.Limits, t.encode, t.send)
 }
 
 // encode returns the line of an entry.
@@ -122,7 +122,11 @@ func (t *Target) send(ctx context.Context, items []wire.Item) ([]push.Refusal, e
 	if err != nil {
 		return nil, err
 	}
-	return refusals(answer, items)
+	refused, err := refusals(answer, items)
+	if err != nil {
+		return nil, &wire.Unanswered{Err: err}
+	}
+	return refused, nil
 }
 
 // key is the same for the same lines, also after a restart.

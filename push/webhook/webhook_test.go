@@ -93,6 +93,27 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// TestOneOrderStopsNothing: a line that the receiver never answers as it should is refused, and the
+// others are taken.
+func TestOneOrderStopsNothing(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		if strings.Contains(string(b), "big") {
+			_, _ = io.WriteString(w, `{"refused":[`)
+		}
+	}))
+	defer srv.Close()
+	target, err := New(Settings{Server: wire.Settings{URL: srv.URL, RetryWait: time.Millisecond, RetryWaitMax: time.Millisecond}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	refused, err := target.Push(t.Context(), pushtest.Numbered(4, pushtest.Doc("http://h/", "big"), pushtest.Doc("http://h/a", "x")))
+	if err != nil || len(refused) != 1 || refused[0].Seq != 4 || !strings.Contains(refused[0].Words, "the answer is not JSON") {
+		t.Errorf("refused %v, %v", refused, err)
+	}
+}
+
 func FuzzAnswer(f *testing.F) {
 	f.Add([]byte(`{"refused":[{"seq":1,"error":"x"}]}`))
 	f.Add([]byte(`{"refused":[{"seq":18446744073709551615}]}`))

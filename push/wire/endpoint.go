@@ -10,6 +10,7 @@ import (
 type Endpoint struct {
 	name   string
 	Client *Client
+	trust  int // see maxTrust; of the goroutine that calls Spread
 }
 
 // NewEndpoint makes the client of a target; the error names the target.
@@ -18,17 +19,17 @@ func NewEndpoint(name string, s Settings) (Endpoint, error) {
 	if err != nil {
 		return Endpoint{}, fmt.Errorf("the %s target: %w", name, err)
 	}
-	return Endpoint{name, c}, nil
+	return Endpoint{name: name, Client: c}, nil
 }
 
 // Name is the target's name.
-func (e Endpoint) Name() string { return e.name }
+func (e *Endpoint) Name() string { return e.name }
 
 // Close drops idle connections.
-func (e Endpoint) Close() error {
+func (e *Endpoint) Close() error {
 	e.Client.Close()
 	return nil
 }
 
 // Checkpoint has nothing to do: what Push was not refused is safe.
-func (e Endpoint) Checkpoint(ctx context.Context, _ uint64) error { return ctx.Err() }
+func (e *Endpoint) Checkpoint(ctx context.Context, _ uint64) error { return ctx.Err() }

@@ -39,10 +39,12 @@ const DefaultBytes = 8 << 20
 // encode gives an entry its form on the wire; one that it fails for is refused with
 // its words. send makes one request and gives back what the indexer refused of it.
 // Where it fails with an *Unfit the items are sent by halves, until what is unfit is
-// one item, which is refused with the words of the error. Any other error ends all.
+// one item, which is refused with the words of the error. Where it fails with an
+// *Unanswered they are sent by halves, too; an item that is alone in a request and stays
+// unanswered three times is refused if the target takes others. Any other error ends all.
 //
 // Refusals are in the order of their numbers.
-func Spread(ctx context.Context, entries []push.Entry, l Limits, encode func(push.Entry) ([]byte, error), send func(context.Context, []Item) ([]push.Refusal, error)) ([]push.Refusal, error) {
+func (e *Endpoint) Spread(ctx context.Context, entries []push.Entry, l Limits, encode func(push.Entry) ([]byte, error), send func(context.Context, []Item) ([]push.Refusal, error)) ([]push.Refusal, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -50,21 +52,22 @@ func Spread(ctx context.Context, entries []push.Entry, l Limits, encode func(pus
 		mu      sync.Mutex
 		refused []push.Refusal
 	)
+	s := sending{send: send, trust: e.trust}
 	for _, round := range rounds(entries) {
 		items := make([]Item, 0, len(round))
-		for _, e := range round {
-			b, err := encode(e)
+		for _, entry := range round {
+			b, err := encode(entry)
 			if err != nil {
-				refused = append(refused, push.Refusal{Seq: e.Seq, Words: err.Error()})
+				refused = append(refused, push.Refusal{Seq: entry.Seq, Words: err.Error()})
 				continue
 			}
-			items = append(items, Item{e, b})
+			items = append(items, Item{entry, b})
 		}
-		group, ctx := errgroup.WithContext(ctx)
+		group, together := errgroup.WithContext(ctx)
 		group.SetLimit(max(l.Requests, 1))
 		for _, request := range l.split(items) {
 			group.Go(func() error {
-				r, err := Halve(ctx, request, send)
+				r, err := Halve(together, request, s.request)
 				mu.Lock()
 				defer mu.Unlock()
 				refused = append(refused, r...)
@@ -74,7 +77,13 @@ func Spread(ctx context.Context, entries []push.Entry, l Limits, encode func(pus
 		if err := group.Wait(); err != nil {
 			return nil, err
 		}
+		r, err := s.insist(ctx, e.Client.Pause)
+		if err != nil {
+			return nil, err
+		}
+		refused = append(refused, r...)
 	}
+	e.trust = s.trustLeft()
 	slices.SortFunc(refused, func(a, b push.Refusal) int { return cmp.Compare(a.Seq, b.Seq) })
 	return refused, nil
 }

@@ -258,7 +258,7 @@ func TestSpread(t *testing.T) {
 			}
 			return nil, nil
 		}
-		refused, err := Spread(context.Background(), entries, limits, func(push.Entry) ([]byte, error) { return []byte("xxx"), nil }, send)
+		refused, err := new(Endpoint).Spread(context.Background(), entries, limits, func(push.Entry) ([]byte, error) { return []byte("xxx"), nil }, send)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -280,12 +280,12 @@ func TestSpread(t *testing.T) {
 func TestSpreadEnds(t *testing.T) {
 	entries := []push.Entry{{Seq: 1, URL: "a"}, {Seq: 2, URL: "b"}, {Seq: 3, URL: "a"}}
 	calls := 0
-	_, err := Spread(t.Context(), entries, Limits{Count: 1}, func(push.Entry) ([]byte, error) { return nil, nil },
+	_, err := new(Endpoint).Spread(t.Context(), entries, Limits{Count: 1}, func(push.Entry) ([]byte, error) { return nil, nil },
 		func(context.Context, []Item) ([]push.Refusal, error) { calls++; return nil, errors.New("down") })
 	if err == nil || calls > 2 {
 		t.Errorf("%v after %d calls", err, calls)
 	}
-	refused, err := Spread(t.Context(), entries, Limits{}, func(e push.Entry) ([]byte, error) {
+	refused, err := new(Endpoint).Spread(t.Context(), entries, Limits{}, func(e push.Entry) ([]byte, error) {
 		if e.URL == "a" {
 			return nil, errors.New("no JSON")
 		}

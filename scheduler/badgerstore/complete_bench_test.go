@@ -13,10 +13,13 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// knownInBench is how many URLs are known when a benchmark begins;
+// knownInBench is how many URLs are known when a benchmark begins, fewer if it is short;
 // SEXTANT_BENCH_KNOWN sets it.
 func knownInBench(b *testing.B) int {
 	s, ok := os.LookupEnv("SEXTANT_BENCH_KNOWN")
+	if !ok && testing.Short() {
+		return 10_000
+	}
 	if !ok {
 		return 100_000
 	}

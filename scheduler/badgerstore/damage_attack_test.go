@@ -140,7 +140,8 @@ func filesOf(t *testing.T, dir string) []storeFile {
 	return files
 }
 
-func copyTo(t *testing.T, from, to string) {
+// copyTo copies a store, without the holes of its files: an open value log is one of many MiB.
+func copyTo(t testing.TB, from, to string) {
 	t.Helper()
 	if err := os.RemoveAll(to); err != nil {
 		t.Fatal(err)

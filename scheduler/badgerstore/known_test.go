@@ -99,10 +99,8 @@ func findAll(t *testing.T, s *Store, links []scheduler.Link) {
 // copyOf is the store as a process that is killed now would leave it.
 func copyOf(t testing.TB, dir string) string {
 	t.Helper()
-	to := t.TempDir()
-	if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
+	to := filepath.Join(t.TempDir(), "copy")
+	copyTo(t, dir, to)
 	return to
 }
 

@@ -101,9 +101,7 @@ func TestMemtableAfterCrash(t *testing.T) {
 			}
 		}
 		// The directory as it is now is what a crash would leave.
-		if err := os.CopyFS(crashed, os.DirFS(dir)); err != nil {
-			t.Fatal(err)
-		}
+		copyTo(t, dir, crashed)
 		if size, err := memtableFor(crashed, small); size != left || err != nil {
 			t.Errorf("memtables of %d after a crash with %d, %v", size, left, err)
 		}

@@ -38,7 +38,11 @@ func atRest(b *testing.B, s *Store, links []scheduler.Link) []weburl.Key {
 // URL is left alone.
 func BenchmarkRevise(b *testing.B) {
 	s := openStore(b, b.TempDir(), Options{Durability: OS})
-	keys := atRest(b, s, addKnown(b, s, 50_000, 1000))
+	urls := 50_000
+	if testing.Short() {
+		urls = 2000
+	}
+	keys := atRest(b, s, addKnown(b, s, urls, 1000))
 	const batch = 1000
 	b.ResetTimer()
 	begin := cpuTime()

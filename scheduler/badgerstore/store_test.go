@@ -104,8 +104,9 @@ func openVerified(o Options) storetest.Opener {
 	}
 }
 
+// TestConformance has the smallest memtables: the tests with many URLs exceed one transaction of theirs.
 func TestConformance(t *testing.T) {
-	storetest.Run(t, openVerified(Options{}))
+	storetest.Run(t, openVerified(Options{MemtableBytes: MinMemtableBytes}))
 }
 
 func TestModel(t *testing.T) {

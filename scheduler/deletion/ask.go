@@ -27,12 +27,12 @@ type round struct {
 	at    time.Time
 	left  []weburl.Key
 	asked []weburl.Key
-	goods []weburl.Key
+	goods []good
 }
 
 // answered takes in a response. It returns whether the document belongs to the round, and
 // whether the round is over now.
-func (r *round) answered(document weburl.Key, told scheduler.Response) (belongs, over bool) {
+func (r *round) answered(document weburl.Key, told scheduler.Response, now time.Time) (belongs, over bool) {
 	if r == nil {
 		return false, false
 	}
@@ -42,24 +42,27 @@ func (r *round) answered(document weburl.Key, told scheduler.Response) (belongs,
 	}
 	r.left = slices.Delete(r.left, i, i+1)
 	if told == scheduler.GoodResponse {
-		r.goods = append(r.goods, document)
+		r.goods = append(r.goods, good{document, now})
 	}
 	return true, len(r.left) == 0
 }
 
-// passed reports whether enough documents were good, leaving one out.
-func (r *round) passed(document weburl.Key) bool {
+// passed reports whether enough documents were good, leaving one out, and when the last of them was.
+func (r *round) passed(document weburl.Key) (at time.Time, ok bool) {
 	if r == nil {
-		return false
+		return at, false
 	}
-	goods, asked := len(r.goods), len(r.asked)
-	if slices.Contains(r.goods, document) {
-		goods--
+	goods, asked := 0, len(r.asked)
+	for _, g := range r.goods {
+		if g.document != document {
+			goods++
+			at = g.at
+		}
 	}
 	if slices.Contains(r.asked, document) {
 		asked--
 	}
-	return goods > 0 && goods >= min(sampleGood, asked)
+	return at, goods > 0 && goods >= min(sampleGood, asked)
 }
 
 // again is when the next round may begin; the round is over or not.
@@ -75,16 +78,20 @@ func (r *round) again(tries int) time.Time {
 func (b *bench) ask(ctx context.Context) error {
 	d, h := b.d, b.host
 	d.mu.Lock()
-	finishing := !d.deadline.IsZero()
 	if r := h.round; r != nil {
-		if at := r.again(h.tries); b.now.Before(at) || finishing {
+		at := r.again(h.tries)
+		tooSoon := b.now.Before(at)
+		if finishing := d.finishing; !finishing.IsZero() { // one round at the end, whatever there was before
+			tooSoon = !r.at.Before(finishing)
+		}
+		if tooSoon {
 			d.mu.Unlock()
 			b.wakeAt(at)
 			return nil
 		}
 	}
 	h.tries++
-	r := &round{at: b.now.Truncate(time.Second)}
+	r := &round{at: b.now}
 	d.mu.Unlock()
 	var err error
 	if r.asked, err = b.sample(ctx); err != nil {
@@ -112,7 +119,7 @@ func (b *bench) ask(ctx context.Context) error {
 func (b *bench) asked() int {
 	b.d.mu.Lock()
 	defer b.d.mu.Unlock()
-	if r := b.host.round; r != nil && !r.at.Before(b.now.Truncate(time.Second)) {
+	if r := b.host.round; r != nil && r.at.Equal(b.now) {
 		return len(r.left)
 	}
 	return 0

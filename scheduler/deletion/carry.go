@@ -81,24 +81,38 @@ func (b *bench) apply(ctx context.Context) error {
 // carryOut carries losses out and counts them.
 func (b *bench) carryOut(ctx context.Context) error {
 	d := b.d
-	b.ledger.left.Add(b.now, oneDay, len(b.out))
-	notes := []scheduler.Note{b.ledger.note(ledgerName(b.key), b.now)}
-	if b.state.Pooled {
-		d.pool.left.Add(b.now, oneDay, len(b.out))
-		notes = append(notes, d.pool.note(poolName, b.now))
+	m := &moving{set: b.set, move: scheduler.SendDeletion, counted: true}
+	if err := b.count(m, b.counts); err != nil {
+		return err
 	}
 	before := b.done
-	err := b.move(ctx, b.out, &moving{set: b.set, move: scheduler.SendDeletion, counted: true, notes: notes})
-	if less := len(b.out) - (b.done - before); less > 0 { // their URLs are being fetched
-		b.ledger.left.TakeBack(less)
-		if b.state.Pooled {
-			d.pool.left.TakeBack(less)
+	err := b.move(ctx, b.out, m)
+	if less := b.counts - (b.done - before); less > 0 { // their URLs are being fetched
+		if err := b.count(&moving{}, -less); err != nil {
+			return err
 		}
 	}
 	if n := b.done - before; n > 0 && b.group.HostGone {
 		d.log.Warn("a host is gone: its documents are deleted", "host", b.host.origin, "documents", n)
 	}
 	return err
+}
+
+// count counts n losses in the ledgers, which are stored with what m moves.
+func (b *bench) count(m *moving, n int) error {
+	ledgers := map[scheduler.ValueName]*ledger{ledgerName(b.key): &b.ledger}
+	if b.state.Pooled {
+		ledgers[poolName] = &b.d.pool
+	}
+	for name, l := range ledgers {
+		l.carriedOut(b.now, n)
+		note, err := l.note(name, b.now)
+		if err != nil {
+			return err
+		}
+		m.notes = append(m.notes, note)
+	}
+	return nil
 }
 
 // move moves losses. It passes over those whose URL is being fetched: the response decides,

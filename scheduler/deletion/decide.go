@@ -38,6 +38,10 @@ type Group struct {
 	scheduler.Deletions
 }
 
+// fresh is how old the last visit of a loss of class few may be. Else, when an outage ends and its losses are cancelled
+// one by one, the last ones would be few, and carried out before their own pages are asked for.
+const fresh = 10 * time.Minute
+
 // classDays is how many visits that count a loss of class most needs.
 const classDays = 4
 
@@ -93,6 +97,8 @@ func decide(d *scheduler.StoredDeletion, g *Group, class scheduler.LossClass, tr
 		return Mark, ready
 	case !seen, class == scheduler.LossSome && !trusted && d.Days <= d.WellDay:
 		return Wait, ready
+	case class == scheduler.LossFew && visited(d) && now.Sub(d.Last) > fresh:
+		return Wait, time.Time{} // for its next visit
 	case good:
 		return CarryOut, now
 	}
@@ -111,7 +117,7 @@ func due(d *scheduler.StoredDeletion, g *Group, class scheduler.LossClass, now t
 		ready = d.First.Add(g.Rest)
 		return ready, (d.Visits > 1 || d.Reason.Operators()) && !last.Before(ready)
 	case scheduler.LossSome:
-		if ready = d.First.Add(g.Confirm); visited(d) && d.Days <= max(d.WellDay, 1) {
+		if ready = d.First.Add(g.Confirm); visited(d) && (d.WellDay == 0 || d.Days <= d.WellDay) {
 			ready = d.Counted.Add(g.Confirm)
 		}
 		return ready, days > 1 && !last.Before(d.First.Add(g.Confirm))

@@ -164,7 +164,7 @@ func (d *Owner) AllowEdit(ctx context.Context, f scheduler.DeletionFilter) (int,
 			if list[i].Number == number {
 				found, list[i].Word = true, true
 				if list[i].State == EditHeld {
-					list[i].State = EditSent
+					list[i].State, list[i].Sent = EditSent, list[i].Deletions
 				}
 			}
 		}

@@ -28,8 +28,10 @@ type bench struct {
 	next time.Time // when to judge again
 	// few is when the first loss of class few can be confirmed, zero if none waits for that.
 	few time.Time
-	// replaced are those in whose place another document came, out the others that are carried out.
+	// replaced are those in whose place another document came, out the others that are carried out, of
+	// which so many count.
 	replaced, out, well []weburl.Key
+	counts              int
 	asks                bool // a good response is missing
 	done                int  // losses that are no longer pending
 }
@@ -41,7 +43,9 @@ func (d *Owner) judge(ctx context.Context, k weburl.HostKey) (*bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.decide()
+	if err := b.decide(ctx); err != nil {
+		return nil, err
+	}
 	if err := b.apply(ctx); err != nil {
 		return b, err
 	}
@@ -53,7 +57,7 @@ func (d *Owner) judge(ctx context.Context, k weburl.HostKey) (*bench, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	h := b.host
-	h.pending, h.judged = len(b.losses)-b.done, true
+	h.pending = len(b.losses) - b.done
 	b.state.Pending = h.pending
 	h.state = b.state
 	switch {
@@ -83,7 +87,7 @@ func (d *Owner) bench(ctx context.Context, k weburl.HostKey) (b *bench, events i
 	if b.documents, err = d.store.Documents(ctx, k); err != nil {
 		return nil, 0, err
 	}
-	if b.ledger, err = readLedger(ctx, d.store, ledgerName(k), b.now); err != nil {
+	if b.ledger, err = readLedger(ctx, d.store, ledgerName(k)); err != nil {
 		return nil, 0, err
 	}
 	err = d.store.Deletions(ctx, scheduler.DeletionGroup{Host: k}, func(s scheduler.StoredDeletion) error {
@@ -106,13 +110,16 @@ func (d *Owner) bench(ctx context.Context, k weburl.HostKey) (b *bench, events i
 func (b *bench) heed(ctx context.Context) error {
 	h := b.host
 	b.d.mu.Lock()
-	spoke, failed := !h.goods[0].at.IsZero() || h.round.passed(weburl.Key{}), h.failed
-	h.failed = false
+	spoke, failed := h.spoke, h.failed
+	h.spoke, h.failed = false, false
+	if _, ok := h.round.passed(weburl.Key{}); ok && spoke {
+		h.tries = 0
+	}
 	b.d.mu.Unlock()
 	news := false
 	switch {
 	case spoke:
-		news = !b.ledger.silent.IsZero()
+		news = !b.ledger.Silent.IsZero()
 		b.ledger.spoke()
 	case failed:
 		news = b.ledger.failed(b.now, b.set.Deletions.Confirm)
@@ -121,27 +128,24 @@ func (b *bench) heed(ctx context.Context) error {
 	if !news {
 		return nil
 	}
-	n := b.ledger.note(ledgerName(b.key), b.now)
+	n, err := b.ledger.note(ledgerName(b.key), b.now)
+	if err != nil {
+		return err
+	}
 	return b.d.store.SetValue(ctx, n.Name, n.Value)
 }
 
 // classify finds the class of the host's losses.
 func (b *bench) classify(ctx context.Context) error {
-	left := b.ledger.left.Within(b.now, oneDay, oneDay)
-	documents := int(min(b.documents.Count, 1<<40)) //nolint:gosec // bounded
-	pending := len(b.losses) - len(b.replaced)
-	b.group.Documents = documents
-	b.group.Class = Class(pending+left, documents+left)
-	b.state = HostState{
-		Pending: pending, Left: left, Documents: documents + left, Ill: b.group.Ill,
-		Silent: b.ledger.silent, GoneAt: b.ledger.goneAt(&b.set.Deletions),
-	}
+	b.state = HostState{Pending: len(b.losses) - len(b.replaced), Ill: b.group.Ill}
+	b.state.count(b.documents.Count, &b.ledger, &b.set.Deletions, b.now)
+	b.group.Documents = b.state.Documents - b.state.Left
 	d, h := b.d, b.host
 	d.mu.Lock()
-	if !h.judged || h.pending == 0 {
-		h.pooled = documents+left < scheduler.PoolBelow
+	if h.pending == 0 { // else it stays in its group
+		h.pooled = b.state.Pooled
 	}
-	h.pending, h.judged = pending, true
+	h.pending = b.state.Pending
 	if u, ok := weburl.FromCanonical(b.anyURL()); ok && h.origin == "" {
 		h.origin = u.Origin()
 	}
@@ -152,10 +156,9 @@ func (b *bench) classify(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		left := d.pool.left.Within(b.now, oneDay, oneDay)
-		b.group.Class = max(b.group.Class, Class(inPool+left, int(min(counts.Pooled, 1<<40))+left)) //nolint:gosec // bounded
+		b.state.Class = max(b.state.Class, d.pool.class(inPool, counts.Pooled, b.now))
 	}
-	b.state.Class = b.group.Class
+	b.group.Class = b.state.Class
 	return nil
 }
 
@@ -166,18 +169,21 @@ func (b *bench) anyURL() string {
 	return b.losses[0].URL
 }
 
+// poolMost is how many losses of a host count in the pool: one that is gone must not hold up those of the others.
+const poolMost = 2
+
 // pooled is how many losses of hosts in the pool are pending. The mutex is held.
 func (d *Owner) pooled() (n int) {
 	for _, h := range d.hosts {
 		if h.pooled {
-			n += h.pending
+			n += min(h.pending, poolMost)
 		}
 	}
 	return n
 }
 
 // decide sorts the losses by what becomes of them.
-func (b *bench) decide() {
+func (b *bench) decide(ctx context.Context) error {
 	b.asks = b.group.Ill
 	replaced := map[weburl.Key]bool{}
 	for _, k := range b.replaced {
@@ -193,6 +199,11 @@ func (b *bench) decide() {
 		switch is := Decide(l, &g, b.now); is.Verdict {
 		case CarryOut:
 			b.out = append(b.out, l.Key)
+			if first, err := b.isFirst(ctx, l); err != nil {
+				return err
+			} else if first {
+				b.counts++
+			}
 		case Mark:
 			b.well = append(b.well, l.Key)
 			b.wakeAt(is.Until)
@@ -202,6 +213,9 @@ func (b *bench) decide() {
 				b.fewAt(b.now)
 			}
 		case Wait:
+			if is.Until.IsZero() {
+				continue
+			}
 			b.wakeAt(is.Until)
 			if is.Class == scheduler.LossFew {
 				b.fewAt(is.Until)
@@ -209,6 +223,16 @@ func (b *bench) decide() {
 		case Hold:
 		}
 	}
+	return nil
+}
+
+// isFirst reports whether a loss counts: that of the text of a page which had others lately does not.
+func (b *bench) isFirst(ctx context.Context, l *scheduler.StoredDeletion) (bool, error) {
+	if !l.Replaces {
+		return true, nil
+	}
+	r, err := scheduler.Find(ctx, b.d.store, l.Key)
+	return err == nil && r != nil && r.Lively == 0, err
 }
 
 func (b *bench) fewAt(at time.Time) {
@@ -227,8 +251,8 @@ func (b *bench) goodBut(document weburl.Key) (at time.Time) {
 			at = g.at
 		}
 	}
-	if h.round.passed(document) && h.round.at.After(at) {
-		at = h.round.at
+	if last, ok := h.round.passed(document); ok && last.After(at) {
+		at = last
 	}
 	return at
 }
@@ -270,10 +294,10 @@ func (d *Owner) finish(ctx context.Context) (until time.Time, asked int, err err
 	}
 	now := time.Now()
 	d.mu.Lock()
-	if d.deadline.IsZero() {
-		d.deadline = now.Add(d.f.Settings().Deletions.Rest + finishSlack)
+	if d.finishing.IsZero() {
+		d.finishing = now
 	}
-	deadline := d.deadline
+	deadline := d.finishing.Add(d.f.Settings().Deletions.Rest + 2*finishSlack)
 	hosts := slices.Collect(maps.Keys(d.hosts))
 	d.mu.Unlock()
 	if err := d.judgeEdits(ctx); err != nil {
@@ -286,7 +310,7 @@ func (d *Owner) finish(ctx context.Context) (until time.Time, asked int, err err
 			return until, asked, err
 		}
 		asked += b.asked()
-		if at := b.few.Add(finishSlack); b.few.After(now) && !at.After(deadline.Add(finishSlack)) && (until.IsZero() || at.Before(until)) {
+		if at := b.few.Add(finishSlack); b.few.After(now) && !at.After(deadline) && (until.IsZero() || at.Before(until)) {
 			until = at
 		}
 	}

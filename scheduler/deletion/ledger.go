@@ -2,31 +2,38 @@ package deletion
 
 import (
 	"context"
-	"encoding/binary"
-	"fmt"
+	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/tally"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// A ledger is stored as a value: a tally, and of a host since when it is silent, the last day that
-// counts, both in seconds, and how many do.
+const (
+	// oneDay is for how long losses that were carried out are counted, in slots: they count for up to one
+	// slot longer.
+	oneDay = 24 * time.Hour
+	slot   = 30 * time.Minute
+	// silentDays is on how many days a host must have been asked that is taken to be gone.
+	silentDays = 10
+)
 
-// oneDay is for how long losses that were carried out are counted.
-const oneDay = 24 * time.Hour
-
-// silentDays is on how many days a host must have been asked that is taken to be gone.
-const silentDays = 10
-
-// ledger is what is kept of the losses of a host, or of the pool.
+// ledger is what is kept of the losses of a host, or of the pool. It is stored as JSON.
 type ledger struct {
-	left tally.Tally // losses that were carried out
-	// silent is since when no document of the host gave a good response, zero if one did; asked is the
-	// last day that counts of those on which one was asked for, and days is how many do.
-	silent, asked time.Time
-	days          int
+	// Left are the losses that were carried out within a day, oldest first.
+	Left []count `json:"left,omitempty"`
+	// Silent is since when no document of the host gave a good response, zero if one did. Asked is the
+	// last day that counts of those on which one was asked for, Days is the number of those days.
+	Silent time.Time `json:"silent,omitzero"`
+	Asked  time.Time `json:"asked,omitzero"`
+	Days   int       `json:"days,omitempty"`
+}
+
+// count counts the losses of a slot of time.
+type count struct {
+	At time.Time `json:"at"`
+	N  int       `json:"n"`
 }
 
 // poolName is the value of the pool's ledger.
@@ -36,80 +43,86 @@ func ledgerName(k weburl.HostKey) scheduler.ValueName {
 	return scheduler.HostValue(k, "scheduler.deletions")
 }
 
+func readLedger(ctx context.Context, store scheduler.ValueReader, name scheduler.ValueName) (l ledger, err error) {
+	err = scheduler.LoadValue(ctx, store, name, name.String(), &l)
+	return l, err
+}
+
+// carriedOut counts n losses; a negative n takes back some that were counted at the same time.
+func (l *ledger) carriedOut(now time.Time, n int) {
+	at := now.UTC().Truncate(slot)
+	if i := len(l.Left) - 1; i >= 0 && l.Left[i].At.Equal(at) {
+		l.Left[i].N += n
+		return
+	}
+	l.Left = append(l.Left, count{at, n})
+}
+
+// within is how many losses were carried out within a day. What the clock, set back, has in the future counts as new.
+func (l *ledger) within(now time.Time) (n int) {
+	for i := range l.Left {
+		if c := &l.Left[i]; c.At.After(now) {
+			c.At = now.UTC().Truncate(slot)
+		}
+	}
+	l.Left = slices.DeleteFunc(l.Left, func(c count) bool { return c.N == 0 || now.Sub(c.At) >= oneDay+slot })
+	for _, c := range l.Left {
+		n += c.N
+	}
+	return n
+}
+
 // spoke takes in a good response of the host.
-func (l *ledger) spoke() { l.silent, l.asked, l.days = time.Time{}, time.Time{}, 0 }
+func (l *ledger) spoke() { l.Silent, l.Asked, l.Days = time.Time{}, time.Time{}, 0 }
 
 // failed takes in, at a time, that a document of the host was asked for and gave no good response. It
 // reports whether that is news to store.
 func (l *ledger) failed(now time.Time, day time.Duration) bool {
-	now = now.Truncate(time.Second)
-	if !l.silent.IsZero() && now.Sub(l.asked) < day {
+	now = now.UTC().Truncate(time.Second)
+	if !l.Silent.IsZero() && now.Sub(l.Asked) < day {
 		return false
 	}
-	if l.silent.IsZero() {
-		l.silent = now
+	if l.Silent.IsZero() {
+		l.Silent = now
 	}
-	l.asked = now
-	l.days++
+	l.Asked = now
+	l.Days++
 	return true
 }
 
 // goneAt is when the host is gone if it stays silent, zero if it is not silent.
 func (l *ledger) goneAt(d *scheduler.Deletions) time.Time {
-	if l.silent.IsZero() {
+	if l.Silent.IsZero() {
 		return time.Time{}
 	}
-	return l.silent.Add(max(d.Gone, time.Duration(silentDays-1)*d.Confirm))
+	return l.Silent.Add(max(d.Gone, time.Duration(silentDays-1)*d.Confirm))
 }
 
 // gone reports whether the host is gone.
 func (l *ledger) gone(d *scheduler.Deletions, now time.Time) bool {
 	at := l.goneAt(d)
-	return !at.IsZero() && !now.Before(at) && l.days >= silentDays
+	return !at.IsZero() && !now.Before(at) && l.Days >= silentDays
 }
 
 // note is the ledger as stored with a change; one without content is removed.
-func (l *ledger) note(name scheduler.ValueName, now time.Time) scheduler.Note {
-	l.left.Advance(now, oneDay)
-	n := scheduler.Note{Name: name}
-	if l.left.Empty() && l.silent.IsZero() {
-		return n
+func (l *ledger) note(name scheduler.ValueName, now time.Time) (n scheduler.Note, err error) {
+	n.Name = name
+	if l.within(now) > 0 || !l.Silent.IsZero() {
+		n.Value, err = json.Marshal(l)
 	}
-	n.Value = l.left.Append(nil)
-	if !l.silent.IsZero() {
-		for _, at := range [...]time.Time{l.silent, l.asked} {
-			n.Value = binary.AppendVarint(n.Value, at.Unix())
-		}
-		n.Value = binary.AppendUvarint(n.Value, uint64(l.days)) //nolint:gosec // a count
-	}
-	return n
+	return n, err
 }
 
-func decodeLedger(v []byte, now time.Time) (l ledger, err error) {
-	if len(v) == 0 {
-		return l, nil
-	}
-	r := tally.Reader{Rest: v}
-	l.left = tally.Read(&r, now)
-	if len(r.Rest) > 0 && !r.Bad {
-		l.silent, l.asked = time.Unix(r.Signed(), 0), time.Unix(r.Signed(), 0)
-		l.days = r.Count()
-	}
-	if r.Bad || len(r.Rest) > 0 {
-		return ledger{}, tally.ErrUnreadable
-	}
-	return l, nil
+// class is that of so many pending losses in a group of so many documents, with those that were carried out.
+func (l *ledger) class(pending int, documents uint64, now time.Time) scheduler.LossClass {
+	left := l.within(now)
+	return Class(pending+left, int(min(documents, 1<<40))+left) //nolint:gosec // bounded
 }
 
-// readLedger reads a ledger.
-func readLedger(ctx context.Context, store scheduler.ValueReader, name scheduler.ValueName, now time.Time) (ledger, error) {
-	v, err := store.Value(ctx, name)
-	if err != nil {
-		return ledger{}, err
-	}
-	l, err := decodeLedger(v, now)
-	if err != nil {
-		return l, fmt.Errorf("%s: %w: %w", name, scheduler.ErrDamaged, err)
-	}
-	return l, nil
+// count completes the state of a host with so many pending losses and documents, except for the pool's class.
+func (h *HostState) count(documents uint64, l *ledger, set *scheduler.Deletions, now time.Time) {
+	h.Left = l.within(now)
+	h.Documents = int(min(documents, 1<<40)) + h.Left //nolint:gosec // bounded
+	h.Class, h.Pooled = l.class(h.Pending, documents, now), h.Documents < scheduler.PoolBelow
+	h.Silent, h.GoneAt = l.Silent, l.goneAt(set)
 }

@@ -35,11 +35,11 @@ type Owner struct {
 	pool       ledger     // guarded by judging
 	onCarryOut func(context.Context, []weburl.Key) error
 
-	mu       sync.Mutex
-	hosts    map[weburl.HostKey]*host
-	returned map[weburl.HostKey]time.Time // hosts of which a lost document is back: when its others were queued, zero: not yet
-	edits    edits
-	deadline time.Time // of Finish: until when it waits for losses of class few; zero: it was not called
+	mu        sync.Mutex
+	hosts     map[weburl.HostKey]*host
+	returned  map[weburl.HostKey]time.Time // hosts of which a lost document is back: when its others were queued, zero: not yet
+	edits     edits
+	finishing time.Time // when Finish was called first, zero if it was not
 }
 
 // host is one that is ill, or has pending losses. It is in memory only as long as that.
@@ -50,16 +50,16 @@ type host struct {
 	// pending is how many losses it had when they were counted last, pooled whether it belonged to the
 	// pool when the first of them was judged.
 	pending int
-	judged  bool
 	pooled  bool
 	// goods are the last good responses of two different documents, the newest first.
 	goods [2]good
-	// failed says that a document was asked for and gave no good response, since it was judged.
-	failed bool
-	round  *round
-	tries  int // rounds in a row that did not pass
-	moves  int // looks at losses that another document may replace, without finding one
-	state  HostState
+	// spoke says that a document gave a good response since the host was judged, failed that one gave
+	// no good one.
+	spoke, failed bool
+	round         *round
+	tries         int // rounds in a row that did not pass
+	moves         int // looks at losses that another document may replace, without finding one
+	state         HostState
 }
 
 // good is a good response.
@@ -147,7 +147,7 @@ func (d *Owner) load(ctx context.Context) error {
 	}
 	now := time.Now()
 	var err error
-	if d.pool, err = readLedger(ctx, d.store, poolName, now); err != nil {
+	if d.pool, err = readLedger(ctx, d.store, poolName); err != nil {
 		return err
 	}
 	if err := d.loadEdits(ctx); err != nil {
@@ -176,7 +176,7 @@ func (d *Owner) load(ctx context.Context) error {
 	d.edits.late = true // the last run may have left some
 	for k, n := range pending {
 		h := d.host(k, "", now)
-		h.pending, h.judged, h.pooled = n, true, pooled[k]
+		h.pending, h.pooled = n, pooled[k]
 	}
 	d.loaded = true
 	return nil
@@ -243,11 +243,13 @@ func (d *Owner) Completed(l *scheduler.Lease, c *scheduler.Completion, told sche
 
 // responded takes in what the response for a document says of its host. The mutex is held.
 func (d *Owner) responded(k weburl.HostKey, h *host, document weburl.Key, told scheduler.Response) {
-	now := time.Now().Truncate(time.Second)
-	if told != scheduler.GoodResponse {
+	now := time.Now()
+	if told == scheduler.GoodResponse {
+		h.spoke = true
+	} else {
 		h.failed = true
 	}
-	belongs, over := h.round.answered(document, told)
+	belongs, over := h.round.answered(document, told, now)
 	if told == scheduler.GoodResponse && !belongs {
 		if h.goods[0].document != document {
 			h.goods[1] = h.goods[0]

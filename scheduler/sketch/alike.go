@@ -1,8 +1,18 @@
 package sketch
 
+import (
+	"cmp"
+	"slices"
+)
+
 const (
 	// minTemplate is the number of sketches from which on a template is learned.
 	minTemplate = 4
+	// perBin is how many minima a bin of a template may have, and how many titles a template may have: at most 4
+	// values can each be in a quarter of the sketches.
+	perBin = 4
+	// minShared is how many sketches must share a minimum or a title at least.
+	minShared = 3
 	// minBins is the number of bins from which on minima decide whether two texts are alike.
 	minBins = 8
 	// mostlyEqual is the share of equal minima above which two texts without title that consist of nothing but a
@@ -10,33 +20,60 @@ const (
 	mostlyEqual = 0.7
 )
 
-// Template holds the minima that the texts of a host have in common, at most two in each bin: those of menus, headers
-// and footers. The zero Template is empty.
-type Template [Bins][2]uint8
+// Template holds what the documents of a host have in common: the minima of menus, headers and footers, at most four
+// in each bin, and at most four titles. Unused places are 0. The zero Template is empty.
+type Template struct {
+	Minima [Bins][perBin]uint8
+	Titles [perBin]uint32
+}
 
-// TemplateOf returns the minima that at least half of the given sketches have. The template of fewer than 4 sketches
-// is empty.
+// TemplateOf returns the minima and titles that at least a quarter of the given sketches have, and at least 3. The
+// template of fewer than 4 sketches is empty.
+//
+// Half would be too many: a pair that all texts have is the minimum of its bin only in texts whose own pairs there have
+// greater hashes. A minimum that less than half of the sketches show would not be left out, and would make any text in
+// the same frame alike. Chance hardly ever makes a template: 8 of 32 sketches do not share a minimum of 255 by chance.
 func TemplateOf(sketches []Sketch) (t Template) {
 	if len(sketches) < minTemplate {
 		return t
 	}
-	for bin := range t {
+	shared := max(minShared, (len(sketches)+perBin-1)/perBin)
+	for bin := range t.Minima {
 		var counts [256]int
 		found := 0
 		for i := range sketches {
 			v := sketches[i].Minima[bin]
-			// Count each value once, where its count reaches half; at most two values can.
-			if counts[v]++; v != 0 && counts[v] == (len(sketches)+1)/2 {
-				t[bin][found] = v
+			if counts[v]++; v != 0 && counts[v] == shared {
+				t.Minima[bin][found] = v
 				found++
 			}
 		}
-		if t[bin][0] < t[bin][1] {
-			t[bin][0], t[bin][1] = t[bin][1], t[bin][0]
-		}
+		slices.SortFunc(t.Minima[bin][:], descending) // so the order of sketches does not matter
 	}
+	t.Titles = sharedTitles(sketches, shared)
 	return t
 }
+
+// sharedTitles returns the titles that at least shared sketches have, greatest first.
+func sharedTitles(sketches []Sketch, shared int) (titles [perBin]uint32) {
+	found := 0
+	for i := range sketches {
+		title, count := sketches[i].Title, 0
+		for k := range i + 1 {
+			if sketches[k].Title == title {
+				count++
+			}
+		}
+		if title != 0 && count == shared {
+			titles[found] = title
+			found++
+		}
+	}
+	slices.SortFunc(titles[:], descending)
+	return titles
+}
+
+func descending[T cmp.Ordered](a, b T) int { return cmp.Compare(b, a) }
 
 // Alike estimates how much of the text of two documents is the same: the Jaccard similarity of the sets of their word
 // pairs, from 0 to 1, without the pairs that belong to one of the templates. A nil template is empty.
@@ -46,20 +83,22 @@ func TemplateOf(sketches []Sketch) (t Template) {
 // different. That also holds for a bin in which one minimum belongs to a template and the other does not: to leave it
 // out would leave out differences only, and make documents with little text of their own alike.
 //
-// The standard deviation is at most 0.09 with all 32 bins, and 0.18 with 8. Two different minima are equal in one of
-// 255 cases. Alike does not correct that, since it is less than a seventh of one bin of 32.
+// The standard deviation is at most 0.07 with all 64 bins, and 0.18 with 8. Two different minima are equal in one of
+// 255 cases. Alike does not correct that, since it is about a quarter of one bin of 64.
 //
 // If fewer than 8 bins are left, documents with equal titles are 1 and those with different ones 0; a title and no
-// title are different. Two documents without title are 1 if all bins that are left are equal, otherwise 0. If no bins
-// are left either, they are 1 if more than 0.7 of their minima are equal, templates included, otherwise 0; two
-// documents without any minimum and title are 1.
+// title are different. A title that belongs to a template counts as no title. Two documents without title are 1 if all
+// bins that are left are equal, otherwise 0. If no bins are left either, they are 1 if more than 0.7 of their minima
+// are equal, templates included, otherwise 0; two documents without title and without any minimum are 1.
 func Alike(a, b Sketch, templates ...*Template) float64 {
 	equal, bins := a.compare(&b, templates)
-	switch {
-	case bins >= minBins:
+	if bins >= minBins {
 		return float64(equal) / float64(bins)
-	case a.Title != 0 || b.Title != 0:
-		return oneIf(a.Title == b.Title)
+	}
+	titleA, titleB := a.ownTitle(templates), b.ownTitle(templates)
+	switch {
+	case titleA != 0 || titleB != 0:
+		return oneIf(titleA == titleB)
 	case bins > 0:
 		return oneIf(equal == bins)
 	}
@@ -87,11 +126,21 @@ func (s *Sketch) compare(o *Sketch, templates []*Template) (equal, bins int) {
 func (s *Sketch) own(bin int, templates []*Template) uint8 {
 	v := s.Minima[bin]
 	for _, t := range templates {
-		if t != nil && (v == t[bin][0] || v == t[bin][1]) {
+		if t != nil && slices.Contains(t.Minima[bin][:], v) {
 			return 0
 		}
 	}
 	return v
+}
+
+// ownTitle returns the title, or 0 if it belongs to a template.
+func (s *Sketch) ownTitle(templates []*Template) uint32 {
+	for _, t := range templates {
+		if t != nil && slices.Contains(t.Titles[:], s.Title) {
+			return 0
+		}
+	}
+	return s.Title
 }
 
 func oneIf(is bool) float64 {

@@ -2,6 +2,7 @@ package sketch
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -9,8 +10,14 @@ import (
 func templateWith(values ...uint8) *Template {
 	t := new(Template)
 	for i, v := range values {
-		t[i][0] = v
+		t.Minima[i][1] = v
 	}
+	return t
+}
+
+// withTitles adds titles to a template.
+func (t *Template) withTitles(titles ...uint32) *Template {
+	copy(t.Titles[:], titles)
 	return t
 }
 
@@ -52,6 +59,29 @@ func TestAlike(t *testing.T) {
 			"template only, no title, 8 of 10 equal", ten, bins(0, 1, 2, 3, 4, 5, 6, 7, 8),
 			[]*Template{templateWith(ten.Minima[:]...)}, 1,
 		},
+		{"the template's title, bins differ", bins(9, 1, 2), bins(9, 1, 3), []*Template{templateWith().withTitles(9)}, 0},
+		{"the template's title, bins equal", bins(9, 1, 2), bins(9, 1, 2), []*Template{templateWith().withTitles(9)}, 1},
+		{"two titles of the template", bins(8, 1), bins(9, 1), []*Template{templateWith().withTitles(9, 8)}, 1},
+		{
+			"titles of two templates", bins(8, 1), bins(9, 1),
+			[]*Template{templateWith().withTitles(9), nil, templateWith().withTitles(8)}, 1,
+		},
+		{"the template's title and another", bins(9, 1), bins(8, 1), []*Template{templateWith().withTitles(9)}, 0},
+		{"the template's title and none", bins(9, 1), bins(0, 1), []*Template{templateWith().withTitles(9)}, 1},
+		{"one title, which is not the template's", bins(9, 1), bins(9, 2), []*Template{templateWith().withTitles(8)}, 1},
+		{
+			"the template's title, enough bins", bins(9, eight...), bins(9, 1, 2, 3, 4, 5, 6, 70, 80),
+			[]*Template{templateWith().withTitles(9)}, 0.75,
+		},
+		{
+			"template only, title included, 7 of 10 equal", bins(9, ten.Minima[:]...), bins(9, 1, 2, 3, 4, 5, 6, 7),
+			[]*Template{templateWith(ten.Minima[:]...).withTitles(9)}, 0,
+		},
+		{
+			"template only, title included, 8 of 10 equal", bins(9, ten.Minima[:]...), bins(9, 1, 2, 3, 4, 5, 6, 7, 8),
+			[]*Template{templateWith(ten.Minima[:]...).withTitles(9)}, 1,
+		},
+		{"the template's title and nothing", bins(9), Sketch{}, []*Template{templateWith().withTitles(9)}, 1},
 		{"nothing", Sketch{}, Sketch{}, nil, 1},
 		{"nothing and something", Sketch{}, bins(0, 1), nil, 0},
 		{"nothing and a long text", Sketch{}, ten, nil, 0},
@@ -87,15 +117,25 @@ func TestAlikeProperties(t *testing.T) {
 	}
 }
 
-// TestTemplateOf: what half of the sketches have, at most two values in a bin, in whatever order the sketches are.
+// TestTemplateOf: the minima and titles that a quarter of the sketches have, at least 3, in any order of the sketches.
 func TestTemplateOf(t *testing.T) {
+	type minimaOf = [Bins][perBin]uint8
 	four := []Sketch{bins(1, 9, 7, 1, 0, 5), bins(2, 9, 8, 2, 0, 5), bins(3, 9, 7, 3, 3, 5), bins(4, 4, 8, 4, 0, 6)}
-	want := Template{{9}, {8, 7}, {}, {}, {5}}
+	want := Template{Minima: minimaOf{{9}, {}, {}, {}, {5}}}
 	if got := TemplateOf(four); got != want {
 		t.Errorf("the template of four is %v, want %v", got, want)
 	}
-	if got := TemplateOf(append(four[:4:4], Sketch{})); got != (Template{{9}, {}, {}, {}, {5}}) {
-		t.Errorf("the template of five is %v: 2 of 5 are less than half", got)
+	twelve := slices.Concat(four, four, four)
+	want = Template{minimaOf{{9, 4}, {8, 7}, {4, 3, 2, 1}, {3}, {6, 5}}, [perBin]uint32{4, 3, 2, 1}}
+	if got := TemplateOf(twelve); got != want {
+		t.Errorf("the template of twelve is %v", got)
+	}
+	if got := TemplateOf(append(twelve, Sketch{})); got != (Template{Minima: minimaOf{{9}, {8, 7}, {}, {}, {5}}}) {
+		t.Errorf("the template of thirteen is %v: 3 of 13 are less than a quarter", got)
+	}
+	titles := []Sketch{bins(4), bins(0), bins(4), bins(2), bins(0), bins(4), bins(2), bins(0)}
+	if got := TemplateOf(titles).Titles; got != [perBin]uint32{4} {
+		t.Errorf("the template has the titles %v, want only that of three documents", got)
 	}
 	for _, few := range [][]Sketch{nil, {four[0], four[0], four[0]}} {
 		if got := TemplateOf(few); got != (Template{}) {
@@ -120,7 +160,7 @@ func TestTemplateOf(t *testing.T) {
 // checkTemplate counts again what the sketches of a host have.
 func checkTemplate(t *testing.T, template *Template, host []Sketch) {
 	t.Helper()
-	for bin := range template {
+	for bin := range template.Minima {
 		for v := 1; v < 256; v++ {
 			n := 0
 			for i := range host {
@@ -128,11 +168,36 @@ func checkTemplate(t *testing.T, template *Template, host []Sketch) {
 					n++
 				}
 			}
-			in := template[bin][0] == uint8(v) || template[bin][1] == uint8(v)
-			if in != (2*n >= len(host)) {
+			if in := slices.Contains(template.Minima[bin][:], uint8(v)); in != (n >= 3 && 4*n >= len(host)) {
 				t.Fatalf("bin %d: %d of %d sketches have %d, in the template: %v", bin, n, len(host), v, in)
 			}
 		}
+	}
+	for title := uint32(1); title < 6; title++ {
+		n := 0
+		for i := range host {
+			if host[i].Title == title {
+				n++
+			}
+		}
+		if in := slices.Contains(template.Titles[:], title); in != (n >= 3 && 4*n >= len(host)) {
+			t.Fatalf("%d of %d sketches have the title %d, in the template: %v", n, len(host), title, in)
+		}
+	}
+}
+
+// TestAllocatesNothing: neither learning a template nor comparing by it allocates.
+func TestAllocatesNothing(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	host := make([]Sketch, 32)
+	for i := range host {
+		host[i] = anySketch(r, 4)
+	}
+	if n := testing.AllocsPerRun(10, func() {
+		template := TemplateOf(host)
+		Alike(host[0], host[1], &template, nil)
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
 	}
 }
 

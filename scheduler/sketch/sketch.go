@@ -1,13 +1,13 @@
 // Package sketch compares documents by their texts without having the texts.
 //
-// A Sketch of 36 bytes is stored with each document. Package crawl/copies/near makes it.
+// A Sketch of 68 bytes is stored with each document. Package crawl/copies/near makes it.
 package sketch
 
 import "encoding/binary"
 
 const (
 	// Bins is the number of minima of a Sketch.
-	Bins = 32
+	Bins = 64
 	// Size is the length of a Sketch's binary form.
 	Size = 4 + Bins
 )
@@ -25,6 +25,9 @@ type Sketch struct {
 
 // IsZero reports whether s is of a document without text and title, or of no document.
 func (s *Sketch) IsZero() bool { return *s == Sketch{} }
+
+// HasText reports whether s is of a document with text.
+func (s *Sketch) HasText() bool { return s.Minima != [Bins]uint8{} }
 
 // Append appends the binary form, which has Size bytes.
 func (s *Sketch) Append(b []byte) []byte {

@@ -15,7 +15,7 @@ func bins(title uint32, minima ...uint8) (s Sketch) {
 
 // anySketch makes a sketch of values below most; some bins are empty.
 func anySketch(r *rand.Rand, most int) (s Sketch) {
-	s.Title = uint32(r.IntN(3))
+	s.Title = uint32(r.IntN(6))
 	for i := range s.Minima {
 		s.Minima[i] = uint8(r.IntN(most))
 	}
@@ -26,7 +26,7 @@ func anySketch(r *rand.Rand, most int) (s Sketch) {
 func TestStored(t *testing.T) {
 	s := bins(0x01020304, 5, 0, 7)
 	b := append(s.Append([]byte("a")), "rest"...)
-	if want := "a\x04\x03\x02\x01\x05\x00\x07"; string(b[:8]) != want || len(b) != 1+Size+4 || Size != 36 {
+	if want := "a\x04\x03\x02\x01\x05\x00\x07"; string(b[:8]) != want || len(b) != 1+Size+4 || Size != 68 {
 		t.Errorf("stored as %q", b)
 	}
 	got, rest, ok := Read(b[1:])

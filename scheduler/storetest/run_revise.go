@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -150,12 +149,9 @@ func reviseForgets(f *fixture) {
 	f.put("http://a.test/1", scheduler.Index)
 }
 
-// reviseMany is more than fits into one transaction of most engines.
+// reviseMany is more than fits into one transaction of Badger with the smallest memtables.
 func reviseMany(f *fixture) {
-	n := 8_000
-	if testing.Short() {
-		n = 5_000
-	}
+	const n = 2_000
 	_, page := f.put("http://a.test/sitemap.xml", scheduler.Index)
 	c := completion(page)
 	for i := range n {

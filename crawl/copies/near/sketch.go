@@ -10,7 +10,7 @@ import (
 )
 
 // binShift leaves the bits of a hash that choose a bin.
-const binShift = 64 - 5
+const binShift = 64 - 6
 
 // SketchOf makes the sketch of a document from the pairs of consecutive words of its text, numbers included. The
 // first word also makes a pair with the beginning of the text, so a text of one word has a pair. The text may have

@@ -26,7 +26,7 @@ type Settings struct {
 	Supervisor []string
 	// Workers is how many documents are read at once, and how many converters run: 1.
 	Workers int
-	// Timeout for one document, without the wait for a worker: 30 s.
+	// Timeout for one document, in CPU time of its worker: 30 s. By the clock it may take ten times that.
 	Timeout time.Duration
 	// MaxMemory of one worker, in bytes: 512 MiB.
 	MaxMemory int64
@@ -46,8 +46,8 @@ const WorkerCommand = "read-document"
 const (
 	defaultTimeout   = 30 * time.Second
 	defaultMaxMemory = 512 << 20
-	// prepareTimeout bounds what comes before a document's own time.
-	prepareTimeout = 2 * time.Minute
+	// prepareTimeout bounds, in CPU time, what comes before a document's own time.
+	prepareTimeout = time.Minute
 	// documentsPerWorker are read by one process; the next begins with clean memory.
 	documentsPerWorker = 500
 	// pageTimeout bounds the time of one page, which should take milliseconds.

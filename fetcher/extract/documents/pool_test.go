@@ -82,6 +82,8 @@ func (f *fakeReader) Read(ctx context.Context, _ Kind, body []byte) (extract.Pag
 		f.held = wantMemory()
 	case "noise":
 		fmt.Fprint(os.Stdout, "x\x00\x00\x00\x01y")
+	case "slow machine":
+		time.Sleep(1500 * time.Millisecond)
 	case "patient":
 		<-ctx.Done()
 		return extract.Page{Title: "half"}, nil
@@ -165,7 +167,7 @@ func TestHostileDocuments(t *testing.T) {
 			case "loop":
 				hard = time.Second
 			case "empty-handed":
-				soft = time.Second
+				soft = time.Second / wallFactor
 			}
 			p := newPool(t, fakeWorkers(1, soft, patience))
 			wantRead(t, p, "1")
@@ -218,9 +220,18 @@ func TestWorkerThatGrewOld(t *testing.T) {
 }
 
 func TestSoftTime(t *testing.T) {
-	p := newPool(t, fakeWorkers(1, time.Second, patience))
+	p := newPool(t, fakeWorkers(1, time.Second/wallFactor, patience))
 	if page, err := read(t.Context(), p, "patient"); err != nil || page.Title != "half" {
 		t.Errorf("got %+v, %v; want what was read until then", page, err)
+	}
+}
+
+// TestSlowMachine: a worker that does not get on has not used the document's time.
+func TestSlowMachine(t *testing.T) {
+	testneed.File(t, "/proc/self/statm", "linux")
+	p := newPool(t, fakeWorkers(1, time.Second, time.Second))
+	if page, err := read(t.Context(), p, "slow machine"); err != nil || page.Title != "slow machine" {
+		t.Errorf("got %+v, %v", page, err)
 	}
 }
 

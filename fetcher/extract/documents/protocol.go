@@ -134,6 +134,17 @@ const (
 	Failed      Reason = "failed"      // its converter said so
 )
 
+// OfMachine reports whether the reason may lie in this machine and not in the document: it was too
+// busy, or something ended the worker. The document may be read another time.
+func (r Reason) OfMachine() bool {
+	switch r {
+	case TooSlow, OutOfMemory, Crashed, Unavailable:
+		return true
+	case Encrypted, Damaged, TooLarge, TooDeep, Failed:
+	}
+	return false
+}
+
 // Error is a document that could not be read.
 type Error struct {
 	Reason Reason

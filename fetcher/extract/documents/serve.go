@@ -78,12 +78,12 @@ func answer(out io.Writer, payload []byte, timeout time.Duration, r Reader) erro
 	if err := writeFrame(out, frameBegun); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(softTime*float64(timeout)))
+	ctx, cancel := withBudget(time.Duration(softTime * float64(timeout)))
 	defer cancel()
 	read, err := readSafely(ctx, r, &asked)
 	if err != nil {
 		if ctx.Err() != nil {
-			err = &Error{TooSlow, fmt.Sprintf("nothing was read of it within %s", timeout)}
+			err = &Error{TooSlow, tooSlow(timeout)}
 		}
 		return writeAnswer(out, nil, failure(err))
 	}

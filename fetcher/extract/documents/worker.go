@@ -68,9 +68,13 @@ func (w *worker) end() {
 func (w *worker) read(ctx context.Context, r *request, to any) error {
 	var slow atomic.Bool
 	stop := context.AfterFunc(ctx, w.kill)
-	timer := time.AfterFunc(prepareTimeout, func() { slow.Store(true); w.kill() })
-	err := w.exchange(r, to, timer)
-	onTime := timer.Stop()
+	spent := &budget{
+		cpu:  func() (time.Duration, bool) { return cpuTimeOf(w.command.Process.Pid) },
+		over: func() { slow.Store(true); w.kill() },
+	}
+	spent.start(prepareTimeout)
+	err := w.exchange(r, to, spent)
+	onTime := spent.stop()
 	if !stop() || !onTime {
 		w.lost = true
 	}
@@ -82,7 +86,7 @@ func (w *worker) read(ctx context.Context, r *request, to any) error {
 	w.end() // so that all it said is there
 	switch words := w.said.String(); {
 	case slow.Load():
-		return &Error{TooSlow, fmt.Sprintf("it was not read within %s", w.timeout)}
+		return &Error{TooSlow, tooSlow(w.timeout)}
 	case outOfMemory(words):
 		return &Error{OutOfMemory, "its worker had no memory left"}
 	default:
@@ -104,7 +108,7 @@ func outOfMemory(words string) bool {
 }
 
 // exchange sends the request and waits for the answer.
-func (w *worker) exchange(r *request, to any, timer *time.Timer) error {
+func (w *worker) exchange(r *request, to any, spent *budget) error {
 	if err := writeRequest(w.in, r); err != nil {
 		return err
 	}
@@ -113,7 +117,7 @@ func (w *worker) exchange(r *request, to any, timer *time.Timer) error {
 		return err
 	}
 	if t == frameBegun {
-		timer.Reset(w.timeout)
+		spent.start(w.timeout)
 		if t, payload, err = readFrame(w.out, maxAnswer); err != nil {
 			return err
 		}

@@ -11,10 +11,9 @@ import (
 	"strings"
 
 	"github.com/sextant-crawler/sextant/internal/admin"
-	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// deletionPages are for the deletions that rest or are held.
+// deletionPages are for the pending deletions.
 func deletionPages() []page {
 	return []page{
 		{pattern: "GET /deletions", role: admin.Reader, nav: "Deletions", title: "Deletions", template: "deletions", data: deletions},
@@ -32,7 +31,7 @@ type deletionFilter struct {
 // readDeletionFilter reads a query or a form.
 func readDeletionFilter(values url.Values, urlName string) (f deletionFilter, err error) {
 	trimmed := url.Values{}
-	for _, name := range []string{"state", "host", "reason", "edit"} {
+	for _, name := range []string{"host", "reason", "edit", "up_to"} {
 		trimmed.Set(name, strings.TrimSpace(values.Get(name)))
 	}
 	f.URL = strings.TrimSpace(values.Get(urlName))
@@ -48,8 +47,17 @@ func (f *deletionFilter) query() url.Values {
 	return q
 }
 
+// back is the query of the page that the filter is of.
+func (f *deletionFilter) back() url.Values {
+	q := f.query()
+	q.Del("up_to")
+	return q
+}
+
 // Narrowed says that not all are shown.
-func (f *deletionFilter) Narrowed() bool { return len(f.query()) > 0 }
+func (f *deletionFilter) Narrowed() bool {
+	return f.URL != "" || f.Host != "" || f.Reason != "" || f.Edit != 0
+}
 
 // EditWord is the number of the edit, empty for none.
 func (f *deletionFilter) EditWord() string { return f.Values().Get("edit") }
@@ -59,15 +67,13 @@ type deletionsData struct {
 	Filter deletionFilter
 	Wrong  string               // what is wrong with the filter
 	Counts admin.DeletionCounts // of what the filter finds
-	// Groups are what they are counted by: host, reason and edit. They are there where
-	// nothing but the state narrows.
+	// Groups are what they are counted by: host, reason, class and edit. They are there where
+	// nothing narrows.
 	Groups []grouping
+	Losing []admin.LosingHost // their hosts, the worst first
 	Items  []admin.Deletion
 	Next   string
 }
-
-// Sum is how many the filter finds.
-func (d *deletionsData) Sum() uint64 { return d.Counts.Held + d.Counts.Resting }
 
 // grouping is the deletions by one of what they are counted by.
 type grouping struct {
@@ -79,7 +85,7 @@ type grouping struct {
 // groupRow is a group, and what selects it.
 type groupRow struct {
 	admin.DeletionGroup
-	State string
+	UpTo uint64
 }
 
 // EditWord is the number of the edit, empty for none.
@@ -90,11 +96,8 @@ func (g groupRow) EditWord() string {
 	return strconv.FormatUint(g.Edit, 10)
 }
 
-// All is how many deletions there are in the group.
-func (g groupRow) All() uint64 { return g.Held + g.Resting }
-
 // Named says that the group can be named by a link or a form.
-func (g groupRow) Named() bool { return len(g.Host)+len(g.Reason) <= maxLinked }
+func (g groupRow) Named() bool { return g.Class == "" && len(g.Host)+len(g.Reason) <= maxLinked }
 
 // groupsShown hosts and reasons are named.
 const groupsShown = 50
@@ -113,9 +116,7 @@ func deletions(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	by := filter.query()
-	by.Del("state")
-	if len(by) == 0 && d.Counts.Resting+d.Counts.Held > 0 {
+	if !filter.Narrowed() && d.Counts.Pending > 0 {
 		if err := d.group(v); err != nil {
 			return nil, err
 		}
@@ -124,9 +125,14 @@ func deletions(v *visit) (any, error) {
 	return d, err
 }
 
-// group counts the deletions, of a state if the filter has one.
+// group counts the deletions, and tells of their hosts.
 func (d *deletionsData) group(v *visit) error {
-	for _, g := range []grouping{{By: "host", Name: "Host"}, {By: "reason", Name: "Reason"}, {By: "edit", Name: "Edit of the rules"}} {
+	status, err := statusOf(v)
+	if err != nil {
+		return err
+	}
+	d.Losing = status.Losing
+	for _, g := range []grouping{{By: "host", Name: "Host"}, {By: "reason", Name: "Reason"}, {By: "class", Name: "Class"}, {By: "edit", Name: "Edit of the rules"}} {
 		ask := d.Filter.query()
 		ask.Set("by", g.By)
 		ask.Set("limit", strconv.Itoa(admin.MaxLimit))
@@ -142,7 +148,7 @@ func (d *deletionsData) group(v *visit) error {
 				g.More++
 				continue
 			}
-			g.Rows = append(g.Rows, groupRow{row, d.Filter.State})
+			g.Rows = append(g.Rows, groupRow{row, d.Counts.UpTo})
 		}
 		if len(g.Rows) > 0 {
 			d.Groups = append(d.Groups, g)
@@ -166,15 +172,11 @@ func statusOf(v *visit) (*admin.Status, error) {
 }
 
 // deletionWords say what each decision does.
-func deletionWords(do string, f *admin.DeletionQuery) []string {
+func deletionWords(do string) []string {
 	if do == "drop" {
 		return []string{"They are not sent: the documents stay in the index as they are.", "Each URL is fetched again. If it is still gone then, its deletion is ordered anew."}
 	}
-	words := []string{"Each is sent to the indexers, and the documents are no longer found.", "A page that comes back is pushed again when it is next read."}
-	if len(f.URLs) == 0 && f.Edit == 0 {
-		words = append(words, "For a day later deletions of the same hosts and reasons leave, too.")
-	}
-	return words
+	return []string{"Each is sent to the indexers, and the documents are no longer found.", "A page that comes back is pushed again when it is next read: such pages are asked for again within a day."}
 }
 
 // decided is what a form selects: some URLs, or all that its filter finds.
@@ -184,6 +186,7 @@ type decided struct {
 	query  admin.DeletionQuery
 	all    bool
 	many   uint64
+	ofIll  uint64 // of hosts that are ill
 }
 
 // decideDeletions releases or drops those that a form selects.
@@ -200,7 +203,7 @@ func decideDeletions(v *visit, do string) error {
 		return err
 	}
 	if d.many == 0 {
-		return v.redirect("/deletions", d.filter.query(), "None was selected: nothing was done.")
+		return v.redirect("/deletions", d.filter.back(), "None was selected: nothing was done.")
 	}
 	if form.Get("sure") == "" {
 		return d.ask(v)
@@ -210,11 +213,11 @@ func decideDeletions(v *visit, do string) error {
 		return err
 	}
 	word := map[string]string{"release": " released.", "drop": " dropped."}[do]
-	back := d.filter
-	if d.all { // none of them is left
-		back = deletionFilter{}
+	back := url.Values{}
+	if !d.all { // otherwise none of them is left
+		back = d.filter.back()
 	}
-	return v.redirect("/deletions", back.query(), plural(done, "deletion", "deletions")+word)
+	return v.redirect("/deletions", back, plural(done, "deletion", "deletions")+word)
 }
 
 // chosenAtOnce is how many URLs one request of the API names.
@@ -256,7 +259,10 @@ func (d *decided) choose(v *visit, urls []string) error {
 	d.query.All = d.query.Host == "" && d.query.Reason == "" && d.query.Edit == 0
 	var n admin.DeletionCounts
 	err := v.get("/deletions/counts", d.query.Values(), &n)
-	d.many = n.Resting + n.Held
+	d.many, d.ofIll = n.Pending, n.OfIllHosts
+	if d.query.UpTo == 0 {
+		d.query.UpTo, d.filter.UpTo = n.UpTo, n.UpTo
+	}
 	return err
 }
 
@@ -264,8 +270,11 @@ func (d *decided) choose(v *visit, urls []string) error {
 func (d *decided) ask(v *visit) error {
 	verb := map[string]string{"release": "Release", "drop": "Drop"}[d.do]
 	c := &confirmation{
-		Head: verb + " " + d.words() + "?", Button: verb + " " + plural(d.many, "deletion", "deletions"), Words: deletionWords(d.do, &d.query), URLs: d.query.URLs,
-		Action: v.link("/deletions/"+d.do, nil), Back: v.link("/deletions", d.filter.query()),
+		Head: verb + " " + d.words() + "?", Button: verb + " " + plural(d.many, "deletion", "deletions"), Words: deletionWords(d.do), URLs: d.query.URLs,
+		Action: v.link("/deletions/"+d.do, nil), Back: v.link("/deletions", d.filter.back()),
+	}
+	if d.do == "release" && d.ofIll > 0 {
+		c.Words = append(c.Words, plural(d.ofIll, "is of a host that is ill: its page may well be there.", "are of hosts that are ill: their pages may well be there."))
 	}
 	c.Fields = []field{{"in_url", d.filter.URL}}
 	values := d.filter.Values()
@@ -284,11 +293,7 @@ func (d *decided) ask(v *visit) error {
 
 // words name the deletions that are decided about.
 func (d *decided) words() string {
-	thing := "deletion"
-	if d.filter.State != "" {
-		thing = map[string]string{scheduler.DeletionHeld.String(): "held deletion", scheduler.DeletionResting.String(): "resting deletion"}[d.filter.State]
-	}
-	words := plural(d.many, thing, thing+"s")
+	words := plural(d.many, "deletion", "deletions")
 	if !d.all {
 		return words
 	}

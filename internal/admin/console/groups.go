@@ -45,16 +45,17 @@ func groups(v *visit, d *overviewData) []group {
 		{"Documents", count(d.Indexed), "", "", to("/urls", "fate", scheduler.FateIndexed.String())},
 		{"URLs known", count(d.Known), "", "", to("/urls")},
 		{"Outbox", count(d.Outbox.Waiting), "waiting", "", to("/outbox")},
-		{"Deletions resting", count(d.Outbox.Resting), "", "", to("/deletions", "state", "resting")},
+		{"Deletions pending", count(d.Outbox.Pending), "", "", to("/deletions")},
 	}
 	if d.Store != nil {
 		index = append(index, figure{"Changes", "+" + count(d.Store.DocumentsAdded) + " −" + count(d.Store.DocumentsDeleted), "since start", "", to("/reports/changes")})
 	}
 	temporary, permanent := d.ByClass[scheduler.Temporary.String()], d.ByClass[scheduler.Permanent.String()]
+	most := d.DeletionsByClass[scheduler.LossMost.String()]
 	trouble := []figure{
 		{"Temporary errors", count(temporary), "URLs", alarm(temporary, "warn"), to("/urls", "class", scheduler.Temporary.String())},
 		{"Permanent errors", count(permanent), "URLs", alarm(permanent, "warn"), to("/urls", "class", scheduler.Permanent.String())},
-		{"Deletions held", count(d.Outbox.Held), "", alarm(d.Outbox.Held, "bad"), to("/deletions", "state", "held")},
+		{"Mass deletions", count(most), "pending", alarm(most, "bad"), to("/deletions")},
 		{"Dead letters", count(d.Outbox.Dead), "", alarm(d.Outbox.Dead, "bad"), to("/outbox", "state", "dead")},
 		{"Ill hosts", count(d.IllHosts), "", alarm(uint64(max(d.IllHosts, 0)), "bad"), to("/hosts", "show", "ill")},
 	}

@@ -82,7 +82,7 @@ func (d *inspected) advise(v *visit, r *shownAnswer, a *admin.Answer) {
 	operator := v.caller.Role >= admin.Operator
 	path, link := "", ""
 	switch {
-	case a.Fate == scheduler.FateResting || a.Fate == scheduler.FateHeld:
+	case a.Fate == scheduler.FatePendingLoss:
 		path, link = v.link("/deletions", url.Values{"url": {d.Stored.URL}}), "Its deletion"
 		if operator {
 			link = "Release or drop it"
@@ -135,7 +135,7 @@ func (r *shownAnswer) judgeOrder(v *visit, o *admin.OutboxOrder) {
 			r.Kind = "warn"
 			r.why("Its newest document waits in the outbox: not every indexer has it safely.")
 		}
-	case push.Resting, push.HeldBack: // the verdict says so already
+	case push.Pending: // the verdict says so already
 		r.do("If it waits long, see whether an indexer is down.", v.link("/outbox", nil), "Outbox")
 	default: // one that rests or is held is told of by the answer
 	}

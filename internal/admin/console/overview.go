@@ -11,6 +11,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/deletion"
 )
 
 func overviewPages() []page {
@@ -130,21 +131,21 @@ func troubles(v *visit, s *admin.Status) []trouble {
 	if n := s.Outbox.Dead; n > 0 {
 		say("dead", "bad", plural(n, "dead letter: an indexer refuses it.", "dead letters: an indexer refuses them."), "/outbox", "Look at them", url.Values{"state": {"dead"}})
 	}
-	if n := s.Outbox.Held; n > 0 {
-		words := plural(n, "deletion is held", "deletions are held")
-		if s.HeldSince != nil {
-			words += ", the oldest since " + s.HeldSince.UTC().Format(minutes)
+	decide := "Look at them"
+	if v.caller.Role >= admin.Operator {
+		decide = "Release or drop them"
+	}
+	if n := s.DeletionsByClass[scheduler.LossMost.String()]; n > 0 {
+		words := plural(n, "deletion is pending that is", "deletions are pending that are") + " among more than a fifth of a host's documents"
+		if s.DeletionsSince != nil {
+			words += ", the oldest since " + s.DeletionsSince.UTC().Format(minutes)
 		}
-		decide := "Look at them"
-		if v.caller.Role >= admin.Operator {
-			decide = "Release or drop them"
-		}
-		say("held", "warn", words+".", "/deletions", decide, url.Values{"state": {"held"}})
-		for _, e := range s.Edits {
-			if e.Held > 0 {
-				edit := strconv.FormatUint(e.Number, 10)
-				say("edit-"+edit, "warn", "Edit "+edit+" of the rules: "+plural(e.Held, "deletion is held.", "deletions are held."), "/deletions", decide, url.Values{"edit": {edit}})
-			}
+		say("losses", "warn", words+": they wait for days unless they are released.", "/deletions", decide, nil)
+	}
+	for _, e := range s.Edits {
+		if e.State == deletion.EditHeld && e.Pending > 0 {
+			edit := strconv.FormatUint(e.Number, 10)
+			say("edit-"+edit, "warn", "Edit "+edit+" of the rules: "+plural(e.Pending, "deletion waits", "deletions wait")+" for the operator's word.", "/deletions", decide, url.Values{"edit": {edit}})
 		}
 	}
 	if n := s.IllHosts; n > 0 {

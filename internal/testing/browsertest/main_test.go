@@ -38,7 +38,7 @@ func testMain(m *testing.M) (code int) {
 	}
 	defer removeAll(dir)
 	program = filepath.Join(dir, "sextant")
-	build := exec.Command("go", "build", "-o", program, "github.com/sextant-crawler/sextant/cmd/sextant")
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", program, "github.com/sextant-crawler/sextant/cmd/sextant")
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		return failed(fmt.Errorf("the program does not build: %w", err))

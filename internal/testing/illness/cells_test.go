@@ -14,7 +14,8 @@ type course string
 
 const (
 	short    course = "short"    // refresh --all at its beginning, an hour long
-	long     course = "long"     // refresh --all every few hours, a day long
+	part     course = "part"     // refresh --all every hour, three hours long
+	long     course = "long"     // refresh --all every few hours, two days long
 	due      course = "due"      // half a week long, in which smart refresh asks for every document
 	restarts course = "restarts" // short, with a service that ends and begins every ten minutes
 	flapping course = "flapping" // well and ill by turns, five minutes each, for six hours
@@ -43,15 +44,13 @@ func (c cell) options() sicksite.Options {
 	return sicksite.Options{Documents: c.pages, Validators: (int(c.illness)+c.pages)%2 == 0, Answer: answerTime, Origin: origin}
 }
 
-// change makes settings those of the cell.
+// change makes settings those of the cell. Every third looks for duplicates.
 func (c cell) change(s *policy.Settings) {
 	s.Frontier.Policy = c.policy
-	if c.illness.Copies() {
+	if (int(c.illness)+c.pages)%3 == 0 {
 		lookForCopies(s)
 	}
-	if c.illness == sicksite.Disallowed {
-		s.Robots.MaxAge = beforeIllness / 2 // or nobody would see it
-	}
+	readRobotsHourly(s) // or nobody would see Disallowed
 }
 
 // choice is a set of cells: every illness with every number of pages and so on.
@@ -76,34 +75,42 @@ func (c choice) cells() []cell {
 	return cells
 }
 
+// parts are the illnesses of a part of a site.
+func parts() []sicksite.Illness {
+	return []sicksite.Illness{sicksite.EverySecondPage, sicksite.EverySixthPage, sicksite.EverySecondAnswer, sicksite.FolderFails}
+}
+
 // chosen are the cells of a usual test run: all illnesses under two policies, and of each other number of pages,
 // policy and course the illnesses that are most unlike each other. make illness tries the whole matrix.
 func chosen() []choice {
 	all := sicksite.Illnesses()
 	unlike := []sicksite.Illness{
 		sicksite.NotFound, sicksite.Unavailable, sicksite.ExpiredCertificate, sicksite.NoSuchName, sicksite.LoginRedirect,
-		sicksite.SoftNotFound, sicksite.Noindex, sicksite.EverySecondPage, sicksite.HomeElsewhere,
+		sicksite.Noindex, sicksite.EverySecondPage, sicksite.HomeElsewhere, sicksite.SorryEach, sicksite.RandomPages,
 	}
-	few := []sicksite.Illness{sicksite.NotFound, sicksite.SoftNotFound, sicksite.LoginRedirect}
+	few := []sicksite.Illness{sicksite.NotFound, sicksite.SoftNotFoundAt, sicksite.SorryEach, sicksite.Challenge}
 	cloudview := []scheduler.Policy{scheduler.CloudView}
 	return []choice{
 		{all, []int{16}, cloudview, []course{short}},
-		{all, []int{61}, []scheduler.Policy{scheduler.Cautious}, []course{short}},
-		{few, []int{1, 2, 61, 301}, cloudview, []course{short}},
+		{all, []int{60}, []scheduler.Policy{scheduler.Cautious}, []course{short}},
+		{few, []int{1, 2, 5, 49, 50, 60, 300}, cloudview, []course{short}},
 		{unlike, []int{16}, []scheduler.Policy{scheduler.Smartsite}, []course{short}},
-		{few[:1], []int{61}, cloudview, []course{long, due, restarts, flapping, deaf}},
+		{parts(), []int{16, 60}, cloudview, []course{part}},
+		{few[:1], []int{60}, cloudview, []course{long, due, restarts, flapping, deaf}},
 		{few[1:], []int{16}, cloudview, []course{long, due, restarts, deaf}},
 	}
 }
 
 // whole is the whole matrix.
 func whole() []choice {
-	all := sicksite.Illnesses()
+	all, sizes := sicksite.Illnesses(), []int{1, 2, 5, 16, 49, 50, 60, 300}
 	policies := []scheduler.Policy{scheduler.CloudView, scheduler.Cautious, scheduler.Smartsite}
 	return []choice{
-		{all, []int{1, 2, 16, 61, 301, 5000}, policies, []course{short}},
-		{all, []int{2, 16, 61, 301}, policies[:1], []course{long, due, restarts, flapping, deaf}},
-		{all, []int{61}, policies, []course{long, due, restarts, flapping, deaf}},
+		{all, sizes, policies, []course{short}},
+		{all, []int{5000}, policies[:1], []course{short}},
+		{all, []int{1, 2, 16, 60, 300}, policies[:1], []course{long, due, restarts, flapping, deaf}},
+		{all, []int{60}, policies, []course{long, due, restarts, flapping, deaf}},
+		{parts(), append(sizes, 5000), policies, []course{part}},
 	}
 }
 

@@ -2,72 +2,81 @@ package illness
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/internal/testing/sicksite"
 )
 
-// What is wanted must happen, and soon: these are deletions that are not illness.
+// What is wanted must happen, and soon: these are losses that are not illness.
 
-// rest is how long an order to delete rests by default.
-const rest = time.Minute
+const (
+	rest    = time.Minute      // after which a lone page is asked for again
+	soon    = 2 * time.Minute  // within which it has left
+	atOnce  = 10 * time.Minute // within which a release is carried out, and all of a refresh
+	hold    = 7 * 24 * time.Hour
+	held    = hold + 36*time.Hour // daily visits of a week, the last of them
+	goneFor = 30 * 24 * time.Hour
+)
 
-// TestLonePageLeaves: a page that is gone leaves the index about a minute after it was
-// found to be, and nothing else does, also where it was the only one.
+// TestLonePageLeaves: a page that is gone leaves the index within two minutes of the visit
+// that finds it gone, and nothing else does, also where it was the only one.
 func TestLonePageLeaves(t *testing.T) {
-	for _, pages := range []int{1, 2, 16, 61, 301} {
-		t.Run(fmt.Sprint(pages), func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, sicksite.Options{Documents: pages, Answer: answerTime}, nil)
-				want := w.healthy()
-				time.Sleep(beforeIllness)
-				w.site.Drop(pages - 1)
-				found := time.Now()
-				w.refresh(crawl.Selection{All: true})
-				time.Sleep(24 * time.Hour)
-				lost := w.index.lost(want, found, time.Now())
-				if len(lost) != 1 || lost[0].url != w.site.URL(pages-1) {
-					t.Fatalf("%d documents left, want the one that is gone: %s", len(lost), describe(lost))
-				}
-				if after := lost[0].at.Sub(found); after < rest || after > 5*rest {
-					t.Errorf("it left after %s, want about %s", after, rest)
-				}
-				w.wantNothingUndone()
-				w.end()
+	for _, pages := range sizes(1, 2, 16, 60) {
+		for _, how := range []sicksite.Illness{sicksite.NotFound, sicksite.Gone} {
+			t.Run(fmt.Sprintf("%s/%d", how, pages), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					w := newWorld(t, sicksite.Options{Documents: pages, Answer: answerTime}, nil)
+					want := w.healthy()
+					time.Sleep(beforeIllness)
+					w.site.End(how, pages-1)
+					found := time.Now()
+					w.refresh(crawl.Selection{URLs: []string{w.site.URL(pages - 1)}})
+					time.Sleep(rest - time.Second)
+					w.wantGone(want, found)
+					time.Sleep(soon - rest + 2*time.Second)
+					w.wantGone(want, found, pages-1)
+					w.wantNothingUndone()
+					time.Sleep(24 * time.Hour)
+					w.wantGone(want, found, pages-1)
+					w.end()
+				})
 			})
-		})
+		}
 	}
 }
 
-// wantNothingUndone wants no deletion to be held or to rest.
-func (w *world) wantNothingUndone() {
-	w.t.Helper()
-	w.wantUndone(0)
+// TestHundredthLeaves: one in a hundred pages of a site leaves in one refresh, and the site
+// is never taken to be ill.
+func TestHundredthLeaves(t *testing.T) {
+	const pages = 5000
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, sicksite.Options{Documents: pages, Answer: answerTime}, nil)
+		want := w.healthy()
+		time.Sleep(beforeIllness)
+		var gone []int
+		for i := range pages / 100 {
+			gone = append(gone, pages/2+i)
+		}
+		found := time.Now()
+		w.site.Drop(gone...)
+		w.refresh(crawl.Selection{All: true})
+		w.wantNeverIll(atOnce)
+		w.wantGone(want, found, gone...)
+		w.wantNothingUndone()
+		w.end()
+	})
 }
 
-// wantUndone wants no more than so many deletions to be held or to rest.
-func (w *world) wantUndone(most int) {
-	w.t.Helper()
-	if held, resting := undone(w.status()); held+resting > uint64(most) {
-		w.t.Errorf("%d deletions are held and %d rest, want at most %d", held, resting, most)
-	}
-}
-
-// TestSectionLeaves: a twentieth of the pages leaves in about an hour, and not sooner but
-// for what may leave in any hour.
+// TestSectionLeaves: a twentieth of the pages leaves in a day, and not sooner.
 func TestSectionLeaves(t *testing.T) {
-	sizes := []int{61, 301}
-	if wantsAll() {
-		sizes = append(sizes, 5000)
-	}
-	for _, pages := range sizes {
+	for _, pages := range sizes(60, 300) {
+		if pages < 60 {
+			continue // a twentieth is at most two pages
+		}
 		t.Run(fmt.Sprint(pages), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -78,15 +87,12 @@ func TestSectionLeaves(t *testing.T) {
 				w.site.Drop(section...)
 				found := time.Now()
 				w.refresh(crawl.Selection{All: true})
-				time.Sleep(24 * time.Hour)
-				lost := w.index.lost(want, found, time.Now())
-				if len(lost) != len(section) {
-					t.Fatalf("%d documents left, want the %d that are gone: %s", len(lost), len(section), describe(lost))
+				time.Sleep(23 * time.Hour)
+				if n := len(w.index.lost(want, found, time.Now())); n > firstDay(pages) {
+					t.Errorf("%d documents left within 23 hours, want at most %d", n, firstDay(pages))
 				}
-				soon := len(within(lost, found, 55*time.Minute))
-				if last := lost[len(lost)-1].at.Sub(found); soon > anHour(pages) || last > 100*time.Minute {
-					t.Errorf("%d left within 55 minutes, want at most %d; the last after %s, want about an hour", soon, anHour(pages), last)
-				}
+				w.wantNeverIll(2 * time.Hour)
+				w.wantGone(want, found, section...)
 				w.wantNothingUndone()
 				w.end()
 			})
@@ -94,166 +100,90 @@ func TestSectionLeaves(t *testing.T) {
 	}
 }
 
-// TestSiteBecomesSecure: where all pages answer 301 to their twins at https, the twins
-// take their places: nothing is held, and hardly a page is in the index in neither form.
-func TestSiteBecomesSecure(t *testing.T) {
-	for _, pages := range []int{2, 16, 61, 301} {
-		t.Run(fmt.Sprint(pages), func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, sicksite.Options{Documents: pages, Answer: answerTime}, nil)
-				plain := w.healthy()
-				time.Sleep(beforeIllness)
-				w.site.Secure()
-				moved := time.Now()
-				for range 3 { // the home page has to say so at two visits, a day apart
+// lastThird are 30 % of the pages of a site.
+func lastThird(pages int) []int {
+	var third []int
+	for i := pages - pages*3/10; i < pages; i++ {
+		third = append(third, i)
+	}
+	return third
+}
+
+// endings are how a third of a site goes, each an explicit loss.
+func endings() []sicksite.Illness {
+	return []sicksite.Illness{sicksite.NotFound, sicksite.Noindex, sicksite.OneCanonical, sicksite.Disallowed, sicksite.MovedToOne}
+}
+
+// TestThirdLeaves: 30 % of a site that are taken down leave after a week, by themselves.
+func TestThirdLeaves(t *testing.T) {
+	for _, how := range endings() {
+		for _, pages := range sizes(60) {
+			if pages*3/10 <= firstDay(pages) {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s/%d", how, pages), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					w := newWorld(t, sicksite.Options{Documents: pages, Answer: answerTime}, readRobotsHourly)
+					want := w.healthy()
+					time.Sleep(beforeIllness)
+					from := time.Now()
+					w.site.End(how, lastThird(pages)...)
 					w.refresh(crawl.Selection{All: true})
-					time.Sleep(26 * time.Hour)
-				}
-				twins := documents{}
-				for url, content := range plain {
-					twins["https"+strings.TrimPrefix(url, "http")] = content
-				}
-				missing, changed, strange := w.index.at(time.Now()).state(twins)
-				if len(missing)+len(changed)+len(strange) > 0 {
-					t.Errorf("of %d twins %d are missing (%s), %d changed; %d others are in the index (%s)",
-						pages, len(missing), some(missing), len(changed), len(strange), some(strange))
-				}
-				if n := w.index.gaps(w.index.lost(plain, moved, time.Now())); n > anHour(pages) {
-					t.Errorf("%d pages left before their twins came, want at most %d", n, anHour(pages))
-				}
-				w.wantNothingUndone()
-				w.end()
+					time.Sleep(hold - time.Hour)
+					if n := len(w.index.lost(want, from, time.Now())); n > firstDay(pages) {
+						t.Errorf("%d documents left within a week, want at most %d", n, firstDay(pages))
+					}
+					time.Sleep(held - hold + time.Hour)
+					w.wantGone(want, from, lastThird(pages)...)
+					w.wantNothingUndone()
+					w.end()
+				})
 			})
-		})
-	}
-}
-
-// gaps counts the plain documents among the lost whose twin was not in the index yet.
-func (x *index) gaps(lost []order) (n int) {
-	for _, o := range lost {
-		if _, ok := x.at(o.at)["https"+strings.TrimPrefix(o.url, "http")]; !ok {
-			n++
 		}
 	}
-	return n
 }
 
-// TestRemovedLeaveAtOnce: what the operator removes rests for no time.
-func TestRemovedLeaveAtOnce(t *testing.T) {
+// TestThirdIsReleased: they leave at once when the operator says so.
+func TestThirdIsReleased(t *testing.T) {
+	for _, how := range endings() {
+		for _, pages := range sizes(16, 60) {
+			t.Run(fmt.Sprintf("%s/%d", how, pages), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					w := newWorld(t, sicksite.Options{Documents: pages, Answer: answerTime}, readRobotsHourly)
+					want := w.healthy()
+					time.Sleep(beforeIllness)
+					from := time.Now()
+					w.site.End(how, lastThird(pages)...)
+					w.refresh(crawl.Selection{All: true})
+					time.Sleep(3 * time.Hour)
+					if n := len(w.index.lost(want, from, time.Now())); n > firstDay(pages) {
+						t.Errorf("%d documents left before the operator's word, want at most %d", n, firstDay(pages))
+					}
+					w.release()
+					time.Sleep(atOnce)
+					w.wantGone(want, from, lastThird(pages)...)
+					w.wantNothingUndone()
+					w.end()
+				})
+			})
+		}
+	}
+}
+
+// TestOffDeletesAtOnce: without the rule every permanent error deletes at once.
+func TestOffDeletesAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, sicksite.Options{Documents: 61, Answer: answerTime}, nil)
-		want := w.healthy()
-		time.Sleep(beforeIllness)
-		var urls []string
-		for i := 30; i < 61; i++ {
-			urls = append(urls, w.site.URL(i))
-		}
-		from := time.Now()
-		done, err := w.crawl.Remove(t.Context(), crawl.Selection{URLs: urls})
-		if err != nil || done.Deletions != len(urls) {
-			t.Fatalf("%+v, %v", done, err)
-		}
-		time.Sleep(10 * time.Second)
-		var gone []string
-		for _, o := range w.index.lost(want, from, time.Now()) {
-			gone = append(gone, o.url)
-		}
-		slices.Sort(gone)
-		slices.Sort(urls)
-		if !slices.Equal(gone, urls) {
-			t.Errorf("%d of %d left within 10 s", len(gone), len(urls))
-		}
-		w.wantNothingUndone()
-		w.end()
-	})
-}
-
-// kill has a kill list with these patterns put in force.
-func (w *world) kill(patterns ...string) {
-	w.t.Helper()
-	w.settings.Space.KillPatterns = nil
-	if len(patterns) > 0 {
-		w.settings.Space.KillPatterns = &crawlspace.File{Name: "kill.patterns", Content: []byte(strings.Join(patterns, "\n") + "\n")}
-	}
-	if err := w.crawl.Reload(w.t.Context(), w.settings); err != nil {
-		w.t.Fatal(err)
-	}
-}
-
-// TestLongKillListIsHeld: what a kill list takes off the index is held until the operator
-// says a word, also over edits that do not touch it.
-func TestLongKillListIsHeld(t *testing.T) {
-	pages := 1001
-	if wantsAll() {
-		pages = 12_001
-	}
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, sicksite.Options{Documents: pages}, nil)
-		want := w.healthy()
-		killed := len(want.below(w.site.URL(0) + "doc/"))
-		time.Sleep(beforeIllness)
-		from := time.Now()
-		w.kill("/doc/")
-		for i := range 4 {
-			time.Sleep(90 * time.Minute)
-			if lost := w.index.lost(want, from, time.Now()); len(lost) > 0 {
-				t.Fatalf("%d of %d documents left after %s: %s", len(lost), killed, time.Since(from), describe(lost))
-			}
-			if held, resting := undone(w.status()); held != uint64(killed) || resting > 0 {
-				t.Errorf("%d deletions are held and %d rest, want all %d held", held, resting, killed)
-			}
-			w.kill(append(unrelated(i+1), "/doc/")...)
-		}
-		from = time.Now()
-		w.release()
-		time.Sleep(10 * time.Minute)
-		if lost := w.index.lost(want, from, time.Now()); len(lost) != killed {
-			t.Errorf("%d of %d documents left after the operator's word", len(lost), killed)
-		}
-		w.wantNothingUndone()
-		w.end()
-	})
-}
-
-// unrelated are patterns of nothing.
-func unrelated(n int) []string {
-	var patterns []string
-	for i := range n {
-		patterns = append(patterns, fmt.Sprintf("/nothing-%d/", i))
-	}
-	return patterns
-}
-
-// TestKillListTakenBack: what it would have taken off the index stays.
-func TestKillListTakenBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, sicksite.Options{Documents: 301, Answer: answerTime}, nil)
-		want := w.healthy()
-		time.Sleep(beforeIllness)
-		w.kill("/doc/")
-		time.Sleep(time.Hour)
-		w.kill()
-		time.Sleep(recovery())
-		if missing, changed, _ := w.index.at(time.Now()).state(want); len(missing)+len(changed) > 0 {
-			t.Errorf("%d documents are missing and %d changed: %s", len(missing), len(changed), some(missing))
-		}
-		w.wantNothingUndone()
-		w.end()
-	})
-}
-
-// TestShortKillListLeaves: an edit that takes few documents off the index needs no word.
-func TestShortKillListLeaves(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, sicksite.Options{Documents: 61, Answer: answerTime}, nil)
+		w := newWorld(t, sicksite.Options{Documents: 60, Answer: answerTime}, deleteAtOnce)
 		want := w.healthy()
 		time.Sleep(beforeIllness)
 		from := time.Now()
-		w.kill(w.site.Path(50), w.site.Path(59))
-		time.Sleep(10 * time.Minute)
-		if lost := w.index.lost(want, from, time.Now()); len(lost) != 2 {
-			t.Errorf("%d documents left within 10 minutes, want the 2 that are killed: %s", len(lost), describe(lost))
+		w.site.FallIll(sicksite.NotFound)
+		w.refresh(crawl.Selection{All: true})
+		time.Sleep(rest / 2)
+		if n := len(w.index.lost(want, from, time.Now())); n != 60 {
+			t.Errorf("%d of 60 documents left within %s", n, rest/2)
 		}
 		w.wantNothingUndone()
 		w.end()

@@ -36,6 +36,7 @@ type order struct {
 	url     string
 	deletes bool
 	reason  string
+	title   string
 	content uint64 // of title and text
 }
 
@@ -62,7 +63,7 @@ func (x *index) Push(_ context.Context, entries []push.Entry) ([]push.Refusal, e
 			if err := json.Unmarshal(e.Body, &d); err != nil {
 				return nil, err
 			}
-			o.content = contentOf(d.Title, d.Text)
+			o.title, o.content = d.Title, contentOf(d.Title, d.Text)
 		}
 		x.orders = append(x.orders, o)
 	}
@@ -124,16 +125,68 @@ func (x *index) lost(of documents, from, to time.Time) []order {
 	return lost
 }
 
-// worst is the most of the orders, which are in order of time, within any span.
-func worst(orders []order, span time.Duration) int {
-	most, first := 0, 0
-	for i := range orders {
-		for orders[i].at.Sub(orders[first].at) >= span {
-			first++
+// spoiled are the orders from one moment to another, both included, that took a document of
+// want out of the index or replaced it by a text that is not its own.
+func (x *index) spoiled(want documents, from, to time.Time) []order {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var spoiled []order
+	docs := documents{}
+	for _, o := range x.orders {
+		good, mine := want[o.url]
+		was, there := docs[o.url]
+		docs.obey(o)
+		is, stays := docs[o.url]
+		if mine && there && was == good && (!stays || is != good) && !o.at.Before(from) && !o.at.After(to) {
+			spoiled = append(spoiled, o)
 		}
-		most = max(most, i-first+1)
 	}
-	return most
+	return spoiled
+}
+
+// daily counts the documents of orders by the day, 24 hours long, after from.
+func daily(orders []order, from time.Time) []int {
+	var days []map[string]bool
+	for _, o := range orders {
+		day := int(o.at.Sub(from) / (24 * time.Hour))
+		for len(days) <= day {
+			days = append(days, map[string]bool{})
+		}
+		days[day][o.url] = true
+	}
+	var counts []int
+	for _, urls := range days {
+		counts = append(counts, len(urls))
+	}
+	return counts
+}
+
+// came is when each document was first there.
+func (x *index) came() map[string]time.Time {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	came := map[string]time.Time{}
+	for _, o := range x.orders {
+		if _, known := came[o.url]; !known && !o.deletes {
+			came[o.url] = o.at
+		}
+	}
+	return came
+}
+
+// titles are those of the documents that the index has.
+func (x *index) titles() map[string]string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	titles := map[string]string{}
+	for _, o := range x.orders {
+		if o.deletes {
+			delete(titles, o.url)
+		} else {
+			titles[o.url] = o.title
+		}
+	}
+	return titles
 }
 
 // state compares what is there with what should be.

@@ -28,7 +28,7 @@ import (
 const (
 	realRest     = 2 * time.Second
 	realIllness  = 8 * realRest
-	realRecovery = 15 * time.Minute // an update that a host's illness held back is asked for every ten
+	realRecovery = 15 * time.Minute // an ill host is well again after ten at the earliest
 	realPause    = 200 * time.Millisecond
 )
 
@@ -45,12 +45,8 @@ func TestRealIllness(t *testing.T) {
 	var mu sync.Mutex
 	var rows []string
 	t.Run("cells", func(t *testing.T) {
-		for _, illness := range sicksite.Illnesses() {
-			// The program asks the system's name servers, and keeps a robots.txt for a day.
-			if illness.DNS() || illness == sicksite.Disallowed {
-				continue
-			}
-			for _, pages := range []int{16, 61} {
+		for _, illness := range realIllnesses() {
+			for _, pages := range []int{16, 60} {
 				t.Run(fmt.Sprintf("%s/%d", illness, pages), func(t *testing.T) {
 					t.Parallel()
 					r := &realWorld{t: t, program: program, dir: t.TempDir()}
@@ -66,6 +62,18 @@ func TestRealIllness(t *testing.T) {
 	})
 	slices.Sort(rows)
 	t.Logf("%-24s %3s %5s  %s\n%s", "illness", "of", "lost", "well after", strings.Join(rows, "\n"))
+}
+
+// realIllnesses are those that can be had without a name server and without patience: the
+// program keeps a robots.txt for a day. Of apologies that differ but for an identifier some stand for all.
+func realIllnesses() []sicksite.Illness {
+	return slices.DeleteFunc(sicksite.Illnesses(), func(i sicksite.Illness) bool {
+		switch i {
+		case sicksite.Disallowed, sicksite.SignOn, sicksite.Parked, sicksite.ContinueToSee, sicksite.Incident, sicksite.BlockedByRule, sicksite.EverySixthPage:
+			return true
+		}
+		return i.DNS()
+	})
 }
 
 // realWorld is a site, an indexer and a service.
@@ -104,23 +112,23 @@ func (r *realWorld) try(illness sicksite.Illness, pages int) {
 	}
 	r.command("refresh", "--all")
 	for begin := time.Now(); time.Since(begin) < realIllness; time.Sleep(realPause) {
-		r.lost = max(r.lost, absent(want, r.entries()))
+		got := r.entries()
+		r.lost = max(r.lost, absent(want, got)+foreign(want, got))
 	}
-	if r.lost > anHour(pages) {
-		t.Errorf("%d of %d documents left, want at most %d", r.lost, pages, anHour(pages))
+	if r.lost > firstDay(pages) {
+		t.Errorf("%d of %d documents left or were overwritten, want at most %d", r.lost, pages, firstDay(pages))
 	}
 
 	r.site.Site().Heal()
 	healed := time.Now()
 	var state string
-	r.until("all is back, and nothing is held", realRecovery, func() bool {
-		held, resting := r.undone()
+	r.until("all is back, and nothing of it is pending", realRecovery, func() bool {
 		got := r.entries()
 		strange := absent(got, want)
-		missing, foreign := absent(want, got), foreign(want, got)
-		state = fmt.Sprintf("%d documents are missing and %d not the site's own, %d deletions are held, %d rest; %d documents came with the illness",
-			missing, foreign, held, resting, strange)
-		return missing+foreign == 0 && held+resting <= excused(strange, pages)
+		missing, foreign, pending := absent(want, got), foreign(want, got), r.undone()
+		state = fmt.Sprintf("%d documents are missing and %d not the site's own, %d deletions are pending; %d documents came with the illness",
+			missing, foreign, pending, strange)
+		return missing+foreign == 0 && pending <= strange
 	}, &state)
 	r.recovered = time.Since(healed).Round(time.Second).String()
 }
@@ -221,17 +229,17 @@ func (r *realWorld) output(args ...string) []byte {
 	return out
 }
 
-// undone is how many deletions the service holds, and how many rest.
-func (r *realWorld) undone() (held, resting int) {
+// undone is how many deletions and replacements are pending.
+func (r *realWorld) undone() int {
 	r.t.Helper()
 	var status struct {
-		Outbox struct{ Held, Resting int }
+		Outbox struct{ Pending, Held, Resting int }
 	}
 	out := r.command("status", "--json")
 	if err := json.Unmarshal(out, &status); err != nil {
 		r.t.Fatalf("status: %v\n%s", err, out)
 	}
-	return status.Outbox.Held, status.Outbox.Resting
+	return status.Outbox.Pending + status.Outbox.Held + status.Outbox.Resting
 }
 
 // ask is a GET of the Push API.

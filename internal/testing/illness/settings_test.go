@@ -3,6 +3,7 @@ package illness
 import (
 	"reflect"
 	"testing"
+	"time"
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
@@ -20,48 +21,54 @@ func settings(t *testing.T, n *sicksite.Network, roots ...string) policy.Setting
 	t.Helper()
 	s := policy.Settings{Name: "test", Workers: 2, RobotsAgent: "Sextant", MaxRedirects: 10, Frontier: scheduler.DefaultSettings(), Fetcher: fetcher.DefaultSettings()}
 	s.Frontier.Aggressive, s.Frontier.SmartRefresh = true, true
-	s.Frontier.ErrorRefresh, s.Frontier.MaxAge, s.Frontier.MinAge = week(), week(), week()/7
 	s.Fetcher.Resolver, s.Fetcher.Connect, s.Fetcher.Roots = n.Resolver(), n.Connect, n.Roots()
 	s.Rules.DefaultFollowRoots = true
 	for _, root := range roots {
-		u, err := weburl.Parse(root)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.Rules.Roots = append(s.Rules.Roots, actionrules.Root{URL: u, Site: true, Group: "default"})
+		s.Rules.Roots = append(s.Rules.Roots, actionrules.Root{URL: parse(t, root), Site: true, Group: "default"})
 	}
 	s.Space.MIME = &crawlspace.MIMETypes{Types: []crawlspace.Text{{Value: sicksite.SickType}}}
-	set(&s.Frontier.Brake, "Host", true)
 	return s
+}
+
+func parse(t *testing.T, text string) weburl.URL {
+	t.Helper()
+	u, err := weburl.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
 }
 
 // lookForCopies are the defaults about duplicates.
 func lookForCopies(s *policy.Settings) { s.NearDuplicates, s.DetectPatterns = true, true }
 
-// set sets a field, if there is one of this name.
-func set(of any, name string, value any) {
-	if f := reflect.ValueOf(of).Elem().FieldByName(name); f.IsValid() {
-		f.Set(reflect.ValueOf(value))
+// readRobotsHourly has a robots.txt that changes noticed within the time of a test.
+func readRobotsHourly(s *policy.Settings) { s.Robots.MaxAge = time.Hour }
+
+// deleteAtOnce is deletionBrake="off".
+func deleteAtOnce(s *policy.Settings) {
+	frontier := reflect.ValueOf(&s.Frontier).Elem()
+	if f := frontier.FieldByName("Deletions"); f.IsValid() {
+		f.FieldByName("Off").SetBool(true)
+		return
 	}
+	frontier.FieldByName("Brake").FieldByName("On").SetBool(false)
 }
 
-// undone is how many deletions are held, and how many rest before they are decided about.
-func undone(s crawl.Status) (held, resting uint64) {
-	if f := reflect.ValueOf(s.Outbox).FieldByName("Resting"); f.IsValid() {
-		resting = f.Uint()
+// undone is how many deletions and replacements are pending.
+func undone(s crawl.Status) (n int) {
+	for _, name := range []string{"Pending", "Held", "Resting"} {
+		if f := reflect.ValueOf(s.Outbox).FieldByName(name); f.IsValid() {
+			n += int(f.Uint()) //nolint:gosec // a count
+		}
 	}
-	return s.Outbox.Held, resting
+	return n
 }
 
-// release lets all held deletions go, as the operator does.
+// release lets all pending deletions go, as the operator does.
 func (w *world) release() {
 	w.t.Helper()
-	release := reflect.ValueOf(w.crawl).MethodByName("Release")
-	arguments := []reflect.Value{reflect.ValueOf(w.t.Context())}
-	if !release.Type().IsVariadic() { // it asks which: the zero value is all
-		arguments = append(arguments, reflect.Zero(release.Type().In(1)))
-	}
-	if err, failed := release.Call(arguments)[1].Interface().(error); failed {
+	if _, err := w.crawl.Release(w.t.Context(), scheduler.DeletionFilter{}); err != nil {
 		w.t.Fatal(err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -25,13 +26,13 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// world is a site, its crawl, and the index that the crawl fills. It lives in a bubble of
+// world is sites, their crawl, and the index that the crawl fills. It lives in a bubble of
 // virtual time.
 type world struct {
 	t        *testing.T
 	dir      string
-	site     *sicksite.Site
-	second   *sicksite.Site // at Neighbour; nil: none
+	site     *sicksite.Site // the first one
+	sites    []*sicksite.Site
 	network  *sicksite.Network
 	index    *index
 	settings policy.Settings
@@ -42,22 +43,22 @@ type world struct {
 	ended chan error // of the crawl that runs
 }
 
-// newWorld makes a world in which nothing runs yet. change, which may be nil, is of the
-// settings.
+// newWorld makes a world of one site, in which nothing runs yet. change, which may be nil, is
+// of the settings.
 func newWorld(t *testing.T, o sicksite.Options, change func(*policy.Settings)) *world {
 	t.Helper()
-	return newWorldOf(t, sicksite.New(o), nil, change)
+	return newWorldOf(t, change, sicksite.New(o))
 }
 
-// newWorldOf has two sites; the second may be nil.
-func newWorldOf(t *testing.T, site, second *sicksite.Site, change func(*policy.Settings)) *world {
+// newWorldOf has several sites.
+func newWorldOf(t *testing.T, change func(*policy.Settings), sites ...*sicksite.Site) *world {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), site: site, second: second, index: &index{}, log: slog.New(slog.DiscardHandler)}
+	w := &world{t: t, dir: t.TempDir(), site: sites[0], sites: sites, index: &index{}, log: slog.New(slog.DiscardHandler)}
 	if os.Getenv("SEXTANT_ILLNESS_LOG") != "" {
 		w.log = slog.New(slog.NewTextHandler(t.Output(), nil))
 	}
 	var err error
-	if w.network, err = sicksite.NewNetwork(site, second); err != nil {
+	if w.network, err = sicksite.NewNetwork(sites...); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -66,9 +67,9 @@ func newWorldOf(t *testing.T, site, second *sicksite.Site, change func(*policy.S
 			t.Error(err)
 		}
 	})
-	roots := []string{site.URL(0)}
-	if second != nil {
-		roots = append(roots, second.URL(0))
+	var roots []string
+	for _, site := range sites {
+		roots = append(roots, site.URL(0))
 	}
 	w.settings = settings(t, w.network, roots...)
 	if change != nil {
@@ -139,13 +140,10 @@ func (w *world) close() {
 	w.store, w.crawl = nil, nil
 }
 
-// once is one `sextant run --once`, after a refresh of all where that is asked for.
-func (w *world) once(refresh bool) {
+// once is one `sextant run --once`.
+func (w *world) once() {
 	w.t.Helper()
 	w.open()
-	if refresh {
-		w.refresh(crawl.Selection{All: true})
-	}
 	if err := w.crawl.Run(w.t.Context(), crawl.Once{Drain: true}); err != nil {
 		w.t.Error(err)
 	}
@@ -200,10 +198,7 @@ func (w *world) healthy() documents {
 func (w *world) complete() documents {
 	w.t.Helper()
 	docs, pages := w.index.at(time.Now()), 0
-	for _, site := range []*sicksite.Site{w.site, w.second} {
-		if site == nil {
-			continue
-		}
+	for _, site := range w.sites {
 		pages += site.Len()
 		for i := range site.Len() {
 			if _, ok := docs[site.URL(i)]; !ok {
@@ -215,4 +210,88 @@ func (w *world) complete() documents {
 		w.t.Fatalf("the crawl of the healthy site has %d documents of %d", len(docs), pages)
 	}
 	return docs
+}
+
+// ill is how many hosts are ill.
+func (w *world) ill() int { return len(w.crawl.Ill()) }
+
+// wantNeverIll lets time go by, in which no host may fall ill.
+func (w *world) wantNeverIll(span time.Duration) {
+	w.t.Helper()
+	for begin := time.Now(); time.Since(begin) < span; time.Sleep(time.Minute) {
+		if n := w.ill(); n > 0 {
+			w.t.Errorf("%d hosts are ill after %s: %v", n, time.Since(begin), w.crawl.Ill())
+			time.Sleep(span - time.Since(begin))
+			return
+		}
+	}
+}
+
+// wantNothingUndone wants no deletion to be pending.
+func (w *world) wantNothingUndone() {
+	w.t.Helper()
+	w.wantUndone(0)
+}
+
+// wantUndone wants at most so many deletions to be pending.
+func (w *world) wantUndone(most int) {
+	w.t.Helper()
+	if n := undone(w.status()); n > most {
+		w.t.Errorf("%d deletions are pending, want at most %d", n, most)
+	}
+}
+
+// wantGone wants of the documents that were there only those of some pages of the first
+// site to have left since a moment.
+func (w *world) wantGone(of documents, from time.Time, pages ...int) {
+	w.t.Helper()
+	var want, got []string
+	for _, i := range pages {
+		want = append(want, w.site.URL(i))
+	}
+	lost := w.index.lost(of, from, time.Now())
+	for _, o := range lost {
+		got = append(got, o.url)
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(want, got) {
+		w.t.Errorf("%d documents left by %s, want the %d that are gone; the first: %s", len(got), time.Since(from), len(want), describe(lost))
+	}
+}
+
+// wantBack wants all documents to be there, as they were, within a day and an hour, and
+// nothing pending except what came with an illness. It returns when that was so; 0: never.
+func (w *world) wantBack(want documents) time.Duration {
+	w.t.Helper()
+	var missing, changed, strange []string
+	pending := 0
+	for healed := time.Now(); time.Since(healed) < recovery; {
+		time.Sleep(recoveryStep)
+		missing, changed, strange = w.index.at(time.Now()).state(want)
+		if pending = undone(w.status()); len(missing)+len(changed) == 0 && pending <= len(strange) {
+			return time.Since(healed)
+		}
+	}
+	w.t.Errorf("%s after the site is well %d of %d documents are missing and %d are not the site's own (%s); %d deletions are pending, and %d documents came with the illness",
+		recovery, len(missing), len(want), len(changed), some(append(missing, changed...)), pending, len(strange))
+	return 0
+}
+
+// wantSpared wants of a group of documents only so many to have been lost, each day since a
+// moment, as the rule lets go, and returns how many were on each.
+func (w *world) wantSpared(group documents, from time.Time) []int {
+	w.t.Helper()
+	spoiled := w.index.spoiled(group, from, time.Now())
+	days := daily(spoiled, from)
+	for i, n := range days {
+		most := aDay(len(group))
+		if i == 0 {
+			most = firstDay(len(group))
+		}
+		if n > most {
+			w.t.Errorf("day %d: %d of %d documents were lost, want at most %d; the first: %s", i+1, n, len(group), most, describe(spoiled))
+		}
+	}
+	return days
 }

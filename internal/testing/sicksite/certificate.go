@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// certificates are two of one key and name: a good one, and one that has expired. The
+// certificates are two of one key and the same names: a good one, and one that has expired. The
 // key is made again for each site; nothing that a test sees depends on it.
 type certificates struct {
 	good, expired tls.Certificate
@@ -22,26 +22,26 @@ type certificates struct {
 	pem           []byte // of those who sign
 }
 
-func newCertificates() (*certificates, error) {
+func newCertificates(names ...string) (*certificates, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("a key for the site: %w", err)
 	}
 	c := &certificates{roots: x509.NewCertPool()}
-	if c.good, err = c.sign(key, time.Now().AddDate(20, 0, 0)); err != nil {
+	if c.good, err = c.sign(key, names, time.Now().AddDate(20, 0, 0)); err != nil {
 		return nil, err
 	}
-	c.expired, err = c.sign(key, time.Now().Add(-time.Hour))
+	c.expired, err = c.sign(key, names, time.Now().Add(-time.Hour))
 	return c, err
 }
 
 // sign makes a certificate that signs itself, and trusts it.
-func (c *certificates) sign(key *ecdsa.PrivateKey, until time.Time) (tls.Certificate, error) {
+func (c *certificates) sign(key *ecdsa.PrivateKey, names []string, until time.Time) (tls.Certificate, error) {
 	name := pkix.Name{CommonName: "sick site until " + until.Format(time.DateOnly)}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(until.Unix()), Subject: name,
 		NotBefore: time.Now().AddDate(-1, 0, 0), NotAfter: until,
-		DNSNames: []string{Host, Neighbour, Elsewhere}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		DNSNames: names, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
@@ -57,10 +57,10 @@ func (c *certificates) sign(key *ecdsa.PrivateKey, until time.Time) (tls.Certifi
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}, nil
 }
 
-// config presents the certificate that the site's health lets it present.
-func (c *certificates) config(s *Site) *tls.Config {
-	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-		if s.Illness() == ExpiredCertificate {
+// config presents the certificate that the health of the site at a name lets it present.
+func (c *certificates) config(site func(name string) *Site) *tls.Config {
+	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+		if site(hello.ServerName).Illness() == ExpiredCertificate {
 			return &c.expired, nil
 		}
 		return &c.good, nil

@@ -28,10 +28,14 @@ const (
 	SessionExpired    // 200, without one
 	LoginRedirect     // 302 of all to one place
 	LoginRedirectEach // 302 of each page to the log-in page, with a query of its own
+	SignOn            // 302 of each page to another host, with a path of its own
 	MovedToOne        // 301 of all to one place
+	SorryEach         // 301 of each page to a page of its own, in the site's own frame
 	Maintenance       // 200, the same text everywhere
 	MaintenanceEach   // 200, another text on each page
 	SoftNotFound      // 200, the same words everywhere, in the site's own frame
+	Parked            // 200, the same long text everywhere
+	RandomPages       // 200, any page of the site: a cache mixes up its keys
 	Empty             // 200
 	Noindex           // in the page
 	NoindexHeader     // in X-Robots-Tag
@@ -39,7 +43,16 @@ const (
 	WrongType         // all are of SickType
 	Disallowed        // by robots.txt
 
+	// Apologies: 200, one text for all with an identifier or the path in it.
+
+	Challenge      // short, another identifier in each response
+	ContinueToSee  // short, with the path
+	SoftNotFoundAt // 75 words, with the path, also in the title
+	Incident       // short, another number in each response
+	BlockedByRule  // 150 words in the site's own frame, with path and identifier
+
 	EverySecondPage   // 404
+	EverySixthPage    // 404
 	EverySecondAnswer // 404: one of two servers behind a balancer is ill
 	FolderFails       // a tenth of the pages answers 500
 	HomeElsewhere     // the home page answers 302 to another host
@@ -51,11 +64,8 @@ const SickType = "application/x-sick"
 
 // trait is what a test has to know of an illness.
 type trait struct {
-	name string
-	// believed: nothing tells it from pages that were taken down. copies: a crawler that does not compare documents with each other
-	// takes ill pages for documents. tls, dns: only a secure site, or one with a name, can
-	// fall ill so. overwrites: ill pages are documents, which no crawler can tell.
-	believed, copies, tls, dns, overwrites bool
+	name     string
+	tls, dns bool // only a secure site, or one with a name, can have it
 }
 
 func (i Illness) trait() trait {
@@ -76,27 +86,37 @@ func (i Illness) trait() trait {
 		Silent:             {name: "silent"},
 		CutShort:           {name: "cut-short"},
 		LoginPage:          {name: "login-page"},
-		SessionExpired:     {name: "session-expired", copies: true},
+		SessionExpired:     {name: "session-expired"},
 		LoginRedirect:      {name: "login-redirect"},
 		LoginRedirectEach:  {name: "login-redirect-each"},
+		SignOn:             {name: "sign-on"},
 		MovedToOne:         {name: "moved-to-one"},
-		Maintenance:        {name: "maintenance", copies: true},
-		MaintenanceEach:    {name: "maintenance-each", overwrites: true},
-		SoftNotFound:       {name: "soft-404", copies: true},
+		SorryEach:          {name: "sorry-each"},
+		Maintenance:        {name: "maintenance"},
+		MaintenanceEach:    {name: "maintenance-each"},
+		SoftNotFound:       {name: "soft-404"},
+		Parked:             {name: "parked"},
+		RandomPages:        {name: "random-pages"},
 		Empty:              {name: "empty"},
 		Noindex:            {name: "noindex"},
 		NoindexHeader:      {name: "noindex-header"},
 		OneCanonical:       {name: "one-canonical"},
 		WrongType:          {name: "wrong-type"},
 		Disallowed:         {name: "disallowed"},
+		Challenge:          {name: "challenge"},
+		ContinueToSee:      {name: "continue-to-see"},
+		SoftNotFoundAt:     {name: "soft-404-at"},
+		Incident:           {name: "incident"},
+		BlockedByRule:      {name: "blocked-by-rule"},
 		EverySecondPage:    {name: "every-second-page"},
+		EverySixthPage:     {name: "every-sixth-page"},
 		EverySecondAnswer:  {name: "every-second-answer"},
-		FolderFails:        {name: "folder", believed: true},
+		FolderFails:        {name: "folder"},
 		HomeElsewhere:      {name: "home-elsewhere"},
 	}[i]
 }
 
-// Illnesses are all but Healthy.
+// Illnesses are all except Healthy.
 func Illnesses() []Illness {
 	var all []Illness
 	for i := Healthy + 1; i < illnesses; i++ {
@@ -113,18 +133,8 @@ func (i Illness) String() string {
 	return i.trait().name
 }
 
-// Believed reports whether nothing tells it from pages that were taken down: after an hour they
-// may leave.
-func (i Illness) Believed() bool { return i.trait().believed }
-
-// Copies reports whether it shows only where documents are compared with each other.
-func (i Illness) Copies() bool { return i.trait().copies }
-
 // TLS reports whether only a secure site can have it.
 func (i Illness) TLS() bool { return i.trait().tls }
 
 // DNS reports whether only a site with a name can have it.
 func (i Illness) DNS() bool { return i.trait().dns }
-
-// Overwrites reports whether its pages are documents like any other.
-func (i Illness) Overwrites() bool { return i.trait().overwrites }

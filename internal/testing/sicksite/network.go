@@ -8,9 +8,13 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -26,37 +30,43 @@ import (
 // nameTTL is for how long, in seconds, an answer of the name server holds.
 const nameTTL = 60
 
-// Network is a network in memory with a site at Host, plain and secure, perhaps one at
-// Neighbour, the other host at Elsewhere, and a name server. It belongs to the bubble that
-// it is made in.
+// Network is a network in memory with sites, each plain and secure at the host of its origin
+// and at its other names, the other host at Elsewhere, and a name server. It belongs to the
+// bubble that it is made in.
 type Network struct {
-	site          *Site
+	sites         []*Site
+	hosts         map[string]int // which of the sites a name is of; len(sites): Elsewhere
 	certificates  *certificates
 	plain, secure *testpipe.Listener
 	server        *http.Server
 	running       sync.WaitGroup
 }
 
-// NewNetwork serves a site, and its neighbour, nil for none, which cannot fall ill below
-// HTTP. The caller closes it.
-func NewNetwork(s, neighbour *Site) (*Network, error) {
-	c, err := newCertificates()
-	if err != nil {
+// NewNetwork serves sites; the first also answers at Elsewhere. The caller closes it.
+func NewNetwork(sites ...*Site) (*Network, error) {
+	n := &Network{sites: sites, hosts: map[string]int{Elsewhere: len(sites)}, plain: testpipe.Listen(), secure: testpipe.Listen()}
+	for i, s := range sites {
+		origin, err := url.Parse(s.options.Origin)
+		if err != nil {
+			return nil, fmt.Errorf("a site: %w", err)
+		}
+		for _, name := range append(s.options.Names, origin.Hostname()) {
+			n.hosts[name] = i
+		}
+		s.onChange(func() { dropIdle(n.server) })
+	}
+	var err error
+	if n.certificates, err = newCertificates(slices.Sorted(maps.Keys(n.hosts))...); err != nil {
 		return nil, err
 	}
-	n := &Network{site: s, certificates: c, plain: testpipe.Listen(), secure: testpipe.Listen()}
-	n.server = quietServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Host == Neighbour && neighbour != nil {
-			neighbour.ServeHTTP(w, r)
-			return
-		}
-		s.ServeHTTP(w, r)
-	}))
+	n.server = quietServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { n.site(r.Host).ServeHTTP(w, r) }))
 	n.running.Go(func() { _ = n.server.Serve(n.plain) })
-	n.running.Go(func() { _ = n.server.Serve(tls.NewListener(eagerListener{n.secure}, c.config(s))) })
-	s.onChange(func() { dropIdle(n.server) })
+	n.running.Go(func() { _ = n.server.Serve(tls.NewListener(eagerListener{n.secure}, n.certificates.config(n.site))) })
 	return n, nil
 }
+
+// site is the one at a host.
+func (n *Network) site(host string) *Site { return n.sites[n.hosts[host]%len(n.sites)] }
 
 func quietServer(h http.Handler) *http.Server {
 	return &http.Server{Handler: h, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
@@ -79,23 +89,25 @@ func (n *Network) Close() error {
 // Roots are those who sign the site's certificates.
 func (n *Network) Roots() *x509.CertPool { return n.certificates.roots }
 
-// Two addresses of RFC 5737.
-var (
-	hostAddress  = netip.AddrFrom4([4]byte{192, 0, 2, 1})
-	otherAddress = netip.AddrFrom4([4]byte{192, 0, 2, 2})
-)
+// address is that of the ith site: the addresses of RFC 5737 come first.
+func address(i int) netip.Addr {
+	return netip.AddrFrom4([4]byte{192, 0, byte(2 + i/250), byte(1 + i%250)})
+}
 
 // Connect connects to an address of the network.
-func (n *Network) Connect(ctx context.Context, address netip.AddrPort) (net.Conn, error) {
-	if address.Addr() == hostAddress && n.site.Illness() == Refused {
-		return nil, syscall.ECONNREFUSED
+func (n *Network) Connect(ctx context.Context, at netip.AddrPort) (net.Conn, error) {
+	i := 0
+	for i <= len(n.sites) && address(i) != at.Addr() {
+		i++
 	}
 	switch {
-	case address.Addr() != hostAddress && address.Addr() != otherAddress:
-		return nil, fmt.Errorf("nobody is at %s: %w", address, syscall.EHOSTUNREACH)
-	case address.Port() == 80:
+	case i > len(n.sites):
+		return nil, fmt.Errorf("nobody is at %s: %w", at, syscall.EHOSTUNREACH)
+	case i < len(n.sites) && n.sites[i].Illness() == Refused:
+		return nil, syscall.ECONNREFUSED
+	case at.Port() == 80:
 		return n.plain.Dial(ctx)
-	case address.Port() == 443:
+	case at.Port() == 443:
 		return n.secure.Dial(ctx)
 	}
 	return nil, syscall.ECONNREFUSED
@@ -139,9 +151,9 @@ func (n *Network) reply(m *dnsmessage.Message) {
 	q := m.Questions[0]
 	m.Response, m.RecursionAvailable, m.Additionals = true, true, nil
 	h := dnsmessage.ResourceHeader{Name: q.Name, Class: dnsmessage.ClassINET, TTL: nameTTL}
-	address, known := map[string]netip.Addr{Host + ".": hostAddress, Neighbour + ".": otherAddress, Elsewhere + ".": otherAddress}[q.Name.String()]
-	if address == hostAddress {
-		switch n.site.Illness() {
+	i, known := n.hosts[strings.TrimSuffix(q.Name.String(), ".")]
+	if known && i < len(n.sites) {
+		switch n.sites[i].Illness() {
 		case NoSuchName:
 			known = false
 		case NameServerFails:
@@ -150,7 +162,7 @@ func (n *Network) reply(m *dnsmessage.Message) {
 		}
 	}
 	if known && q.Type == dnsmessage.TypeA {
-		m.Answers = []dnsmessage.Resource{{Header: h, Body: &dnsmessage.AResource{A: address.As4()}}}
+		m.Answers = []dnsmessage.Resource{{Header: h, Body: &dnsmessage.AResource{A: address(i).As4()}}}
 		return
 	}
 	if !known {

@@ -11,21 +11,27 @@ func (s *Site) Len() int { return s.options.Documents }
 // Path is that of page i: the home page is 0, the index pages follow, then the documents,
 // each tenth in /annex/ and each twentieth in /section/.
 func (s *Site) Path(i int) string {
-	nth := i - s.lists
+	nth, name := i-s.lists, "html"
+	if s.options.PDF && nth > 0 {
+		name = "pdf"
+	}
+	if s.options.Query && nth > 0 {
+		name += fmt.Sprintf("?b=%d&a=1", i)
+	}
 	switch {
 	case i == 0:
 		return "/"
 	case nth <= 0:
 		return fmt.Sprintf("/list/%d.html", i)
 	case nth%10 == 0:
-		return fmt.Sprintf("/annex/%d.html", i)
+		return fmt.Sprintf("/annex/%d.%s", i, name)
 	case nth%20 == 5:
-		return fmt.Sprintf("/section/%d.html", i)
+		return fmt.Sprintf("/section/%d.%s", i, name)
 	}
-	return fmt.Sprintf("/doc/%d.html", i)
+	return fmt.Sprintf("/doc/%d.%s", i, name)
 }
 
-// URL is that of page i.
+// URL is that of page i, at the site's first origin.
 func (s *Site) URL(i int) string { return s.options.Origin + s.Path(i) }
 
 // Section are the pages in /section/, a twentieth of all.
@@ -39,20 +45,42 @@ func (s *Site) Section() []int {
 	return pages
 }
 
-// Title is that of page i when it is well.
-func (s *Site) Title(i int) string { return fmt.Sprintf("Page %d about %s", i, words(i, 3)) }
+// Title is that of page i when it is well. Of a live page it is that of its latest answer.
+func (s *Site) Title(i int) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.content(i).title
+}
 
-// page is the number of a path's page.
+// content is what a page says when it is well.
+type content struct {
+	title, text string
+	edition     int  // tells it from the page's other contents
+	redesigned  bool // it has the new frame
+}
+
+// content is that of now; the caller holds mu.
+func (s *Site) content(i int) content {
+	edition := s.redesigns
+	if n, live := s.live[i]; live {
+		edition += n << 8
+	}
+	seed := i + edition<<16 + s.options.Seed<<40
+	return content{fmt.Sprintf("Page %d about %s", i, words(seed, 4)), Text(seed), edition, s.redesigns > 0}
+}
+
+// page is the number of the page at a path without query.
 func (s *Site) page(path string) (int, bool) {
 	if path == "/" {
 		return 0, true
 	}
-	name := strings.TrimSuffix(path[strings.LastIndexByte(path, '/')+1:], ".html")
+	name, _, _ := strings.Cut(path[strings.LastIndexByte(path, '/')+1:], ".")
 	var i int
-	if _, err := fmt.Sscanf(name, "%d", &i); err != nil || i <= 0 || i >= s.Len() || s.Path(i) != path {
+	if _, err := fmt.Sscanf(name, "%d", &i); err != nil || i <= 0 || i >= s.Len() {
 		return 0, false
 	}
-	return i, true
+	own, _, _ := strings.Cut(s.Path(i), "?")
+	return i, own == path
 }
 
 // links are the pages that page i leads to: the home page to the index pages, each of
@@ -79,38 +107,23 @@ func (s *Site) links(i int) []int {
 
 // body is page i when it is well, with something more in its head.
 func (s *Site) body(i int, head string) string {
+	s.mu.Lock()
+	c := s.content(i)
+	s.mu.Unlock()
+	if s.isPDF(i) {
+		return PDFHead + c.title + "\n" + c.text
+	}
 	var b strings.Builder
-	title := s.Title(i)
-	fmt.Fprintf(&b, "<!DOCTYPE html>\n<html lang=\"en\"><head><title>%s</title>%s</head>\n<body><h1>%s</h1>\n<p>%s.</p>\n<ul>\n", title, head, title, words(i, 60))
+	fmt.Fprintf(&b, "<p>%s</p>\n<ul>\n", c.text)
 	for _, to := range s.links(i) {
-		fmt.Fprintf(&b, "<li><a href=\"%s\">%s</a></li>\n", s.Path(to), words(to, 3))
+		fmt.Fprintf(&b, "<li><a href=\"%s\">%s</a></li>\n", strings.ReplaceAll(s.Path(to), "&", "&amp;"), words(to+s.options.Seed<<40, 3))
 	}
-	b.WriteString("</ul></body></html>\n")
-	return b.String()
+	b.WriteString("</ul>\n")
+	return frame(c.redesigned, c.title, head, b.String())
 }
 
-// notice is a page that says but one thing.
-func notice(title, text string) string {
-	return fmt.Sprintf("<!DOCTYPE html>\n<html lang=\"en\"><head><title>%s</title></head><body><h1>%s</h1><p>%s</p></body></html>\n", title, title, text)
-}
+// PDFHead begins the PDF files of a site: a line of the title follows, and the text. Only a
+// reader made for tests can read them.
+const PDFHead = "%PDF-1.7\n"
 
-// words are n made-up words that no other seed has in this order. There are so many that
-// two texts hardly share any.
-func words(seed, n int) string {
-	syllables := [...]string{
-		"ba", "ce", "di", "fo", "gu", "ha", "je", "ki", "lo", "mu", "na", "pe", "qui", "ro", "su", "ta", "ve", "wi", "xo", "zu",
-		"bra", "cle", "dri", "flo", "gru", "pla", "sne", "tri", "slo", "spu", "an", "er", "il", "on", "us", "ar", "es", "in", "or", "um",
-	}
-	var b strings.Builder
-	state := uint64(seed)*0x9E3779B97F4A7C15 + 0x1234567
-	for i := range n {
-		if i > 0 {
-			b.WriteByte(' ')
-		}
-		for range 3 {
-			state = state*6364136223846793005 + 1442695040888963407
-			b.WriteString(syllables[(state>>33)%uint64(len(syllables))])
-		}
-	}
-	return b.String()
-}
+func (s *Site) isPDF(i int) bool { return s.options.PDF && i > s.lists }

@@ -54,7 +54,7 @@ func (s *Server) Roots() []byte { return s.certificates.pem }
 
 func (s *Server) serve(listener net.Listener) {
 	if s.secure {
-		listener = tls.NewListener(listener, s.certificates.config(s.site))
+		listener = tls.NewListener(listener, s.certificates.config(func(string) *Site { return s.site }))
 	}
 	server := quietServer(s.site)
 	s.server = server

@@ -1,8 +1,8 @@
 // Package sicksite is a web site that can fall ill while it is crawled: its pages turn
 // into errors, log-in pages or copies of each other, its certificate expires, its name is
-// gone. A healthy page has a title and a text that no other page has, so that whatever
-// an index has of it can be held against it. It is served in memory, for tests under
-// virtual time (Network), or on loopback (Server). For tests only.
+// gone. A healthy page has a title and a text that no other page has, within the frame of
+// the site, so that whatever an index has of it can be held against it. It is served in
+// memory, for tests under virtual time (Network), or on loopback (Server). For tests only.
 //
 // Network and Server own the goroutines that serve; Close waits for them. A mutex guards
 // how ill a site is.
@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Site.mu guards the illness and what was asked; the servers' goroutines and the test's
-// take it.
+// Site.mu guards the state of the site and what was asked; the servers' goroutines and the
+// test's take it.
 
 // Host is the name of a site in memory, Neighbour that of a second one, and Elsewhere
 // that of another host, which has one page of its own.
@@ -32,14 +32,23 @@ type Options struct {
 	Documents int
 	// Validators gives healthy pages an ETag, and answers 304 to a request that has it.
 	Validators bool
+	// PDF makes all pages but the home page and index pages PDF files, in the form of PDFHead.
+	PDF bool
+	// Query gives all pages but the home page and index pages a query: b= with the page's number,
+	// and a=1.
+	Query bool
 	// Answer is how long each answer takes.
 	Answer time.Duration
 	// RetryAfter, in seconds, is what UnavailableAWhile asks for; 0: 300.
 	RetryAfter int
 	// Origin is the site's scheme, host and port; "": http and Host.
 	Origin string
+	// Names are other hosts at which a Network serves the site, for Move.
+	Names []string
 	// Elsewhere is the origin of another site; "": http and Elsewhere.
 	Elsewhere string
+	// Seed tells its texts from those of other sites; less than 1 << 16.
+	Seed int
 }
 
 // Site is a site in one state of health. Its methods may be called at once.
@@ -47,13 +56,19 @@ type Site struct {
 	options Options
 	lists   int // index pages
 
-	mu      sync.Mutex
-	illness Illness
-	gone    map[string]bool // paths that are no more
-	secure  bool            // the plain site sends to the secure one for good
-	answers int             // so far
-	onTurn  []func()
+	mu        sync.Mutex
+	illness   Illness
+	ended     map[int]Illness // what has become of pages that are no more
+	live      map[int]int     // answers so far of pages that are new at each visit
+	files     map[string]file // by path
+	redesigns int
+	origin    string // where the site has moved to for good; "": it has not
+	answers   int    // so far
+	onTurn    []func()
 }
+
+// file is one that Put has put on the site.
+type file struct{ contentType, body string }
 
 // New makes a healthy site.
 func New(o Options) *Site {
@@ -64,7 +79,7 @@ func New(o Options) *Site {
 		o.Elsewhere = "http://" + Elsewhere
 	}
 	o.RetryAfter = cmp.Or(o.RetryAfter, 300)
-	return &Site{options: o, lists: min(o.Documents/8, 10), gone: map[string]bool{}}
+	return &Site{options: o, lists: min(o.Documents/8, 10), ended: map[int]Illness{}, live: map[int]int{}, files: map[string]file{}}
 }
 
 // FallIll makes the site ill, from the next request on.
@@ -81,25 +96,47 @@ func (s *Site) Illness() Illness {
 }
 
 // Drop takes pages off the site for good: they answer 404.
-func (s *Site) Drop(pages ...int) {
+func (s *Site) Drop(pages ...int) { s.End(NotFound, pages...) }
+
+// End has pages end in one of the ways that pages of a healthy site end: NotFound, Gone,
+// Noindex, OneCanonical, Disallowed, or MovedToOne, which merges them into the home page
+// by 301.
+func (s *Site) End(how Illness, pages ...int) {
 	s.turn(func() {
 		for _, i := range pages {
-			s.gone[s.Path(i)] = true
+			s.ended[i] = how
 		}
 	})
 }
 
-// Restore brings dropped pages back.
+// Restore brings pages that have ended back.
 func (s *Site) Restore(pages ...int) {
 	s.turn(func() {
 		for _, i := range pages {
-			delete(s.gone, s.Path(i))
+			delete(s.ended, i)
 		}
 	})
 }
 
-// Secure moves the site from http to https: each plain URL answers 301 to its twin.
-func (s *Site) Secure() { s.turn(func() { s.secure = true }) }
+// Live makes pages new at every visit, as the front page of a newspaper is.
+func (s *Site) Live(pages ...int) {
+	s.turn(func() {
+		for _, i := range pages {
+			s.live[i] = 0
+		}
+	})
+}
+
+// Redesign gives the site another frame, and each page another title and text.
+func (s *Site) Redesign() { s.turn(func() { s.redesigns++ }) }
+
+// Put puts a file on the site, or replaces it.
+func (s *Site) Put(path, contentType, body string) {
+	s.turn(func() { s.files[path] = file{contentType, body} })
+}
+
+// Move moves the site to another origin: each URL at any other answers 301 to its twin there.
+func (s *Site) Move(origin string) { s.turn(func() { s.origin = origin }) }
 
 // turn changes the site, and then tells its servers.
 func (s *Site) turn(change func()) {

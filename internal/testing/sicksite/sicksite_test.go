@@ -34,7 +34,7 @@ func ask(s *Site, path string, header ...string) *httptest.ResponseRecorder {
 // TestAllPagesAreReached goes all links of the healthy site.
 func TestAllPagesAreReached(t *testing.T) {
 	href := regexp.MustCompile(`href="([^"]+)"`)
-	for _, pages := range []int{1, 2, 7, 16, 61, 301, 5000} {
+	for _, pages := range []int{1, 2, 5, 16, 49, 50, 60, 300, 5000} {
 		s := New(Options{Documents: pages})
 		seen, texts := map[string]bool{"/": true}, map[string]string{}
 		for queue := []string{"/"}; len(queue) > 0; queue = queue[1:] {
@@ -53,7 +53,7 @@ func TestAllPagesAreReached(t *testing.T) {
 			}
 		}
 		section := len(s.Section())
-		if len(seen) != pages || pages > 60 && (section < pages/25 || section > pages/15) {
+		if len(seen) != pages || pages > 59 && (section < pages/25 || section > pages/15) {
 			t.Errorf("%d of %d pages are reached, %d are a section", len(seen), pages, section)
 		}
 	}
@@ -67,7 +67,7 @@ func TestValidators(t *testing.T) {
 	}
 	for _, i := range Illnesses() {
 		switch i {
-		case Silent, CutShort, Disallowed, EverySecondPage, EverySecondAnswer, FolderFails, ExpiredCertificate, NoSuchName, NameServerFails, Refused:
+		case Silent, CutShort, Disallowed, EverySecondPage, EverySixthPage, EverySecondAnswer, FolderFails, ExpiredCertificate, NoSuchName, NameServerFails, Refused:
 			continue // the home page answers as ever, or not at all
 		}
 		s.FallIll(i)
@@ -96,6 +96,12 @@ func TestAnswers(t *testing.T) {
 		{LoginRedirect, same("302+/login")},
 		{LoginRedirectEach, "302+/login?next=/ 302+/login?next=/doc/3.html 302+/login?next=/robots.txt 302+/login?next=/never"},
 		{MovedToOne, same("301+/welcome")},
+		{SignOn, "302+http://elsewhere.test/sign-on/site.test/ 302+http://elsewhere.test/sign-on/site.test/doc/3.html " +
+			"302+http://elsewhere.test/sign-on/site.test/robots.txt 302+http://elsewhere.test/sign-on/site.test/never"},
+		{SorryEach, "301+/sorry/ 301+/sorry/doc/3.html 301+/sorry/robots.txt 301+/sorry/never"},
+		{Challenge, same("200+notice")}, {ContinueToSee, same("200+notice")}, {SoftNotFoundAt, same("200+notice")},
+		{Incident, same("200+notice")}, {BlockedByRule, same("200+notice")}, {Parked, same("200+notice")},
+		{RandomPages, "200 200 200 200"},
 		{Maintenance, same("200+notice")}, {SoftNotFound, same("200+notice")}, {Empty, same("200+empty")},
 		{Noindex, "200+noindex 200+noindex 200 404"}, {NoindexHeader, "200+noindex 200+noindex 200 404"},
 		{OneCanonical, "200+canonical 200+canonical 200 404"}, {WrongType, "200+type 200+type 200 404"},
@@ -134,7 +140,7 @@ func sign(w *httptest.ResponseRecorder) string {
 		sign = "+disallow"
 	case w.Code == http.StatusOK && body == "":
 		sign = "+empty"
-	case w.Code == http.StatusOK && strings.Contains(body, "<h1>") && !strings.Contains(body, "<h1>Page "):
+	case w.Code == http.StatusOK && strings.Contains(body, "<h1>") && !strings.Contains(body, " about "):
 		sign = "+notice"
 	}
 	return fmt.Sprint(w.Code) + sign
@@ -142,7 +148,7 @@ func sign(w *httptest.ResponseRecorder) string {
 
 // TestPartsAreIll: how much of a site is ill where a part of it is.
 func TestPartsAreIll(t *testing.T) {
-	for illness, want := range map[Illness][2]int{EverySecondPage: {150, 150}, EverySecondAnswer: {150, 151}, FolderFails: {27, 33}} {
+	for illness, want := range map[Illness][2]int{EverySecondPage: {150, 150}, EverySixthPage: {50, 50}, EverySecondAnswer: {150, 151}, FolderFails: {27, 33}} {
 		s := New(Options{Documents: 301})
 		s.FallIll(illness)
 		ill := 0
@@ -166,7 +172,7 @@ func TestPartsAreIll(t *testing.T) {
 	if gone, back := ask(s, "/doc/20.html").Code, ask(s, "/doc/21.html").Code; gone != http.StatusNotFound || back != http.StatusOK {
 		t.Errorf("a page that is gone answers %d, one that is back %d", gone, back)
 	}
-	s.Secure()
+	s.Move("https://site.test")
 	if w := ask(s, "/doc/20.html"); w.Code != http.StatusMovedPermanently || w.Header().Get("Location") != "https://site.test/doc/20.html" {
 		t.Errorf("a moved page answers %d %v", w.Code, w.Header())
 	}
@@ -176,6 +182,41 @@ func TestPartsAreIll(t *testing.T) {
 	}
 	if len(names) != int(illnesses)-1 || names[""] {
 		t.Errorf("%d names of %d illnesses: %v", len(names), illnesses-1, names)
+	}
+}
+
+// TestEnds: how pages of a healthy site end, become new, or are files.
+func TestEnds(t *testing.T) {
+	s := New(Options{Documents: 30, Validators: true, PDF: true})
+	for how, want := range map[Illness]string{
+		NotFound: "404", Gone: "410", Noindex: "200+noindex", OneCanonical: "200+canonical", MovedToOne: "301+/", Disallowed: "200",
+	} {
+		s.End(how, 1)
+		if got := sign(ask(s, "/list/1.html")); got != want {
+			t.Errorf("%s: %s, want %s", how, got, want)
+		}
+		if excluded := strings.Contains(ask(s, "/robots.txt").Body.String(), "Disallow: /list/1.html\n"); excluded != (how == Disallowed) {
+			t.Errorf("%s: robots.txt excludes the page: %t", how, excluded)
+		}
+	}
+	s.Restore(1)
+	old := ask(s, "/doc/20.pdf")
+	if w := ask(s, "/doc/20.pdf", "If-None-Match", old.Header().Get("ETag")); w.Code != http.StatusNotModified ||
+		!strings.HasPrefix(old.Body.String(), PDFHead+s.Title(20)+"\n") || old.Header().Get("Content-Type") != "application/pdf" {
+		t.Errorf("a file: %v, %q; once more: %d", old.Header(), old.Body, w.Code)
+	}
+	s.Live(2)
+	s.Redesign()
+	if w := ask(s, "/doc/20.pdf", "If-None-Match", old.Header().Get("ETag")); w.Code != http.StatusOK || w.Body.String() == old.Body.String() {
+		t.Errorf("a redesign: %d %s", w.Code, w.Body)
+	}
+	first, second := ask(s, "/list/2.html"), ask(s, "/list/2.html")
+	if first.Body.String() == second.Body.String() || !strings.Contains(second.Body.String(), s.Title(2)) {
+		t.Error("a live page is not new")
+	}
+	s.Put("/list.xml", "text/xml", "<list/>")
+	if w := ask(s, "/list.xml"); w.Body.String() != "<list/>" || w.Header().Get("Content-Type") != "text/xml" {
+		t.Errorf("a file: %v %s", w.Header(), w.Body)
 	}
 }
 

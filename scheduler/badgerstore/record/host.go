@@ -18,13 +18,14 @@ const (
 	hostIll
 	hostIllSince
 	hostGoods
+	hostBadAt
 	hostFlagsEnd
 )
 
 // EncodeHost is the value of a host's state.
 func EncodeHost(h *scheduler.HostState) []byte {
 	f := flag(!h.NextAt.IsZero())*hostNextAt | flag(h.Ill)*hostIll | flag(!h.IllSince.IsZero())*hostIllSince |
-		flag(h.Goods[0] != weburl.Key{})*hostGoods
+		flag(h.Goods[0] != weburl.Key{})*hostGoods | flag(!h.BadAt.IsZero())*hostBadAt
 	b := appendString([]byte{valueVersion, f}, h.Origin)
 	b = binary.AppendVarint(b, int64(h.Backoff))
 	b = binary.AppendVarint(b, int64(h.Errors))
@@ -35,6 +36,9 @@ func EncodeHost(h *scheduler.HostState) []byte {
 	}
 	if f&hostIllSince != 0 {
 		b = appendTime(b, h.IllSince)
+	}
+	if f&hostBadAt != 0 {
+		b = appendTime(b, h.BadAt)
 	}
 	if f&hostGoods != 0 {
 		for _, k := range h.Goods {
@@ -60,6 +64,9 @@ func DecodeHost(b []byte) (scheduler.HostState, error) {
 	}
 	if f&hostIllSince != 0 {
 		h.IllSince = r.time()
+	}
+	if f&hostBadAt != 0 {
+		h.BadAt = r.time()
 	}
 	if f&hostGoods != 0 {
 		for i := range h.Goods {

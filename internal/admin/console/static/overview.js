@@ -12,7 +12,7 @@
     documents: { series: [["documents", "indexed"]], whole: true },
     lag: { series: [["lag", "outbox_lag_s"]], whole: true },
     depth: { series: sources.map((s) => [s.replaceAll("_", " "), "depth_" + s]), whole: true },
-    outbox: { series: [["waiting", "outbox_waiting"], ["resting", "outbox_resting"], ["held", "outbox_held"], ["dead", "outbox_dead"]], whole: true },
+    outbox: { series: [["waiting", "outbox_waiting"], ["pending", "outbox_pending"], ["dead", "outbox_dead"]], whole: true },
   };
   const dashes = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 2], [1, 4]];
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();

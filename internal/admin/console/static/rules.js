@@ -113,7 +113,7 @@
   };
 
   // deletes counts the documents that the text deletes, of all Crawlers together, those
-  // of them that would be held, and what deletes them; null where that takes too long, or
+  // of them that would stay pending, and what deletes them; null where that takes too long, or
   // cannot be asked now.
   const crawlers = JSON.parse(form.dataset.crawlers || "null") || [];
   const deletes = async () => {
@@ -148,9 +148,9 @@
   // ask shows what the text does before it is saved, and lets somebody choose.
   const ask = (sum, failed) => {
     const box = byId("word"), said = [];
-    if (!sum) said.push("What it deletes could not be counted in time. If it is more than a few documents, their deletions are held unless you let them be deleted.");
+    if (!sum) said.push("What it deletes could not be counted in time. If it is more than a few documents, their deletions stay pending unless you let them be deleted.");
     else if (sum.deleted) said.push(`${plural(sum.deleted, "document")} of ${sum.indexed} would be deleted.`);
-    if (sum?.held) said.push("That is more than an edit may delete without your word. Held deletions leave the documents in the index until you release them.");
+    if (sum?.held) said.push("That is more than an edit may delete without your word. Pending deletions leave the documents in the index until you release them.");
     if (failed) said.push(failed);
     byId("word-count").textContent = said.join(" ");
     byId("word-by").replaceChildren(...(sum?.by.length ? [answers.causes(sum.by, "document")] : []));
@@ -200,7 +200,7 @@
       found(data.warnings);
       later(0);
       let kept = data.kept ? " The text before is kept in the version history." : "";
-      if (said === "hold" && data.in_force) kept = " If it deletes many documents, their deletions will be held: see the page Deletions." + kept;
+      if (said === "hold" && data.in_force) kept = " If it deletes many documents, their deletions stay pending: see the page Deletions." + kept;
       if (data.in_force) tell("Saved, and in force." + kept, "good");
       else tell(`Saved, but not in force: ${data.words}${kept}`, "warn");
       htmx.ajax("GET", location.pathname + location.search, { target: "#versions", select: "#versions", swap: "outerHTML" });

@@ -127,7 +127,7 @@
     const deletes = (p) => {
       const n = p.deleted.count, of = `of ${plural(p.indexed, "document")}`;
       if (!n) return { words: `Nothing ${of} would be deleted.`, kind: "good" };
-      const held = p.held ? "That is more than an edit may delete without your word: the deletions would be held until you release them." : "That is few enough not to be held.";
+      const held = p.held ? "That is more than an edit may delete without your word: the deletions would stay pending until you release them." : "That is few enough to be carried out at once.";
       return { words: `${digits(n)} ${of} would be deleted. ${held}`, kind: p.held ? "warn" : "bad" };
     };
     // reason is why, with the line of the text that it names.

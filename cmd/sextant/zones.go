@@ -1,0 +1,7 @@
+//go:build zones
+
+package main
+
+// The container's image has no time zones of its own: they are in its program. Go's own tag timetzdata embeds
+// them too, but as a dependency of package time, so that nearly all packages are compiled again.
+import _ "time/tzdata"

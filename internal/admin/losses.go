@@ -1,0 +1,238 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/deletion"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Losses are what tells when pending deletions leave: the states of hosts, the edits of the rules and the settings.
+type Losses struct {
+	hosts []deletion.HostState
+	byKey map[weburl.HostKey]*deletion.HostState
+	edits []deletion.Edit
+	set   scheduler.Deletions
+}
+
+// NewLosses joins the states of the hosts that have pending losses with the last edits and the settings in force.
+func NewLosses(hosts []deletion.HostState, edits []deletion.Edit, set scheduler.Deletions) *Losses {
+	l := &Losses{hosts: hosts, byKey: map[weburl.HostKey]*deletion.HostState{}, edits: edits, set: set}
+	for i := range hosts {
+		l.byKey[hosts[i].Host] = &hosts[i]
+	}
+	return l
+}
+
+// hostOf is the state of a loss's host. Of one that was not judged yet the least is said.
+func (l *Losses) hostOf(d *scheduler.StoredDeletion) (key weburl.HostKey, state *deletion.HostState) {
+	if u, ok := weburl.FromCanonical(d.URL); ok {
+		key = u.HostKey()
+	}
+	if h := l.byKey[key]; h != nil {
+		return key, h
+	}
+	return key, &deletion.HostState{Documents: scheduler.PoolBelow}
+}
+
+// forecast says what a loss waits for.
+func (l *Losses) forecast(d *scheduler.StoredDeletion, now time.Time) deletion.Forecast {
+	_, h := l.hostOf(d)
+	return deletion.ForecastOf(d, h, l.edits, &l.set, now)
+}
+
+// LosingHost is a host with pending deletions.
+type LosingHost struct {
+	Host string `json:"host"`
+	// Pending ones, and those that left within a day, are also in Documents.
+	Pending   int    `json:"pending"`
+	Left      int    `json:"left"`
+	Documents int    `json:"documents"`
+	Class     string `json:"class"` // few, some or most
+	Ill       bool   `json:"ill,omitempty"`
+	// SilentSince is since when no document of it gave a good response, and GoneAt when all of
+	// them leave if that goes on.
+	SilentSince *time.Time `json:"silent_since,omitempty"`
+	GoneAt      *time.Time `json:"gone_at,omitempty"`
+
+	pooled bool
+}
+
+// String is a line for a person.
+func (h LosingHost) String() string {
+	line := fmt.Sprintf("%s: %d of %s pending (%s)", h.Host, h.Pending, counted(uint64(max(h.Documents, 0)), "document"), h.Class)
+	if h.Ill {
+		line += ", ill"
+	}
+	if h.SilentSince != nil {
+		line += ", no good response since " + clock(*h.SilentSince)
+	}
+	if h.GoneAt != nil {
+		line += ", gone at " + clock(*h.GoneAt)
+	}
+	return line
+}
+
+// losingShown hosts are named in a status.
+const losingShown = 20
+
+// losing are the hosts with pending deletions, the worst first, with the origins that are known of them.
+func (l *Losses) losing(origins map[weburl.HostKey]string) []LosingHost {
+	var all []LosingHost
+	for _, h := range l.hosts {
+		if h.Pending == 0 {
+			continue
+		}
+		all = append(all, LosingHost{
+			Host: cmp.Or(h.Origin, origins[h.Host]), Pending: h.Pending, Left: h.Left, Documents: h.Documents, Class: h.Class.String(),
+			Ill: h.Ill, SilentSince: utc(h.Silent), GoneAt: utc(h.GoneAt), pooled: h.Pooled,
+		})
+	}
+	worst := []string{scheduler.LossMost.String(), scheduler.LossSome.String(), scheduler.LossFew.String()}
+	rank := func(h *LosingHost) int { return slices.Index(worst, h.Class) }
+	slices.SortFunc(all, func(a, b LosingHost) int {
+		return cmp.Or(cmp.Compare(rank(&a), rank(&b)), cmp.Compare(b.Pending, a.Pending), cmp.Compare(a.Host, b.Host))
+	})
+	return all
+}
+
+// PendingCounts count the pending deletions.
+type PendingCounts struct {
+	// DeletionsSince is when the oldest was found, nil if none is pending.
+	DeletionsSince *time.Time `json:"deletions_since,omitempty"`
+	// DeletionsByReason counts them by why the documents are to go, DeletionsByClass by how many of
+	// their host are.
+	DeletionsByReason map[string]uint64 `json:"deletions_by_reason,omitempty"`
+	DeletionsByClass  map[string]uint64 `json:"deletions_by_class,omitempty"`
+
+	byBoth  map[[2]string]uint64 // reason and class
+	byEdit  map[uint64]uint64
+	origins map[weburl.HostKey]string
+}
+
+func (n *PendingCounts) add(d *scheduler.StoredDeletion, l *Losses, now time.Time) {
+	if n.DeletionsSince == nil || d.First.Before(*n.DeletionsSince) {
+		n.DeletionsSince = utc(d.First)
+	}
+	reason, class := d.Reason.String(), l.forecast(d, now).Class.String()
+	n.DeletionsByReason[reason]++
+	n.DeletionsByClass[class]++
+	n.byBoth[[2]string{reason, class}]++
+	if d.Edit != 0 {
+		n.byEdit[d.Edit]++
+	}
+	if u, ok := weburl.FromCanonical(d.URL); ok {
+		if k := u.HostKey(); n.origins[k] == "" {
+			n.origins[k] = u.Origin()
+		}
+	}
+}
+
+// EditStatus is an edit of the rules, with its deletions that are pending.
+type EditStatus struct {
+	deletion.Edit
+	Pending uint64 `json:"pending"`
+}
+
+// String is a line for a person.
+func (e EditStatus) String() string {
+	var parts []string
+	if e.Pending > 0 {
+		parts = append(parts, counted(e.Pending, "deletion")+" pending")
+	}
+	if e.State == deletion.EditOpen {
+		parts = append(parts, "stored URLs are being judged by it")
+	}
+	line := fmt.Sprintf("edit %d: %s", e.Number, strings.Join(parts, ", "))
+	if e.State == deletion.EditHeld {
+		line += fmt.Sprintf("; sextant deletions release --edit %d carries them out", e.Number)
+	}
+	return line
+}
+
+// counted words a number of things.
+func counted(n uint64, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// PendingTally counts the pending deletions of a store, which takes a walk over them. It walks only
+// if their number has changed, or now and then, and keeps what it found. Its methods may be
+// called at once. The lock is held over a walk: a caller that comes meanwhile waits for its result.
+type PendingTally struct {
+	mu      sync.Mutex
+	pending uint64    // when they were counted
+	at      time.Time // when that was; zero if never
+	notYet  time.Time // before then they are not counted again
+	counts  PendingCounts
+}
+
+const (
+	// tallyAge is how old counts may be where the number of pending deletions is the same.
+	tallyAge = 30 * time.Second
+	// tallyQuick is how long a walk may take to be made each time; after a longer one
+	// tallyShare times its length passes before the next.
+	tallyQuick = 50 * time.Millisecond
+	tallyShare = 20
+)
+
+// count gives the counts of a store.
+func (t *PendingTally) count(ctx context.Context, store scheduler.Reader, l *Losses) (PendingCounts, error) {
+	counts, err := store.Counts(ctx)
+	if err != nil {
+		return PendingCounts{}, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := time.Now()
+	pending := counts.Outbox.Pending
+	fresh := !t.at.IsZero() && (pending == t.pending && now.Sub(t.at) < tallyAge || now.Before(t.notYet))
+	switch {
+	case pending == 0:
+		t.pending, t.at, t.counts = 0, time.Time{}, PendingCounts{}
+		return t.counts, nil
+	case fresh:
+		return t.counts, nil
+	}
+	n := PendingCounts{
+		DeletionsByReason: map[string]uint64{}, DeletionsByClass: map[string]uint64{},
+		byBoth: map[[2]string]uint64{}, byEdit: map[uint64]uint64{}, origins: map[weburl.HostKey]string{},
+	}
+	err = store.PendingDeletions(ctx, scheduler.DeletionFilter{}, func(d scheduler.StoredDeletion) error {
+		n.add(&d, l, now)
+		return nil
+	})
+	if err != nil {
+		return PendingCounts{}, err
+	}
+	t.pending, t.at, t.counts = pending, now, n
+	if took := time.Since(now); took > tallyQuick {
+		t.notYet = time.Now().Add(tallyShare * took)
+	}
+	return n, nil
+}
+
+// AddDeletions adds the pending deletions of a store, their hosts, and the edits of the rules that are not done.
+func (s *Status) AddDeletions(ctx context.Context, store scheduler.Reader, tally *PendingTally, l *Losses) (err error) {
+	if s.PendingCounts, err = tally.count(ctx, store, l); err != nil {
+		return err
+	}
+	s.Losing = l.losing(s.origins)
+	s.LosingHosts = len(s.Losing)
+	s.Losing = s.Losing[:min(losingShown, len(s.Losing))]
+	for _, e := range l.edits {
+		if one := (EditStatus{Edit: e, Pending: s.byEdit[e.Number]}); one.Pending > 0 || e.State == deletion.EditOpen {
+			s.Edits = append(s.Edits, one)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+package deletion
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Need is what a pending loss waits for. Its words are a contract.
+type Need string
+
+// The needs.
+const (
+	NeedsNothing Need = ""          // it is carried out at once
+	NeedsVisit   Need = "visit"     // to be seen again, or until a time is over
+	NeedsGood    Need = "response"  // a good response of another document of its host
+	NeedsHealth  Need = "well_host" // its host to be well
+	NeedsGone    Need = "gone_host" // its host to be gone
+	NeedsPass    Need = "judging"   // all stored URLs to be judged by its edit
+	NeedsWord    Need = "word"      // the operator's
+)
+
+// Forecast is what is known of the end of a pending loss that no good response cancels.
+type Forecast struct {
+	Class scheduler.LossClass
+	// Earliest is when it can leave by itself, zero if that is not known.
+	Earliest time.Time
+	Needs    Need
+}
+
+// ForecastOf says what a loss waits for, by what is known of its host and of its edit.
+func ForecastOf(d *scheduler.StoredDeletion, h *HostState, edits []Edit, set *scheduler.Deletions, now time.Time) Forecast {
+	if d.Edit != 0 {
+		return forecastOfEdit(d, edits)
+	}
+	g := h.group(set, now)
+	is := Decide(d, &g, now)
+	f := Forecast{Class: is.Class, Earliest: is.Until}
+	switch {
+	case is.Verdict == CarryOut:
+		f.Earliest = now
+	case is.Verdict == Hold && g.Ill:
+		f.Needs, f.Earliest = NeedsHealth, h.GoneAt
+	case is.Verdict == Hold:
+		f.Needs, f.Earliest = NeedsGone, h.GoneAt
+	case is.Verdict == Ask && !is.Until.After(now):
+		f.Needs = NeedsGood
+	default:
+		f.Needs = NeedsVisit
+	}
+	return f
+}
+
+// forecastOfEdit is that of a loss that an edit made.
+func forecastOfEdit(d *scheduler.StoredDeletion, edits []Edit) Forecast {
+	f := Forecast{Class: d.Least, Needs: NeedsPass}
+	for _, e := range edits {
+		if e.Number == d.Edit && e.State == EditHeld {
+			f.Needs = NeedsWord
+		}
+	}
+	return f
+}
+
+// group is what a state says of a group. When documents gave good responses is not known.
+func (h *HostState) group(set *scheduler.Deletions, now time.Time) Group {
+	return Group{
+		Class: h.Class, Documents: h.Documents - h.Left, Ill: h.Ill && !set.Off,
+		HostGone: !h.GoneAt.IsZero() && !now.Before(h.GoneAt), Deletions: *set,
+	}
+}
+
+// StateReader is the part of a Store that tells of the states of hosts.
+type StateReader interface {
+	scheduler.Reader
+	DeletionGroups(ctx context.Context, fn func(g scheduler.DeletionGroup, pending uint64) error) error
+	Documents(ctx context.Context, h weburl.HostKey) (scheduler.HostDocuments, error)
+}
+
+// StoredStates are the hosts with pending losses, in no order, as a store has them.
+func StoredStates(ctx context.Context, store StateReader, set *scheduler.Deletions, now time.Time) ([]HostState, error) {
+	var states []HostState
+	err := store.DeletionGroups(ctx, func(g scheduler.DeletionGroup, n uint64) error {
+		if g.Edit == 0 {
+			states = append(states, HostState{Host: g.Host, Pending: int(min(n, 1<<31))}) //nolint:gosec // bounded
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading which losses are pending: %w", err)
+	}
+	inPool := 0
+	for i := range states {
+		h := &states[i]
+		if err := h.read(ctx, store, set, now); err != nil {
+			return nil, err
+		}
+		if h.Pooled {
+			inPool += min(h.Pending, poolMost)
+		}
+	}
+	if inPool == 0 {
+		return states, nil
+	}
+	pool, err := readLedger(ctx, store, poolName)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := store.Counts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	class := pool.class(inPool, counts.Pooled, now)
+	for i := range states {
+		if h := &states[i]; h.Pooled {
+			h.Class = max(h.Class, class)
+		}
+	}
+	return states, nil
+}
+
+// read completes the state of a host by what is stored of it.
+func (h *HostState) read(ctx context.Context, store StateReader, set *scheduler.Deletions, now time.Time) error {
+	docs, err := store.Documents(ctx, h.Host)
+	if err != nil {
+		return err
+	}
+	l, err := readLedger(ctx, store, ledgerName(h.Host))
+	if err != nil {
+		return err
+	}
+	stored, err := store.Host(ctx, h.Host)
+	if err != nil {
+		return err
+	}
+	h.count(docs.Count, &l, set, now)
+	h.Origin, h.Ill = stored.Origin, stored.Ill && !set.Off
+	return nil
+}

@@ -1,0 +1,368 @@
+package deletion_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/sextant-crawler/sextant/fetcher/fault"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+const day = 24 * time.Hour
+
+// TestLonePageGone: a page that is gone leaves within two minutes of the visit, once another one was
+// good; the crawl asks for that itself. It is asked for again 1 hour, 4 hours and a day later.
+func TestLonePageGone(t *testing.T) {
+	for _, documents := range []int{1, 2, 3, 5, 16, 300} {
+		t.Run(fmt.Sprint(documents), func(t *testing.T) {
+			crawling(t, nil, func(s *crawl) {
+				all := pages("a.test", documents)
+				s.index(all...)
+				s.pass(time.Hour)
+				s.says(status(404), all[0])
+				s.visit(all[0])
+				gone := time.Now()
+				s.pass(55 * time.Second)
+				s.is("before a minute", 1, 0)
+				s.pass(65 * time.Second)
+				s.is("after two minutes", 0, 1)
+				if d := s.leftAt(all[0]).Sub(gone); d < time.Minute || d > 2*time.Minute {
+					t.Errorf("it left after %v", d)
+				}
+				r := s.record(all[0])
+				if r.Indexed || r.LossPending || r.Class != scheduler.Permanent || r.LostAt.IsZero() || r.State != scheduler.Timed {
+					t.Errorf("%+v, want it known and lost", r)
+				}
+				for i, after := range []time.Duration{time.Hour, 5 * time.Hour, 29 * time.Hour} {
+					s.pass(time.Until(s.leftAt(all[0]).Add(after - time.Minute)))
+					before := s.visits(all[0])
+					s.pass(2 * time.Minute)
+					if got := s.visits(all[0]) - before; got != 1 {
+						t.Errorf("visit %d after it left: asked for %d times, want once", i+1, got)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestGoodResponseCancels: what comes back was never gone.
+func TestGoodResponseCancels(t *testing.T) {
+	unchanged := func(*scheduler.Lease) scheduler.Result { return scheduler.Result{Status: 304, Conditional: true} }
+	for name, back := range map[string]answer{"304": unchanged, "200": good} {
+		for _, gone := range []int{1, 10} {
+			crawling(t, nil, func(s *crawl) {
+				all := pages("a.test", 20)
+				s.index(all...)
+				some := every(2, all)[:gone]
+				s.says(status(404), some...)
+				s.visit(some...)
+				s.pass(10 * time.Second)
+				s.is("gone", gone, 0)
+				s.says(back, all...)
+				s.visit(some...)
+				if r := s.record(all[0]); r.LossPending || !r.Indexed || r.Class != scheduler.OK || r.Misses != 0 || r.Reason != scheduler.NoReason {
+					t.Errorf("%s: %+v, want it as before", name, r)
+				}
+				s.is(name, 0, 0)
+				s.pass(8 * day)
+				s.is(name+", later", 0, 0)
+			})
+		}
+	}
+}
+
+// TestSection: a section of 5 % leaves within 25 hours, and not within 24.
+func TestSection(t *testing.T) {
+	crawling(t, nil, func(s *crawl) {
+		all := pages("a.test", 100)
+		s.index(all...)
+		s.says(status(404), all[:5]...)
+		s.visit(all[:5]...)
+		s.pass(24*time.Hour - time.Minute)
+		s.is("before a day", 5, 0)
+		s.pass(time.Hour)
+		s.is("after 25 hours", 0, 5)
+	})
+}
+
+// TestRelaunch: 30 % of a site leave after a week, whatever says that they are gone, or at once at the
+// operator's word. The host is not ill.
+func TestRelaunch(t *testing.T) {
+	for name, a := range map[string]answer{
+		"404": status(404), "noindex": noDocument(scheduler.ReasonNoIndex), "robots.txt": forbidden,
+		"301 to one page": leads(301, pages("a.test", 100)[99]),
+	} {
+		for _, release := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, release %t", name, release), func(t *testing.T) {
+				crawling(t, nil, func(s *crawl) {
+					all := pages("a.test", 100)
+					s.index(all...)
+					s.says(a, all[:30]...)
+					for i := range 30 { // among healthy ones, as refreshes come
+						s.visit(all[i], all[30+2*i], all[31+2*i])
+					}
+					s.pass(time.Hour)
+					s.is("gone", 30, 0)
+					if release {
+						n, err := s.owner.Release(t.Context(), scheduler.DeletionFilter{Host: "http://a.test"})
+						if err != nil || n != 30 {
+							t.Fatalf("Release = %d, %v", n, err)
+						}
+						s.is("released", 0, 30)
+						return
+					}
+					s.pass(6*day + 22*time.Hour)
+					s.is("before a week", 30, 0)
+					s.pass(2 * day)
+					s.is("after a week", 0, 30)
+				})
+			})
+		}
+	}
+}
+
+// TestOutage: a host whose documents all turn bad loses none of them, and has all of them when it is
+// well again.
+func TestOutage(t *testing.T) {
+	for name, a := range map[string]answer{
+		"404": status(404), "500": status(500), "302 to one page": leads(302, pages("b.test", 1)[0]), "NXDOMAIN": fails(fault.DNSNotFound),
+	} {
+		for _, documents := range []int{3, 5, 16, 60} {
+			t.Run(fmt.Sprintf("%s, %d documents", name, documents), func(t *testing.T) {
+				crawling(t, nil, func(s *crawl) {
+					all := pages("a.test", documents)
+					s.index(all...)
+					s.says(a, all...)
+					s.visit(all...)
+					if documents > 5 && !s.isIll(all[0]) {
+						t.Error("the host is not ill")
+					}
+					s.pass(2 * day)
+					s.is("ill", documents, 0)
+					s.says(good, all...)
+					s.pass(25 * time.Hour)
+					s.is("well", 0, 0)
+					if s.isIll(all[0]) {
+						t.Error("the host is still ill")
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestReleaseIsNoPass: what is found after a release is judged as if there had been none.
+func TestReleaseIsNoPass(t *testing.T) {
+	crawling(t, nil, func(s *crawl) {
+		all := pages("a.test", 60)
+		s.index(all...)
+		s.says(status(404), all[:20]...)
+		s.visit(all[:20]...)
+		s.pass(time.Minute)
+		if n, err := s.owner.Release(t.Context(), scheduler.DeletionFilter{Host: "http://a.test"}); err != nil || n != 20 {
+			t.Fatalf("Release = %d, %v", n, err)
+		}
+		s.says(status(404), all...)
+		s.visit(all[20:]...)
+		s.pass(6 * day)
+		s.is("an outage after it", 40, 20)
+	})
+}
+
+// TestReleaseUpTo: a release carries out the set that was shown.
+func TestReleaseUpTo(t *testing.T) {
+	crawling(t, nil, func(s *crawl) {
+		all := pages("a.test", 60)
+		s.index(all...)
+		s.says(status(404), all[:10]...)
+		s.visit(all[:10]...)
+		var last uint64
+		for _, d := range s.deletions(scheduler.DeletionFilter{}) {
+			last = max(last, d.Seq)
+		}
+		s.says(status(404), all[10:20]...)
+		s.visit(all[10:20]...)
+		if n, err := s.owner.Release(t.Context(), scheduler.DeletionFilter{UpTo: last}); err != nil || n != 10 {
+			t.Fatalf("Release = %d, %v; want the 10 that were shown", n, err)
+		}
+		s.is("released", 10, 10)
+	})
+}
+
+// TestPool: hosts of two documents behind one gate are one group.
+func TestPool(t *testing.T) {
+	crawling(t, nil, func(s *crawl) {
+		var all []scheduler.Link
+		for i := range 40 {
+			all = append(all, pages(fmt.Sprintf("a%d.test", i), 2)...)
+		}
+		s.index(all...)
+		s.says(status(404), all...)
+		s.visit(all...)
+		s.pass(day)
+		s.mu.Lock()
+		left := len(s.left)
+		s.mu.Unlock()
+		if left > 2 {
+			t.Errorf("%d of 80 documents left within a day, want at most 2", left)
+		}
+		s.says(good, all...)
+		s.pass(25 * time.Hour)
+		for _, p := range all {
+			if r := s.record(p); !r.Indexed || r.LossPending {
+				t.Errorf("%s is not back: %+v", r.URL, r)
+			}
+		}
+	})
+}
+
+// TestHostIsGone: a host that is taken down is out of the index after 30 days, by itself.
+func TestHostIsGone(t *testing.T) {
+	for _, documents := range []int{1, 2, 5, 60} {
+		for name, a := range map[string]answer{"refused": fails(fault.Refused), "500": status(500), "parked": leads(302, pages("parked.test", 1)[0])} {
+			t.Run(fmt.Sprintf("%d documents, %s", documents, name), func(t *testing.T) {
+				crawling(t, nil, func(s *crawl) {
+					all := pages("a.test", documents)
+					s.index(all...)
+					s.says(a, all...)
+					s.visit(all...)
+					s.pass(29 * day)
+					s.is("29 days", documents, 0)
+					s.pass(3 * day)
+					s.is("32 days", 0, documents)
+				})
+			})
+		}
+	}
+}
+
+// TestRestart: a restart neither hurries nor stops a loss.
+func TestRestart(t *testing.T) {
+	crawling(t, nil, func(s *crawl) {
+		all := pages("a.test", 100)
+		s.index(all...)
+		s.says(status(404), all[:5]...)
+		s.visit(all[:5]...)
+		for range 23 {
+			s.pass(time.Hour)
+			s.restart()
+		}
+		s.is("before a day", 5, 0)
+		s.pass(2 * time.Hour)
+		s.is("after a day", 0, 5)
+	})
+}
+
+// TestReturned: when one lost document of a host is back the others are asked for at once.
+func TestReturned(t *testing.T) {
+	crawling(t, nil, func(s *crawl) {
+		all := pages("a.test", 100)
+		s.index(all...)
+		s.says(status(404), all[:15]...)
+		s.visit(all[:15]...)
+		s.pass(10 * day)
+		s.is("lost", 0, 15)
+		s.says(good, all...)
+		s.pass(25 * time.Hour)
+		for _, p := range all[:15] {
+			if r := s.record(p); !r.Indexed || !r.LostAt.IsZero() {
+				t.Errorf("%s is not back: %+v", r.URL, r)
+			}
+		}
+	})
+}
+
+// TestOff is the seed's letter: each permanent error deletes at once.
+func TestOff(t *testing.T) {
+	crawling(t, func(s *crawl) { s.set.Deletions.Off = true }, func(s *crawl) {
+		all := pages("a.test", 20)
+		s.index(all...)
+		s.says(status(404), all...)
+		s.visit(all...)
+		s.is("off", 0, 0)
+		for _, p := range all {
+			if r := s.record(p); r.Indexed || !r.LostAt.IsZero() || r.NextAt.Before(time.Now().Add(day)) {
+				t.Errorf("%+v, want it deleted, and not asked for again soon", r)
+			}
+		}
+	})
+}
+
+// TestSwitchedOff carries out what is pending.
+func TestSwitchedOff(t *testing.T) {
+	crawling(t, nil, func(s *crawl) {
+		all := pages("a.test", 20)
+		s.index(all...)
+		s.says(status(404), all...)
+		s.visit(all...)
+		s.is("ill", 20, 0)
+		set := s.set
+		set.Deletions.Off = true
+		s.Apply(set)
+		s.pass(10 * time.Second)
+		s.is("switched off", 0, 20)
+	})
+}
+
+// moves is a page that moved for good to the page of the same number of another host.
+func moves(to []scheduler.Link, from []scheduler.Link) map[weburl.Key]answer {
+	all := map[weburl.Key]answer{}
+	for i := range from {
+		all[from[i].URL.Key()] = leads(301, to[i])
+	}
+	return all
+}
+
+// TestMove: pages that move for good to pages of the same texts leave as those come, and the host is not ill.
+func TestMove(t *testing.T) {
+	crawling(t, nil, func(s *crawl) {
+		from, to := pages("a.test", 60), pages("b.test", 60)
+		same := func(i uint64) answer {
+			return func(*scheduler.Lease) scheduler.Result { return document(weburl.Key{9: byte(i)}, i, 8) }
+		}
+		for i := range from {
+			s.says(same(uint64(i)), from[i], to[i])
+		}
+		s.index(from...)
+		for k, a := range moves(to, from) {
+			s.mu.Lock()
+			s.answers[k] = a
+			s.mu.Unlock()
+		}
+		s.visit(from...)
+		s.pass(2 * time.Hour)
+		s.is("moved", 0, 60)
+		if s.isIll(from[0]) {
+			t.Error("the old host is ill")
+		}
+		for _, p := range to {
+			if r := s.record(p); !r.Indexed {
+				t.Errorf("%+v, want it indexed", r)
+			}
+		}
+	})
+}
+
+// TestMoveToApologies: pages that move for good to pages of other texts are lost as others are.
+func TestMoveToApologies(t *testing.T) {
+	crawling(t, nil, func(s *crawl) {
+		from, to := pages("a.test", 60), pages("a.test/sorry", 60)
+		s.index(from...)
+		for k, a := range moves(to, from) {
+			s.mu.Lock()
+			s.answers[k] = a
+			s.mu.Unlock()
+		}
+		s.visit(from...)
+		s.pass(6 * day)
+		s.mu.Lock()
+		left := len(s.left)
+		s.mu.Unlock()
+		if left > 2 {
+			t.Errorf("%d of 60 documents left within 6 days", left)
+		}
+	})
+}

@@ -1,0 +1,115 @@
+package deletion_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// TestNewText: a page with another text has it in the index a minute later, if others are good.
+func TestNewText(t *testing.T) {
+	crawling(t, nil, func(s *crawl) {
+		all := pages("a.test", 20)
+		s.index(all...)
+		before := s.record(all[0])
+		s.says(text(2), all[0])
+		s.visit(all[0])
+		s.is("just seen", 1, 0)
+		if r := s.record(all[0]); r.Hash != before.Hash || r.Sketch != before.Sketch || !r.Indexed {
+			t.Errorf("%+v, want the document that is in the index", r)
+		}
+		s.pass(2 * time.Minute)
+		s.is("two minutes later", 0, 1)
+		if r := s.record(all[0]); r.Hash == before.Hash || !r.Indexed || r.Lively != 1 {
+			t.Errorf("%+v, want the new text", r)
+		}
+	})
+}
+
+// TestRedesign: a site in which all texts change is not ill. The texts are in the index after a week, or
+// at once at the operator's word.
+func TestRedesign(t *testing.T) {
+	for _, release := range []bool{false, true} {
+		crawling(t, nil, func(s *crawl) {
+			all := pages("a.test", 60)
+			s.index(all...)
+			s.says(text(2), all...)
+			s.visit(all...)
+			if s.isIll(all[0]) {
+				t.Error("the host is ill")
+			}
+			s.is("all texts are others", 60, 0)
+			if release {
+				if n, err := s.owner.Release(t.Context(), scheduler.DeletionFilter{}); err != nil || n != 60 {
+					t.Fatalf("Release = %d, %v", n, err)
+				}
+				s.is("released", 0, 60)
+				return
+			}
+			s.pass(7*day - time.Hour)
+			s.is("before a week", 60, 0)
+			s.pass(day + 2*time.Hour)
+			s.is("after a week", 0, 60)
+		})
+	}
+}
+
+// TestApologies: texts that are much the same on all pages make the host ill, and none is replaced.
+func TestApologies(t *testing.T) {
+	crawling(t, nil, func(s *crawl) {
+		all := pages("a.test", 60)
+		s.index(all...)
+		before := s.record(all[5])
+		s.says(func(l *scheduler.Lease) scheduler.Result { return document(l.Key, 9, 55) }, all...)
+		s.visit(all...)
+		if !s.isIll(all[0]) {
+			t.Error("the host is not ill")
+		}
+		s.pass(20 * day)
+		if r := s.record(all[5]); r.Hash != before.Hash {
+			t.Error("a document was replaced")
+		}
+		s.is("apologies", 60, 0)
+		s.says(good, all...)
+		s.pass(25 * time.Hour)
+		s.is("well again", 0, 0)
+	})
+}
+
+// TestLivelyPage: a page that is new at every visit is pushed each time from the fourth on.
+func TestLivelyPage(t *testing.T) {
+	crawling(t, nil, func(s *crawl) {
+		all := pages("a.test", 20)
+		s.index(all...)
+		n := uint64(10)
+		s.says(func(l *scheduler.Lease) scheduler.Result { n++; return document(l.Key, n, 0) }, all[0])
+		for range 6 {
+			s.visit(all[0])
+			s.pass(day)
+		}
+		before := s.record(all[0])
+		if before.Lively != 3 {
+			t.Fatalf("%+v, want it lively", before)
+		}
+		s.visit(all[0])
+		if r := s.record(all[0]); r.LossPending || r.Hash == before.Hash {
+			t.Errorf("%+v, want the new text", r)
+		}
+	})
+}
+
+// TestAnotherReading: texts that are others because they are read otherwise are no losses.
+func TestAnotherReading(t *testing.T) {
+	crawling(t, nil, func(s *crawl) {
+		all := pages("a.test", 20)
+		s.index(all...)
+		s.says(func(l *scheduler.Lease) scheduler.Result {
+			r := document(l.Key, 3, 0)
+			r.Document.Reading = 2
+			return r
+		}, all...)
+		s.visit(all...)
+		s.is("read otherwise", 0, 0)
+	})
+}
