@@ -14,6 +14,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// The mutex of PendingTally guards its counts; each caller of count takes it.
+
 // Losses are what tells when pending deletions leave: the states of hosts, the edits of the rules and the settings.
 type Losses struct {
 	hosts []deletion.HostState
