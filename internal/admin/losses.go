@@ -14,7 +14,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// The mutex of PendingTally guards its counts; each caller of count takes it.
+// The lock of a PendingTally guards what it counted last. It is held over a walk: a caller that comes meanwhile waits for
+// its result.
 
 // Losses are what tells when pending deletions leave: the states of hosts, the edits of the rules and the settings.
 type Losses struct {
@@ -192,7 +193,7 @@ func counted(n uint64, thing string) string {
 
 // PendingTally counts the pending deletions of a store, which takes a walk over them. It walks only
 // if their number has changed, or now and then, and keeps what it found. Its methods may be
-// called at once. The lock is held over a walk: a caller that comes meanwhile waits for its result.
+// called at once.
 type PendingTally struct {
 	mu      sync.Mutex
 	pending uint64    // when they were counted
