@@ -22,11 +22,11 @@ func (c *Crawl) DropDeletions(ctx context.Context, f scheduler.DeletionFilter) (
 	return c.deletions.Drop(context.WithoutCancel(ctx), f)
 }
 
-// LossStates are the hosts that are ill or have pending losses, in no order.
-func (c *Crawl) LossStates() []deletion.HostState { return c.deletions.States() }
-
-// Edits are the last edits of the rules, oldest first.
-func (c *Crawl) Edits() []deletion.Edit { return c.deletions.Edits() }
+// Losses returns the hosts that are ill or have pending losses, in no order, and the last edits of the rules, oldest
+// first.
+func (c *Crawl) Losses() ([]deletion.HostState, []deletion.Edit) {
+	return c.deletions.States(), c.deletions.Edits()
+}
 
 // ReleaseStored does what Crawl.Release does with a store that no crawl has open.
 func ReleaseStored(ctx context.Context, settings policy.Settings, store scheduler.Store, f scheduler.DeletionFilter, log *slog.Logger) (int, error) {

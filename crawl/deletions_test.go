@@ -59,7 +59,7 @@ func TestUnrelatedEdit(t *testing.T) {
 			}
 		}
 		b.with(func(c *Crawl, _ *badgerstore.Store) {
-			if e := c.Edits(); e[0].State != deletion.EditHeld || e[0].Deletions != 8 {
+			if _, e := c.Losses(); e[0].State != deletion.EditHeld || e[0].Deletions != 8 {
 				t.Errorf("edit %d: the first edit is %+v, want its 8 deletions to wait for the operator", edit, e[0])
 			}
 		})

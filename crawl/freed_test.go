@@ -22,7 +22,7 @@ func inTwins(t *testing.T, fn func(t *testing.T, w *world, original, copied stri
 		w.set(hostA+"/a", answered{body: prose(1, 200, "")})
 		w.set(hostA+"/b", answered{body: prose(1, 200, "")})
 		w.set(hostA+"/c", answered{body: prose(2, 200, "")})
-		w.once()
+		_ = w.once()
 		switch {
 		case slices.Equal(w.index(), []string{hostA + "/", hostA + "/a", hostA + "/c"}):
 			fn(t, w, hostA+"/a", hostA+"/b")
@@ -56,7 +56,7 @@ func TestCopyTakesItsPlaceAtOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inTwins(t, func(t *testing.T, w *world, original, copied string) {
 				leaves(w, original)
-				w.once()
+				_ = w.once()
 				if want := []string{hostA + "/", copied, hostA + "/c"}; !slices.Equal(w.index(), want) {
 					t.Errorf("indexed are %v, want %v", w.index(), want)
 				}
@@ -81,9 +81,9 @@ func TestCopiesLeft(t *testing.T) {
 		}
 		w.page(hostA+"/", links...)
 		w.page(hostB+"/", links...)
-		w.once()
+		_ = w.once()
 		w.roots(hostA+"/", hostB+"/")
-		w.once()
+		_ = w.once()
 		if got := len(w.index()); got != n+2 {
 			t.Fatalf("%d are indexed, want %d: %v", got, n+2, w.index())
 		}

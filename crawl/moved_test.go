@@ -99,7 +99,7 @@ func TestMovedForGood(t *testing.T) {
 		if diff := cmp.Diff(old[32:], of(hostA, w.index())); diff != "" {
 			t.Errorf("documents of the old place when one more has moved (-want +got):\n%s", diff)
 		}
-		if e := w.crawl.Edits(); len(e) > 0 {
+		if _, e := w.crawl.Losses(); len(e) > 0 {
 			t.Errorf("a site that moved is the operator's edit: %+v", e)
 		}
 		if strings.Contains(w.logged.String(), "a host is ill") {

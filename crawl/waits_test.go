@@ -27,7 +27,7 @@ func TestTellsWaits(t *testing.T) {
 			}
 		})
 		began := time.Now()
-		w.once()
+		_ = w.once()
 		lines := regexp.MustCompile(`time=(\S+) level=INFO msg=waiting (.*)`).FindAllStringSubmatch(w.logged.String(), -1)
 		if len(lines) != 9 {
 			t.Fatalf("%d lines in %s, want 9: %q", len(lines), time.Since(began), lines)

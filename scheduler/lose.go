@@ -31,7 +31,7 @@ func askAfter(visits uint8, d *Deletions) time.Duration {
 // one carries out.
 func lose(next, old *Record, edit uint64, reason string, set *Settings, now time.Time) (o *Order, forget bool) {
 	off := set.Deletions.Off
-	if !off && old.LossPending && old.Reason.Operators() && next.Reason.Operators() {
+	if !off && old.LossPending && old.Reason.Operators() && old.Reason != ReasonTarget && next.Reason.Operators() {
 		keep(next, old)
 		return nil, false
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// text is the sketch of the ith of some texts that have nothing in common; mixed has the first n minima
-// of one and the others of another.
+// text is the sketch of the ith of some texts that have nothing in common; mixed has n of 32 parts of the
+// minima of one and the others of another.
 func text(i int) (s sketch.Sketch) {
 	for bin := range s.Minima {
 		s.Minima[bin] = uint8(1 + (i*7+bin)%255)
@@ -18,6 +18,7 @@ func text(i int) (s sketch.Sketch) {
 }
 
 func mixed(a, b sketch.Sketch, n int) sketch.Sketch {
+	n = n * sketch.Bins / 32
 	copy(b.Minima[:n], a.Minima[:n])
 	return b
 }
@@ -50,7 +51,7 @@ func TestSteadyText(t *testing.T) {
 		w := newWeigher(t)
 		w.store.loss = &StoredDeletion{Replaces: true, Loss: Loss{Sketch: text(2)}}
 		if told, c := w.visit(1, old, page(mixed(text(2), text(3), n))); told != want || c.Order.Loss == nil {
-			t.Errorf("%d of 32 minima as before: says %d, want %d", n, told, want)
+			t.Errorf("%d of 32 parts as before: says %d, want %d", n, told, want)
 		}
 		w.store.loss.Replaces = false
 		if told, _ := w.visit(1, old, page(mixed(text(2), text(3), n))); told != NotCounted {

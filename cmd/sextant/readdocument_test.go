@@ -199,7 +199,7 @@ func crawlConverted(t *testing.T, files map[string][]byte, converters string) (m
 	t.Helper()
 	site := httptest.NewServer(fileSite(files))
 	defer site.Close()
-	return crawlConfigured(t, site.URL, strings.Replace(fmt.Sprintf(documentsConfig, site.URL, ""), "<Push", converters+"<Push", 1))
+	return crawlConfigured(t, site.URL, strings.Replace(fmt.Sprintf(documentsConfig, site.URL, `maxTemporaryErrors="1"`), "<Push", converters+"<Push", 1))
 }
 
 // fileSite serves files, each of the type that its extension has, and a page that links to them.
@@ -262,7 +262,7 @@ func TestFetchShowsConverter(t *testing.T) {
 	site := httptest.NewServer(fileSite(map[string][]byte{"a.note": []byte("hello"), "c.png": []byte("\x89PNG\r\n\x1a\n")}))
 	defer site.Close()
 	path := filepath.Join(t.TempDir(), "CrawlConfig.xml")
-	config := strings.Replace(fmt.Sprintf(documentsConfig, site.URL, ""), "<Push",
+	config := strings.Replace(fmt.Sprintf(documentsConfig, site.URL, `maxTemporaryErrors="1"`), "<Push",
 		`<Converter mediaType="text/x-note" command="/bin/cat"/><Converter mediaType="image/*" command="/none/at/all"/><Push`, 1)
 	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
 		t.Fatal(err)

@@ -16,6 +16,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// A mutex in sweep guards the keys that the store finds missing: it may call back after the caller gave up.
+
 // goneElement is why a document is deleted that an XML file had.
 const goneElement = "its element is gone from the XML file"
 

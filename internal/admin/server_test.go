@@ -107,10 +107,7 @@ func (f fakeCrawler) Resume(context.Context) error { return f.broken }
 // fakeDeletions are the deletions of every fakeCrawler, oldest first: one of the rules, one of
 // a host that is ill, and one that a visit is to confirm.
 func fakeDeletions() []scheduler.StoredDeletion {
-	loss := func(s int64) scheduler.Loss {
-		l := scheduler.NewLoss(true, time.Unix(s, 0))
-		return l
-	}
+	loss := func(s int64) scheduler.Loss { return scheduler.NewLoss(true, time.Unix(s, 0)) }
 	return []scheduler.StoredDeletion{
 		{Seq: 1, URL: "https://b.test/1", Reason: scheduler.ReasonNotFound, Loss: loss(1), Text: "404 Not Found"},
 		{Seq: 2, URL: "https://b.test/2", Reason: scheduler.ReasonRules, Edit: 17, Loss: loss(2), Text: "rule 3 at CrawlConfig.xml:9:1"},

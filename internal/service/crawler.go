@@ -87,7 +87,8 @@ func (r *running) figures(ctx context.Context) (crawl.Status, error) {
 
 // Losses implements admin.Crawler.
 func (r *running) Losses(context.Context) (*admin.Losses, error) {
-	return admin.NewLosses(r.LossStates(), r.Edits(), r.inForce.Load().Frontier.Deletions), nil
+	hosts, edits := r.Crawl.Losses()
+	return admin.NewLosses(hosts, edits, r.inForce.Load().Frontier.Deletions), nil
 }
 
 // setConfigError notes how a reload ended.

@@ -78,12 +78,12 @@ func (r *running) apply(ctx context.Context, change *crawl.Change, word bool) er
 	if !word {
 		return change.Apply(ctx)
 	}
-	before := newestEdit(r.Edits())
+	before := newestEdit(r)
 	r.AllowNextEdit()
 	if err := change.Apply(ctx); err != nil {
 		return err
 	}
-	if now := newestEdit(r.Edits()); now.Number != 0 && now.Number == before.Number && !now.Word {
+	if now := newestEdit(r); now.Number != 0 && now.Number == before.Number && !now.Word {
 		_, err := r.Release(ctx, scheduler.DeletionFilter{Edit: now.Number})
 		return err
 	}
@@ -91,7 +91,8 @@ func (r *running) apply(ctx context.Context, change *crawl.Change, word bool) er
 }
 
 // newestEdit is the last of edits, the zero Edit for none.
-func newestEdit(edits []deletion.Edit) deletion.Edit {
+func newestEdit(r *running) deletion.Edit {
+	_, edits := r.Crawl.Losses()
 	if len(edits) == 0 {
 		return deletion.Edit{}
 	}

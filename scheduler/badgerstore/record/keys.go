@@ -185,30 +185,6 @@ func pendingKey(kind byte, id Group, seq uint64, k weburl.Key) []byte {
 // PendingPrefix is what the keys of a group begin with.
 func PendingPrefix(p OrderPlace) []byte { return append([]byte{p.Kind}, p.Group[:]...) }
 
-// SplitDeletionKey reads the key of a pending loss.
-func SplitDeletionKey(b []byte) (p OrderPlace, k weburl.Key, err error) {
-	p.Kind = b[0]
-	if !p.Pends() || len(b) != pendingKeyLen {
-		return p, k, ErrLength
-	}
-	p.Group = Group(b[1:])
-	p.Seq, k = SplitOrderKey(b[hostLen:])
-	return p, k, nil
-}
-
-// SplitPlaceOf reads the key of an order that waits or is pending.
-func SplitPlaceOf(b []byte) (p OrderPlace, k weburl.Key, err error) {
-	if b[0] != KindOrder {
-		return SplitDeletionKey(b)
-	}
-	if len(b) != OrderKeyLen {
-		return p, k, ErrLength
-	}
-	p.Kind = KindOrder
-	p.Seq, k = SplitOrderKey(b)
-	return p, k, nil
-}
-
 // OrderKey is the key of an order, or of a note of that form.
 func OrderKey(kind byte, seq uint64, k weburl.Key) []byte {
 	b := make([]byte, 1, OrderKeyLen)

@@ -110,3 +110,27 @@ func (p OrderPlace) DeletionGroup() scheduler.DeletionGroup {
 	}
 	return scheduler.DeletionGroup{Host: weburl.HostKey(p.Group)}
 }
+
+// SplitDeletionKey reads the key of a pending loss.
+func SplitDeletionKey(b []byte) (p OrderPlace, k weburl.Key, err error) {
+	p.Kind = b[0]
+	if !p.Pends() || len(b) != pendingKeyLen {
+		return p, k, ErrLength
+	}
+	p.Group = Group(b[1:])
+	p.Seq, k = SplitOrderKey(b[hostLen:])
+	return p, k, nil
+}
+
+// SplitPlaceOf reads the key of an order that waits or is pending.
+func SplitPlaceOf(b []byte) (p OrderPlace, k weburl.Key, err error) {
+	if b[0] != KindOrder {
+		return SplitDeletionKey(b)
+	}
+	if len(b) != OrderKeyLen {
+		return p, k, ErrLength
+	}
+	p.Kind = KindOrder
+	p.Seq, k = SplitOrderKey(b)
+	return p, k, nil
+}
