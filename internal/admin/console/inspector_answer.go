@@ -135,9 +135,8 @@ func (r *shownAnswer) judgeOrder(v *visit, o *admin.OutboxOrder) {
 			r.Kind = "warn"
 			r.why("Its newest document waits in the outbox: not every indexer has it safely.")
 		}
-	case push.Pending: // the verdict says so already
 		r.do("If it waits long, see whether an indexer is down.", v.link("/outbox", nil), "Outbox")
-	default: // one that rests or is held is told of by the answer
+	case push.Pending: // the answer says so already
 	}
 }
 
