@@ -58,9 +58,10 @@ func TestUnrelatedEdit(t *testing.T) {
 				t.Errorf("edit %d: %+v, want one of the first edit", edit, d)
 			}
 		}
-		b.with(func(c *Crawl, _ *badgerstore.Store) {
-			if _, e := c.Losses(); e[0].State != deletion.EditHeld || e[0].Deletions != 8 {
-				t.Errorf("edit %d: the first edit is %+v, want its 8 deletions to wait for the operator", edit, e[0])
+		b.with(func(_ *Crawl, store *badgerstore.Store) {
+			edits, err := deletion.StoredEdits(t.Context(), store)
+			if err != nil || len(edits) != edit+1 || edits[0].State != deletion.EditHeld || edits[0].Deletions != 8 {
+				t.Errorf("edit %d: %+v, %v, want the 8 deletions of the first edit to wait for the operator", edit, edits, err)
 			}
 		})
 		killed = append([]string{"/unrelated"}, killed...)

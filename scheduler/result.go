@@ -13,7 +13,7 @@ type Exclusion struct {
 	Reason Reason
 	Words  string // for the operator, for example "robots.txt" or "rule at CrawlConfig.xml:12:5"
 	Keep   bool   // the document stays in the index: another crawler has it (761)
-	// MovedTo is where the page is now whose site moved (ReasonMoved).
+	// MovedTo is where the page is now whose site moved (ReasonMoved), or that has another name (ReasonRenamed).
 	MovedTo string
 }
 

@@ -21,10 +21,11 @@ type Change struct {
 	// Delete, if not empty, is why the URL's document is deleted, if it has one;
 	// Next.Reason says it too.
 	Delete string
+	// Least is as in Loss, and NotExplicit says that the loss is not explicit; both are of a document
+	// out of an XML list.
+	Least       LossClass
+	NotExplicit bool
 	// CancelDeletion drops a pending loss of the URL.
-	// Least and NotExplicit are as in Loss, of a document out of an XML list.
-	Least          LossClass
-	NotExplicit    bool
 	CancelDeletion bool
 }
 

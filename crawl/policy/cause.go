@@ -17,7 +17,7 @@ const (
 // Cause is what has the last word on why a URL is outside: a gate, a rule, or that no rule
 // accepts it.
 func (p *Policy) Cause(v *Verdict) crawlspace.Reason {
-	if g := v.Gate; g.Gate == crawlspace.GateCanonical || g.Gate == crawlspace.GateQuery {
+	if g := v.Gate; renamed(v) {
 		return crawlspace.Reason{Gate: g.Gate, File: g.File, Line: g.Line} // without each URL's other name
 	} else if g.Gate != "" {
 		return g

@@ -47,8 +47,17 @@ func newLeft(rules actionrules.RuleSet, roots []actionrules.Root, moved Moves) (
 }
 
 // Twin is where the page of a URL is to be found that is outside only because its site has
-// moved, "" if it is not.
+// moved or because it has another name, "" if it is not.
 func (p *Policy) Twin(v *Verdict) string {
+	if renamed(v) {
+		return v.URL.String()
+	}
+	return p.moved(v)
+}
+
+// moved is where the page of a URL is to be found that is outside only because its site has
+// moved, "" if it is not.
+func (p *Policy) moved(v *Verdict) string {
 	if p.left == nil || v.Status != StatusExcluded || v.Gate.Gate != "" && v.Gate.Gate != crawlspace.GateStartURL {
 		return ""
 	}

@@ -177,6 +177,11 @@ func (p *Policy) Rename(v *Verdict, u weburl.URL) {
 	v.Gate = p.Space.Renamed(u)
 }
 
+// renamed reports whether a URL is outside because it is known under another name.
+func renamed(v *Verdict) bool {
+	return v.Gate.Gate == crawlspace.GateCanonical || v.Gate.Gate == crawlspace.GateQuery
+}
+
 // Spelled is a URL with as much of its fragment as is kept with it: nothing unless a rule
 // names fragments. A link is judged by that, so that the URL is judged alike when it is
 // taken, and whenever it is judged again.
@@ -227,7 +232,7 @@ func (p *Policy) decide(g crawlspace.Verdict, by func(weburl.URL) actionrules.De
 
 // Detail says to a person why a URL is outside.
 func (p *Policy) Detail(v *Verdict) string {
-	if twin := p.Twin(v); twin != "" {
+	if twin := p.moved(v); twin != "" {
 		return "its site moved: the page is looked for at " + twin
 	}
 	if v.Gate.Gate != "" {
@@ -257,11 +262,11 @@ func (p *Policy) Exclusion(v *Verdict) *scheduler.Exclusion {
 // Reason is why a URL is outside.
 func (p *Policy) Reason(v *Verdict) scheduler.Reason {
 	switch {
-	case p.Twin(v) != "":
+	case p.moved(v) != "":
 		return scheduler.ReasonMoved
 	case v.Status == crawlspace.StatusElsewhere:
 		return scheduler.ReasonElsewhere
-	case v.Gate.Gate == crawlspace.GateCanonical:
+	case renamed(v):
 		return scheduler.ReasonRenamed
 	case v.Gate.Gate != "":
 		return scheduler.ReasonCrawlSpace

@@ -31,8 +31,9 @@ type Preview struct {
 	// Moved would wait in another fifo when they are next queued.
 	Moved PreviewGroup `json:"moved"`
 	// Deleted are the documents that would be deleted in the background, of
-	// excluded URLs and of those that are only crawled from then on. Held are all of them
-	// where they are more than an edit may delete without the operator's word.
+	// excluded URLs and of those that are only crawled from then on. Held are those of them that
+	// the edit deletes, where they are more than it may without the operator's word: a page that has
+	// another name then is not deleted, but replaced.
 	Deleted PreviewGroup `json:"deleted"`
 	Held    uint64       `json:"held"`
 	Indexed uint64       `json:"indexed"` // documents before
@@ -51,6 +52,7 @@ type PreviewGroup struct {
 	// URLs that are read again have none.
 	By     []PreviewCause `json:"by"`
 	causes map[crawlspace.Reason]*PreviewCause
+	edited uint64 // of Count, losses that belong to the edit
 }
 
 // PreviewSample is one URL of a group.
@@ -105,8 +107,8 @@ func NewPreview(ctx context.Context, s policy.Settings, store scheduler.Reader, 
 		}
 		g.tellCauses()
 	}
-	if !s.Frontier.Deletions.Off && out.Deleted.Count > deletion.EditMost(out.Indexed) {
-		out.Held = out.Deleted.Count
+	if !s.Frontier.Deletions.Off && out.Deleted.edited > deletion.EditMost(out.Indexed) {
+		out.Held = out.Deleted.edited
 	}
 	return out, nil
 }
@@ -152,6 +154,9 @@ func (v *Preview) judge(o *review, r *scheduler.Record, samples int) {
 	if r.Indexed && r.State != scheduler.Waiting && (e == excluded || e == unindexed) {
 		v.Deleted.add(samples, r, "", why)
 		v.Deleted.countCause(o.cause(e), r.URL)
+		if o.reason.Operators() && o.reason != scheduler.ReasonRenamed {
+			v.Deleted.edited++
+		}
 		return
 	}
 	switch o.timed(r) {

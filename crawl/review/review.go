@@ -38,7 +38,7 @@ type review struct {
 	indexed bool
 	reason  scheduler.Reason
 	words   string
-	// twin is where the page is, if it is outside because its site moved.
+	// twin is where the page is, if it is outside because its site moved or because it has another name.
 	twin string
 	// link is the URL as the gates see it, with the record's referrer.
 	link     crawlspace.Link
@@ -110,13 +110,15 @@ func (o *review) effect(r *scheduler.Record) effect {
 }
 
 // follows reports whether the deletion of a URL that is outside already waits for another page, or
-// no longer for one: its site has moved, or moved on, or its root is gone.
+// no longer for one: its site has moved, or moved on, or its root is gone, or its name is another one.
 func (o *review) follows(r *scheduler.Record) bool {
 	switch {
 	case !r.Indexed || o.Status != policy.StatusExcluded:
 		return false
 	case o.reason == scheduler.ReasonMoved:
 		return r.Reason != o.reason || r.RedirectTo != o.twin
+	case o.reason == scheduler.ReasonRenamed && r.Reason == o.reason:
+		return r.RedirectTo != o.twin
 	}
 	return r.Reason == scheduler.ReasonMoved
 }

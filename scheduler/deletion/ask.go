@@ -25,6 +25,7 @@ const (
 // asked for none.
 type round struct {
 	at    time.Time
+	last  time.Time // of the responses
 	left  []weburl.Key
 	asked []weburl.Key
 	goods []good
@@ -40,14 +41,16 @@ func (r *round) answered(document weburl.Key, told scheduler.Response, now time.
 	if i < 0 {
 		return false, false
 	}
-	r.left = slices.Delete(r.left, i, i+1)
+	r.left, r.last = slices.Delete(r.left, i, i+1), now
 	if told == scheduler.GoodResponse {
 		r.goods = append(r.goods, good{document, now})
 	}
 	return true, len(r.left) == 0
 }
 
-// passed reports whether enough documents were good, leaving one out, and when the last of them was.
+// passed reports whether enough documents were good, leaving one out, and since when. If that one was asked
+// for, too, the others count as after it, whatever the order: its loss was seen before the round. Else a host
+// whose pages are always visited in one order would never pass.
 func (r *round) passed(document weburl.Key) (at time.Time, ok bool) {
 	if r == nil {
 		return at, false
@@ -61,6 +64,9 @@ func (r *round) passed(document weburl.Key) (at time.Time, ok bool) {
 	}
 	if slices.Contains(r.asked, document) {
 		asked--
+		if !slices.Contains(r.left, document) {
+			at = r.last
+		}
 	}
 	return at, goods > 0 && goods >= min(sampleGood, asked)
 }

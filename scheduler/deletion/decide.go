@@ -88,10 +88,10 @@ func visited(d *scheduler.StoredDeletion) bool {
 // decide follows the column of a class. trusted says that no other document's response is needed.
 func decide(d *scheduler.StoredDeletion, g *Group, class scheduler.LossClass, trusted bool, now time.Time) (Verdict, time.Time) {
 	ready, seen := due(d, g, class, now)
-	good := trusted || g.Good.After(d.Last)
+	good := trusted || !g.Good.Before(d.Last)
 	switch {
 	case class == scheduler.LossSome && !trusted && d.WellDay == 0:
-		if !g.Good.After(d.Counted) {
+		if g.Good.Before(d.Counted) {
 			return Ask, ready
 		}
 		return Mark, ready

@@ -8,7 +8,6 @@ import (
 
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/sketch"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -81,34 +80,6 @@ func (r *reader) pending() Pending {
 	}
 	t.Text = r.string()
 	return t
-}
-
-// sketch reads a Sketch.
-func (r *reader) sketch() (s sketch.Sketch) {
-	if b := r.bytes(sketch.Size); b != nil {
-		s, _, _ = sketch.Read(b)
-	}
-	return s
-}
-
-// appendSeconds writes a time that is zero or in whole seconds since 1970.
-func appendSeconds(b []byte, t time.Time) []byte {
-	at := uint64(0)
-	if !t.IsZero() {
-		at = uint64(max(t.Unix(), 0))
-	}
-	return binary.AppendUvarint(b, at)
-}
-
-func (r *reader) seconds() time.Time {
-	at := r.uvarint()
-	if at > math.MaxInt64 {
-		r.fail(fmt.Errorf("time %d of an order is too late", at))
-	}
-	if at == 0 || r.err != nil {
-		return time.Time{}
-	}
-	return time.Unix(int64(at), 0).UTC()
 }
 
 // Order is an order as it is stored: waiting, pending, or of a dead letter.

@@ -4,7 +4,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"time"
+
+	"github.com/sextant-crawler/sextant/scheduler/sketch"
 )
 
 // In all forms numbers are varints, and a text is its length and its bytes.
@@ -111,4 +114,32 @@ func (r *reader) end() error {
 		r.err = fmt.Errorf("%d bytes too many in value", len(r.b))
 	}
 	return r.err
+}
+
+// sketch reads a Sketch.
+func (r *reader) sketch() (s sketch.Sketch) {
+	if b := r.bytes(sketch.Size); b != nil {
+		s, _, _ = sketch.Read(b)
+	}
+	return s
+}
+
+// appendSeconds writes a time that is zero or in whole seconds since 1970.
+func appendSeconds(b []byte, t time.Time) []byte {
+	at := uint64(0)
+	if !t.IsZero() {
+		at = uint64(max(t.Unix(), 0))
+	}
+	return binary.AppendUvarint(b, at)
+}
+
+func (r *reader) seconds() time.Time {
+	at := r.uvarint()
+	if at > math.MaxInt64 {
+		r.fail(fmt.Errorf("time %d of an order is too late", at))
+	}
+	if at == 0 || r.err != nil {
+		return time.Time{}
+	}
+	return time.Unix(int64(at), 0).UTC()
 }
