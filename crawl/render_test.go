@@ -224,7 +224,8 @@ func TestRenderedAgain(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.set(hostA+"/", answered{body: appShell})
 		w.page(hostA + "/made")
-		words, location := "what the scripts write at first", ""
+		const said = "what the scripts write of the weather and the roads in each town and village of the country"
+		words, location := said, ""
 		b := rendering(w, policy.Render{}, func(_ context.Context, p render.Page) (render.Rendered, error) {
 			out := content(words)
 			out.Location = location
@@ -233,7 +234,7 @@ func TestRenderedAgain(t *testing.T) {
 		w.begin()
 		w.quiet()
 		first := w.record(hostA + "/").Hash
-		words = "what they write later, which is something else"
+		words = said + ", and what they add later"
 		w.refresh(Selection{All: true})
 		w.quiet()
 		if second := w.record(hostA + "/").Hash; len(b.pages) != 2 || second == first {

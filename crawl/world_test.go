@@ -144,7 +144,8 @@ func (w *world) set(url string, a answered) {
 	w.pages[url] = a
 }
 
-// site puts a home page with n pages below it in, and returns their URLs in order.
+// site puts a home page with n pages below it in, and returns their URLs in order. What a page says it says at each
+// origin.
 func (w *world) site(origin string, n int) []string {
 	urls := []string{origin + "/"}
 	var links []string
@@ -152,7 +153,7 @@ func (w *world) site(origin string, n int) []string {
 		path := fmt.Sprintf("/p%03d.html", i)
 		links = append(links, path)
 		urls = append(urls, origin+path)
-		w.page(origin + path)
+		w.set(origin+path, answered{body: prose(uint64(i), 40, "This is the page at "+path)}) //nolint:gosec // small
 	}
 	w.page(origin+"/", links...)
 	return urls

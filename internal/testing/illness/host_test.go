@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/testing/sicksite"
 )
 
@@ -19,15 +20,18 @@ type goneHost struct {
 	pages int
 }
 
+// shortGone is how long a host must be gone in a usual test run.
+const shortGone = 12 * 24 * time.Hour
+
 // TestHostGone: what a host had leaves, or is replaced by what it says now, a month after it
 // was taken down, and hardly anything of it before. A month costs seconds, so a usual test run
-// has several hosts in one crawl.
+// has several hosts in one crawl, and 12 days instead.
 func TestHostGone(t *testing.T) {
 	kinds := []sicksite.Illness{sicksite.NotFound, sicksite.NoSuchName, sicksite.Refused, sicksite.Parked}
-	hosts := []goneHost{{sicksite.NotFound, 60}}
+	hosts := []goneHost{{sicksite.NotFound, 1}}
 	var each [][]goneHost
 	for _, kind := range kinds {
-		hosts = append(hosts, goneHost{kind, 16}, goneHost{kind, 1})
+		hosts = append(hosts, goneHost{kind, 5})
 		if wantsAll() {
 			for _, pages := range sizes() {
 				each = append(each, []goneHost{{kind, pages}})
@@ -51,7 +55,11 @@ func takeDown(t *testing.T, hosts []goneHost) {
 	for i, host := range hosts {
 		sites = append(sites, newSite(i, host.pages))
 	}
-	w := newWorldOf(t, nil, sites...)
+	month := goneFor
+	if !wantsAll() {
+		month = shortGone
+	}
+	w := newWorldOf(t, func(s *policy.Settings) { s.Frontier.Deletions.Gone = month }, sites...)
 	want := w.healthy()
 	time.Sleep(beforeIllness)
 	from := time.Now()
@@ -59,7 +67,7 @@ func takeDown(t *testing.T, hosts []goneHost) {
 		sites[i].FallIll(host.kind)
 	}
 	w.refresh(crawl.Selection{All: true})
-	time.Sleep(goneFor - 2*beforeIllness) // the month begins with the last good answer
+	time.Sleep(month - 2*beforeIllness) // the month begins with the last good answer
 	for i, host := range hosts {
 		of := want.below(sites[i].URL(0))
 		if n := len(w.index.spoiled(of, from, time.Now())); n > firstDay(host.pages) {
@@ -88,7 +96,7 @@ func newSite(i, pages int) *sicksite.Site {
 // page is in the index in neither form.
 func TestSiteMoves(t *testing.T) {
 	for name, to := range map[string]string{"https": "https://" + sicksite.Host, "www": "http://www." + sicksite.Host, "domain": "http://new.test"} {
-		for _, pages := range sizes(1, 2, 16, 60) {
+		for _, pages := range sizes(1, 2, 16) {
 			t.Run(fmt.Sprintf("%s/%d", name, pages), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
@@ -204,9 +212,9 @@ func illTogether(t *testing.T, kind sicksite.Illness, sites []*sicksite.Site) {
 
 // TestManyHostsBehindOneGate: small sites that fall ill together lose no more than one site does.
 func TestManyHostsBehindOneGate(t *testing.T) {
-	kinds := []sicksite.Illness{sicksite.SignOn, sicksite.NotFound, sicksite.Noindex, sicksite.LoginRedirectEach}
+	kinds, hosts := []sicksite.Illness{sicksite.SignOn, sicksite.NotFound, sicksite.Noindex, sicksite.LoginRedirectEach}, 30
 	if wantsAll() {
-		kinds = sicksite.Illnesses()
+		kinds, hosts = sicksite.Illnesses(), 150
 	}
 	for _, kind := range kinds {
 		if kind.TLS() {
@@ -215,7 +223,7 @@ func TestManyHostsBehindOneGate(t *testing.T) {
 		for _, pages := range []int{1, 2} {
 			t.Run(fmt.Sprintf("%s/%d", kind, pages), func(t *testing.T) {
 				t.Parallel()
-				synctest.Test(t, func(t *testing.T) { illTogether(t, kind, manySites(150, pages)) })
+				synctest.Test(t, func(t *testing.T) { illTogether(t, kind, manySites(hosts, pages)) })
 			})
 		}
 	}
@@ -223,10 +231,14 @@ func TestManyHostsBehindOneGate(t *testing.T) {
 
 // TestOneFolderOfEachHost: nor do those a part of which is ill.
 func TestOneFolderOfEachHost(t *testing.T) {
+	hosts := 5
+	if wantsAll() {
+		hosts = 20
+	}
 	for _, kind := range []sicksite.Illness{sicksite.FolderFails, sicksite.EverySixthPage} {
 		t.Run(kind.String(), func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { illTogether(t, kind, manySites(20, 49)) })
+			synctest.Test(t, func(t *testing.T) { illTogether(t, kind, manySites(hosts, 49)) })
 		})
 	}
 }

@@ -44,7 +44,7 @@ func TestKilledReaders(t *testing.T) {
 		reasons = append(reasons, reading.TooSlow, reading.OutOfMemory, reading.Unavailable)
 	}
 	for _, reason := range reasons {
-		for _, pages := range sizes(2, 16, 60) {
+		for _, pages := range sizes(2, 16) {
 			t.Run(fmt.Sprintf("stored/%s/%d", reason, pages), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
