@@ -52,8 +52,11 @@ type Loss struct {
 }
 
 // Seen joins a loss with what the next visit, which has the Loss next, saw. day is the time between
-// two visits that count.
+// two visits that count. After a clock that was set back it begins anew.
 func (l Loss) Seen(next Loss, day time.Duration) Loss {
+	if next.Last.Before(l.Last) {
+		return next
+	}
 	next.First, next.Visits = l.First, l.Visits+min(1, 255-l.Visits)
 	next.Days, next.Counted, next.WellDay = l.Days, l.Counted, l.WellDay
 	if next.Last.Sub(l.Counted) >= day {

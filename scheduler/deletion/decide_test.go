@@ -155,6 +155,9 @@ func TestSeen(t *testing.T) {
 	for _, at := range []time.Duration{time.Minute, hour, day - time.Second, day, day + hour, 2*day + hour} {
 		l = l.Seen(scheduler.NewLoss(false, first.Add(at)), day)
 	}
+	if back := l.Seen(scheduler.NewLoss(true, first.Add(hour)), day); back.Visits != 1 || !back.First.Equal(first.Add(hour)) {
+		t.Errorf("after the clock was set back: %+v", back)
+	}
 	if l.Visits != 7 || l.Days != 3 || !l.First.Equal(first) || !l.Last.Equal(first.Add(2*day+hour)) || !l.Counted.Equal(l.Last) || l.Explicit {
 		t.Errorf("%+v", l)
 	}

@@ -49,6 +49,9 @@ func (d *Owner) judge(ctx context.Context, k weburl.HostKey) (*bench, error) {
 	if err := b.apply(ctx); err != nil {
 		return b, err
 	}
+	if err := b.settled(ctx); err != nil {
+		return b, err
+	}
 	if b.asks {
 		if err := b.ask(ctx); err != nil {
 			return b, err
@@ -122,17 +125,31 @@ func (b *bench) heed(ctx context.Context) error {
 		news = !b.ledger.Silent.IsZero()
 		b.ledger.spoke()
 	case failed:
-		news = b.ledger.failed(b.now, b.set.Deletions.Confirm)
+		news = b.ledger.failed(b.now, &b.set.Deletions)
 	}
 	b.group.HostGone = b.ledger.gone(&b.set.Deletions, b.now)
 	if !news {
 		return nil
 	}
+	return b.store(ctx)
+}
+
+// store stores the ledger.
+func (b *bench) store(ctx context.Context) error {
 	n, err := b.ledger.note(ledgerName(b.key), b.now)
 	if err != nil {
 		return err
 	}
 	return b.d.store.SetValue(ctx, n.Name, n.Value)
+}
+
+// settled ends the silence of a host that has nothing left to lose: what comes back of it must not be gone at once.
+func (b *bench) settled(ctx context.Context) error {
+	if len(b.losses) > b.done || b.ledger.Silent.IsZero() {
+		return nil
+	}
+	b.ledger.spoke()
+	return b.store(ctx)
 }
 
 // classify finds the class of the host's losses.

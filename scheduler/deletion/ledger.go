@@ -76,10 +76,14 @@ func (l *ledger) within(now time.Time) (n int) {
 func (l *ledger) spoke() { l.Silent, l.Asked, l.Days = time.Time{}, time.Time{}, 0 }
 
 // failed takes in, at a time, that a document of the host was asked for and gave no good response. It
-// reports whether that is news to store.
-func (l *ledger) failed(now time.Time, day time.Duration) bool {
+// reports whether that is news to store. A silence in which nothing was asked for as long as a host must be
+// silent to be gone, or of a clock that was set back, begins anew.
+func (l *ledger) failed(now time.Time, d *scheduler.Deletions) bool {
 	now = now.UTC().Truncate(time.Second)
-	if !l.Silent.IsZero() && now.Sub(l.Asked) < day {
+	if pause := now.Sub(l.Asked); pause < 0 || pause > d.Gone {
+		l.spoke()
+	}
+	if !l.Silent.IsZero() && now.Sub(l.Asked) < d.Confirm {
 		return false
 	}
 	if l.Silent.IsZero() {

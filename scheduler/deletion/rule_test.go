@@ -242,6 +242,29 @@ func TestHostIsGone(t *testing.T) {
 	}
 }
 
+// TestGoneHostReturns: a host that was gone and comes back is protected as any other.
+func TestGoneHostReturns(t *testing.T) {
+	crawling(t, nil, func(s *crawl) {
+		all := pages("a.test", 5)
+		s.index(all...)
+		s.says(fails(fault.Refused), all...)
+		s.visit(all...)
+		s.pass(32 * day)
+		s.is("gone", 0, 5)
+		s.says(good, all...)
+		s.visit(all...)
+		for _, p := range all {
+			if r := s.record(p); !r.Indexed {
+				t.Fatalf("%+v, want it back", r)
+			}
+		}
+		s.says(fails(fault.Refused), all...)
+		s.visit(all...)
+		s.pass(20 * day)
+		s.is("down again", 5, 5)
+	})
+}
+
 // TestRestart: a restart neither hurries nor stops a loss.
 func TestRestart(t *testing.T) {
 	crawling(t, nil, func(s *crawl) {
