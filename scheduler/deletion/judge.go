@@ -201,7 +201,7 @@ func (d *Owner) pooled() (n int) {
 
 // decide sorts the losses by what becomes of them.
 func (b *bench) decide(ctx context.Context) error {
-	b.asks = b.group.Ill
+	b.asks = b.group.Ill || b.unheard()
 	replaced := map[weburl.Key]bool{}
 	for _, k := range b.replaced {
 		replaced[k] = true
@@ -241,6 +241,15 @@ func (b *bench) decide(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// unheard reports whether the host has been silent for a day in which no other document was asked for: the losses
+// themselves do not show whether it is gone.
+func (b *bench) unheard() bool {
+	b.d.mu.Lock()
+	defer b.d.mu.Unlock()
+	day, r := b.set.Deletions.Confirm, b.host.round
+	return !b.ledger.Silent.IsZero() && b.now.Sub(b.ledger.Silent) >= day && (r == nil || b.now.Sub(r.at) >= day)
 }
 
 // isFirst reports whether a loss counts: that of the text of a page which had others lately does not.
