@@ -228,7 +228,7 @@ func TestRenderedIntranet(t *testing.T) {
 		t.Fatal(err)
 	}
 	config, data := filepath.Join(dir, "CrawlConfig.xml"), filepath.Join(dir, "data")
-	text := fmt.Sprintf(`<CrawlConfig><Crawler name="intranet" nthreads="2" throttleTimeMS="1">
+	text := fmt.Sprintf(`<CrawlConfig><Crawler name="intranet" nthreads="2" throttleTimeMS="1" deletionBrake="off">
 		<Root url="%[1]s/" site="true"/><Push kind="file"/><Browser command="%[2]s" timeoutS="600" pages="2"/>
 		<Fetch name="intranet" auth="form" loginURL="%[1]s/login" render="auto"><Host val="127.0.0.1"/>
 			<Field name="user" value="robot"/><Field name="password" value="open sesame"/></Fetch>
