@@ -12,7 +12,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// text is the sketch of the ith of some texts that have nothing in common; mixed has the first n minima
+// text is the sketch of the ith of some texts that have nothing in common; mixed has the first n of 32 parts
 // of one and the others of another.
 func text(i int) (s sketch.Sketch) {
 	for bin := range s.Minima {
@@ -23,6 +23,7 @@ func text(i int) (s sketch.Sketch) {
 }
 
 func mixed(a, b sketch.Sketch, n int) sketch.Sketch {
+	n *= sketch.Bins / 32
 	copy(b.Minima[:n], a.Minima[:n])
 	return b
 }
@@ -194,7 +195,7 @@ func TestSteadyText(t *testing.T) {
 		w := newWeigher(t)
 		w.store.loss = &StoredDeletion{Replaces: true, Loss: Loss{Sketch: text(2)}}
 		if told, c := w.visit(1, old, page(mixed(text(2), text(3), n))); told != want || c.Order.Loss == nil {
-			t.Errorf("%d of 32 minima as before: says %d, want %d", n, told, want)
+			t.Errorf("%d of 32 parts as before: says %d, want %d", n, told, want)
 		}
 		w.store.loss.Replaces = false
 		if told, _ := w.visit(1, old, page(mixed(text(2), text(3), n))); told != NotCounted {
@@ -390,5 +391,25 @@ func TestTextsAreBounded(t *testing.T) {
 	}
 	if n := len(all[old.Host].responses); n != textsKept {
 		t.Errorf("%d responses are kept", n)
+	}
+}
+
+// TestSourcePending: a document that leaves a target stays pending as it is at further visits, by whatever edit,
+// unless its source is another one again.
+func TestSourcePending(t *testing.T) {
+	old := stored(text(1))
+	old.LossPending, old.Reason = true, ReasonTarget
+	for source, joins := range map[string]bool{"other": true, "third": false} {
+		w := newWeigher(t)
+		w.store.loss = &StoredDeletion{Replaces: true, Source: source, Edit: 3}
+		r := page(text(1))
+		r.Document.Source = "other"
+		_, c := w.visit(1, old, r, func(s *Settings) { s.LeavesTarget = func(from, to string) bool { return from != to } })
+		if joins != (c.Order == nil) || c.CancelDeletion || !c.Next.LossPending || c.Next.Reason != ReasonTarget || c.Next.PushedSource != "web" {
+			t.Errorf("pending for %q: order %+v, record %+v", source, c.Order, c.Next)
+		}
+		if !joins && (c.Order.Edit != 5 || c.Order.Loss == nil || c.Order.Source != "other") {
+			t.Errorf("pending for %q: order %+v, want one of the edit of now", source, c.Order)
+		}
 	}
 }
