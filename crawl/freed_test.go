@@ -44,6 +44,9 @@ func TestCopyTakesItsPlaceAtOnce(t *testing.T) {
 				Then: []actionrules.Action{{Verb: actionrules.Ignore}},
 			}}
 		},
+		"a kill list": func(w *world, original string) {
+			w.settings.Space.KillPatterns = file("kill", original)
+		},
 		"404": func(w *world, original string) {
 			w.set(original, answered{status: 404})
 			w.open()

@@ -43,6 +43,7 @@ type world struct {
 	dir      string
 	settings policy.Settings
 	target   *memoryTarget
+	targets  func() []push.TargetSettings // nil: target has all
 	logged   testlog.Buffer
 
 	mu     sync.Mutex
@@ -187,7 +188,11 @@ func (w *world) open() {
 		w.t.Fatal(err)
 	}
 	log := slog.New(slog.NewTextHandler(&w.logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	relay, err := push.NewRelay(w.store.Outbox(), []push.TargetSettings{{Target: w.target}}, log)
+	targets := []push.TargetSettings{{Target: w.target}}
+	if w.targets != nil {
+		targets = w.targets()
+	}
+	relay, err := push.NewRelay(w.store.Outbox(), targets, log)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -59,8 +59,7 @@ func (f *Frontier) weigh(ctx context.Context, l *Lease, r *Result, c *Completion
 	if err != nil {
 		return told, err
 	}
-	w.settle(ill, edit)
-	return told, nil
+	return told, w.settle(ill, edit)
 }
 
 // askLost has a document that left as a loss asked for again soon.
@@ -204,7 +203,7 @@ func (w *weighing) steady() (Response, error) {
 }
 
 // settle makes orders pending, or what they are if nothing is lost.
-func (w *weighing) settle(ill bool, edit uint64) {
+func (w *weighing) settle(ill bool, edit uint64) error {
 	c, old := w.c, &w.l.Record
 	o := c.Order
 	switch {
@@ -222,12 +221,38 @@ func (w *weighing) settle(ill bool, edit uint64) {
 	case ill:
 		w.f.holdUpdate(w.l, c)
 	case o.Moved && w.set.LeavesTarget != nil && w.set.LeavesTarget(old.PushedSource, o.Source):
-		w.keepText(ReasonTarget, "its source is another one, and a target does not take that", true, edit)
+		return w.keepSource(edit)
 	case w.isText && w.verdict.alike >= lossBelow:
 		c.Next.Lively = 0
 	default:
 		c.Next.Lively = old.Lively
 	}
+	return nil
+}
+
+// keepSource makes the order of a document pending that leaves a target by its new source, unless it
+// is: as in lose, what one edit has pending no other one carries out.
+func (w *weighing) keepSource(edit uint64) error {
+	const words = "its source is another one, and a target does not take that"
+	c, old := w.c, &w.l.Record
+	pending := false
+	if old.LossPending && old.Reason == ReasonTarget {
+		err := w.f.store.PendingDeletions(w.ctx, DeletionFilter{URLs: []string{old.URL}}, func(d StoredDeletion) error {
+			pending = d.Replaces && d.Source == c.Order.Source
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if !pending {
+		w.keepText(ReasonTarget, words, true, edit)
+		return nil
+	}
+	c.Order, c.CancelDeletion = nil, false
+	c.Next.Reason, c.Next.LastError = ReasonTarget, words
+	keepPending(&c.Next, old, w.set, time.Now())
+	return nil
 }
 
 // keepText makes the order of a new text pending.

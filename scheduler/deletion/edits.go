@@ -3,6 +3,7 @@ package deletion
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -250,7 +251,7 @@ func (d *Owner) judgePendingEdits(ctx context.Context) error {
 		}
 		switch state {
 		case EditSent:
-			if err := d.sendEdit(ctx, number); err != nil {
+			if err := d.sendEdit(ctx, number, pending[number]); err != nil {
 				return err
 			}
 		case EditHeld:
@@ -303,13 +304,19 @@ func (d *Owner) decideEdits(ctx context.Context, pending map[uint64]uint64, docu
 	return decided, err
 }
 
-// sendEdit carries out the losses of an edit.
-func (d *Owner) sendEdit(ctx context.Context, number uint64) error {
+// sendEdit carries out the losses of an edit, as many as were counted: there may be more by now.
+func (d *Owner) sendEdit(ctx context.Context, number, counted uint64) error {
 	var keys []weburl.Key
 	err := d.store.Deletions(ctx, scheduler.DeletionGroup{Edit: number}, func(s scheduler.StoredDeletion) error {
+		if uint64(len(keys)) == counted {
+			return errEnough
+		}
 		keys = append(keys, s.Key)
 		return nil
 	})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
 	if err != nil || len(keys) == 0 {
 		return err
 	}
