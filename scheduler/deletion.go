@@ -35,7 +35,7 @@ type Loss struct {
 	// Explicit says that the page or its site itself says so: a 404, a noindex and the like.
 	// False are failures, and texts that look like those of other pages.
 	Explicit bool
-	// Least is the least class that counts, of a document out of an XML list: that of the list.
+	// Least is the class of a document out of an XML list: the worst that the list had since it is missing.
 	Least LossClass
 	// First and Last are when it was seen first and last, Visits how often.
 	First, Last time.Time
@@ -57,7 +57,7 @@ func (l Loss) Seen(next Loss, day time.Duration) Loss {
 	if next.Last.Before(l.Last) {
 		return next
 	}
-	next.First, next.Visits = l.First, l.Visits+min(1, 255-l.Visits)
+	next.First, next.Visits, next.Least = l.First, l.Visits+min(1, 255-l.Visits), max(l.Least, next.Least)
 	next.Days, next.Counted, next.WellDay = l.Days, l.Counted, l.WellDay
 	if next.Last.Sub(l.Counted) >= day {
 		next.Days, next.Counted = l.Days+min(1, 255-l.Days), next.Last

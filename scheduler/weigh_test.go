@@ -290,3 +290,23 @@ func TestLostIsAskedFor(t *testing.T) {
 		t.Errorf("had back: %+v", out.Next)
 	}
 }
+
+// TestSourcePending: a document that leaves a target stays pending as it is at further visits, by whatever edit,
+// unless its source is another one again.
+func TestSourcePending(t *testing.T) {
+	old := stored(text(1))
+	old.LossPending, old.Reason = true, ReasonTarget
+	for source, joins := range map[string]bool{"other": true, "third": false} {
+		w := newWeigher(t)
+		w.store.loss = &StoredDeletion{Replaces: true, Source: source, Edit: 3}
+		r := page(text(1))
+		r.Document.Source = "other"
+		_, c := w.visit(1, old, r, func(s *Settings) { s.LeavesTarget = func(from, to string) bool { return from != to } })
+		if joins != (c.Order == nil) || c.CancelDeletion || !c.Next.LossPending || c.Next.Reason != ReasonTarget || c.Next.PushedSource != "web" {
+			t.Errorf("pending for %q: order %+v, record %+v", source, c.Order, c.Next)
+		}
+		if !joins && (c.Order.Edit != 5 || c.Order.Loss == nil || c.Order.Source != "other") {
+			t.Errorf("pending for %q: order %+v, want one of the edit of now", source, c.Order)
+		}
+	}
+}

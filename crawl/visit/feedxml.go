@@ -3,6 +3,9 @@ package visit
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
+	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -16,7 +19,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// A mutex in sweep guards the keys that the store finds missing: it may call back after the caller gave up.
+// A mutex in miss guards the keys that the store finds missing: it may call back after the caller gave up.
 
 // goneElement is why a document is deleted that an XML file had.
 const goneElement = "its element is gone from the XML file"
@@ -88,55 +91,85 @@ func (v *visit) readXML(ctx context.Context, response *fetcher.Response, x *poli
 	return nil
 }
 
-// sweep deletes the documents that earlier readings had and this one has not. Their keys are
-// stored, one after the other, those of pending deletions included: each reading that has not such a
-// document is a visit to it. All that are missing belong to one group, the list. It reports whether
-// some are pending.
+// sweep deletes the documents that earlier readings had and this one has not: each such reading is a
+// visit to them. Their keys are stored, one after the other, and of those that were missing already also
+// since when. It reports whether deletions are pending.
 func (r *items) sweep() (pending bool, err error) {
-	name := scheduler.URLValue(r.v.lease.Key, "crawl.xml")
-	stored, err := r.v.store.Value(r.ctx, name)
+	listed, missing := scheduler.URLValue(r.v.lease.Key, "crawl.xml"), scheduler.URLValue(r.v.lease.Key, "crawl.xml.missing")
+	since, err := r.missingSince(listed, missing)
 	if err != nil {
 		return false, err
 	}
 	slices.SortFunc(r.keys, weburl.Key.Compare)
-	var gone []weburl.Key
-	size := len(weburl.Key{})
-	for ; len(stored) >= size; stored = stored[size:] {
-		k := weburl.Key(stored[:size])
-		if _, there := slices.BinarySearchFunc(r.keys, k, weburl.Key.Compare); !there {
-			gone = append(gone, k)
-		}
+	r.keys = slices.Compact(r.keys)
+	for _, k := range r.keys {
+		delete(since, k)
 	}
-	keys := make([]byte, 0, size*(len(r.keys)+len(gone)))
-	for _, k := range slices.Compact(r.keys) {
-		keys = append(keys, k[:]...)
-	}
-	if len(gone) > 0 {
-		class := deletion.Class(len(gone), len(keys)/size+len(gone))
-		var mu sync.Mutex // the store may go on after the caller gave up
-		missing := map[weburl.Key]bool{}
-		// Not cancelled half-way: the store calls the function until it returns.
-		_, err = r.v.frontier.Revise(context.WithoutCancel(r.ctx), gone, func(k weburl.Key, rec scheduler.Record) *scheduler.Change {
-			if rec.Kind != scheduler.KindItem || rec.Referrer != r.v.lease.URL.String() || !rec.Indexed {
-				return nil
-			}
-			mu.Lock()
-			missing[k] = true
-			mu.Unlock()
-			rec.Reason, rec.LastError = scheduler.ReasonItemGone, goneElement
-			return &scheduler.Change{Next: rec, Delete: goneElement, Least: class, NotExplicit: len(r.keys) == 0}
-		})
-		if err != nil {
+	if len(since) > 0 {
+		if err := r.miss(since); err != nil {
 			return false, err
 		}
-		mu.Lock()
-		for _, k := range gone {
-			if missing[k] {
-				keys = append(keys, k[:]...)
-			}
-		}
-		pending = len(missing) > 0
-		mu.Unlock()
 	}
-	return pending, r.v.store.SetValue(r.ctx, name, keys)
+	var keys, times []byte
+	for _, k := range r.keys {
+		keys = append(keys, k[:]...)
+	}
+	for _, k := range slices.SortedFunc(maps.Keys(since), weburl.Key.Compare) {
+		times = binary.BigEndian.AppendUint64(append(times, k[:]...), uint64(since[k].Unix())) //nolint:gosec // after 1970
+	}
+	// What is missing first: a reading that is cut short here finds it again.
+	err = errors.Join(r.v.store.SetValue(r.ctx, missing, times), r.v.store.SetValue(r.ctx, listed, keys))
+	return len(since) > 0, err
+}
+
+// missingSince returns the documents that the last reading had, as of now, and those that it missed.
+func (r *items) missingSince(listed, missing scheduler.ValueName) (map[weburl.Key]time.Time, error) {
+	keys, err := r.v.store.Value(r.ctx, listed)
+	if err != nil {
+		return nil, err
+	}
+	times, err := r.v.store.Value(r.ctx, missing)
+	if err != nil {
+		return nil, err
+	}
+	since := map[weburl.Key]time.Time{}
+	size := len(weburl.Key{})
+	for ; len(keys) >= size; keys = keys[size:] {
+		since[weburl.Key(keys[:size])] = r.at
+	}
+	for ; len(times) >= size+8; times = times[size+8:] {
+		since[weburl.Key(times[:size])] = time.Unix(int64(binary.BigEndian.Uint64(times[size:])), 0) //nolint:gosec // as it was written
+	}
+	return since, nil
+}
+
+// miss deletes documents that are missing since a time, and drops those from the list that are documents of it no
+// more. They are of the class of those that have come to be missing within about a day: a list that replaces some
+// of its items each day does not add them up.
+func (r *items) miss(since map[weburl.Key]time.Time) error {
+	set := r.v.policy.Settings.Frontier.Deletions
+	window, n := set.Confirm*5/6, 0 // readings a day apart are not a day apart to the second
+	for _, at := range since {
+		if r.at.Sub(at) < window {
+			n++
+		}
+	}
+	class := deletion.Class(n, len(r.keys)+len(since))
+	var mu sync.Mutex // the store may go on after the caller gave up
+	is := map[weburl.Key]bool{}
+	// Not cancelled half-way: the store calls the function until it returns.
+	_, err := r.v.frontier.Revise(context.WithoutCancel(r.ctx), slices.Collect(maps.Keys(since)), func(k weburl.Key, rec scheduler.Record) *scheduler.Change {
+		if rec.Kind != scheduler.KindItem || rec.Referrer != r.v.lease.URL.String() || !rec.Indexed {
+			return nil
+		}
+		mu.Lock()
+		is[k] = true
+		mu.Unlock()
+		rec.Reason, rec.LastError = scheduler.ReasonItemGone, goneElement
+		return &scheduler.Change{Next: rec, Delete: goneElement, Least: class, NotExplicit: len(r.keys) == 0}
+	})
+	mu.Lock()
+	defer mu.Unlock()
+	maps.DeleteFunc(since, func(k weburl.Key, _ time.Time) bool { return !is[k] })
+	return err
 }

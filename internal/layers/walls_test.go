@@ -45,7 +45,7 @@ func limits() map[string]limit {
 		"internal/service":             {13, aim},
 		"scheduler":                    {15, exempt},
 		"scheduler/badgerstore":        {18, 106},
-		"scheduler/badgerstore/record": {9, aim},
+		"scheduler/badgerstore/record": {8, aim},
 	}
 }
 

@@ -59,7 +59,10 @@ func Class(n, documents int) scheduler.LossClass {
 
 // Decide is the rule (docs/scheduling.md, "When a document leaves"). It is a pure function.
 func Decide(d *scheduler.StoredDeletion, g *Group, now time.Time) Decision {
-	class := max(g.Class, d.Least)
+	class := g.Class
+	if d.Reason == scheduler.ReasonItemGone { // its group is the list
+		class = d.Least
+	}
 	if !d.Explicit {
 		class = max(class, scheduler.LossSome)
 	}

@@ -107,7 +107,8 @@ func TestDecide(t *testing.T) {
 		{name: "item, listed once without", loss: reason(scheduler.ReasonItemGone), want: Wait, class: few, until: time.Minute},
 		{name: "item, listed again without", loss: and(reason(scheduler.ReasonItemGone), seen(time.Minute, 2, 1)), now: time.Minute, want: CarryOut, class: few},
 		{name: "item, some of the list", loss: and(reason(scheduler.ReasonItemGone), seen(day, 4, 2), func(d *scheduler.StoredDeletion) { d.Least = some }), now: day, want: CarryOut, class: some},
-		{name: "item, an empty list", loss: and(reason(scheduler.ReasonItemGone), vague, seen(7*day, 8, 8)), group: class(most), now: 7 * day, want: Wait, class: most, until: 30 * day},
+		{name: "item, most of its host", loss: and(reason(scheduler.ReasonItemGone), seen(time.Minute, 2, 1)), group: class(most), now: time.Minute, want: CarryOut, class: few},
+		{name: "item, an empty list", loss: and(reason(scheduler.ReasonItemGone), vague, seen(7*day, 8, 8), func(d *scheduler.StoredDeletion) { d.Least = most }), now: 7 * day, want: Wait, class: most, until: 30 * day},
 
 		// The operator's rules: nothing tells more of them than time.
 		{name: "rules, few", loss: reason(scheduler.ReasonRules), now: 30 * time.Second, want: Wait, class: few, until: time.Minute},
