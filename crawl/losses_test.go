@@ -222,7 +222,7 @@ func TestSourceChangesByEdit(t *testing.T) {
 		w.sold("/p000", "/p001")
 		w.wantShop("two pages", shop, pages, 2, 0)
 		w.sold("/p00", "/p01")
-		edits := w.crawl.Edits()
+		_, edits := w.crawl.Losses()
 		edit := edits[len(edits)-1]
 		most := int(deletion.EditMost(61)) // may leave before the others are visited
 		if edit.State != deletion.EditHeld || edit.Deletions != 18 || edit.Sent > uint64(most) {
