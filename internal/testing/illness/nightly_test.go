@@ -35,7 +35,7 @@ func TestNightlyRunsOfAnIllSite(t *testing.T) {
 		kinds = sicksite.Illnesses()
 	}
 	for _, kind := range kinds {
-		for _, pages := range sizes(16, 60) {
+		for _, pages := range sizes(16) {
 			for _, ill := range []int{1, 2} {
 				t.Run(fmt.Sprintf("%s/%d/%d nights", kind, pages, ill), func(t *testing.T) {
 					t.Parallel()
