@@ -97,8 +97,7 @@ func chosen() []choice {
 		{parts()[:2], []int{16}, cloudview, []course{part}},
 		{parts()[2:], []int{60}, cloudview, []course{part}},
 		{few[:1], []int{16}, cloudview, []course{long, due, restarts, flapping, deaf}},
-		{few[1:3], []int{16}, cloudview, []course{long, due}},
-		{few[3:], []int{16}, cloudview, []course{restarts, deaf}},
+		{few[2:3], []int{16}, cloudview, []course{long, due}},
 	}
 }
 

@@ -30,7 +30,7 @@ func (w *world) nights(n int) {
 // TestNightlyRunsOfAnIllSite: one night, or two, of an illness take hardly anything out of
 // the index, and the first night after it has all of it back.
 func TestNightlyRunsOfAnIllSite(t *testing.T) {
-	kinds := append(parts(), sicksite.NotFound, sicksite.SoftNotFoundAt, sicksite.LoginRedirect)
+	kinds := append(parts(), sicksite.NotFound)
 	if wantsAll() {
 		kinds = sicksite.Illnesses()
 	}
