@@ -54,12 +54,12 @@ func lose(next, old *Record, edit uint64, reason string, set *Settings, now time
 // explicit reports whether the page or its site itself says that the document is to go, by the
 // record that a visit made.
 func explicit(n *Record) bool {
-	switch n.Reason {
-	case ReasonDNS:
+	switch {
+	case n.Reason == ReasonDNS:
 		return n.Fault == fault.DNSNotFound
-	case ReasonRedirect:
+	case n.Reason == ReasonRedirect:
 		return isPermanent(n.Status)
-	case ReasonRenamed:
+	case n.Reason == ReasonRenamed:
 		return false
 	}
 	return n.Reason.Asks() || n.Reason.Operators() || n.Reason == ReasonMoved
@@ -127,9 +127,9 @@ const livelyAfter = 3
 
 // A document that was carried out as a loss is asked for again soon: it may have been a fault.
 const (
-	lostFirst  = time.Hour
-	lostSecond = 4 * time.Hour
-	lostThird  = 24 * time.Hour
+	lostFirst = time.Hour
+	lostNext  = 4 * time.Hour
+	lostThird = 24 * time.Hour
 	// lostDaily is about how many of a host's losses are asked for each day, for as long as
 	// lostFor after they were carried out.
 	lostDaily = 9
@@ -141,7 +141,7 @@ const (
 func lostPause(at, now time.Time, lost uint64, set *Settings) time.Duration {
 	since := now.Sub(at)
 	sum := lostFirst
-	for _, next := range [...]time.Duration{lostSecond, lostThird} {
+	for _, next := range [...]time.Duration{lostNext, lostThird} {
 		if sum += next; since < sum-next/2 {
 			return next
 		}

@@ -16,6 +16,9 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// The store may call back from a goroutine of its own, also after sweep gave up: a mutex in sweep guards what it
+// gathers.
+
 // goneElement is why a document is deleted that an XML file had.
 const goneElement = "its element is gone from the XML file"
 

@@ -153,7 +153,7 @@ func (b *bench) sample(ctx context.Context) ([]weburl.Key, error) {
 		}
 	}
 	n := sampleSize
-	all := append(good, replaced...)
+	all := slices.Concat(good, replaced)
 	if b.group.Ill {
 		n, all = max(n, scheduler.WellResponses), append(all, others...)
 	}

@@ -20,12 +20,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-const (
-	// pace is the pause between two requests to a host of a site.
-	pace = 100 * time.Millisecond
-	// throttle is that of scheduler.DefaultSettings.
-	throttle = 2500 * time.Millisecond
-)
+// pace is the pause between two requests to a host of a site.
+const pace = 100 * time.Millisecond
 
 var errDisk = errors.New("the disk is on fire")
 
@@ -204,11 +200,6 @@ func noDocument(r scheduler.Reason) answer {
 	return func(*scheduler.Lease) scheduler.Result {
 		return scheduler.Result{Status: 200, Reason: r, NoDocument: r.String()}
 	}
-}
-
-// unknown is an answer that is none.
-func unknown(*scheduler.Lease) scheduler.Result {
-	return scheduler.Result{Reason: scheduler.ReasonRobotsUnreachable}
 }
 
 func forbidden(*scheduler.Lease) scheduler.Result {

@@ -121,6 +121,7 @@ func due(d *scheduler.StoredDeletion, g *Group, class scheduler.LossClass, now t
 			ready = d.Counted.Add(g.Confirm)
 		}
 		return ready, days > 1 && !last.Before(d.First.Add(g.Confirm))
+	case scheduler.LossMost:
 	}
 	least := g.Hold
 	if !d.Explicit {

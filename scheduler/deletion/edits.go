@@ -257,6 +257,7 @@ func (d *Owner) judgePendingEdits(ctx context.Context) error {
 		case EditHeld:
 			d.log.Warn(fmt.Sprintf("edit %d of the rules deletes too many documents: they stay; `sextant deletions release --edit %d` deletes them", number, number),
 				"edit", number, "deletions", pending[number])
+		case EditOpen:
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package deletion
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -19,12 +20,10 @@ const (
 
 // leads reports whether a loss may turn out to be a replacement.
 func leads(r scheduler.Reason) bool {
-	switch r {
-	case scheduler.ReasonRedirect, scheduler.ReasonMoved, scheduler.ReasonCanonical, scheduler.ReasonRenamed,
-		scheduler.ReasonCopy, scheduler.ReasonNearCopy:
-		return true
-	}
-	return false
+	return slices.Contains([]scheduler.Reason{
+		scheduler.ReasonRedirect, scheduler.ReasonMoved, scheduler.ReasonCanonical, scheduler.ReasonRenamed,
+		scheduler.ReasonCopy, scheduler.ReasonNearCopy,
+	}, r)
 }
 
 // findReplaced finds the losses of documents that others replace by now.
