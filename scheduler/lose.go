@@ -54,12 +54,13 @@ func lose(next, old *Record, edit uint64, reason string, set *Settings, now time
 // explicit reports whether the page or its site itself says that the document is to go, by the
 // record that a visit made.
 func explicit(n *Record) bool {
-	switch {
-	case n.Reason == ReasonDNS:
+	if n.Reason == ReasonDNS {
 		return n.Fault == fault.DNSNotFound
-	case n.Reason == ReasonRedirect:
+	}
+	if n.Reason == ReasonRedirect {
 		return isPermanent(n.Status)
-	case n.Reason == ReasonRenamed:
+	}
+	if n.Reason == ReasonRenamed {
 		return false
 	}
 	return n.Reason.Asks() || n.Reason.Operators() || n.Reason == ReasonMoved
