@@ -22,7 +22,9 @@ func inTwins(t *testing.T, fn func(t *testing.T, w *world, original, copied stri
 		w.set(hostA+"/a", answered{body: prose(1, 200, "")})
 		w.set(hostA+"/b", answered{body: prose(1, 200, "")})
 		w.set(hostA+"/c", answered{body: prose(2, 200, "")})
-		_ = w.once()
+		if err := w.once(); err != nil {
+			t.Error(err)
+		}
 		switch {
 		case slices.Equal(w.index(), []string{hostA + "/", hostA + "/a", hostA + "/c"}):
 			fn(t, w, hostA+"/a", hostA+"/b")
@@ -59,7 +61,9 @@ func TestCopyTakesItsPlaceAtOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inTwins(t, func(t *testing.T, w *world, original, copied string) {
 				leaves(w, original)
-				_ = w.once()
+				if err := w.once(); err != nil {
+					t.Error(err)
+				}
 				if want := []string{hostA + "/", copied, hostA + "/c"}; !slices.Equal(w.index(), want) {
 					t.Errorf("indexed are %v, want %v", w.index(), want)
 				}
@@ -84,9 +88,13 @@ func TestCopiesLeft(t *testing.T) {
 		}
 		w.page(hostA+"/", links...)
 		w.page(hostB+"/", links...)
-		_ = w.once()
+		if err := w.once(); err != nil {
+			t.Error(err)
+		}
 		w.roots(hostA+"/", hostB+"/")
-		_ = w.once()
+		if err := w.once(); err != nil {
+			t.Error(err)
+		}
 		if got := len(w.index()); got != n+2 {
 			t.Fatalf("%d are indexed, want %d: %v", got, n+2, w.index())
 		}

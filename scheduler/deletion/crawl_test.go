@@ -20,10 +20,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-const (
-	// pace is the pause between two requests to a host of a site.
-	pace = 100 * time.Millisecond
-)
+// pace is the pause between two requests to a host of a site.
+const pace = 100 * time.Millisecond
 
 var errDisk = errors.New("the disk is on fire")
 

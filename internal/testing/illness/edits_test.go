@@ -131,7 +131,7 @@ func TestRenamedBySettings(t *testing.T) {
 		},
 		"query filter": func(s *crawlspace.Settings) { s.QueryFilter = &crawlspace.Text{Value: "a"} },
 	} {
-		for _, pages := range sizes(2, 16, 60) {
+		for _, pages := range sizes(2, 60) {
 			t.Run(fmt.Sprintf("%s/%d", name, pages), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {

@@ -30,12 +30,12 @@ func (w *world) nights(n int) {
 // TestNightlyRunsOfAnIllSite: one night, or two, of an illness take hardly anything out of
 // the index, and the first night after it has all of it back.
 func TestNightlyRunsOfAnIllSite(t *testing.T) {
-	kinds := append(parts(), sicksite.NotFound, sicksite.SoftNotFoundAt, sicksite.LoginRedirect)
+	kinds := append(parts(), sicksite.NotFound)
 	if wantsAll() {
 		kinds = sicksite.Illnesses()
 	}
 	for _, kind := range kinds {
-		for _, pages := range sizes(16, 60) {
+		for _, pages := range sizes(16) {
 			for _, ill := range []int{1, 2} {
 				t.Run(fmt.Sprintf("%s/%d/%d nights", kind, pages, ill), func(t *testing.T) {
 					t.Parallel()

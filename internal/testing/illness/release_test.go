@@ -29,7 +29,7 @@ func released(t *testing.T, pages int) (*world, documents) {
 // TestOutageAfterRelease: a release lets nothing go that is found later, when all of the site
 // answers 404 for some minutes.
 func TestOutageAfterRelease(t *testing.T) {
-	for _, pages := range sizes(16, 60, 300) {
+	for _, pages := range sizes(16, 60) {
 		t.Run(fmt.Sprint(pages), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {

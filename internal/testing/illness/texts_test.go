@@ -37,7 +37,7 @@ func (w *world) renewed() (n int) {
 // TestRedesign: a redesign in which all texts change is in the index after a week by itself,
 // and at once when the operator releases it.
 func TestRedesign(t *testing.T) {
-	for _, pages := range sizes(16, 60) {
+	for _, pages := range sizes(16) {
 		t.Run(fmt.Sprintf("itself/%d", pages), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -72,7 +72,7 @@ func TestRedesign(t *testing.T) {
 
 // TestLivePage: a page that is new at every visit is pushed at each of them from the fourth on.
 func TestLivePage(t *testing.T) {
-	for _, pages := range sizes(16, 60) {
+	for _, pages := range sizes(16) {
 		if pages < 2 {
 			continue // the only page of a host is new after a day
 		}

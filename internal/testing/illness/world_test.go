@@ -82,7 +82,7 @@ func newWorldOf(t *testing.T, change func(*policy.Settings), sites ...*sicksite.
 func (w *world) open() {
 	w.t.Helper()
 	var err error
-	if w.store, err = badgerstore.Open(w.dir, badgerstore.Options{Durability: badgerstore.OS, MemtableBytes: 8 * badgerstore.MinMemtableBytes, NoCompaction: true}); err != nil {
+	if w.store, err = badgerstore.Open(w.dir, badgerstore.Options{Durability: badgerstore.OS, MemtableBytes: 4 * badgerstore.MinMemtableBytes, NoCompaction: true}); err != nil {
 		w.t.Fatal(err)
 	}
 	relay, err := push.NewRelay(w.store.Outbox(), []push.TargetSettings{{Target: w.index}}, w.log)
