@@ -19,7 +19,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// A mutex in miss guards the keys that the store finds missing: it may call back after the caller gave up.
+// What a list had is stored as keys, one behind the other, and what it misses as keys, each with a time in seconds since
+// 1970 as 8 bytes, big endian. A mutex in miss guards the keys that the store finds missing: it may call back after the caller gave up.
 
 // goneElement is why a document is deleted that an XML file had.
 const goneElement = "its element is gone from the XML file"
@@ -92,8 +93,7 @@ func (v *visit) readXML(ctx context.Context, response *fetcher.Response, x *poli
 }
 
 // sweep deletes the documents that earlier readings had and this one has not: each such reading is a
-// visit to them. Their keys are stored, one after the other, and of those that were missing already also
-// since when. It reports whether deletions are pending.
+// visit to them. It reports whether deletions are pending.
 func (r *items) sweep() (pending bool, err error) {
 	listed, missing := scheduler.URLValue(r.v.lease.Key, "crawl.xml"), scheduler.URLValue(r.v.lease.Key, "crawl.xml.missing")
 	since, err := r.missingSince(listed, missing)
