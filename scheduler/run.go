@@ -131,7 +131,8 @@ func (f *Frontier) save(ctx context.Context) error {
 
 // Drained blocks until no URL waits and none is in flight: sources of weight 0 do
 // not count, nor do retries and refreshes that lie in the future, nor the URLs of hosts
-// that failed too often in a row. It returns ctx's error or the store's.
+// that failed too often in a row, or ask for a pause of more than leftAfter. It returns ctx's error or the
+// store's.
 func (f *Frontier) Drained(ctx context.Context) error {
 	for {
 		f.mu.Lock()
@@ -146,7 +147,7 @@ func (f *Frontier) Drained(ctx context.Context) error {
 		}
 		if idle {
 			if silent.hosts > 0 {
-				f.log.Warn("hosts do not answer: their URLs wait for another run", "hosts", silent.hosts, "urls", silent.urls)
+				f.log.Warn("hosts do not answer, or ask for a long pause: their URLs wait for another run", "hosts", silent.hosts, "urls", silent.urls)
 			}
 			return nil
 		}
@@ -208,17 +209,22 @@ func (f *Frontier) Busy() (done func()) {
 	})
 }
 
-// onlySilent reports whether all work left is that of hosts that do not answer, and of how many.
+// leftAfter is the longest pause that a server asks for, by Retry-After, for which Drained waits.
+const leftAfter = time.Minute
+
+// onlySilent reports whether all work left is that of hosts that do not answer, or ask for a long pause, and of
+// how many.
 func (f *Frontier) onlySilent() (silent int, only bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.silent) == 0 {
+	if len(f.silent) == 0 && f.restingFor[ByRetryAfter] == 0 {
 		return 0, false
 	}
+	longest := f.now() + int64(leftAfter)
 	for k, h := range f.hosts {
 		switch _, is := f.silent[k]; {
 		case !h.workingIn(&f.set.Weights):
-		case is:
+		case is, h.why == ByRetryAfter && h.gate > longest:
 			silent++
 		default:
 			return silent, false

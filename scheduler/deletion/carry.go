@@ -82,13 +82,13 @@ func (b *bench) apply(ctx context.Context) error {
 func (b *bench) carryOut(ctx context.Context) error {
 	d := b.d
 	m := &moving{set: b.set, move: scheduler.SendDeletion, counted: true}
-	if err := b.count(m, b.counts); err != nil {
+	if err := b.count(m, b.counts, b.gone); err != nil {
 		return err
 	}
 	before := b.done
 	err := b.move(ctx, b.out, m)
 	if less := b.counts - (b.done - before); less > 0 { // their URLs are being fetched
-		if err := b.count(&moving{}, -less); err != nil {
+		if err := b.count(&moving{}, -less, -min(less, b.gone)); err != nil {
 			return err
 		}
 	}
@@ -98,14 +98,14 @@ func (b *bench) carryOut(ctx context.Context) error {
 	return err
 }
 
-// count counts n losses in the ledgers, which are stored with what m moves.
-func (b *bench) count(m *moving, n int) error {
+// count counts n losses, gone of them documents that leave, in the ledgers, which are stored with what m moves.
+func (b *bench) count(m *moving, n, gone int) error {
 	ledgers := map[scheduler.ValueName]*ledger{ledgerName(b.key): &b.ledger}
 	if b.state.Pooled {
 		ledgers[poolName] = &b.d.pool
 	}
 	for name, l := range ledgers {
-		l.carriedOut(b.now, n)
+		l.carriedOut(b.now, n, gone)
 		note, err := l.note(name, b.now)
 		if err != nil {
 			return err

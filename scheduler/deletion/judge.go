@@ -31,7 +31,7 @@ type bench struct {
 	// replaced are those in whose place another document came, out the others that are carried out, of
 	// which so many count.
 	replaced, out, well []weburl.Key
-	counts              int
+	counts, gone        int  // gone: documents that leave
 	asks                bool // a good response is missing
 	done                int  // losses that are no longer pending
 }
@@ -156,7 +156,7 @@ func (b *bench) settled(ctx context.Context) error {
 func (b *bench) classify(ctx context.Context) error {
 	b.state = HostState{Pending: len(b.losses) - len(b.replaced), Ill: b.group.Ill}
 	b.state.count(b.documents.Count, &b.ledger, &b.set.Deletions, b.now)
-	b.group.Documents = b.state.Documents - b.state.Left
+	b.group.Documents = b.state.Documents - b.state.gone
 	d, h := b.d, b.host
 	d.mu.Lock()
 	if h.pending == 0 { // else it stays in its group
@@ -216,6 +216,9 @@ func (b *bench) decide(ctx context.Context) error {
 		switch is := Decide(l, &g, b.now); is.Verdict {
 		case CarryOut:
 			b.out = append(b.out, l.Key)
+			if !l.Replaces {
+				b.gone++
+			}
 			if first, err := b.isFirst(ctx, l); err != nil {
 				return err
 			} else if first {

@@ -30,10 +30,11 @@ type ledger struct {
 	Days   int       `json:"days,omitempty"`
 }
 
-// count counts the losses of a slot of time.
+// count counts the losses of a slot of time, and those of them that left the index.
 type count struct {
-	At time.Time `json:"at"`
-	N  int       `json:"n"`
+	At   time.Time `json:"at"`
+	N    int       `json:"n"`
+	Gone int       `json:"gone"`
 }
 
 // poolName is the value of the pool's ledger.
@@ -48,18 +49,20 @@ func readLedger(ctx context.Context, store scheduler.ValueReader, name scheduler
 	return l, err
 }
 
-// carriedOut counts n losses; a negative n takes back some that were counted at the same time.
-func (l *ledger) carriedOut(now time.Time, n int) {
+// carriedOut counts n losses, gone of them documents that left; negative numbers take back some that were counted at
+// the same time.
+func (l *ledger) carriedOut(now time.Time, n, gone int) {
 	at := now.UTC().Truncate(slot)
-	if i := len(l.Left) - 1; i >= 0 && l.Left[i].At.Equal(at) {
-		l.Left[i].N += n
-		return
+	if i := len(l.Left) - 1; i < 0 || !l.Left[i].At.Equal(at) {
+		l.Left = append(l.Left, count{At: at})
 	}
-	l.Left = append(l.Left, count{at, n})
+	c := &l.Left[len(l.Left)-1]
+	c.N, c.Gone = c.N+n, c.Gone+gone
 }
 
-// within is how many losses were carried out within a day. What the clock, set back, has in the future counts as new.
-func (l *ledger) within(now time.Time) (n int) {
+// within is how many losses were carried out within a day, and how many documents left by them. What the clock, set
+// back, has in the future counts as new.
+func (l *ledger) within(now time.Time) (n, gone int) {
 	for i := range l.Left {
 		if c := &l.Left[i]; c.At.After(now) {
 			c.At = now.UTC().Truncate(slot)
@@ -67,9 +70,9 @@ func (l *ledger) within(now time.Time) (n int) {
 	}
 	l.Left = slices.DeleteFunc(l.Left, func(c count) bool { return c.N == 0 || now.Sub(c.At) >= oneDay+slot })
 	for _, c := range l.Left {
-		n += c.N
+		n, gone = n+c.N, gone+c.Gone
 	}
-	return n
+	return n, gone
 }
 
 // spoke takes in a good response of the host.
@@ -94,12 +97,17 @@ func (l *ledger) failed(now time.Time, d *scheduler.Deletions) bool {
 	return true
 }
 
-// goneAt is when the host is gone if it stays silent, zero if it is not silent.
+// goneAt is when the host is gone at the earliest if it stays silent, zero if it is not silent: it must have been
+// asked on silentDays days.
 func (l *ledger) goneAt(d *scheduler.Deletions) time.Time {
 	if l.Silent.IsZero() {
 		return time.Time{}
 	}
-	return l.Silent.Add(max(d.Gone, time.Duration(silentDays-1)*d.Confirm))
+	at, asked := l.Silent.Add(d.Gone), l.Asked.Add(time.Duration(silentDays-l.Days)*d.Confirm)
+	if l.Days < silentDays && asked.After(at) {
+		return asked
+	}
+	return at
 }
 
 // gone reports whether the host is gone.
@@ -111,7 +119,7 @@ func (l *ledger) gone(d *scheduler.Deletions, now time.Time) bool {
 // note is the ledger as stored with a change; one without content is removed.
 func (l *ledger) note(name scheduler.ValueName, now time.Time) (n scheduler.Note, err error) {
 	n.Name = name
-	if l.within(now) > 0 || !l.Silent.IsZero() {
+	if left, _ := l.within(now); left > 0 || !l.Silent.IsZero() {
 		n.Value, err = json.Marshal(l)
 	}
 	return n, err
@@ -119,14 +127,15 @@ func (l *ledger) note(name scheduler.ValueName, now time.Time) (n scheduler.Note
 
 // class is that of so many pending losses in a group of so many documents, with those that were carried out.
 func (l *ledger) class(pending int, documents uint64, now time.Time) scheduler.LossClass {
-	left := l.within(now)
-	return Class(pending+left, int(min(documents, 1<<40))+left) //nolint:gosec // bounded
+	left, gone := l.within(now)
+	return Class(pending+left, int(min(documents, 1<<40))+gone) //nolint:gosec // bounded
 }
 
 // count completes the state of a host with so many pending losses and documents, except for the pool's class.
 func (h *HostState) count(documents uint64, l *ledger, set *scheduler.Deletions, now time.Time) {
-	h.Left = l.within(now)
-	h.Documents = int(min(documents, 1<<40)) + h.Left //nolint:gosec // bounded
+	left, gone := l.within(now)
+	h.Left, h.gone = left, gone
+	h.Documents = int(min(documents, 1<<40)) + gone //nolint:gosec // bounded
 	h.Class, h.Pooled = l.class(h.Pending, documents, now), h.Documents < scheduler.PoolBelow
 	h.Silent, h.GoneAt = l.Silent, l.goneAt(set)
 }

@@ -74,7 +74,8 @@ type HostState struct {
 	Origin    string
 	Pending   int
 	Left      int // carried out within a day
-	Documents int // pending ones and those that were carried out within a day included
+	Documents int // those that left within a day included
+	gone      int // documents that left within a day
 	Class     scheduler.LossClass
 	Pooled    bool
 	Ill       bool
