@@ -12,9 +12,27 @@ import (
 // binShift leaves the bits of a hash that choose a bin.
 const binShift = 64 - 6
 
-// SketchOf makes the sketch of a document from the pairs of consecutive words of its text, numbers included. The
-// first word also makes a pair with the beginning of the text, so a text of one word has a pair. The text may have
-// any length.
+// sketched is how much of a text is read, in bytes: that in its middle, which is where a page has its own text. All
+// of a page of 15 KiB would cost 5 % of what the page costs altogether.
+const sketched = 4 << 10
+
+// middle returns the part of a text that is sketched, from one word to another.
+func middle(text string) string {
+	if len(text) <= sketched {
+		return text
+	}
+	text = text[(len(text)-sketched)/2:][:sketched]
+	if i := strings.IndexByte(text[:sketched/8], ' '); i >= 0 {
+		text = text[i+1:]
+	}
+	if i := strings.LastIndexByte(text[len(text)*7/8:], ' '); i >= 0 {
+		text = text[:len(text)*7/8+i]
+	}
+	return text
+}
+
+// SketchOf makes the sketch of a document from the pairs of consecutive words in the middle of its text, numbers
+// included. The first word also makes a pair with the beginning, so a text of one word has a pair.
 //
 // Stored sketches are compared with those of later versions of the program, so a document must always have the same
 // sketch.
@@ -24,7 +42,7 @@ func SketchOf(title, text string) sketch.Sketch {
 	for i := range minima {
 		minima[i] = math.MaxUint64
 	}
-	scan, before := wordScanner{text: text}, uint64(0)
+	scan, before := wordScanner{text: middle(text)}, uint64(0)
 	for n := scan.fill(batch[:]); n > 0; n = scan.fill(batch[:]) {
 		for i := range batch[:n] {
 			hash := batch[i].hash

@@ -15,7 +15,7 @@ import (
 
 // TestSketchesStay: stored sketches are compared with new ones, so a document has the same sketch in all versions.
 func TestSketchesStay(t *testing.T) {
-	const want = "76e3ce51ad56139450252b64244ea0f03cdf6aca2053f93c9819598cc1a36432"
+	const want = "208e687823d6eb02d00a3aa64ef52d2a8ff70d42f7a3d07e0c05ad489e79a2ae"
 	r := rand.New(rand.NewPCG(36, 63))
 	sum := sha256.New()
 	var b []byte
