@@ -163,7 +163,7 @@ func TestAddressesAtRandom(t *testing.T) {
 				case chance(8):
 					f.GiveBack(l, true, time.Time{})
 				case chance(8):
-					f.complete(l, scheduler.Result{Status: 503, HasRetryAfter: true, RetryAfter: 5 * time.Minute})
+					f.complete(l, scheduler.Result{Status: 503, HasRetryAfter: true, RetryAfter: time.Minute})
 				default:
 					f.complete(l, ok(l))
 				}

@@ -15,6 +15,8 @@ type DeletionOwner interface {
 	Edit(ctx context.Context) (uint64, error)
 	// Completed takes in a stored outcome, and what it says of its host.
 	Completed(l *Lease, c *Completion, told Response)
+	// Pending is about how many losses of a host are pending.
+	Pending(k weburl.HostKey) int
 	// Lost takes in that losses are pending that no visit found: of which hosts, with their origins.
 	Lost(origins map[weburl.HostKey]string)
 	// HealthChanged takes in that a host became ill or well. The Frontier's mutex is held: the
@@ -36,6 +38,9 @@ func (noOwner) Edit(context.Context) (uint64, error) { return 0, nil }
 
 // Completed does nothing.
 func (noOwner) Completed(*Lease, *Completion, Response) {}
+
+// Pending is 0.
+func (noOwner) Pending(weburl.HostKey) int { return 0 }
 
 // Lost does nothing.
 func (noOwner) Lost(map[weburl.HostKey]string) {}

@@ -49,9 +49,9 @@ type health struct {
 	goods []weburl.Key
 }
 
-// observe takes in one response, of a host with so many documents, and says whether the
-// host has become ill or well by it.
-func (h *health) observe(k weburl.Key, r Response, documents uint64, now time.Time) (changed bool) {
+// observe takes in one response, of a host with so many documents, of which losses of some are pending, and says
+// whether the host has become ill or well by it.
+func (h *health) observe(k weburl.Key, r Response, documents, pending uint64, now time.Time) (changed bool) {
 	switch r {
 	case BadResponse:
 		h.responses = (h.responses<<1 | 1) & healthMask
@@ -72,7 +72,7 @@ func (h *health) observe(k weburl.Key, r Response, documents uint64, now time.Ti
 	case !h.ill && h.bad(documents):
 		h.ill, h.since, h.badAt, h.goods = true, now.Truncate(time.Second), now.Truncate(time.Second), nil
 		return true
-	case h.ill && uint64(len(h.goods)) >= min(uint64(WellResponses), max(documents, 1)) && now.Sub(h.badAt) >= wellAfter:
+	case h.ill && uint64(len(h.goods)) >= min(uint64(WellResponses), max(documents-min(pending, documents), 1)) && now.Sub(h.badAt) >= wellAfter:
 		*h = health{}
 		return true
 	}
@@ -117,9 +117,10 @@ func (f *Frontier) observed(ctx context.Context, l *Lease, told Response) (ill b
 	if err != nil {
 		return ill, err
 	}
+	pending := uint64(f.owner.Pending(h.key)) //nolint:gosec // a count
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if h.live.health.observe(l.Key, told, d.Count, time.Now()) {
+	if h.live.health.observe(l.Key, told, d.Count, pending, time.Now()) {
 		f.noteIll(h, l.Record.Origin)
 	}
 	return ill || h.live.health.ill, nil

@@ -21,7 +21,7 @@ func observeAll(h *health, responses string, documents uint64) (illAfter int) {
 			continue
 		}
 		before := h.ill
-		if changed := h.observe(doc(i), word[responses[i]], documents, now); changed != (before != h.ill) {
+		if changed := h.observe(doc(i), word[responses[i]], documents, 0, now); changed != (before != h.ill) {
 			panic("observe does not tell what it changed")
 		}
 		if h.ill && illAfter == 0 {
@@ -111,13 +111,13 @@ func TestWell(t *testing.T) {
 	}
 	h := &health{ill: true, badAt: start()}
 	for i := range 1000 { // of four documents only
-		h.observe(doc(i%4), GoodResponse, 100, start().Add(time.Duration(i)*time.Minute))
+		h.observe(doc(i%4), GoodResponse, 100, 0, start().Add(time.Duration(i)*time.Minute))
 	}
 	if !h.ill || len(h.goods) != 4 {
 		t.Errorf("%+v, want it ill: four documents are few", h)
 	}
 	for i := range 1000 { // of many, but too soon
-		h.observe(doc(i), GoodResponse, 100, start().Add(wellAfter-time.Second))
+		h.observe(doc(i), GoodResponse, 100, 0, start().Add(wellAfter-time.Second))
 	}
 	if !h.ill || len(h.goods) != WellResponses {
 		t.Errorf("%+v, want it ill, and %d documents remembered", h, WellResponses)

@@ -210,6 +210,7 @@ func TestShed(t *testing.T) {
 		if n := f.Buffered(); n != 0 {
 			t.Errorf("%d URLs of a resting host are in memory", n)
 		}
+		time.Sleep(time.Hour)
 		n := 2
 		f.work(3, func(l *scheduler.Lease) {
 			n++

@@ -250,8 +250,8 @@ type Order struct {
 	Source string
 	Body   []byte
 	// Loss, if not nil, says that the order is pending: it takes the document, or its text, away.
-	// Where one of the URL is pending already of the same edit, its Loss becomes Loss.Seen, with
-	// Day, and all else is replaced.
+	// Where one of the URL is pending already of the same edit and Op, its Loss becomes Loss.Seen,
+	// with Day, and all else is replaced.
 	Loss   *Loss
 	Day    time.Duration
 	Reason Reason

@@ -19,12 +19,13 @@ const (
 // weighing finds out whether the outcome of a visit to a document is a loss, and what its response
 // says of the host.
 type weighing struct {
-	f   *Frontier
-	ctx context.Context
-	l   *Lease
-	r   *Result
-	c   *Completion
-	set *Settings
+	f       *Frontier
+	ctx     context.Context
+	l       *Lease
+	r       *Result
+	c       *Completion
+	pending int // losses of the host
+	set     *Settings
 
 	template  *sketch.Template // of the host's documents, nil until it is needed
 	text      sketch.Sketch    // the new one
@@ -45,7 +46,7 @@ func (f *Frontier) weigh(ctx context.Context, l *Lease, r *Result, c *Completion
 	case !l.Record.Indexed:
 		return NotCounted, nil
 	}
-	w := &weighing{f: f, ctx: ctx, l: l, r: r, c: c, set: set}
+	w := &weighing{f: f, ctx: ctx, l: l, r: r, c: c, set: set, pending: f.owner.Pending(l.Record.Host)}
 	for _, step := range [...]func() error{w.compare, w.follow} {
 		if err := step(); err != nil {
 			return NotCounted, err
@@ -170,7 +171,12 @@ func (w *weighing) lost() bool {
 		return true
 	}
 	old, d := &w.l.Record, w.r.Document
-	return w.isText && d != nil && w.verdict.alike < lossBelow && old.Sketch.HasText() && old.Lively < livelyAfter && old.Reading == d.Reading
+	if !w.isText || d == nil || w.verdict.alike >= lossBelow || !old.Sketch.HasText() {
+		return false
+	}
+	lively := old.Lively >= livelyAfter && !w.verdict.lookAlike
+	readAnew := old.Reading != d.Reading && w.pending == 0 // else a fault may be why it is another
+	return !lively && !readAnew
 }
 
 // bad reports whether the response is no good one.

@@ -45,6 +45,7 @@ func (d *Detector) match(s *search, own weburl.Key, c *Content) (m match) {
 			if s.lacks != nil {
 				return m
 			}
+			isDocument = isDocument && !makesWay(s.records[at.key], own)
 			if other == nil || other.source != c.source {
 				continue
 			}
@@ -69,6 +70,19 @@ func (d *Detector) match(s *search, own weburl.Key, c *Content) (m match) {
 		m.like, m.overlap = keys, percent(near.Judge(&c.Signature, &of.Signature, d.frame(s, c.host), d.frame(s, of.host)).Overlap)
 	}
 	return m
+}
+
+// makesWay reports whether a document leaves the index in favour of a page: it moved there, or was renamed.
+func makesWay(r *scheduler.Record, page weburl.Key) bool {
+	if r == nil || !r.LossPending {
+		return false
+	}
+	for _, to := range [...]string{r.RedirectTo, r.DuplicateOf} {
+		if u, ok := weburl.FromCanonical(to); ok && u.Key() == page {
+			return true
+		}
+	}
+	return false
 }
 
 // candidate gives what is known of a candidate, and whether it is a document; nil if it is

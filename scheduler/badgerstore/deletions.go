@@ -131,7 +131,7 @@ func (g *group) pend(k weburl.Key, old *scheduler.Record, has bool, o *record.Or
 		if err := g.dropOrderAt(k, p); err != nil {
 			return err
 		}
-		if before.Pending.Edit == o.Pending.Edit {
+		if before.Pending.Edit == o.Pending.Edit && before.Op == o.Op {
 			o.Pending.Loss = before.Pending.Loss.Seen(o.Pending.Loss, day)
 			g.storeOrder(k, place.Numbered(p.Seq, o), o)
 			return nil

@@ -143,7 +143,7 @@ func (b *bench) sample(ctx context.Context) ([]weburl.Key, error) {
 		case errors.Is(err, scheduler.ErrNotFound):
 		case err != nil:
 			return nil, err
-		case !r.Indexed || r.Kind != scheduler.KindPage: // it cannot be asked for
+		case !r.Indexed || r.Kind != scheduler.KindPage || !b.older(r.FoundAt): // it cannot be asked for, or came since
 		case !r.LossPending:
 			good = append(good, k)
 		case r.Reason == scheduler.ReasonNewText:
@@ -158,6 +158,13 @@ func (b *bench) sample(ctx context.Context) ([]weburl.Key, error) {
 		n, all = max(n, scheduler.WellResponses), append(all, others...)
 	}
 	return slices.Clone(all[:min(n, len(all))]), nil
+}
+
+// older reports whether a document was known before the host lost any.
+func (b *bench) older(found time.Time) bool {
+	b.d.mu.Lock()
+	defer b.d.mu.Unlock()
+	return b.host.older(found)
 }
 
 // askFor has URLs fetched soon, except those that wait already.

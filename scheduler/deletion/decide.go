@@ -33,8 +33,9 @@ type Group struct {
 	Ill       bool // the host
 	// HostGone says that the host has given no good response for deletionGoneS.
 	HostGone bool
-	// Good is when another document of the host gave the last good response, zero if none is known.
-	Good time.Time
+	// Good is when another document of the host gave the last good response, and Back when a loss of it was cancelled
+	// that had been seen more than once; zero if none is known.
+	Good, Back time.Time
 	scheduler.Deletions
 }
 
@@ -100,8 +101,8 @@ func decide(d *scheduler.StoredDeletion, g *Group, class scheduler.LossClass, tr
 		return Mark, ready
 	case !seen, class == scheduler.LossSome && !trusted && d.Days <= d.WellDay:
 		return Wait, ready
-	case class == scheduler.LossFew && visited(d) && now.Sub(d.Last) > fresh:
-		return Wait, time.Time{} // for its next visit
+	case visited(d) && (class == scheduler.LossFew && now.Sub(d.Last) > fresh || d.Last.Before(g.Back)):
+		return Wait, time.Time{} // for its next visit: an outage may just have ended
 	case good:
 		return CarryOut, now
 	}

@@ -68,7 +68,7 @@ func forecastOfEdit(d *scheduler.StoredDeletion, edits []Edit) Forecast {
 // group is what a state says of a group. When documents gave good responses is not known.
 func (h *HostState) group(set *scheduler.Deletions, now time.Time) Group {
 	return Group{
-		Class: h.Class, Documents: h.Documents - h.gone, Ill: h.Ill && !set.Off,
+		Class: h.Class, Documents: h.Documents - h.Deleted, Ill: h.Ill && !set.Off,
 		HostGone: !h.GoneAt.IsZero() && !now.Before(h.GoneAt), Deletions: *set,
 	}
 }

@@ -24,6 +24,7 @@ type bench struct {
 	documents scheduler.HostDocuments
 	ledger    ledger
 	losses    []scheduler.StoredDeletion
+	stored    int // ledger.Born as stored
 
 	next time.Time // when to judge again
 	// few is when the first loss of class few can be confirmed, zero if none waits for that.
@@ -93,6 +94,7 @@ func (d *Owner) bench(ctx context.Context, k weburl.HostKey) (b *bench, events i
 	if b.ledger, err = readLedger(ctx, d.store, ledgerName(k)); err != nil {
 		return nil, 0, err
 	}
+	b.stored = b.ledger.Born
 	err = d.store.Deletions(ctx, scheduler.DeletionGroup{Host: k}, func(s scheduler.StoredDeletion) error {
 		b.losses = append(b.losses, s)
 		return nil
@@ -143,37 +145,46 @@ func (b *bench) store(ctx context.Context) error {
 	return b.d.store.SetValue(ctx, n.Name, n.Value)
 }
 
-// settled ends the silence of a host that has nothing left to lose: what comes back of it must not be gone at once.
+// settled stores how many documents came since the host loses some. Of one that has nothing left to lose it ends that, and
+// its silence: what comes back of it must not be gone at once.
 func (b *bench) settled(ctx context.Context) error {
-	if len(b.losses) > b.done || b.ledger.Silent.IsZero() {
+	switch {
+	case len(b.losses) > b.done && b.ledger.Born == b.stored:
+		return nil
+	case len(b.losses) > b.done:
+		return b.store(ctx)
+	case b.ledger.Silent.IsZero() && b.stored == 0:
 		return nil
 	}
 	b.ledger.spoke()
+	b.ledger.Born = 0
 	return b.store(ctx)
 }
 
 // classify finds the class of the host's losses.
 func (b *bench) classify(ctx context.Context) error {
 	b.state = HostState{Pending: len(b.losses) - len(b.replaced), Ill: b.group.Ill}
+	b.born()
 	b.state.count(b.documents.Count, &b.ledger, &b.set.Deletions, b.now)
-	b.group.Documents = b.state.Documents - b.state.gone
+	b.group.Documents = b.state.Documents - b.state.Deleted
 	d, h := b.d, b.host
 	d.mu.Lock()
-	if h.pending == 0 { // else it stays in its group
+	if !h.judged || h.pending == 0 { // else it stays in its group
 		h.pooled = b.state.Pooled
 	}
-	h.pending = b.state.Pending
+	h.pending, h.judged = b.state.Pending, true
 	if u, ok := weburl.FromCanonical(b.anyURL()); ok && h.origin == "" {
 		h.origin = u.Origin()
 	}
-	pooled, inPool := h.pooled, d.pooled()
+	pooled := h.pooled
+	inPool, born := d.pooled()
 	d.mu.Unlock()
 	if b.state.Pooled = pooled; pooled {
 		counts, err := d.store.Counts(ctx)
 		if err != nil {
 			return err
 		}
-		b.state.Class = max(b.state.Class, d.pool.class(inPool, counts.Pooled, b.now))
+		b.state.Class = max(b.state.Class, d.pool.class(inPool, counts.Pooled-min(born, counts.Pooled), b.now))
 	}
 	b.group.Class = b.state.Class
 	return nil
@@ -189,14 +200,29 @@ func (b *bench) anyURL() string {
 // poolMost is how many losses of a host count in the pool: one that is gone must not hold up those of the others.
 const poolMost = 2
 
-// pooled is how many losses of hosts in the pool are pending. The mutex is held.
-func (d *Owner) pooled() (n int) {
+// pooled is how many losses of hosts in the pool are pending, and how many documents of them came since. The mutex is held.
+func (d *Owner) pooled() (n int, born uint64) {
 	for _, h := range d.hosts {
 		if h.pooled {
 			n += min(h.pending, poolMost)
+			born += uint64(h.born) //nolint:gosec // a count
 		}
 	}
-	return n
+	return n, born
+}
+
+// born takes in since when the host loses documents, and how many came since.
+func (b *bench) born() {
+	b.d.mu.Lock()
+	defer b.d.mu.Unlock()
+	h := b.host
+	for i := range b.losses {
+		if l := &b.losses[i]; l.First.Before(h.began) {
+			h.began = l.First
+		}
+	}
+	h.born = max(h.born, b.ledger.Born)
+	b.ledger.Born = h.born
 }
 
 // decide sorts the losses by what becomes of them.
@@ -212,7 +238,7 @@ func (b *bench) decide(ctx context.Context) error {
 			continue
 		}
 		g := b.group
-		g.Good = b.goodBut(l.Key)
+		g.Good, g.Back = b.goodBut(l.Key)
 		switch is := Decide(l, &g, b.now); is.Verdict {
 		case CarryOut:
 			b.out = append(b.out, l.Key)
@@ -270,8 +296,8 @@ func (b *bench) fewAt(at time.Time) {
 	}
 }
 
-// goodBut is when another document than this one gave the last good response.
-func (b *bench) goodBut(document weburl.Key) (at time.Time) {
+// goodBut is when another document than this one gave the last good response, and when a loss was cancelled last.
+func (b *bench) goodBut(document weburl.Key) (at, back time.Time) {
 	h := b.host
 	b.d.mu.Lock()
 	defer b.d.mu.Unlock()
@@ -283,7 +309,7 @@ func (b *bench) goodBut(document weburl.Key) (at time.Time) {
 	if last, ok := h.round.passed(document); ok && last.After(at) {
 		at = last
 	}
-	return at
+	return at, h.back
 }
 
 // wakeAt has the host judged again at a time, or soon if that is over.

@@ -28,6 +28,8 @@ type ledger struct {
 	Silent time.Time `json:"silent,omitzero"`
 	Asked  time.Time `json:"asked,omitzero"`
 	Days   int       `json:"days,omitempty"`
+	// Born are the documents that came into the index while losses were pending.
+	Born int `json:"born,omitempty"`
 }
 
 // count counts the losses of a slot of time, and those of them that left the index.
@@ -119,7 +121,7 @@ func (l *ledger) gone(d *scheduler.Deletions, now time.Time) bool {
 // note is the ledger as stored with a change; one without content is removed.
 func (l *ledger) note(name scheduler.ValueName, now time.Time) (n scheduler.Note, err error) {
 	n.Name = name
-	if left, _ := l.within(now); left > 0 || !l.Silent.IsZero() {
+	if left, _ := l.within(now); left > 0 || !l.Silent.IsZero() || l.Born > 0 {
 		n.Value, err = json.Marshal(l)
 	}
 	return n, err
@@ -134,7 +136,8 @@ func (l *ledger) class(pending int, documents uint64, now time.Time) scheduler.L
 // count completes the state of a host with so many pending losses and documents, except for the pool's class.
 func (h *HostState) count(documents uint64, l *ledger, set *scheduler.Deletions, now time.Time) {
 	left, gone := l.within(now)
-	h.Left, h.gone = left, gone
+	h.Left, h.Deleted = left, gone
+	documents -= min(documents, uint64(l.Born))     //nolint:gosec // a count
 	h.Documents = int(min(documents, 1<<40)) + gone //nolint:gosec // bounded
 	h.Class, h.Pooled = l.class(h.Pending, documents, now), h.Documents < scheduler.PoolBelow
 	h.Silent, h.GoneAt = l.Silent, l.goneAt(set)

@@ -50,7 +50,12 @@ type host struct {
 	// pending is how many losses it had when they were counted last, pooled whether it belonged to the
 	// pool when the first of them was judged.
 	pending int
+	judged  bool
 	pooled  bool
+	// began is when the first of its losses was seen, and born how many documents came into the index since: they may be
+	// part of a fault, so they do not count. back is when a loss was cancelled last that was seen more than once.
+	began, back time.Time
+	born        int
 	// goods are the last good responses of two different documents, the newest first.
 	goods [2]good
 	// spoke says that a document gave a good response since the host was judged, failed that one gave
@@ -75,7 +80,7 @@ type HostState struct {
 	Pending   int
 	Left      int // carried out within a day
 	Documents int // those that left within a day included
-	gone      int // documents that left within a day
+	Deleted   int // documents that left within a day
 	Class     scheduler.LossClass
 	Pooled    bool
 	Ill       bool
@@ -177,7 +182,7 @@ func (d *Owner) load(ctx context.Context) error {
 	d.edits.late = true // the last run may have left some
 	for k, n := range pending {
 		h := d.host(k, "", now)
-		h.pending, h.pooled = n, pooled[k]
+		h.pending, h.judged, h.pooled = n, true, pooled[k]
 	}
 	d.loaded = true
 	return nil
@@ -187,7 +192,7 @@ func (d *Owner) load(ctx context.Context) error {
 func (d *Owner) host(k weburl.HostKey, origin string, at time.Time) *host {
 	h := d.hosts[k]
 	if h == nil {
-		h = &host{at: at}
+		h = &host{at: at, began: time.Now()}
 		d.hosts[k] = h
 	}
 	if origin != "" {
@@ -229,6 +234,9 @@ func (d *Owner) Completed(l *scheduler.Lease, c *scheduler.Completion, told sche
 		d.edits.late = true
 	case lost:
 		h = d.soon(k, l.Record.Origin)
+		if !l.Record.LossPending {
+			h.pending++
+		}
 	case back:
 		if _, known := d.returned[k]; !known {
 			d.returned[k] = time.Time{}
@@ -236,22 +244,29 @@ func (d *Owner) Completed(l *scheduler.Lease, c *scheduler.Completion, told sche
 	case h == nil:
 		return
 	}
-	if h != nil && l.Record.Indexed {
-		d.responded(k, h, l.Key, told)
+	switch {
+	case h == nil:
+	case l.Record.Indexed:
+		d.responded(k, h, l, told)
+		if l.Record.LossPending && !lost && l.Record.Misses > 1 && told == scheduler.GoodResponse {
+			h.back = time.Now()
+		}
+	case c.Next.Indexed && !lost:
+		h.born++
 	}
 	d.wake()
 }
 
 // responded takes in what the response for a document says of its host. The mutex is held.
-func (d *Owner) responded(k weburl.HostKey, h *host, document weburl.Key, told scheduler.Response) {
-	now := time.Now()
+func (d *Owner) responded(k weburl.HostKey, h *host, l *scheduler.Lease, told scheduler.Response) {
+	now, document := time.Now(), l.Key
 	if told == scheduler.GoodResponse {
 		h.spoke = true
 	} else {
 		h.failed = true
 	}
 	belongs, over := h.round.answered(document, told, now)
-	if told == scheduler.GoodResponse && !belongs {
+	if told == scheduler.GoodResponse && !belongs && h.older(l.Record.FoundAt) {
 		if h.goods[0].document != document {
 			h.goods[1] = h.goods[0]
 		}
@@ -262,6 +277,19 @@ func (d *Owner) responded(k weburl.HostKey, h *host, document weburl.Key, told s
 		h.at = now
 		h.events++
 	}
+}
+
+// older reports whether a document was known before the first loss of its host was seen.
+func (h *host) older(found time.Time) bool { return found.Before(h.began.Truncate(time.Second)) }
+
+// Pending is about how many losses of a host are pending.
+func (d *Owner) Pending(k weburl.HostKey) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if h := d.hosts[k]; h != nil {
+		return h.pending
+	}
+	return 0
 }
 
 // Lost takes in that losses of hosts are pending that no visit found.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // A document is replaced where another one in the index has its text: its page moved there for good,
@@ -79,5 +80,21 @@ func (b *bench) isReplaced(ctx context.Context, l *scheduler.StoredDeletion) (bo
 		return false, err
 	}
 	is, _, err := scheduler.Replaces(ctx, b.d.store, r, r, target, template)
-	return is, err
+	if err != nil || is {
+		return is, err
+	}
+	return false, b.makeWay(ctx, r, target)
+}
+
+// makeWay has the page that is to take the place of a document fetched again if it is known as a copy of that.
+func (b *bench) makeWay(ctx context.Context, r *scheduler.Record, target string) error {
+	u, ok := weburl.FromCanonical(target)
+	if !ok {
+		return nil
+	}
+	t, err := scheduler.Find(ctx, b.d.store, u.Key())
+	if err != nil || t == nil || t.DuplicateOf != r.URL || t.State == scheduler.Waiting {
+		return err
+	}
+	return b.d.askFor(ctx, []weburl.Key{u.Key()})
 }

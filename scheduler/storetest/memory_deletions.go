@@ -61,7 +61,7 @@ func (d *contents) send(k weburl.Key, old scheduler.Record, has, cancel bool, o 
 		host: old.Host, body: o.Body, moved: o.Moved,
 	}
 	before, ok := d.deleted[k]
-	if ok && before.Edit == o.Edit {
+	if ok && before.Edit == o.Edit && before.Replaces == n.Replaces {
 		n.Seq, n.Loss = before.Seq, before.Seen(*o.Loss, o.Day)
 	} else {
 		n.Seq = d.numberOrder()
