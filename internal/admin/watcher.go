@@ -202,7 +202,7 @@ func (w *watcher) edited(s *Status) events.Event {
 	if n := len(s.Edits); n > 0 {
 		last := s.Edits[n-1]
 		e.Edit = last.Number
-		e.Text += "; " + counted(last.Pending, "deletion") + " pending"
+		e.Text += "; " + LossWords(last.Pending, 0) + " pending"
 	}
 	return e
 }

@@ -171,12 +171,19 @@ func statusOf(v *visit) (*admin.Status, error) {
 	return &admin.Status{}, nil
 }
 
-// deletionWords say what each decision does.
-func deletionWords(do string) []string {
-	if do == "drop" {
-		return []string{"They are not sent: the documents stay in the index as they are.", "Each URL is fetched again. If it is still gone then, its deletion is ordered anew."}
+// consequences say what a decision does to so many losses, some of them new texts.
+func (d *decided) consequences() []string {
+	if d.do == "drop" {
+		return []string{"The documents stay in the index as they are.", "Each URL is fetched again. What is found then as before is pending anew."}
 	}
-	return []string{"Each is sent to the indexers, and the documents are no longer found.", "A page that comes back is pushed again when it is next read: such pages are asked for again within a day."}
+	var all []string
+	if d.many > d.texts {
+		all = append(all, "Deletions are sent to the indexers, and the documents are no longer found. A page that comes back is pushed again when it is next read: such pages are asked for again within a day.")
+	}
+	if d.texts > 0 {
+		all = append(all, "New texts take the place of the old ones; these documents stay in the index.")
+	}
+	return all
 }
 
 // decided is what a form selects: some URLs, or all that its filter finds.
@@ -186,6 +193,7 @@ type decided struct {
 	query  admin.DeletionQuery
 	all    bool
 	many   uint64
+	texts  uint64 // of these, new texts of documents that stay
 	ofIll  uint64 // of hosts that are ill
 }
 
@@ -212,7 +220,7 @@ func decideDeletions(v *visit, do string) error {
 	if err != nil {
 		return err
 	}
-	said := plural(done.Deletions, "deletion", "deletions") + map[string]string{"release": " released.", "drop": " dropped."}[do]
+	said := done.Words() + map[string]string{"release": " released.", "drop": " dropped."}[do]
 	if done.OfEdits > 0 {
 		said += " " + plural(done.OfEdits, "deletion", "deletions") + " by an edit of the rules stay: taking the edit back cancels them."
 	}
@@ -243,7 +251,7 @@ func (d *decided) send(v *visit) (all admin.Decided, err error) {
 		if err := v.post("/deletions/"+d.do, word, q, &done); err != nil {
 			return all, err
 		}
-		all.Deletions, all.OfEdits = all.Deletions+done.Deletions, all.OfEdits+done.OfEdits
+		all.Add(done)
 	}
 	return all, nil
 }
@@ -253,11 +261,12 @@ func (d *decided) choose(v *visit, urls []string) error {
 	switch {
 	case !d.all:
 		d.query.URLs, d.many = urls, uint64(len(urls))
-		return nil
+		return d.countTexts(v)
 	case d.filter.URL != "":
 		found, _, err := lines[admin.Deletion](v, "/deletions", d.filter.query(), 0)
 		for i := range found {
 			d.query.URLs = append(d.query.URLs, found[i].URL)
+			d.count(&found[i])
 		}
 		d.many = uint64(len(found))
 		return err
@@ -266,18 +275,42 @@ func (d *decided) choose(v *visit, urls []string) error {
 	d.query.All = d.query.Host == "" && d.query.Reason == "" && d.query.Edit == 0
 	var n admin.DeletionCounts
 	err := v.get("/deletions/counts", d.query.Values(), &n)
-	d.many, d.ofIll = n.Pending, n.OfIllHosts
+	d.many, d.texts, d.ofIll = n.Pending, n.NewTexts, n.OfIllHosts
 	if d.query.UpTo == 0 {
 		d.query.UpTo, d.filter.UpTo = n.UpTo, n.UpTo
 	}
 	return err
 }
 
+// countTexts counts the new texts among chosen URLs, which the page of the filter shows.
+func (d *decided) countTexts(v *visit) error {
+	if len(d.query.URLs) == 0 {
+		return nil
+	}
+	var n admin.DeletionCounts
+	if err := v.get("/deletions/counts", d.filter.back(), &n); err != nil || n.NewTexts == 0 {
+		return err
+	}
+	found, _, err := lines[admin.Deletion](v, "/deletions", d.filter.back(), 0)
+	for i := range found {
+		if slices.Contains(d.query.URLs, found[i].URL) {
+			d.count(&found[i])
+		}
+	}
+	return err
+}
+
+func (d *decided) count(one *admin.Deletion) {
+	if one.Replaces {
+		d.texts++
+	}
+}
+
 // ask asks before it is done.
 func (d *decided) ask(v *visit) error {
 	verb := map[string]string{"release": "Release", "drop": "Drop"}[d.do]
 	c := &confirmation{
-		Head: verb + " " + d.words() + "?", Button: verb + " " + plural(d.many, "deletion", "deletions"), Words: deletionWords(d.do), URLs: d.query.URLs,
+		Head: verb + " " + d.words() + "?", Button: verb + " " + admin.LossWords(d.many, d.texts), Words: d.consequences(), URLs: d.query.URLs,
 		Action: v.link("/deletions/"+d.do, nil), Back: v.link("/deletions", d.filter.back()),
 	}
 	if d.do == "release" && d.ofIll > 0 {
@@ -300,7 +333,7 @@ func (d *decided) ask(v *visit) error {
 
 // words name the deletions that are decided about.
 func (d *decided) words() string {
-	words := plural(d.many, "deletion", "deletions")
+	words := admin.LossWords(d.many, d.texts)
 	if !d.all {
 		return words
 	}
