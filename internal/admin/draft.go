@@ -121,15 +121,16 @@ func Findings(report config.Report) []Finding {
 	return out
 }
 
-// deletesOn names in a few words the failures for which a policy deletes a document.
+// deletesOn names in a few words the failures for which a Crawler deletes a document.
 func deletesOn(set *scheduler.Settings) string {
 	words := failures(set.Policy)
 	if set.Deletions.Off {
-		words += "; at once, as deletionBrake is off, and so does each edit of the rules"
+		words += "; with deletionBrake=\"off\" at once, edits of the rules included"
 	}
 	return words
 }
 
+// failures are those of a policy.
 func failures(p scheduler.Policy) string {
 	switch p {
 	case scheduler.Cautious:
