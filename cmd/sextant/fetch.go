@@ -211,7 +211,7 @@ func printRendered(f *admin.Fetched, row func(string, string, ...any)) {
 // unreadWords say why a page has no text of its own.
 func unreadWords(p *admin.FetchedPage) string {
 	for _, m := range p.Metas {
-		if m.Name == "extraction_error" {
+		if m.Name == "extraction_error" && m.Content != "not-read" {
 			return "its text cannot be read (extraction_error " + m.Content + "): it has its URL and metas alone"
 		}
 	}
