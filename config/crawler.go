@@ -102,10 +102,19 @@ func (p *parser) checkDeletions(n *node, c *Crawler) {
 		name string
 		is   time.Duration
 	}{{"deletionRestS", d.Rest}, {"deletionConfirmS", d.Confirm}, {"deletionHoldS", d.Hold}, {"deletionGoneS", d.Gone}}
+	value := func(name string) string {
+		if n.attr(name) == nil {
+			return n.str(name) + ", the default"
+		}
+		return n.str(name)
+	}
 	for i, t := range times {
 		a := n.attr(t.name)
-		if d.Off && a != nil {
-			p.warnf(a.name, "%s has no effect with deletionBrake=\"off\", which carries out every deletion at once", t.name)
+		if d.Off {
+			if a != nil {
+				p.warnf(a.name, "%s has no effect with deletionBrake=\"off\", which carries out every deletion at once", t.name)
+			}
+			continue
 		}
 		if i == 0 || times[i-1].is <= t.is {
 			continue
@@ -116,7 +125,7 @@ func (p *parser) checkDeletions(n *node, c *Crawler) {
 			at = a.value
 		}
 		p.errorf(at, "%s (%s) is above %s (%s): write times that rise from deletionRestS over deletionConfirmS and deletionHoldS to deletionGoneS",
-			before, n.str(before), t.name, n.str(t.name))
+			before, value(before), t.name, value(t.name))
 	}
 }
 

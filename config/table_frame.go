@@ -105,11 +105,11 @@ func failureAttributes() []Attribute {
 		ranged("temporaryErrorMinS", Seconds, "86400", 0, year, "Least time over which these errors must have lasted.").into(func(c *Crawler) any { return &c.Frontier.TemporaryErrorMin }),
 		ranged("errorRefreshS", Seconds, "", 1, 100*year, "Age at which documents in error are tried again; smartRefreshMaxAgeS if absent.").into(func(c *Crawler) any { return &c.Frontier.ErrorRefresh }),
 		Attribute{Name: "deletionBrake", Type: Enum, Default: "on", Values: []string{"on", "off"},
-			Doc: "on: a document leaves when its loss was confirmed; off: every permanent error deletes it at once, and it is not asked for again soon."}.into(func(c *Crawler) any { return &c.Frontier.Deletions.Off }).on("off"),
-		ranged("deletionRestS", Seconds, "60", 0, day, "Least time after which a loss is confirmed where there are few: at most two of a host's documents, or 1 %.").into(func(c *Crawler) any { return &c.Frontier.Deletions.Rest }),
-		ranged("deletionConfirmS", Seconds, "86400", 1, year, "The same where there are some, at most 20 %; also the time between two visits that count.").into(func(c *Crawler) any { return &c.Frontier.Deletions.Confirm }),
-		ranged("deletionHoldS", Seconds, "604800", 1, year, "The same where there are more, of losses that the page or its site states.").into(func(c *Crawler) any { return &c.Frontier.Deletions.Hold }),
-		ranged("deletionGoneS", Seconds, "2592000", 1, 10*year, "The same where there are more, of other losses; a host without a good response for so long is gone, and its documents leave.").into(func(c *Crawler) any { return &c.Frontier.Deletions.Gone }),
+			Doc: "on: a deletion, or a text unlike the old one, waits until it is confirmed, and a large edit of the rules until your word. off: both are carried out at once, and so is each edit, without a question; what was deleted is not asked for again soon."}.into(func(c *Crawler) any { return &c.Frontier.Deletions.Off }).on("off"),
+		ranged("deletionRestS", Seconds, "60", 0, day, "Least time after which a loss (a deletion or new text) is confirmed where it is one of few: at most two of a host's documents, or 1 %.").into(func(c *Crawler) any { return &c.Frontier.Deletions.Rest }),
+		ranged("deletionConfirmS", Seconds, "86400", 1, year, "The same where it is one of some, at most 20 %; also the time between two visits that count.").into(func(c *Crawler) any { return &c.Frontier.Deletions.Confirm }),
+		ranged("deletionHoldS", Seconds, "604800", 1, year, "The same where it is one of most, if it is explicit: the page or its site says so.").into(func(c *Crawler) any { return &c.Frontier.Deletions.Hold }),
+		ranged("deletionGoneS", Seconds, "2592000", 1, 10*year, "The same where it is one of most and not explicit. A host without a good response for so long is gone: its documents are deleted.").into(func(c *Crawler) any { return &c.Frontier.Deletions.Gone }),
 		boolean("forgetDeleted", "false", "Whether a URL is forgotten when its document is deleted for an error, so that only a link found later makes it known again. Roots are never forgotten.").into(func(c *Crawler) any { return &c.Frontier.ForgetDeleted }),
 	}
 }

@@ -21,11 +21,11 @@ import (
 func deletionsCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "deletions",
-		Usage:     "list pending deletions; release or drop them",
+		Usage:     "list pending deletions and new texts; release or drop them",
 		ArgsUsage: "[release|drop URL...] (- reads them from stdin)",
-		Description: "A pending deletion leaves when it is confirmed, or is cancelled by a good response: the more of a host's documents " +
-			"are to go, the longer that takes. release carries out those that are pending now, at once; drop discards them and fetches " +
-			"their URLs again.",
+		Description: "A document leaves, or gets a text that shares next to nothing with its old one, when that is confirmed: the more documents " +
+			"of a host are to, the longer that takes. A good response cancels it. release carries out what is pending now, at once; drop " +
+			"discards it and fetches the URLs again. drop leaves alone what an edit of the rules made: taking the edit back cancels that.",
 		Flags: flags(
 			&cli.StringFlag{Name: "host", Usage: "only deletions of this `HOST` name, or scheme://host:port"},
 			&cli.StringFlag{Name: "reason", Usage: "only deletions with this `REASON`, such as not_found"},
@@ -76,7 +76,7 @@ func releaseDeletions(c *cli.Context, q admin.DeletionQuery) error {
 	if err != nil || done.Deletions == 0 && q.Edit == 0 || c.Bool("json") {
 		return noneDecided(c, q, &done, err)
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "%s released\n", count(done.Deletions, "deletion"))
+	_, err = fmt.Fprintf(c.App.Writer, "%s released\n", done.Words())
 	return err
 }
 
@@ -90,7 +90,7 @@ func dropDeletions(c *cli.Context, q admin.DeletionQuery) error {
 	if done.Deletions == 0 {
 		return no(errors.New(stay))
 	}
-	fmt.Fprintf(c.App.Writer, "%s dropped, their URLs are fetched again\n", count(done.Deletions, "deletion"))
+	fmt.Fprintf(c.App.Writer, "%s dropped, their URLs are fetched again\n", done.Words())
 	if done.OfEdits > 0 {
 		fmt.Fprintln(c.App.Writer, stay)
 	}
@@ -124,6 +124,7 @@ func noneDecided(c *cli.Context, q admin.DeletionQuery, done *admin.Decided, err
 // select those that are counted, and nothing that is found later.
 func askRelease(c *cli.Context, q *admin.DeletionQuery) error {
 	n := len(q.URLs)
+	what := "carries out " + count(n, "deletion")
 	if n == 0 {
 		err := ask(c, toForesee, func(client *admin.Client) error {
 			counts, err := client.DeletionCounts(c.Context, *q, nil)
@@ -131,8 +132,9 @@ func askRelease(c *cli.Context, q *admin.DeletionQuery) error {
 				return err
 			}
 			n, q.UpTo = int(counts.Pending), counts.UpTo //nolint:gosec // no count is so large
+			what = "carries out " + counts.Words()
 			if ill := counts.OfIllHosts; ill > 0 {
-				fmt.Fprintf(c.App.ErrWriter, "of hosts that are ill, so the documents may well be there: %s\n", count(int(ill), "deletion")) //nolint:gosec // a count
+				fmt.Fprintf(c.App.ErrWriter, "%d of %d are of hosts that are ill: look whether their pages are really gone\n", ill, n)
 			}
 			return nil
 		})
@@ -143,10 +145,9 @@ func askRelease(c *cli.Context, q *admin.DeletionQuery) error {
 	if c.Bool("yes") || n <= admin.ReleasedUnasked {
 		return nil
 	}
-	what := count(n, "document")
-	switch said, asked := answer(c, "This deletes "+what+". Go on?"); {
+	switch said, asked := answer(c, "This "+what+". Go on?"); {
 	case !asked:
-		return wrongUse("deletions release deletes %s: write --yes, too, if that is meant", what)
+		return wrongUse("deletions release %s: write --yes, too, if that is meant", what)
 	case !said:
 		return no(errors.New("nothing was released"))
 	}
@@ -190,8 +191,12 @@ func printDeletion(w io.Writer, d *admin.Deletion) error {
 		edit = "edit " + strconv.FormatUint(d.Edit, 10)
 	}
 	reason := cmp.Or(d.Reason, "-")
-	_, err := fmt.Fprintf(w, "%s  %-14s  %-4s  %-7s  %s  %s  %s; seen by %s, last %s; leaves: %s\n", d.Since.Local().Format(time.DateTime),
-		reason, d.Class, edit, d.Host, d.URL, cmp.Or(d.Text, "-"), count(d.Visits, "visit"), d.LastSeen.Local().Format(time.DateTime), d.Waits())
+	parts := []string{cmp.Or(d.Text, "-")}
+	if seen := d.Seen(); seen != "" {
+		parts = append(parts, seen)
+	}
+	_, err := fmt.Fprintf(w, "%s  %-14s  %-4s  %-7s  %s  %s  %s; %s\n", d.Since.Local().Format(time.DateTime),
+		reason, d.Class, edit, d.Host, d.URL, strings.Join(parts, "; "), d.End())
 	return err
 }
 

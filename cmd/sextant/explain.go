@@ -195,7 +195,7 @@ func (e explanation) stored(k *admin.StoredExplanation) {
 	}
 	fate := s.Fate
 	if s.Reason != "" {
-		fate += ", for " + s.Reason
+		fate += " (reason: " + s.Reason + ")"
 	}
 	e.row("fate", "%s", fate)
 	if s.Kind != "" {

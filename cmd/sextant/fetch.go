@@ -208,9 +208,19 @@ func printRendered(f *admin.Fetched, row func(string, string, ...any)) {
 	}
 }
 
+// unreadWords say why a page has no text of its own.
+func unreadWords(p *admin.FetchedPage) string {
+	for _, m := range p.Metas {
+		if m.Name == "extraction_error" && m.Content != "not-read" {
+			return "its text cannot be read (extraction_error " + m.Content + "): it has its URL and metas alone"
+		}
+	}
+	return "nothing reads its type: it has its URL and metas alone"
+}
+
 func printPage(p *admin.FetchedPage, row func(string, string, ...any), text int) {
 	if !p.Read && p.Converter == "" {
-		row("page", "nothing reads its type: it has its URL and metas alone")
+		row("page", "%s", unreadWords(p))
 	}
 	if p.Converter != "" {
 		row("page", "by the converter %s", p.Converter)

@@ -21,6 +21,18 @@ func TestFetchTellsOfCutLinks(t *testing.T) {
 	}
 }
 
+// TestUnreadWords: a file that could not be read is told from one of a type that nothing reads.
+func TestUnreadWords(t *testing.T) {
+	for reason, want := range map[string]string{
+		"not-read": "nothing reads its type: it has its URL and metas alone",
+		"memory":   "its text cannot be read (extraction_error memory): it has its URL and metas alone",
+	} {
+		if got := unreadWords(&admin.FetchedPage{Metas: []admin.FetchedMeta{{Name: "extraction_error", Content: reason}}}); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // TestRenderedWords: a dry run says why a page was not rendered, where its scripts led, and that they left nothing.
 func TestRenderedWords(t *testing.T) {
 	plain, lost := &admin.FetchedPage{Title: "Home"}, new(report.StoredURL)

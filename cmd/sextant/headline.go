@@ -35,7 +35,7 @@ func headline(s *admin.Status, p paint) string {
 		parts = append(parts, p(bad, count(n, "host")+" ill"))
 	}
 	if n := s.Outbox.Pending; n > 0 {
-		words := count(n, "deletion") + " pending"
+		words := s.PendingWords() + " pending"
 		if s.DeletionsByClass[scheduler.LossMost.String()] > 0 {
 			words = p(doubtful, words)
 		}

@@ -136,6 +136,10 @@ func TestHeadline(t *testing.T) {
 		"a: idle, nothing waits, 1 deletion pending, 2 dead letters": busy(crawl.Status{
 			Crawler: "a", IdleCode: crawl.IdleNoURL, Outbox: crawl.OutboxStatus{Pending: 1, Dead: 2},
 		}),
+		"a: idle, nothing waits, 3 deletions and 60 new texts pending": {
+			Status:        crawl.Status{Crawler: "a", IdleCode: crawl.IdleNoURL, Outbox: crawl.OutboxStatus{Pending: 63}},
+			PendingCounts: admin.PendingCounts{NewTexts: 60},
+		},
 		"a: paused, 1,188 waiting":                                      busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdlePaused, Pending: waiting}),
 		"a: waiting for the indexer, the outbox is full, 1,188 waiting": busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdleOutboxFull, Pending: waiting}),
 		"a: waiting for the disk":                                       busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdleStoreSlow}),

@@ -106,7 +106,7 @@ func copiesLeft(crawls []service.CrawlSummary) error {
 	if left == 0 {
 		return nil
 	}
-	return &failure{exitLeft, fmt.Errorf("%s not fetched in place of documents that left: run it again", count(left, "URL"))}
+	return &failure{exitLeft, fmt.Errorf("documents left the index, and %s that should replace them %s not fetched yet: run it again", count(left, "page"), map[bool]string{true: "was", false: "were"}[left == 1])}
 }
 
 // checkRun says what is wrong in the command line.

@@ -16,7 +16,7 @@ func TestCopiesLeft(t *testing.T) {
 	}
 	crawls[1].NotDone.Copies = 1
 	f, ok := errors.AsType[*failure](copiesLeft(crawls))
-	if want := "1 URL not fetched in place of documents that left: run it again"; !ok || f.code != exitLeft || f.Error() != want {
+	if want := "documents left the index, and 1 page that should replace them was not fetched yet: run it again"; !ok || f.code != exitLeft || f.Error() != want {
 		t.Errorf("%v, want the exit code %d and %q", f, exitLeft, want)
 	}
 }

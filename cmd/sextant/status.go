@@ -185,7 +185,7 @@ func printHosts(w io.Writer, s *admin.Status) {
 		row(w, "closed", "hosts by reason: %s%s", join(parts), next)
 	}
 	for _, h := range s.Ill {
-		row(w, "ill", "%s since %s: none of its documents is deleted or replaced", h.Host, clock(h.Since))
+		row(w, "ill", "%s since %s: none of its documents is deleted or gets a new text", h.Host, clock(h.Since))
 	}
 	if more := s.IllHosts - len(s.Ill); more > 0 {
 		row(w, "ill", "and %s more", count(more, "host"))
@@ -197,7 +197,7 @@ func printDeletions(w io.Writer, s *admin.Status) {
 	if s.Outbox.Pending == 0 {
 		return
 	}
-	words := fmt.Sprintf("%d pending", s.Outbox.Pending)
+	words := s.PendingWords()
 	if s.DeletionsSince != nil {
 		words += " since " + clock(*s.DeletionsSince)
 	}
@@ -210,7 +210,7 @@ func printDeletions(w io.Writer, s *admin.Status) {
 	if len(classes) > 0 {
 		words += " (" + join(classes) + ")"
 	}
-	row(w, "deletions", "%s: see sextant deletions", words)
+	row(w, "pending", "%s: see sextant deletions", words)
 	for _, h := range s.Losing {
 		row(w, "", "%s", h)
 	}

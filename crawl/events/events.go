@@ -36,6 +36,7 @@ const (
 	Edit        = "edit" // of the rules: all stored URLs were judged by it
 	Ill         = "host ill"
 	Well        = "host well"
+	Gone        = "host gone" // it gave no good response for so long that its documents were deleted
 	IndexerDown = "indexer down"
 	IndexerUp   = "indexer up"
 	Round       = "round" // of discovery, once it has ended

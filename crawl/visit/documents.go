@@ -61,7 +61,7 @@ func (v *visit) unreadDocument(kind string, body []byte, err error) extract.Page
 	message := "a document cannot be read: it is indexed by its URL and metas alone"
 	if reason.OfMachine() {
 		v.machineFailed = err
-		message = "this machine did not get a document read: what is indexed of it stays, or it is tried again before it is indexed by its URL and metas alone"
+		message = "this machine could not read a document: what is indexed of it stays, or it is tried again before it is indexed by its URL and metas alone"
 	}
 	v.log.Warn(message, "url", v.lease.URL.String(), "kind", kind, "bytes", len(body), "error", err)
 	return extract.Page{Metas: []extract.Meta{{Name: extractionError, Content: string(reason)}}}

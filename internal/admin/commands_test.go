@@ -47,7 +47,7 @@ func TestCommands(t *testing.T) {
 	if n, err := a.Release(ctx, DeletionQuery{URLs: many}); n.Deletions != len(many) || err != nil {
 		t.Errorf("Release of %d: %+v, %v", len(many), n, err)
 	}
-	if n, err := a.DropDeletions(ctx, DeletionQuery{All: true}); n != (Decided{Deletions: 10, OfEdits: 1}) || err != nil {
+	if n, err := a.DropDeletions(ctx, DeletionQuery{All: true}); n != (Decided{Deletions: 10, NewTexts: 1, OfEdits: 1}) || err != nil {
 		t.Errorf("DropDeletions of all: %+v, %v", n, err)
 	}
 }

@@ -20,6 +20,8 @@ func (c *Client) DeletionCounts(ctx context.Context, q DeletionQuery, by []strin
 // DeletionCounts count pending deletions.
 type DeletionCounts struct {
 	Pending uint64 `json:"pending"`
+	// NewTexts is how many of them leave the document in the index, with another text.
+	NewTexts uint64 `json:"new_texts"`
 	// OfIllHosts is how many of them are of hosts that are ill.
 	OfIllHosts uint64 `json:"of_ill_hosts"`
 	// UpTo is the greatest number of one that was counted: DeletionQuery.UpTo of what is decided about.
@@ -32,11 +34,12 @@ type DeletionCounts struct {
 // DeletionGroup are the deletions that have in common by what they were counted: the
 // other fields are empty.
 type DeletionGroup struct {
-	Host    string `json:"host,omitempty"`
-	Reason  string `json:"reason,omitempty"`
-	Class   string `json:"class,omitempty"`
-	Edit    uint64 `json:"edit,omitempty"`
-	Pending uint64 `json:"pending"`
+	Host     string `json:"host,omitempty"`
+	Reason   string `json:"reason,omitempty"`
+	Class    string `json:"class,omitempty"`
+	Edit     uint64 `json:"edit,omitempty"`
+	Pending  uint64 `json:"pending"`
+	NewTexts uint64 `json:"new_texts,omitempty"`
 }
 
 // groupKey is by what deletions are counted.
@@ -69,6 +72,9 @@ func (l *Losses) CountDeletions(by []string, most int, each func(fn func(schedul
 	err := each(func(s scheduler.StoredDeletion) error {
 		out.Pending++
 		out.UpTo = max(out.UpTo, s.Seq)
+		if s.Replaces {
+			out.NewTexts++
+		}
 		if h, _ := l.hostOf(&s); h.Ill {
 			out.OfIllHosts++
 		}
@@ -91,6 +97,9 @@ func (l *Losses) CountDeletions(by []string, most int, each func(fn func(schedul
 			groups[k] = g
 		}
 		g.Pending++
+		if s.Replaces {
+			g.NewTexts++
+		}
 		return nil
 	})
 	out.Items = []DeletionGroup{}

@@ -20,7 +20,7 @@ type Deletion struct {
 	Number   uint64    `json:"number"` // rises with each that is found
 	Since    time.Time `json:"since"`  // when it was first seen
 	LastSeen time.Time `json:"last_seen"`
-	Visits   int       `json:"visits"` // that saw it
+	Visits   int       `json:"visits"` // that saw it; no visit sees those of an edit
 	Reason   string    `json:"reason"`
 	Class    string    `json:"class"` // one of Classes
 	// NotBefore is when it can leave by itself, nil if that is not known. WaitsFor is what it waits for until
@@ -54,7 +54,7 @@ func (d *Deletion) Waits() string {
 	}
 	switch deletion.Need(d.WaitsFor) {
 	case deletion.NeedsNothing:
-		return "leaves now"
+		return "now"
 	case deletion.NeedsVisit:
 		return "not before " + at
 	case deletion.NeedsGood:
@@ -105,7 +105,7 @@ func (q *DeletionQuery) filter() (f scheduler.DeletionFilter, err error) {
 	f.URLs, f.Edit, f.UpTo = q.URLs, q.Edit, q.UpTo
 	if q.Reason != "" {
 		if f.Reason, err = scheduler.ParseReason(q.Reason); err != nil {
-			return f, wrong("%v", err)
+			return f, wrong("reason %v", err)
 		}
 	}
 	return f, nil

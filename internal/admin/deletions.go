@@ -66,11 +66,17 @@ func (s *Server) deletions(c *call) (any, error) {
 	})
 }
 
-// Decided says how many deletions were released or dropped. OfEdits are those that stay, since the rules
-// would make them again.
+// Decided says how many deletions were released or dropped, and how many of them were new texts of documents that
+// stay. OfEdits are those that stay, since the rules would make them again.
 type Decided struct {
 	Deletions int `json:"deletions"`
+	NewTexts  int `json:"new_texts,omitempty"`
 	OfEdits   int `json:"of_edits,omitempty"`
+}
+
+// Add adds what another request decided.
+func (n *Decided) Add(other Decided) {
+	n.Deletions, n.NewTexts, n.OfEdits = n.Deletions+other.Deletions, n.NewTexts+other.NewTexts, n.OfEdits+other.OfEdits
 }
 
 func (s *Server) release(c *call) (any, error) {
@@ -78,11 +84,13 @@ func (s *Server) release(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := confirmedRelease(c, &q); err != nil {
+	out, err := confirmedRelease(c, &q)
+	if err != nil {
 		return nil, err
 	}
-	n, err := q.Decide(c.r.Context(), c.crawler.Reports().PendingDeletions, c.crawler.Release)
-	answer, err := decided(c, Decided{Deletions: n}, err)
+	out.OfEdits = 0 // those of edits are released, too
+	out.Deletions, err = q.Decide(c.r.Context(), c.crawler.Reports().PendingDeletions, c.crawler.Release)
+	answer, err := decided(c, out, err)
 	c.nothing = c.nothing && q.Edit == 0 // the word for an edit counts for what it finds later
 	return answer, err
 }
@@ -90,18 +98,32 @@ func (s *Server) release(c *call) (any, error) {
 // ReleasedUnasked is how many deletions are released without confirmation.
 const ReleasedUnasked = RemovedUnasked
 
-// confirmedRelease refuses a large release that the caller has not confirmed.
-func confirmedRelease(c *call, q *DeletionQuery) error {
+// confirmedRelease counts what would be released, and refuses a large release that the caller has not confirmed.
+func confirmedRelease(c *call, q *DeletionQuery) (n Decided, err error) {
 	yes, err := c.word()
-	if err != nil || yes {
-		return err
+	if err != nil {
+		return n, err
 	}
-	n := 0
-	err = q.Each(c.r.Context(), c.crawler.Reports().PendingDeletions, func(scheduler.StoredDeletion) error { n++; return nil })
-	if err != nil || n <= ReleasedUnasked {
-		return err
+	n, err = q.count(c.r.Context(), c.crawler.Reports().PendingDeletions)
+	if err != nil || yes || n.Deletions <= ReleasedUnasked {
+		return n, err
 	}
-	return newProblem(http.StatusConflict, codeUnconfirmed, "this releases %d deletions: send it with yes=true in the query, if that is meant", n)
+	return n, newProblem(http.StatusConflict, codeUnconfirmed, "this releases %s: send it with yes=true in the query, if that is meant", n.Words())
+}
+
+// count counts what the query selects.
+func (q *DeletionQuery) count(ctx context.Context, list DeletionLister) (n Decided, err error) {
+	err = q.Each(ctx, list, func(d scheduler.StoredDeletion) error {
+		n.Deletions++
+		if d.Replaces {
+			n.NewTexts++
+		}
+		if d.Edit != 0 {
+			n.OfEdits++
+		}
+		return nil
+	})
+	return n, err
 }
 
 // drop leaves out the deletions of edits: their URLs would be fetched, excluded, and deleted again. Taking
@@ -112,13 +134,7 @@ func (s *Server) drop(c *call) (any, error) {
 		return nil, err
 	}
 	ctx, list := c.r.Context(), c.crawler.Reports().PendingDeletions
-	var out Decided
-	err = q.Each(ctx, list, func(d scheduler.StoredDeletion) error {
-		if d.Edit != 0 {
-			out.OfEdits++
-		}
-		return nil
-	})
+	out, err := q.count(ctx, list)
 	if err == nil {
 		out.Deletions, err = q.Decide(ctx, list, c.crawler.DropDeletions)
 	}
@@ -166,7 +182,7 @@ func (c *Client) decideDeletions(ctx context.Context, path string, query url.Val
 		if err := c.postWith(ctx, path, query, q, &done); err != nil {
 			return all, err
 		}
-		all.Deletions, all.OfEdits = all.Deletions+done.Deletions, all.OfEdits+done.OfEdits
+		all.Add(done)
 	}
 	return all, nil
 }

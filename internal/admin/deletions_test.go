@@ -37,8 +37,8 @@ func TestDeletionsOfClient(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	counts, err := a.DeletionCounts(t.Context(), DeletionQuery{}, []string{"host", "class"})
-	wantCounts := &DeletionCounts{Pending: 3, OfIllHosts: 2, UpTo: 3, Groups: 3, Items: []DeletionGroup{
-		{Host: "http://a.test", Class: "few", Pending: 1}, {Host: "https://b.test", Class: "edit", Pending: 1}, {Host: "https://b.test", Class: "most", Pending: 1},
+	wantCounts := &DeletionCounts{Pending: 3, NewTexts: 1, OfIllHosts: 2, UpTo: 3, Groups: 3, Items: []DeletionGroup{
+		{Host: "http://a.test", Class: "few", Pending: 1, NewTexts: 1}, {Host: "https://b.test", Class: "edit", Pending: 1}, {Host: "https://b.test", Class: "most", Pending: 1},
 	}}
 	if diff := cmp.Diff(wantCounts, counts); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
@@ -135,8 +135,8 @@ func TestPendingTally(t *testing.T) {
 		lines = append(lines, e.String())
 	}
 	want := []string{
-		"https://b.test: 30 of 60 documents pending (most), ill, no good response since 1970-01-01 00:00 UTC, gone at 2255-03-14 16:00 UTC",
-		"http://a.test: 2 of 100 documents pending (few)",
+		"https://b.test: 30 deletions pending of 60 documents (most), ill, no good response since 1970-01-01 00:00 UTC, gone at 2255-03-14 16:00 UTC",
+		"http://a.test: 1 deletion and 1 new text pending of 100 documents (few)",
 		"edit 17: 1 deletion pending; sextant deletions release --edit 17 carries them out", "edit 18: stored URLs are being judged by it",
 	}
 	if diff := cmp.Diff(want, lines); diff != "" {
@@ -177,7 +177,7 @@ func TestSilentHosts(t *testing.T) {
 func TestWaits(t *testing.T) {
 	at := time.Date(2026, 3, 4, 5, 6, 0, 0, time.UTC)
 	for want, d := range map[string]Deletion{
-		"leaves now":                      {},
+		"now":                             {},
 		"not before 2026-03-04 05:06 UTC": {WaitsFor: "visit", NotBefore: &at},
 		"when its host is well":           {WaitsFor: "well_host"},
 		"when its host is well, or gone: 2026-03-04 05:06 UTC":    {WaitsFor: "well_host", NotBefore: &at},
@@ -189,6 +189,18 @@ func TestWaits(t *testing.T) {
 	} {
 		if got := d.Waits(); got != want {
 			t.Errorf("%+v: %q, want %q", d, got, want)
+		}
+	}
+}
+
+// TestLossWords: deletions and new texts are told apart.
+func TestLossWords(t *testing.T) {
+	for want, n := range map[string][2]uint64{
+		"0 deletions": {}, "1 deletion": {1, 0}, "1 new text": {1, 1}, "1,060 new texts": {1060, 1060}, "3 deletions and 60 new texts": {63, 60},
+		"2 new texts": {2, 3}, // counted a moment apart
+	} {
+		if got := LossWords(n[0], n[1]); got != want {
+			t.Errorf("%v: %q, want %q", n, got, want)
 		}
 	}
 }

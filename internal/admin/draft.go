@@ -104,7 +104,7 @@ func NewDraft(parsed *config.File, report config.Report, settings func(config.Cr
 
 // NewDraftCrawler gives a Crawler its short form.
 func NewDraftCrawler(c config.Crawler) DraftCrawler {
-	return DraftCrawler{Name: c.Name, Roots: len(c.Rules.Roots), Rules: len(c.Rules.Rules), DeletesOn: deletesOn(c.Frontier.Policy)}
+	return DraftCrawler{Name: c.Name, Roots: len(c.Rules.Roots), Rules: len(c.Rules.Rules), DeletesOn: deletesOn(&c.Frontier)}
 }
 
 // Findings are a report as it is printed: errors, then warnings, then notes.
@@ -121,8 +121,17 @@ func Findings(report config.Report) []Finding {
 	return out
 }
 
-// deletesOn names in a few words the failures for which a policy deletes a document.
-func deletesOn(p scheduler.Policy) string {
+// deletesOn names in a few words the failures for which a Crawler deletes a document.
+func deletesOn(set *scheduler.Settings) string {
+	words := failures(set.Policy)
+	if set.Deletions.Off {
+		words += "; with deletionBrake=\"off\" at once, edits of the rules included"
+	}
+	return words
+}
+
+// failures are those of a policy.
+func failures(p scheduler.Policy) string {
 	switch p {
 	case scheduler.Cautious:
 		return "4xx and lasting errors, not on 500, 502, 503, 504 or TLS errors"

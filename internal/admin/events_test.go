@@ -59,6 +59,29 @@ func TestWatcher(t *testing.T) {
 	}
 }
 
+// TestGoneHosts: a host is told of as gone when its documents have left because it was silent for so long, and not
+// while they leave, nor if they left before.
+func TestGoneHosts(t *testing.T) {
+	c := fakeCrawler{name: "a", store: storetest.NewMemory()}
+	s := NewServer([]Crawler{c}, fakeService{}, fakeConfig{}, nil, slog.New(slog.DiscardHandler))
+	since, over, later := time.Unix(1e9, 0), time.Unix(1e9+60, 0), time.Now().Add(time.Hour)
+	gone := LosingHost{Host: "http://gone.test", Pending: 1200, SilentSince: &since, GoneAt: &over}
+	leaving := gone
+	leaving.Pending = 200
+	released := LosingHost{Host: "http://released.test", Pending: 3, SilentSince: &since, GoneAt: &later}
+	for _, losing := range [][]LosingHost{{gone, released}, {leaving}, nil} {
+		s.watcher.see(t.Context(), c, &Status{Status: crawl.Status{Crawler: "a"}, Losing: losing, LosingHosts: len(losing)})
+	}
+	all, err := events.List(t.Context(), c.store)
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	want := events.Event{Number: all[0].Number, At: all[0].At, Kind: events.Gone, Host: gone.Host, Text: "no good response since 2001-09-09 01:46 UTC: 1,200 documents deleted"}
+	if diff := cmp.Diff(want, all[0]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func mustRequest(t *testing.T) *http.Request {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil)

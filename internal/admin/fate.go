@@ -66,7 +66,7 @@ func AnswerOf(s *StoredExplanation) Answer {
 	because := words.because(u)
 	switch a.Fate {
 	case scheduler.FateIndexed:
-		if because != "" {
+		if because != "" && a.Reason != scheduler.ReasonNewText { // the index has that text by now
 			a.Notes = append(a.Notes, "At the last visit: "+because+".")
 		}
 	case scheduler.FatePendingLoss:
@@ -138,14 +138,14 @@ func (a *Answer) addDeletion(s *StoredExplanation) {
 	if d.Replaces {
 		a.Head = "in the index, but its new text is pending"
 	}
-	note("It is pending since %s. It leaves: %s.", clock(d.Since), d.Waits())
+	note("It is pending since %s. The document %s.", clock(d.Since), d.End())
 	switch {
 	case d.Edit != 0:
-		note("No response of the page changes that; taking the edit back cancels the deletion.")
+		note("%s", d.cancels())
 	case a.Reason != scheduler.ReasonItemGone:
-		note("Seen by %s, the last time at %s. A good response of the page cancels it.", counted(uint64(max(d.Visits, 0)), "visit"), clock(d.LastSeen))
+		note("Seen by %s, the last time at %s. %s", counted(uint64(max(d.Visits, 0)), "visit"), clock(d.LastSeen), d.cancels())
 	}
-	a.Help = "Release the deletion if the document is to go at once, drop it if it is to stay."
+	a.Help = d.Help()
 }
 
 // clock is a time within a sentence.

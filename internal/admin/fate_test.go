@@ -68,6 +68,7 @@ func TestAnswers(t *testing.T) {
 		{&StoredExplanation{}, "not in the index: no link to it was found yet, or it was removed", nil},
 		{of(scheduler.FateIndexed, report.StoredURL{}), "in the index, or on its way there", nil},
 		{of(scheduler.FateIndexed, report.StoredURL{Reason: "timeout", LastError: "time-out"}), "in the index, or on its way there", []string{"At the last visit: its host takes too long (time-out)."}},
+		{of(scheduler.FateIndexed, report.StoredURL{Reason: "new_text"}), "in the index, or on its way there", nil},
 		{of(scheduler.FatePending, report.StoredURL{}), "not in the index: it waits to be fetched", nil},
 		{of(scheduler.FatePending, report.StoredURL{Reason: "robots_unreachable"}), "not in the index: it waits to be fetched: its robots.txt cannot be had", []string{"It goes on by itself when the site answers for its robots.txt."}},
 		{of(scheduler.FateTemporary, report.StoredURL{Reason: "5xx", LastError: "503", Errors: 2}), "not in the index: the site fails (503)", []string{"Visits that failed in a row: 2. It is tried again by itself."}},
@@ -79,11 +80,11 @@ func TestAnswers(t *testing.T) {
 		{of(scheduler.FateSource, report.StoredURL{Reason: "dns", LastError: "no such host"}), "not in the index: it leads to documents and is none itself", []string{"At the last visit: the name of its host cannot be resolved (no such host)."}},
 		{of(scheduler.FateNoDocument, report.StoredURL{}), "not in the index: nothing says why it has no document", nil},
 		{deletion(Deletion{WaitsFor: "visit", NotBefore: &at}), "in the index, but its deletion is pending: the site does not have it (404 Not Found)",
-			[]string{"It is pending since 2026-03-04 05:06 UTC. It leaves: not before 2026-03-04 05:07 UTC.", "Seen by 2 visits, the last time at 2026-03-04 05:07 UTC. A good response of the page cancels it."}},
+			[]string{"It is pending since 2026-03-04 05:06 UTC. The document leaves: not before 2026-03-04 05:07 UTC.", "Seen by 2 visits, the last time at 2026-03-04 05:07 UTC. A good response of the page cancels it."}},
 		{deletion(Deletion{WaitsFor: "well_host", Replaces: true}), "in the index, but its new text is pending: the site does not have it (404 Not Found)",
-			[]string{"It is pending since 2026-03-04 05:06 UTC. It leaves: when its host is well.", "Seen by 2 visits, the last time at 2026-03-04 05:07 UTC. A good response of the page cancels it."}},
+			[]string{"It is pending since 2026-03-04 05:06 UTC. The document gets its new text: when its host is well.", "Seen by 2 visits, the last time at 2026-03-04 05:07 UTC. It is cancelled if the page has its old text again."}},
 		{deletion(Deletion{WaitsFor: "word", Edit: 17}), "in the index, but its deletion is pending: the site does not have it (404 Not Found)",
-			[]string{"It is pending since 2026-03-04 05:06 UTC. It leaves: not before the operator's word.", "No response of the page changes that; taking the edit back cancels the deletion."}},
+			[]string{"It is pending since 2026-03-04 05:06 UTC. The document leaves: not before the operator's word.", "No response of the page changes that; taking the edit back cancels the deletion."}},
 	} {
 		a := AnswerOf(tt.stored)
 		if got := a.String(); got != tt.want {
@@ -92,9 +93,25 @@ func TestAnswers(t *testing.T) {
 		if diff := cmp.Diff(tt.notes, a.Notes); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.want, diff)
 		}
-		if a.Fate == scheduler.FatePendingLoss && !strings.HasPrefix(a.Help, "Release the deletion") {
+		if a.Fate == scheduler.FatePendingLoss && a.Help != tt.stored.DeletionOrder.Help() {
 			t.Errorf("%s: help %q", tt.want, a.Help)
 		}
+	}
+}
+
+// TestHelpOnDeletions: what is advised is possible. Drop leaves alone what an edit made.
+func TestHelpOnDeletions(t *testing.T) {
+	for want, d := range map[string]Deletion{
+		"Release the deletion if the document is to go at once. Drop it to keep the document and fetch the page again.":          {},
+		"Release it if the new text is right and is to be found at once. Drop it to keep the old text and fetch the page again.": {Replaces: true},
+		"If the document is to go, release the edit: sextant deletions release --edit 17. If it is to stay, take the edit back.": {Edit: 17},
+	} {
+		if got := d.Help(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if seen := (&Deletion{Edit: 17, Visits: 1}).Seen(); seen != "" {
+		t.Errorf("visits of an edit: %q", seen)
 	}
 }
 

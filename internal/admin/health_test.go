@@ -99,13 +99,16 @@ func TestObserve(t *testing.T) {
 		Targets:  []crawl.TargetStatus{{Name: "up"}, {Name: "papi", DownSince: utc(testTime), LastError: "refused"}},
 		Sessions: []visit.SessionStatus{{Name: "in", State: "good"}, {Name: "out", State: "failed", Words: "401"}},
 	}, IllHosts: 2, Ill: []IllHost{{Host: "http://a", Since: testTime}}, LosingHosts: 5, Losing: []LosingHost{
-		{Host: "http://b", Class: "most", Pending: 3, Documents: 9, SilentSince: utc(testTime), GoneAt: utc(testTime)},
+		{Host: "http://b", Class: "most", Pending: 3, NewTexts: 1, Documents: 9, SilentSince: utc(testTime), GoneAt: utc(testTime)},
 		{Host: "http://c", Class: "most", pooled: true}, {Host: "http://d", Class: "most", pooled: true}, {Host: "http://e", Class: "some"},
 	}, Edits: []EditStatus{{Edit: deletion.Edit{Number: 7, State: deletion.EditHeld}, Pending: 4}, {Edit: deletion.Edit{Number: 8, State: deletion.EditOpen}, Pending: 4}}}
 	var got notices.Observation
 	s.observe(&got)
 	var words []string
 	for _, c := range got.Conditions {
+		if c.Words == "" {
+			t.Errorf("%+v", c)
+		}
 		words = append(words, string(c.Event)+" "+c.Crawler+" "+c.Subject)
 	}
 	want := []string{
@@ -119,6 +122,10 @@ func TestObserve(t *testing.T) {
 		if words[i] != want[i] {
 			t.Errorf("%q, want %q", words[i], want[i])
 		}
+	}
+	texts := "the index keeps what it has until that is confirmed, see sextant deletions; release them if the pages are really gone and the new texts are right"
+	if first := got.Conditions[0]; first.Words != "2 deletions and 1 new text pending of the 9 documents of http://b" || first.Help != texts {
+		t.Errorf("%+v", first)
 	}
 	unsure := []notices.Scope{{Event: notices.Host, Crawler: "docs"}, {Event: notices.Brake, Crawler: "docs"}}
 	if !slices.Equal(got.Unsure, unsure) {

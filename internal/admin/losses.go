@@ -72,6 +72,7 @@ type LosingHost struct {
 	Host string `json:"host"`
 	// Pending ones, and those that left within a day, are also in Documents.
 	Pending   int    `json:"pending"`
+	NewTexts  int    `json:"new_texts,omitempty"` // of those pending; the document stays and gets another text
 	Left      int    `json:"left"`
 	Documents int    `json:"documents"`
 	Class     string `json:"class"` // few, some or most
@@ -97,11 +98,17 @@ func (h *LosingHost) silent() bool {
 		(h.Ill || h.Pending >= h.Documents-h.Left || h.goneSoon())
 }
 
+// words name its pending losses.
+func (h *LosingHost) words() string { return LossWords(h.losses(), h.texts()) }
+
+func (h *LosingHost) losses() uint64 { return uint64(max(h.Pending, 0)) }
+func (h *LosingHost) texts() uint64  { return min(uint64(max(h.NewTexts, 0)), h.losses()) }
+
 func (h *LosingHost) goneSoon() bool { return h.GoneAt != nil && time.Until(*h.GoneAt) <= goneSoon }
 
 // String is a line for a person.
 func (h LosingHost) String() string {
-	line := fmt.Sprintf("%s: %d of %s pending (%s)", h.Host, h.Pending, counted(uint64(max(h.Documents, 0)), "document"), h.Class)
+	line := fmt.Sprintf("%s: %s pending of %s (%s)", h.Host, h.words(), counted(uint64(max(h.Documents, 0)), "document"), h.Class)
 	if h.Ill {
 		line += ", ill"
 	}
@@ -114,15 +121,15 @@ func (h LosingHost) String() string {
 // losingShown hosts are named in a status.
 const losingShown = 20
 
-// losing are the hosts with pending deletions, the worst first, with the origins that are known of them.
-func (l *Losses) losing(origins map[weburl.HostKey]string) []LosingHost {
+// losing are the hosts with pending deletions, the worst first, with what n knows of them.
+func (l *Losses) losing(n *PendingCounts) []LosingHost {
 	var all []LosingHost
 	for _, h := range l.hosts {
 		if h.Pending == 0 {
 			continue
 		}
 		all = append(all, LosingHost{
-			Host: cmp.Or(h.Origin, origins[h.Host]), Pending: h.Pending, Left: h.Left, Documents: h.Documents, Class: h.Class.String(),
+			Host: cmp.Or(h.Origin, n.origins[h.Host]), Pending: h.Pending, NewTexts: min(n.texts[h.Host], h.Pending), Left: h.Left, Documents: h.Documents, Class: h.Class.String(),
 			Ill: h.Ill, SilentSince: utc(h.Silent), GoneAt: utc(h.GoneAt), pooled: h.Pooled,
 		})
 	}
@@ -141,11 +148,14 @@ type PendingCounts struct {
 	// DeletionsByReason counts them by why the documents are to go, DeletionsByClass by Classes.
 	DeletionsByReason map[string]uint64 `json:"deletions_by_reason,omitempty"`
 	DeletionsByClass  map[string]uint64 `json:"deletions_by_class,omitempty"`
+	// NewTexts is how many of them leave the document in the index, with another text.
+	NewTexts uint64 `json:"new_texts_pending,omitempty"`
 
 	byBoth  map[[2]string]uint64 // reason and class
 	byEdit  map[uint64]uint64
 	origins map[weburl.HostKey]string
-	early   bool // some host was not judged yet
+	texts   map[weburl.HostKey]int // NewTexts by host
+	early   bool                   // some host was not judged yet
 }
 
 func (n *PendingCounts) add(d *scheduler.StoredDeletion, l *Losses, now time.Time) {
@@ -162,9 +172,16 @@ func (n *PendingCounts) add(d *scheduler.StoredDeletion, l *Losses, now time.Tim
 	if d.Edit != 0 {
 		n.byEdit[d.Edit]++
 	}
+	if d.Replaces {
+		n.NewTexts++
+	}
 	if u, ok := weburl.FromCanonical(d.URL); ok {
-		if k := u.HostKey(); n.origins[k] == "" {
+		k := u.HostKey()
+		if n.origins[k] == "" {
 			n.origins[k] = u.Origin()
+		}
+		if d.Replaces {
+			n.texts[k]++
 		}
 	}
 }
@@ -179,7 +196,7 @@ type EditStatus struct {
 func (e EditStatus) String() string {
 	var parts []string
 	if e.Pending > 0 {
-		parts = append(parts, counted(e.Pending, "deletion")+" pending")
+		parts = append(parts, LossWords(e.Pending, 0)+" pending")
 	}
 	if e.State == deletion.EditOpen {
 		parts = append(parts, "stored URLs are being judged by it")
@@ -189,14 +206,6 @@ func (e EditStatus) String() string {
 		line += fmt.Sprintf("; sextant deletions release --edit %d carries them out", e.Number)
 	}
 	return line
-}
-
-// counted words a number of things.
-func counted(n uint64, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // PendingTally counts the pending deletions of a store, which takes a walk over them. It walks only
@@ -240,6 +249,7 @@ func (t *PendingTally) count(ctx context.Context, store scheduler.Reader, l *Los
 	n := PendingCounts{
 		DeletionsByReason: map[string]uint64{}, DeletionsByClass: map[string]uint64{},
 		byBoth: map[[2]string]uint64{}, byEdit: map[uint64]uint64{}, origins: map[weburl.HostKey]string{},
+		texts: map[weburl.HostKey]int{},
 	}
 	err = store.PendingDeletions(ctx, scheduler.DeletionFilter{}, func(d scheduler.StoredDeletion) error {
 		n.add(&d, l, now)
@@ -260,7 +270,7 @@ func (s *Status) AddDeletions(ctx context.Context, store scheduler.Reader, tally
 	if s.PendingCounts, err = tally.count(ctx, store, l); err != nil {
 		return err
 	}
-	s.Losing = l.losing(s.origins)
+	s.Losing = l.losing(&s.PendingCounts)
 	s.LosingHosts = len(s.Losing)
 	s.Losing = s.Losing[:min(losingShown, len(s.Losing))]
 	for _, e := range l.edits {

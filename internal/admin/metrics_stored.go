@@ -11,7 +11,7 @@ import (
 func outboxMetrics() []metric {
 	lag := section(func(s *Status) *OutboxDetails { return s.OutboxLag })
 	return []metric{
-		{name: "sextant_outbox_entries", kind: gauge, labels: []string{"state"}, help: "Orders in the outbox: waiting for an indexer; pending deletions, which no indexer knows of; dead (refused for good).",
+		{name: "sextant_outbox_entries", kind: gauge, labels: []string{"state"}, help: "Orders in the outbox: waiting for an indexer; pending deletions and new texts, which no indexer knows of; dead (refused for good).",
 			value: func(s *Status, emit emitValue) {
 				emit(float64(s.Outbox.Waiting), "waiting")
 				emit(float64(s.Outbox.Pending), "pending")
@@ -19,7 +19,7 @@ func outboxMetrics() []metric {
 			}},
 		lag("sextant_outbox_bytes", gauge, "Bytes of documents and deletions that wait: outboxMaxBytes bounds them.", func(o *OutboxDetails) float64 { return float64(o.Bytes) }),
 		moment("sextant_outbox_oldest_timestamp_seconds", "When the oldest order that waits was made, as a Unix time; absent if none waits.", func(s *Status) *time.Time { return orNone(s.OutboxLag).Oldest }),
-		{name: "sextant_deletions_pending", kind: gauge, labels: []string{"reason", "class"}, help: "Pending deletions, by why the documents are to go, and by how many of their host are: few, some or most; or edit, of an edit of the rules.",
+		{name: "sextant_deletions_pending", kind: gauge, labels: []string{"reason", "class"}, help: "Pending deletions and new texts, by reason (new_text for the latter), and by how many documents of their host are concerned: few, some or most; or edit, of an edit of the rules.",
 			value: func(s *Status, emit emitValue) {
 				for of, n := range s.byBoth {
 					emit(float64(n), of[0], of[1])

@@ -193,7 +193,7 @@ func hostMetrics() []metric {
 					emit(float64(s.ClosedFor[why.String()]), why.String())
 				}
 			}},
-		one("sextant_hosts_ill", gauge, "Hosts whose documents turn bad: none of them is replaced, or deleted unasked.", func(s *Status) float64 { return float64(s.IllHosts) }),
+		one("sextant_hosts_ill", gauge, "Hosts whose documents turn bad: none of them is deleted or gets a new text unasked.", func(s *Status) float64 { return float64(s.IllHosts) }),
 		logIn("sextant_login_failed", gauge, "1 while a log-in fails: its pages wait.", func(l *visit.SessionStatus) float64 { return yes(l.State == sessionFailed) }),
 		logIn("sextant_logins_total", counter, "Times that a session was begun.", func(l *visit.SessionStatus) float64 { return float64(l.LogIns) }),
 	}

@@ -51,7 +51,8 @@ func (s *Status) observe(out *notices.Observation) {
 		}
 	}
 	for _, h := range s.Ill {
-		add(notices.Host, h.Host, h.Host+" is ill: its documents turn bad, so none of them is replaced or deleted, unless you release it").Since = h.Since
+		ill := add(notices.Host, h.Host, h.Host+" is ill: most of its last responses were bad")
+		ill.Since, ill.Help = h.Since, "none of its documents is deleted or gets a new text until it is well, unless you release them"
 	}
 	if s.IllHosts > len(s.Ill) || s.LosingHosts > len(s.Losing) {
 		out.Unsure = append(out.Unsure, notices.Scope{Event: notices.Host, Crawler: s.Crawler})
@@ -68,27 +69,35 @@ func (s *Status) observe(out *notices.Observation) {
 
 // observeLosses adds what pending deletions need a person for.
 func (s *Status) observeLosses(add func(notices.Event, string, string) *notices.Condition) {
-	pool := false
+	const stays = "the index keeps what it has until that is confirmed, "
+	pool, losses, texts := false, uint64(0), uint64(0)
 	for _, h := range s.Losing {
 		if h.Class == scheduler.LossMost.String() && !h.pooled {
-			add(notices.Brake, h.Host, fmt.Sprintf("%d of the %d documents of %s are to go: they stay for days, see sextant deletions; release them if they are gone", h.Pending, h.Documents, h.Host))
+			words := fmt.Sprintf("%s pending of the %s of %s", h.words(), counted(uint64(max(h.Documents, 0)), "document"), h.Host)
+			add(notices.Brake, h.Host, words).Help = stays + adviceOn(h.losses(), h.texts())
 		}
-		pool = pool || h.pooled && h.Class == scheduler.LossMost.String()
+		if h.pooled && h.Class == scheduler.LossMost.String() {
+			pool = true
+			losses, texts = losses+h.losses(), texts+h.texts()
+		}
 		if h.silent() {
-			words := fmt.Sprintf("%s gives no good response since %s: if that goes on, its documents are deleted at %s", h.Host, clock(*h.SilentSince), clock(*h.GoneAt))
-			add(notices.Host, h.Host+" silent", words).Since = *h.SilentSince
+			silent := add(notices.Host, h.Host+" silent", fmt.Sprintf("no document of %s has given a good response since %s", h.Host, clock(*h.SilentSince)))
+			silent.Since, silent.Help = *h.SilentSince, "if that goes on, its documents are deleted at "+clock(*h.GoneAt)
 			if h.goneSoon() {
-				add(notices.Host, h.Host+" gone", fmt.Sprintf("%s is nearly gone: its %s are deleted at %s unless one gives a good response", h.Host, counted(uint64(max(h.Documents, 0)), "document"), clock(*h.GoneAt)))
+				add(notices.Host, h.Host+" gone", h.Host+" is nearly gone").Help = fmt.Sprintf("its %s are deleted at %s unless one gives a good response",
+					counted(uint64(max(h.Documents, 0)), "document"), clock(*h.GoneAt))
 			}
 		}
 	}
 	if pool {
-		add(notices.Brake, "small hosts", fmt.Sprintf("many documents of hosts with fewer than %d are to go: they stay for days, see sextant deletions --by host,reason; release them if they are gone", scheduler.PoolBelow))
+		words := fmt.Sprintf("%s pending of hosts with fewer than %d documents: more than a fifth of them", LossWords(losses, texts), scheduler.PoolBelow)
+		add(notices.Brake, "small hosts", words).Help = stays + adviceOn(losses, texts)
 	}
 	for _, e := range s.Edits {
 		if e.State == deletion.EditHeld && e.Pending > 0 {
 			edit := fmt.Sprintf("edit %d", e.Number)
-			add(notices.Brake, edit, fmt.Sprintf("%s of the rules deletes %s: they stay until sextant deletions release --edit %d", edit, counted(e.Pending, "document"), e.Number))
+			add(notices.Brake, edit, fmt.Sprintf("%s of the rules deletes %s", edit, counted(e.Pending, "document"))).Help =
+				fmt.Sprintf("they stay until you release them: sextant deletions release --edit %d", e.Number)
 		}
 	}
 }

@@ -93,7 +93,7 @@ func reasonTexts() []reasonText {
 		scheduler.ReasonRendering:    {"it cannot be rendered", itsText, "", "A dry run with rendering shows what the browser makes of it."},
 		scheduler.ReasonNoBrowser:    {"no browser can be started to render it", itsText, "It goes on by itself when one can.", "See the page on rendering in the manual."},
 		scheduler.ReasonBodyLost:     {"its document was lost before it was sent, because the disk damaged it", itsText, "It is fetched again, before what is new; until then the indexer has an older version, or none.", ""},
-		scheduler.ReasonReader:       {"this machine did not get it read", itsText, "It is tried again by itself; what is indexed of it stays.", "If it stays so, give the workers more time or memory: documentTimeoutS, documentMaxMemoryMB."},
+		scheduler.ReasonReader:       {"this machine could not read it", itsText, "It is tried again by itself; what is indexed of it stays.", "If it stays so, give the workers more time or memory: documentTimeoutS, documentMaxMemoryMB."},
 		scheduler.ReasonSessionWaits: {"its log-in does not work at present", itsText, "It goes on by itself when the log-in works; sextant status names those that fail.", ""},
 	}
 }

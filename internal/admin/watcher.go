@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -29,6 +30,7 @@ type sighting struct {
 	rules   string // that all stored URLs are judged by
 	ill     map[string]bool
 	down    map[string]bool
+	silent  map[string]LosingHost // hosts without a good response, by origin
 	// round is the end of the last round of discovery that was seen, noted when one was noted
 	// last, and unnoted how many have ended since.
 	round, noted time.Time
@@ -75,7 +77,7 @@ func (w *watcher) note(ctx context.Context, c Crawler, e events.Event) {
 
 // see compares a status with the one before.
 func (w *watcher) see(ctx context.Context, c Crawler, s *Status) {
-	now := &sighting{refused: s.ConfigError, ill: map[string]bool{}, down: map[string]bool{}}
+	now := &sighting{refused: s.ConfigError, ill: map[string]bool{}, down: map[string]bool{}, silent: map[string]LosingHost{}}
 	if s.ConfigLoadedAt != nil {
 		now.loaded = *s.ConfigLoadedAt
 	}
@@ -87,6 +89,11 @@ func (w *watcher) see(ctx context.Context, c Crawler, s *Status) {
 	}
 	for _, t := range s.Targets {
 		now.down[t.Name] = t.DownSince != nil
+	}
+	for _, h := range s.Losing {
+		if h.GoneAt != nil {
+			now.silent[h.Host] = h
+		}
 	}
 	before := w.last[c.Name()]
 	_, now.round = c.LastRound()
@@ -101,6 +108,7 @@ func (w *watcher) see(ctx context.Context, c Crawler, s *Status) {
 		w.note(ctx, c, w.edited(s))
 	}
 	w.fellIll(ctx, c, before, now)
+	w.gone(ctx, c, s, before, now)
 	w.discovered(ctx, c, before, now)
 	for _, t := range s.Targets {
 		switch {
@@ -202,9 +210,27 @@ func (w *watcher) edited(s *Status) events.Event {
 	if n := len(s.Edits); n > 0 {
 		last := s.Edits[n-1]
 		e.Edit = last.Number
-		e.Text += "; " + counted(last.Pending, "deletion") + " pending"
+		e.Text += "; " + LossWords(last.Pending, 0) + " pending"
 	}
 	return e
+}
+
+// gone notes hosts that were taken to be gone: they have nothing left to lose once their time is over.
+func (w *watcher) gone(ctx context.Context, c Crawler, s *Status, before, now *sighting) {
+	for host, was := range before.silent {
+		if was.GoneAt.After(time.Now()) {
+			continue
+		}
+		if is, still := now.silent[host]; still { // its documents leave in batches
+			is.Pending = max(is.Pending, was.Pending)
+			now.silent[host] = is
+			continue
+		}
+		if s.LosingHosts > len(s.Losing) || slices.ContainsFunc(s.Losing, func(h LosingHost) bool { return h.Host == host }) {
+			continue
+		}
+		w.note(ctx, c, events.Event{Kind: events.Gone, Host: host, Text: fmt.Sprintf("no good response since %s: %s deleted", clock(*was.SilentSince), counted(was.losses(), "document"))})
+	}
 }
 
 // illNoted is how many hosts are named that fell ill, or well, at once.

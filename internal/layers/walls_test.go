@@ -39,7 +39,7 @@ func limits() map[string]limit {
 		"fetcher/extract/feeds":        {12, aim},
 		"fetcher/extract/office":       {17, aim},
 		"internal/admin":               {18, 98},
-		"internal/admin/console":       {19, aim},
+		"internal/admin/console":       {18, aim},
 		"internal/demo/indexer":        {23, aim},
 		"internal/report":              {19, aim},
 		"internal/service":             {13, aim},

@@ -47,6 +47,8 @@ type Condition struct {
 	Subject string    `json:"subject,omitempty"` // the target, host or log-in
 	Since   time.Time `json:"since"`             // zero: since it was seen
 	Words   string    `json:"words"`             // a sentence without its full stop
+	// Help says what follows or what to do while it lasts, likewise; may be empty.
+	Help string `json:"help,omitempty"`
 }
 
 func (c *Condition) key() string { return string(c.Event) + "\n" + c.Crawler + "\n" + c.Subject }
@@ -294,18 +296,22 @@ type Notice struct {
 // notice words a condition; until is zero while it lasts.
 func (n *Notifier) notice(c *Condition, state State, until time.Time) Notice {
 	c.Since = c.Since.UTC().Truncate(time.Second)
-	c.Words = wire.Clip(wire.Plain(c.Words), maxWords)
+	c.Words, c.Help = wire.Clip(wire.Plain(c.Words), maxWords), wire.Clip(wire.Plain(c.Help), maxWords)
 	out := Notice{Version: 1, State: state, Condition: *c, Machine: n.host, ID: identify(c)}
 	parts := []string{"Sextant on " + n.host}
 	if c.Crawler != "" {
 		parts = append(parts, c.Crawler)
 	}
 	words := c.Words
+	if c.Help != "" {
+		words += ": " + c.Help
+	}
 	if state == Resolved {
+		out.Help = ""
 		until = until.UTC().Truncate(time.Second)
 		lasted := max(until.Sub(c.Since), 0)
 		out.Until, out.LastedS = &until, int64(lasted.Seconds())
-		words = fmt.Sprintf("over after %s: %s", lasted, c.Words)
+		words = fmt.Sprintf("over after %s; it was: %s", lasted, c.Words)
 	}
 	out.Text = strings.Join(append(parts, words), ": ")
 	return out

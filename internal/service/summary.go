@@ -102,14 +102,14 @@ func (c *CrawlSummary) Lines() []string {
 	lines := []string{fmt.Sprintf("%s: %s fetched, %s known, %s indexed (%d permanent and %d temporary errors)",
 		c.Crawler, count(int(c.Pages), "page"), count(int(c.Known), "URL"), count(int(c.Indexed), "document"), c.Permanent, c.Temporary)}
 	undone := amounts{{c.NotDone.Waiting, "URL waiting", "URLs waiting"},
-		{c.NotDone.Copies, "of them in place of a document that left", "of them in place of documents that left"}, {c.NotDone.Unsent, "order unsent", "orders unsent"}}
+		{c.NotDone.Copies, "of them to replace a document that left", "of them to replace documents that left"}, {c.NotDone.Unsent, "order unsent", "orders unsent"}}
 	if words := undone.String(); words != "" {
 		lines = append(lines, "not done: "+words)
 	}
 	later := amounts{
 		{c.Later.Timed, "retry or refresh", "retries and refreshes"},
 		{c.Later.FifosOff, "URL in a fifo of weight 0", "URLs in fifos of weight 0"},
-		{c.Later.Pending, "deletion pending", "deletions pending"},
+		{c.Later.Pending, "deletion or new text pending", "deletions or new texts pending"},
 		{c.Later.DeadLetters, "dead letter", "dead letters"},
 	}
 	if words := later.String(); words != "" {

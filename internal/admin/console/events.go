@@ -42,7 +42,7 @@ func eventList(v *visit) (any, error) {
 // EventTag is the class of CSS of a kind's tag.
 func (v *view) EventTag(kind string) string {
 	switch kind {
-	case events.Ill, events.IndexerDown, events.Refused:
+	case events.Ill, events.Gone, events.IndexerDown, events.Refused:
 		return "bad"
 	case events.Well, events.IndexerUp, "resume":
 		return "good"

@@ -83,7 +83,7 @@ func (d *inspected) advise(v *visit, r *shownAnswer, a *admin.Answer) {
 	path, link := "", ""
 	switch {
 	case a.Fate == scheduler.FatePendingLoss:
-		path, link = v.link("/deletions", url.Values{"url": {d.Stored.URL}}), "Its deletion"
+		path, link = v.link("/deletions", url.Values{"url": {d.Stored.URL}}), "Why it is pending"
 		if operator {
 			link = "Release or drop it"
 		}

@@ -136,11 +136,11 @@ func troubles(v *visit, s *admin.Status) []trouble {
 		decide = "Release or drop them"
 	}
 	if n := s.DeletionsByClass[scheduler.LossMost.String()]; n > 0 {
-		words := plural(n, "deletion is pending that is", "deletions are pending that are") + " among more than a fifth of a host's documents"
+		words := plural(n, "pending deletion or new text is", "pending deletions or new texts are") + " among more than a fifth of a host's documents"
 		if s.DeletionsSince != nil {
 			words += ", the oldest since " + s.DeletionsSince.UTC().Format(minutes)
 		}
-		say("losses", "warn", words+": they wait for days unless they are released.", "/deletions", decide, nil)
+		say("losses", "warn", words+": the index keeps what it has until they are confirmed or released.", "/deletions", decide, nil)
 	}
 	for _, e := range s.Edits {
 		if e.State == deletion.EditHeld && e.Pending > 0 {
@@ -149,7 +149,7 @@ func troubles(v *visit, s *admin.Status) []trouble {
 		}
 	}
 	if n := s.IllHosts; n > 0 {
-		say("ill", "warn", plural(n, "host is ill: none of its documents is deleted or replaced.", "hosts are ill: none of their documents is deleted or replaced."), "/hosts", "Show "+plural(n, "host", "hosts"), url.Values{"show": {"ill"}})
+		say("ill", "warn", plural(n, "host is ill: none of its documents is deleted or gets a new text.", "hosts are ill: none of their documents is deleted or gets a new text."), "/hosts", "Show "+plural(n, "host", "hosts"), url.Values{"show": {"ill"}})
 	}
 	if n := s.Lost; n > 0 {
 		say("lost", "warn", plural(n, "document was lost before it was sent", "documents were lost before they were sent")+", because the disk damaged it: fetched again first.", "/urls", "Show "+plural(n, "URL", "URLs"), url.Values{"fate": {scheduler.FateBodyLost.String()}})

@@ -1,0 +1,194 @@
+package console
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+
+	"github.com/sextant-crawler/sextant/internal/admin"
+)
+
+// decided is what a form selects: some URLs, or all that its filter finds.
+type decided struct {
+	do     string
+	filter deletionFilter // of the page
+	query  admin.DeletionQuery
+	all    bool
+	many   uint64
+	texts  uint64 // of these, new texts of documents that stay
+	ofIll  uint64 // of hosts that are ill
+}
+
+// decideDeletions releases or drops those that a form selects.
+func decideDeletions(v *visit, do string) error {
+	form, err := v.form()
+	if err != nil {
+		return err
+	}
+	d := decided{do: do, all: form.Get("which") == "all"}
+	if d.filter, err = readDeletionFilter(form, "in_url"); err != nil {
+		return err
+	}
+	if err := d.choose(v, form["url"]); err != nil {
+		return err
+	}
+	if d.many == 0 {
+		return v.redirect("/deletions", d.filter.back(), "None was selected: nothing was done.")
+	}
+	if form.Get("sure") == "" {
+		return d.ask(v)
+	}
+	done, err := d.send(v)
+	if err != nil {
+		return err
+	}
+	said := done.Words() + map[string]string{"release": " released.", "drop": " dropped."}[do]
+	if done.OfEdits > 0 {
+		said += " " + plural(done.OfEdits, "deletion", "deletions") + " by an edit of the rules stay: taking the edit back cancels them."
+	}
+	back := url.Values{}
+	if !d.all { // otherwise none of them is left
+		back = d.filter.back()
+	}
+	return v.redirect("/deletions", back, said)
+}
+
+// chosenAtOnce is how many URLs one request of the API names.
+const chosenAtOnce = 500
+
+// send has the API decide, and gives how many there were.
+func (d *decided) send(v *visit) (all admin.Decided, err error) {
+	batches := [][]string{nil} // one request, where no URL is named
+	if len(d.query.URLs) > 0 {
+		batches = slices.Collect(slices.Chunk(d.query.URLs, chosenAtOnce))
+	}
+	var word url.Values
+	if d.do == "release" {
+		word = url.Values{"yes": {"true"}}
+	}
+	for _, batch := range batches {
+		q := d.query
+		q.URLs = batch
+		var done admin.Decided
+		if err := v.post("/deletions/"+d.do, word, q, &done); err != nil {
+			return all, err
+		}
+		all.Add(done)
+	}
+	return all, nil
+}
+
+// choose finds what is selected, and how many they are.
+func (d *decided) choose(v *visit, urls []string) error {
+	switch {
+	case !d.all:
+		d.query.URLs, d.many = urls, uint64(len(urls))
+		return d.countTexts(v)
+	case d.filter.URL != "":
+		found, _, err := lines[admin.Deletion](v, "/deletions", d.filter.query(), 0)
+		for i := range found {
+			d.query.URLs = append(d.query.URLs, found[i].URL)
+			d.count(&found[i])
+		}
+		d.many = uint64(len(found))
+		return err
+	}
+	d.query = d.filter.DeletionQuery
+	d.query.All = d.query.Host == "" && d.query.Reason == "" && d.query.Edit == 0
+	var n admin.DeletionCounts
+	err := v.get("/deletions/counts", d.query.Values(), &n)
+	d.many, d.texts, d.ofIll = n.Pending, n.NewTexts, n.OfIllHosts
+	if d.query.UpTo == 0 {
+		d.query.UpTo, d.filter.UpTo = n.UpTo, n.UpTo
+	}
+	return err
+}
+
+// countTexts counts the new texts among chosen URLs, which the page of the filter shows.
+func (d *decided) countTexts(v *visit) error {
+	if len(d.query.URLs) == 0 {
+		return nil
+	}
+	var n admin.DeletionCounts
+	if err := v.get("/deletions/counts", d.filter.back(), &n); err != nil || n.NewTexts == 0 {
+		return err
+	}
+	found, _, err := lines[admin.Deletion](v, "/deletions", d.filter.back(), 0)
+	for i := range found {
+		if slices.Contains(d.query.URLs, found[i].URL) {
+			d.count(&found[i])
+		}
+	}
+	return err
+}
+
+func (d *decided) count(one *admin.Deletion) {
+	if one.Replaces {
+		d.texts++
+	}
+}
+
+// ask asks before it is done.
+func (d *decided) ask(v *visit) error {
+	verb := map[string]string{"release": "Release", "drop": "Drop"}[d.do]
+	c := &confirmation{
+		Head: verb + " " + d.words() + "?", Button: verb + " " + admin.LossWords(d.many, d.texts), Words: d.consequences(), URLs: d.query.URLs,
+		Action: v.link("/deletions/"+d.do, nil), Back: v.link("/deletions", d.filter.back()),
+	}
+	if d.do == "release" && d.ofIll > 0 {
+		c.Words = append(c.Words, plural(d.ofIll, "is of a host that is ill: its page may well be there.", "are of hosts that are ill: their pages may well be there."))
+	}
+	c.Fields = []field{{"in_url", d.filter.URL}}
+	values := d.filter.Values()
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		c.Fields = append(c.Fields, field{name, values.Get(name)})
+	}
+	if d.all {
+		c.Fields = append(c.Fields, field{"which", "all"})
+	} else {
+		for _, u := range d.query.URLs {
+			c.Fields = append(c.Fields, field{"url", u})
+		}
+	}
+	return confirm(v, c)
+}
+
+// words name the deletions that are decided about.
+func (d *decided) words() string {
+	words := admin.LossWords(d.many, d.texts)
+	if !d.all {
+		return words
+	}
+	if d.many > 1 {
+		words = "all " + words
+	}
+	if f := &d.filter; f.Host != "" {
+		words += " of " + cut(f.Host, maxShown)
+	}
+	if d.filter.Edit != 0 {
+		words += fmt.Sprintf(" of edit %d", d.filter.Edit)
+	}
+	if d.filter.Reason != "" {
+		words += " (" + d.filter.Reason + ")"
+	}
+	if d.filter.URL != "" {
+		words += " with " + cut(d.filter.URL, maxShown) + " in their URLs"
+	}
+	return words
+}
+
+// consequences say what a decision does to so many losses, some of them new texts.
+func (d *decided) consequences() []string {
+	if d.do == "drop" {
+		return []string{"The documents stay in the index as they are.", "Each URL is fetched again. What is found then as before is pending anew."}
+	}
+	var all []string
+	if d.many > d.texts {
+		all = append(all, "Deletions are sent to the indexers, and the documents are no longer found. A page that comes back is pushed again when it is next read: such pages are asked for again within a day.")
+	}
+	if d.texts > 0 {
+		all = append(all, "New texts take the place of the old ones; these documents stay in the index.")
+	}
+	return all
+}

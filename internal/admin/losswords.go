@@ -1,0 +1,91 @@
+package admin
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+)
+
+// LossWords words a number of pending losses, so many of them texts that are to be replaced: "1 deletion", "60 new texts",
+// "3 deletions and 60 new texts". All surfaces word losses by it.
+func LossWords(losses, texts uint64) string {
+	texts = min(texts, losses)
+	if texts == 0 {
+		return counted(losses, "deletion")
+	}
+	words := counted(texts, "new text")
+	if deletions := losses - texts; deletions > 0 {
+		words = counted(deletions, "deletion") + " and " + words
+	}
+	return words
+}
+
+// counted words a number of things.
+func counted(n uint64, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return humanize.Comma(int64(n)) + " " + thing + "s" //nolint:gosec // no count is so large
+}
+
+// Words name them.
+func (n *DeletionCounts) Words() string { return LossWords(n.Pending, n.NewTexts) }
+
+// Words name those that were decided about.
+func (n *Decided) Words() string {
+	return LossWords(uint64(max(n.Deletions, 0)), uint64(max(n.NewTexts, 0)))
+}
+
+// PendingWords name the losses that are pending.
+func (s *Status) PendingWords() string { return LossWords(s.Outbox.Pending, s.NewTexts) }
+
+// End says what happens to the document, and when, as a person reads it.
+func (d *Deletion) End() string {
+	if d.Replaces {
+		return "gets its new text: " + d.Waits()
+	}
+	return "leaves: " + d.Waits()
+}
+
+// Seen says how often visits have seen the loss; empty for one that an edit of the rules made.
+func (d *Deletion) Seen() string {
+	if d.Edit != 0 {
+		return ""
+	}
+	return "seen by " + counted(uint64(max(d.Visits, 0)), "visit") + ", last " + clock(d.LastSeen)
+}
+
+// Help says what an operator can do about it.
+func (d *Deletion) Help() string {
+	switch {
+	case d.Edit != 0:
+		return "If the document is to go, release the edit: sextant deletions release --edit " + strconv.FormatUint(d.Edit, 10) + ". If it is to stay, take the edit back."
+	case d.Replaces:
+		return "Release it if the new text is right and is to be found at once. Drop it to keep the old text and fetch the page again."
+	}
+	return "Release the deletion if the document is to go at once. Drop it to keep the document and fetch the page again."
+}
+
+// cancels says what ends the loss without the document leaving.
+func (d *Deletion) cancels() string {
+	switch {
+	case d.Edit != 0:
+		return "No response of the page changes that; taking the edit back cancels the deletion."
+	case d.Replaces:
+		return "It is cancelled if the page has its old text again."
+	}
+	return "A good response of the page cancels it."
+}
+
+// adviceOn says when to release losses of a host.
+func adviceOn(losses, texts uint64) string {
+	var parts []string
+	if losses > texts {
+		parts = append(parts, "the pages are really gone")
+	}
+	if texts > 0 {
+		parts = append(parts, "the new texts are right")
+	}
+	return "see sextant deletions; release them if " + strings.Join(parts, " and ")
+}
