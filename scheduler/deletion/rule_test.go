@@ -392,3 +392,85 @@ func TestMoveToApologies(t *testing.T) {
 		}
 	})
 }
+
+// born is a redirect to a document of its own each time, which nobody knew before.
+func (s *crawl) born(host string) answer {
+	n := 0
+	return func(*scheduler.Lease) scheduler.Result {
+		n++
+		to := pages(fmt.Sprintf("%s/login/%d", host, n), 1)[0]
+		return scheduler.Result{Status: 302, Redirect: &to, Location: to.URL.String()}
+	}
+}
+
+// TestDocumentsOfTheFault: documents that come with a fault neither make its losses few nor vouch for the host.
+func TestDocumentsOfTheFault(t *testing.T) {
+	for _, documents := range []int{5, 16, 49, 100} {
+		t.Run(fmt.Sprint(documents), func(t *testing.T) {
+			crawling(t, nil, func(s *crawl) {
+				all := pages("a.test", documents)
+				s.index(all...)
+				s.pass(time.Hour)
+				s.says(s.born("a.test"), all...)
+				for range 6 {
+					s.visit(all...)
+					s.pass(day)
+					s.restart()
+				}
+				s.mu.Lock()
+				left := len(s.left)
+				s.mu.Unlock()
+				if left > 2 {
+					t.Errorf("%d of %d documents left", left, documents)
+				}
+				s.says(good, all...)
+				s.pass(25 * time.Hour)
+				for _, p := range all {
+					if r := s.record(p); !r.Indexed || r.LossPending {
+						t.Errorf("%s is not back: %+v", r.URL, r)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestLongOutageEnds: when an outage of more than a week ends, nothing is carried out before its own page was asked for.
+func TestLongOutageEnds(t *testing.T) {
+	crawling(t, func(s *crawl) { s.set.Throttle = 20 * time.Second }, func(s *crawl) {
+		all := pages("a.test", 60)
+		s.index(all...)
+		s.pass(time.Hour)
+		s.says(text(2), all...) // of each page another one
+		s.visit(all[:30]...)
+		s.says(status(500), all[30:]...)
+		s.pass(7*day - 10*time.Minute)
+		s.says(good, all...)
+		s.pass(26 * time.Hour)
+		for _, p := range all {
+			if r := s.record(p); r.Lively > 0 || !r.Indexed || r.LossPending {
+				t.Errorf("%+v, want it as it was", r)
+			}
+		}
+	})
+}
+
+// TestMostIsGone: a site of which only the home page is left is well again, and what is gone leaves.
+func TestMostIsGone(t *testing.T) {
+	crawling(t, nil, func(s *crawl) {
+		all := pages("a.test", 50)
+		s.index(all...)
+		s.pass(time.Hour)
+		s.says(status(404), all[1:]...)
+		s.visit(all...)
+		s.pass(time.Hour)
+		if !s.isIll(all[0]) {
+			t.Error("the host is not ill")
+		}
+		for range 9 {
+			s.visit(all[0]) // as a refresh does
+			s.pass(day)
+		}
+		s.is("nine days later", 0, 49)
+	})
+}
