@@ -31,8 +31,9 @@ type weighing struct {
 	text      sketch.Sketch    // the new one
 	isText    bool             // there is one
 	verdict   textVerdict
-	replaced  bool // another document takes the place of this one
-	unvisited bool // the redirect's target was not visited yet
+	target    string // the page that it leads to, or names as its original
+	replaced  bool   // the document there takes the place of this one
+	unvisited bool   // that was not visited yet
 }
 
 // weigh decides which orders of a completion are pending, and returns what the response says of the
@@ -125,6 +126,7 @@ func (w *weighing) follow() error {
 	if err := w.readTemplate(); err != nil {
 		return err
 	}
+	w.target = target
 	is, visited, err := Replaces(w.ctx, w.f.store, old, n, target, w.template)
 	w.replaced, w.unvisited = is, !visited
 	return err
@@ -155,7 +157,7 @@ func (w *weighing) tells() (Response, error) {
 		return w.steady()
 	case !w.bad():
 		return GoodResponse, nil
-	case old.LossPending, old.Class == Temporary, old.Class == Permanent, n.Class == Redirect && w.unvisited && !w.shared():
+	case old.LossPending, old.Class == Temporary, old.Class == Permanent, w.moves() && w.unvisited && !w.shared():
 		return NotCounted, nil
 	}
 	return BadResponse, nil
@@ -185,11 +187,16 @@ func (w *weighing) bad() bool {
 	return n.Class == Temporary || n.Class == Permanent || n.Class == Redirect || w.lost()
 }
 
-// shared reports whether several documents of the host redirect to one place.
+// moves reports whether the page leads to another one that is to take its place.
+func (w *weighing) moves() bool {
+	return w.c.Next.Class == Redirect || w.c.Next.Reason == ReasonCanonical
+}
+
+// shared reports whether several documents of the host lead to one place.
 func (w *weighing) shared() bool {
 	w.f.mu.Lock()
 	defer w.f.mu.Unlock()
-	return w.f.texts.redirected(w.l.Record.Host, w.l.Key, w.c.Next.RedirectTo)
+	return w.f.texts.redirected(w.l.Record.Host, w.l.Key, w.target)
 }
 
 // steady is what a new text says of the host that is no look-alike: nothing, unless the page

@@ -279,8 +279,12 @@ func (d *Owner) responded(k weburl.HostKey, h *host, l *scheduler.Lease, told sc
 	}
 }
 
-// older reports whether a document was known before the first loss of its host was seen.
-func (h *host) older(found time.Time) bool { return found.Before(h.began.Truncate(time.Second)) }
+// older reports whether a document was known before the first loss of its host was seen. Times are in seconds: in that
+// of the loss it is, unless documents came since. The mutex is held.
+func (h *host) older(found time.Time) bool {
+	began := h.began.Truncate(time.Second)
+	return found.Before(began) || found.Equal(began) && h.born == 0
+}
 
 // Pending is about how many losses of a host are pending.
 func (d *Owner) Pending(k weburl.HostKey) int {

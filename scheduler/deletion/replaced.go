@@ -16,7 +16,7 @@ import (
 const (
 	// lookFirst is the time between two looks for what replaces documents. It doubles up to lookLongest
 	// while none is replaced.
-	lookFirst, lookLongest = 30 * time.Second, 30 * time.Minute
+	lookFirst, lookLongest = 5 * time.Second, 30 * time.Minute
 )
 
 // leads reports whether a loss may turn out to be a replacement.
