@@ -99,7 +99,7 @@ func (m *outboxModel) step() string {
 func (m *outboxModel) put(o modelOrder) {
 	before, had := m.pending[o.url]
 	if o.pending {
-		if had && before.edit == o.edit {
+		if had && before.edit == o.edit && before.delete == o.delete {
 			o.well, o.seq = before.well, before.seq
 		} else {
 			m.seq++
