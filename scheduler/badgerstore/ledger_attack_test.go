@@ -129,7 +129,7 @@ func (a *act) ordered(order, loss mark) (mark, mark) {
 	case a.Order == "":
 	case a.Order == orderAdd || a.Order == orderDelete:
 		order, loss = mark{act: a.ID, order: a.Order}, mark{}
-	case loss.order != "" && loss.edit == a.Edit:
+	case loss.order == a.Order && loss.edit == a.Edit:
 		loss.act, loss.order = a.ID, a.Order
 	default:
 		loss = mark{act: a.ID, order: a.Order, edit: a.Edit}
