@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"slices"
 	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler/sketch"
@@ -15,19 +16,15 @@ const (
 	LossFew  LossClass = iota // at most two documents, or one in a hundred
 	LossSome                  // at most one in five
 	LossMost                  // more
-	lossClasses
 )
 
 // String is the class's word in all output, a contract.
 func (c LossClass) String() string {
-	if c >= lossClasses {
+	if c > LossMost {
 		return "unknown"
 	}
 	return [...]string{"few", "some", "most"}[c]
 }
-
-// KnownLossClass reports whether there is a class of the number.
-func KnownLossClass(n byte) bool { return n < byte(lossClasses) }
 
 // Loss is what is remembered of a loss that is pending: a document that would leave the index,
 // or whose text would be replaced by one of a different content. Times are in whole seconds.
@@ -130,38 +127,16 @@ const DocumentSample = 16
 // hosts (Counts.Pooled).
 const PoolBelow = 50
 
-// deletionSelector is a DeletionFilter with what it needs at hand.
-type deletionSelector struct {
-	DeletionFilter
-	keys map[weburl.Key]bool // nil: all
-}
-
-func newDeletionSelector(f DeletionFilter) (deletionSelector, error) {
-	s := deletionSelector{DeletionFilter: f}
-	for _, raw := range f.URLs {
+// Selects reports whether a loss is selected. Stores that list losses use it.
+func (f *DeletionFilter) Selects(d *StoredDeletion) bool {
+	named := func(raw string) bool {
 		u, err := weburl.Parse(raw)
-		if err != nil {
-			return s, err
-		}
-		if s.keys == nil {
-			s.keys = map[weburl.Key]bool{}
-		}
-		s.keys[u.Key()] = true
+		return err == nil && u.Key() == d.Key
 	}
-	return s, nil
-}
-
-func (s *deletionSelector) takes(d *StoredDeletion) bool {
-	if s.keys != nil && !s.keys[d.Key] || s.Reason != NoReason && s.Reason != d.Reason ||
-		s.Edit != 0 && s.Edit != d.Edit || s.UpTo != 0 && d.Seq > s.UpTo {
+	if len(f.URLs) > 0 && !slices.ContainsFunc(f.URLs, named) || f.UpTo != 0 && d.Seq > f.UpTo ||
+		f.Reason != NoReason && f.Reason != d.Reason || f.Edit != 0 && f.Edit != d.Edit {
 		return false
 	}
 	u, ok := weburl.FromCanonical(d.URL)
-	return s.Host == "" || ok && u.Origin() == s.Host
-}
-
-// Selects reports whether a loss is selected. Stores that list losses use it.
-func (f DeletionFilter) Selects(d *StoredDeletion) bool {
-	s, err := newDeletionSelector(f)
-	return err == nil && s.takes(d)
+	return f.Host == "" || ok && u.Origin() == f.Host
 }

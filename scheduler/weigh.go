@@ -157,7 +157,7 @@ func (w *weighing) tells() (Response, error) {
 		return w.steady()
 	case !w.bad():
 		return GoodResponse, nil
-	case old.LossPending, old.Class == Temporary, old.Class == Permanent, w.moves() && w.unvisited && !w.shared():
+	case old.LossPending, old.Class == Temporary, old.Class == Permanent, w.unvisited && (n.Class == Redirect || n.Reason == ReasonCanonical) && !w.shared():
 		return NotCounted, nil
 	}
 	return BadResponse, nil
@@ -185,11 +185,6 @@ func (w *weighing) lost() bool {
 func (w *weighing) bad() bool {
 	n := &w.c.Next
 	return n.Class == Temporary || n.Class == Permanent || n.Class == Redirect || w.lost()
-}
-
-// moves reports whether the page leads to another one that is to take its place.
-func (w *weighing) moves() bool {
-	return w.c.Next.Class == Redirect || w.c.Next.Reason == ReasonCanonical
 }
 
 // shared reports whether several documents of the host lead to one place.

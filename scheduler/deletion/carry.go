@@ -18,6 +18,7 @@ type moving struct {
 	notes   []scheduler.Note
 	counted bool         // they count as losses
 	any     bool         // those whose URL is being fetched are moved too
+	drops   bool         // they are dropped, except those of edits, and their URLs fetched again
 	out     []weburl.Key // whose losses are carried out; the store may ask twice for one
 }
 
@@ -27,6 +28,15 @@ func (m *moving) revise(s scheduler.StoredDeletion, r scheduler.Record) *schedul
 		return nil // its response decides
 	}
 	v := &scheduler.Revision{Next: r, Move: m.move, Notes: m.notes}
+	if n := &v.Next; m.drops {
+		if s.Edit != 0 {
+			return nil
+		}
+		if n.State != scheduler.Waiting {
+			n.State, n.Source, n.NextAt = scheduler.Waiting, scheduler.Refresh, time.Time{}
+		}
+		n.Misses, v.CancelDeletion = 0, true
+	}
 	if m.move == scheduler.SendDeletion {
 		v.CarryOut(&s, &r, m.set, m.counted, time.Now())
 		m.out = append(m.out, s.Key)

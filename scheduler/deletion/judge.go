@@ -173,8 +173,10 @@ func (b *bench) classify(ctx context.Context) error {
 		h.pooled = b.state.Pooled
 	}
 	h.pending, h.judged = b.state.Pending, true
-	if u, ok := weburl.FromCanonical(b.anyURL()); ok && h.origin == "" {
-		h.origin = u.Origin()
+	if len(b.losses) > 0 && h.origin == "" {
+		if u, ok := weburl.FromCanonical(b.losses[0].URL); ok {
+			h.origin = u.Origin()
+		}
 	}
 	pooled := h.pooled
 	inPool, born := d.pooled()
@@ -188,13 +190,6 @@ func (b *bench) classify(ctx context.Context) error {
 	}
 	b.group.Class = b.state.Class
 	return nil
-}
-
-func (b *bench) anyURL() string {
-	if len(b.losses) == 0 {
-		return ""
-	}
-	return b.losses[0].URL
 }
 
 // poolMost is how many losses of a host count in the pool: one that is gone must not hold up those of the others.

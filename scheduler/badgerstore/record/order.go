@@ -68,9 +68,7 @@ func (r *reader) pending() Pending {
 	f := r.enum("flags of a loss", lossFlagsEnd)
 	l := &t.Loss
 	l.Explicit = f&lossExplicit != 0
-	if l.Least = scheduler.LossClass(r.byte()); !scheduler.KnownLossClass(byte(l.Least)) {
-		r.fail(fmt.Errorf("class %d of a loss is not known", l.Least))
-	}
+	l.Least = scheduler.LossClass(r.enum("class of a loss", byte(scheduler.LossMost)+1))
 	l.Visits, l.Days, l.WellDay = r.byte(), r.byte(), r.byte()
 	t.Edit = r.uvarint()
 	l.First, l.Last, l.Counted = r.seconds(), r.seconds(), r.seconds()
