@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/internal/clock"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -44,10 +45,10 @@ func (r RootStatus) String() string {
 		b.WriteString(": " + r.Words)
 	}
 	if r.Since != nil {
-		b.WriteString(", since " + r.Since.Local().Format(time.DateTime))
+		b.WriteString(", since " + clock.Stamp(*r.Since))
 	}
 	if r.Next != nil {
-		b.WriteString(", tried again from " + r.Next.Local().Format(time.DateTime) + " on")
+		b.WriteString(", tried again from " + clock.Stamp(*r.Next) + " on")
 	}
 	return b.String()
 }

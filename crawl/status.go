@@ -10,6 +10,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/review"
 	"github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/fetcher/render"
+	"github.com/sextant-crawler/sextant/internal/clock"
 	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -163,7 +164,7 @@ func newTargetStatus(t push.TargetStatus) TargetStatus {
 func (t TargetStatus) String() string {
 	line := fmt.Sprintf("%s: %d documents and %d deletions sent, %d refused, %d unconfirmed", t.Name, t.Adds, t.Deletions, t.Refused, t.Unsafe)
 	if t.DownSince != nil {
-		line += fmt.Sprintf("; down since %s: %s", t.DownSince.Format(time.RFC3339), t.LastError)
+		line += fmt.Sprintf("; down since %s: %s", clock.Stamp(*t.DownSince), t.LastError)
 	}
 	return line
 }

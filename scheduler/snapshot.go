@@ -3,6 +3,8 @@ package scheduler
 import (
 	"fmt"
 	"time"
+
+	"github.com/sextant-crawler/sextant/internal/clock"
 )
 
 // Idle is why no URL can be given out, a word that stays the same between
@@ -87,7 +89,7 @@ func (f *Frontier) idle() (Idle, string) {
 	case !f.started:
 		return IdleStarting, "starting"
 	case f.own.notBefore > f.now():
-		return IdleClosed, fmt.Sprintf("all hosts rest until %s: the last run may have visited them just before", f.time(f.own.notBefore).Format(time.RFC3339))
+		return IdleClosed, fmt.Sprintf("all hosts rest until %s: the last run may have visited them just before", clock.Stamp(f.time(f.own.notBefore)))
 	case f.ready != 0:
 		return IdleOff, "the sources with work are switched off"
 	case f.working == 0 && f.inFlight > 0:
@@ -95,7 +97,7 @@ func (f *Frontier) idle() (Idle, string) {
 	case f.working == 0:
 		return IdleDone, "nothing waits"
 	case len(f.closed) > 0:
-		return IdleClosed, fmt.Sprintf("all hosts with work rest, the first until %s", f.nextOpening().Format(time.RFC3339))
+		return IdleClosed, fmt.Sprintf("all hosts with work rest, the first until %s", clock.Stamp(f.nextOpening()))
 	default:
 		return IdleVisited, "all hosts with work are being visited"
 	}

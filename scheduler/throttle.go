@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sextant-crawler/sextant/internal/clock"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -159,7 +160,7 @@ func (f *Frontier) postpone(ctx context.Context, l *Lease, until time.Time) {
 	f.endRequest(l)
 	e := f.ending(l)
 	f.mu.Unlock()
-	words := "not at this time of day: the hours of its <Throttle> begin at " + until.Format(time.RFC3339)
+	words := "not at this time of day: the hours of its <Throttle> begin at " + clock.Stamp(until)
 	c := waits(l, until, NoReason, words)
 	err := await(func(settled func(error)) { f.commit(ctx, l, &c, e, settled) })
 	if err != nil && ctx.Err() == nil {

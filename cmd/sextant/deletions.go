@@ -11,11 +11,11 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/clock"
 )
 
 func deletionsCommand() *cli.Command {
@@ -195,8 +195,8 @@ func printDeletion(w io.Writer, d *admin.Deletion) error {
 	if seen := d.Seen(); seen != "" {
 		parts = append(parts, seen)
 	}
-	_, err := fmt.Fprintf(w, "%s  %-14s  %-4s  %-7s  %s  %s  %s; %s\n", d.Since.Local().Format(time.DateTime),
-		reason, d.Class, edit, d.Host, d.URL, strings.Join(parts, "; "), d.End())
+	_, err := fmt.Fprintf(w, "%s  %-14s  %-4s  %-7s  %s  %s  %s; %s\n", clock.Local(d.Since),
+		reason, d.Class, edit, d.Host, d.URL, clock.Localize(strings.Join(parts, "; ")), clock.Localize(d.End()))
 	return err
 }
 

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/crawl/events"
 	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/clock"
 )
 
 func eventsCommand() *cli.Command {
@@ -46,8 +46,8 @@ func listEvents(c *cli.Context) error {
 			}
 			continue
 		}
-		parts := []string{e.At.Local().Format(time.DateTime), e.Kind}
-		for _, part := range []string{e.Host, e.Text} {
+		parts := []string{clock.Local(e.At), e.Kind}
+		for _, part := range []string{e.Host, clock.Localize(e.Text)} {
 			if part != "" {
 				parts = append(parts, part)
 			}

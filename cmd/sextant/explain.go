@@ -14,6 +14,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/clock"
 	"github.com/sextant-crawler/sextant/internal/service"
 )
 
@@ -203,7 +204,7 @@ func (e explanation) stored(k *admin.StoredExplanation) {
 	}
 	e.row("stored", "status %d, class %s, fifo %s, depth %d, errors %d", s.Status, s.Class, s.Fifo, s.Depth, s.Errors)
 	if s.FetchedAt != nil {
-		e.row("fetched", "%s", clock(*s.FetchedAt))
+		e.row("fetched", "%s", clock.Local(*s.FetchedAt))
 	}
 	if s.Rendered {
 		e.row("rendered", "by a browser")
@@ -212,13 +213,13 @@ func (e explanation) stored(k *admin.StoredExplanation) {
 		e.row("says", "%s", strings.Join(s.Directives, ", "))
 	}
 	if s.UnavailableAfter != nil {
-		e.row("says", "unavailable_after %s", clock(*s.UnavailableAfter))
+		e.row("says", "unavailable_after %s", clock.Local(*s.UnavailableAfter))
 	}
 	if s.LastError != "" {
 		e.row("last", "%s", s.LastError)
 	}
 	if s.NextAt != nil {
-		e.row("next", "%s", clock(*s.NextAt))
+		e.row("next", "%s", clock.Local(*s.NextAt))
 	}
 	if s.Referrer != "" {
 		e.row("found on", "%s", s.Referrer)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/clock"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -29,7 +30,7 @@ func headline(s *admin.Status, p paint) string {
 		parts = append(parts, count(s.Hosts.Closed, "host")+" resting")
 	}
 	if waiting == 0 && s.NextDue != nil && s.Timed > 0 {
-		parts = append(parts, "the next page is due at "+clock(*s.NextDue))
+		parts = append(parts, "the next page is due at "+clock.Local(*s.NextDue))
 	}
 	if n := s.IllHosts; n > 0 {
 		parts = append(parts, p(bad, count(n, "host")+" ill"))

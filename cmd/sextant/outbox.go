@@ -6,11 +6,11 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/clock"
 	"github.com/sextant-crawler/sextant/push"
 )
 
@@ -124,16 +124,16 @@ type orderSum struct {
 
 // printOrder prints an order on a line, with the words of the target that refused it.
 func printOrder(w io.Writer, o *admin.OutboxOrder) error {
-	at := strings.Repeat(" ", len(time.DateTime))
+	at := strings.Repeat(" ", len(clock.LocalForm))
 	if when := o.At; when != nil {
-		at = when.Local().Format(time.DateTime)
+		at = clock.Local(*when)
 	}
 	line := fmt.Sprintf("%-7s  %s  %-6s  %s", o.State, at, o.Op, o.URL)
 	if o.Source != "" {
 		line += "  source " + o.Source
 	}
 	if o.Target != "" {
-		line += fmt.Sprintf("  refused by %s: %s", o.Target, o.Words)
+		line += fmt.Sprintf("  refused by %s: %s", o.Target, clock.Localize(o.Words))
 	}
 	_, err := fmt.Fprintln(w, line)
 	return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/clock"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -64,7 +65,7 @@ func statuses(c *cli.Context) (all []admin.Status, err error) {
 
 // row writes a named line of a status.
 func row(w io.Writer, name, format string, args ...any) {
-	fmt.Fprintf(w, "%-12s"+format+"\n", append([]any{name}, args...)...)
+	fmt.Fprintf(w, "%-12s%s\n", name, clock.Localize(fmt.Sprintf(format, args...)))
 }
 
 // printStatus writes what a person wants to see of a Crawler.
@@ -82,7 +83,7 @@ func printStatus(w io.Writer, s *admin.Status, p paint) {
 	}
 	first := ""
 	if s.NextDue != nil && s.Timed > 0 {
-		first = ", the first at " + clock(*s.NextDue)
+		first = ", the first at " + clock.Local(*s.NextDue)
 	}
 	row(w, "waiting", "%s(later: %s%s)", waiting, comma(s.Timed), first)
 	for _, r := range s.RootsFailing {
@@ -164,7 +165,7 @@ func printRunning(w io.Writer, s *admin.Status) {
 		if r.Group != "" {
 			what = "group " + r.Group
 		}
-		row(w, "refresh", "%s at %s (%s)", what, clock(r.Next), r.Schedule)
+		row(w, "refresh", "%s at %s (%s)", what, clock.Local(r.Next), r.Schedule)
 	}
 	for _, t := range s.Targets {
 		row(w, "target", "%s", t)
@@ -180,12 +181,12 @@ func printHosts(w io.Writer, s *admin.Status) {
 		}
 		next := ""
 		if s.NextOpening != nil {
-			next = "; the first opens at " + clock(*s.NextOpening)
+			next = "; the first opens at " + clock.Local(*s.NextOpening)
 		}
 		row(w, "closed", "hosts by reason: %s%s", join(parts), next)
 	}
 	for _, h := range s.Ill {
-		row(w, "ill", "%s since %s: none of its documents is deleted or gets a new text", h.Host, clock(h.Since))
+		row(w, "ill", "%s since %s: none of its documents is deleted or gets a new text", h.Host, clock.Local(h.Since))
 	}
 	if more := s.IllHosts - len(s.Ill); more > 0 {
 		row(w, "ill", "and %s more", count(more, "host"))
@@ -199,7 +200,7 @@ func printDeletions(w io.Writer, s *admin.Status) {
 	}
 	words := s.PendingWords()
 	if s.DeletionsSince != nil {
-		words += " since " + clock(*s.DeletionsSince)
+		words += " since " + clock.Local(*s.DeletionsSince)
 	}
 	var classes []string
 	for _, class := range admin.Classes() {

@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/dustin/go-humanize"
 	"github.com/urfave/cli/v2"
@@ -46,9 +45,6 @@ func painter(c *cli.Context) paint {
 	}
 	return unpainted
 }
-
-// clock is a time as people read it: of the day here, to the second.
-func clock(t time.Time) string { return t.Local().Truncate(time.Second).Format(time.DateTime) }
 
 // comma words a large number, as in 1,188.
 func comma[N int | int64 | uint64](n N) string {

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/internal/clock"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -81,7 +81,7 @@ func (p *Policy) Stays(home weburl.URL, firm bool) string {
 	}
 	m := p.Moved[root.String()]
 	if s, seen := m.Seen[home.String()]; seen {
-		return "wait: its site moves there if it is still so after " + s.Since.Add(moveAfter).Format(time.RFC3339)
+		return "wait: its site moves there if it is still so after " + clock.Stamp(s.Since.Add(moveAfter))
 	}
 	if !firm {
 		return "wait: a temporary redirect moves no site of which documents are stored"

@@ -11,6 +11,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/auth"
 	"github.com/sextant-crawler/sextant/fetcher/render"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
+	"github.com/sextant-crawler/sextant/internal/clock"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -195,7 +196,7 @@ func (q *pageRequests) await(ctx context.Context, key weburl.HostKey) error {
 	until := q.visit.frontier.RestsUntil(key)
 	switch rest := time.Until(until); {
 	case rest > othersRest:
-		return refused("its host rests until %s", until.UTC().Format(time.TimeOnly))
+		return refused("its host rests until %s", clock.Stamp(until))
 	case rest > 0:
 		timer := time.NewTimer(rest)
 		defer timer.Stop()

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/fetcher/auth"
+	"github.com/sextant-crawler/sextant/internal/clock"
 )
 
 // SessionStatus is an account as an operator sees it. There are no secrets in it.
@@ -38,13 +39,13 @@ func newSessionStatus(s auth.Status) SessionStatus {
 func (s SessionStatus) String() string {
 	line := fmt.Sprintf("%s (%s): %s", s.Name, s.Kind, s.State)
 	if s.Until != nil {
-		line += " until " + s.Until.Local().Format(time.DateTime)
+		line += " until " + clock.Stamp(*s.Until)
 	}
 	if s.Words != "" {
 		line += ": " + s.Words
 	}
 	if s.Since != nil {
-		line += fmt.Sprintf("; %d log-ins, the last one at %s", s.LogIns, s.Since.Local().Format(time.DateTime))
+		line += fmt.Sprintf("; %d log-ins, the last one at %s", s.LogIns, clock.Stamp(*s.Since))
 	}
 	return line
 }

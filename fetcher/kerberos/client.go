@@ -15,6 +15,7 @@ import (
 	"github.com/jcmturner/gokrb5/v8/types"
 
 	"github.com/sextant-crawler/sextant/config/secret"
+	"github.com/sextant-crawler/sextant/internal/clock"
 )
 
 // Client.mu guards the tickets. Whoever has the turn, which is a channel and no lock, may keep
@@ -189,7 +190,7 @@ func (c *Client) fromCache(ctx context.Context) (*ticket, error) {
 	c.mu.Lock()
 	c.granting = t
 	c.mu.Unlock()
-	return nil, fmt.Errorf("the ticket of the credential cache is over at %s and cannot be renewed: run kinit, or let k5start renew it: %w", t.end.Format(time.DateTime), c.explain(err))
+	return nil, fmt.Errorf("the ticket of the credential cache is over at %s and cannot be renewed: run kinit, or let k5start renew it: %w", clock.Stamp(t.end), c.explain(err))
 }
 
 // Service returns a ticket for a service, such as "HTTP/web.example.com", of the realm that

@@ -15,6 +15,8 @@ import (
 	"github.com/jcmturner/gokrb5/v8/keytab"
 	"github.com/jcmturner/gokrb5/v8/messages"
 	"github.com/jcmturner/gokrb5/v8/types"
+
+	"github.com/sextant-crawler/sextant/internal/clock"
 )
 
 // maxFile is more than any keytab or credential cache has.
@@ -99,7 +101,7 @@ func cached(content []byte) (name types.PrincipalName, realm string, t *ticket, 
 	case t.end.IsZero():
 		return name, realm, nil, fmt.Errorf("it holds no ticket-granting ticket of %s: run kinit", realm)
 	case !time.Now().Before(t.end):
-		return name, realm, nil, fmt.Errorf("its ticket is over since %s: run kinit, or let k5start renew it", t.end.Format(time.DateTime))
+		return name, realm, nil, fmt.Errorf("its ticket is over since %s: run kinit, or let k5start renew it", clock.Stamp(t.end))
 	}
 	return name, realm, t, nil
 }

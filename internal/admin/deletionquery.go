@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sextant-crawler/sextant/internal/clock"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -50,7 +51,7 @@ func (l *Losses) Deletion(s *scheduler.StoredDeletion, now time.Time) Deletion {
 func (d *Deletion) Waits() string {
 	at := ""
 	if d.NotBefore != nil {
-		at = clock(*d.NotBefore)
+		at = clock.Stamp(*d.NotBefore)
 	}
 	switch deletion.Need(d.WaitsFor) {
 	case deletion.NeedsNothing:

@@ -135,7 +135,7 @@ func TestPendingTally(t *testing.T) {
 		lines = append(lines, e.String())
 	}
 	want := []string{
-		"https://b.test: 30 deletions pending of 60 documents (most), ill, no good response since 1970-01-01 00:00 UTC, gone at 2255-03-14 16:00 UTC",
+		"https://b.test: 30 deletions pending of 60 documents (most), ill, no good response since 1970-01-01T00:00:01Z, gone at 2255-03-14T16:00:00Z",
 		"http://a.test: 1 deletion and 1 new text pending of 100 documents (few)",
 		"edit 17: 1 deletion pending; sextant deletions release --edit 17 carries them out", "edit 18: stored URLs are being judged by it",
 	}
@@ -178,11 +178,11 @@ func TestWaits(t *testing.T) {
 	at := time.Date(2026, 3, 4, 5, 6, 0, 0, time.UTC)
 	for want, d := range map[string]Deletion{
 		"now":                             {},
-		"not before 2026-03-04 05:06 UTC": {WaitsFor: "visit", NotBefore: &at},
+		"not before 2026-03-04T05:06:00Z": {WaitsFor: "visit", NotBefore: &at},
 		"when its host is well":           {WaitsFor: "well_host"},
-		"when its host is well, or gone: 2026-03-04 05:06 UTC":    {WaitsFor: "well_host", NotBefore: &at},
+		"when its host is well, or gone: 2026-03-04T05:06:00Z":    {WaitsFor: "well_host", NotBefore: &at},
 		"when its host is gone":                                   {WaitsFor: "gone_host"},
-		"when its host is gone: 2026-03-04 05:06 UTC":             {WaitsFor: "gone_host", NotBefore: &at},
+		"when its host is gone: 2026-03-04T05:06:00Z":             {WaitsFor: "gone_host", NotBefore: &at},
 		"when another document of its host gives a good response": {WaitsFor: "response", NotBefore: &at},
 		"when all stored URLs have been judged by edit 3":         {WaitsFor: "judging", Edit: 3},
 		"not before the operator's word":                          {WaitsFor: "word", Edit: 3},

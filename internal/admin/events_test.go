@@ -76,7 +76,7 @@ func TestGoneHosts(t *testing.T) {
 	if err != nil || len(all) != 1 {
 		t.Fatalf("%+v, %v", all, err)
 	}
-	want := events.Event{Number: all[0].Number, At: all[0].At, Kind: events.Gone, Host: gone.Host, Text: "no good response since 2001-09-09 01:46 UTC: 1,200 documents deleted"}
+	want := events.Event{Number: all[0].Number, At: all[0].At, Kind: events.Gone, Host: gone.Host, Text: "no good response since 2001-09-09T01:46:40Z: 1,200 documents deleted"}
 	if diff := cmp.Diff(want, all[0]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

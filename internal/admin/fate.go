@@ -3,10 +3,10 @@ package admin
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
+	"github.com/sextant-crawler/sextant/internal/clock"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -138,18 +138,15 @@ func (a *Answer) addDeletion(s *StoredExplanation) {
 	if d.Replaces {
 		a.Head = "in the index, but its new text is pending"
 	}
-	note("It is pending since %s. The document %s.", clock(d.Since), d.End())
+	note("It is pending since %s. The document %s.", clock.Stamp(d.Since), d.End())
 	switch {
 	case d.Edit != 0:
 		note("%s", d.cancels())
 	case a.Reason != scheduler.ReasonItemGone:
-		note("Seen by %s, the last time at %s. %s", counted(uint64(max(d.Visits, 0)), "visit"), clock(d.LastSeen), d.cancels())
+		note("Seen by %s, the last time at %s. %s", counted(uint64(max(d.Visits, 0)), "visit"), clock.Stamp(d.LastSeen), d.cancels())
 	}
 	a.Help = d.Help()
 }
-
-// clock is a time within a sentence.
-func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
 
 // Additions are what rules, kill list and robots.txt say now where that is not what was
 // decided of a stored URL; they change nothing before it is judged or fetched again.

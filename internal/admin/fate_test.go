@@ -80,11 +80,11 @@ func TestAnswers(t *testing.T) {
 		{of(scheduler.FateSource, report.StoredURL{Reason: "dns", LastError: "no such host"}), "not in the index: it leads to documents and is none itself", []string{"At the last visit: the name of its host cannot be resolved (no such host)."}},
 		{of(scheduler.FateNoDocument, report.StoredURL{}), "not in the index: nothing says why it has no document", nil},
 		{deletion(Deletion{WaitsFor: "visit", NotBefore: &at}), "in the index, but its deletion is pending: the site does not have it (404 Not Found)",
-			[]string{"It is pending since 2026-03-04 05:06 UTC. The document leaves: not before 2026-03-04 05:07 UTC.", "Seen by 2 visits, the last time at 2026-03-04 05:07 UTC. A good response of the page cancels it."}},
+			[]string{"It is pending since 2026-03-04T05:06:00Z. The document leaves: not before 2026-03-04T05:07:00Z.", "Seen by 2 visits, the last time at 2026-03-04T05:07:00Z. A good response of the page cancels it."}},
 		{deletion(Deletion{WaitsFor: "well_host", Replaces: true}), "in the index, but its new text is pending: the site does not have it (404 Not Found)",
-			[]string{"It is pending since 2026-03-04 05:06 UTC. The document gets its new text: when its host is well.", "Seen by 2 visits, the last time at 2026-03-04 05:07 UTC. It is cancelled if the page has its old text again."}},
+			[]string{"It is pending since 2026-03-04T05:06:00Z. The document gets its new text: when its host is well.", "Seen by 2 visits, the last time at 2026-03-04T05:07:00Z. It is cancelled if the page has its old text again."}},
 		{deletion(Deletion{WaitsFor: "word", Edit: 17}), "in the index, but its deletion is pending: the site does not have it (404 Not Found)",
-			[]string{"It is pending since 2026-03-04 05:06 UTC. The document leaves: not before the operator's word.", "No response of the page changes that; taking the edit back cancels the deletion."}},
+			[]string{"It is pending since 2026-03-04T05:06:00Z. The document leaves: not before the operator's word.", "No response of the page changes that; taking the edit back cancels the deletion."}},
 	} {
 		a := AnswerOf(tt.stored)
 		if got := a.String(); got != tt.want {

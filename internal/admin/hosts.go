@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/sextant-crawler/sextant/internal/clock"
 	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -47,7 +48,7 @@ func NewHostStatus(info scheduler.HostInfo) HostStatus {
 func (h HostStatus) String() string {
 	line := fmt.Sprintf("%-40s %6d URLs", h.Host, h.Waiting)
 	if h.ClosedUntil != nil {
-		line += "; closed until " + h.ClosedUntil.Local().Round(time.Second).Format(time.DateTime) + ": " + closedWords(h.ClosedBy)
+		line += "; closed until " + clock.Stamp(h.ClosedUntil.Round(time.Second)) + ": " + closedWords(h.ClosedBy)
 	}
 	if h.Errors > 0 {
 		line += fmt.Sprintf("; failed %d times in a row", h.Errors)

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sextant-crawler/sextant/internal/clock"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -113,7 +114,7 @@ func (h LosingHost) String() string {
 		line += ", ill"
 	}
 	if h.silent() {
-		line += fmt.Sprintf(", no good response since %s, gone at %s", clock(*h.SilentSince), clock(*h.GoneAt))
+		line += fmt.Sprintf(", no good response since %s, gone at %s", clock.Stamp(*h.SilentSince), clock.Stamp(*h.GoneAt))
 	}
 	return line
 }

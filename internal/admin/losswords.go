@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/dustin/go-humanize"
+
+	"github.com/sextant-crawler/sextant/internal/clock"
 )
 
 // LossWords words a number of pending losses, so many of them texts that are to be replaced: "1 deletion", "60 new texts",
@@ -53,7 +55,7 @@ func (d *Deletion) Seen() string {
 	if d.Edit != 0 {
 		return ""
 	}
-	return "seen by " + counted(uint64(max(d.Visits, 0)), "visit") + ", last " + clock(d.LastSeen)
+	return "seen by " + counted(uint64(max(d.Visits, 0)), "visit") + ", last " + clock.Stamp(d.LastSeen)
 }
 
 // Help says what an operator can do about it.

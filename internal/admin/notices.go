@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/sextant-crawler/sextant/internal/clock"
 	"github.com/sextant-crawler/sextant/internal/notices"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
@@ -81,11 +82,11 @@ func (s *Status) observeLosses(add func(notices.Event, string, string) *notices.
 			losses, texts = losses+h.losses(), texts+h.texts()
 		}
 		if h.silent() {
-			silent := add(notices.Host, h.Host+" silent", fmt.Sprintf("no document of %s has given a good response since %s", h.Host, clock(*h.SilentSince)))
-			silent.Since, silent.Help = *h.SilentSince, "if that goes on, its documents are deleted at "+clock(*h.GoneAt)
+			silent := add(notices.Host, h.Host+" silent", fmt.Sprintf("no document of %s has given a good response since %s", h.Host, clock.Stamp(*h.SilentSince)))
+			silent.Since, silent.Help = *h.SilentSince, "if that goes on, its documents are deleted at "+clock.Stamp(*h.GoneAt)
 			if h.goneSoon() {
 				add(notices.Host, h.Host+" gone", h.Host+" is nearly gone").Help = fmt.Sprintf("its %s are deleted at %s unless one gives a good response",
-					counted(uint64(max(h.Documents, 0)), "document"), clock(*h.GoneAt))
+					counted(uint64(max(h.Documents, 0)), "document"), clock.Stamp(*h.GoneAt))
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl/events"
+	"github.com/sextant-crawler/sextant/internal/clock"
 )
 
 // watcher.mu guards reloads. The goroutine of the history calls see; those of requests call changed.
@@ -229,7 +230,7 @@ func (w *watcher) gone(ctx context.Context, c Crawler, s *Status, before, now *s
 		if s.LosingHosts > len(s.Losing) || slices.ContainsFunc(s.Losing, func(h LosingHost) bool { return h.Host == host }) {
 			continue
 		}
-		w.note(ctx, c, events.Event{Kind: events.Gone, Host: host, Text: fmt.Sprintf("no good response since %s: %s deleted", clock(*was.SilentSince), counted(was.losses(), "document"))})
+		w.note(ctx, c, events.Event{Kind: events.Gone, Host: host, Text: fmt.Sprintf("no good response since %s: %s deleted", clock.Stamp(*was.SilentSince), counted(was.losses(), "document"))})
 	}
 }
 

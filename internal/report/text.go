@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/sextant-crawler/sextant/internal/clock"
 	"github.com/sextant-crawler/sextant/push/wire"
 )
 
@@ -48,9 +49,9 @@ func (l *Lines) broken(b *Broken) {
 		if words == "" {
 			words = b.Error
 		}
-		fmt.Fprintf(l.out, "%s  %s\n  since %s, %s", b.URL, wire.Plain(words), clock(b.Since), plural(b.Visits, "visit"))
+		fmt.Fprintf(l.out, "%s  %s\n  since %s, %s", b.URL, clock.Localize(wire.Plain(words)), at(b.Since), plural(b.Visits, "visit"))
 		if b.LastAt != nil {
-			fmt.Fprintf(l.out, ", the last one %s", clock(*b.LastAt))
+			fmt.Fprintf(l.out, ", the last one %s", at(*b.LastAt))
 		}
 		if b.Forgotten {
 			fmt.Fprint(l.out, "; forgotten since")
@@ -77,9 +78,9 @@ func (l *Lines) broken(b *Broken) {
 // change writes a line.
 func (l *Lines) change(c *Change) {
 	l.changes[c.Change]++
-	fmt.Fprintf(l.out, "%-10s  %s  %s", c.Change, clock(c.At), c.URL)
+	fmt.Fprintf(l.out, "%-10s  %s  %s", c.Change, at(c.At), c.URL)
 	if c.Words != "" {
-		fmt.Fprintf(l.out, "  %s", wire.Plain(c.Words))
+		fmt.Fprintf(l.out, "  %s", clock.Localize(wire.Plain(c.Words)))
 	}
 	fmt.Fprintln(l.out)
 }
@@ -164,14 +165,14 @@ func textRows(w io.Writer, t *Table) {
 // textCell shows a cell. A stranger's words move no cursor and turn no line around.
 func textCell(c *Column, v any) string {
 	if t, ok := v.(time.Time); ok {
-		return clock(t)
+		return at(t)
 	}
 	s := fmt.Sprint(v)
 	if s == "" && c.Empty != "" {
 		return "(" + c.Empty + ")"
 	}
 	if c.Shows == Text {
-		return wire.Plain(s)
+		return clock.Localize(wire.Plain(s))
 	}
 	return s
 }
@@ -195,16 +196,16 @@ func (l *Lines) End() error {
 		if len(sums) == 0 {
 			sums = []string{"nothing"}
 		}
-		fmt.Fprintf(l.out, "since %s: %s\n", clock(l.since), strings.Join(sums, ", "))
+		fmt.Fprintf(l.out, "since %s: %s\n", at(l.since), strings.Join(sums, ", "))
 	}
 	return nil
 }
 
-func clock(t time.Time) string {
+func at(t time.Time) string {
 	if t.IsZero() {
 		return "-"
 	}
-	return t.Local().Format(time.DateTime)
+	return clock.Local(t)
 }
 
 func plural(n int, thing string) string {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sextant-crawler/sextant/internal/clock"
 )
 
 // TestReportTextIsPlain: what a stranger wrote moves no cursor and turns no line around.
@@ -32,10 +34,10 @@ func TestTextOfCounts(t *testing.T) {
 		{KindErrors, &Errors{URLs: 2, Forgotten: 1, Hosts: 2, Classes: one, ByHost: []HostErrors{{Host: "http://a.test", URLs: 2, Forgotten: 1, Classes: one}}}, `
 2 URLs with an error, 1 forgotten, on 2 hosts
 
-all hosts      URLs  forgotten  first                last                 example         words
-  dns          2     1          2026-01-02 03:04:05  2026-01-02 03:04:05  http://a.test/  no such host
-http://a.test  2     1                                                                    
-  dns          2     1          2026-01-02 03:04:05  2026-01-02 03:04:05  http://a.test/  no such host
+all hosts      URLs  forgotten  first                       last                        example         words
+  dns          2     1          `+clock.Local(at)+`  `+clock.Local(at)+`  http://a.test/  no such host
+http://a.test  2     1                                                                                  
+  dns          2     1          `+clock.Local(at)+`  `+clock.Local(at)+`  http://a.test/  no such host
 and 1 more (--top 0 names all)
 `},
 		{KindDocuments, &Documents{

@@ -33,7 +33,7 @@ func newJournalHandler(w io.Writer, level slog.Leveler) slog.Handler {
 		if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey) {
 			return slog.Attr{}
 		}
-		return a
+		return inUTC(groups, a)
 	}}
 	out := &prefixed{w: w}
 	return &journalHandler{slog.NewTextHandler(out, options), out}
@@ -119,6 +119,14 @@ func (j *journalWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// inUTC brings times into the zone of the sentences beside them.
+func inUTC(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindTime {
+		a.Value = slog.TimeValue(a.Value.Time().UTC())
+	}
+	return a
+}
+
 // LogHandler makes the handler of a --log-format; it is nil for an unknown one. Auto is
 // journal if stderr is the journal, otherwise text.
 func LogHandler(format string, stderr io.Writer, level slog.Leveler) slog.Handler {
@@ -128,7 +136,7 @@ func LogHandler(format string, stderr io.Writer, level slog.Leveler) slog.Handle
 			format = "journal"
 		}
 	}
-	options := &slog.HandlerOptions{Level: level}
+	options := &slog.HandlerOptions{Level: level, ReplaceAttr: inUTC}
 	switch format {
 	case "auto", "text":
 		return slog.NewTextHandler(stderr, options)

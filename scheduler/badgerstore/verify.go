@@ -8,6 +8,7 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 
+	"github.com/sextant-crawler/sextant/internal/clock"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/fingerprints"
@@ -197,7 +198,7 @@ func (v *verification) url(item *badger.Item) error {
 			return err
 		}
 		if at == nil {
-			v.fault(rec.URL, "waits for %s, but is not in the list of times", rec.NextAt.Format(time.RFC3339))
+			v.fault(rec.URL, "waits for %s, but is not in the list of times", clock.Stamp(rec.NextAt))
 		}
 	case scheduler.AtRest:
 	}
@@ -239,7 +240,7 @@ func (v *verification) timed(item *badger.Item) error {
 	rec, ok := v.known(k, "an entry of the list of times")
 	if ok && (rec.State != scheduler.Timed || record.SortableTime(rec.NextAt) != at) {
 		v.fault(rec.URL, "is in the list of times for %s, but its record does not say so (state %d)",
-			time.Unix(0, int64(at)).UTC().Format(time.RFC3339), rec.State)
+			clock.Stamp(time.Unix(0, int64(at))), rec.State)
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func TestAnswers(t *testing.T) {
 		{"refused", stored(indexed), &admin.OutboxOrder{State: "dead", Op: "add", Target: "papi", Words: "too large"}, []string{`class="notice bad"`, "The indexer refuses its document. papi says: too large", `href="/outbox?state=dead"`}},
 		{"pending", isPending, &admin.OutboxOrder{State: "pending", Op: "delete"}, []string{
 			`class="notice warn"`, "In the index, but its deletion is pending: the site does not have it (404 Not Found)",
-			"It is pending since 2026-03-04 05:06 UTC. The document leaves: not before 2026-03-04 05:06 UTC.", "Release the deletion", `href="/deletions?url=http%3A%2F%2Fx.test%2F"`,
+			"It is pending since <time datetime=\"2026-03-04T05:06:07Z\" title=\"2026-03-04 05:06:07 UTC\" data-local>", "Release the deletion", `href="/deletions?url=http%3A%2F%2Fx.test%2F"`,
 		}},
 		{"deletion waits", stored(missing), &admin.OutboxOrder{State: push.Waiting, Op: "delete"}, []string{"the site does not have it", "The deletion of its document waits in the outbox", `href="/outbox"`}},
 		{"deletion refused", stored(missing), &admin.OutboxOrder{State: push.DeadLetter, Op: "delete", Target: "papi", Words: "locked"}, []string{"the site does not have it", `class="notice bad"`, "The indexer refuses to delete its document", "papi says: locked", `href="/outbox?state=dead"`}},

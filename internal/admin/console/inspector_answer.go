@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/clock"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
@@ -45,7 +46,7 @@ func (d *inspected) judge(v *visit) shownAnswer {
 	if a.Fate == scheduler.FateIndexed {
 		r.Since = d.Stored.EnteredAt
 		if r.Since == nil && d.Stored.ChangedAt != nil {
-			r.why("Its document has changed since it entered the index, last on " + d.Stored.ChangedAt.UTC().Format(minutes) + ".")
+			r.why("Its document has changed since it entered the index, last on " + clock.Stamp(*d.Stored.ChangedAt) + ".")
 		}
 	}
 	r.why(a.Notes...)

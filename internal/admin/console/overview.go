@@ -10,6 +10,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/clock"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
 )
@@ -125,7 +126,7 @@ func troubles(v *visit, s *admin.Status) []trouble {
 	}
 	for i, t := range s.Targets {
 		if t.DownSince != nil {
-			say("target-"+strconv.Itoa(i), "bad", fmt.Sprintf("The indexer %s is unreachable since %s: %s", t.Name, t.DownSince.UTC().Format(minutes), t.LastError), "/outbox", "Look at the outbox", nil)
+			say("target-"+strconv.Itoa(i), "bad", fmt.Sprintf("The indexer %s is unreachable since %s: %s", t.Name, clock.Stamp(*t.DownSince), t.LastError), "/outbox", "Look at the outbox", nil)
 		}
 	}
 	if n := s.Outbox.Dead; n > 0 {
@@ -138,7 +139,7 @@ func troubles(v *visit, s *admin.Status) []trouble {
 	if n := s.DeletionsByClass[scheduler.LossMost.String()]; n > 0 {
 		words := plural(n, "pending deletion or new text is", "pending deletions or new texts are") + " among more than a fifth of a host's documents"
 		if s.DeletionsSince != nil {
-			words += ", the oldest since " + s.DeletionsSince.UTC().Format(minutes)
+			words += ", the oldest since " + clock.Stamp(*s.DeletionsSince)
 		}
 		say("losses", "warn", words+": the index keeps what it has until they are confirmed or released.", "/deletions", decide, nil)
 	}

@@ -10,19 +10,19 @@ import (
 	"unicode/utf8"
 
 	"github.com/dustin/go-humanize"
+
+	"github.com/sextant-crawler/sextant/internal/clock"
 )
 
 // maxShown is how many characters of a URL or title are shown.
 const maxShown = 300
-
-// minutes is how times are written within a sentence.
-const minutes = "2006-01-02 15:04 UTC"
 
 // functions are those of the templates.
 func functions(f *files) template.FuncMap {
 	return template.FuncMap{
 		"static":    f.address,
 		"when":      when,
+		"zone":      func() string { return time.Now().Format("-07:00") },
 		"ago":       ago,
 		"bytes":     byteWords,
 		"count":     count,
@@ -49,14 +49,14 @@ func moment(at any) (t time.Time, ok bool) {
 	return t, !t.IsZero()
 }
 
-// when shows a time: local to the service, until the script makes it local to the
-// browser, with UTC as its title.
+// when shows a time in the zone that the page's foot names: the service's, until the script makes both the browser's.
+// UTC is its title.
 func when(at any) template.HTML {
 	t, ok := moment(at)
 	if !ok {
 		return "–"
 	}
-	return element(t, t.Local().Format("2006-01-02 15:04:05"))
+	return element(t, t.Local().Format(time.DateTime))
 }
 
 // ago shows how long ago a time was, or in how long it will be.
@@ -170,9 +170,10 @@ func plural(n any, one, many string) string {
 }
 
 // shown is text from outside: cut, without characters that change how what is around
-// it reads, and isolated from the direction of the page.
+// it reads, and isolated from the direction of the page. Its stamps are shown as other times are.
 func shown(s string, n int) template.HTML {
-	return template.HTML("<bdi>" + template.HTMLEscapeString(cut(s, n)) + "</bdi>") //nolint:gosec // escaped
+	stamped := func(t time.Time) string { return string(when(t)) }
+	return template.HTML("<bdi>" + clock.Replace(cut(s, n), stamped, template.HTMLEscapeString) + "</bdi>") //nolint:gosec // escaped
 }
 
 // cut gives the first n characters of s with control characters made visible.

@@ -18,7 +18,7 @@
   });
   preferred.addEventListener("change", changed);
 
-  // Times are local to the browser; UTC is in their titles.
+  // Times are local to the browser, and the foot names its zone; UTC is in their titles.
   const two = (n) => String(n).padStart(2, "0");
   const localTime = (t) => `${t.getFullYear()}-${two(t.getMonth() + 1)}-${two(t.getDate())} ${two(t.getHours())}:${two(t.getMinutes())}:${two(t.getSeconds())}`;
   const localTimes = (within) => {
@@ -27,6 +27,12 @@
       if (!isNaN(t)) e.textContent = localTime(t);
     }
   };
+  const offset = (t) => {
+    const minutes = -t.getTimezoneOffset();
+    return (minutes < 0 ? "-" : "+") + two(Math.floor(Math.abs(minutes) / 60)) + ":" + two(Math.abs(minutes) % 60);
+  };
+  const zone = document.getElementById("zone");
+  if (zone) zone.textContent = `${Intl.DateTimeFormat().resolvedOptions().timeZone} (${offset(new Date())})`;
   localTimes(document);
   document.addEventListener("htmx:load", (e) => localTimes(e.target));
 
@@ -43,6 +49,15 @@
   setInterval(() => {
     if (!document.hidden && updates?.getAttribute("aria-pressed") !== "true") document.body.dispatchEvent(new CustomEvent("refresh"));
   }, 5000);
+
+  // A day or time without a zone is one of the browser's zone.
+  document.addEventListener("submit", (e) => {
+    const since = e.target.elements.since;
+    const [, day, time] = since?.value.trim().match(/^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d(?::\d\d)?))?$/) || [];
+    if (!day) return;
+    const t = new Date(`${day}T${time || "00:00"}`);
+    if (!isNaN(t)) since.value = localTime(t).replace(" ", "T") + offset(t);
+  });
 
   // A button with data-confirm asks first.
   document.addEventListener("submit", (e) => {
