@@ -3,11 +3,15 @@ package main
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/meter"
+	"github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/fetcher/render"
 	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/clock"
+	"github.com/sextant-crawler/sextant/scheduler"
 )
 
 // TestStatusOfFullDisk: that nothing is stored has a line of its own.
@@ -37,5 +41,32 @@ func TestStatusOfRendering(t *testing.T) {
 		if !strings.Contains(out.String(), "rendered    "+want) {
 			t.Errorf("%q is not in\n%s", want, &out)
 		}
+	}
+}
+
+// TestOneZone: all times of an answer are in this process's zone, with its offset, those within the service's sentences
+// too.
+func TestOneZone(t *testing.T) {
+	before := time.Local
+	defer func() { time.Local = before }()
+	time.Local = time.FixedZone("", 3600)
+	at := time.Date(2026, 11, 24, 6, 14, 49, 0, time.UTC)
+	stamp := clock.Stamp(at)
+	s := admin.Status{
+		Status: crawl.Status{
+			Timed: 1, Idle: "all hosts with work rest, the first until " + stamp, IdleCode: string(scheduler.IdleClosed),
+			RootsFailing: []crawl.RootStatus{{URL: "http://a.test/?at=" + stamp, Words: "rests until " + stamp, Since: &at, Next: &at}},
+			Sessions:     []visit.SessionStatus{{Name: "s", State: "in", Until: &at, Since: &at}},
+			Targets:      []crawl.TargetStatus{{Name: "t", DownSince: &at, LastError: "refused until " + stamp}},
+		},
+		NextDue:  &at,
+		Ill:      []admin.IllHost{{Host: "http://a.test", Since: at}},
+		HostList: []admin.HostStatus{{Host: "http://a.test", ClosedUntil: &at}},
+	}
+	var out strings.Builder
+	printStatus(&out, &s, unpainted)
+	text := strings.ReplaceAll(out.String(), "http://a.test/?at="+stamp, "")
+	if n := strings.Count(text, "2026-11-24 07:14:49 +01:00"); n != 12 || strings.Contains(text, "06:14") {
+		t.Errorf("%d times in the zone +01:00, want 12:\n%s", n, &out)
 	}
 }
