@@ -35,9 +35,9 @@ func TestTextOfCounts(t *testing.T) {
 2 URLs with an error, 1 forgotten, on 2 hosts
 
 all hosts      URLs  forgotten  first                       last                        example         words
-  dns          2     1          `+clock.Local(at)+`  `+clock.Local(at)+`  http://a.test/  no such host
+  dns          2     1          ` + clock.Local(at) + `  ` + clock.Local(at) + `  http://a.test/  no such host
 http://a.test  2     1                                                                                  
-  dns          2     1          `+clock.Local(at)+`  `+clock.Local(at)+`  http://a.test/  no such host
+  dns          2     1          ` + clock.Local(at) + `  ` + clock.Local(at) + `  http://a.test/  no such host
 and 1 more (--top 0 names all)
 `},
 		{KindDocuments, &Documents{
