@@ -90,6 +90,15 @@ func inWorld(t *testing.T, fn func(t *testing.T, w *world), roots ...string) {
 	})
 }
 
+// skipShortDays skips a test in which days go by: they cost the race detector much, and show it nothing that other tests
+// of the same service do not.
+func skipShortDays(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("days go by, and nothing runs at once that does not elsewhere")
+	}
+}
+
 // linkedDir returns a symbolic link to a temporary folder. Badger walks the folder of its files once a minute, for
 // metrics that nobody reads, and days of minutes pass in a bubble; filepath.Walk does not follow the link.
 func linkedDir(t *testing.T) string {
