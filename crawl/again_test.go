@@ -44,9 +44,7 @@ func (w *world) dues(urls []string) []time.Time {
 // TestRefreshWrittenLater: settings of refresh that are written or lowered later count for
 // what is stored, at a reload and at a start, and nothing is due all at once.
 func TestRefreshWrittenLater(t *testing.T) {
-	if testing.Short() {
-		t.Skip("days go by, and nothing runs at once that does not elsewhere")
-	}
+	skipShortDays(t)
 	const day = 2 * time.Hour // of a short week
 	for name, change := range map[string]func(s *scheduler.Settings, later bool){
 		"minimumAgedS": func(s *scheduler.Settings, later bool) {

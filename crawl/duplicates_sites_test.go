@@ -25,6 +25,9 @@ func served(pages []copysites.Page) map[string]string {
 // TestPagesOfAFormAreIndexed: pages that have a menu in common and little text of their own,
 // or one form, are all documents.
 func TestPagesOfAFormAreIndexed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many pages, which are fetched as those of TestDuplicates are")
+	}
 	for name, pages := range copysites.Forms(1) {
 		t.Run(name, func(t *testing.T) {
 			site := siteOf(t, served(pages))

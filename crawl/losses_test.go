@@ -218,6 +218,7 @@ func (w *world) wantShop(when string, shop *memoryTarget, pages []string, moved,
 // carried out at once where it is little, and at the operator's word where it is not, however often the pages
 // are visited and whatever else is edited in the meantime.
 func TestSourceChangesByEdit(t *testing.T) {
+	skipShortDays(t)
 	inShop(t, func(t *testing.T, w *world, shop *memoryTarget, pages []string) {
 		w.sold("/p000", "/p001")
 		w.wantShop("two pages", shop, pages, 2, 0)

@@ -12,6 +12,7 @@ import (
 // pages that link to it stay as they are, comes back by itself when it is well again, also
 // when the service was restarted meanwhile, and at once when a page that links to it changes.
 func TestPageComesBack(t *testing.T) {
+	skipShortDays(t)
 	for _, tt := range []struct {
 		policy scheduler.Policy
 		status int

@@ -13,9 +13,7 @@ import (
 // is seen to, takes no document out of the index; with nothing stored of it, a site is
 // crawled where its home page redirects to, for a while or for good.
 func TestTemporaryRedirectMovesNoSite(t *testing.T) {
-	if testing.Short() {
-		t.Skip("days go by, and nothing runs at once that does not elsewhere")
-	}
+	skipShortDays(t)
 	for _, status := range []int{302, 303, 307, 200} {
 		inWorld(t, func(t *testing.T, w *world) {
 			old := w.site(hostA, 60)
@@ -62,6 +60,7 @@ func TestTemporaryRedirectMovesNoSite(t *testing.T) {
 // day apart, that it has; each old document stays until its twin is in the index, and those
 // without a twin stay.
 func TestMovedForGood(t *testing.T) {
+	skipShortDays(t)
 	inWorld(t, func(t *testing.T, w *world) {
 		old := w.site(hostA, 40)
 		w.begin()

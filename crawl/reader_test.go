@@ -63,6 +63,9 @@ func (w *world) wantText(when, want string) {
 func TestMachineFails(t *testing.T) {
 	for _, reason := range []documents.Reason{documents.TooSlow, documents.OutOfMemory, documents.Crashed, documents.Unavailable} {
 		t.Run(string(reason), func(t *testing.T) {
+			if testing.Short() && reason != documents.Crashed {
+				t.Skip("days go by as they do after a crash")
+			}
 			inOffice(t, func(t *testing.T, w *world, r *troubledReader) {
 				w.begin()
 				w.quiet()

@@ -96,9 +96,7 @@ func TestPageLeadsOut(t *testing.T) {
 // TestRootLeadsOutLater: what is stored stays when all of a site redirects out of the crawl
 // space, in whatever way it is outside, and when its root alone does.
 func TestRootLeadsOutLater(t *testing.T) {
-	if testing.Short() {
-		t.Skip("days go by, and nothing runs at once that does not elsewhere")
-	}
+	skipShortDays(t)
 	for name, configure := range leadsOut() {
 		for _, all := range []bool{true, false} {
 			if !all && name != "a path" {

@@ -140,6 +140,9 @@ func TestCrossSubmits(t *testing.T) {
 
 // TestSitemapThatIsBig is stored in parts, all of it, and read again leaves no trace.
 func TestSitemapThatIsBig(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one worker reads it")
+	}
 	const n = 5000 + 2*2000 + 7 // more than are stored whole, and in several batches
 	site, b := sitemapBench(t, 1)
 	o := site.Origins()[0]

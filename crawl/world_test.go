@@ -12,6 +12,8 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -69,7 +71,7 @@ type answered struct {
 func inWorld(t *testing.T, fn func(t *testing.T, w *world), roots ...string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{t: t, dir: t.TempDir(), pages: map[string]answered{}, target: &memoryTarget{documents: map[string]push.Document{}}}
+		w := &world{t: t, dir: linkedDir(t), pages: map[string]answered{}, target: &memoryTarget{documents: map[string]push.Document{}}}
 		w.settings = policy.Settings{Name: "test", Workers: 2, RobotsAgent: "Sextant", MaxRedirects: 10, Frontier: scheduler.DefaultSettings(), Fetcher: fetcher.DefaultSettings()}
 		w.settings.Frontier.Aggressive = true
 		w.settings.Rules.DefaultFollowRoots = true
@@ -86,6 +88,26 @@ func inWorld(t *testing.T, fn func(t *testing.T, w *world), roots ...string) {
 		}()
 		fn(t, w)
 	})
+}
+
+// skipShortDays skips a test in which days go by: they cost the race detector much, and show it nothing that other tests
+// of the same service do not.
+func skipShortDays(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("days go by, and nothing runs at once that does not elsewhere")
+	}
+}
+
+// linkedDir returns a symbolic link to a temporary folder. Badger walks the folder of its files once a minute, for
+// metrics that nobody reads, and days of minutes pass in a bubble; filepath.Walk does not follow the link.
+func linkedDir(t *testing.T) string {
+	t.Helper()
+	link := filepath.Join(t.TempDir(), "store")
+	if err := os.Symlink(t.TempDir(), link); err != nil {
+		t.Fatal(err)
+	}
+	return link
 }
 
 // roots puts others into the settings.

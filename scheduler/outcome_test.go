@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"reflect"
 	"testing"
 	"time"
 
@@ -436,8 +437,8 @@ func check(t *testing.T, name string, old Record, r Result, s *Settings, want st
 	if got := effect(outcome(&old, &r, s, 0, start(), 0)); got != want {
 		t.Errorf("%s: %s, want %s", name, got, want)
 	}
-	if d := cmp.Diff(before, old); d != "" {
-		t.Errorf("%s changed the old record:\n%s", name, d)
+	if !reflect.DeepEqual(before, old) {
+		t.Errorf("%s changed the old record:\n%s", name, cmp.Diff(before, old))
 	}
 }
 

@@ -26,7 +26,11 @@ func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
 // relay is stopped and started at random. In the end the server has safely the
 // newest order of each URL, except for documents that it refuses.
 func TestModel(t *testing.T) {
-	for seed := range uint64(30) {
+	seeds := uint64(30)
+	if testing.Short() {
+		seeds = 10
+	}
+	for seed := range seeds {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { newModel(t, seed).run() })
 		})

@@ -30,7 +30,7 @@ var crashOptions = Options{Durability: OS, MemtableBytes: MinMemtableBytes, MinF
 // TestCrash kills a process that crawls, again and again, and looks each time
 // whether all that was acknowledged is there. SEXTANT_CRASH_ROUNDS sets how often.
 func TestCrash(t *testing.T) {
-	rounds := 8
+	rounds := 5
 	if testing.Short() {
 		rounds = 3
 	}

@@ -86,7 +86,7 @@ func TestDamagedFiles(t *testing.T) {
 	dir, _ := damagedFixture(t, 2000)
 	files := filesOf(t, dir)
 	var cases []damagedStore
-	some := 4
+	some := 7
 	if testing.Short() {
 		some = 16
 	}

@@ -22,9 +22,12 @@ import (
 // takes.
 func Model(t *testing.T, open Opener) {
 	t.Helper()
-	first, runs := seeded.Seed(t), 8
+	first, runs := seeded.Seed(t), 4
 	if testing.Short() {
-		runs = 3
+		runs = 2
+	}
+	if seeded.Long() {
+		runs = 16
 	}
 	for i := range uint64(runs) {
 		seed := first + i

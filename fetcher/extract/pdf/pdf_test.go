@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,18 +20,26 @@ import (
 
 var content = testdocs.Content{Title: "Tides and quays", Author: "Ann Author", Link: "https://example.com/a?b&c"}
 
-// newReader compiles PDFium, which takes seconds; tests share it where they can.
+// shared is the reader of all tests of the process: to compile PDFium takes seconds.
+var shared = sync.OnceValues(func() (*Reader, error) { return NewReader(128 << 20) })
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if r, err := shared(); err == nil {
+		if err := r.Close(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
 func newReader(t testing.TB) *Reader {
 	t.Helper()
-	r, err := NewReader(128 << 20)
+	r, err := shared()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 	return r
 }
 

@@ -82,6 +82,8 @@ func TestOneAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	explained := []any{nil} // what explain answers next
+	c := newConsole(t, admin.Operator, answers(t, map[string]any{"POST /explain": explained}))
 	fates, reasons := map[scheduler.Fate]bool{}, map[scheduler.Reason]bool{}
 	for _, r := range everyRecord(u) {
 		fate, reason := r.Fate()
@@ -114,7 +116,7 @@ func TestOneAnswer(t *testing.T) {
 			t.Errorf("%s: explain says %s", name, good.Stored.Why)
 		}
 		for _, x := range []*admin.Explanation{good, bad} {
-			c := newConsole(t, admin.Operator, answers(t, map[string]any{"POST /explain": []any{x}}))
+			explained[0] = x
 			code, body := visitPage(t, c, "/url?url=http://a.test/page")
 			if code != http.StatusOK || !strings.Contains(body, "<bdi>"+html.EscapeString(sentence(x.Stored.Why))+"</bdi>") {
 				t.Fatalf("%s: the inspector does not say %q: %d\n%s", name, x.Stored.Why, code, body)
