@@ -162,7 +162,7 @@ func (w *world) followed(when string, k *admin.Knowledge, stored []scheduler.Key
 		if !served || !ok || r.Class != scheduler.OK || p.Status != 0 || r.Status != 200 || p.NoFollow && !w.settings.IgnoreNoFollow {
 			continue
 		}
-		page := explainer.Explain(r.URL, u, &policy.Found{Depth: int(r.Depth), Fragment: r.Fragment})
+		page := explainer.Explain(r.URL, u, policy.Found{Depth: int(r.Depth), Fragment: r.Fragment})
 		if page.Status != 0 || !page.Rules.Decision.Follow {
 			continue
 		}
@@ -171,7 +171,7 @@ func (w *world) followed(when string, k *admin.Knowledge, stored []scheduler.Key
 			if err != nil || l.NoFollow && !w.settings.IgnoreNoFollow {
 				continue
 			}
-			x := explainer.Explain(l.Href, to, &policy.Found{Depth: int(r.Depth) + 1})
+			x := explainer.Explain(l.Href, to, policy.Found{Depth: int(r.Depth) + 1})
 			if x.Status == 0 && known[x.URL.String()] == nil && !w.forgets(x.URL) {
 				fail("%s: %s is not known, though %s, at depth %d, links to it and explain says crawl", when, l.Href, r.URL, r.Depth)
 			}
