@@ -150,9 +150,8 @@ func AnswerOf(s *StoredExplanation) Answer {
 // ends says what the redirects of a URL end at, unless that is a document.
 func (a *Answer) ends(s *StoredExplanation) {
 	in := false
-	if end := s.RedirectEnd; end == nil && a.Reason == scheduler.ReasonRedirect {
-		a.Notes = []string{"What it leads to is not known, or not yet."}
-	} else if end != nil {
+	switch end := s.RedirectEnd; {
+	case end != nil:
 		of := AnswerOf(&StoredExplanation{Known: true, StoredURL: end})
 		if end.URL != s.RedirectTo {
 			a.Why, a.Other = a.Why+", at last to "+end.URL, end.URL
@@ -161,6 +160,8 @@ func (a *Answer) ends(s *StoredExplanation) {
 			a.Why += ", which is " + of.String()
 			a.Notes, a.Help = nil, of.Help
 		}
+	case a.Reason == scheduler.ReasonRedirect:
+		a.Notes = []string{"What it leads to is not known, or not yet."}
 	}
 	if s.LeadsOut != nil && !in {
 		a.Notes = []string{"That place is not crawled, so the page is in the index nowhere: " + s.LeadsOut.String() + "."}
