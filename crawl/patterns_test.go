@@ -62,7 +62,7 @@ func TestPatternsCutOff(t *testing.T) {
 			"/other?sid=": "",
 		} {
 			got := ""
-			if x := e.Explain(origin+path, parse(t, origin+path), nil); x.Refused != nil {
+			if x := e.Explain(origin+path, parse(t, origin+path), policy.Found{}); x.Refused != nil {
 				got = x.Refused.String()
 			}
 			if !strings.HasPrefix(got, want) || want == "" && got != "" {

@@ -95,10 +95,10 @@ func TestFragmentIsKept(t *testing.T) {
 			}
 			for _, u := range []string{yes, no, hostA + "/long"} {
 				r := w.record(u)
-				if x := e.Explain(u, parse(t, u), &policy.Found{Depth: int(r.Depth), Fragment: r.Fragment}); x.Status != 0 {
+				if x := e.Explain(u, parse(t, u), policy.Found{Depth: int(r.Depth), Fragment: r.Fragment}); x.Status != 0 {
 					t.Errorf("%s: explain %s has status %d", when, u, x.Status)
 				}
-				if x := e.Explain(u, parse(t, u), nil); x.Status != policy.StatusExcluded {
+				if x := e.Explain(u, parse(t, u), policy.Found{}); x.Status != policy.StatusExcluded {
 					t.Errorf("%s: explain %s, as a link without its fragment, has status %d", when, u, x.Status)
 				}
 			}

@@ -109,7 +109,7 @@ func TestTrapsStatusAndExplain(t *testing.T) {
 		for path, want := range map[string]crawlspace.Gate{
 			"/day/9": crawlspace.GateHostURLs, "/x/x/x/x": crawlspace.GateRepetition, "/start": "",
 		} {
-			x := e.Explain(origin+path, parse(t, origin+path), nil)
+			x := e.Explain(origin+path, parse(t, origin+path), policy.Found{})
 			var got crawlspace.Gate
 			if x.Refused != nil {
 				got = x.Refused.Gate
@@ -125,7 +125,7 @@ func TestTrapsStatusAndExplain(t *testing.T) {
 		if e, err = policy.NewExplainer(b.settings, nil, counts); err != nil {
 			t.Fatal(err)
 		}
-		if x := e.Explain(origin+"/day/9", parse(t, origin+"/day/9"), nil); x.Refused == nil || x.Refused.Gate != crawlspace.GateURLPattern {
+		if x := e.Explain(origin+"/day/9", parse(t, origin+"/day/9"), policy.Found{}); x.Refused == nil || x.Refused.Gate != crawlspace.GateURLPattern {
 			t.Errorf("refused by %+v, want the pattern", x.Refused)
 		}
 	})

@@ -73,6 +73,9 @@ func (n *Record) Fate() (Fate, Reason) {
 	case Pending:
 		return FatePending, n.Reason
 	case Redirect:
+		if n.Reason == ReasonBadRedirect { // never stored: a report found out
+			return FateRedirect, n.Reason
+		}
 		return FateRedirect, ReasonRedirect
 	case Temporary:
 		return FateTemporary, n.Reason

@@ -128,10 +128,13 @@ func (j *judgement) guarded() {
 	j.c.Next.Settled = true
 }
 
-// temporary: tried again after a growing pause, until there are too many.
+// temporary: tried again after a growing pause, until there are too many: then it counts as permanent,
+// and does so until the page is had again.
 func (j *judgement) temporary() {
 	n := &j.c.Next
-	n.Class = Temporary
+	if n.Class != Permanent {
+		n.Class = Temporary
+	}
 	j.failed()
 	n.Errors++
 	if n.FirstErrorAt.IsZero() || n.FirstErrorAt.After(j.now) { // the clock was set back
@@ -174,7 +177,6 @@ func (j *judgement) failed() {
 
 // permanent: at once.
 func (j *judgement) permanent() {
-	j.c.Next.Class = Permanent
 	j.failed()
 	j.final()
 }
@@ -198,7 +200,7 @@ func (j *judgement) final() {
 	j.remove(j.failure())
 	n.Misses = old.Misses + min(1, math.MaxUint8-old.Misses)
 	onRefresh := old.Settled
-	j.settle(n.Class)
+	j.settle(Permanent)
 	stays := old.Root || old.Kind.IsSource() // what named a source may not name it again
 	switch {
 	case stays:

@@ -127,9 +127,9 @@ func consequences() map[string]consequence {
 	return map[string]consequence{
 		"permanent": same("permanent timed MISSED", "permanent DELETED-FOR-ERROR", "permanent GONE"),
 		"temporary": {
-			first: "temporary timed RETRY", firstTooMany: "temporary timed MISSED",
-			document: "temporary timed RETRY indexed", documentTooMany: "temporary DELETED-FOR-ERROR",
-			other: "temporary timed RETRY STILL", otherTooMany: "temporary GONE",
+			first: "temporary timed RETRY", firstTooMany: "permanent timed MISSED",
+			document: "temporary timed RETRY indexed", documentTooMany: "permanent DELETED-FOR-ERROR",
+			other: "temporary timed RETRY STILL", otherTooMany: "permanent GONE",
 		},
 		"guarded":            same("ignored timed "+week, "ignored timed "+week+" indexed", "ignored timed "+week+" STILL"),
 		"excluded":           same("ignored at rest", "ignored DELETED-BY-RULE", "ignored at rest STILL"),
@@ -163,6 +163,9 @@ func (c consequence) of(old *Record, set *Settings, class string) string {
 	}
 	if set.Policy == Smartsite && class == "temporary" && old.Indexed && !tooMany { // on any failure to fetch it
 		want = map[bool]string{true: "temporary timed RETRY indexed pending", false: "temporary timed RETRY delete"}[!set.Deletions.Off]
+	}
+	if class == "temporary" && old.Class == Permanent { // until the page is had again
+		want = strings.Replace(want, "temporary", "permanent", 1)
 	}
 	deleted := map[string]string{
 		"DELETED-FOR-ERROR": "timed " + week + " gone delete", "DELETED-BY-ROBOTS": "timed " + week + " delete",

@@ -143,11 +143,12 @@ func TestTemporary(t *testing.T) {
 	for name, r := range results {
 		check(t, name+", first crawl", fresh(), r, settings(), "temporary timed 1m0s")
 		check(t, name+", on refresh", indexed(), r, settings(), "temporary timed 1m0s indexed")
-		check(t, name+", too many on refresh", failing(indexed(), 4, day), r, settings(), "temporary "+pends)
-		check(t, name+", too many on refresh, sent at once", failing(indexed(), 4, day), r, settings(atOnce), "temporary timed "+week+" gone delete")
-		check(t, name+", too many on refresh without document", failing(crawled(), 4, day), r, settings(), "temporary timed "+week+" gone")
+		check(t, name+", too many on refresh", failing(indexed(), 4, day), r, settings(), "permanent "+pends)
+		check(t, name+", too many on refresh, sent at once", failing(indexed(), 4, day), r, settings(atOnce), "permanent timed "+week+" gone delete")
+		check(t, name+", too many on refresh without document", failing(crawled(), 4, day), r, settings(), "permanent timed "+week+" gone")
 		check(t, name+", too many on refresh, forgotten", failing(crawled(), 4, day), r, settings(forgetting), "forgotten")
-		check(t, name+", too many at first crawl", failing(fresh(), 4, day), r, settings(), "temporary timed "+week)
+		check(t, name+", too many at first crawl", failing(fresh(), 4, day), r, settings(), "permanent timed "+week)
+		check(t, name+", once more after too many", failed(), r, settings(), "permanent timed 1m0s")
 		check(t, name+", many in too short a time", failing(indexed(), 9, day-1), r, settings(), "temporary timed 6h0m0s indexed")
 		check(t, name+", long but not many", failing(indexed(), 3, 9*day), r, settings(), "temporary timed 8m0s indexed")
 	}

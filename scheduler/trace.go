@@ -124,7 +124,7 @@ func trace(c *Completion, old *Record, now time.Time) {
 	}
 	c.Next.stamp(old, now)
 	switch {
-	case c.Outlinks == ReplaceOutlinks && len(c.Links) > 0:
+	case c.Outlinks == ReplaceOutlinks: // by none, too: then it is known that the page has none
 		c.Next.Linked = true
 		return
 	case c.Outlinks == KeepOutlinks && (c.Next.Class <= OK || c.Next.Class == Temporary):
@@ -139,7 +139,7 @@ func trace(c *Completion, old *Record, now time.Time) {
 
 // stamp notes when the record's class and document came to be what they are.
 func (n *Record) stamp(old *Record, now time.Time) {
-	if n.Class != old.Class {
+	if n.Class != old.Class && (old.Class != Temporary || n.Class != Permanent) { // it has failed since then
 		n.ClassAt = now
 		if old.Class != Pending {
 			n.Was = old.Class

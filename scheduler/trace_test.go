@@ -18,6 +18,7 @@ func TestStamp(t *testing.T) {
 		"unchanged":      {Record{Class: OK, Indexed: true, Hash: a, ClassAt: before, ChangedAt: before, Entered: true}, Record{Class: OK, Indexed: true, Hash: a, ClassAt: before, ChangedAt: before, Entered: true}, Record{ClassAt: before, ChangedAt: before, Entered: true}},
 		"changed":        {Record{Class: OK, Indexed: true, Hash: a}, Record{Class: OK, Indexed: true, Hash: b, Entered: true}, Record{ChangedAt: now}},
 		"deletion held":  {Record{Class: OK, Indexed: true, Hash: a}, Record{Class: Permanent, Indexed: true}, Record{ClassAt: now, Was: OK}},
+		"failed before":  {Record{Class: Temporary, ClassAt: before, Was: OK}, Record{Class: Permanent, ClassAt: before, Was: OK}, Record{ClassAt: before, Was: OK}},
 		"good again":     {Record{Class: Permanent, Indexed: true}, Record{Class: OK, Indexed: true, Hash: a}, Record{ClassAt: now, Was: Permanent}},
 		"deleted":        {Record{Class: OK, Indexed: true, Hash: a}, Record{Class: Ignored}, Record{ClassAt: now, Was: OK, ChangedAt: now}},
 		"readmitted":     {Record{Class: Ignored}, Record{Class: Pending}, Record{ClassAt: now, Was: Ignored}},
@@ -45,8 +46,8 @@ func TestTraceOfLinks(t *testing.T) {
 		now    bool // Linked
 	}{
 		"page":                  {ReplaceOutlinks, OK, some, false, ReplaceOutlinks, true},
-		"page without links":    {ReplaceOutlinks, OK, nil, false, KeepOutlinks, false},
-		"its links went":        {ReplaceOutlinks, OK, nil, true, DropOutlinks, false},
+		"page without links":    {ReplaceOutlinks, OK, nil, false, ReplaceOutlinks, true},
+		"its links went":        {ReplaceOutlinks, OK, nil, true, ReplaceOutlinks, true},
 		"304":                   {KeepOutlinks, OK, nil, true, KeepOutlinks, true},
 		"temporary error":       {KeepOutlinks, Temporary, nil, true, KeepOutlinks, true},
 		"permanent error":       {KeepOutlinks, Permanent, nil, true, DropOutlinks, false},

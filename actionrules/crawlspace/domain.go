@@ -228,7 +228,7 @@ func (g *domainGate) explain(l Link) GateAnswer { return ruleAnswer(GateDomain, 
 // ruleAnswer is the answer of a gate whose first rule decides.
 func ruleAnswer(g Gate, r *rule) GateAnswer {
 	if r == nil {
-		return GateAnswer{Reason{Gate: g}, true}
+		return GateAnswer{Reason: Reason{Gate: g}, Allowed: true}
 	}
-	return GateAnswer{r.reason, r.allow}
+	return GateAnswer{Reason: r.reason, Allowed: r.allow}
 }

@@ -121,8 +121,8 @@ func (g *extensionGate) explain(l Link) GateAnswer {
 	pieces := strings.Split(lower(lastSegment(l.URL.Path())), ".")
 	for i := 1; i < len(pieces) && !l.Exempt; i++ {
 		if r, ok := g.ignored[strings.Join(pieces[i:], ".")]; ok {
-			return GateAnswer{r, false}
+			return GateAnswer{Reason: r, Allowed: false}
 		}
 	}
-	return GateAnswer{Reason{Gate: GateExtension}, true}
+	return GateAnswer{Reason: Reason{Gate: GateExtension}, Allowed: true}
 }

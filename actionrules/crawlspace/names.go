@@ -40,10 +40,10 @@ func (n *names) rewrite(u weburl.URL) weburl.URL { return n.query.rewrite(n.opti
 func (n *names) trace() []GateAnswer {
 	var all []GateAnswer
 	if n.options != (weburl.Options{}) {
-		all = append(all, GateAnswer{n.reason, true})
+		all = append(all, GateAnswer{Reason: n.reason, Allowed: true})
 	}
 	if n.query != nil {
-		all = append(all, GateAnswer{n.query.reason, true})
+		all = append(all, GateAnswer{Reason: n.query.reason, Allowed: true})
 	}
 	return all
 }

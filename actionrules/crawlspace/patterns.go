@@ -93,11 +93,11 @@ func (g *patternGate) explain(l Link) GateAnswer {
 	e := g.list.scan(l.URL.String())
 	switch {
 	case e != nil:
-		return GateAnswer{e.reason, g.want}
+		return GateAnswer{Reason: e.reason, Allowed: g.want}
 	case g.want:
-		return GateAnswer{g.missing, false}
+		return GateAnswer{Reason: g.missing, Allowed: false}
 	default:
-		return GateAnswer{Reason{Gate: g.missing.Gate}, true}
+		return GateAnswer{Reason: Reason{Gate: g.missing.Gate}, Allowed: true}
 	}
 }
 

@@ -239,7 +239,7 @@ func TestReasonIsExplainsExcludedBy(t *testing.T) {
 		t.Errorf("%s, want %s", v.Reason, want)
 	}
 	answers := s.Trace(to(t, "http://a.example/"))
-	want := []GateAnswer{{Reason{GateDomain, "crawl.rules", 1, "allow domain a.example"}, true}}
+	want := []GateAnswer{{Reason: Reason{GateDomain, "crawl.rules", 1, "allow domain a.example"}, Allowed: true}}
 	if diff := cmp.Diff(want, answers); diff != "" {
 		t.Error(diff)
 	}

@@ -1,6 +1,7 @@
 package crawlspace
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -102,22 +103,36 @@ func (t *Traps) Admit(u weburl.URL) (Reason, bool) {
 }
 
 // Explain returns the answer of each trap about a link as if it were new, counts
-// nothing, and names the limit also where it let the link pass.
-func (t *Traps) Explain(u weburl.URL) []GateAnswer {
-	answers := []GateAnswer{{reasonAt(GateRepetition, t.settings.At, number("maxRepeats", t.settings.MaxRepeats)), true}}
-	if part, kind := t.repeated(u); kind != "" {
-		answers[0] = GateAnswer{t.repetition(part, kind), false}
+// nothing, and names the limit also where it let the link pass. Those about a URL that is
+// known pass it, and say how the trap stands.
+func (t *Traps) Explain(u weburl.URL, known bool) []GateAnswer {
+	answer := func(r Reason, refuses bool, stands string) GateAnswer {
+		if known {
+			return GateAnswer{r, true, stands}
+		}
+		return GateAnswer{r, !refuses, ""}
 	}
-	if t.settings.MaxURLsPerHost > 0 {
-		a := GateAnswer{t.hostReason(u), !t.hostIsFull(u)}
-		answers = append(answers, a)
+	answers := []GateAnswer{answer(reasonAt(GateRepetition, t.settings.At, number("maxRepeats", t.settings.MaxRepeats)), false, "it would pass")}
+	if part, kind := t.repeated(u); kind != "" {
+		answers[0] = answer(t.repetition(part, kind), true, "it would be refused")
+	}
+	if most := t.settings.MaxURLsPerHost; most > 0 {
+		full, stands := t.hostIsFull(u), "not full"
+		if full {
+			stands = fmt.Sprintf("full, %d of %d", most, most)
+		}
+		answers = append(answers, answer(t.hostReason(u), full, stands))
 	}
 	pattern, general := appendPattern(nil, u)
-	a := GateAnswer{t.patternReason(string(pattern)), true}
+	full, stands := false, "it would pass"
 	if general {
-		a.Allowed = t.counts.count(patternKey(pattern)) < t.limit()
+		n := t.counts.count(patternKey(pattern))
+		stands = fmt.Sprintf("%d of %d", n, t.limit())
+		if full = n >= t.limit(); full {
+			stands = "full, " + stands
+		}
 	}
-	return append(answers, a)
+	return append(answers, answer(t.patternReason(string(pattern)), full, stands))
 }
 
 // limit is the budget of a pattern as the table counts.

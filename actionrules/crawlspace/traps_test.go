@@ -25,7 +25,7 @@ func admitted(t testing.TB, traps *Traps, raw string) string {
 	t.Helper()
 	u := mustURL(t, raw)
 	explained := Reason{}
-	for _, a := range traps.Explain(u) {
+	for _, a := range traps.Explain(u, false) {
 		if !a.Allowed {
 			explained = a.Reason
 			break
@@ -178,15 +178,33 @@ func TestMaxURLsPerHost(t *testing.T) {
 func TestExplainNamesAllTraps(t *testing.T) {
 	traps := NewTraps(TrapSettings{MaxURLsPerHost: 9, At: at(3)}, known{})
 	want := []GateAnswer{
-		{Reason{GateRepetition, "CrawlConfig.xml", 3, `maxRepeats="3"`}, true},
-		{Reason{GateHostURLs, "CrawlConfig.xml", 3, `maxURLsPerHost="9" of http://h`}, true},
-		{Reason{GateURLPattern, "CrawlConfig.xml", 3, `maxURLsPerPattern="10000" of "http://h/#"`}, true},
+		{Reason: Reason{GateRepetition, "CrawlConfig.xml", 3, `maxRepeats="3"`}, Allowed: true},
+		{Reason: Reason{GateHostURLs, "CrawlConfig.xml", 3, `maxURLsPerHost="9" of http://h`}, Allowed: true},
+		{Reason: Reason{GateURLPattern, "CrawlConfig.xml", 3, `maxURLsPerPattern="10000" of "http://h/#"`}, Allowed: true},
 	}
-	if d := cmp.Diff(want, traps.Explain(mustURL(t, "http://h/5"))); d != "" {
+	if d := cmp.Diff(want, traps.Explain(mustURL(t, "http://h/5"), false)); d != "" {
 		t.Error(d)
 	}
 	if n := traps.counts.count(patternKey([]byte("http://h/#"))); n != 0 {
 		t.Errorf("explaining counted %d", n)
+	}
+}
+
+// TestExplainPassesKnown: no trap refuses what is known, and each says how it stands.
+func TestExplainPassesKnown(t *testing.T) {
+	hosts := known{mustURL(t, "http://full/").HostKey(): 9}
+	traps := NewTraps(TrapSettings{MaxURLsPerHost: 9, MaxURLsPerPattern: 1}, hosts)
+	admitted(t, traps, "http://h/1")
+	for url, want := range map[string][]string{
+		"http://h/2":         {"it would pass", "not full", "full, 1 of 1"},
+		"http://full/1":      {"it would pass", "full, 9 of 9", "0 of 1"},
+		"http://h/x/x/x/x/x": {"it would be refused", "not full", "it would pass"},
+	} {
+		for i, a := range traps.Explain(mustURL(t, url), true) {
+			if want := "counts new links only: " + want[i]; !a.Allowed || a.Answer() != want {
+				t.Errorf("%s: the %s gate allows: %t, %q, want %q", url, a.Gate, a.Allowed, a.Answer(), want)
+			}
+		}
 	}
 }
 
@@ -228,7 +246,7 @@ func TestAdmitAgreesWithMap(t *testing.T) {
 			pattern, general := appendPattern(nil, u)
 			want := !general || counts[string(pattern)] < budget
 			explain := true
-			for _, a := range traps.Explain(u) {
+			for _, a := range traps.Explain(u, false) {
 				explain = explain && a.Allowed
 			}
 			if _, ok := traps.Admit(u); ok != want || explain != want {

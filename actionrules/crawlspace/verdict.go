@@ -126,4 +126,18 @@ type Verdict struct {
 type GateAnswer struct {
 	Reason
 	Allowed bool `json:"allowed"`
+	// NewLinks is set if the URL is known and the gate asked of new links only, which passes it. It says
+	// what becomes of a new link like it, as in "full, 50 of 50".
+	NewLinks string `json:"new_links,omitempty"`
+}
+
+// Answer is what the gate says of the link, for a person.
+func (a GateAnswer) Answer() string {
+	switch {
+	case a.NewLinks != "":
+		return "counts new links only: " + a.NewLinks
+	case a.Allowed:
+		return "passes"
+	}
+	return "refuses"
 }

@@ -96,7 +96,7 @@ func showUnreadable(c *cli.Context, raw string, err error) error {
 	if c.Bool("json") {
 		return json.NewEncoder(c.App.Writer).Encode(admin.Unreadable{URL: raw, Error: err.Error()})
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "%s\n  error     %v\n", raw, err)
+	_, err = fmt.Fprintf(c.App.Writer, "%s: cannot be crawled: %v\n", raw, err)
 	return err
 }
 
@@ -104,7 +104,7 @@ func showExplanation(c *cli.Context, x *admin.Explanation) error {
 	if c.Bool("json") {
 		return json.NewEncoder(c.App.Writer).Encode(x)
 	}
-	printExplanation(c.App.Writer, x, painter(c))
+	printExplanation(c.App.Writer, x, x.Answer(), painter(c))
 	return nil
 }
 
@@ -120,22 +120,19 @@ func (e explanation) row(name, format string, args ...any) {
 
 // printExplanation writes the explanation for a person: the verdict first, then what led
 // to it.
-func printExplanation(w io.Writer, x *admin.Explanation, p paint) {
+func printExplanation(w io.Writer, x *admin.Explanation, verdict admin.Answer, p paint) {
 	e := explanation{w, p}
-	fmt.Fprintln(w, x.Canonical)
+	fmt.Fprintf(w, "%s: %s\n", x.Canonical, p(bold, clock.Localize(verdict.String())))
+	for _, note := range verdict.Notes {
+		fmt.Fprintln(w, "  "+clock.Localize(note))
+	}
+	if verdict.Help != "" {
+		e.row("help", "%s", clock.Localize(verdict.Help))
+	}
 	if x.Crawler != "" {
 		e.row("crawler", "%s", x.Crawler)
 	}
 	e.decision(x)
-	if x.Stored != nil {
-		e.row("index", "%s", x.Stored.Why)
-		for _, note := range x.Answer().Notes {
-			e.row("", "%s", note)
-		}
-		if x.Stored.Help != "" {
-			e.row("help", "%s", x.Stored.Help)
-		}
-	}
 	e.reasons(x)
 	if x.Stored != nil {
 		e.stored(x.Stored)
@@ -178,11 +175,16 @@ func (e explanation) decision(x *admin.Explanation) {
 // reasons are the gates and the rules that match; the others are counted.
 func (e explanation) reasons(x *admin.Explanation) {
 	for _, g := range x.Gates {
-		answer := "passes"
-		if !g.Allowed {
-			answer = e.paint(bad, "refuses")
+		answer := g.Answer()
+		switch {
+		case g.NewLinks != "":
+			answer = ": " + answer
+		case !g.Allowed:
+			answer = " " + e.paint(bad, answer)
+		default:
+			answer = " " + answer
 		}
-		e.row("gate", "%s %s", g.Reason, answer)
+		e.row("gate", "%s%s", g.Reason, answer)
 	}
 	e.row("start", "%s", x.Start)
 	printRules(e.row, x)
@@ -194,15 +196,14 @@ func (e explanation) stored(k *admin.StoredExplanation) {
 	if s == nil {
 		return
 	}
-	fate := s.Fate
-	if s.Reason != "" {
-		fate += " (reason: " + s.Reason + ")"
-	}
-	e.row("fate", "%s", fate)
 	if s.Kind != "" {
 		e.row("kind", "%s", s.Kind)
 	}
-	e.row("stored", "status %d, class %s, fifo %s, depth %d, errors %d", s.Status, s.Class, s.Fifo, s.Depth, s.Errors)
+	as := "fate " + s.Fate
+	if s.Reason != "" {
+		as += ", reason " + s.Reason
+	}
+	e.row("stored", "status %d, class %s, %s, fifo %s, depth %d, errors %d", s.Status, s.Class, as, s.Fifo, s.Depth, s.Errors)
 	if s.FetchedAt != nil {
 		e.row("fetched", "%s", clock.Local(*s.FetchedAt))
 	}
@@ -216,7 +217,7 @@ func (e explanation) stored(k *admin.StoredExplanation) {
 		e.row("says", "unavailable_after %s", clock.Local(*s.UnavailableAfter))
 	}
 	if s.LastError != "" {
-		e.row("last", "%s", s.LastError)
+		e.row("last", "%s", clock.Localize(s.LastError))
 	}
 	if s.NextAt != nil {
 		e.row("next", "%s", clock.Local(*s.NextAt))

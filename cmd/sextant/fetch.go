@@ -25,6 +25,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract/tree"
 	"github.com/sextant-crawler/sextant/fetcher/render"
 	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/clock"
 	"github.com/sextant-crawler/sextant/internal/service"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -65,7 +66,10 @@ func fetchOne(c *cli.Context, raw string) error {
 		return err
 	}
 	var known admin.Knowledge
-	err = withKnowledge(c, h, crawler.Name, func(k admin.Knowledge) error { known = k; return nil })
+	err = withKnowledge(c, h, crawler.Name, func(k admin.Knowledge) (err error) {
+		known, err = k.ForDryRun(u)
+		return err
+	})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // before the first crawl there is no store, and nothing is known
 		return err
 	}
@@ -98,7 +102,7 @@ func printFetched(w io.Writer, f *admin.Fetched, text int, p paint) {
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(w, "  %-9s "+format+"\n", append([]any{name}, args...)...)
 	}
-	printExplanation(w, f.Explain, p)
+	printExplanation(w, f.Explain, f.Verdict(), p)
 	row("robots", "robots.txt: %s", f.Robots)
 	if f.CrawlDelay > 0 {
 		row("", "it asks for a pause of %s", time.Duration(max(f.CrawlDelay, f.AskedDelay))*time.Millisecond)
@@ -309,7 +313,11 @@ const longestMeta = 500
 
 func printOutcome(f *admin.Fetched, row func(string, string, ...any)) {
 	if f.Document != nil {
-		row("push", "source %q, title %q, type %s", f.Document.Source, f.Document.Title, f.Document.ContentType)
+		source := ""
+		if f.Document.Source != "" {
+			source = fmt.Sprintf("source %q, ", f.Document.Source)
+		}
+		row("push", "%stitle %q, type %s", source, f.Document.Title, f.Document.ContentType)
 		for _, name := range slices.Sorted(maps.Keys(f.Document.Metas)) {
 			row("", "meta %s = %s", name, begin(strings.Join(f.Document.Metas[name], ", "), longestMeta))
 		}
@@ -318,8 +326,8 @@ func printOutcome(f *admin.Fetched, row func(string, string, ...any)) {
 	} else {
 		row("push", "nothing: %s", f.Stored.LastError)
 	}
-	row("stored", "status %d, class %s", f.Stored.Status, f.Stored.Class)
+	row("outcome", "would be stored as status %d, class %s", f.Stored.Status, f.Stored.Class)
 	if f.Stored.NextAt != nil {
-		row("next", "%s", f.Stored.NextAt)
+		row("", "and fetched again at %s", clock.Local(*f.Stored.NextAt))
 	}
 }

@@ -24,6 +24,7 @@ const (
 	good     colour = "\x1b[32m"
 	doubtful colour = "\x1b[33m"
 	bad      colour = "\x1b[31m"
+	bold     colour = "\x1b[1m"
 )
 
 // paint colours words, or leaves them as they are.

@@ -56,25 +56,25 @@ func NewExplainer(s Settings, moved Moves, counts TrapCounts) (*Explainer, error
 	return &Explainer{policy: p, traps: traps, learnt: learnt}, traps.RestoreState(counts.Patterns)
 }
 
-// Found is how a stored page was found: the link that admitted it.
+// Found is how a URL was found: the link that admitted it, if it is a page that is stored. The zero
+// value is a new link on a start page.
 type Found struct {
+	// Known says that the URL is stored: what is asked of new links only passes it.
+	Known        bool
 	Depth        int
 	HostSpelling string
 	Fragment     string
 }
 
-// Explain decides about u, written as raw, as about a link on a start page, or, if it is a
-// page that is stored, as about the link that admitted it, except for what raw says itself.
-func (e *Explainer) Explain(raw string, u weburl.URL, stored *Found) Explained {
-	link := crawlspace.Link{URL: u, Host: crawlspace.SpelledHost(raw, u)}
-	if stored != nil {
-		link.Depth = stored.Depth
-		if link.Host == "" {
-			link.Host = stored.HostSpelling
-		}
-		if u.Fragment() == "" {
-			link.URL = u.WithFragment(stored.Fragment)
-		}
+// Explain decides about u, written as raw, as about the link that it was found by, except for what raw says
+// itself.
+func (e *Explainer) Explain(raw string, u weburl.URL, by Found) Explained {
+	link := crawlspace.Link{URL: u, Host: crawlspace.SpelledHost(raw, u), Depth: by.Depth}
+	if link.Host == "" {
+		link.Host = by.HostSpelling
+	}
+	if u.Fragment() == "" {
+		link.URL = u.WithFragment(by.Fragment)
 	}
 	link.URL = e.policy.Spelled(link.URL)
 	v := e.policy.Judge(link)
@@ -92,8 +92,8 @@ func (e *Explainer) Explain(raw string, u weburl.URL, stored *Found) Explained {
 		x.Killed = &reason
 	}
 	e.explainAddress(&x)
-	e.explainTraps(&x, x.Status == 0)
-	e.explainPatterns(&x)
+	e.explainTraps(&x, by.Known)
+	e.explainPatterns(&x, by.Known)
 	if x.Status == 0 {
 		x.Fifo, x.Fetch = FifoOf(v.Decision), e.policy.Settings.fetchOf(v.URL)
 	}
@@ -101,14 +101,26 @@ func (e *Explainer) Explain(raw string, u weburl.URL, stored *Found) Explained {
 }
 
 // explainPatterns adds the pattern of copies that cuts new links like this off.
-func (e *Explainer) explainPatterns(x *Explained) {
-	if e.policy.Settings.DetectPatterns && e.policy.Settings.NearDuplicates {
-		if p := e.learnt.Match(x.URL); p != nil {
-			x.Gates = append(x.Gates, crawlspace.GateAnswer{Reason: crawlspace.Reason{Gate: gatePattern, Rule: p.String()}, Allowed: p.Parameter != ""})
-			if x.Status == 0 && p.Parameter == "" && !e.isRoot(x.URL) {
-				x.Refused, x.Status = &x.Gates[len(x.Gates)-1].Reason, StatusExcluded
-			}
-		}
+func (e *Explainer) explainPatterns(x *Explained, known bool) {
+	if !e.policy.Settings.DetectPatterns || !e.policy.Settings.NearDuplicates {
+		return
+	}
+	p := e.learnt.Match(x.URL)
+	if p == nil {
+		return
+	}
+	a := crawlspace.GateAnswer{Reason: crawlspace.Reason{Gate: gatePattern, Rule: p.String()}, Allowed: p.Parameter != ""}
+	if known {
+		a.Allowed, a.NewLinks = true, "it would be cut off"
+	}
+	x.answered(a, e.isRoot(x.URL))
+}
+
+// answered adds a gate's answer, which refuses a URL that is inside unless it is a root.
+func (x *Explained) answered(a crawlspace.GateAnswer, root bool) {
+	x.Gates = append(x.Gates, a)
+	if !a.Allowed && x.Status == 0 && !root {
+		x.Refused, x.Status = &a.Reason, StatusExcluded
 	}
 }
 
@@ -123,10 +135,7 @@ func (e *Explainer) explainAddress(x *Explained) {
 	if !matched {
 		return
 	}
-	x.Gates = append(x.Gates, crawlspace.GateAnswer{Reason: reason, Allowed: allowed})
-	if !allowed && x.Status == 0 {
-		x.Refused, x.Status = &reason, StatusExcluded
-	}
+	x.answered(crawlspace.GateAnswer{Reason: reason, Allowed: allowed}, false)
 }
 
 // gatePattern is the gate's name of patterns that lead to copies.
@@ -136,17 +145,12 @@ func (e *Explainer) isRoot(u weburl.URL) bool {
 	return slices.ContainsFunc(e.policy.roots, func(r actionrules.Root) bool { return r.URL.Key() == u.Key() })
 }
 
-// explainTraps adds the traps' answers. A link that is inside, and not a root, is refused by
-// the first trap that refuses it.
-func (e *Explainer) explainTraps(x *Explained, inside bool) {
+// explainTraps adds the traps' answers, unless the URL is a root, which they are not asked of.
+func (e *Explainer) explainTraps(x *Explained, known bool) {
 	if e.traps == nil || e.isRoot(x.URL) {
 		return
 	}
-	for _, answer := range e.traps.Explain(x.URL) {
-		x.Gates = append(x.Gates, answer)
-		if inside && !answer.Allowed {
-			inside = false
-			x.Refused, x.Status = &answer.Reason, StatusExcluded
-		}
+	for _, a := range e.traps.Explain(x.URL, known) {
+		x.answered(a, false)
 	}
 }

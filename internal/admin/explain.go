@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/report"
+	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -87,9 +89,15 @@ type StoredExplanation struct {
 	Help string `json:"help,omitempty"`
 	// DeletionOrder is the deletion of its document, or of its text, that is pending.
 	DeletionOrder *Deletion `json:"deletion_order,omitempty"`
-	// LeadsOut is what excludes the target of its redirect; nil if the target is crawled, or
-	// if it does not redirect.
-	LeadsOut *ExcludedBy `json:"redirect_excluded_by,omitempty"`
+	// RedirectEnd is the URL at the end of its redirects, nil if that is not known. LeadsOut is what excludes
+	// the end; nil if it is crawled, or if the URL does not redirect.
+	RedirectEnd *report.StoredURL `json:"redirect_end,omitempty"`
+	LeadsOut    *ExcludedBy       `json:"redirect_excluded_by,omitempty"`
+	// Refused is the newest order about it if a target refused that.
+	Refused *OutboxOrder `json:"refused,omitempty"`
+	// LinkFragment is that of the link which gates and rules were asked about, if it is not the one that
+	// admitted the page.
+	LinkFragment string `json:"link_fragment,omitempty"`
 }
 
 // Unreadable is the JSON form of a text that is not a URL.
@@ -103,10 +111,12 @@ type Knowledge struct {
 	Moved policy.Moves      // the sites that moved
 	Traps policy.TrapCounts // what traps have counted
 	// Lookup finds the stored state of a URL, or ErrNotKnown. Deletion is
-	// the deletion of its document that is pending, or nil. Robots is
-	// what the stored robots.txt says to an agent. All are nil where no store is asked.
+	// the deletion of its document that is pending, or nil. Refused is the newest order about a URL that
+	// a target refused, or nil. Robots is what the stored robots.txt says to an agent. All are nil where
+	// no store is asked.
 	Lookup   func(weburl.URL) (report.StoredURL, error)
 	Deletion func(report.StoredURL) (*Deletion, error)
+	Refused  func(url string) (*OutboxOrder, error)
 	Robots   func(agent string, original bool, u weburl.URL) (string, error)
 }
 
@@ -126,6 +136,9 @@ func KnowledgeOf(ctx context.Context, store report.Store, losses func(context.Co
 		return s, err
 	}
 	k.Deletion = func(s report.StoredURL) (*Deletion, error) { return deletionOf(ctx, store, losses, &s) }
+	k.Refused = deadLetters(func(sel push.Selection, fn func(OutboxOrder) error) error {
+		return store.Orders(ctx, sel, func(l push.Listed) error { return fn(NewOutboxOrder(l)) })
+	})
 	k.Robots = func(agent string, original bool, u weburl.URL) (string, error) {
 		return report.Robots(ctx, store, agent, original, u)
 	}
@@ -142,10 +155,43 @@ func (c *Client) Knowledge(ctx context.Context) (k Knowledge, err error) {
 	}
 	k.Lookup = func(u weburl.URL) (report.StoredURL, error) { return c.storedOne(ctx, u.String()) }
 	k.Deletion = func(s report.StoredURL) (*Deletion, error) { return c.deletionOf(ctx, &s) }
+	k.Refused = deadLetters(func(sel push.Selection, fn func(OutboxOrder) error) error { return c.Orders(ctx, sel, fn) })
 	k.Robots = func(agent string, original bool, u weburl.URL) (string, error) {
 		return c.storedRobots(ctx, agent, original, u.String())
 	}
 	return k, nil
+}
+
+// deadLetters finds dead letters by their URLs. They are listed once, when the first is asked for.
+func deadLetters(list func(push.Selection, func(OutboxOrder) error) error) func(string) (*OutboxOrder, error) {
+	all := sync.OnceValues(func() (map[string]*OutboxOrder, error) {
+		dead := map[string]*OutboxOrder{}
+		return dead, list(push.Selection{State: push.DeadLetter}, func(o OutboxOrder) error {
+			if known := dead[o.URL]; known == nil || known.Seq < o.Seq {
+				dead[o.URL] = &o
+			}
+			return nil
+		})
+	})
+	return func(url string) (*OutboxOrder, error) {
+		dead, err := all()
+		return dead[url], err
+	}
+}
+
+// ForDryRun is what counts in a dry run of u: the sites that moved, and, unless u is known, traps.
+func (k *Knowledge) ForDryRun(u weburl.URL) (Knowledge, error) {
+	counts := Knowledge{Moved: k.Moved, Traps: k.Traps}
+	if k.Lookup == nil {
+		return counts, nil
+	}
+	switch _, err := k.Lookup(u); {
+	case err == nil:
+		counts.Traps = policy.TrapCounts{}
+	case !errors.Is(err, ErrNotKnown):
+		return counts, err
+	}
+	return counts, nil
 }
 
 // stored looks a URL up, and says under which name: under its canonical one, else, as
@@ -169,8 +215,11 @@ func (k *Knowledge) stored(canonical string, u weburl.URL) (*StoredExplanation, 
 	}
 	out := &StoredExplanation{Known: true, StoredURL: &s}
 	if s.Fate == scheduler.FatePendingLoss.String() {
-		out.DeletionOrder, err = k.Deletion(s)
+		if out.DeletionOrder, err = k.Deletion(s); err != nil {
+			return nil, as, err
+		}
 	}
+	out.Refused, err = k.Refused(s.URL)
 	return out, as, err
 }
 
@@ -192,7 +241,7 @@ func (e *Explainer) Brief() { e.rules.Brief = true }
 
 // Explain says what is decided of u, which was written as raw, and what is stored of it.
 func (e *Explainer) Explain(raw string, u weburl.URL) (*Explanation, error) {
-	out := e.explanationOf(raw, e.rules.Explain(raw, u, nil))
+	out := e.explanationOf(raw, e.rules.Explain(raw, u, policy.Found{}))
 	if e.known.Lookup == nil {
 		return out, nil
 	}
@@ -200,28 +249,57 @@ func (e *Explainer) Explain(raw string, u weburl.URL) (*Explanation, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s := stored.StoredURL; s != nil && s.Kind == "" && as.Key() == u.Key() {
-		found := policy.Found{Depth: s.Depth, HostSpelling: s.HostSpelling, Fragment: s.Fragment}
-		out = e.explanationOf(raw, e.rules.Explain(raw, u, &found))
+	if stored.Known && stored.URL == out.Canonical {
+		found := policy.Found{Known: true}
+		if s := stored.StoredURL; s.Kind == "" && as.Key() == u.Key() {
+			found.Depth, found.HostSpelling, found.Fragment = s.Depth, s.HostSpelling, s.Fragment
+			if asked := u.Fragment(); asked != s.Fragment {
+				stored.LinkFragment = asked
+			}
+		}
+		out = e.explanationOf(raw, e.rules.Explain(raw, u, found))
 	}
 	if stored.Robots, err = e.known.Robots(e.settings.Robots.Agent, e.settings.Robots.Original, as); err != nil {
 		return nil, err
 	}
 	out.Stored = stored
-	e.leadsOut(stored)
+	if err := e.follow(stored); err != nil {
+		return nil, err
+	}
 	answer := out.Answer()
 	stored.Why, stored.Help = answer.String(), answer.Help
 	return out, nil
 }
 
-// leadsOut finds out whether the target of a stored redirect is crawled.
-func (e *Explainer) leadsOut(s *StoredExplanation) {
+// follow finds out what a stored redirect ends at, and whether that is crawled.
+func (e *Explainer) follow(s *StoredExplanation) error {
 	if s.StoredURL == nil || s.Reason != scheduler.ReasonRedirect.String() {
-		return
+		return nil
 	}
-	if to, err := weburl.Parse(s.RedirectTo); err == nil {
-		s.LeadsOut = e.explanationOf(s.RedirectTo, e.rules.Explain(s.RedirectTo, to, nil)).ExcludedBy
+	end, _, err := report.FollowRedirect(s.URL, s.RedirectTo, func(u weburl.URL) (string, error) {
+		t, err := e.known.Lookup(u)
+		switch {
+		case errors.Is(err, ErrNotKnown):
+			return "", nil
+		case err != nil:
+			return "", err
+		}
+		s.RedirectEnd = &t
+		if t.Class != scheduler.Redirect.String() {
+			return "", nil
+		}
+		return t.RedirectTo, nil
+	})
+	if err != nil {
+		return err
 	}
+	if s.RedirectEnd != nil && s.RedirectEnd.URL != end {
+		s.RedirectEnd = nil
+	}
+	if to, err := weburl.Parse(end); err == nil {
+		s.LeadsOut = e.explanationOf(end, e.rules.Explain(end, to, policy.Found{Known: s.RedirectEnd != nil})).ExcludedBy
+	}
+	return nil
 }
 
 // explanationOf gives what decides about a URL its printed form.

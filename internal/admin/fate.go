@@ -3,10 +3,12 @@ package admin
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
 	"github.com/sextant-crawler/sextant/internal/clock"
+	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -35,20 +37,60 @@ func (a Answer) String() string {
 	return a.Head + ": " + a.Why
 }
 
-// Answer answers for a URL by what is stored of it; where nothing is, and rules or gates exclude
-// it, that is why.
+// Answer is the verdict on a URL: what is stored of it, with what is decided of it now. Without a store it
+// is what would become of it.
 func (x *Explanation) Answer() Answer {
 	s := x.Stored
-	if s == nil {
-		s = &StoredExplanation{}
+	switch {
+	case s == nil:
+		return x.foretold()
+	case s.Known:
+		a := AnswerOf(s)
+		a.Notes = append(a.Notes, x.additions(&a)...)
+		return a
+	case x.ExcludedBy != nil:
+		return Answer{
+			Fate: scheduler.FatePending, Head: "not in the index", Why: "links to it are ignored: " + x.ExcludedBy.String(),
+			Help: "Change what excludes it, if it is to be crawled.",
+		}
 	}
-	if s.Known || x.ExcludedBy == nil {
-		return AnswerOf(s)
+	a := AnswerOf(s)
+	a.Notes = append(a.Notes, "Rules and gates would allow a link to it.")
+	return a
+}
+
+// foretold answers for a URL of which nothing is known but what is decided of a link to it.
+func (x *Explanation) foretold() Answer {
+	a := Answer{Fate: scheduler.FatePending}
+	switch {
+	case x.ExcludedBy != nil:
+		a.Head, a.Why = "would be ignored", x.ExcludedBy.String()
+	case x.KilledBy != nil:
+		a.Head, a.Why = "would be crawled, but not indexed", "the kill list names it: "+x.KilledBy.String()
+	case !x.Index:
+		a.Head, a.Why = "would be crawled, but not indexed", reasonWords(scheduler.ReasonNotIndexed).words
+	case !x.Follow:
+		a.Head = "would be crawled and indexed, its links not followed"
+	default:
+		a.Head = "would be crawled and indexed"
 	}
-	return Answer{
-		Fate: scheduler.FatePending, Head: "not in the index", Why: "links to it are ignored: " + x.ExcludedBy.String(),
-		Help: "Change what excludes it, if it is to be crawled.",
+	return a
+}
+
+// Verdict is that of a dry run.
+func (f *Fetched) Verdict() Answer {
+	if f.ExcludedBy != "" {
+		return Answer{Fate: scheduler.FateExcluded, Head: "would be ignored", Why: f.ExcludedBy}
 	}
+	if f.Stored == nil {
+		return f.Explain.foretold()
+	}
+	a := AnswerOf(&StoredExplanation{Known: true, StoredURL: f.Stored})
+	a.Head = "would not be indexed"
+	if a.Fate.InIndex() {
+		a.Head = "would be indexed"
+	}
+	return a
 }
 
 // AnswerOf answers for a URL by what is stored of it.
@@ -96,15 +138,50 @@ func AnswerOf(s *StoredExplanation) Answer {
 		scheduler.FateRedirect, scheduler.FatePermanent, scheduler.FateNoDocument:
 		a.Why, a.Other = because, words.other(u)
 		a.say(words)
-		if s.LeadsOut != nil {
-			a.Notes = []string{"That place is not crawled, so the page is in the index nowhere: " + s.LeadsOut.String() + "."}
-			a.Help = "If the page is to be found, let that place in, too, or link to where it is now."
-		}
+		a.ends(s)
 		if because == "" {
 			a.Why, a.Help = "nothing says why it has no document", "Have it fetched again, or see with a dry run what would be pushed."
 		}
 	}
+	a.refused(s.Refused)
 	return a
+}
+
+// ends says what the redirects of a URL end at, unless that is a document.
+func (a *Answer) ends(s *StoredExplanation) {
+	in := false
+	switch end := s.RedirectEnd; {
+	case end != nil:
+		of := AnswerOf(&StoredExplanation{Known: true, StoredURL: end})
+		if end.URL != s.RedirectTo {
+			a.Why, a.Other = a.Why+", at last to "+end.URL, end.URL
+		}
+		if in = of.Fate.InIndex(); !in {
+			a.Why += ", which is " + of.String()
+			a.Notes, a.Help = nil, of.Help
+		}
+	case a.Reason == scheduler.ReasonRedirect:
+		a.Notes = []string{"What it leads to is not known, or not yet."}
+	}
+	if s.LeadsOut != nil && !in {
+		a.Notes = []string{"That place is not crawled, so the page is in the index nowhere: " + s.LeadsOut.String() + "."}
+		a.Help = "If the page is to be found, let that place in, too, or link to where it is now."
+	}
+}
+
+// refused says that a target refused the newest order about a URL.
+func (a *Answer) refused(o *OutboxOrder) {
+	if o == nil {
+		return
+	}
+	if a.Why != "" {
+		a.Notes = append([]string{"Without that it would be " + a.String() + "."}, a.Notes...)
+	}
+	a.Head, a.Why = "not in the index, or in an older version", o.Target+" refused its document ("+o.Words+")"
+	if o.Op == push.Delete.String() {
+		a.Head, a.Why = "perhaps still in the index", o.Target+" refused to delete its document ("+o.Words+")"
+	}
+	a.Help = "Correct what it complains of, then have it sent again: sextant outbox retry, or the dead letters in the console."
 }
 
 // say adds what follows from a reason, and what can be done.
@@ -148,16 +225,21 @@ func (a *Answer) addDeletion(s *StoredExplanation) {
 	a.Help = d.Help()
 }
 
-// Additions are what rules, kill list and robots.txt say now where that is not what was
+// additions are what rules, kill list and robots.txt say now where that is not what was
 // decided of a stored URL; they change nothing before it is judged or fetched again.
-func (x *Explanation) Additions() []string {
+func (x *Explanation) additions(a *Answer) []string {
 	s := x.Stored
-	if s == nil || !s.Known {
-		return nil
-	}
-	a := AnswerOf(s)
 	var notes []string
+	if s.LinkFragment != "" {
+		of := "without one"
+		if s.Fragment != "" {
+			of = "with the fragment " + s.Fragment
+		}
+		return []string{fmt.Sprintf("Gates and rules were asked about a link with the fragment %s; the page is known by a link %s, and that counts.", s.LinkFragment, of)}
+	}
 	switch outside := a.Reason == scheduler.ReasonRules || a.Reason == scheduler.ReasonCrawlSpace || a.Reason == scheduler.ReasonElsewhere || a.Reason == scheduler.ReasonRenamed; {
+	case x.ExcludedBy != nil && !outside && strings.HasSuffix(x.ExcludedBy.Gate, "-depth"):
+		notes = append(notes, "It stays until it is fetched again, and is then left out: "+x.ExcludedBy.String()+".")
 	case x.ExcludedBy != nil && !outside:
 		notes = append(notes, "The rules in force leave it out: "+x.ExcludedBy.String()+".")
 	case x.ExcludedBy == nil && outside:

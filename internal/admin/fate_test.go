@@ -9,6 +9,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/internal/report"
+	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -74,7 +75,7 @@ func TestAnswers(t *testing.T) {
 		{of(scheduler.FateTemporary, report.StoredURL{Reason: "5xx", LastError: "503", Errors: 2}), "not in the index: the site fails (503)", []string{"Visits that failed in a row: 2. It is tried again by itself."}},
 		{of(scheduler.FatePermanent, missing), "not in the index: the site does not have it (404 Not Found)", nil},
 		{of(scheduler.FateNearDuplicate, report.StoredURL{DuplicateOf: "http://a/b", Reason: "near_duplicate", LastError: "x"}), "not in the index: another document has nearly its content: http://a/b", []string{otherURL}},
-		{of(scheduler.FateRedirect, report.StoredURL{RedirectTo: "http://a/b", Reason: "redirect"}), "not in the index: it redirects: http://a/b", []string{"The document stands under the URL that it leads to."}},
+		{of(scheduler.FateRedirect, report.StoredURL{RedirectTo: "http://a/b", Reason: "redirect"}), "not in the index: it redirects: http://a/b", []string{"What it leads to is not known, or not yet."}},
 		{leadsOut(of(scheduler.FateRedirect, report.StoredURL{RedirectTo: "http://b/", Reason: "redirect"})), "not in the index: it redirects: http://b/",
 			[]string{"That place is not crawled, so the page is in the index nowhere: rule 2, x.xml:7."}},
 		{of(scheduler.FateSource, report.StoredURL{Reason: "dns", LastError: "no such host"}), "not in the index: it leads to documents and is none itself", []string{"At the last visit: the name of its host cannot be resolved (no such host)."}},
@@ -131,12 +132,14 @@ func TestAdditions(t *testing.T) {
 		{scheduler.FateRobots, "robots", Explanation{Index: true}, "allowed", []string{"The robots.txt at hand allows it."}},
 		{scheduler.FateIndexed, "", Explanation{ExcludedBy: by}, "allowed", []string{"The rules in force leave it out: no rule accepts it."}},
 		{scheduler.FateExcluded, "rules", Explanation{ExcludedBy: by}, "allowed", nil},
+		{scheduler.FateIndexed, "", Explanation{ExcludedBy: &ExcludedBy{Gate: "link-depth", File: "x.xml", Line: 3, Rule: `maxLinkDepth="1"`}}, "allowed",
+			[]string{`It stays until it is fetched again, and is then left out: link-depth gate, x.xml:3: maxLinkDepth="1".`}},
 		{scheduler.FateExcluded, "crawl_space", Explanation{Index: true}, "allowed", []string{"The rules in force let a link like it in."}},
 		{scheduler.FateIndexed, "", Explanation{Index: true, KilledBy: &crawlspace.Reason{Gate: "kill", File: "kill.txt", Line: 4}}, "allowed", []string{"The kill list names it: kill gate, kill.txt:4."}},
 		{scheduler.FateIndexed, "", Explanation{}, "unknown", []string{"By the rules in force it is not indexed."}},
 	} {
 		tt.x.Stored = &StoredExplanation{Known: true, Robots: tt.robots, StoredURL: &report.StoredURL{Fate: tt.fate.String(), Reason: tt.reason}}
-		if diff := cmp.Diff(tt.want, tt.x.Additions()); diff != "" {
+		if diff := cmp.Diff(tt.want, tt.x.additions(new(AnswerOf(tt.x.Stored)))); diff != "" {
 			t.Errorf("%s %s (-want +got):\n%s", tt.fate, tt.reason, diff)
 		}
 	}
@@ -154,9 +157,92 @@ func TestFollowedOnly(t *testing.T) {
 	x.Stored.Fate = scheduler.FateNoindexRule.String()
 	for changed, want := range map[string]int{"follow": 1, "index": 0} {
 		x.Rules = []RuleExplanation{{Matched: true, Changed: []string{changed}}}
-		notes := x.Additions()
+		notes := x.additions(new(AnswerOf(x.Stored)))
 		if len(notes) != want || want == 1 && !strings.Contains(notes[0], `a Root with site="false"`) {
 			t.Errorf("a rule changes %s: %q", changed, notes)
 		}
+	}
+}
+
+// knownURL is a URL that is stored, with its fate.
+func knownURL(fate scheduler.Fate, u report.StoredURL) *StoredExplanation {
+	u.Fate = fate.String()
+	return &StoredExplanation{Known: true, StoredURL: &u}
+}
+
+// TestRedirectEnds: a redirect is said to lead to a document only if it does.
+func TestRedirectEnds(t *testing.T) {
+	document := knownURL(scheduler.FateIndexed, report.StoredURL{URL: "http://a/c"}).StoredURL
+	direct := knownURL(scheduler.FateIndexed, report.StoredURL{URL: "http://a/b"}).StoredURL
+	missing := knownURL(scheduler.FatePermanent, report.StoredURL{URL: "http://a/b", Reason: "not_found", LastError: "404 Not Found"}).StoredURL
+	for _, tt := range []struct {
+		end   *report.StoredURL
+		want  string
+		notes int
+	}{
+		{nil, "not in the index: it redirects: http://a/b", 1},
+		{direct, "not in the index: it redirects: http://a/b", 1},
+		{document, "not in the index: it redirects: http://a/b, at last to http://a/c", 1},
+		{missing, "not in the index: it redirects: http://a/b, which is not in the index: the site does not have it (404 Not Found)", 0},
+	} {
+		s := knownURL(scheduler.FateRedirect, report.StoredURL{URL: "http://a/a", RedirectTo: "http://a/b", Reason: "redirect"})
+		s.RedirectEnd = tt.end
+		if a := AnswerOf(s); a.String() != tt.want || len(a.Notes) != tt.notes {
+			t.Errorf("%q, %q; want %q and %d notes", a, a.Notes, tt.want, tt.notes)
+		}
+	}
+	circle := AnswerOf(knownURL(scheduler.FateRedirect, report.StoredURL{RedirectTo: "http://a/b", Reason: "bad_redirect", LastError: "redirects in a circle"}))
+	if want := "not in the index: its redirects lead to no page (redirects in a circle)"; circle.String() != want {
+		t.Errorf("%q, want %q", circle, want)
+	}
+}
+
+// TestRefusedDocuments: what a target refused is not said to be in the index.
+func TestRefusedDocuments(t *testing.T) {
+	missing := knownURL(scheduler.FatePermanent, report.StoredURL{Reason: "not_found", LastError: "404 Not Found"})
+	indexed := knownURL(scheduler.FateIndexed, report.StoredURL{})
+	for want, tt := range map[string]struct {
+		stored *StoredExplanation
+		op     push.Op
+	}{
+		"not in the index, or in an older version: solr refused its document (400 bad date)": {indexed, push.Add},
+		"perhaps still in the index: solr refused to delete its document (400 bad date)":     {missing, push.Delete},
+	} {
+		tt.stored.Refused = &OutboxOrder{Op: tt.op.String(), Target: "solr", Words: "400 bad date"}
+		x := Explanation{Stored: tt.stored, Index: true}
+		if a := x.Answer(); a.String() != want || a.Help == "" || tt.op == push.Delete && !strings.Contains(a.Notes[0], "404 Not Found") {
+			t.Errorf("%+v, want %q", a, want)
+		}
+	}
+}
+
+// TestForetold: without a store, the verdict is what would become of the URL.
+func TestForetold(t *testing.T) {
+	for want, x := range map[string]Explanation{
+		"would be crawled and indexed":                                            {Index: true, Follow: true},
+		"would be crawled and indexed, its links not followed":                    {Index: true},
+		"would be crawled, but not indexed: it is crawled for its links only":     {Follow: true},
+		"would be ignored: rule 2, x.xml:7":                                       {ExcludedBy: &ExcludedBy{Gate: "rules", File: "x.xml", Line: 7, Rule: "rule 2"}},
+		"would be crawled, but not indexed: the kill list names it: kill gate, k": {Index: true, Follow: true, KilledBy: &crawlspace.Reason{Gate: "kill", File: "k"}},
+	} {
+		if got := x.Answer().String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	dry := Fetched{Stored: knownURL(scheduler.FateNoindexPage, report.StoredURL{Reason: "noindex"}).StoredURL}
+	if got, want := dry.Verdict().String(), "would not be indexed: the page says noindex"; got != want {
+		t.Errorf("a dry run: %q, want %q", got, want)
+	}
+}
+
+// TestAnotherLinksFragment: what is decided of a link with another fragment is not what counts for the page.
+func TestAnotherLinksFragment(t *testing.T) {
+	s := knownURL(scheduler.FateIndexed, report.StoredURL{Fragment: "y"})
+	s.LinkFragment = "x"
+	x := Explanation{Stored: s, ExcludedBy: &ExcludedBy{Gate: "rules"}}
+	a := x.Answer()
+	want := "Gates and rules were asked about a link with the fragment x; the page is known by a link with the fragment y, and that counts."
+	if a.String() != "in the index, or on its way there" || len(a.Notes) != 1 || a.Notes[0] != want {
+		t.Errorf("%q: %q", a, a.Notes)
 	}
 }

@@ -87,7 +87,7 @@ func reasonTexts() []reasonText {
 		scheduler.ReasonTLS:          {"no secure connection to its host can be made", itsText, "", lookAgain},
 		scheduler.ReasonTimeout:      {"its host takes too long", itsText, "", lookAgain},
 		scheduler.ReasonProtocol:     {"its host does not speak HTTP as it should", itsText, "", lookAgain},
-		scheduler.ReasonBadRedirect:  {"its redirects lead nowhere", itsText, "", lookAgain},
+		scheduler.ReasonBadRedirect:  {"its redirects lead to no page", itsText, "", lookAgain},
 		scheduler.ReasonAddress:      {"the address of its host is refused", itsText, "", "If its host is to be crawled, allow the address in the configuration."},
 		scheduler.ReasonProxy:        {"its proxy does not answer", itsText, "It goes on by itself when the proxy answers.", ""},
 		scheduler.ReasonRendering:    {"it cannot be rendered", itsText, "", "A dry run with rendering shows what the browser makes of it."},

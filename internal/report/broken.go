@@ -72,13 +72,13 @@ func (b Broken) Tables() []Table {
 	return []Table{tableOf("", brokenColumns, rows)}
 }
 
-// isBroken reports whether a URL's last visit failed.
+// isBroken reports whether a URL's last visit failed; of a redirect, once follow was asked.
 func isBroken(r *scheduler.Record) bool {
-	return r.Class == scheduler.Temporary || r.Class == scheduler.Permanent
+	return r.Class == scheduler.Temporary || r.Class == scheduler.Permanent || r.Class == scheduler.Redirect && r.Reason == scheduler.ReasonBadRedirect
 }
 
 // EachBroken calls fn for each broken URL that o selects, those that are known first,
-// each in order of keys. It reads all stored URLs; then, for each brokenBatch broken URLs, it
+// each in order of keys. It reads all stored URLs, and follows redirects; then, for each brokenBatch broken URLs, it
 // reads them again for the redirects that lead there, once for each step of a chain and up to
 // redirectSteps times, and once the links of all pages. Where these are more than pairsMax, a
 // batch takes several such passes. Of a batch and of the links to it the keys are in memory.
@@ -87,8 +87,13 @@ func EachBroken(ctx context.Context, store Store, o Options, fn func(Broken) err
 		return emitBroken(ctx, store, &o, t, pages, fn)
 	}}
 	err := eachRecord(ctx, store, func(r *scheduler.Record) bool {
-		return isBroken(r) && isOn(o.Host, r.Origin, r.URL) && !errorSince(r).Before(o.Since)
-	}, func(k weburl.Key, _ *scheduler.Record) error { return x.add(ctx, linked{key: k}) })
+		return (isBroken(r) || redirects(r)) && isOn(o.Host, r.Origin, r.URL) && !errorSince(r).Before(o.Since)
+	}, func(k weburl.Key, r *scheduler.Record) error {
+		if err := follow(ctx, store, r); err != nil || !isBroken(r) {
+			return err
+		}
+		return x.add(ctx, linked{key: k})
+	})
 	if err != nil {
 		return err
 	}
@@ -111,6 +116,9 @@ func emitBroken(ctx context.Context, store Store, o *Options, t *linked, pages l
 		b = brokenGone(t.gone)
 	} else {
 		r, err := store.Lookup(ctx, t.key)
+		if err == nil {
+			err = follow(ctx, store, &r)
+		}
 		if errors.Is(err, scheduler.ErrNotFound) || err == nil && !isBroken(&r) {
 			return nil // meanwhile it is not
 		}

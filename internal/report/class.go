@@ -50,6 +50,9 @@ func ErrorClassOf(c scheduler.Class, r scheduler.Reason) string {
 			return class
 		}
 	case scheduler.Redirect:
+		if r == scheduler.ReasonBadRedirect {
+			return ErrorRedirect
+		}
 	}
 	return ""
 }

@@ -44,6 +44,16 @@ func (f *Filter) Selects(r *scheduler.Record) bool {
 		(f.Text == "" || strings.Contains(strings.ToLower(r.URL), f.Text)) && isOn(f.Host, r.Origin, r.URL) && f.matches(r.URL)
 }
 
+// may reports whether a record may be one of those once its redirects were followed.
+func (f *Filter) may(r *scheduler.Record) bool {
+	if !redirects(r) || f.Error == "" && f.Reason == nil {
+		return f.Selects(r)
+	}
+	any := *f
+	any.Error, any.Reason = "", nil
+	return any.Selects(r)
+}
+
 // fated reports whether what became of the URL is what is asked for.
 func (f *Filter) fated(r *scheduler.Record) bool {
 	if f.Fate == nil && f.Reason == nil {

@@ -163,7 +163,6 @@ func (x *exchange) look(page weburl.Key, links scheduler.LinkPrints) {
 // redirects adds what redirects to the URLs, and to what does. It goes over all stored URLs
 // once for each step, until one finds nothing.
 func (x *exchange) redirects(ctx context.Context) error {
-	redirects := func(r *scheduler.Record) bool { return r.Class == scheduler.Redirect && r.RedirectTo != "" }
 	for first, step := 0, 0; step < redirectSteps; step++ {
 		end := len(x.targets)
 		err := eachRecord(ctx, x.store, redirects, func(k weburl.Key, r *scheduler.Record) error {

@@ -133,6 +133,70 @@ func TestExchange(t *testing.T) {
 	})
 }
 
+// TestRedirectsInACircle: what redirects in a circle, or leads into one, or too often, is an error everywhere.
+func TestRedirectsInACircle(t *testing.T) {
+	s := newTold()
+	leads := func(from, to string) {
+		s.put(scheduler.Record{URL: "http://a.test/" + from, Class: scheduler.Redirect, Status: 302, RedirectTo: "http://a.test/" + to})
+	}
+	leads("1", "2")
+	leads("2", "3")
+	leads("3", "1")
+	leads("self", "self")
+	leads("into", "1")
+	leads("fine", "page")
+	leads("unknown", "elsewhere")
+	s.put(scheduler.Record{URL: "http://a.test/page", Class: scheduler.OK}, "http://a.test/into", "http://a.test/fine")
+	for i := range redirectsFollowed + 1 {
+		leads(fmt.Sprint("long/", i), fmt.Sprint("long/", i+1))
+	}
+	s.put(scheduler.Record{URL: fmt.Sprint("http://a.test/long/", redirectsFollowed+1), Class: scheduler.OK})
+	want := map[string]string{}
+	for _, name := range []string{"1", "2", "3", "self", "into"} {
+		want["http://a.test/"+name] = redirectCircle
+	}
+	want["http://a.test/long/0"] = redirectTooMany
+
+	broken := map[string]string{}
+	for _, b := range brokenOf(t, s, Options{}) {
+		if broken[b.URL] = b.Words; b.Error != ErrorRedirect || b.Status != 302 {
+			t.Errorf("broken: %+v", b)
+		}
+		if b.URL == "http://a.test/into" && (b.Pages != 1 || b.LinkedFrom[0].Page != "http://a.test/page") {
+			t.Errorf("%s is linked from %+v", b.URL, b.LinkedFrom)
+		}
+	}
+	if diff := gocmp.Diff(want, broken); diff != "" {
+		t.Errorf("broken (-want +got):\n%s", diff)
+	}
+	e, err := CountErrors(t.Context(), s, Options{})
+	if err != nil || e.URLs != len(want) || len(e.Classes) != 1 || e.Classes[0].Class != ErrorRedirect {
+		t.Errorf("errors: %+v, %v", e, err)
+	}
+	bad := scheduler.ReasonBadRedirect
+	for name, f := range map[string]Filter{"reason": {Reason: &bad}, "error": {Error: ErrorRedirect}} {
+		listed := map[string]string{}
+		if err := EachURL(t.Context(), s, f, func(u StoredURL) error {
+			if listed[u.URL] = u.LastError; u.Reason != "bad_redirect" || u.Fate != "redirect" {
+				t.Errorf("listed: %+v", u)
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if diff := gocmp.Diff(want, listed); diff != "" {
+			t.Errorf("listed by %s (-want +got):\n%s", name, diff)
+		}
+		if p, err := URLPage(t.Context(), s, f, 100, 0); err != nil || len(p.URLs) != len(want) {
+			t.Errorf("a page by %s: %d URLs, %v", name, len(p.URLs), err)
+		}
+	}
+	redirect := scheduler.ReasonRedirect
+	if p, err := URLPage(t.Context(), s, Filter{Reason: &redirect}, 200, 0); err != nil || len(p.URLs) != redirectsFollowed+2 {
+		t.Errorf("redirects that come to something: %d, %v", len(p.URLs), err)
+	}
+}
+
 func TestPartsOfBroken(t *testing.T) {
 	s := newTold()
 	s.put(scheduler.Record{URL: "http://a.test/x", Class: scheduler.Permanent, Status: 404})

@@ -118,7 +118,19 @@ func LookUp(ctx context.Context, store scheduler.Reader, u weburl.URL) (s Stored
 	if errors.Is(err, scheduler.ErrNotFound) {
 		return s, false, nil
 	}
-	return NewStoredURL(r), err == nil, err
+	if err == nil {
+		s, err = storedURL(ctx, store, &r)
+	}
+	return s, err == nil, err
+}
+
+// storedURL is NewStoredURL of a record of the store. Where its redirects lead is said unless the loss of its
+// document is pending, which has its own reason.
+func storedURL(ctx context.Context, store scheduler.Reader, r *scheduler.Record) (s StoredURL, err error) {
+	if !r.Indexed {
+		err = follow(ctx, store, r)
+	}
+	return NewStoredURL(*r), err
 }
 
 // Robots is the word of a robots.State for what the stored copy of u's robots.txt says to

@@ -57,14 +57,20 @@ func URLPage(ctx context.Context, store scheduler.Reader, f Filter, limit, read 
 		some, looked := min(scheduler.WalkRead, read-p.Read), 0
 		batch, next, last, err := scheduler.ReadBatch(ctx, store, from, limit-len(p.URLs), some, func(r *scheduler.Record) bool {
 			looked++
-			return f.Selects(r)
+			return f.may(r)
 		})
 		p.Read += looked
 		if err != nil {
 			return p, err
 		}
 		for i := range batch {
-			p.URLs = append(p.URLs, NewStoredURL(batch[i].Record))
+			s, err := storedURL(ctx, store, &batch[i].Record)
+			if err != nil {
+				return p, err
+			}
+			if f.Selects(&batch[i].Record) {
+				p.URLs = append(p.URLs, s)
+			}
 		}
 		if last {
 			return p, nil
@@ -79,9 +85,13 @@ func URLPage(ctx context.Context, store scheduler.Reader, f Filter, limit, read 
 // EachURL calls fn for each stored URL that f selects, in order of keys. One that is
 // stored meanwhile may be among them or not.
 func EachURL(ctx context.Context, store scheduler.Reader, f Filter, fn func(StoredURL) error) error {
-	return scheduler.Walk(ctx, store, f.From, f.Selects, func(batch []scheduler.KeyedRecord) error {
+	return scheduler.Walk(ctx, store, f.From, f.may, func(batch []scheduler.KeyedRecord) error {
 		for i := range batch {
-			if err := fn(NewStoredURL(batch[i].Record)); err != nil {
+			s, err := storedURL(ctx, store, &batch[i].Record)
+			if err == nil && f.Selects(&batch[i].Record) {
+				err = fn(s)
+			}
+			if err != nil {
 				return err
 			}
 		}

@@ -23,10 +23,10 @@ import (
 
 // What renders the page runs in a goroutine of runBeside, whose end it waits for; a browser is tried in one of tryBrowser.
 
-// DryRun fetches one page as a crawl would, and tells what would become of it. The sites
-// that moved and the traps that are known count; what is stored of the URL does not.
+// DryRun fetches one page as a crawl would, and tells what would become of it. What is known is that of
+// Knowledge.ForDryRun.
 func DryRun(ctx context.Context, crawler config.Crawler, known admin.Knowledge, raw string, u weburl.URL, agent string, log *slog.Logger) (*admin.Fetched, error) {
-	explainer, err := admin.NewExplainer(Settings(crawler, agent), admin.Knowledge{Moved: known.Moved, Traps: known.Traps})
+	explainer, err := admin.NewExplainer(Settings(crawler, agent), known)
 	if err != nil {
 		return nil, err
 	}
@@ -123,6 +123,9 @@ func (s *Service) Fetch(ctx context.Context, c admin.Crawler, raw string, u webu
 		return nil, err
 	}
 	known, err := admin.KnowledgeOf(ctx, r.store, r.Losses)
+	if err == nil {
+		known, err = known.ForDryRun(u)
+	}
 	if err != nil {
 		return nil, err
 	}

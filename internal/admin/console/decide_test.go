@@ -38,19 +38,19 @@ func TestAnswers(t *testing.T) {
 		order     *admin.OutboxOrder
 		want      []string
 	}{
-		{"unknown", admin.Explanation{Decision: "crawl", Index: true, Fifo: &fifo}, nil, []string{"Not in the index: no link to it was found yet", "would allow a link to it", `action="/url/add"`}},
-		{"unknown and excluded", excluded(admin.Explanation{}), nil, []string{"Not in the index: links to it are ignored: rule 3, /etc/x/CrawlConfig.xml:12", `href="/rules"`}},
+		{"unknown", admin.Explanation{Decision: "crawl", Index: true, Fifo: &fifo, Stored: &admin.StoredExplanation{}}, nil, []string{"Not in the index: no link to it was found yet", "would allow a link to it", `action="/url/add"`}},
+		{"unknown and excluded", excluded(admin.Explanation{Stored: &admin.StoredExplanation{}}), nil, []string{"Not in the index: links to it are ignored: rule 3, /etc/x/CrawlConfig.xml:12", `href="/rules"`}},
 		{"excluded", excluded(stored(report.StoredURL{Class: "ignored", Fate: "excluded", Reason: "rules", LastError: "rule 3 at CrawlConfig.xml:12:5"})), nil, []string{"Not in the index: the rules ignore it (rule 3 at CrawlConfig.xml:12:5)", `href="/rules"`}},
 		{"indexed", stored(indexed), nil, []string{`class="notice good"`, "In the index, or on its way there</bdi> since <time datetime=\"2026-03-04T05:06:07Z\""}},
 		{"indexed and excluded", excluded(stored(indexed)), nil, []string{`class="notice good"`, "The rules in force leave it out: rule 3, /etc/x/CrawlConfig.xml:12."}},
 		{"on its way", stored(indexed), &admin.OutboxOrder{State: "waiting", Op: "add"}, []string{`class="notice warn"`, "Its newest document waits in the outbox", `href="/outbox"`}},
-		{"refused", stored(indexed), &admin.OutboxOrder{State: "dead", Op: "add", Target: "papi", Words: "too large"}, []string{`class="notice bad"`, "The indexer refuses its document. papi says: too large", `href="/outbox?state=dead"`}},
+		{"refused", stored(indexed), &admin.OutboxOrder{State: "dead", Op: "add", Target: "papi", Words: "too large"}, []string{`class="notice bad"`, "Not in the index, or in an older version: papi refused its document (too large)", `href="/outbox?state=dead"`}},
 		{"pending", isPending, &admin.OutboxOrder{State: "pending", Op: "delete"}, []string{
 			`class="notice warn"`, "In the index, but its deletion is pending: the site does not have it (404 Not Found)",
 			"It is pending since <time datetime=\"2026-03-04T05:06:07Z\" title=\"2026-03-04 05:06:07 UTC\" data-local>", "Release the deletion", `href="/deletions?url=http%3A%2F%2Fx.test%2F"`,
 		}},
 		{"deletion waits", stored(missing), &admin.OutboxOrder{State: push.Waiting, Op: "delete"}, []string{"the site does not have it", "The deletion of its document waits in the outbox", `href="/outbox"`}},
-		{"deletion refused", stored(missing), &admin.OutboxOrder{State: push.DeadLetter, Op: "delete", Target: "papi", Words: "locked"}, []string{"the site does not have it", `class="notice bad"`, "The indexer refuses to delete its document", "papi says: locked", `href="/outbox?state=dead"`}},
+		{"deletion refused", stored(missing), &admin.OutboxOrder{State: push.DeadLetter, Op: "delete", Target: "papi", Words: "locked"}, []string{"the site does not have it", `class="notice bad"`, "Perhaps still in the index: papi refused to delete its document (locked)", `href="/outbox?state=dead"`}},
 		{"waits", stored(report.StoredURL{Class: "pending", Fate: "pending", State: "waiting"}), nil, []string{"it waits to be fetched", `href="/hosts?host=http%3A%2F%2Fx.test%2F"`}},
 		{"duplicate", stored(report.StoredURL{Class: "ok", DuplicateOf: "http://x.test/b", Fate: "duplicate", Reason: "duplicate"}), nil, []string{"another document has its content: http://x.test/b", `href="/url?url=http%3A%2F%2Fx.test%2Fb"`}},
 		{"redirect", stored(report.StoredURL{Class: "redirect", RedirectTo: "http://x.test/c", Fate: "redirect", Reason: "redirect"}), nil, []string{"it redirects: http://x.test/c", `href="/url?url=http%3A%2F%2Fx.test%2Fc"`}},
@@ -59,6 +59,9 @@ func TestAnswers(t *testing.T) {
 			tt.explained.URL, tt.explained.Canonical = "http://x.test/", "http://x.test/"
 			api := map[string]any{"POST /explain": []any{tt.explained}}
 			if tt.order != nil {
+				if tt.order.State == push.DeadLetter {
+					tt.explained.Stored.Refused = tt.order
+				}
 				api["GET /document"] = admin.Sent{URL: "http://x.test/", Order: tt.order}
 			}
 			code, body := visitPage(t, newConsole(t, admin.Operator, answers(t, api)), "/url?url=http://x.test/")

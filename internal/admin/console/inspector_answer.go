@@ -2,7 +2,6 @@ package console
 
 import (
 	"net/url"
-	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -37,10 +36,6 @@ func (r *shownAnswer) do(words, path, link string) {
 // judge shows the one answer to why a URL is, or is not, in the index, with what its
 // newest order in the outbox, the rules and robots.txt add to it.
 func (d *inspected) judge(v *visit) shownAnswer {
-	stored := d.Explained.Stored
-	if stored == nil {
-		stored = &admin.StoredExplanation{}
-	}
 	a := d.Explained.Answer()
 	r := shownAnswer{Kind: kindOf(a.Fate), Head: sentence(a.String())}
 	if a.Fate == scheduler.FateIndexed {
@@ -50,10 +45,6 @@ func (d *inspected) judge(v *visit) shownAnswer {
 		}
 	}
 	r.why(a.Notes...)
-	if !stored.Known && d.Explained.ExcludedBy == nil {
-		r.why("Rules and gates would allow a link to it.")
-	}
-	r.why(d.Explained.Additions()...)
 	d.advise(v, &r, &a)
 	if o := d.order(); o != nil {
 		r.judgeOrder(v, o)
@@ -119,16 +110,7 @@ func (r *shownAnswer) judgeOrder(v *visit, o *admin.OutboxOrder) {
 	switch o.State {
 	case push.DeadLetter:
 		r.Kind, r.Since = "bad", nil
-		what := "The indexer refuses its document. "
-		if deletion {
-			what = "The indexer refuses to delete its document, and may still have it. "
-		}
-		r.why(what + strings.TrimSpace(o.Target+" says: "+o.Words))
-		help := ""
-		if v.caller.Role >= admin.Operator {
-			help = "Correct what it complains of, then have it sent again."
-		}
-		r.do(help, v.link("/outbox", url.Values{"state": {"dead"}}), "Dead letters")
+		r.do("", v.link("/outbox", url.Values{"state": {"dead"}}), "Dead letters")
 	case push.Waiting:
 		if deletion {
 			r.why("The deletion of its document waits in the outbox: an indexer may still have it.")

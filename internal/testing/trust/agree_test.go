@@ -2,9 +2,9 @@ package trust
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/sextant-crawler/sextant/crawl/policy"
@@ -40,23 +40,95 @@ func (w *world) agree(when string, read bool, fail func(format string, args ...a
 	}); err != nil {
 		fail("%s: %v", when, err)
 	}
+	rings := inRings(stored)
 	for i := range stored {
 		r := &stored[i].Record
 		fate, _ := r.Fate()
 		fates[fate.String()]++
-		w.agreeOn(explainer, r, read, func(format string, args ...any) {
+		w.agreeOn(explainer, r, read, rings[r.URL], func(format string, args ...any) {
 			fail("%s: %s (%s, %s, status %d, class %s, pending %t, fragment %q, depth %d): "+format,
 				append([]any{when, r.URL, fate, r.Reason, r.Status, r.Class, r.LossPending, r.Fragment, r.Depth}, args...)...)
 		})
 	}
 	w.agreeInSum(when, fates, read, fail)
+	w.agreeOnRings(when, rings, fail)
+	w.agreeOnUnknown(when, explainer, stored, fail)
 	if read {
 		w.followed(when, &known, stored, fail)
 	}
 }
 
+// inRings are the URLs whose redirects come back to where they were.
+func inRings(stored []scheduler.KeyedRecord) map[string]bool {
+	to, rings := map[string]string{}, map[string]bool{}
+	for i := range stored {
+		if r := &stored[i].Record; r.Class == scheduler.Redirect {
+			to[r.URL] = r.RedirectTo
+		}
+	}
+	for from := range to {
+		at, ok := from, true
+		for range len(to) + 1 { // as many steps without an end pass one twice
+			if at, ok = to[at]; !ok {
+				break
+			}
+		}
+		if ok {
+			rings[from] = true
+		}
+	}
+	return rings
+}
+
+// agreeOnRings compares which URLs the reports say redirect in a circle.
+func (w *world) agreeOnRings(when string, rings map[string]bool, fail func(format string, args ...any)) {
+	ctx := w.t.Context()
+	const circle = "redirects in a circle"
+	broken := map[string]bool{}
+	if err := report.EachBroken(ctx, w.store, report.Options{}, func(b report.Broken) error {
+		if b.Words == circle {
+			broken[b.URL] = true
+		}
+		return nil
+	}); err != nil || !maps.Equal(broken, rings) {
+		fail("%s: the report of broken links has the rings %v, want %v, %v", when, broken, rings, err)
+	}
+	e, err := report.CountErrors(ctx, w.store, report.Options{})
+	n := 0
+	for _, c := range e.Classes {
+		if c.Class == report.ErrorRedirect {
+			n = c.URLs
+		}
+	}
+	if err != nil || n < len(rings) {
+		fail("%s: the report of errors has %d bad redirects, want %v, %v", when, n, rings, err)
+	}
+}
+
+// agreeOnUnknown compares what is said of pages that are not stored.
+func (w *world) agreeOnUnknown(when string, explainer *admin.Explainer, stored []scheduler.KeyedRecord, fail func(format string, args ...any)) {
+	known := map[string]bool{}
+	for i := range stored {
+		known[stored[i].Record.URL] = true
+	}
+	for url := range w.trial.Pages {
+		u, err := weburl.Parse(url)
+		if err != nil || known[url] {
+			continue
+		}
+		x, err := explainer.Explain(url, u)
+		if err != nil {
+			fail("%s: explain %s: %v", when, url, err)
+			continue
+		}
+		if has := w.index.documents[url]; !x.Stored.Known && (has && !w.index.refused[url] || !strings.HasPrefix(x.Stored.Why, "not in the index")) {
+			fail("%s: explain says of %s, which is not stored, %q; the target has it: %t", when, url, x.Stored.Why, has)
+		}
+	}
+}
+
 // agreeOn compares what is said of one URL.
-func (w *world) agreeOn(explainer *admin.Explainer, r *scheduler.Record, read bool, fail func(format string, args ...any)) {
+func (w *world) agreeOn(explainer *admin.Explainer, r *scheduler.Record, read, ring bool, fail func(format string, args ...any)) {
 	u, ok := weburl.FromCanonical(r.URL)
 	if !ok {
 		fail("is no canonical URL")
@@ -74,12 +146,19 @@ func (w *world) agreeOn(explainer *admin.Explainer, r *scheduler.Record, read bo
 		}
 		return
 	}
+	if ring && !r.Indexed {
+		reason = scheduler.ReasonBadRedirect
+	}
 	if x.Stored == nil || x.Stored.Fate != fate.String() || x.Stored.Reason != reason.String() {
 		fail("explain says %s", x.Stored.Why)
 		return
 	}
+	w.agreeOnVerdict(x, r, fate, reason, fail)
 	if x.ExcludedBy != nil && strings.HasSuffix(x.ExcludedBy.Gate, "-depth") && !read {
-		return // depths count when a URL is taken (docs/crawl-space.md)
+		if notes := strings.Join(x.Answer().Notes, " "); !strings.Contains(notes, "until it is fetched again") && r.Class != scheduler.Ignored {
+			fail("explain does not say that the depth counts when it is taken (docs/crawl-space.md): %s", notes)
+		}
+		return
 	}
 	excluded := r.Status == policy.StatusExcluded || r.Status == 761
 	if explained := x.Decision != "crawl"; explained != excluded {
@@ -94,12 +173,33 @@ func (w *world) agreeOn(explainer *admin.Explainer, r *scheduler.Record, read bo
 	if r.Class == scheduler.Pending {
 		fail("it was never asked for")
 	}
-	has := w.index.documents[r.URL]
-	if has != fate.InIndex() {
+}
+
+// agreeOnVerdict compares the verdict, which the inspector makes of the same JSON, with what the target has.
+func (w *world) agreeOnVerdict(x *admin.Explanation, r *scheduler.Record, fate scheduler.Fate, reason scheduler.Reason, fail func(format string, args ...any)) {
+	has, refused, says := w.index.documents[r.URL], w.index.refused[r.URL], x.Stored.Why
+	if has != fate.InIndex() && !refused {
 		fail("the target has it: %t", has)
 	}
-	if says := strings.HasPrefix(x.Stored.Why, "in the index"); says != has {
-		fail("explain says %q, and the target has it: %t", x.Stored.Why, has)
+	if strings.HasPrefix(says, "in the index") != has && !refused {
+		fail("explain says %q, and the target has it: %t", says, has)
+	}
+	if refused != strings.Contains(says, "index refused") {
+		fail("explain says %q, and the target refused it: %t", says, refused)
+	}
+	if (reason == scheduler.ReasonBadRedirect) != strings.Contains(says, "lead to no page") && fate != scheduler.FatePendingLoss && !refused && !fate.InIndex() && x.Stored.RedirectEnd == nil {
+		fail("explain says %q", says)
+	}
+	if end := x.Stored.RedirectEnd; end != nil && end.Indexed == strings.Contains(says, "which is not in the index") && !refused {
+		fail("explain says %q, and %s is indexed: %t", says, end.URL, end.Indexed)
+	}
+	text, err := json.Marshal(x)
+	var shown admin.Explanation
+	if err == nil {
+		err = json.Unmarshal(text, &shown)
+	}
+	if err != nil || shown.Answer().String() != says {
+		fail("the inspector says %q, explain %q, %v", shown.Answer(), says, err)
 	}
 }
 
@@ -118,8 +218,8 @@ func (w *world) agreeInSum(when string, fates map[string]int, read bool, fail fu
 		fail("%s: %v", when, err)
 		return
 	}
-	if d.Indexed != len(w.index.documents) {
-		fail("%s: the report counts %d documents, the target has %v", when, d.Indexed, slices.Sorted(maps.Keys(w.index.documents)))
+	if n := fates[scheduler.FateIndexed.String()] + fates[scheduler.FatePendingLoss.String()]; d.Indexed != n {
+		fail("%s: the report counts %d documents, the store %d", when, d.Indexed, n)
 	}
 	reported := map[string]int{}
 	for _, s := range d.ByStatus {
@@ -162,7 +262,7 @@ func (w *world) followed(when string, k *admin.Knowledge, stored []scheduler.Key
 		if !served || !ok || r.Class != scheduler.OK || p.Status != 0 || r.Status != 200 || p.NoFollow && !w.settings.IgnoreNoFollow {
 			continue
 		}
-		page := explainer.Explain(r.URL, u, &policy.Found{Depth: int(r.Depth), Fragment: r.Fragment})
+		page := explainer.Explain(r.URL, u, policy.Found{Depth: int(r.Depth), Fragment: r.Fragment})
 		if page.Status != 0 || !page.Rules.Decision.Follow {
 			continue
 		}
@@ -171,7 +271,7 @@ func (w *world) followed(when string, k *admin.Knowledge, stored []scheduler.Key
 			if err != nil || l.NoFollow && !w.settings.IgnoreNoFollow {
 				continue
 			}
-			x := explainer.Explain(l.Href, to, &policy.Found{Depth: int(r.Depth) + 1})
+			x := explainer.Explain(l.Href, to, policy.Found{Depth: int(r.Depth) + 1})
 			if x.Status == 0 && known[x.URL.String()] == nil && !w.forgets(x.URL) {
 				fail("%s: %s is not known, though %s, at depth %d, links to it and explain says crawl", when, l.Href, r.URL, r.Depth)
 			}

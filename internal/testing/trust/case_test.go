@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"pgregory.net/rapid"
+
+	"github.com/sextant-crawler/sextant/push"
 )
 
 // Hosts are addresses, so that nobody looks names up (RFC 5737).
@@ -26,7 +28,8 @@ type trial struct {
 // page is what a URL answers.
 type page struct {
 	Status    int    // 0: 200
-	To        string // of a redirect
+	To        string // of a redirect; with a Status of 0 it is a meta refresh
+	Refuses   string // the operation that the target refuses of its document, as push.Op words it
 	Text      int    // pages of the same text are copies
 	NoIndex   bool
 	NoFollow  bool
@@ -46,7 +49,10 @@ type configuration struct {
 }
 
 // paths are those that sites and rules draw from.
-var paths = []string{"/", "/a", "/a/b", "/a/b.html", "/c/", "/c/d?id=1", "/c/d?id=1&sid=2", "/news/1.html", "/news/2.html", "/News/3", "/x.gif"}
+var paths = []string{
+	"/", "/a", "/a/b", "/a/b.html", "/c/", "/c/d?id=1", "/c/d?id=1&sid=2", "/news/1.html", "/news/2.html", "/news/3.html", "/News/3", "/x.gif",
+	"/r/1", "/r/2", "/r/3", "/a/a/a/a",
+}
 
 func drawTrial(t *rapid.T) trial {
 	out := trial{Pages: map[string]page{}, Robots: map[string]string{}}
@@ -62,6 +68,7 @@ func drawTrial(t *rapid.T) trial {
 			out.Robots[origin] = "User-agent: *\nDisallow: " + rapid.SampledFrom([]string{"/a", "/c/", "/*.gif$", "/news/"}).Draw(t, "disallow") + "\n"
 		}
 	}
+	drawRing(t, out.Pages)
 	out.First = drawConfiguration(t)
 	if rapid.Bool().Draw(t, "edit") {
 		second := drawConfiguration(t)
@@ -70,11 +77,30 @@ func drawTrial(t *rapid.T) trial {
 	return out
 }
 
+// drawRing has some pages redirect in a ring, or in a chain that ends somewhere.
+func drawRing(t *rapid.T, pages map[string]page) {
+	n := rapid.IntRange(0, 3).Draw(t, "ring")
+	for i := range n {
+		p := drawRedirect(t)
+		if i < n-1 || rapid.Bool().Draw(t, "closed") {
+			p.To = fmt.Sprintf("%s/r/%d", hostA, (i+1)%n+1)
+		}
+		pages[fmt.Sprintf("%s/r/%d", hostA, i+1)] = p
+	}
+}
+
+func drawRedirect(t *rapid.T) page {
+	return page{Status: rapid.SampledFrom([]int{0, 301, 302, 307}).Draw(t, "status"), To: drawURL(t)}
+}
+
 func drawPage(t *rapid.T, url string) page {
 	p := page{Text: rapid.IntRange(0, 9).Draw(t, "text")}
+	if rapid.IntRange(0, 9).Draw(t, "refused") == 9 {
+		p.Refuses = rapid.SampledFrom([]push.Op{push.Add, push.Delete}).Draw(t, "refuses").String()
+	}
 	switch rapid.IntRange(0, 11).Draw(t, "kind of "+url) {
 	case 7:
-		p.Status, p.To = rapid.SampledFrom([]int{301, 302}).Draw(t, "status"), drawURL(t)
+		return drawRedirect(t)
 	case 8:
 		p.Status = rapid.SampledFrom([]int{404, 403, 410}).Draw(t, "status")
 	case 9:
@@ -117,7 +143,7 @@ func drawConfiguration(t *rapid.T) configuration {
 	for _, on := range []string{
 		`defaultAccept="true"`, `defaultIndex="true"`, `defaultFollow="true"`, `defaultFollowRoots="false"`, `ignoreRobotsTxt="true"`,
 		`nearDuplicateDetector="false"`, `indexRedirectSources="false"`, `ignoreNofollow="true"`, `ignoreNoindex="true"`, `errorPolicy="cautious"`,
-		`forgetDeleted="true"`, `deletionBrake="off"`,
+		`forgetDeleted="true"`, `deletionBrake="off"`, `maxRedirects="1"`,
 	} {
 		if sometimes(t, 4, on) != "" {
 			b.WriteString(" " + on)
@@ -153,8 +179,11 @@ func drawSpace(t *rapid.T, b *strings.Builder, c *configuration) {
 	}
 	for _, e := range []string{
 		`<Patterns exclude="/c/"/>`, `<Patterns include="/a,/c,/news"/>`, `<Kill patterns="kill.txt"/>`, `<CanonicalURL dropSessionIDs="true"/>`,
-		`<QueryFilter keep="id"/>`, `<IgnoredExtensions/>`,
+		`<QueryFilter keep="id"/>`, `<IgnoredExtensions/>`, `<Traps maxURLsPerPattern="1"/>`, `<Traps maxURLsPerHost="5" maxRepeats="2"/>`,
 	} {
+		if strings.HasPrefix(e, "<Traps") && strings.Contains(b.String(), "<Traps") {
+			continue
+		}
 		if strings.HasPrefix(e, "<Patterns") && strings.Contains(b.String(), "<Patterns") {
 			continue
 		}

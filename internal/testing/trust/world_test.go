@@ -42,27 +42,33 @@ type world struct {
 	settings policy.Settings
 }
 
-// index is a target in memory.
+// index is a target in memory, which refuses some operations.
 type index struct {
+	refuses   func(url string) (op string)
 	mu        sync.Mutex
 	documents map[string]bool
+	refused   map[string]bool // the last operation
 }
 
 // Name implements push.Target.
 func (*index) Name() string { return "index" }
 
 // Push implements push.Target.
-func (x *index) Push(_ context.Context, entries []push.Entry) ([]push.Refusal, error) {
+func (x *index) Push(_ context.Context, entries []push.Entry) (refusals []push.Refusal, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, e := range entries {
-		if e.Op == push.Delete {
+		x.refused[e.URL] = x.refuses(e.URL) == e.Op.String()
+		switch {
+		case x.refused[e.URL]:
+			refusals = append(refusals, push.Refusal{Seq: e.Seq, Words: "it is not wanted"})
+		case e.Op == push.Delete:
 			delete(x.documents, e.URL)
-		} else {
+		default:
 			x.documents[e.URL] = true
 		}
 	}
-	return nil, nil
+	return refusals, nil
 }
 
 // Checkpoint implements push.Target.
@@ -74,7 +80,8 @@ func (*index) Close() error { return nil }
 // inWorld serves the sites of a case while fn runs.
 func inWorld(t *testing.T, c *trial, fn func(w *world)) {
 	t.Helper()
-	w := &world{t: t, trial: c, dir: t.TempDir(), pipe: testpipe.Listen(), index: index{documents: map[string]bool{}}}
+	w := &world{t: t, trial: c, dir: t.TempDir(), pipe: testpipe.Listen(), index: index{documents: map[string]bool{}, refused: map[string]bool{}}}
+	w.index.refuses = func(url string) string { return c.Pages[url].Refuses }
 	server := &http.Server{Handler: w, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
 	served := make(chan struct{})
 	go func() { defer close(served); _ = server.Serve(w.pipe) }()
@@ -113,10 +120,10 @@ func (w *world) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		http.NotFound(out, r)
 		return
 	}
-	if p.To != "" {
-		out.Header().Set("Location", p.To)
-	}
 	if p.Status != 0 {
+		if p.To != "" {
+			out.Header().Set("Location", p.To)
+		}
 		out.WriteHeader(p.Status)
 		return
 	}
@@ -129,6 +136,9 @@ func (w *world) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		metas = append(metas, "nofollow")
 	}
 	_, _ = fmt.Fprintf(out, "<html><head><title>Page %d</title><meta name=robots content=%q>", p.Text, strings.Join(metas, ","))
+	if p.To != "" {
+		_, _ = fmt.Fprintf(out, `<meta http-equiv="refresh" content="0; url=%s">`, strings.ReplaceAll(p.To, "&", "&amp;"))
+	}
 	if p.Canonical != "" {
 		_, _ = fmt.Fprintf(out, `<link rel="canonical" href="%s">`, p.Canonical)
 	}
