@@ -91,7 +91,7 @@ func checkCommands(t *testing.T, said string) {
 		"status": "4 deletions pending", "deletions": "/manuals/curlew", "deletions release": "4 ", "outbox": "/minutes-2025-05", "report broken": "/photographs",
 		"report changes": "/notices", "urls": "/members", "explain": "/news/2024/storm-edda", "fetch": "Heron 50 manual",
 	}
-	for _, m := range regexp.MustCompile(`(?m)^    go run ./cmd/sextant (\w+( broken| changes| release)?)(.*)$`).FindAllStringSubmatch(said, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^    `+regexp.QuoteMeta(commandOf(os.Args[0], os.Args[0]))+` (\w+( broken| changes| release)?)(.*)$`).FindAllStringSubmatch(said, -1) {
 		command := exec.CommandContext(t.Context(), "sh", "-c", shellWord(os.Args[0])+" "+m[1]+m[3])
 		command.Env = append(os.Environ(), beMain+"=1")
 		out, err := command.CombinedOutput()

@@ -18,7 +18,7 @@ func TestRaceStepNamesTests(t *testing.T) {
 	}
 	chosen := regexp.MustCompile(`go test -race -short -(?:run|skip) '\^(Test)?\(([A-Za-z|]+)\)(\$?)' (.*)`)
 	found := chosen.FindAllStringSubmatch(strings.ReplaceAll(string(script), "\\\n", " "), -1)
-	if len(found) != strings.Count(string(script), "go test -race") {
+	if len(found) != strings.Count(string(script), "CGO_ENABLED=1 go test -race ") {
 		t.Errorf("%d commands choose tests", len(found))
 	}
 	for _, m := range found {
