@@ -194,37 +194,29 @@ func (s *Store) storedDeletion(item *badger.Item) (scheduler.StoredDeletion, err
 
 // DeletionGroups implements scheduler.Store. It goes over all that is pending, without reading it.
 func (s *Store) DeletionGroups(ctx context.Context, fn func(g scheduler.DeletionGroup, pending uint64) error) error {
-	return s.view(ctx, func(txn *badger.Txn) error {
-		var at record.OrderPlace
-		var count uint64
-		end := func() error {
-			if count == 0 {
-				return nil
-			}
-			n := count
-			count = 0
-			return fn(at.DeletionGroup(), n)
-		}
+	pending := map[scheduler.DeletionGroup]uint64{}
+	err := s.view(ctx, func(txn *badger.Txn) error {
 		for _, kind := range []byte{record.KindHostLoss, record.KindEditLoss} {
-			if err := s.walk(ctx, txn, []byte{kind}, []byte{kind}, false, func(item *badger.Item) error {
+			err := s.walk(ctx, txn, []byte{kind}, []byte{kind}, false, func(item *badger.Item) error {
 				p, _, err := record.SplitDeletionKey(item.Key())
 				if err != nil {
 					return s.damaged(fmt.Sprintf("key %x", item.Key()), err)
 				}
-				if p.Kind != at.Kind || p.Group != at.Group {
-					if err := end(); err != nil {
-						return err
-					}
-					at = p
-				}
-				count++
+				pending[p.DeletionGroup()]++
 				return nil
-			}); err != nil {
+			})
+			if err != nil {
 				return err
 			}
 		}
-		return end()
+		return nil
 	})
+	for g, n := range pending {
+		if err == nil {
+			err = fn(g, n)
+		}
+	}
+	return err
 }
 
 // PendingDeletions implements scheduler.Store. It holds the keys of the losses in memory, but not what they are.

@@ -79,16 +79,25 @@ func (r *round) again(tries int) time.Time {
 	return r.at.Add(min(roundFirst<<min(max(tries-1, 0), 16), roundLongest))
 }
 
-// ask asks for other documents of the host, chosen at random, unless a round is under way or it is too
-// soon.
+// ask asks for other documents of the host, chosen at random, if a good response is missing, unless a round is under
+// way or it is too soon.
 func (b *bench) ask(ctx context.Context) error {
+	if !b.asks {
+		return nil
+	}
+	keys, err := b.sample(ctx)
+	if err != nil {
+		return err
+	}
 	d, h := b.d, b.host
+	r := &round{at: b.now, asked: keys, left: slices.Clone(keys)}
 	d.mu.Lock()
-	if r := h.round; r != nil {
-		at := r.again(h.tries)
+	before := h.round
+	if before != nil {
+		at := before.again(h.tries)
 		tooSoon := b.now.Before(at)
 		if finishing := d.finishing; !finishing.IsZero() { // one round at the end, whatever there was before
-			tooSoon = !r.at.Before(finishing)
+			tooSoon = !before.at.Before(finishing)
 		}
 		if tooSoon {
 			d.mu.Unlock()
@@ -97,38 +106,17 @@ func (b *bench) ask(ctx context.Context) error {
 		}
 	}
 	h.tries++
-	r := &round{at: b.now}
-	d.mu.Unlock()
-	var err error
-	if r.asked, err = b.sample(ctx); err != nil {
-		return err
-	}
-	r.left = slices.Clone(r.asked)
-	d.mu.Lock()
-	before := h.round
 	h.round = r
 	b.wakeAt(r.again(h.tries))
 	d.mu.Unlock()
-	if len(r.asked) == 0 {
-		return nil
-	}
-	if err := d.askFor(ctx, r.asked); err != nil { // nothing was asked for, or not all
+	if err = d.askFor(ctx, keys); err != nil { // nothing was asked for, or not all
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		h.round = before
 		return err
 	}
+	b.asked = len(keys)
 	return nil
-}
-
-// asked is how many URLs were asked for by this judgement.
-func (b *bench) asked() int {
-	b.d.mu.Lock()
-	defer b.d.mu.Unlock()
-	if r := b.host.round; r != nil && r.at.Equal(b.now) {
-		return len(r.left)
-	}
-	return 0
 }
 
 // sample chooses documents of the host: those without a loss, then those whose text would be replaced, then,

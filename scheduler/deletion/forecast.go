@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // Need is what a pending loss waits for. Its words are a contract.
@@ -73,15 +72,8 @@ func (h *HostState) group(set *scheduler.Deletions, now time.Time) Group {
 	}
 }
 
-// StateReader is the part of a Store that tells of the states of hosts.
-type StateReader interface {
-	scheduler.Reader
-	DeletionGroups(ctx context.Context, fn func(g scheduler.DeletionGroup, pending uint64) error) error
-	Documents(ctx context.Context, h weburl.HostKey) (scheduler.HostDocuments, error)
-}
-
 // StoredStates are the hosts with pending losses, in no order, as a store has them.
-func StoredStates(ctx context.Context, store StateReader, set *scheduler.Deletions, now time.Time) ([]HostState, error) {
+func StoredStates(ctx context.Context, store scheduler.Store, set *scheduler.Deletions, now time.Time) ([]HostState, error) {
 	var states []HostState
 	err := store.DeletionGroups(ctx, func(g scheduler.DeletionGroup, n uint64) error {
 		if g.Edit == 0 {
@@ -123,7 +115,7 @@ func StoredStates(ctx context.Context, store StateReader, set *scheduler.Deletio
 }
 
 // read completes the state of a host by what is stored of it.
-func (h *HostState) read(ctx context.Context, store StateReader, set *scheduler.Deletions, now time.Time) error {
+func (h *HostState) read(ctx context.Context, store scheduler.Store, set *scheduler.Deletions, now time.Time) error {
 	docs, err := store.Documents(ctx, h.Host)
 	if err != nil {
 		return err

@@ -33,20 +33,23 @@ func (b *bench) findReplaced(ctx context.Context) error {
 		return nil
 	}
 	looked := false
-	for i := range b.losses {
-		l := &b.losses[i]
-		if l.Replaces || !leads(l.Reason) {
-			continue
-		}
-		looked = true
-		is, err := b.isReplaced(ctx, l)
-		if err != nil {
-			return err
+	var others []scheduler.StoredDeletion
+	for _, l := range b.losses {
+		is := false
+		if !l.Replaces && leads(l.Reason) {
+			looked = true
+			var err error
+			if is, err = b.isReplaced(ctx, &l); err != nil {
+				return err
+			}
 		}
 		if is {
 			b.replaced = append(b.replaced, l.Key)
+		} else {
+			others = append(others, l)
 		}
 	}
+	b.losses = others
 	b.d.mu.Lock()
 	defer b.d.mu.Unlock()
 	h := b.host
