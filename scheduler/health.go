@@ -117,7 +117,10 @@ func (f *Frontier) observed(ctx context.Context, l *Lease, told Response) (ill b
 	if err != nil {
 		return ill, err
 	}
-	pending := uint64(f.owner.Pending(h.key)) //nolint:gosec // a count
+	var pending uint64
+	if ill {
+		pending = uint64(f.owner.Pending(h.key)) //nolint:gosec // a count
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if h.live.health.observe(l.Key, told, d.Count, pending, time.Now()) {
