@@ -75,7 +75,9 @@ func (t texts) host(k weburl.HostKey) *hostTexts {
 
 // responded takes in the response for a document of old, with a new text if is, and compares that.
 // template is that of the host's documents.
-func (t texts) responded(old *Record, k weburl.Key, text sketch.Sketch, is bool, template *sketch.Template) (v textVerdict) {
+func (t texts) responded(
+	old *Record, k weburl.Key, text sketch.Sketch, is bool, template *sketch.Template,
+) (v textVerdict) {
 	h := t[old.Host]
 	if h == nil {
 		if !is {

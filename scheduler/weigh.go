@@ -38,7 +38,9 @@ type weighing struct {
 
 // weigh decides which orders of a completion are pending, and returns what the response says of the
 // host's health. edit is as in Order.
-func (f *Frontier) weigh(ctx context.Context, l *Lease, r *Result, c *Completion, set *Settings, edit uint64) (Response, error) {
+func (f *Frontier) weigh(
+	ctx context.Context, l *Lease, r *Result, c *Completion, set *Settings, edit uint64,
+) (Response, error) {
 	switch {
 	case set.Deletions.Off:
 		return NotCounted, nil
@@ -136,7 +138,9 @@ func (w *weighing) follow() error {
 
 // Replaces reports whether the document at target takes the place of the one of old, as next says,
 // and whether target was visited yet. A redirect does so only if it is permanent.
-func Replaces(ctx context.Context, store Lookuper, old, next *Record, target string, template *sketch.Template) (is, visited bool, err error) {
+func Replaces(
+	ctx context.Context, store Lookuper, old, next *Record, target string, template *sketch.Template,
+) (is, visited bool, err error) {
 	u, ok := weburl.FromCanonical(target)
 	if !ok {
 		return false, true, nil
@@ -153,7 +157,8 @@ func Replaces(ctx context.Context, store Lookuper, old, next *Record, target str
 func (w *weighing) tells() (Response, error) {
 	n, old := &w.c.Next, &w.l.Record
 	switch {
-	case old.Kind != KindPage, !tellsOfHost(w.r.Fault), n.Reason.Operators(), n.Reason == ReasonUnavailable, n.Reason == ReasonMoved, w.replaced:
+	case old.Kind != KindPage, !tellsOfHost(w.r.Fault), w.replaced,
+		n.Reason.Operators(), n.Reason == ReasonUnavailable, n.Reason == ReasonMoved:
 		return NotCounted, nil
 	case w.lost && w.isText && !w.verdict.lookAlike:
 		// A new text says nothing, unless the page had nearly the same at its last visit.
@@ -164,7 +169,8 @@ func (w *weighing) tells() (Response, error) {
 		return NotCounted, err
 	case !w.lost && n.Class != Temporary && n.Class != Permanent && n.Class != Redirect:
 		return GoodResponse, nil
-	case old.LossPending, old.Class == Temporary, old.Class == Permanent, w.unvisited && (n.Class == Redirect || n.Reason == ReasonCanonical) && !w.shared():
+	case old.LossPending, old.Class == Temporary, old.Class == Permanent,
+		w.unvisited && (n.Class == Redirect || n.Reason == ReasonCanonical) && !w.shared():
 		return NotCounted, nil
 	}
 	return BadResponse, nil

@@ -3,6 +3,7 @@ package deletion
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -47,9 +48,7 @@ func (m *moving) revise(s scheduler.StoredDeletion, r scheduler.Record) *schedul
 // moveAll moves losses in batches and returns how many there were.
 func (d *Owner) moveAll(ctx context.Context, keys []weburl.Key, m *moving) (int, error) {
 	n := 0
-	for len(keys) > 0 {
-		batch := keys[:min(moveBatch, len(keys))]
-		keys = keys[len(batch):]
+	for batch := range slices.Chunk(keys, moveBatch) {
 		// Not cancelled half-way: the store calls the function until it returns.
 		places, moved, err := d.store.ReviseDeletions(context.WithoutCancel(ctx), batch, m.revise)
 		n += moved

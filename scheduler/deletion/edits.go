@@ -2,7 +2,6 @@ package deletion
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,8 +18,6 @@ import (
 // it. Then they are carried out, if there are few, or with the operator's word; else they stay pending.
 
 const (
-	// editsName is the store's value of the edits.
-	editsName = "scheduler.edits"
 	// editsKept is how many are remembered.
 	editsKept = 20
 	// editLasts is for how long after it was judged losses count as an edit's: later
@@ -31,6 +28,9 @@ const (
 	editFew     = 100
 	editPercent = 5
 )
+
+// editsName is the store's value of the edits.
+var editsName = scheduler.CrawlValue("scheduler.edits")
 
 // EditState is what became of an edit.
 type EditState string
@@ -71,7 +71,7 @@ func EditMost(documents uint64) uint64 {
 
 // StoredEdits are the last edits, oldest first, as a store has them.
 func StoredEdits(ctx context.Context, store scheduler.ValueReader) (list []Edit, err error) {
-	err = scheduler.LoadValue(ctx, store, scheduler.CrawlValue(editsName), "the list of edits of the rules", &list)
+	err = scheduler.LoadValue(ctx, store, editsName, "the list of edits of the rules", &list)
 	return list, err
 }
 
@@ -122,7 +122,8 @@ func (d *Owner) BeginEdit(ctx context.Context, word bool) (number uint64, err er
 		if n := len(list); n > 0 {
 			number = list[n-1].Number + 1
 		}
-		list = append(list, Edit{Number: number, At: time.Now().UTC().Truncate(time.Second), State: EditOpen, Word: word})
+		at := time.Now().UTC().Truncate(time.Second)
+		list = append(list, Edit{Number: number, At: at, State: EditOpen, Word: word})
 		return list[max(0, len(list)-editsKept):]
 	})
 	return number, err
@@ -140,17 +141,18 @@ func (d *Owner) EndEdit() {
 // AllowEdit has the losses of an edit that f selects carried out, however many they are, at the operator's word.
 // It returns how many were now, and ErrNotFound where nothing is known of such an edit.
 func (d *Owner) AllowEdit(ctx context.Context, f scheduler.DeletionFilter) (int, error) {
-	number := f.Edit
 	d.judging.Lock()
 	defer d.judging.Unlock()
 	found := false
 	err := d.changeEdits(ctx, func(list []Edit) []Edit {
 		for i := range list {
-			if list[i].Number == number {
-				found, list[i].Word = true, true
-				if list[i].State == EditHeld {
-					list[i].State, list[i].Sent = EditSent, list[i].Deletions
-				}
+			e := &list[i]
+			if e.Number != f.Edit {
+				continue
+			}
+			found, e.Word = true, true
+			if e.State == EditHeld {
+				e.State, e.Sent = EditSent, e.Deletions
 			}
 		}
 		return list
@@ -160,7 +162,7 @@ func (d *Owner) AllowEdit(ctx context.Context, f scheduler.DeletionFilter) (int,
 	}
 	n, err := d.release(ctx, f)
 	if err == nil && n == 0 && !found {
-		err = fmt.Errorf("edit %d of the rules: %w", number, scheduler.ErrNotFound)
+		err = fmt.Errorf("edit %d of the rules: %w", f.Edit, scheduler.ErrNotFound)
 	}
 	return n, err
 }
@@ -172,7 +174,7 @@ func (d *Owner) changeEdits(ctx context.Context, change func([]Edit) []Edit) err
 		return err
 	}
 	list = change(slices.Clone(list))
-	if err := scheduler.SaveValue(ctx, d.store, scheduler.CrawlValue(editsName), "the list of edits of the rules", list); err != nil {
+	if err := scheduler.SaveValue(ctx, d.store, editsName, "the list of edits of the rules", list); err != nil {
 		return err
 	}
 	d.mu.Lock()
@@ -225,19 +227,15 @@ func (d *Owner) judgePendingEdits(ctx context.Context) error {
 		return err
 	}
 	for _, number := range slices.Sorted(maps.Keys(pending)) {
-		state := decided[number]
-		if state == "" && d.f.Settings().Deletions.Off { // it is long forgotten
-			state = EditSent
-		}
-		switch state {
-		case EditSent:
+		switch state := decided[number]; {
+		case state == EditSent, state == "" && d.f.Settings().Deletions.Off: // "": it is long forgotten
 			if err := d.sendEdit(ctx, number, pending[number]); err != nil {
 				return err
 			}
-		case EditHeld:
-			d.log.Warn(fmt.Sprintf("edit %d of the rules deletes too many documents: they stay; `sextant deletions release --edit %d` deletes them", number, number),
+		case state == EditHeld:
+			d.log.Warn(fmt.Sprintf("edit %d of the rules deletes too many documents: they stay; "+
+				"`sextant deletions release --edit %d` deletes them", number, number),
 				"edit", number, "deletions", pending[number])
-		case EditOpen:
 		}
 	}
 	return nil
@@ -245,10 +243,12 @@ func (d *Owner) judgePendingEdits(ctx context.Context) error {
 
 // decideEdits decides about each edit with pending losses, and closes the open ones: an
 // edit whose pass did not come through is judged with the last.
-func (d *Owner) decideEdits(ctx context.Context, pending map[uint64]uint64, documents uint64) (map[uint64]EditState, error) {
+func (d *Owner) decideEdits(
+	ctx context.Context, pending map[uint64]uint64, documents uint64,
+) (decided map[uint64]EditState, err error) {
 	allowed := d.f.Settings().Deletions.Off
-	decided := map[uint64]EditState{}
-	err := d.changeEdits(ctx, func(list []Edit) []Edit {
+	decided = map[uint64]EditState{}
+	err = d.changeEdits(ctx, func(list []Edit) []Edit {
 		var earlier uint64
 		for i := range list {
 			e := &list[i]
@@ -288,18 +288,13 @@ func (d *Owner) decideEdits(ctx context.Context, pending map[uint64]uint64, docu
 func (d *Owner) sendEdit(ctx context.Context, number, counted uint64) error {
 	var keys []weburl.Key
 	err := d.store.Deletions(ctx, scheduler.DeletionGroup{Edit: number}, func(s scheduler.StoredDeletion) error {
-		if uint64(len(keys)) == counted {
-			return errEnough
-		}
 		keys = append(keys, s.Key)
 		return nil
 	})
-	if errors.Is(err, errEnough) {
-		err = nil
-	}
-	if err != nil || len(keys) == 0 {
+	if err != nil {
 		return err
 	}
+	keys = keys[:min(uint64(len(keys)), counted)]
 	_, err = d.moveAll(ctx, keys, &moving{set: d.f.Settings(), move: scheduler.SendDeletion, any: true})
 	return err
 }

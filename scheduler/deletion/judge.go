@@ -1,10 +1,7 @@
 package deletion
 
 import (
-	"bytes"
 	"context"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -39,11 +36,14 @@ type bench struct {
 
 // judge decides about the losses of one host. judging is held.
 func (d *Owner) judge(ctx context.Context, k weburl.HostKey) (*bench, error) {
-	b, events, err := d.bench(ctx, k)
-	if err != nil {
-		return nil, err
-	}
-	for _, step := range []func(context.Context) error{b.decide, b.apply, b.settle, b.ask} {
+	b := &bench{d: d, set: d.f.Settings(), key: k, now: time.Now()}
+	b.next = b.now.Add(judgeLongest)
+	d.mu.Lock()
+	b.host = d.hosts[k]
+	events := b.host.events
+	d.mu.Unlock()
+	steps := []func(context.Context) error{b.read, b.findReplaced, b.classify, b.decide, b.apply, b.settle, b.ask}
+	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -65,37 +65,26 @@ func (d *Owner) judge(ctx context.Context, k weburl.HostKey) (*bench, error) {
 	return b, nil
 }
 
-// bench reads all that is to be known of a host.
-func (d *Owner) bench(ctx context.Context, k weburl.HostKey) (b *bench, events int, err error) {
-	b = &bench{d: d, set: d.f.Settings(), key: k, now: time.Now()}
-	b.next = b.now.Add(judgeLongest)
-	d.mu.Lock()
-	b.host = d.hosts[k]
-	events = b.host.events
-	d.mu.Unlock()
+// read reads all that is to be known of the host.
+func (b *bench) read(ctx context.Context) (err error) {
+	d := b.d
 	b.group.Deletions = b.set.Deletions
-	if b.group.Ill, err = d.f.IsIll(ctx, k); err != nil {
-		return nil, 0, err
+	if b.group.Ill, err = d.f.IsIll(ctx, b.key); err != nil {
+		return err
 	}
 	b.group.Ill = b.group.Ill && !b.set.Deletions.Off
-	if b.documents, err = d.store.Documents(ctx, k); err != nil {
-		return nil, 0, err
+	if b.documents, err = d.store.Documents(ctx, b.key); err != nil {
+		return err
 	}
-	if b.ledger, err = readLedger(ctx, d.store, ledgerName(k)); err != nil {
-		return nil, 0, err
+	if b.ledger, err = readLedger(ctx, d.store, ledgerName(b.key)); err != nil {
+		return err
 	}
-	err = d.store.Deletions(ctx, scheduler.DeletionGroup{Host: k}, func(s scheduler.StoredDeletion) error {
+	err = d.store.Deletions(ctx, scheduler.DeletionGroup{Host: b.key}, func(s scheduler.StoredDeletion) error {
 		b.losses = append(b.losses, s)
 		return nil
 	})
-	if err != nil {
-		return nil, 0, err
-	}
 	b.pending = len(b.losses)
-	if err := b.findReplaced(ctx); err != nil {
-		return nil, 0, err
-	}
-	return b, events, b.classify(ctx)
+	return err
 }
 
 // heed takes in whether the host gave good responses since it was judged. The mutex is held.
@@ -163,7 +152,8 @@ func (b *bench) classify(ctx context.Context) error {
 // poolMost is how many losses of a host count in the pool: one that is gone must not hold up those of the others.
 const poolMost = 2
 
-// pooled is how many losses of hosts in the pool are pending, and how many documents of them came since. The mutex is held.
+// pooled is how many losses of hosts in the pool are pending, and how many documents of them came since. The mutex
+// is held.
 func (d *Owner) pooled() (n int, born uint64) {
 	for _, h := range d.hosts {
 		if h.state.Pooled {
@@ -289,19 +279,18 @@ func (d *Owner) finish(ctx context.Context) (until time.Time, asked int, err err
 		d.finishing = now
 	}
 	deadline := d.finishing.Add(d.f.Settings().Deletions.Rest + 2*finishSlack)
-	hosts := slices.Collect(maps.Keys(d.hosts))
 	d.mu.Unlock()
 	if err := d.judgeEdits(ctx); err != nil {
 		return until, 0, err
 	}
-	slices.SortFunc(hosts, func(a, b weburl.HostKey) int { return bytes.Compare(a[:], b[:]) })
-	for _, k := range hosts {
+	for _, k := range d.due(now.AddDate(1, 0, 0)) { // all of them
 		b, err := d.judge(ctx, k)
 		if err != nil {
 			return until, asked, err
 		}
 		asked += b.asked
-		if at := b.few.Add(finishSlack); b.few.After(now) && !at.After(deadline) && (until.IsZero() || at.Before(until)) {
+		at := b.few.Add(finishSlack)
+		if b.few.After(now) && !at.After(deadline) && (until.IsZero() || at.Before(until)) {
 			until = at
 		}
 	}

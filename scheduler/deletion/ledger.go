@@ -127,7 +127,7 @@ func (l *ledger) gone(d *scheduler.Deletions, now time.Time) bool {
 }
 
 // store stores the ledger, if it is another one than is stored; one that says nothing is removed.
-func (l *ledger) store(ctx context.Context, store scheduler.Store, name scheduler.ValueName, now time.Time) (err error) {
+func (l *ledger) store(ctx context.Context, s scheduler.Store, name scheduler.ValueName, now time.Time) (err error) {
 	var v []byte
 	if left, _ := l.within(now); left > 0 || !l.Silent.IsZero() || l.Born > 0 {
 		if v, err = json.Marshal(l); err != nil {
@@ -138,7 +138,7 @@ func (l *ledger) store(ctx context.Context, store scheduler.Store, name schedule
 		return nil
 	}
 	l.stored = v
-	return store.SetValue(ctx, name, v)
+	return s.SetValue(ctx, name, v)
 }
 
 // class is that of so many pending losses in a group of so many documents, with those that were carried out.

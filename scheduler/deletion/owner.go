@@ -20,9 +20,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Owner owns the pending losses: it alone carries them out. One goroutine (Run) judges host after
-// host; the others only tell it what happened. mu guards what is in memory and is never held while the
-// Frontier's mutex is taken or the store is asked.
+// Owner owns the pending losses: it alone carries them out. mu guards what is in memory and is never held while
+// the Frontier's mutex is taken or the store is asked.
 type Owner struct {
 	f     *scheduler.Frontier
 	store scheduler.Store
@@ -34,9 +33,10 @@ type Owner struct {
 	pool       ledger     // guarded by judging
 	onCarryOut func(context.Context, []weburl.Key) error
 
-	mu        sync.Mutex
-	hosts     map[weburl.HostKey]*host
-	returned  map[weburl.HostKey]time.Time // hosts of which a lost document is back: when its others were queued, zero: not yet
+	mu    sync.Mutex
+	hosts map[weburl.HostKey]*host
+	// returned are the hosts of which a lost document is back: when the others were queued, zero if not yet.
+	returned  map[weburl.HostKey]time.Time
 	edits     edits
 	finishing time.Time // when Finish was called first, zero if it was not
 }
@@ -331,7 +331,12 @@ func (d *Owner) judgeDue(ctx context.Context) (time.Duration, error) {
 			return 0, err
 		}
 		if err != nil { // of this host: the others are judged nevertheless
-			d.log.Error("cannot judge pending losses", "host", d.postpone(k), "pause", errorPause, "error", err)
+			d.mu.Lock()
+			h := d.hosts[k]
+			h.at = time.Now().Add(errorPause)
+			origin := h.state.Origin
+			d.mu.Unlock()
+			d.log.Error("cannot judge pending losses", "host", origin, "pause", errorPause, "error", err)
 		}
 	}
 	d.mu.Lock()
@@ -354,15 +359,6 @@ func (d *Owner) due(now time.Time) (due []weburl.HostKey) {
 	}
 	slices.SortFunc(due, func(a, b weburl.HostKey) int { return bytes.Compare(a[:], b[:]) })
 	return due
-}
-
-// postpone has a host judged after a pause, and returns its name.
-func (d *Owner) postpone(k weburl.HostKey) (origin string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	h := d.host(k, "", time.Time{})
-	h.at = time.Now().Add(errorPause)
-	return h.state.Origin
 }
 
 // States are the hosts that are ill or have pending losses, in no order.

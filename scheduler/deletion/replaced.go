@@ -1,6 +1,7 @@
 package deletion
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -53,11 +54,8 @@ func (b *bench) findReplaced(ctx context.Context) error {
 	b.d.mu.Lock()
 	defer b.d.mu.Unlock()
 	h := b.host
-	switch {
-	case !looked || len(b.replaced) > 0:
+	if h.moves++; !looked || len(b.replaced) > 0 {
 		h.moves = 0
-	default:
-		h.moves++
 	}
 	if looked {
 		b.wakeAt(b.now.Add(min(lookFirst<<min(h.moves, 16), lookLongest)))
@@ -71,10 +69,7 @@ func (b *bench) isReplaced(ctx context.Context, l *scheduler.StoredDeletion) (bo
 	if err != nil || r == nil {
 		return false, err
 	}
-	target := r.RedirectTo
-	if target == "" {
-		target = r.DuplicateOf
-	}
+	target := cmp.Or(r.RedirectTo, r.DuplicateOf)
 	if target == "" {
 		return false, nil
 	}
