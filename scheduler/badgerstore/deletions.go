@@ -18,12 +18,7 @@ import (
 // them nevertheless, and stays there if the loss is cancelled. A URL has one where its record says so
 // (Record.LossPending), so that a page without one costs no read.
 
-// deletionOf reads the deletion of a URL whose record says that it has one.
-func (g *group) deletionOf(k weburl.Key) (p record.OrderPlace, o record.Order, err error) {
-	return g.s.deletionOf(k, g.get)
-}
-
-// deletionOf reads the deletion of a URL. get reads a key, nil if it is not there; the body
+// deletionOf reads the deletion of a URL whose record says that it has one. get reads a key, nil if it is not there; the body
 // may share memory with what it returns.
 func (s *Store) deletionOf(
 	k weburl.Key, get func([]byte) ([]byte, error),
@@ -50,7 +45,7 @@ func (s *Store) deletionOf(
 
 // dropDeletion removes the deletion of a URL whose record says that it has one.
 func (g *group) dropDeletion(k weburl.Key) error {
-	p, _, err := g.deletionOf(k)
+	p, _, err := g.s.deletionOf(k, g.get)
 	if err != nil {
 		return err
 	}
@@ -95,7 +90,7 @@ func (g *group) order(k weburl.Key, old *scheduler.Record, has bool, o *schedule
 		return true, g.pend(k, old, has, &stored, o.Day)
 	}
 	if has {
-		p, before, err := g.deletionOf(k)
+		p, before, err := g.s.deletionOf(k, g.get)
 		if err != nil {
 			return has, err
 		}
@@ -117,7 +112,7 @@ func (g *group) pend(k weburl.Key, old *scheduler.Record, has bool, o *record.Or
 	}
 	place := record.PendingPlace(old.Host, o.Pending.Edit)
 	if has {
-		p, before, err := g.deletionOf(k)
+		p, before, err := g.s.deletionOf(k, g.get)
 		if err != nil {
 			return err
 		}
@@ -141,7 +136,7 @@ func (g *group) moveDeletion(k weburl.Key, old *scheduler.Record, m scheduler.De
 	if m == scheduler.KeepDeletion || !old.LossPending {
 		return old.LossPending, nil
 	}
-	p, o, err := g.deletionOf(k)
+	p, o, err := g.s.deletionOf(k, g.get)
 	if err != nil {
 		return true, err
 	}
@@ -163,10 +158,8 @@ func (g *group) moveDeletion(k weburl.Key, old *scheduler.Record, m scheduler.De
 }
 
 // Deletions implements scheduler.Store.
-func (s *Store) Deletions(
-	ctx context.Context, group scheduler.DeletionGroup, fn func(scheduler.StoredDeletion) error,
-) error {
-	prefix := record.PendingPrefix(record.PendingPlace(group.Host, group.Edit))
+func (s *Store) Deletions(ctx context.Context, g scheduler.DeletionGroup, fn func(scheduler.StoredDeletion) error) error {
+	prefix := record.PendingPrefix(record.PendingPlace(g.Host, g.Edit))
 	return s.view(ctx, func(txn *badger.Txn) error {
 		return s.walk(ctx, txn, prefix, prefix, true, func(item *badger.Item) error {
 			d, err := s.storedDeletion(item)
@@ -270,11 +263,10 @@ func (s *Store) deletionKeys(
 		prefixes[0] = record.PendingPrefix(record.PendingPlace(u.HostKey(), 0))
 	}
 	for _, prefix := range prefixes {
-		err := s.walk(ctx, txn, prefix, prefix, false, func(item *badger.Item) error {
+		if err := s.walk(ctx, txn, prefix, prefix, false, func(item *badger.Item) error {
 			keys = append(keys, item.KeyCopy(nil))
 			return nil
-		})
-		if err != nil {
+		}); err != nil {
 			return nil, err
 		}
 	}

@@ -11,11 +11,10 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Edits are stored as a JSON list of Edit, in the value editsName. Owner.mu guards them in memory.
-
-// An edit is a change of the operator's rules: action rules, crawl space, kill and reject
-// lists, roots, sources. The losses that it makes are pending until all stored URLs have been judged by
-// it. Then they are carried out, if there are few, or with the operator's word; else they stay pending.
+// Edits are stored as a JSON list of Edit, in the value editsName. Owner.mu guards them in memory. An edit is a change
+// of the operator's rules: action rules, crawl space, kill and reject lists, roots, sources. The losses that it makes
+// are pending until all stored URLs have been judged by it. Then they are carried out, if there are few, or with the
+// operator's word; else they stay pending.
 
 const (
 	// editsKept is how many are remembered.

@@ -14,11 +14,9 @@ import (
 // names that one as its canonical, is its copy, or was renamed by the operator's settings. That is no
 // loss. The other one may get into the index only later, so the losses are looked at again.
 
-const (
-	// lookFirst is the time between two looks for what replaces documents. It doubles up to lookLongest
-	// while none is replaced.
-	lookFirst, lookLongest = 5 * time.Second, 30 * time.Minute
-)
+// lookFirst is the time between two looks for what replaces documents. It doubles up to lookLongest
+// while none is replaced.
+const lookFirst, lookLongest = 5 * time.Second, 30 * time.Minute
 
 // leads reports whether a loss may turn out to be a replacement.
 func leads(r scheduler.Reason) bool {

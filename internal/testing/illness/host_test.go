@@ -102,7 +102,8 @@ func TestSiteMoves(t *testing.T) {
 		for _, pages := range sizes(1, 2, 16) {
 			inBubble(t, fmt.Sprintf("%s/%d", name, pages), func(t *testing.T) {
 				names := []string{"www." + sicksite.Host, "new.test"}
-				w, old := crawledOf(t, nil, sicksite.New(sicksite.Options{Documents: pages, Answer: answerTime, Names: names}))
+				site := sicksite.Options{Documents: pages, Answer: answerTime, Names: names}
+				w, old := crawledOf(t, nil, sicksite.New(site))
 				w.site.Move(to)
 				moved := time.Now()
 				w.refresh(crawl.Selection{All: true}) // the home page has to say so at two visits, a day apart
@@ -223,7 +224,9 @@ func TestManyHostsBehindOneGate(t *testing.T) {
 			if pages == 1 && kind != sicksite.SignOn && !wantsAll() {
 				continue
 			}
-			inBubble(t, fmt.Sprintf("%s/%d", kind, pages), func(t *testing.T) { illTogether(t, kind, manySites(hosts, pages)) })
+			inBubble(t, fmt.Sprintf("%s/%d", kind, pages), func(t *testing.T) {
+				illTogether(t, kind, manySites(hosts, pages))
+			})
 		}
 	}
 }

@@ -158,8 +158,8 @@ func foreign(want, got map[string]string) (n int) {
 }
 
 const realConfig = `<CrawlConfig>
-  <Crawler name="test" nthreads="2" aggressive="true" smartRefresh="true" smartRefreshMinAgeS="20" smartRefreshMaxAgeS="40"
-      errorRefreshS="20" firstByteTimeoutMS="1000" connectTimeoutMS="1000" downloadTimeoutMS="3000"%s>
+  <Crawler name="test" nthreads="2" aggressive="true" smartRefresh="true" smartRefreshMinAgeS="20"
+      smartRefreshMaxAgeS="40" errorRefreshS="20" firstByteTimeoutMS="1000" connectTimeoutMS="1000" downloadTimeoutMS="3000"%s>
     <Root url="%s" site="true"/>
     <MimeTypes><MimeType type="%s"/></MimeTypes>
     <Push kind="papi" url="http://%s" connector="test" batchAgeMS="50"/>
