@@ -35,7 +35,7 @@ func withoutRow() map[string]string {
 		crawls   = "the crawl adds it"
 	)
 	return map[string]string{
-		"ReadingKey": derived, "Name": elements, "Rules": elements, "Space": elements, "Traps": elements, "ReadRejectList": elements, "RejectListEvery": elements,
+		"ReadingKey": derived, "Name": elements, "Rules": elements, "Space": elements, "Traps": elements, "ReadRejectList": elements, "RejectListEvery": elements, "AddKilled": elements,
 		"Remove": elements, "Converters": elements, "Inside": elements, "Mapping": elements, "Refreshes": elements, "Fetches": elements, "DenyPrivate": elements, "Sources": elements, "Rounds": elements,
 		"Frontier.Weights": elements, "Frontier.Throttles": elements, "CrawlLog": elements,
 		"PushContent": derived, "Robots.Agent": derived, "Fetcher.MaxConnectionsPerHost": derived, "Frontier.LeavesTarget": derived,

@@ -31,6 +31,8 @@ type Selection struct {
 	// Full makes a refresh fetch without validators and push documents again
 	// though they did not change. Remove does not look at it.
 	Full bool
+	// Forever makes a removal add the URLs to the kill list. Refresh does not look at it.
+	Forever bool
 
 	before time.Time // if it is set: fetched before, and not being tried again
 }
@@ -45,6 +47,8 @@ type selector struct {
 	match *actionrules.Matcher  // nil: any
 	group *actionrules.Engine   // nil: any; accepts the group's sites
 	adds  map[weburl.Key]string // roots that may be named though they are not known; nil: not looked up
+
+	killed []string // that a removal added to the kill list
 }
 
 // SelectionError says that a Selection, or a list of URLs, makes no sense as it is

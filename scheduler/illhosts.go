@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -37,22 +38,11 @@ func (f illHosts) add(k weburl.HostKey, origin string, since time.Time, of *shar
 	f[k] = IllHost{k, origin, since, of}
 }
 
-// removeOf forgets the hosts of a share.
-func (f illHosts) removeOf(s *share) {
-	for k, h := range f {
-		if h.share == s {
-			delete(f, k)
-		}
-	}
-}
-
 // latest are the hosts that became ill last, the latest last.
 func (f illHosts) latest(n int) []IllHost {
-	all := make([]IllHost, 0, len(f))
-	for _, h := range f {
-		all = append(all, h)
-	}
-	slices.SortFunc(all, func(a, b IllHost) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Origin, b.Origin)) })
+	all := slices.SortedFunc(maps.Values(f), func(a, b IllHost) int {
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Origin, b.Origin))
+	})
 	return all[max(0, len(all)-n):]
 }
 

@@ -144,6 +144,19 @@ func (p *Policy) WithRejectList(f *crawlspace.File) (*Policy, error) {
 	return &other, nil
 }
 
+// WithKilled returns the policy with URLs added to its kill list, if it has one, as Settings.AddKilled adds
+// them to the file.
+func (p *Policy) WithKilled(urls []string) (*Policy, error) {
+	s := p.Settings
+	if s.Space.KillExact == nil || len(urls) == 0 {
+		return p, nil
+	}
+	list := *s.Space.KillExact
+	list.Content = slices.Concat(list.Content, list.Lacking(urls))
+	s.Space.KillExact = &list
+	return New(s, p.Moved)
+}
+
 // readerVersion is another one where the same settings make another text of a page.
 const readerVersion = 1
 

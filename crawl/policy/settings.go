@@ -30,6 +30,8 @@ type Settings struct {
 	// called every RejectListEvery (60 s if 0), and what it gives holds from then on.
 	ReadRejectList  func() (*crawlspace.File, error)
 	RejectListEvery time.Duration
+	// AddKilled adds URLs to the file of Space.KillExact, on the disk; nil where there is none.
+	AddKilled func(urls []string) error
 
 	IgnoreRobots   bool // ignoreRobotsTxt
 	EmbeddedLinks  bool // images, media and the like, and forms of method GET

@@ -38,7 +38,8 @@ func TestRealIllness(t *testing.T) {
 		t.Skip("it takes minutes: make illness-real runs it")
 	}
 	program := filepath.Join(t.TempDir(), "sextant")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "github.com/sextant-crawler/sextant/cmd/sextant")
+	build := exec.CommandContext(t.Context(),
+		"go", "build", "-o", program, "github.com/sextant-crawler/sextant/cmd/sextant")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("the program does not build: %v\n%s", err, out)
 	}
@@ -69,7 +70,8 @@ func TestRealIllness(t *testing.T) {
 func realIllnesses() []sicksite.Illness {
 	return slices.DeleteFunc(sicksite.Illnesses(), func(i sicksite.Illness) bool {
 		switch i {
-		case sicksite.Disallowed, sicksite.SignOn, sicksite.Parked, sicksite.ContinueToSee, sicksite.Incident, sicksite.BlockedByRule, sicksite.EverySixthPage:
+		case sicksite.Disallowed, sicksite.SignOn, sicksite.Parked, sicksite.ContinueToSee, sicksite.Incident,
+			sicksite.BlockedByRule, sicksite.EverySixthPage:
 			return true
 		}
 		return i.DNS()
@@ -90,7 +92,8 @@ func (r *realWorld) try(illness sicksite.Illness, pages int) {
 	t := r.t
 	r.recovered = "never"
 	var err error
-	r.site, err = sicksite.NewServer(sicksite.Options{Documents: pages, Validators: pages%2 == 0, RetryAfter: 5}, illness.TLS())
+	site := sicksite.Options{Documents: pages, Validators: pages%2 == 0, RetryAfter: 5}
+	r.site, err = sicksite.NewServer(site, illness.TLS())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +129,8 @@ func (r *realWorld) try(illness sicksite.Illness, pages int) {
 		got := r.entries()
 		strange := absent(got, want)
 		missing, foreign, pending := absent(want, got), foreign(want, got), r.undone()
-		state = fmt.Sprintf("%d documents are missing and %d not the site's own, %d deletions are pending; %d documents came with the illness",
+		state = fmt.Sprintf("%d documents are missing and %d not the site's own, %d deletions are pending; "+
+			"%d documents came with the illness",
 			missing, foreign, pending, strange)
 		return missing+foreign == 0 && pending <= strange
 	}, &state)
@@ -154,8 +158,8 @@ func foreign(want, got map[string]string) (n int) {
 }
 
 const realConfig = `<CrawlConfig>
-  <Crawler name="test" nthreads="2" aggressive="true" smartRefresh="true" smartRefreshMinAgeS="20" smartRefreshMaxAgeS="40" errorRefreshS="20"
-      firstByteTimeoutMS="1000" connectTimeoutMS="1000" downloadTimeoutMS="3000"%s>
+  <Crawler name="test" nthreads="2" aggressive="true" smartRefresh="true" smartRefreshMinAgeS="20"
+      smartRefreshMaxAgeS="40" errorRefreshS="20" firstByteTimeoutMS="1000" connectTimeoutMS="1000" downloadTimeoutMS="3000"%s>
     <Root url="%s" site="true"/>
     <MimeTypes><MimeType type="%s"/></MimeTypes>
     <Push kind="papi" url="http://%s" connector="test" batchAgeMS="50"/>
@@ -175,7 +179,8 @@ func (r *realWorld) startService() {
 			r.t.Fatal(err)
 		}
 	}
-	r.start("service.log", append(os.Environ(), "SSL_CERT_FILE="+roots), "run", "-c", r.config(), "-d", r.data(), "--listen", "off")
+	r.start("service.log", append(os.Environ(), "SSL_CERT_FILE="+roots),
+		"run", "-c", r.config(), "-d", r.data(), "--listen", "off")
 }
 
 func (r *realWorld) startIndexer() {
@@ -246,7 +251,8 @@ func (r *realWorld) undone() int {
 func (r *realWorld) ask(command string, query url.Values) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(r.t.Context(), 10*time.Second)
 	defer cancel()
-	address := url.URL{Scheme: "http", Host: r.indexer, Path: "/papi/4/connectors/test/" + command, RawQuery: query.Encode()}
+	path := "/papi/4/connectors/test/" + command
+	address := url.URL{Scheme: "http", Host: r.indexer, Path: path, RawQuery: query.Encode()}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), nil)
 	if err != nil {
 		return nil, err
@@ -270,7 +276,9 @@ func (r *realWorld) entries() map[string]string {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	body, err := r.ask("enumerate_synced_entries", url.Values{"PAPI_session": {strings.TrimSpace(string(session))}, "PAPI_rootPath": {""}})
+	body, err := r.ask("enumerate_synced_entries", url.Values{
+		"PAPI_session": {strings.TrimSpace(string(session))}, "PAPI_rootPath": {""},
+	})
 	if err != nil {
 		r.t.Fatal(err)
 	}
