@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -42,7 +43,12 @@ type Preview struct {
 	// links that were outside. Where pages are refreshed, that waits for their refresh.
 	Retimed uint64       `json:"retimed"`
 	Reread  PreviewGroup `json:"reread"`
+	// Note says in words what the new settings do not do to stored URLs, empty if nothing.
+	Note string `json:"note,omitempty"`
 }
+
+// fragmentNote is that of settings whose rules name fragments, which are stored only while rules do.
+const fragmentNote = "rules on fragment judge a stored page by the fragment that is stored with it: pages found while no rule named fragments have none"
 
 // PreviewGroup counts URLs and names some.
 type PreviewGroup struct {
@@ -80,6 +86,9 @@ func NewPreview(ctx context.Context, s policy.Settings, store scheduler.Reader, 
 		return nil, err
 	}
 	out := &Preview{Rules: p.Fingerprint, Before: state.Rules, Indexed: counts.Indexed}
+	if p.Engine.Names(actionrules.FieldFragment) {
+		out.Note = fragmentNote
+	}
 	before, err := policy.StoredWidth(ctx, store)
 	if err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ func limits() map[string]limit {
 		"internal/admin":               {18, 98},
 		"internal/admin/console":       {18, aim},
 		"internal/demo/indexer":        {23, aim},
-		"internal/report":              {19, aim},
+		"internal/report":              {18, aim},
 		"internal/service":             {13, aim},
 		"scheduler":                    {15, exempt},
 		"scheduler/badgerstore":        {18, 106},
