@@ -45,6 +45,9 @@ type Preview struct {
 	Reread  PreviewGroup `json:"reread"`
 	// Note says in words what the new settings do not do to stored URLs, empty if nothing.
 	Note string `json:"note,omitempty"`
+	// Renewed are documents that get other metas by rules and roots, or another source: when they are
+	// due next, or at once, as the operator says.
+	Renewed PreviewGroup `json:"renewed"`
 }
 
 // fragmentNote is that of settings whose rules name fragments, which are stored only while rules do.
@@ -55,7 +58,7 @@ type PreviewGroup struct {
 	Count   uint64          `json:"count"`
 	Samples []PreviewSample `json:"samples"`
 	// By are the rules and gates that put them into it, the most URLs first, at most 100.
-	// URLs that are read again have none.
+	// URLs that are read again or renewed have none.
 	By     []PreviewCause `json:"by"`
 	causes map[crawlspace.Reason]*PreviewCause
 	edited uint64 // of Count, losses that belong to the edit
@@ -93,7 +96,7 @@ func NewPreview(ctx context.Context, s policy.Settings, store scheduler.Reader, 
 	if err != nil {
 		return nil, err
 	}
-	g := newAgain(p, state.Timing != p.Timing, time.Now(), p.Widened(before))
+	g := newAgain(p, state.Timing != p.Timing, time.Now(), p.Widened(before), false)
 	all := func(*scheduler.Record) bool { return true }
 	err = scheduler.Walk(ctx, store, weburl.Key{}, all, func(batch []scheduler.KeyedRecord) error {
 		for i := range batch {
@@ -110,7 +113,7 @@ func NewPreview(ctx context.Context, s policy.Settings, store scheduler.Reader, 
 	if err != nil {
 		return nil, err
 	}
-	for _, g := range []*PreviewGroup{&out.Excluded, &out.Elsewhere, &out.ExcludedWhenTaken, &out.Readmitted, &out.Moved, &out.Deleted, &out.Reread} {
+	for _, g := range []*PreviewGroup{&out.Excluded, &out.Elsewhere, &out.ExcludedWhenTaken, &out.Readmitted, &out.Moved, &out.Deleted, &out.Reread, &out.Renewed} {
 		if g.Samples == nil {
 			g.Samples = []PreviewSample{} // [] in JSON
 		}
@@ -172,8 +175,12 @@ func (v *Preview) judge(o *review, r *scheduler.Record, samples int) {
 	case untimed:
 	case retimed:
 		v.Retimed++
+	case renewed:
 	case reread:
 		v.Reread.add(samples, r, "", nil)
+	}
+	if o.renews(r) {
+		v.Renewed.add(samples, r, "", nil)
 	}
 }
 
