@@ -33,12 +33,23 @@ func (f *Frontier) SetOwner(o DeletionOwner) { f.owner = o }
 // noOwner carries nothing out.
 type noOwner struct{}
 
-func (noOwner) Edit(context.Context) (uint64, error)    { return 0, nil }
+// Edit is 0: none.
+func (noOwner) Edit(context.Context) (uint64, error) { return 0, nil }
+
+// Completed does nothing.
 func (noOwner) Completed(*Lease, *Completion, Response) {}
-func (noOwner) Pending(weburl.HostKey) int              { return 0 }
-func (noOwner) Lost(map[weburl.HostKey]string)          {}
-func (noOwner) HealthChanged(weburl.HostKey, string)    {}
-func (noOwner) SwitchedOff()                            {}
+
+// Pending is 0.
+func (noOwner) Pending(weburl.HostKey) int { return 0 }
+
+// Lost does nothing.
+func (noOwner) Lost(map[weburl.HostKey]string) {}
+
+// HealthChanged does nothing.
+func (noOwner) HealthChanged(weburl.HostKey, string) {}
+
+// SwitchedOff does nothing.
+func (noOwner) SwitchedOff() {}
 
 // Settings are those in force. They are replaced by Apply, never changed.
 func (f *Frontier) Settings() *Settings {

@@ -9,9 +9,12 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// illKnown is how many ill hosts are remembered by name. One that is forgotten counts as new when it is
-// seen again, which does no harm.
-const illKnown = 10_000
+const (
+	// illKnown is how many ill hosts are remembered by name. One that is forgotten counts as new when it is
+	// seen again, which does no harm.
+	illKnown = 10_000
+	illNamed = 1000 // how many Ill names
+)
 
 // IllHost is a host whose documents turn bad: none of them is deleted or replaced.
 type IllHost struct {
@@ -53,6 +56,3 @@ func (f *Frontier) Ill() []IllHost {
 	defer f.mu.Unlock()
 	return f.ill.latest(illNamed)
 }
-
-// illNamed is how many ill hosts Ill names.
-const illNamed = 1000

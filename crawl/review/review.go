@@ -100,7 +100,7 @@ func (o *review) effect(r *scheduler.Record) effect {
 		return readmitted
 	case was != 0:
 		return unaffected
-	case r.Indexed && !o.indexed && (!r.LossPending || r.Reason != o.reason):
+	case r.Indexed && !o.indexed && !o.pends(r):
 		return unindexed
 	case o.indexed && unwanted(r) && r.LossPending:
 		return kept
@@ -110,6 +110,12 @@ func (o *review) effect(r *scheduler.Record) effect {
 		return moved
 	}
 	return unaffected
+}
+
+// pends reports whether the document of a URL that is not indexed is to go already: for the same reason, or because
+// robots.txt forbids it, and then it is judged by the rules when it may be asked for again.
+func (o *review) pends(r *scheduler.Record) bool {
+	return r.LossPending && (r.Reason == o.reason || r.Reason == scheduler.ReasonRobots)
 }
 
 // follows reports whether the deletion of a URL that is outside already waits for another page, or

@@ -217,11 +217,7 @@ func (d *Owner) judgePendingEdits(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	counts, err := d.store.Counts(ctx)
-	if err != nil {
-		return err
-	}
-	decided, err := d.decideEdits(ctx, pending, counts.Indexed)
+	decided, err := d.decideEdits(ctx, pending)
 	if err != nil {
 		return err
 	}
@@ -242,11 +238,13 @@ func (d *Owner) judgePendingEdits(ctx context.Context) error {
 
 // decideEdits decides about each edit with pending losses, and closes the open ones: an
 // edit whose pass did not come through is judged with the last.
-func (d *Owner) decideEdits(
-	ctx context.Context, pending map[uint64]uint64, documents uint64,
-) (decided map[uint64]EditState, err error) {
+func (d *Owner) decideEdits(ctx context.Context, pending map[uint64]uint64) (map[uint64]EditState, error) {
+	counts, err := d.store.Counts(ctx)
+	if err != nil {
+		return nil, err
+	}
 	allowed := d.f.Settings().Deletions.Off
-	decided = map[uint64]EditState{}
+	decided := map[uint64]EditState{}
 	err = d.changeEdits(ctx, func(list []Edit) []Edit {
 		var earlier uint64
 		for i := range list {
@@ -267,7 +265,7 @@ func (d *Owner) decideEdits(
 				e.Judged = time.Now().UTC().Truncate(time.Second)
 			}
 			e.State = EditHeld
-			if e.Word || allowed || e.Deletions <= EditMost(documents+e.Sent) {
+			if e.Word || allowed || e.Deletions <= EditMost(counts.Indexed+e.Sent) {
 				e.State, e.Sent = EditSent, e.Deletions
 			}
 			decided[e.Number] = e.State

@@ -49,9 +49,8 @@ type host struct {
 	judged bool
 	at     time.Time // when to judge it
 	events int       // counts what has happened to it
-	// began is when the first of its losses was seen, and born how many documents came into the index since: they
-	// may be part of a fault, so they do not count. back is when a loss was cancelled last that was seen more than
-	// once.
+	// began is when the first of its losses was seen, born how many documents came since: perhaps by a fault, so they
+	// do not count. back is when a loss was cancelled last that was seen more than once.
 	began, back time.Time
 	born        int
 	// goods are the last good responses of two different documents, the newest first.
