@@ -78,6 +78,7 @@ type Crawl struct {
 
 	replacing sync.Mutex  // held while other rules come into force, and before pages are fetched
 	allowed   atomic.Bool // AllowNextEdit
+	renews    atomic.Bool // RenewNow
 	pausing   sync.Mutex  // held while the crawl is paused or resumed
 	stopping  stopping
 }
@@ -321,7 +322,7 @@ func (c *Crawl) start(ctx context.Context) error {
 	if err := c.sign(ctx); err != nil {
 		return err
 	}
-	if err := c.reviewer.Open(ctx, p, c.allowed.Swap(false)); err != nil {
+	if err := c.reviewer.Open(ctx, p, c.allowed.Swap(false), c.renews.Swap(false)); err != nil {
 		return err
 	}
 	if err := c.copies.Begin(ctx); err != nil {
@@ -344,5 +345,5 @@ func (c *Crawl) reviewAgain(ctx context.Context) error {
 	c.replacing.Lock()
 	defer c.replacing.Unlock()
 	defer c.reviewer.Wake()
-	return c.reviewer.Begin(ctx, c.policy())
+	return c.reviewer.Begin(ctx, c.policy(), false)
 }

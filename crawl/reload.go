@@ -107,6 +107,10 @@ func (ch *Change) Apply(ctx context.Context) error {
 // deletions leave however many they are. An edit that changes no rules uses it up, too.
 func (c *Crawl) AllowNextEdit() { c.allowed.Store(true) }
 
+// RenewNow has the next Run or Reload fetch those documents at once that rules and roots give other metas, or
+// another source, than they were pushed with.
+func (c *Crawl) RenewNow() { c.renews.Store(true) }
+
 // replace puts the policy in force that with makes of the old one. That all
 // stored URLs are to be judged by it is stored before anything is decided by it,
 // so that no crash leaves some of them to other rules unseen. edit is as in enforce.
@@ -126,7 +130,7 @@ func (c *Crawl) replace(ctx context.Context, edit bool, with func(old *policy.Po
 func (c *Crawl) enforce(ctx context.Context, old, next *visit.Rules, edit bool) error {
 	p := next.Policy
 	changed := p.Fingerprint != old.Policy.Fingerprint
-	word := edit && c.allowed.Swap(false)
+	word, now := edit && c.allowed.Swap(false), edit && c.renews.Swap(false)
 	if !changed {
 		p.Since = old.Policy.Since
 	} else if edit {
@@ -134,8 +138,9 @@ func (c *Crawl) enforce(ctx context.Context, old, next *visit.Rules, edit bool) 
 			return err
 		}
 	}
-	if !p.Same(old.Policy) {
-		if err := c.reviewer.Begin(ctx, p); err != nil {
+	again := now || !p.Same(old.Policy)
+	if again {
+		if err := c.reviewer.Begin(ctx, p, now); err != nil {
 			return err
 		}
 	}
@@ -148,7 +153,7 @@ func (c *Crawl) enforce(ctx context.Context, old, next *visit.Rules, edit bool) 
 	case c.schedules.changed <- struct{}{}:
 	default:
 	}
-	if !p.Same(old.Policy) {
+	if again {
 		c.log.Info("new rules or ages: all stored URLs are judged again", "rules", p.Fingerprint)
 		c.reviewer.Wake()
 	}

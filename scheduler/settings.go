@@ -71,6 +71,8 @@ type Settings struct {
 	// MinimumAged makes every document due again after a fixed age, the form of
 	// the Smartsite provider; 0 is off. SmartRefresh wins over it.
 	MinimumAged time.Duration
+	// Sections have ages of their own; of those that match a URL the first counts.
+	Sections []Section
 	// SitemapHints lets a sitemap's lastmod make a URL due (Hinted).
 	SitemapHints bool
 

@@ -72,6 +72,7 @@ func printPreview(w io.Writer, p *review.Preview) {
 		{"in another fifo", p.Moved},
 		{"documents deleted", p.Deleted},
 		{"read again, for links that were outside", p.Reread},
+		{"documents with other metas or another source when they are fetched next; at once with --now", p.Renewed},
 	} {
 		if g.group.Count == 0 {
 			continue

@@ -42,6 +42,9 @@ type Preview struct {
 	// links that were outside. Where pages are refreshed, that waits for their refresh.
 	Retimed uint64       `json:"retimed"`
 	Reread  PreviewGroup `json:"reread"`
+	// Renewed are documents that get other metas by rules and roots, or another source: when they are
+	// due next, or at once, as the operator says.
+	Renewed PreviewGroup `json:"renewed"`
 }
 
 // PreviewGroup counts URLs and names some.
@@ -49,7 +52,7 @@ type PreviewGroup struct {
 	Count   uint64          `json:"count"`
 	Samples []PreviewSample `json:"samples"`
 	// By are the rules and gates that put them into it, the most URLs first, at most 100.
-	// URLs that are read again have none.
+	// URLs that are read again or renewed have none.
 	By     []PreviewCause `json:"by"`
 	causes map[crawlspace.Reason]*PreviewCause
 	edited uint64 // of Count, losses that belong to the edit
@@ -84,7 +87,7 @@ func NewPreview(ctx context.Context, s policy.Settings, store scheduler.Reader, 
 	if err != nil {
 		return nil, err
 	}
-	g := newAgain(p, state.Timing != p.Timing, time.Now(), p.Widened(before))
+	g := newAgain(p, state.Timing != p.Timing, time.Now(), p.Widened(before), false)
 	all := func(*scheduler.Record) bool { return true }
 	err = scheduler.Walk(ctx, store, weburl.Key{}, all, func(batch []scheduler.KeyedRecord) error {
 		for i := range batch {
@@ -101,7 +104,7 @@ func NewPreview(ctx context.Context, s policy.Settings, store scheduler.Reader, 
 	if err != nil {
 		return nil, err
 	}
-	for _, g := range []*PreviewGroup{&out.Excluded, &out.Elsewhere, &out.ExcludedWhenTaken, &out.Readmitted, &out.Moved, &out.Deleted, &out.Reread} {
+	for _, g := range []*PreviewGroup{&out.Excluded, &out.Elsewhere, &out.ExcludedWhenTaken, &out.Readmitted, &out.Moved, &out.Deleted, &out.Reread, &out.Renewed} {
 		if g.Samples == nil {
 			g.Samples = []PreviewSample{} // [] in JSON
 		}
@@ -163,8 +166,12 @@ func (v *Preview) judge(o *review, r *scheduler.Record, samples int) {
 	case untimed:
 	case retimed:
 		v.Retimed++
+	case renewed:
 	case reread:
 		v.Reread.add(samples, r, "", nil)
+	}
+	if o.renews(r) {
+		v.Renewed.add(samples, r, "", nil)
 	}
 }
 
