@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/xml"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/config/words"
 	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/scheduler"
 )
 
 // refreshes reads the Refresh elements of a Crawler.
@@ -19,23 +21,100 @@ func (p *parser) refreshes(crawler *node, c *Crawler) {
 		if n.spec.Name != "Refresh" {
 			continue
 		}
-		r := policy.Refresh{Group: n.str("group")}
+		r := policy.Refresh{Group: n.str("group"), Ages: p.sectionAges(n, c)}
 		if r.Group != "" {
 			p.checkGroup(crawler, n.attr("group"))
 		}
-		a := n.attr("schedule")
-		if a == nil {
-			continue
+		if i := slices.IndexFunc(n.children, func(child *node) bool { return child.spec.Role == Condition }); i >= 0 {
+			condition, _ := p.onlyCondition(n)
+			if condition == nil {
+				continue
+			}
+			var words strings.Builder
+			n.children[i].write(&words)
+			r.If, r.Match = condition, words.String()
+			at := choice{condition, p.position(n.at)}
+			if r.Ages != nil {
+				c.ages = append(c.ages, at)
+			} else {
+				c.refreshed = append(c.refreshed, at)
+			}
 		}
-		r.Spec = strings.Join(strings.Fields(a.text), " ")
-		schedule, complaint := parseSchedule(r.Spec, time.Now())
-		if complaint != "" {
-			p.errorf(a.value, "%s %s", p.written(a.spec, a.text), complaint)
-			continue
+		p.checkRefresh(n, &r)
+		if a := n.attr("schedule"); a != nil {
+			r.Spec = strings.Join(strings.Fields(a.text), " ")
+			schedule, complaint := parseSchedule(r.Spec, time.Now())
+			if complaint != "" {
+				p.errorf(a.value, "%s %s", p.written(a.spec, a.text), complaint)
+				continue
+			}
+			r.Schedule = schedule
 		}
-		r.Schedule = schedule
-		c.Refreshes = append(c.Refreshes, r)
+		if r.Schedule != nil || r.Ages != nil {
+			c.Refreshes = append(c.Refreshes, r)
+		}
 	}
+}
+
+// sectionAges are the ages of a Refresh, nil if it has none.
+func (p *parser) sectionAges(n *node, c *Crawler) *scheduler.Section {
+	smart := n.boolean("smartRefresh") || n.written("smartRefreshMinAgeS") || n.written("smartRefreshMaxAgeS")
+	fixed := n.attr("minimumAgedS")
+	switch {
+	case !smart && fixed == nil:
+		return nil
+	case !smart:
+		return &scheduler.Section{MinimumAged: n.duration("minimumAgedS")}
+	case fixed != nil:
+		p.errorf(fixed.name, "minimumAgedS is a fixed age, and smartRefresh, smartRefreshMinAgeS and smartRefreshMaxAgeS are for an estimated one: remove one of the two")
+	}
+	ages := &scheduler.Section{SmartRefresh: true, MinAge: c.Frontier.MinAge, MaxAge: c.Frontier.MaxAge}
+	at := n.at
+	if a := n.attr("smartRefreshMaxAgeS"); a != nil {
+		ages.MaxAge, at = n.duration("smartRefreshMaxAgeS"), a.value
+	}
+	if a := n.attr("smartRefreshMinAgeS"); a != nil {
+		ages.MinAge, at = n.duration("smartRefreshMinAgeS"), a.value
+	}
+	if ages.MinAge > ages.MaxAge {
+		p.errorf(at, "smartRefreshMinAgeS (%d) is above smartRefreshMaxAgeS (%d): write a least age that is not above the greatest; what is not written here is the Crawler's",
+			ages.MinAge/time.Second, ages.MaxAge/time.Second)
+	}
+	return ages
+}
+
+// checkRefresh sees to a Refresh that says when, and of which documents.
+func (p *parser) checkRefresh(n *node, r *policy.Refresh) {
+	a := n.attr("group")
+	switch {
+	case r.Ages == nil && n.missing("schedule"):
+		if len(n.faulty) == 0 {
+			p.warnf(n.at, "<Refresh> has no effect, because it does not say when: write schedule=\"@daily\" or other times, or an age, such as minimumAgedS=\"3600\"")
+		}
+	case r.Ages == nil:
+	case r.Group != "":
+		p.errorf(a.name, "group counts for schedule only: for ages write a condition inside, such as <Path val=\"/news/\"/>")
+	}
+}
+
+// write writes an element on one line, with the attributes that are written.
+func (n *node) write(b *strings.Builder) {
+	b.WriteString("<" + n.spec.Name)
+	for i := range n.attrs {
+		a := &n.attrs[i]
+		b.WriteString(" " + a.spec.Name + `="`)
+		_ = xml.EscapeText(b, []byte(a.text)) // a Builder takes all
+		b.WriteString(`"`)
+	}
+	if len(n.children) == 0 {
+		b.WriteString("/>")
+		return
+	}
+	b.WriteString(">")
+	for _, child := range n.children {
+		child.write(b)
+	}
+	b.WriteString("</" + n.spec.Name + ">")
 }
 
 // checkGroup sees to a group that roots have.

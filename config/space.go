@@ -59,7 +59,7 @@ func (p *parser) space(crawler *node, c *Crawler, alone bool) {
 	}
 	for _, n := range crawler.children { // over a maxLinkDepth that is written
 		if n.spec.Name == "Discovery" {
-			p.discovery(n, c)
+			p.discovery(crawler, n, c)
 		}
 	}
 	s.Proxy = slices.ContainsFunc(crawler.children, func(n *node) bool { return n.spec.Name == "Fetch" && n.written("proxy") })
@@ -72,13 +72,17 @@ func (p *parser) space(crawler *node, c *Crawler, alone bool) {
 	}
 }
 
-// discovery reads whether links are followed, and when the start URLs are asked for again.
-func (p *parser) discovery(n *node, c *Crawler) {
+// discovery reads whether links are followed, and when the start URLs and lists are asked for again.
+func (p *parser) discovery(crawler, n *node, c *Crawler) {
 	switch interval := n.attr("intervalS"); {
 	case !n.boolean("enabled"):
 		c.Space.MaxLinkDepth = &crawlspace.Limit{At: p.position(n.valueAt("enabled"))}
-		if interval != nil {
-			p.warnf(interval.name, "intervalS has no effect with enabled=\"false\": there are no rounds of discovery without discovery")
+		switch {
+		case interval == nil:
+		case isListed(crawler):
+			c.Rounds, c.ListsOnly = n.duration("intervalS"), true
+		default:
+			p.warnf(interval.name, "intervalS has no effect with enabled=\"false\" and no <Sitemap>, <Feed> or <XMLDocuments>: nothing could be discovered")
 		}
 	case interval != nil:
 		c.Rounds = n.duration("intervalS")
