@@ -176,6 +176,11 @@ func (w *world) hits(url string) (n int) {
 func (w *world) begin() {
 	w.t.Helper()
 	w.open()
+	w.run()
+}
+
+// run has the service run that is open.
+func (w *world) run() {
 	w.ended = make(chan error, 1)
 	go func(ended chan error) { ended <- w.crawl.Run(w.t.Context(), Once{}) }(w.ended)
 	synctest.Wait()
