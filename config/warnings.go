@@ -51,6 +51,8 @@ func (p *parser) warnOfExtent(c *Crawler) {
 	case len(c.Rules.Roots) > 0:
 	case len(c.Sources) == 0:
 		p.report.warnf(c.At, "there is no start URL, so that nothing is crawled: write <Root url=\"http://...\"/>, or give the crawl URLs by sextant add")
+	case c.Space.StartURLMatch != nil && (c.Space.StartURLMatch.Host || c.Space.StartURLMatch.Scheme):
+		p.report.warnf(c.sources[0], "nothing that is listed here is crawled: there is no start URL that <StartURLMatch> could compare it with; remove it, or write a <Root>")
 	case c.followsLinks() && !acceptsSomething(&c.Rules):
 		p.report.warnf(c.sources[0], "nothing that is listed here is crawled, because no rule accepts it: write a <Root>, a rule with <Accept/>, or <Discovery enabled=\"false\"/>")
 	}
