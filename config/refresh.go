@@ -21,7 +21,12 @@ func (p *parser) refreshes(crawler *node, c *Crawler) {
 		if n.spec.Name != "Refresh" {
 			continue
 		}
-		r := policy.Refresh{Group: n.str("group"), Ages: p.sectionAges(n, c)}
+		ages, fault := sectionAges(n, c)
+		if fault != nil {
+			p.errorf(fault.offset, "%s", fault.message)
+			continue
+		}
+		r := policy.Refresh{Group: n.str("group"), Ages: ages}
 		if r.Group != "" {
 			p.checkGroup(crawler, n.attr("group"))
 		}
@@ -34,13 +39,18 @@ func (p *parser) refreshes(crawler *node, c *Crawler) {
 			n.children[i].write(&words)
 			r.If, r.Match = condition, words.String()
 			at := choice{condition, p.position(n.at)}
-			if r.Ages != nil {
+			if ages != nil {
 				c.ages = append(c.ages, at)
 			} else {
 				c.refreshed = append(c.refreshed, at)
 			}
 		}
-		p.checkRefresh(n, &r)
+		switch group := n.attr("group"); {
+		case r.Ages != nil && group != nil:
+			p.errorf(group.name, "group counts for schedule only: for ages write a condition inside, such as <Path val=\"/news/\"/>")
+		case r.Ages == nil && n.missing("schedule") && len(n.faulty) == 0:
+			p.warnf(n.at, "<Refresh> has no effect, because it does not say when: write schedule=\"@daily\" or other times, or an age, such as minimumAgedS=\"3600\"")
+		}
 		if a := n.attr("schedule"); a != nil {
 			r.Spec = strings.Join(strings.Fields(a.text), " ")
 			schedule, complaint := parseSchedule(r.Spec, time.Now())
@@ -57,44 +67,29 @@ func (p *parser) refreshes(crawler *node, c *Crawler) {
 }
 
 // sectionAges are the ages of a Refresh, nil if it has none.
-func (p *parser) sectionAges(n *node, c *Crawler) *scheduler.Section {
-	smart := n.boolean("smartRefresh") || n.written("smartRefreshMinAgeS") || n.written("smartRefreshMaxAgeS")
-	fixed := n.attr("minimumAgedS")
+func sectionAges(n *node, c *Crawler) (*scheduler.Section, *fault) {
+	least, greatest, fixed := n.attr("smartRefreshMinAgeS"), n.attr("smartRefreshMaxAgeS"), n.attr("minimumAgedS")
+	smart := n.boolean("smartRefresh") || least != nil || greatest != nil
 	switch {
 	case !smart && fixed == nil:
-		return nil
+		return nil, nil //nolint:nilnil // most have none
 	case !smart:
-		return &scheduler.Section{MinimumAged: n.duration("minimumAgedS")}
+		return &scheduler.Section{MinimumAged: n.duration("minimumAgedS")}, nil
 	case fixed != nil:
-		p.errorf(fixed.name, "minimumAgedS is a fixed age, and smartRefresh, smartRefreshMinAgeS and smartRefreshMaxAgeS are for an estimated one: remove one of the two")
+		return nil, faultf(fixed.name, "minimumAgedS is a fixed age, and smartRefresh, smartRefreshMinAgeS and smartRefreshMaxAgeS are for an estimated one: remove one of the two")
 	}
-	ages := &scheduler.Section{SmartRefresh: true, MinAge: c.Frontier.MinAge, MaxAge: c.Frontier.MaxAge}
-	at := n.at
-	if a := n.attr("smartRefreshMaxAgeS"); a != nil {
-		ages.MaxAge, at = n.duration("smartRefreshMaxAgeS"), a.value
+	ages, at := &scheduler.Section{SmartRefresh: true, MinAge: c.Frontier.MinAge, MaxAge: c.Frontier.MaxAge}, n.at
+	if greatest != nil {
+		ages.MaxAge, at = n.duration("smartRefreshMaxAgeS"), greatest.value
 	}
-	if a := n.attr("smartRefreshMinAgeS"); a != nil {
-		ages.MinAge, at = n.duration("smartRefreshMinAgeS"), a.value
+	if least != nil {
+		ages.MinAge, at = n.duration("smartRefreshMinAgeS"), least.value
 	}
 	if ages.MinAge > ages.MaxAge {
-		p.errorf(at, "smartRefreshMinAgeS (%d) is above smartRefreshMaxAgeS (%d): write a least age that is not above the greatest; what is not written here is the Crawler's",
+		return nil, faultf(at, "smartRefreshMinAgeS (%d) is above smartRefreshMaxAgeS (%d): write a least age that is not above the greatest; what is not written here is the Crawler's",
 			ages.MinAge/time.Second, ages.MaxAge/time.Second)
 	}
-	return ages
-}
-
-// checkRefresh sees to a Refresh that says when, and of which documents.
-func (p *parser) checkRefresh(n *node, r *policy.Refresh) {
-	a := n.attr("group")
-	switch {
-	case r.Ages == nil && n.missing("schedule"):
-		if len(n.faulty) == 0 {
-			p.warnf(n.at, "<Refresh> has no effect, because it does not say when: write schedule=\"@daily\" or other times, or an age, such as minimumAgedS=\"3600\"")
-		}
-	case r.Ages == nil:
-	case r.Group != "":
-		p.errorf(a.name, "group counts for schedule only: for ages write a condition inside, such as <Path val=\"/news/\"/>")
-	}
+	return ages, nil
 }
 
 // write writes an element on one line, with the attributes that are written.

@@ -24,6 +24,21 @@ func (w *world) given(prefix string) (n int) {
 	return n
 }
 
+// renew puts the settings of now in force, and has documents with other metas fetched at once.
+func (w *world) renew(now bool) {
+	w.t.Helper()
+	change, err := w.crawl.Prepare(w.t.Context(), w.settings)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if now {
+		change.RenewNow()
+	}
+	if err := change.Apply(w.t.Context()); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 // labelled gives the pages that begin so a meta and a source.
 func labelled(prefix string) []actionrules.Rule {
 	return []actionrules.Rule{{If: path(prefix), Then: []actionrules.Action{
@@ -73,15 +88,9 @@ func TestMetasWrittenLater(t *testing.T) {
 					if restart {
 						w.end()
 						w.open()
-						if tt.now {
-							w.crawl.RenewNow()
-						}
-						w.run()
+						w.run(Once{RenewNow: tt.now})
 					} else {
-						if tt.now {
-							w.crawl.RenewNow()
-						}
-						w.reload()
+						w.renew(tt.now)
 					}
 					w.quiet()
 					if n := w.status().Rules.Renewed; n != uint64(touched) { //nolint:gosec // small
@@ -99,8 +108,7 @@ func TestMetasWrittenLater(t *testing.T) {
 						t.Errorf("%s: %d documents, want %d", name, n, len(pages))
 					}
 					visits = len(w.visits)
-					w.crawl.RenewNow()
-					w.reload()
+					w.renew(true)
 					w.quiet()
 					if tt.within == 0 && len(w.visits) != visits {
 						t.Errorf("%s: fetched again though nothing has changed", name)
@@ -147,8 +155,7 @@ func TestRenewAfterReload(t *testing.T) {
 		if n := w.given(hostA); n != 0 {
 			t.Errorf("%d have the metas at once", n)
 		}
-		w.crawl.RenewNow()
-		w.reload()
+		w.renew(true)
 		w.quiet()
 		if n := w.given(hostA); n != 6 {
 			t.Errorf("%d have the metas, want all 6", n)
@@ -169,8 +176,7 @@ func TestMetasWhileLossIsPending(t *testing.T) {
 		}
 		w.refresh(Selection{URLs: lost})
 		w.settings.Rules.Rules = labelled("/")
-		w.crawl.RenewNow()
-		w.reload()
+		w.renew(true)
 		w.quiet()
 		if s := w.status(); s.Rules.Renewed != uint64(len(pages)-len(lost)) || s.Outbox.Pending != uint64(len(lost)) { //nolint:gosec // small
 			t.Errorf("%d get metas, and %d losses are pending", s.Rules.Renewed, s.Outbox.Pending)

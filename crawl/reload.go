@@ -33,7 +33,12 @@ type Change struct {
 	settings policy.Settings
 	old, new *visit.Rules
 	log      crawllog.File // nil without one
+	renew    bool          // RenewNow
 }
+
+// RenewNow has those documents fetched at once, when the settings are applied, that rules and roots give other metas, or
+// another source, than they were pushed with.
+func (ch *Change) RenewNow() { ch.renew = true }
 
 // Prepare judges new settings and makes what they need, as Reload does, without changing
 // anything: so several crawls take on their settings together or not at all.
@@ -100,16 +105,12 @@ func (ch *Change) Apply(ctx context.Context) error {
 		c.log.Warn("detectPatterns takes effect after a restart", "then", learns)
 	}
 	c.crawlLog.SwitchTo(s.CrawlLog, ch.log)
-	return c.enforce(ctx, ch.old, ch.new, true)
+	return c.enforce(ctx, ch.old, ch.new, true, ch.renew)
 }
 
 // AllowNextEdit is the operator's word for the next edit of the rules, at Run or Reload: its
 // deletions leave however many they are. An edit that changes no rules uses it up, too.
 func (c *Crawl) AllowNextEdit() { c.allowed.Store(true) }
-
-// RenewNow has the next Run or Reload fetch those documents at once that rules and roots give other metas, or
-// another source, than they were pushed with.
-func (c *Crawl) RenewNow() { c.renews.Store(true) }
 
 // replace puts the policy in force that with makes of the old one. That all
 // stored URLs are to be judged by it is stored before anything is decided by it,
@@ -122,15 +123,15 @@ func (c *Crawl) replace(ctx context.Context, edit bool, with func(old *policy.Po
 	if err != nil || p == old.Policy {
 		return err
 	}
-	return c.enforce(ctx, old, &visit.Rules{Policy: p, Gear: old.Gear}, edit)
+	return c.enforce(ctx, old, &visit.Rules{Policy: p, Gear: old.Gear}, edit, false)
 }
 
 // enforce is the second half of replace; c.replacing is held. edit tells an edit of the
-// operator from a site that moved.
-func (c *Crawl) enforce(ctx context.Context, old, next *visit.Rules, edit bool) error {
+// operator from a site that moved, and renew is RenewNow of a Change.
+func (c *Crawl) enforce(ctx context.Context, old, next *visit.Rules, edit, renew bool) error {
 	p := next.Policy
 	changed := p.Fingerprint != old.Policy.Fingerprint
-	word, now := edit && c.allowed.Swap(false), edit && c.renews.Swap(false)
+	word := edit && c.allowed.Swap(false)
 	if !changed {
 		p.Since = old.Policy.Since
 	} else if edit {
@@ -138,9 +139,9 @@ func (c *Crawl) enforce(ctx context.Context, old, next *visit.Rules, edit bool) 
 			return err
 		}
 	}
-	again := now || !p.Same(old.Policy)
+	again := renew || !p.Same(old.Policy)
 	if again {
-		if err := c.reviewer.Begin(ctx, p, now); err != nil {
+		if err := c.reviewer.Begin(ctx, p, renew); err != nil {
 			return err
 		}
 	}

@@ -8,18 +8,6 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Section is some URLs whose ages of refresh are not those of the Settings.
-type Section struct {
-	// Match says which URLs. It is called by several goroutines at once.
-	Match func(weburl.URL) bool
-	// Key is equal for equal Matches.
-	Key string
-	// SmartRefresh, MinAge, MaxAge and MinimumAged are as in Settings.
-	SmartRefresh   bool
-	MinAge, MaxAge time.Duration
-	MinimumAged    time.Duration
-}
-
 // Of returns the settings with the ages of the section that a URL, in its canonical form, lies in.
 func (s *Settings) Of(url string) *Settings {
 	if len(s.Sections) == 0 {

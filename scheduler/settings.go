@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // The mutex of Fix guards its source of chance, which any goroutine of the Frontier may draw
@@ -95,6 +97,18 @@ type Settings struct {
 	// DeletionBody makes the body of a deletion order. It is called by several
 	// goroutines at once. If nil, the orders have no body.
 	DeletionBody func(url, reason string, at time.Time) []byte
+}
+
+// Section is some URLs whose ages of refresh are not those of the Settings.
+type Section struct {
+	// Match says which URLs. It is called by several goroutines at once.
+	Match func(weburl.URL) bool
+	// Key is equal for equal Matches.
+	Key string
+	// SmartRefresh, MinAge, MaxAge and MinimumAged are as in Settings.
+	SmartRefresh   bool
+	MinAge, MaxAge time.Duration
+	MinimumAged    time.Duration
 }
 
 // DefaultSettings are the defaults of the Exalead manual and, where it gives

@@ -74,8 +74,8 @@ func runCrawl(c *cli.Context) error {
 	defer release()
 	access := accessSettings(c)
 	start := service.Start{
-		Once: crawl.Once{Drain: c.Bool("once"), DrainTimeout: c.Duration("drain-timeout"), MaxPages: c.Int64("max-pages")},
-		Yes:  c.Bool("yes"), Now: c.Bool("now"), Stop: signals.stop, Hangups: signals.hangups, Progress: progressOf(c),
+		Once: crawl.Once{Drain: c.Bool("once"), DrainTimeout: c.Duration("drain-timeout"), MaxPages: c.Int64("max-pages"), RenewNow: c.Bool("now")},
+		Yes:  c.Bool("yes"), Stop: signals.stop, Hangups: signals.hangups, Progress: progressOf(c),
 	}
 	summary, err := service.Run(c.Context, service.Options{
 		Path: path, File: parsed, Crawlers: crawlers, Data: c.String("data"), Listen: c.String("listen"), Access: &access,

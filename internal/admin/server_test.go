@@ -284,7 +284,7 @@ func TestMetrics(t *testing.T) {
 	for _, want := range []string{
 		"# TYPE sextant_urls_known gauge", `sextant_urls_known{crawler="a"} 1`,
 		`sextant_paused{crawler="a"} 0`, `sextant_idle{crawler="a",reason="paused"} 0`, `sextant_idle{crawler="a",reason="hosts_closed"} 0`,
-		`sextant_schedule_next_run_timestamp_seconds{crawler="a",group="news",schedule="@daily"} 86400`,
+		`sextant_schedule_next_run_timestamp_seconds{crawler="a",group="news",match="",schedule="@daily"} 86400`,
 		`sextant_store_disk_bytes{crawler="a",kind="bodies"} 4`,
 		"# TYPE sextant_store_commits_total counter", `sextant_store_commits_total{crawler="a"} 5`,
 		`sextant_fingerprints_bytes{crawler="a"} 0`,

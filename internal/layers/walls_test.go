@@ -31,7 +31,7 @@ func limits() map[string]limit {
 		"config":                       {15, 116},
 		"crawl":                        {19, 81},
 		"crawl/copies/near":            {16, aim},
-		"crawl/policy":                 {20, aim},
+		"crawl/policy":                 {18, aim},
 		"crawl/visit":                  {22, 93},
 		"fetcher":                      {18, aim},
 		"fetcher/auth":                 {12, aim},

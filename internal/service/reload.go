@@ -75,7 +75,7 @@ func (s *Service) applyTogether(ctx context.Context, byName map[string]config.Cr
 // reloaded just before the operator asked.
 func (r *running) apply(ctx context.Context, change *crawl.Change, o admin.ReloadOptions) error {
 	if o.Now {
-		r.RenewNow()
+		change.RenewNow()
 	}
 	if !o.Yes {
 		return change.Apply(ctx)

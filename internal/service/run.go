@@ -14,8 +14,6 @@ type Start struct {
 	Once crawl.Once
 	// Yes is the operator's word for what changed rules delete.
 	Yes bool
-	// Now is as in admin.ReloadOptions.
-	Now bool
 	// Stop ends at the first signal to stop; Hangups has an entry for each SIGHUP.
 	Stop    context.Context //nolint:containedctx // it is a signal, not the run's context
 	Hangups <-chan struct{}
@@ -33,12 +31,9 @@ func Run(ctx context.Context, o Options, start Start) (Summary, error) {
 		return Summary{}, err
 	}
 	s.log.Info("the service runs", "version", o.Version, "configuration", o.Path, "data", o.Data, "listen", s.Address(), "crawlers", len(s.crawls))
-	for _, r := range s.crawls {
-		if start.Yes {
+	if start.Yes {
+		for _, r := range s.crawls {
 			r.AllowNextEdit()
-		}
-		if start.Now {
-			r.RenewNow()
 		}
 	}
 	defer context.AfterFunc(start.Stop, s.Stop)()
