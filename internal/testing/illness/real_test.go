@@ -23,10 +23,11 @@ import (
 )
 
 // The real form: the program as it is built, its own indexer, and a site on loopback. The
-// clock is that of the machine, so deletions rest for two seconds, and pages are asked for
-// again after less than a minute.
+// clock is that of the machine, so a day of the rule takes two minutes: a loss is asked for again after two seconds, a
+// minute, and two minutes.
 const (
 	realRest     = 2 * time.Second
+	realConfirm  = 2 * time.Minute
 	realIllness  = 8 * realRest
 	realRecovery = 15 * time.Minute // an ill host is well again after ten at the earliest
 	realPause    = 200 * time.Millisecond
@@ -170,7 +171,7 @@ const realConfig = `<CrawlConfig>
 func (r *realWorld) startService() {
 	rests := ""
 	if schema := r.output("schema"); bytes.Contains(schema, []byte("deletionRestS")) {
-		rests = fmt.Sprintf(` deletionRestS="%d"`, int(realRest.Seconds()))
+		rests = fmt.Sprintf(` deletionRestS="%.0f" deletionConfirmS="%.0f"`, realRest.Seconds(), realConfirm.Seconds())
 	}
 	text := fmt.Sprintf(realConfig, rests, r.site.Site().URL(0), sicksite.SickType, r.indexer)
 	roots := filepath.Join(r.dir, "roots.pem")
