@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"log"
 	"log/slog"
 	"maps"
 	"math/rand/v2"
@@ -33,6 +34,12 @@ import (
 const beMain = "SEXTANT_TEST_BE_MAIN"
 
 func TestMain(m *testing.M) {
+	if os.Getenv(beMain) == beResident {
+		if err := serveCommands(os.Stdin, os.Stdout); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
 	// Workers that read documents, and what runs converters, have no such environment.
 	if os.Getenv(beMain) != "" || len(os.Args) > 1 && (os.Args[1] == documents.WorkerCommand || os.Args[1] == documents.ConverterCommand) {
 		main()

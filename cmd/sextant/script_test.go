@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,9 @@ import (
 // TestScript runs the case files of testdata/script: the program as its user
 // starts it. Each file is a shell of its own with an empty folder.
 //
+//	sextant ARG...   runs the command in the case file's resident, see there
+//	until REGEXP sextant ARG...
+//	                 runs the command until lines of its output match
 //	serve DIR        serves DIR of the case file on loopback; $SITE is its origin,
 //	                 $LOCALSITE the same by the name localhost, which is another host
 //	protect KIND     serves pages to who is let in, see protectedScript
@@ -44,10 +48,11 @@ func TestScript(t *testing.T) {
 			}
 			e.Setenv("DOCS", docs)
 			e.Setenv("PATH", bin+string(os.PathListSeparator)+e.Getenv("PATH"))
+			e.Values[residentKey{}] = &resident{environment: slices.Clone(e.Vars)}
 			return os.Symlink(program, filepath.Join(bin, "sextant"))
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"serve": serveScript, "protect": protectedScript, "hours": hoursScript, "port": portScript, "fill": fillScript, "await": awaitScript,
+			"sextant": sextantScript, "until": untilScript, "serve": serveScript, "protect": protectedScript, "hours": hoursScript, "port": portScript, "fill": fillScript, "await": awaitScript,
 		},
 	})
 }
