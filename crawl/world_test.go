@@ -12,8 +12,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -24,6 +22,7 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testlog"
 	"github.com/sextant-crawler/sextant/internal/testing/testpipe"
 	"github.com/sextant-crawler/sextant/push"
@@ -71,7 +70,7 @@ type answered struct {
 func inWorld(t *testing.T, fn func(t *testing.T, w *world), roots ...string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{t: t, dir: linkedDir(t), pages: map[string]answered{}, target: &memoryTarget{documents: map[string]push.Document{}}}
+		w := &world{t: t, dir: testdir.Linked(t), pages: map[string]answered{}, target: &memoryTarget{documents: map[string]push.Document{}}}
 		w.settings = policy.Settings{Name: "test", Workers: 2, RobotsAgent: "Sextant", MaxRedirects: 10, Frontier: scheduler.DefaultSettings(), Fetcher: fetcher.DefaultSettings()}
 		w.settings.Frontier.Aggressive = true
 		w.settings.Rules.DefaultFollowRoots = true
@@ -97,17 +96,6 @@ func skipShortDays(t *testing.T) {
 	if testing.Short() {
 		t.Skip("days go by, and nothing runs at once that does not elsewhere")
 	}
-}
-
-// linkedDir returns a symbolic link to a temporary folder. Badger walks the folder of its files once a minute, for
-// metrics that nobody reads, and days of minutes pass in a bubble; filepath.Walk does not follow the link.
-func linkedDir(t *testing.T) string {
-	t.Helper()
-	link := filepath.Join(t.TempDir(), "store")
-	if err := os.Symlink(t.TempDir(), link); err != nil {
-		t.Fatal(err)
-	}
-	return link
 }
 
 // roots puts others into the settings.

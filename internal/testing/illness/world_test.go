@@ -16,6 +16,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/testing/sicksite"
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
@@ -56,7 +57,7 @@ func newWorld(t *testing.T, o sicksite.Options, change func(*policy.Settings)) *
 // newWorldOf has several sites.
 func newWorldOf(t *testing.T, change func(*policy.Settings), sites ...*sicksite.Site) *world {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), site: sites[0], sites: sites, index: &index{}}
+	w := &world{t: t, dir: testdir.Linked(t), site: sites[0], sites: sites, index: &index{}}
 	w.log = slog.New(slog.DiscardHandler)
 	if os.Getenv("SEXTANT_ILLNESS_LOG") != "" {
 		w.log = slog.New(slog.NewTextHandler(t.Output(), nil))

@@ -22,6 +22,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/service"
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testpipe"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
@@ -80,7 +81,7 @@ func (*index) Close() error { return nil }
 // inWorld serves the sites of a case while fn runs.
 func inWorld(t *testing.T, c *trial, fn func(w *world)) {
 	t.Helper()
-	w := &world{t: t, trial: c, dir: t.TempDir(), pipe: testpipe.Listen(), index: index{documents: map[string]bool{}, refused: map[string]bool{}}}
+	w := &world{t: t, trial: c, dir: testdir.Linked(t), pipe: testpipe.Listen(), index: index{documents: map[string]bool{}, refused: map[string]bool{}}}
 	w.index.refuses = func(url string) string { return c.Pages[url].Refuses }
 	server := &http.Server{Handler: w, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
 	served := make(chan struct{})
