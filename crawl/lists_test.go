@@ -12,6 +12,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract/feeds"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // TestRoundsReadLists: a round of discovery asks for the sitemaps, feeds and XML files of the configuration, and what
@@ -147,4 +148,34 @@ func TestXMLDocumentsTakenOut(t *testing.T) {
 			}, hostA+"/")
 		}
 	}
+}
+
+// TestOneOfSeveralXMLDocumentsTakenOut: the other file may list the same documents, so they stay.
+func TestOneOfSeveralXMLDocumentsTakenOut(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.openRules()
+		w.settings.SitemapMaxBytes, w.settings.SitemapMaxLinks = 1<<20, 1000
+		w.site(hostA, 4)
+		w.people(16)
+		one := w.settings.Sources[0]
+		other := one
+		var err error
+		if other.URL, err = weburl.Parse(hostA + "/others.xml"); err != nil {
+			t.Fatal(err)
+		}
+		w.settings.Sources = []policy.Source{one, other}
+		w.begin()
+		w.quiet()
+		before := len(w.index())
+		w.settings.Sources = []policy.Source{other}
+		p, err := review.NewPreview(t.Context(), w.settings, w.store, 1)
+		if err != nil || p.Deleted.Count != 0 || !strings.Contains(p.Note, "stay while there are others") {
+			t.Errorf("%+v, %v", p, err)
+		}
+		w.takeOn(false)
+		time.Sleep(time.Minute)
+		if len(w.index()) != before || w.status().Outbox.Pending != 0 {
+			t.Errorf("%d documents, want %d", len(w.index()), before)
+		}
+	})
 }

@@ -50,6 +50,10 @@ type Preview struct {
 	Renewed PreviewGroup `json:"renewed"`
 }
 
+// keptNote is that of settings that name some of the XML files of before.
+const keptNote = "documents of an <XMLDocuments> that was taken out stay while there are others, which may list them too: " +
+	"sextant remove --match takes them out"
+
 // fragmentNote is that of settings whose rules name fragments, which are stored only while rules do.
 const fragmentNote = "rules on fragment judge a stored page by the fragment that is stored with it: pages found while no rule named fragments have none"
 
@@ -91,6 +95,8 @@ func NewPreview(ctx context.Context, s policy.Settings, store scheduler.Reader, 
 	out := &Preview{Rules: p.Fingerprint, Before: state.Rules, Indexed: counts.Indexed}
 	if p.Engine.Names(actionrules.FieldFragment) {
 		out.Note = fragmentNote
+	} else if p.KeepsGone() {
+		out.Note = keptNote
 	}
 	before, err := policy.StoredWidth(ctx, store)
 	if err != nil {
