@@ -102,6 +102,9 @@ func asRun(command string) string {
 	return regexp.MustCompile(`--(max-pages|edit) \d+`).ReplaceAllString(command, "--$1 N")
 }
 
+// scriptCommand is a line of a case file that runs a command.
+var scriptCommand = regexp.MustCompile(`(?m)^(?:! )?(?:exec (.*)|(?:until .*' )?(sextant .*))$`)
+
 // runByCases are the commands that case files run.
 func runByCases(t *testing.T) map[string]bool {
 	t.Helper()
@@ -115,10 +118,9 @@ func runByCases(t *testing.T) map[string]bool {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for line := range strings.Lines(string(text)) {
-			if command, ok := strings.CutPrefix(strings.TrimPrefix(strings.TrimSpace(line), "! "), "exec "); ok {
-				run[asRun(command)] = true
-			}
+		script, _, _ := strings.Cut(string(text), "\n-- ") // files follow
+		for _, m := range scriptCommand.FindAllStringSubmatch(script, -1) {
+			run[asRun(m[1]+m[2])] = true
 		}
 	}
 	return run

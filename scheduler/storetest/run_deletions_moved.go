@@ -123,9 +123,9 @@ func deletionsForget(f *fixture) {
 	}
 }
 
-// deletionsMany is more than fits into one transaction of Badger with the smallest memtables.
+// deletionsMany is more than fits into one transaction.
 func deletionsMany(f *fixture) {
-	const n = 2_000
+	n := many()
 	_, page := f.put("http://a.test/sitemap.xml", scheduler.Index)
 	c := completion(page)
 	for i := range n {
