@@ -29,7 +29,7 @@ type lineage struct {
 	known   map[weburl.Key]bool // of URLs that others were found on, whether they count
 }
 
-// newLineage is that of a group's roots that have no site, nil if there are none.
+// newLineage returns the lineage of a group's roots that have no site, or nil if the group has no such root.
 func newLineage(p *policy.Policy, store scheduler.Reader, group string) *lineage {
 	roots := p.SitelessRoots(group)
 	if roots == nil {

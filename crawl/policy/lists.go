@@ -23,16 +23,13 @@ const goneDetail = "its <XMLDocuments> is not in the configuration any more"
 // goneLists are the XML files that the settings do not name any more. While there are others, none is: they may name
 // the same documents, and a record knows only the file that was read last.
 func goneLists(s *Settings) []string {
-	now := xmlFiles(s)
-	if len(now) > 0 {
+	if len(xmlFiles(s)) > 0 {
 		return nil
 	}
-	gone := slices.DeleteFunc(slices.Clone(s.NamedOnce), func(url string) bool { return slices.Contains(now, url) })
-	slices.Sort(gone)
-	return gone
+	return slices.Sorted(slices.Values(s.NamedOnce))
 }
 
-// KeepsGone reports whether documents stay although the XML file that was read last for them is not named any more.
+// KeepsGone reports whether documents of an XML file that was taken out stay because the settings name others.
 func (p *Policy) KeepsGone() bool {
 	now := xmlFiles(&p.Settings)
 	return len(now) > 0 && slices.ContainsFunc(p.Settings.NamedOnce, func(url string) bool { return !slices.Contains(now, url) })
