@@ -27,14 +27,15 @@ func linkPlaces(links []Link) []Place {
 // Add makes links known that no page found, as Store.Add does, and returns how many
 // URLs were new or re-queued.
 func (f *Frontier) Add(ctx context.Context, links []Link, requeue bool) (int, error) {
-	now := time.Now().Truncate(time.Second)
-	for i := range links {
-		links[i].FoundAt = now
+	lost, err := f.foundNow(ctx, links)
+	if err != nil {
+		return 0, err
 	}
 	places, n, err := f.store.Add(ctx, links, requeue)
 	if err != nil {
 		places = linkPlaces(links)
 	}
+	f.owner.Lost(lost)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if requeue {
@@ -42,6 +43,28 @@ func (f *Frontier) Add(ctx context.Context, links []Link, requeue bool) (int, er
 	}
 	f.announce(places)
 	return n, err
+}
+
+// foundNow completes links by what they were found at and, of items that are to leave a target, the edit. It returns
+// the hosts of these, with their origins.
+func (f *Frontier) foundNow(ctx context.Context, links []Link) (lost map[weburl.HostKey]string, err error) {
+	now := time.Now().Truncate(time.Second)
+	for i := range links {
+		l := &links[i]
+		l.FoundAt = now
+		if l.Item == nil || l.Item.MovesTo == nil {
+			continue
+		}
+		if lost == nil {
+			lost = map[weburl.HostKey]string{}
+		}
+		lost[l.URL.HostKey()] = l.URL.Origin()
+		l.Item.set = f.Settings()
+		if l.Item.edit, err = f.owner.Edit(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return lost, nil
 }
 
 // recheck marks URLs of the refresh source that may have been re-queued from there.
@@ -119,6 +142,9 @@ type Item struct {
 	RulesVersion uint64
 	// Always has it pushed also if it is what was pushed before.
 	Always bool
+	// Of one that is to leave a target, by Add: the settings in force, and the edit that it belongs to.
+	set  *Settings
+	edit uint64
 }
 
 // ReviseItem returns what becomes of a stored URL by a link to it with an item: the document that the feed has of it, nil
@@ -126,19 +152,28 @@ type Item struct {
 func ReviseItem(rec *Record, l *Link) *Revision {
 	i := l.Item
 	same := rec.Indexed && rec.Hash == i.Hash && rec.PushedSource == i.Source
-	if rec.Kind != KindItem || rec.State == Waiting || same && !i.Always && !rec.LossPending {
+	moves := i.MovesTo != nil && rec.MovesTo(*i.MovesTo)
+	if rec.Kind != KindItem || rec.State == Waiting || same && !i.Always && (moves || !rec.LossPending && i.MovesTo == nil) {
 		return nil
 	}
-	if same && !i.Always { // it is listed again
-		next := *rec
+	next := *rec
+	switch {
+	case moves:
+	case i.MovesTo != nil && !i.set.Leaves(rec, *i.MovesTo): // it was allowed in the meantime: its list is read again
+		return nil
+	case i.MovesTo != nil:
+		return &Revision{Next: next, Order: moving(&next, rec, *i.MovesTo, i.edit, i.set, i.At)}
+	case same && !i.Always: // it is listed again
 		next.Reason, next.LastError, next.Misses, next.LossPending = NoReason, "", 0, false
 		return &Revision{Next: next, CancelDeletion: true}
 	}
-	next := *rec
 	next.Class, next.Status, next.LastError, next.Reason, next.Settled = OK, 200, "", NoReason, true
 	next.Fifo, next.Referrer, next.RulesVersion = l.Fifo, l.Referrer, i.RulesVersion
 	next.FetchedAt, next.CheckedAt = i.At, i.At
 	next.holds(&i.Document)
 	next.stamp(rec, i.At.Truncate(time.Second))
-	return &Revision{Next: next, Order: addition(rec, &i.Document), CancelDeletion: true}
+	if moves {
+		next.Reason, next.LastError = rec.Reason, rec.LastError
+	}
+	return &Revision{Next: next, Order: addition(rec, &i.Document), CancelDeletion: !moves}
 }

@@ -100,6 +100,10 @@ func keep(next, old *Record) {
 func (v *Revision) CarryOut(d *StoredDeletion, old *Record, set *Settings, counted bool, now time.Time) {
 	v.Move = SendDeletion
 	n, at := &v.Next, now.Truncate(time.Second)
+	if d.Reason == ReasonTarget {
+		v.letGo(d)
+		return
+	}
 	if d.Replaces {
 		n.LossPending, n.Misses = false, 0
 		n.Hash, n.Sketch, n.PushedSource, n.Given = d.Hash, d.Sketch, d.Source, 0

@@ -88,15 +88,20 @@ func outcome(old *Record, r *Result, set *Settings, edit uint64, now time.Time, 
 	if kind != answerExcluded {
 		expire(&j.c, old, set, now)
 	}
-	j.stillLost()
+	j.still()
 	return j.c
 }
 
-// stillLost keeps in mind that a document was lost before it was sent, until it is sent or is to go: a visit that
-// failed does not put it into the index.
-func (j *judgement) stillLost() {
-	if n := &j.c.Next; j.old.BodyLost() && n.Indexed && j.c.Order == nil {
+// still keeps in mind what a visit that failed does not end: that a document was lost before it was sent, until it is
+// sent or is to go, and that it is to leave a target.
+func (j *judgement) still() {
+	n, old := &j.c.Next, j.old
+	switch {
+	case !n.Indexed || j.c.Order != nil:
+	case old.BodyLost():
 		n.Reason = ReasonBodyLost
+	case old.MovePending() && !j.c.CancelDeletion:
+		n.Reason, n.LastError = old.Reason, old.LastError
 	}
 }
 

@@ -82,10 +82,31 @@ func (j *judgement) page() {
 	if j.old.Indexed && j.old.Hash == d.Hash && j.old.PushedSource == d.Source && !j.set.PushUnchanged {
 		j.c.CancelDeletion = true
 		j.c.Next.Given = d.Given // the page had the same values itself
-		return
+	} else {
+		j.c.Order = addition(j.old, d)
+		j.c.Next.holds(d)
 	}
-	j.c.Order = addition(j.old, d)
-	j.c.Next.holds(d)
+	if d.MovesTo != nil {
+		j.moves(*d.MovesTo)
+	}
+}
+
+// moves has a document that is to leave a target stay. A move that no pass has found is pending from now on, and what
+// is new in the page is pushed at its next visit. A text that is pending comes first.
+func (j *judgement) moves(source string) {
+	n, old := &j.c.Next, j.old
+	switch {
+	case old.MovesTo(source):
+		j.c.CancelDeletion = false
+		n.Reason, n.LastError = old.Reason, old.LastError
+	case old.LossPending && old.Reason == ReasonNewText:
+	default:
+		changed := j.c.Order != nil
+		j.c.Order, j.c.CancelDeletion = moving(n, old, source, j.edit, j.set, j.now), false
+		if changed {
+			j.timed(j.set.Deletions.Rest)
+		}
+	}
 }
 
 // unsettled has a list read again soon that losses of its documents wait for.

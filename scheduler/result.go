@@ -91,6 +91,9 @@ type Document struct {
 	Body   []byte   // JSON of push.Document
 	Hash   [16]byte // of title, text, metas, content type, language and source
 	Source string   // under which it is pushed
+	// MovesTo, if not nil, is the source that it is to have, and by which it would leave a target (Settings.Leaves):
+	// Source is still the one that it was pushed under.
+	MovesTo *string
 	// Sketch is of its text, Reading of the settings that decide what text a page has.
 	Sketch  sketch.Sketch
 	Reading uint16

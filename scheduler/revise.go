@@ -21,6 +21,8 @@ type Change struct {
 	// Delete, if not empty, is why the URL's document is deleted, if it has one;
 	// Next.Reason says it too.
 	Delete string
+	// MovesTo, if not nil, is the source by which the URL's document is to leave a target.
+	MovesTo *string
 	// Least is as in Loss, and NotExplicit says that the loss is not explicit; both are of a document
 	// out of an XML list.
 	Least       LossClass
@@ -78,15 +80,8 @@ func (r *reviser) revise(k weburl.Key, old Record) *Revision {
 	if d := change.Document; d != nil {
 		v.Order = addition(&old, d)
 		v.Next.holds(d)
-	} else if change.Delete != "" && old.Indexed {
-		v.Order, v.Forget = lose(&v.Next, &old, r.edit, change.Delete, r.set, time.Now())
-		if o := v.Order; o != nil && o.Loss != nil {
-			o.Loss.Least, o.Loss.Explicit = change.Least, o.Loss.Explicit && !change.NotExplicit
-		}
-		if r.rested == nil {
-			r.rested = map[weburl.HostKey]string{}
-		}
-		r.rested[old.Host] = old.Origin
+	} else if old.Indexed && (change.Delete != "" || change.MovesTo != nil) {
+		r.lose(v, &old, change)
 	}
 	v.Next.stamp(&old, time.Now().Truncate(time.Second))
 	switch n := &v.Next; n.State {
@@ -99,4 +94,20 @@ func (r *reviser) revise(k weburl.Key, old Record) *Revision {
 	case AtRest:
 	}
 	return v
+}
+
+// lose makes the order of a document that is to leave the index, or a target.
+func (r *reviser) lose(v *Revision, old *Record, change *Change) {
+	if change.MovesTo != nil {
+		v.Order = moving(&v.Next, old, *change.MovesTo, r.edit, r.set, time.Now())
+	} else {
+		v.Order, v.Forget = lose(&v.Next, old, r.edit, change.Delete, r.set, time.Now())
+	}
+	if o := v.Order; o != nil && o.Loss != nil {
+		o.Loss.Least, o.Loss.Explicit = change.Least, o.Loss.Explicit && !change.NotExplicit
+	}
+	if r.rested == nil {
+		r.rested = map[weburl.HostKey]string{}
+	}
+	r.rested[old.Host] = old.Origin
 }

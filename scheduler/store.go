@@ -84,7 +84,8 @@ type Completion struct {
 	// for each: only gates that limit depths need them.
 	Depths bool
 	// Order, if not nil, enters the outbox in the same step. One that leaves replaces an
-	// unsent or dead older one of the URL, and a pending loss. A pending one stands beside an
+	// unsent or dead older one of the URL, and a pending loss, except that a document does not
+	// replace one of ReasonTarget. A pending one stands beside an
 	// unsent document: cancelled, it must not have cost that (see also Order.Loss).
 	// CancelDeletion alone drops a pending loss of the URL. Either way Next.LossPending is made
 	// to say what then is.

@@ -158,7 +158,7 @@ func (w *weighing) tells() (Response, error) {
 	n, old := &w.c.Next, &w.l.Record
 	switch {
 	case old.Kind != KindPage, !tellsOfHost(w.r.Fault), w.replaced,
-		n.Reason.Operators(), n.Reason == ReasonUnavailable, n.Reason == ReasonMoved:
+		n.Reason.Operators() && n.Reason != ReasonTarget, n.Reason == ReasonUnavailable, n.Reason == ReasonMoved:
 		return NotCounted, nil
 	case w.lost && w.isText && !w.verdict.lookAlike:
 		// A new text says nothing, unless the page had nearly the same at its last visit.
@@ -181,7 +181,7 @@ func (w *weighing) loses() bool {
 	o, old, d := w.c.Order, &w.l.Record, w.r.Document
 	switch {
 	case o == nil || o.Op == OrderDelete:
-		return o != nil
+		return o != nil && o.Reason != ReasonTarget
 	case !w.isText || d == nil || w.verdict.alike >= lossBelow || !old.Sketch.HasText():
 		return false
 	case old.Lively >= livelyAfter && !w.verdict.lookAlike:
@@ -223,11 +223,9 @@ func (w *weighing) settle(ill bool, edit uint64) error {
 			o.Loss.Explicit = !w.verdict.lookAlike
 		}
 	case w.lost:
-		w.keepText(ReasonNewText, "its text is another one", !w.verdict.lookAlike, 0)
+		w.keepText()
 	case ill:
 		w.f.holdUpdate(w.l, c)
-	case o.Moved && w.set.LeavesTarget != nil && w.set.LeavesTarget(old.PushedSource, o.Source):
-		return w.keepSource(edit)
 	case w.isText && w.verdict.alike >= lossBelow:
 		c.Next.Lively = 0
 	default:
@@ -236,32 +234,13 @@ func (w *weighing) settle(ill bool, edit uint64) error {
 	return nil
 }
 
-// keepSource makes the order of a document pending that leaves a target by its new source, unless it
-// is pending: as in lose, what one edit has pending no other one carries out.
-func (w *weighing) keepSource(edit uint64) error {
-	const words = "its source is another one, and a target does not take that"
-	c, old := w.c, &w.l.Record
-	d, err := w.pending()
-	if err != nil {
-		return err
-	}
-	if !d.Replaces || old.Reason != ReasonTarget || d.Source != c.Order.Source {
-		w.keepText(ReasonTarget, words, true, edit)
-		return nil
-	}
-	c.Order, c.CancelDeletion = nil, false
-	c.Next.Reason, c.Next.LastError = ReasonTarget, words
-	keepPending(&c.Next, old, w.set, time.Now())
-	return nil
-}
-
 // keepText makes the order of a new text pending.
-func (w *weighing) keepText(why Reason, words string, explicit bool, edit uint64) {
+func (w *weighing) keepText() {
 	n, o, now := &w.c.Next, w.c.Order, time.Now()
-	loss := NewLoss(explicit, now)
+	loss := NewLoss(!w.verdict.lookAlike, now)
 	loss.Hash, loss.Sketch = n.Hash, n.Sketch
-	o.Loss, o.Day, o.Reason, o.Text, o.Edit = &loss, w.set.Deletions.Confirm, why, words, edit
-	n.Reason, n.LastError = why, words
+	o.Loss, o.Day, o.Reason, o.Text = &loss, w.set.Deletions.Confirm, ReasonNewText, "its text is another one"
+	n.Reason, n.LastError = o.Reason, o.Text
 	w.c.CancelDeletion = false
 	keepPending(n, &w.l.Record, w.set, now)
 }
@@ -270,7 +249,7 @@ func (w *weighing) keepText(why Reason, words string, explicit bool, edit uint64
 // pause.
 func (f *Frontier) holdUpdate(l *Lease, c *Completion) {
 	n := &c.Next
-	c.Order, c.CancelDeletion = nil, true
+	c.Order, c.CancelDeletion = nil, n.Reason != ReasonTarget
 	keep(n, &l.Record)
 	n.State, n.NextAt = Timed, time.Now().Add(updatePause)
 	f.log.Info("a changed document is not pushed yet: its host is ill", "url", l.Record.URL)

@@ -86,7 +86,7 @@ func (o *review) cause(e effect) crawlspace.Reason {
 		return o.policy.NoIndexCause(&o.Verdict)
 	case readmitted:
 		return o.policy.CauseOf(&o.Verdict, actionrules.DimensionAccept)
-	case unaffected, moved, kept, reindexed:
+	case unaffected, moved, leaves, kept, reindexed:
 	}
 	return o.policy.CauseOf(&o.Verdict, actionrules.DimensionIndex, actionrules.DimensionFollow, actionrules.DimensionPriority)
 }

@@ -163,7 +163,7 @@ func (v *Preview) judge(o *review, r *scheduler.Record, samples int) {
 			v.Readmitted.add(samples, r, to, nil)
 			v.Readmitted.countCause(o.cause(e), r.URL)
 		}
-	case unaffected, moved, unindexed, kept, reindexed:
+	case unaffected, moved, unindexed, leaves, kept, reindexed:
 	}
 	if to != "" && e != readmitted {
 		v.Moved.add(samples, r, to, nil)

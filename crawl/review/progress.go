@@ -47,9 +47,12 @@ type Counts struct {
 	Readmitted uint64 `json:"readmitted"`
 	Moved      uint64 `json:"moved"`     // to another fifo
 	Unindexed  uint64 `json:"unindexed"` // crawled as before, but no document any more
-	Retimed    uint64 `json:"retimed"`   // due at another time
-	Reread     uint64 `json:"reread"`    // fetched again for links that were outside
-	Renewed    uint64 `json:"renewed"`   // get other metas, or another source, at their next visit
+	Leaving    uint64 `json:"leaving"`   // crawled as before, but their documents are to leave a target
+	// Expected wait in a queue, and lose their documents, or have them leave a target, at their visit.
+	Expected uint64 `json:"expected"`
+	Retimed  uint64 `json:"retimed"` // due at another time
+	Reread   uint64 `json:"reread"`  // fetched again for links that were outside
+	Renewed  uint64 `json:"renewed"` // get other metas, or another source, at their next visit
 }
 
 func (n *Counts) count(e effect, t timed) {
@@ -73,6 +76,8 @@ func (n *Counts) count(e effect, t timed) {
 		n.Moved++
 	case unindexed:
 		n.Unindexed++
+	case leaves:
+		n.Leaving++
 	case unaffected, kept, reindexed:
 	}
 }
@@ -84,6 +89,8 @@ func (n *Counts) add(m Counts) {
 	n.Readmitted += m.Readmitted
 	n.Moved += m.Moved
 	n.Unindexed += m.Unindexed
+	n.Leaving += m.Leaving
+	n.Expected += m.Expected
 	n.Retimed += m.Retimed
 	n.Reread += m.Reread
 	n.Renewed += m.Renewed
@@ -107,7 +114,7 @@ type pass struct {
 // it: what it deletes is decided then.
 type editor interface {
 	BeginEdit(ctx context.Context, word bool) (number uint64, err error)
-	EndEdit()
+	EndEdit(expected uint64)
 }
 
 func newPass(store scheduler.Store, edits editor) *pass {
@@ -127,7 +134,7 @@ func (a *pass) open(ctx context.Context, p *policy.Policy, word, now bool) error
 	a.state, a.next = state, next
 	if state.by(p) && !now {
 		if a.state.Done {
-			a.edits.EndEdit()
+			a.edits.EndEdit(state.Expected)
 			close(a.done)
 		}
 		a.wake()
@@ -279,7 +286,7 @@ func (a *pass) advance(ctx context.Context, p *policy.Policy, to place, last, fi
 	}
 	a.state = s
 	if s.Done {
-		a.edits.EndEdit()
+		a.edits.EndEdit(s.Expected)
 		close(a.done)
 	}
 	return nil

@@ -20,6 +20,7 @@ const (
 	readmitted        // back in its fifo
 	moved             // in another fifo from now on
 	unindexed         // crawled as before, but its document goes
+	leaves            // crawled as before, but its document goes from a target to another
 	kept              // its document was to go, and may stay
 	reindexed         // it had no document, and may have one
 )
@@ -61,7 +62,11 @@ func reviewWith(p *policy.Policy, u weburl.URL, r *scheduler.Record, s *actionru
 		return review{Verdict: p.JudgeSource(u, r.HostSpelling), policy: p, returns: true, reason: scheduler.ReasonSource, words: policy.SourceDetail, link: link}
 	}
 	o := review{policy: p, link: link, referrer: r.Referrer, gone: p.ListGone(r)}
-	o.Verdict, o.given = p.JudgeStored(link, s)
+	if o.Verdict, o.given = p.JudgeStored(link, s); o.Inside() && r.Indexed && policy.Outside(r) == 0 {
+		if full := p.Judge(link); !full.Inside() { // the depth counts: documents beyond it are lost at once
+			o.Verdict = full
+		}
+	}
 	o.rewritten = o.URL.Key() != u.Key()
 	if o.Inside() && o.rewritten {
 		p.Rename(&o.Verdict, u)
@@ -102,7 +107,9 @@ func (o *review) effect(r *scheduler.Record) effect {
 		return unaffected
 	case r.Indexed && !o.indexed && !o.pends(r):
 		return unindexed
-	case o.indexed && unwanted(r) && r.LossPending:
+	case o.indexed && o.moves(r):
+		return leaves
+	case o.indexed && r.LossPending && (unwanted(r) || r.Reason == scheduler.ReasonTarget && !o.settings().Leaves(r, o.Decision.Source)):
 		return kept
 	case o.indexed && unwanted(r) && !r.Indexed && r.State != scheduler.Waiting && r.Kind != scheduler.KindItem: // its list has its document
 		return reindexed
@@ -116,6 +123,26 @@ func (o *review) effect(r *scheduler.Record) effect {
 // robots.txt forbids it, and then it is judged by the rules when it may be asked for again.
 func (o *review) pends(r *scheduler.Record) bool {
 	return r.LossPending && (r.Reason == o.reason || r.Reason == scheduler.ReasonRobots)
+}
+
+// moves reports whether a document is to leave a target, which is not pending yet: of another loss a visit decides first.
+func (o *review) moves(r *scheduler.Record) bool {
+	return r.Indexed && !o.rewritten && !r.BodyLost() && (!r.LossPending || r.Reason == scheduler.ReasonTarget) &&
+		o.settings().Leaves(r, o.Decision.Source) && !r.MovesTo(o.Decision.Source)
+}
+
+func (o *review) settings() *scheduler.Settings { return &o.policy.Settings.Frontier }
+
+// loses reports whether a document of a URL that waits is to leave the index, or a target, by the operator's rules.
+func (o *review) loses(r *scheduler.Record) bool {
+	switch e := o.effect(r); {
+	case !r.Indexed || r.LossPending:
+		return false
+	case e == excluded, e == unindexed:
+		return o.reason.Operators() && o.reason != scheduler.ReasonRenamed
+	default:
+		return e == leaves
+	}
 }
 
 // follows reports whether the deletion of a URL that is outside already waits for another page, or
@@ -172,6 +199,9 @@ func (o *review) change(r *scheduler.Record) *scheduler.Change {
 		n.Fifo = o.fifo(r)
 		n.Reason, n.LastError = o.reason, o.words
 		c.Delete = o.words
+	case leaves:
+		n.Fifo = o.fifo(r)
+		c.MovesTo = &o.Decision.Source
 	case kept:
 		n.Fifo = o.fifo(r)
 		n.Reason, n.LastError = scheduler.NoReason, ""

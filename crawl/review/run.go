@@ -93,7 +93,13 @@ type judged struct {
 	// other rules was in flight.
 	last, firm bool
 	read       uint64
-	reviews    []keyed // of URLs that change, in order of keys
+	found      findings
+}
+
+// findings are the reviews of URLs that change, in order of keys, and how many of those that wait lose their documents.
+type findings struct {
+	reviews  []keyed
+	expected uint64
 }
 
 // keyed is the review of one URL.
@@ -130,8 +136,8 @@ func (v *Reviewer) judgeBatch(ctx context.Context, p *policy.Policy, from place)
 			return err
 		})
 	}
-	n := Counts{Judged: b.read}
-	err := v.apply(ctx, b.reviews, &n)
+	n := Counts{Judged: b.read, Expected: b.found.expected}
+	err := v.apply(ctx, b.found.reviews, &n)
 	_ = reading.Wait() // what failed is read again, and the error told then
 	if err != nil {
 		return err
@@ -145,7 +151,7 @@ func (v *Reviewer) judgeBatch(ctx context.Context, p *policy.Policy, from place)
 	}
 	if s, _ := v.pass.status(); s.Done && s.by(p) {
 		v.Log.Info("all stored URLs are judged", "rules", s.Rules, "judged", s.Judged, "excluded", s.Excluded, "elsewhere", s.Elsewhere,
-			"readmitted", s.Readmitted, "moved", s.Moved, "unindexed", s.Unindexed, "retimed", s.Retimed, "reread", s.Reread, "renewed", s.Renewed)
+			"readmitted", s.Readmitted, "moved", s.Moved, "unindexed", s.Unindexed, "leaving", s.Leaving, "retimed", s.Retimed, "reread", s.Reread, "renewed", s.Renewed)
 	}
 	return nil
 }
@@ -158,21 +164,21 @@ func (v *Reviewer) readAhead(ctx context.Context, p *policy.Policy, from place) 
 	b := &judged{policy: p, from: from, firm: !v.Crawl.Superseded()}
 	batch, next, last, err := scheduler.ReadBatch(ctx, v.Store, from.key, passBatch, passBatch, func(r *scheduler.Record) bool {
 		b.read++
-		return r.State != scheduler.Waiting
+		return r.State != scheduler.Waiting || r.Indexed
 	})
 	if err != nil {
 		return nil, err
 	}
 	b.next, b.last = next, last
-	b.reviews = judgeAll(p, batch, v.pass.again(p))
+	b.found = judgeAll(p, batch, v.pass.again(p))
 	return b, nil
 }
 
-// judgeAll returns the reviews of those that change, on all processors.
-func judgeAll(p *policy.Policy, batch []scheduler.KeyedRecord, again *again) []keyed {
+// judgeAll judges URLs, on all processors.
+func judgeAll(p *policy.Policy, batch []scheduler.KeyedRecord, again *again) (all findings) {
 	parts := min(runtime.GOMAXPROCS(0), 1+len(batch)/passPart)
 	size := (len(batch) + parts - 1) / parts
-	found := make([][]keyed, parts)
+	found := make([]findings, parts)
 	var judges errgroup.Group
 	for i := range parts {
 		judges.Go(func() error {
@@ -181,11 +187,13 @@ func judgeAll(p *policy.Policy, batch []scheduler.KeyedRecord, again *again) []k
 		})
 	}
 	_ = judges.Wait() // none fails
-	return slices.Concat(found...)
+	for _, f := range found {
+		all.reviews, all.expected = append(all.reviews, f.reviews...), all.expected+f.expected
+	}
+	return all
 }
 
-func judgePart(p *policy.Policy, batch []scheduler.KeyedRecord, again *again) []keyed {
-	var found []keyed
+func judgePart(p *policy.Policy, batch []scheduler.KeyedRecord, again *again) (found findings) {
 	var scratch actionrules.Scratch
 	for i := range batch {
 		r := &batch[i].Record
@@ -194,10 +202,16 @@ func judgePart(p *policy.Policy, batch []scheduler.KeyedRecord, again *again) []
 			continue // the frontier ends it when it is taken
 		}
 		o := reviewWith(p, u, r, &scratch)
+		if r.State == scheduler.Waiting {
+			if o.loses(r) {
+				found.expected++
+			}
+			continue
+		}
 		o.again = again
 		if o.effect(r) != unaffected || o.timed(r) != untimed {
 			o.explain()
-			found = append(found, keyed{batch[i].Key, o})
+			found.reviews = append(found.reviews, keyed{batch[i].Key, o})
 		}
 	}
 	return found

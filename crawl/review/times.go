@@ -81,16 +81,16 @@ func (o *review) time(r scheduler.Record) (scheduler.Record, timed) {
 }
 
 // renews reports whether rules or roots give a document other metas, or another source, than it was
-// pushed with. What an XML list has is read again with the list, and a page whose loss is pending is
-// fetched anyway.
+// pushed with. What an XML list has is read again with the list, a page whose loss is pending is fetched anyway, and
+// what is to leave a target stays under its source for now.
 func (o *review) renews(r *scheduler.Record) bool {
 	switch {
 	case o.again == nil || !o.indexed || o.rewritten || !r.Indexed || r.Kind != scheduler.KindPage:
 		return false
-	case r.Class != scheduler.OK || r.LossPending || r.State == scheduler.Waiting:
+	case r.Class != scheduler.OK || r.LossPending && r.Reason != scheduler.ReasonTarget || r.State == scheduler.Waiting:
 		return false
 	}
-	return r.Given != o.given || r.PushedSource != o.Decision.Source
+	return r.Given != o.given || r.PushedSource != o.Decision.Source && !o.settings().Leaves(r, o.Decision.Source)
 }
 
 // renew has a document fetched that renews: within the age of its section, else at its next

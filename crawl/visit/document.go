@@ -40,7 +40,9 @@ func (v *visit) index(ctx context.Context, response *fetcher.Response, p extract
 			return err
 		}
 	}
+	source, movesTo := v.policy.Settings.Frontier.SourceOf(&v.lease.Record, v.verdict.Decision.Source)
 	document := v.document(response, p, &in, directives)
+	document.Source = source
 	var unread []byte
 	if !read {
 		unread = response.Body
@@ -67,7 +69,7 @@ func (v *visit) index(ctx context.Context, response *fetcher.Response, p extract
 		return err
 	}
 	result.Document = &scheduler.Document{
-		Body: body, Hash: sum, Source: v.verdict.Decision.Source, Reading: v.policy.Reading, Sketch: v.lease.Record.Sketch,
+		Body: body, Hash: sum, Source: source, MovesTo: movesTo, Reading: v.policy.Reading, Sketch: v.lease.Record.Sketch,
 		Given: policy.Given(v.verdict.Decision.Metas),
 	}
 	if r := &v.lease.Record; !r.Indexed || r.Hash != sum || r.Reading != v.policy.Reading {
@@ -76,10 +78,10 @@ func (v *visit) index(ctx context.Context, response *fetcher.Response, p extract
 	return nil
 }
 
-// document is the page as the indexer gets it, without its hash.
+// document is the page as the indexer gets it, without its hash and source.
 func (v *visit) document(response *fetcher.Response, p extract.Page, in *inside, directives extract.Directives) push.Document {
 	document := push.Document{
-		URL: v.lease.URL.String(), Source: v.verdict.Decision.Source, Title: in.title(p, v.lease.URL), Text: p.Text,
+		URL: v.lease.URL.String(), Title: in.title(p, v.lease.URL), Text: p.Text,
 		ContentType: mediaType(response.Header.Get("Content-Type")), Charset: p.Charset, Language: p.Language,
 		FetchedAt: time.Now().UTC().Truncate(time.Second), Depth: int(v.lease.Record.Depth), Referrer: v.lease.Record.Referrer,
 		Metas: metas(v.lease, v.verdict.Decision, in.over(v.policy.Settings.Mapping.Apply(p.Metas, response.Header)), directives),

@@ -102,8 +102,12 @@ func (r *items) document(href string, p extract.Page) error {
 		return nil
 	}
 	link.Kind, link.Referrer = scheduler.KindItem, r.v.lease.URL.String()
+	source, movesTo, err := r.source(link.URL.Key(), verdict.Decision.Source)
+	if err != nil {
+		return err
+	}
 	d := push.Document{
-		URL: link.URL.String(), Source: verdict.Decision.Source, Title: title(p, link.URL), Text: p.Text,
+		URL: link.URL.String(), Source: source, Title: title(p, link.URL), Text: p.Text,
 		ContentType: "text/plain", Language: p.Language,
 		FetchedAt: time.Now().UTC().Truncate(time.Second), Depth: r.v.policy.ListedDepth(), Referrer: link.Referrer,
 		Metas: metas(&scheduler.Lease{}, verdict.Decision, r.v.policy.Settings.Mapping.Apply(p.Metas, nil), extract.Directives{}),
@@ -120,7 +124,7 @@ func (r *items) document(href string, p extract.Page) error {
 	r.keys = append(r.keys, link.URL.Key())
 	link.Item = &scheduler.Item{
 		Document: scheduler.Document{
-			Body: body, Hash: sum, Source: verdict.Decision.Source, Sketch: near.SketchOf(p.Title, p.Text), Reading: r.v.policy.Reading,
+			Body: body, Hash: sum, Source: source, MovesTo: movesTo, Sketch: near.SketchOf(p.Title, p.Text), Reading: r.v.policy.Reading,
 			Given: policy.Given(verdict.Decision.Metas),
 		},
 		At: r.at, RulesVersion: r.v.policy.Version, Always: r.v.policy.Settings.Frontier.PushUnchanged,
@@ -130,6 +134,20 @@ func (r *items) document(href string, p extract.Page) error {
 		return r.flush()
 	}
 	return nil
+}
+
+// source is that under which a document is pushed that is to have a source, and scheduler.Document.MovesTo.
+func (r *items) source(k weburl.Key, source string) (string, *string, error) {
+	set := &r.v.policy.Settings.Frontier
+	if set.LeavesTarget == nil {
+		return source, nil, nil
+	}
+	rec, err := r.v.store.Lookup(r.ctx, k)
+	if errors.Is(err, scheduler.ErrNotFound) {
+		return source, nil, nil
+	}
+	source, movesTo := set.SourceOf(&rec, source)
+	return source, movesTo, err
 }
 
 // textOf is the text of what may be HTML.

@@ -94,15 +94,18 @@ func (g *group) order(k weburl.Key, old *scheduler.Record, has bool, o *schedule
 		if err != nil {
 			return has, err
 		}
-		stored.Moved = stored.Moved || before.Source != stored.Source
-		if err := g.dropOrderAt(k, p); err != nil {
-			return has, err
+		// A document that is to leave a target is kept current until it does.
+		if has = o.Op == scheduler.OrderAdd && before.Pending.Reason == scheduler.ReasonTarget; !has {
+			stored.Moved = stored.Moved || before.Source != stored.Source
+			if err := g.dropOrderAt(k, p); err != nil {
+				return has, err
+			}
 		}
 	}
 	if o.Op == scheduler.OrderAdd && old.Indexed {
 		g.nextCount.Changed++
 	}
-	return false, g.putOrder(k, &stored)
+	return has, g.putOrder(k, &stored)
 }
 
 // pend stores a pending loss, or joins it with the one that is there.

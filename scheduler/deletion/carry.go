@@ -40,7 +40,9 @@ func (m *moving) revise(s scheduler.StoredDeletion, r scheduler.Record) *schedul
 	}
 	if m.move == scheduler.SendDeletion {
 		v.CarryOut(&s, &r, m.set, m.counted, time.Now())
-		m.out = append(m.out, s.Key)
+		if s.Reason != scheduler.ReasonTarget {
+			m.out = append(m.out, s.Key)
+		}
 	}
 	return v
 }
@@ -49,6 +51,10 @@ func (m *moving) revise(s scheduler.StoredDeletion, r scheduler.Record) *schedul
 func (d *Owner) moveAll(ctx context.Context, keys []weburl.Key, m *moving) (int, error) {
 	n := 0
 	for batch := range slices.Chunk(keys, moveBatch) {
+		lists, err := d.f.NoteLists(ctx, batch)
+		if err != nil {
+			return n, err
+		}
 		// Not cancelled half-way: the store calls the function until it returns.
 		places, moved, err := d.store.ReviseDeletions(context.WithoutCancel(ctx), batch, m.revise)
 		n += moved
@@ -57,6 +63,11 @@ func (d *Owner) moveAll(ctx context.Context, keys []weburl.Key, m *moving) (int,
 		}
 		d.f.Announce(places)
 		d.f.LookForDue()
+		if lists {
+			if err := d.f.ReadLists(ctx); err != nil {
+				return n, err
+			}
+		}
 		if d.onCarryOut != nil && len(m.out) > 0 {
 			if err := d.onCarryOut(ctx, m.out); err != nil {
 				return n, err

@@ -2,6 +2,7 @@ package deletion
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -22,14 +23,17 @@ const (
 	// editLasts is for how long after it was judged losses count as an edit's: later
 	// ones, of URLs that only a visit can judge, are those of their host.
 	editLasts = 24 * time.Hour
-	// editFew and editPercent are what an edit may delete without the operator's word: two
+	// editFew and editPercent are what edits may take out within a day without the operator's word: two
 	// documents, else up to editFew and editPercent of the index.
 	editFew     = 100
 	editPercent = 5
 )
 
-// editsName is the store's value of the edits.
-var editsName = scheduler.CrawlValue("scheduler.edits")
+// The store's values: the edits, and the ledger of what they took out without the operator's word.
+var (
+	editsName = scheduler.CrawlValue("scheduler.edits")
+	spentName = scheduler.CrawlValue("scheduler.edits.spent")
+)
 
 // EditState is what became of an edit.
 type EditState string
@@ -60,10 +64,11 @@ type edits struct {
 	read bool   // the list is as stored
 	due  bool   // losses of edits may be pending that nothing was decided about
 	done bool   // all stored URLs were judged by the last edit
+	// expected is as in EndEdit.
+	expected uint64
 }
 
-// EditMost is how many documents of an index an edit may delete without the operator's
-// word.
+// EditMost is how many documents edits may take out of an index within a day without the operator's word.
 func EditMost(documents uint64) uint64 {
 	return max(2, min(editFew, documents*editPercent/100))
 }
@@ -102,7 +107,7 @@ func (d *Owner) Edits() []Edit {
 // Edit is the number of the edit that deletions for the operator's reasons belong to now, 0 if there is none.
 func (d *Owner) Edit(ctx context.Context) (uint64, error) {
 	list, err := d.edited(ctx)
-	if n := len(list); n > 0 && (list[n-1].State == EditOpen || time.Since(list[n-1].Judged) < editLasts) {
+	if n := len(list); n > 0 && (list[n-1].State != EditSent || time.Since(list[n-1].Judged) < editLasts) {
 		return list[n-1].Number, err
 	}
 	return 0, err
@@ -128,11 +133,11 @@ func (d *Owner) BeginEdit(ctx context.Context, word bool) (number uint64, err er
 	return number, err
 }
 
-// EndEdit is called when all stored URLs were judged by the last edit: its deletions are decided
-// about now.
-func (d *Owner) EndEdit() {
+// EndEdit is called when all stored URLs were judged by the last edit: its losses are decided about now, as if those
+// that only visits will find, so many as are expected, were pending.
+func (d *Owner) EndEdit(expected uint64) {
 	d.mu.Lock()
-	d.edits.done, d.edits.due = true, true
+	d.edits.done, d.edits.due, d.edits.expected = true, true, expected
 	d.mu.Unlock()
 	d.wake()
 }
@@ -182,11 +187,14 @@ func (d *Owner) changeEdits(ctx context.Context, change func([]Edit) []Edit) err
 	return nil
 }
 
-// judgeEdits decides about the deletions of edits by which all URLs were judged. judging is
-// held.
+// judgeEdits decides about the losses of edits by which all URLs were judged, and has lists read whose documents may
+// leave a target. judging is held.
 func (d *Owner) judgeEdits(ctx context.Context) error {
+	if err := d.f.ReadLists(ctx); err != nil {
+		return err
+	}
 	d.mu.Lock()
-	due, done := d.edits.due, d.edits.done
+	due, done, expected := d.edits.due, d.edits.done, d.edits.expected
 	if n := len(d.edits.list); n > 0 && d.edits.list[n-1].State == EditOpen && !done {
 		due = false
 	}
@@ -197,7 +205,7 @@ func (d *Owner) judgeEdits(ctx context.Context) error {
 	if !due {
 		return nil
 	}
-	err := d.judgePendingEdits(ctx)
+	err := d.judgePendingEdits(ctx, expected)
 	if err != nil {
 		d.mu.Lock()
 		d.edits.due, d.edits.done = true, d.edits.done || done
@@ -206,7 +214,7 @@ func (d *Owner) judgeEdits(ctx context.Context) error {
 	return err
 }
 
-func (d *Owner) judgePendingEdits(ctx context.Context) error {
+func (d *Owner) judgePendingEdits(ctx context.Context, expected uint64) error {
 	pending := map[uint64]uint64{}
 	err := d.store.DeletionGroups(ctx, func(g scheduler.DeletionGroup, n uint64) error {
 		if g.Edit != 0 {
@@ -217,81 +225,132 @@ func (d *Owner) judgePendingEdits(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	decided, err := d.decideEdits(ctx, pending)
+	decided, err := d.decideEdits(ctx, pending, expected)
 	if err != nil {
 		return err
 	}
+	sent := map[uint64]uint64{}
 	for _, number := range slices.Sorted(maps.Keys(pending)) {
-		switch state := decided[number]; {
-		case state == EditSent, state == "" && d.f.Settings().Deletions.Off: // "": it is long forgotten
-			if err := d.sendEdit(ctx, number, pending[number]); err != nil {
-				return err
-			}
-		case state == EditHeld:
-			d.log.Warn(fmt.Sprintf("edit %d of the rules deletes too many documents: they stay; "+
-				"`sextant deletions release --edit %d` deletes them", number, number),
+		switch is := decided[number]; is.state {
+		case EditSent:
+			n, failed := d.sendEdit(ctx, number, pending[number], is)
+			sent[number], err = uint64(n), errors.Join(err, failed) //nolint:gosec // a count
+		case EditHeld:
+			d.log.Warn(fmt.Sprintf("edit %d of the rules takes too many documents out: they stay; "+
+				"`sextant deletions release --edit %d` takes them out", number, number),
 				"edit", number, "deletions", pending[number])
+		case EditOpen:
 		}
 	}
-	return nil
+	if len(sent) == 0 {
+		return err
+	}
+	return errors.Join(err, d.changeEdits(ctx, func(list []Edit) []Edit {
+		for i := range list {
+			list[i].Sent += sent[list[i].Number]
+		}
+		return list
+	}))
 }
 
-// decideEdits decides about each edit with pending losses, and closes the open ones: an
-// edit whose pass did not come through is judged with the last.
-func (d *Owner) decideEdits(ctx context.Context, pending map[uint64]uint64) (map[uint64]EditState, error) {
+// decided is what becomes of the pending losses of an edit.
+type decided struct {
+	state EditState // empty: as before
+	word  bool      // the operator's
+	last  bool      // it is the last edit
+}
+
+// decideEdits closes the open edits and decides about each with pending losses: an edit whose pass did not come
+// through is judged with the last. What leaves within a day without the operator's word counts together, whatever edit
+// it is of. Once all URLs were judged, all that is pending is what the rules in force take: the word for the last edit
+// is the word for that.
+func (d *Owner) decideEdits(
+	ctx context.Context, pending map[uint64]uint64, expected uint64,
+) (map[uint64]decided, error) {
 	counts, err := d.store.Counts(ctx)
 	if err != nil {
 		return nil, err
 	}
-	allowed := d.f.Settings().Deletions.Off
-	decided := map[uint64]EditState{}
+	now, is := time.Now().UTC().Truncate(time.Second), map[uint64]decided{}
+	within, _ := d.spent.within(now)
+	off, spent := d.f.Settings().Deletions.Off, uint64(within) //nolint:gosec // a count
+	most := EditMost(counts.Indexed + spent)
 	err = d.changeEdits(ctx, func(list []Edit) []Edit {
-		var earlier uint64
+		last := len(list) - 1
+		closes := last >= 0 && list[last].State == EditOpen
+		word, open := closes && list[last].Word, expected
+		for number := range pending {
+			if off || word { // also of edits that are long forgotten
+				is[number] = decided{EditSent, true, false}
+			}
+		}
 		for i := range list {
-			e := &list[i]
-			n := pending[e.Number]
-			switch {
-			case e.State == EditOpen && i < len(list)-1:
-				earlier += n
-				continue
-			case n == 0 && e.State != EditOpen:
+			if e := &list[i]; e.State == EditOpen {
+				open += pending[e.Number]
+			}
+		}
+		for i := range list {
+			e, n := &list[i], pending[list[i].Number]
+			ends, left := e.State == EditOpen, e.Deletions-e.Sent
+			if n == 0 && !ends {
 				continue
 			}
-			if e.State == EditHeld && e.Sent+n+earlier == e.Deletions && !e.Word && !allowed {
+			e.Word = e.Word || word
+			allowed := off || e.Word
+			more, fits := n, e.State != EditHeld || closes && n < left
+			if ends {
+				e.Judged, more = now, open
+			}
+			if !allowed && !fits && n == left {
 				continue // nothing new
 			}
-			e.Deletions = e.Sent + n + earlier
-			if e.State == EditOpen {
-				e.Judged = time.Now().UTC().Truncate(time.Second)
+			e.State, e.Deletions = EditHeld, e.Sent+n
+			if allowed || fits && spent+more <= most {
+				e.State = EditSent
 			}
-			e.State = EditHeld
-			if e.Word || allowed || e.Deletions <= EditMost(counts.Indexed+e.Sent) {
-				e.State, e.Sent = EditSent, e.Deletions
-			}
-			decided[e.Number] = e.State
-			for j := range list[:i] {
-				if before := &list[j]; before.State == EditOpen {
-					before.State, before.Judged = e.State, e.Judged
-					decided[before.Number] = e.State
-				}
+			if is[e.Number] = (decided{e.State, allowed, i == last}); e.State == EditSent && !allowed {
+				spent += n
+				open -= min(open, n)
 			}
 		}
 		return list
 	})
-	return decided, err
+	return is, err
 }
 
-// sendEdit carries out the losses of an edit, as many as were counted: there may be more by now.
-func (d *Owner) sendEdit(ctx context.Context, number, counted uint64) error {
+// sendEdit carries out the losses of an edit, as many as were counted: there may be more by now. Of earlier edits those
+// whose URL waits are left to its visit.
+func (d *Owner) sendEdit(ctx context.Context, number, counted uint64, is decided) (n int, err error) {
 	var keys []weburl.Key
-	err := d.store.Deletions(ctx, scheduler.DeletionGroup{Edit: number}, func(s scheduler.StoredDeletion) error {
+	err = d.store.Deletions(ctx, scheduler.DeletionGroup{Edit: number}, func(s scheduler.StoredDeletion) error {
 		keys = append(keys, s.Key)
 		return nil
 	})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	keys = keys[:min(uint64(len(keys)), counted)]
-	_, err = d.moveAll(ctx, keys, &moving{set: d.f.Settings(), move: scheduler.SendDeletion, any: true})
-	return err
+	if !is.word {
+		if err := d.spend(ctx, len(keys)); err != nil {
+			return 0, err
+		}
+	}
+	n, err = d.moveAll(ctx, keys, &moving{set: d.f.Settings(), move: scheduler.SendDeletion, any: is.last})
+	if n == len(keys) {
+		return n, err
+	}
+	d.mu.Lock()
+	d.edits.due = true
+	d.mu.Unlock()
+	if !is.word {
+		err = errors.Join(err, d.spend(ctx, n-len(keys)))
+	}
+	return n, err
+}
+
+// spend counts losses of edits, before they are carried out: after a crash between the two they count twice.
+func (d *Owner) spend(ctx context.Context, n int) error {
+	now := time.Now()
+	d.spent.carriedOut(now, n, 0)
+	return d.spent.store(ctx, d.store, spentName, now)
 }

@@ -105,7 +105,7 @@ func TestEdit(t *testing.T) {
 					s.is("while all URLs are judged, after a restart", c.killed, 0)
 				}
 				s.editsAre("while all URLs are judged", deletion.Edit{Number: 1, State: deletion.EditOpen, Word: c.word})
-				s.owner.EndEdit()
+				s.owner.EndEdit(0)
 				s.pass(time.Second)
 				want := deletion.Edit{Number: 1, State: deletion.EditSent, Word: c.word, Deletions: uint64(c.killed)}
 				if c.held {
@@ -142,13 +142,13 @@ func TestUnrelatedEdit(t *testing.T) {
 			s.index(all...)
 			s.edit(false)
 			s.kill(all[:8]...)
-			s.owner.EndEdit()
+			s.owner.EndEdit(0)
 			s.pass(time.Minute)
 			s.is("the first edit", 8, 0)
 			for i := range 5 {
 				s.edit(word) // a line above, for example
 				s.kill(all[:8]...)
-				s.owner.EndEdit()
+				s.owner.EndEdit(0)
 				s.visit(all[i], all[i+1], all[15])
 				s.pass(time.Hour)
 				s.is(fmt.Sprintf("edit %d", i+2), 8, 0)
@@ -173,19 +173,19 @@ func TestRevertedEdit(t *testing.T) {
 		s.index(all...)
 		s.edit(false)
 		s.kill(all[:20]...)
-		s.owner.EndEdit()
+		s.owner.EndEdit(0)
 		s.pass(time.Minute)
 		s.is("held", 20, 0)
 		s.edit(false)
 		s.spare(all[:20]...)
-		s.owner.EndEdit()
+		s.owner.EndEdit(0)
 		s.pass(time.Minute)
 		s.is("reverted", 0, 0)
 		s.edit(false) // and while it is judged
 		s.kill(all[:20]...)
 		s.edit(false)
 		s.spare(all[1:20]...)
-		s.owner.EndEdit()
+		s.owner.EndEdit(0)
 		s.pass(time.Minute)
 		s.is("all but one reverted", 0, 1)
 		s.editsAre("in the end", deletion.Edit{Number: 1, State: deletion.EditHeld, Deletions: 20}, deletion.Edit{Number: 2, State: deletion.EditSent},
@@ -201,7 +201,7 @@ func TestLateOfEdit(t *testing.T) {
 		s.index(all...)
 		s.edit(false)
 		s.kill(all[:3]...)
-		s.owner.EndEdit()
+		s.owner.EndEdit(0)
 		s.pass(time.Minute)
 		s.is("little", 0, 3)
 		late := func(p scheduler.Link) {
@@ -248,19 +248,19 @@ func TestEditsApart(t *testing.T) {
 		s.edit(false)
 		s.kill(all[:50]...)
 		crash = true // once it is decided, and before anything is moved
-		s.owner.EndEdit()
+		s.owner.EndEdit(0)
 		s.pass(time.Second)
 		s.is("too much, and not moved", 50, 0)
 		s.restart()
 		s.edit(false) // at the start
 		crash = false
 		s.kill(all[60:62]...)
-		s.owner.EndEdit()
+		s.owner.EndEdit(0)
 		s.pass(time.Minute)
 		s.is("one held, one sent", 50, 2)
 		s.edit(true) // the operator's word is for this one alone
 		s.kill(all[70:90]...)
-		s.owner.EndEdit()
+		s.owner.EndEdit(0)
 		s.pass(time.Minute)
 		s.is("one held, two sent", 50, 22)
 	})
@@ -289,7 +289,7 @@ func TestLateWhileJudged(t *testing.T) {
 				s.kill(all[1])
 			}
 		}
-		s.owner.EndEdit()
+		s.owner.EndEdit(0)
 		s.pass(time.Minute)
 		s.is("late while the others are moved", 0, 2)
 	})
@@ -303,14 +303,14 @@ func TestEndIsOfItsEdit(t *testing.T) {
 		s.index(all...)
 		s.edit(false)
 		s.kill(all[:3]...)
-		s.owner.EndEdit()
+		s.owner.EndEdit(0)
 		s.edit(false)
 		close(s.late) // before, Run might decide about the first edit
 		s.kill(all[3:5]...)
 		s.pass(time.Hour)
 		s.is("the second is being judged", 5, 0)
 		s.kill(all[5:9]...)
-		s.owner.EndEdit()
+		s.owner.EndEdit(0)
 		s.pass(time.Minute)
 		s.is("both together are too much", 9, 0)
 	})
@@ -323,11 +323,11 @@ func TestManyEdits(t *testing.T) {
 		s.index(all...)
 		s.edit(false)
 		s.kill(all[:20]...)
-		s.owner.EndEdit()
+		s.owner.EndEdit(0)
 		s.pass(time.Minute)
 		for range 30 {
 			s.edit(false)
-			s.owner.EndEdit()
+			s.owner.EndEdit(0)
 			s.pass(time.Minute)
 		}
 		if all := s.owner.Edits(); len(all) != 20 || all[19].Number != 31 || all[0].Number != 12 {
@@ -357,7 +357,7 @@ func TestEditIgnoresIllness(t *testing.T) {
 		s.visit(all[:20]...)
 		s.edit(true)
 		s.kill(all...)
-		s.owner.EndEdit()
+		s.owner.EndEdit(0)
 		s.pass(time.Minute)
 		s.is("a dead site", 0, 100)
 	})

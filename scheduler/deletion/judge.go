@@ -174,7 +174,7 @@ func (b *bench) decide(ctx context.Context) error {
 		switch is := Decide(l, &g, b.now); is.Verdict {
 		case CarryOut:
 			b.out = append(b.out, l.Key)
-			if !l.Replaces {
+			if !l.Replaces && l.Reason != scheduler.ReasonTarget {
 				b.gone++
 			}
 			if first, err := b.isFirst(ctx, l); err != nil {

@@ -49,8 +49,11 @@ func (d *contents) send(k weburl.Key, old scheduler.Record, has, cancel bool, o 
 		return has
 	}
 	if o.Loss == nil {
-		delete(d.deleted, k)
 		d.outbox[k] = *o
+		if has && o.Op == scheduler.OrderAdd && d.deleted[k].Reason == scheduler.ReasonTarget {
+			return true
+		}
+		delete(d.deleted, k)
 		return false
 	}
 	n := deletion{

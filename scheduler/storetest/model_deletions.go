@@ -93,6 +93,9 @@ func order(r *rand.Rand, forget bool) *scheduler.Order {
 			loss.Hash, loss.Sketch.Title = [16]byte{1 + byte(r.IntN(255))}, r.Uint32()
 		}
 		o.Loss, o.Day = &loss, 24*time.Hour
+		if o.Op == scheduler.OrderDelete && r.IntN(3) == 0 {
+			o.Reason = scheduler.ReasonTarget
+		}
 	}
 	if r.IntN(3) == 0 {
 		o.Edit = 1 + r.Uint64N(2)

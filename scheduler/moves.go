@@ -1,0 +1,149 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// A document leaves a target when the rules give it a source that the target does not take. That is a loss of the edit,
+// of ReasonTarget and without a body. While it is pending the document stays under its source and is kept current
+// there: its visits, and the readings of its list, push what is new. When it is carried out nothing is sent; the
+// record says that the document may leave (the same reason, and no loss), and its page is fetched, or its list read,
+// in full. A mutex in ReadLists guards what the store finds: it may call back after the caller gave up.
+
+// moving is the order of a document that is to leave a target, because the rules give it another source: a loss of
+// the edit, without a body. Until that is carried out the document stays under its source, and is kept current there;
+// then Settings.Leaves lets it go.
+func moving(next, old *Record, source string, edit uint64, set *Settings, now time.Time) *Order {
+	loss := NewLoss(true, now)
+	keep(next, old)
+	next.LossPending, next.Reason, next.LastError = true, ReasonTarget, movingTo(source)
+	return &Order{
+		Op: OrderDelete, Source: source, Reason: ReasonTarget, Text: next.LastError, Edit: edit,
+		Loss: &loss, Day: set.Deletions.Confirm,
+	}
+}
+
+// movingTo words a move to a source. It is the same for the same source.
+func movingTo(source string) string {
+	return fmt.Sprintf("its source is to be %q, and a target that has it does not take that", source)
+}
+
+// SourceOf returns the source under which a document is pushed now that is to have this one, and Document.MovesTo.
+func (s *Settings) SourceOf(old *Record, source string) (now string, movesTo *string) {
+	if s.Leaves(old, source) {
+		return old.PushedSource, &source
+	}
+	return source, nil
+}
+
+// Leaves reports whether a document would leave a target if it were pushed under a source now, and must not yet.
+func (s *Settings) Leaves(old *Record, source string) bool {
+	return s.LeavesTarget != nil && !s.Deletions.Off && old.Indexed && s.LeavesTarget(old.PushedSource, source) &&
+		(old.LossPending || old.Reason != ReasonTarget || old.LastError != movingTo(source))
+}
+
+// MovePending reports whether it is pending that a document leaves a target, and MovesTo whether by this source.
+func (n *Record) MovePending() bool { return n.LossPending && n.Reason == ReasonTarget }
+
+// MovesTo is as MovePending says.
+func (n *Record) MovesTo(source string) bool {
+	return n.MovePending() && n.LastError == movingTo(source)
+}
+
+// letGo completes a Revision that lets a document leave a target.
+func (v *Revision) letGo(d *StoredDeletion) {
+	v.Move, v.CancelDeletion = KeepDeletion, true
+	n := &v.Next
+	n.LossPending, n.Reason, n.LastError = false, d.Reason, d.Text
+	n.Hash, n.ETag, n.LastModified, n.Date = [16]byte{}, "", "", ""
+	if n.Kind == KindPage && n.State != Waiting {
+		n.State, n.Source, n.NextAt = Waiting, n.Fifo, time.Time{}
+	}
+}
+
+// listsName is the store's value of the lists that are to be read again, in full, as a JSON list of their URLs.
+var listsName = CrawlValue("scheduler.moves.lists")
+
+const listsWhat = "which lists are to be read again"
+
+// NoteLists stores, of documents whose losses are about to be carried out, the lists of those that leave a target, and
+// reports whether there are any. ReadLists has them read.
+func (f *Frontier) NoteLists(ctx context.Context, keys []weburl.Key) (noted bool, err error) {
+	if f.Settings().LeavesTarget == nil {
+		return false, nil
+	}
+	var lists []string
+	if err := LoadValue(ctx, f.store, listsName, listsWhat, &lists); err != nil {
+		return false, err
+	}
+	for _, k := range keys {
+		r, err := Find(ctx, f.store, k)
+		if err != nil {
+			return false, err
+		}
+		if r != nil && r.MovePending() && r.Kind == KindItem {
+			noted = true
+			if !slices.Contains(lists, r.Referrer) {
+				lists = append(lists, r.Referrer)
+			}
+		}
+	}
+	if !noted {
+		return false, nil
+	}
+	return true, SaveValue(ctx, f.store, listsName, listsWhat, lists)
+}
+
+// ReadLists has the noted lists read. Those that wait already, perhaps in flight, stay noted: they may be read without
+// the documents that may leave a target since.
+func (f *Frontier) ReadLists(ctx context.Context) error {
+	if f.Settings().LeavesTarget == nil {
+		return nil
+	}
+	var lists []string
+	if err := LoadValue(ctx, f.store, listsName, listsWhat, &lists); err != nil || len(lists) == 0 {
+		return err
+	}
+	keys := map[weburl.Key]string{}
+	for _, list := range lists {
+		if u, ok := weburl.FromCanonical(list); ok {
+			keys[u.Key()] = list
+		}
+	}
+	var mu sync.Mutex
+	read := map[weburl.Key]bool{}
+	// Not cancelled half-way: the store calls the function until it returns.
+	all := slices.Collect(maps.Keys(keys))
+	_, err := f.Revise(context.WithoutCancel(ctx), all, func(k weburl.Key, r Record) *Change {
+		mu.Lock()
+		defer mu.Unlock()
+		read[k] = true
+		r.State, r.Source, r.NextAt = Waiting, r.Fifo, time.Time{}
+		r.ETag, r.LastModified, r.Date = "", "", ""
+		return &Change{Next: r}
+	})
+	if err != nil {
+		return err
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	var left []string
+	for k, list := range keys {
+		r, err := Find(ctx, f.store, k)
+		if err != nil {
+			return err
+		}
+		if r != nil && !read[k] {
+			left = append(left, list)
+		}
+	}
+	slices.Sort(left)
+	return SaveValue(ctx, f.store, listsName, listsWhat, left)
+}
