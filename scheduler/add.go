@@ -161,7 +161,7 @@ func ReviseItem(rec *Record, l *Link) *Revision {
 	case moves:
 	case i.MovesTo != nil && !i.set.Leaves(rec, *i.MovesTo): // it was allowed in the meantime: its list is read again
 		return nil
-	case i.MovesTo != nil:
+	case i.MovesTo != nil && same: // what is new is pushed first; the pass, or the next reading, finds the move
 		return &Revision{Next: next, Order: moving(&next, rec, *i.MovesTo, i.edit, i.set, i.At)}
 	case same && !i.Always: // it is listed again
 		next.Reason, next.LastError, next.Misses, next.LossPending = NoReason, "", 0, false
