@@ -206,11 +206,6 @@ func TestReplaced(t *testing.T) {
 // TestTextsSettled: which new texts are pending, and what the record says of those that are not.
 func TestTextsSettled(t *testing.T) {
 	lively := func(n uint8) Record { r := stored(text(1)); r.Lively = n; return r }
-	leaves := func(s *Settings) {
-		s.LeavesTarget = func(from, to string) bool { return from == "web" && to == "other" }
-	}
-	other := page(mixed(text(1), text(2), 20))
-	other.Document.Source = "other"
 	for name, c := range map[string]struct {
 		old     Record
 		r       Result
@@ -224,13 +219,11 @@ func TestTextsSettled(t *testing.T) {
 		"another text, live page":  {lively(3), page(text(2)), false, NoReason, true, 3},
 		"another text, ill":        {lively(0), page(text(2)), true, ReasonNewText, false, 0},
 		"changed, ill":             {lively(2), page(mixed(text(1), text(2), 20)), true, NoReason, false, 2},
-		"another source":           {lively(0), other, false, ReasonTarget, false, 0},
-		"another source, ill":      {lively(0), other, true, NoReason, false, 0},
 		"same text, another title": {lively(1), page(func() sketch.Sketch { s := text(1); s.Title = 9; return s }()), false, NoReason, true, 0},
 	} {
 		w := newWeigher(t)
 		w.host.live.health.ill = c.ill
-		_, out := w.visit(1, c.old, c.r, leaves)
+		_, out := w.visit(1, c.old, c.r)
 		o, n := out.Order, out.Next
 		pending := o != nil && o.Loss != nil
 		if pending != (c.pending != NoReason) || pending && (o.Reason != c.pending || n.Reason != c.pending) || n.Lively != c.lively {
@@ -248,8 +241,8 @@ func TestTextsSettled(t *testing.T) {
 				out.CancelDeletion || n.LastError == "" || !n.LossPending {
 				t.Errorf("%s: pending as %+v, %+v", name, o, o.Loss)
 			}
-			if want := map[Reason]uint64{ReasonTarget: 5}[c.pending]; o.Edit != want {
-				t.Errorf("%s: of edit %d, want %d", name, o.Edit, want)
+			if o.Edit != 0 {
+				t.Errorf("%s: of edit %d", name, o.Edit)
 			}
 		}
 		if !pending && !c.pushed && (!out.CancelDeletion || n.State != Timed) {
@@ -288,25 +281,5 @@ func TestLostIsAskedFor(t *testing.T) {
 	old.LostAt = start().Add(-time.Hour)
 	if _, out := newWeigher(t).visit(1, old, document(1, "web")); !out.Next.LostAt.IsZero() || !out.Next.Indexed {
 		t.Errorf("had back: %+v", out.Next)
-	}
-}
-
-// TestSourcePending: a document that leaves a target stays pending as it is at further visits, by whatever edit,
-// unless its source is another one again.
-func TestSourcePending(t *testing.T) {
-	old := stored(text(1))
-	old.LossPending, old.Reason = true, ReasonTarget
-	for source, joins := range map[string]bool{"other": true, "third": false} {
-		w := newWeigher(t)
-		w.store.loss = &StoredDeletion{Replaces: true, Source: source, Edit: 3}
-		r := page(text(1))
-		r.Document.Source = "other"
-		_, c := w.visit(1, old, r, func(s *Settings) { s.LeavesTarget = func(from, to string) bool { return from != to } })
-		if joins != (c.Order == nil) || c.CancelDeletion || !c.Next.LossPending || c.Next.Reason != ReasonTarget || c.Next.PushedSource != "web" {
-			t.Errorf("pending for %q: order %+v, record %+v", source, c.Order, c.Next)
-		}
-		if !joins && (c.Order.Edit != 5 || c.Order.Loss == nil || c.Order.Source != "other") {
-			t.Errorf("pending for %q: order %+v, want one of the edit of now", source, c.Order)
-		}
 	}
 }

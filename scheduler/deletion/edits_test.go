@@ -134,36 +134,70 @@ func TestEdit(t *testing.T) {
 }
 
 // TestUnrelatedEdit: what one edit has held no other one lets leave, however often lists are
-// edited and pages are visited.
+// edited and pages are visited. The word for a later edit, which would take the same out, lets it leave.
 func TestUnrelatedEdit(t *testing.T) {
-	for _, word := range []bool{false, true} {
-		crawling(t, nil, func(s *crawl) {
-			all := pages("a.test", 20)
-			s.index(all...)
-			s.edit(false)
+	crawling(t, nil, func(s *crawl) {
+		all := pages("a.test", 20)
+		s.index(all...)
+		again := func(word bool) {
+			s.edit(word) // a line above, for example
 			s.kill(all[:8]...)
 			s.owner.EndEdit(0)
+			s.pass(time.Hour)
+		}
+		again(false)
+		s.is("the first edit", 8, 0)
+		for i := range 5 {
+			s.visit(all[i], all[i+1], all[15])
+			again(false)
+			s.is(fmt.Sprintf("edit %d", i+2), 8, 0)
+		}
+		s.pass(3 * 24 * time.Hour)
+		s.is("later", 8, 0)
+		s.visit(all...)
+		s.pass(3 * 24 * time.Hour)
+		s.is("all were visited", 8, 0)
+		again(true)
+		s.is("by word", 0, 8)
+	})
+}
+
+// TestOneBudget: what edits take out within a day without the operator's word counts together, whatever edit it is of
+// and however it is found. What was allowed does not count, and what an edit is expected to lose counts from the first.
+func TestOneBudget(t *testing.T) {
+	crawling(t, nil, func(s *crawl) {
+		all := pages("a.test", 100)
+		s.index(all...)
+		edit := func(word bool, expected uint64, pages ...scheduler.Link) {
+			s.edit(word)
+			s.kill(pages...)
+			s.owner.EndEdit(expected)
 			s.pass(time.Minute)
-			s.is("the first edit", 8, 0)
-			for i := range 5 {
-				s.edit(word) // a line above, for example
-				s.kill(all[:8]...)
-				s.owner.EndEdit(0)
-				s.visit(all[i], all[i+1], all[15])
-				s.pass(time.Hour)
-				s.is(fmt.Sprintf("edit %d", i+2), 8, 0)
-			}
-			s.pass(3 * 24 * time.Hour)
-			s.is("later", 8, 0)
-			s.visit(all...)
-			s.pass(3 * 24 * time.Hour)
-			s.is("all were visited", 8, 0)
-			if n, err := s.owner.AllowEdit(s.t.Context(), scheduler.DeletionFilter{Edit: 1}); n != 8 || err != nil {
-				t.Errorf("AllowEdit = %d, %v", n, err)
-			}
-			s.is("allowed", 0, 8)
-		})
-	}
+		}
+		edit(false, 0, all[:3]...)
+		s.is("three", 0, 3)
+		edit(false, 3, all[3:4]...)
+		s.is("one, and three are expected", 1, 3)
+		s.says(noDocument(scheduler.ReasonNotIndexed), all[10:13]...)
+		s.visit(all[10:13]...)
+		s.pass(time.Minute)
+		s.is("the expected ones are found", 4, 3)
+		edit(false, 0, all[20:22]...)
+		s.is("two more", 4, 5)
+		s.restart()
+		edit(false, 0, all[22])
+		s.is("one too many, after a restart", 5, 5)
+		s.pass(26 * time.Hour)
+		s.is("a day later", 5, 5)
+		edit(false, 0, all[30:32]...)
+		s.is("two on the next day", 5, 7)
+		edit(true, 0, all[40:60]...)
+		s.is("by word", 0, 32)
+		edit(false, 0, all[60:61]...)
+		s.is("the third of seventy on that day", 0, 33)
+		edit(false, 0, all[61:62]...)
+		s.is("the fourth", 1, 33)
+	})
 }
 
 // TestRevertedEdit: what a list does not name any more stays.
@@ -189,7 +223,7 @@ func TestRevertedEdit(t *testing.T) {
 		s.pass(time.Minute)
 		s.is("all but one reverted", 0, 1)
 		s.editsAre("in the end", deletion.Edit{Number: 1, State: deletion.EditHeld, Deletions: 20}, deletion.Edit{Number: 2, State: deletion.EditSent},
-			deletion.Edit{Number: 3, State: deletion.EditSent}, deletion.Edit{Number: 4, State: deletion.EditSent, Deletions: 1})
+			deletion.Edit{Number: 3, State: deletion.EditSent, Deletions: 1}, deletion.Edit{Number: 4, State: deletion.EditSent})
 	})
 }
 
@@ -230,7 +264,7 @@ func TestLateOfEdit(t *testing.T) {
 	})
 }
 
-// TestEditsApart: an edit's fate is not that of another one.
+// TestEditsApart: an edit's fate is not that of another one without the operator's word.
 func TestEditsApart(t *testing.T) {
 	crash := false
 	crawling(t, func(s *crawl) {
@@ -258,11 +292,11 @@ func TestEditsApart(t *testing.T) {
 		s.owner.EndEdit(0)
 		s.pass(time.Minute)
 		s.is("one held, one sent", 50, 2)
-		s.edit(true) // the operator's word is for this one alone
+		s.edit(true) // the rules still take the fifty out
 		s.kill(all[70:90]...)
 		s.owner.EndEdit(0)
 		s.pass(time.Minute)
-		s.is("one held, two sent", 50, 22)
+		s.is("all sent by word", 0, 72)
 	})
 }
 

@@ -59,6 +59,7 @@ func Run(t *testing.T, open Opener) {
 		{"complete with many links", linksMany},
 		{"complete forgets a status and a new link brings the URL back", forgetStatus},
 		{"an order replaces the older one", orderReplaces},
+		{"a document does not replace a move off a target", orderBesideMove},
 		{"cancelling drops a pending loss alone", cancelDeletion},
 		{"a pending loss keeps every field", deletionStays},
 		{"a loss that is seen again is joined", deletionSeen},

@@ -280,6 +280,28 @@ func orderReplaces(f *fixture) {
 	}
 }
 
+// orderBesideMove: a document stands beside a loss of ReasonTarget, unless it cancels that; all else replaces it.
+func orderBesideMove(f *fixture) {
+	moves := func(edit uint64) *scheduler.Order {
+		o := leaving(edit)
+		o.Reason, o.Body = scheduler.ReasonTarget, nil
+		return o
+	}
+	add, gone := &scheduler.Order{Op: scheduler.OrderAdd, Body: []byte("{}")}, &scheduler.Order{Op: scheduler.OrderDelete, Body: []byte("{}")}
+	l, w := f.put("http://a.test/1", scheduler.Index)
+	for i, step := range []struct {
+		o               *scheduler.Order
+		cancel, pending bool
+	}{{moves(3), false, true}, {add, false, true}, {moves(4), false, true}, {add, false, true}, {add, true, false}, {moves(4), false, true}, {replacing(0), false, true}, {add, false, false}, {moves(4), false, true}, {gone, false, false}} {
+		c := completion(w)
+		c.Next.State, c.Next.Indexed, c.Order, c.CancelDeletion = scheduler.Waiting, true, step.o, step.cancel
+		f.complete(c)
+		w = f.waiting(l)
+		f.equal(fmt.Sprint("loss pending after order ", i), w.Record.LossPending, step.pending)
+		f.equal(fmt.Sprint("pending after order ", i), f.counts().Outbox.Pending == 1, step.pending)
+	}
+}
+
 func cancelDeletion(f *fixture) {
 	l, w := f.put("http://a.test/1", scheduler.Index)
 	c := completion(w)
