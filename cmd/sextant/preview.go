@@ -10,7 +10,6 @@ import (
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl/review"
 	"github.com/sextant-crawler/sextant/internal/admin"
-	"github.com/sextant-crawler/sextant/scheduler/deletion"
 )
 
 func previewCommand() *cli.Command {
@@ -72,7 +71,8 @@ func printPreview(w io.Writer, p *review.Preview) {
 		{"in another fifo", p.Moved},
 		{"documents deleted", p.Deleted},
 		{"read again, for links that were outside", p.Reread},
-		{"documents with other metas or another source when they are fetched next; at once with --now", p.Renewed},
+		{"documents leave a target, by another source", p.Leaving},
+		{renewedWords(p), p.Renewed},
 	} {
 		if g.group.Count == 0 {
 			continue
@@ -102,8 +102,21 @@ func printPreview(w io.Writer, p *review.Preview) {
 		fmt.Fprintln(w, p.Note)
 	}
 	if p.Held > 0 {
-		fmt.Fprintf(w, "an edit may delete %s without your word: all would stay pending, unless you reload with --yes\n", count(int(deletion.EditMost(p.Indexed)), "document"))
+		fmt.Fprintf(w, "edits may take %s out without your word now: all %d would stay pending, unless you reload with --yes\n",
+			count(int(p.Allowed), "more document"), p.Held)
 	}
+}
+
+// renewedWords says when documents get other metas or another source.
+func renewedWords(p *review.Preview) string {
+	const what = "documents with other metas or another source"
+	switch p.AtOnce {
+	case 0:
+		return what + " when they are fetched next; at once with --now"
+	case p.Renewed.Count:
+		return what + ", fetched again at once"
+	}
+	return fmt.Sprintf("%s: %d are fetched again at once, the others when they are due; with --now all at once", what, p.AtOnce)
 }
 
 // loadFile reads a configuration that is not the one in force.

@@ -86,7 +86,9 @@ func (o *review) cause(e effect) crawlspace.Reason {
 		return o.policy.NoIndexCause(&o.Verdict)
 	case readmitted:
 		return o.policy.CauseOf(&o.Verdict, actionrules.DimensionAccept)
-	case unaffected, moved, leaves, kept, reindexed:
+	case leaves:
+		return o.policy.CauseOf(&o.Verdict, actionrules.DimensionSource)
+	case unaffected, moved, kept, reindexed:
 	}
 	return o.policy.CauseOf(&o.Verdict, actionrules.DimensionIndex, actionrules.DimensionFollow, actionrules.DimensionPriority)
 }

@@ -2,6 +2,7 @@ package review
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/sextant-crawler/sextant/actionrules"
@@ -32,12 +33,16 @@ type Preview struct {
 	// Moved would wait in another fifo when they are next queued.
 	Moved PreviewGroup `json:"moved"`
 	// Deleted are the documents that would be deleted in the background, of
-	// excluded URLs and of those that are only crawled from then on. Held are those of them that
-	// the edit deletes, where they are more than it may without the operator's word: a page that has
-	// another name then is not deleted, but replaced.
+	// excluded URLs and of those that are only crawled from then on; Leaving are those that would leave
+	// a target, because they get a source that it does not take.
 	Deleted PreviewGroup `json:"deleted"`
-	Held    uint64       `json:"held"`
-	Indexed uint64       `json:"indexed"` // documents before
+	Leaving PreviewGroup `json:"leaving"`
+	// Held are the documents that the edit takes out, those of URLs that wait included, where they are more than
+	// Allowed, which is as many as edits may without the operator's word now. A page that has another name then is
+	// not deleted, but replaced.
+	Held    uint64 `json:"held"`
+	Allowed uint64 `json:"allowed"`
+	Indexed uint64 `json:"indexed"` // documents before
 	// Retimed are due at another time, because the settings of refresh are others. Reread
 	// would be fetched again in the background: the new rules let more in, and these may have
 	// links that were outside. Where pages are refreshed, that waits for their refresh.
@@ -46,8 +51,12 @@ type Preview struct {
 	// Note says in words what the new settings do not do to stored URLs, empty if nothing.
 	Note string `json:"note,omitempty"`
 	// Renewed are documents that get other metas by rules and roots, or another source: when they are
-	// due next, or at once, as the operator says.
+	// due next, or at once, as the operator says. AtOnce of them are fetched at once in any case: nothing refreshes
+	// them, or they are items of a list, which is read again.
 	Renewed PreviewGroup `json:"renewed"`
+	AtOnce  uint64       `json:"renewed_at_once"`
+
+	edited uint64 // losses that belong to the edit
 }
 
 // keptNote is that of settings that name some of the XML files of before.
@@ -65,7 +74,6 @@ type PreviewGroup struct {
 	// URLs that are read again or renewed have none.
 	By     []PreviewCause `json:"by"`
 	causes map[crawlspace.Reason]*PreviewCause
-	edited uint64 // of Count, losses that belong to the edit
 }
 
 // PreviewSample is one URL of a group.
@@ -119,14 +127,17 @@ func NewPreview(ctx context.Context, s policy.Settings, store scheduler.Reader, 
 	if err != nil {
 		return nil, err
 	}
-	for _, g := range []*PreviewGroup{&out.Excluded, &out.Elsewhere, &out.ExcludedWhenTaken, &out.Readmitted, &out.Moved, &out.Deleted, &out.Reread, &out.Renewed} {
+	for _, g := range []*PreviewGroup{&out.Excluded, &out.Elsewhere, &out.ExcludedWhenTaken, &out.Readmitted, &out.Moved, &out.Deleted, &out.Leaving, &out.Reread, &out.Renewed} {
 		if g.Samples == nil {
 			g.Samples = []PreviewSample{} // [] in JSON
 		}
 		g.tellCauses()
 	}
-	if !s.Frontier.Deletions.Off && out.Deleted.edited > deletion.EditMost(out.Indexed) {
-		out.Held = out.Deleted.edited
+	if out.Allowed, err = deletion.EditRoom(ctx, store, out.Indexed); err != nil {
+		return nil, err
+	}
+	if !s.Frontier.Deletions.Off && out.edited > out.Allowed {
+		out.Held = out.edited
 	}
 	return out, nil
 }
@@ -134,6 +145,9 @@ func NewPreview(ctx context.Context, s policy.Settings, store scheduler.Reader, 
 // judge puts one URL into its groups.
 func (v *Preview) judge(o *review, r *scheduler.Record, samples int) {
 	p, e := o.policy, o.effect(r)
+	if o.loses(r) {
+		v.edited++
+	}
 	if policy.Outside(r) == 0 {
 		taken := p.Judge(o.link)
 		late := !taken.Inside() && o.Inside() // by its depth
@@ -172,10 +186,11 @@ func (v *Preview) judge(o *review, r *scheduler.Record, samples int) {
 	if r.Indexed && r.State != scheduler.Waiting && (e == excluded || e == unindexed) {
 		v.Deleted.add(samples, r, "", why)
 		v.Deleted.countCause(o.cause(e), r.URL)
-		if o.reason.Operators() && o.reason != scheduler.ReasonRenamed {
-			v.Deleted.edited++
-		}
 		return
+	}
+	if e == leaves {
+		v.Leaving.add(samples, r, "", func() string { return fmt.Sprintf("from source %q to %q", r.PushedSource, o.Decision.Source) })
+		v.Leaving.countCause(o.cause(e), r.URL)
 	}
 	switch o.timed(r) {
 	case untimed:
@@ -185,8 +200,11 @@ func (v *Preview) judge(o *review, r *scheduler.Record, samples int) {
 	case reread:
 		v.Reread.add(samples, r, "", nil)
 	}
-	if o.renews(r) {
+	if o.renews(r) || r.Kind == scheduler.KindItem && o.differs(r) {
 		v.Renewed.add(samples, r, "", nil)
+		if r.Kind == scheduler.KindItem || !p.Refreshed(o.link.URL) {
+			v.AtOnce++
+		}
 	}
 }
 

@@ -133,10 +133,11 @@ func (o *review) moves(r *scheduler.Record) bool {
 
 func (o *review) settings() *scheduler.Settings { return &o.policy.Settings.Frontier }
 
-// loses reports whether a document of a URL that waits is to leave the index, or a target, by the operator's rules.
+// loses reports whether a document is to leave the index, or a target, by the operator's rules, which is not pending
+// yet for such a reason.
 func (o *review) loses(r *scheduler.Record) bool {
 	switch e := o.effect(r); {
-	case !r.Indexed || r.LossPending:
+	case !r.Indexed || r.LossPending && r.Reason.Operators() && e != leaves:
 		return false
 	case e == excluded, e == unindexed:
 		return o.reason.Operators() && o.reason != scheduler.ReasonRenamed

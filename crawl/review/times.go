@@ -84,8 +84,13 @@ func (o *review) time(r scheduler.Record) (scheduler.Record, timed) {
 // pushed with. What an XML list has is read again with the list, a page whose loss is pending is fetched anyway, and
 // what is to leave a target stays under its source for now.
 func (o *review) renews(r *scheduler.Record) bool {
+	return r.Kind == scheduler.KindPage && o.differs(r)
+}
+
+// differs is renews for documents of any kind.
+func (o *review) differs(r *scheduler.Record) bool {
 	switch {
-	case o.again == nil || !o.indexed || o.rewritten || !r.Indexed || r.Kind != scheduler.KindPage:
+	case o.again == nil || !o.indexed || o.rewritten || !r.Indexed:
 		return false
 	case r.Class != scheduler.OK || r.LossPending && r.Reason != scheduler.ReasonTarget || r.State == scheduler.Waiting:
 		return false

@@ -73,6 +73,14 @@ func EditMost(documents uint64) uint64 {
 	return max(2, min(editFew, documents*editPercent/100))
 }
 
+// EditRoom is how many more documents edits may take out of the index of a store now.
+func EditRoom(ctx context.Context, store scheduler.ValueReader, documents uint64) (uint64, error) {
+	l, err := readLedger(ctx, store, spentName)
+	n, _ := l.within(time.Now())
+	most := EditMost(documents + uint64(n)) //nolint:gosec // a count
+	return most - min(most, uint64(n)), err //nolint:gosec // a count
+}
+
 // StoredEdits are the last edits, oldest first, as a store has them.
 func StoredEdits(ctx context.Context, store scheduler.ValueReader) (list []Edit, err error) {
 	err = scheduler.LoadValue(ctx, store, editsName, "the list of edits of the rules", &list)
@@ -271,10 +279,11 @@ func (d *Owner) decideEdits(
 	if err != nil {
 		return nil, err
 	}
-	now, is := time.Now().UTC().Truncate(time.Second), map[uint64]decided{}
-	within, _ := d.spent.within(now)
-	off, spent := d.f.Settings().Deletions.Off, uint64(within) //nolint:gosec // a count
-	most := EditMost(counts.Indexed + spent)
+	now, is, off := time.Now().UTC().Truncate(time.Second), map[uint64]decided{}, d.f.Settings().Deletions.Off
+	room, err := EditRoom(ctx, d.store, counts.Indexed)
+	if err != nil {
+		return nil, err
+	}
 	err = d.changeEdits(ctx, func(list []Edit) []Edit {
 		last := len(list) - 1
 		closes := last >= 0 && list[last].State == EditOpen
@@ -305,11 +314,11 @@ func (d *Owner) decideEdits(
 				continue // nothing new
 			}
 			e.State, e.Deletions = EditHeld, e.Sent+n
-			if allowed || fits && spent+more <= most {
+			if allowed || fits && more <= room {
 				e.State = EditSent
 			}
 			if is[e.Number] = (decided{e.State, allowed, i == last}); e.State == EditSent && !allowed {
-				spent += n
+				room -= min(room, n)
 				open -= min(open, n)
 			}
 		}
@@ -350,7 +359,11 @@ func (d *Owner) sendEdit(ctx context.Context, number, counted uint64, is decided
 
 // spend counts losses of edits, before they are carried out: after a crash between the two they count twice.
 func (d *Owner) spend(ctx context.Context, n int) error {
+	l, err := readLedger(ctx, d.store, spentName)
+	if err != nil {
+		return err
+	}
 	now := time.Now()
-	d.spent.carriedOut(now, n, 0)
-	return d.spent.store(ctx, d.store, spentName, now)
+	l.carriedOut(now, n, 0)
+	return l.store(ctx, d.store, spentName, now)
 }

@@ -31,7 +31,6 @@ type Owner struct {
 	judging    sync.Mutex // held while losses are judged
 	loaded     bool       // guarded by judging: what was pending at the start is known
 	pool       ledger     // guarded by judging
-	spent      ledger     // guarded by judging: what edits took out without the operator's word
 	onCarryOut func(context.Context, []weburl.Key) error
 
 	mu    sync.Mutex
@@ -150,9 +149,6 @@ func (d *Owner) load(ctx context.Context) error {
 	now := time.Now()
 	var err error
 	if d.pool, err = readLedger(ctx, d.store, poolName); err != nil {
-		return err
-	}
-	if d.spent, err = readLedger(ctx, d.store, spentName); err != nil {
 		return err
 	}
 	if _, err := d.edited(ctx); err != nil {

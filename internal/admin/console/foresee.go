@@ -12,7 +12,7 @@ import (
 
 // foreseen is what saving a configuration would delete, of all Crawlers together.
 type foreseen struct {
-	Deleted, Held, Indexed uint64
+	Deleted, Leaving, Held, Indexed uint64
 	// By are the rules and gates that do it, of each Crawler the ones with the most.
 	By []review.PreviewCause
 	// Unknown says why it could not be counted.
@@ -31,9 +31,12 @@ func foresee(v *visit, text string) (*foreseen, error) {
 			return nil, err
 		}
 		sum.Deleted += p.Deleted.Count
+		sum.Leaving += p.Leaving.Count
 		sum.Held += p.Held
 		sum.Indexed += p.Indexed
-		sum.By = append(sum.By, p.Deleted.By[:min(len(p.Deleted.By), foreseenCauses)]...)
+		for _, by := range [][]review.PreviewCause{p.Deleted.By, p.Leaving.By} {
+			sum.By = append(sum.By, by[:min(len(by), foreseenCauses)]...)
+		}
 	}
 	return sum, nil
 }
