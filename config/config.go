@@ -44,6 +44,8 @@ type Crawler struct {
 
 	// What warnings need of elements, in the order of the settings that they became.
 	throttles, fetches, fields, mains []choice
-	sources                           []actionrules.Position
-	converters                        []actionrules.Position
+	// ages are Refresh elements with ages, refreshed the others with a condition.
+	ages, refreshed []choice
+	sources         []actionrules.Position
+	converters      []actionrules.Position
 }

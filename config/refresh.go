@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/xml"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/config/words"
 	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/scheduler"
 )
 
 // refreshes reads the Refresh elements of a Crawler.
@@ -19,23 +21,95 @@ func (p *parser) refreshes(crawler *node, c *Crawler) {
 		if n.spec.Name != "Refresh" {
 			continue
 		}
-		r := policy.Refresh{Group: n.str("group")}
+		ages, fault := sectionAges(n, c)
+		if fault != nil {
+			p.errorf(fault.offset, "%s", fault.message)
+			continue
+		}
+		r := policy.Refresh{Group: n.str("group"), Ages: ages}
 		if r.Group != "" {
 			p.checkGroup(crawler, n.attr("group"))
 		}
-		a := n.attr("schedule")
-		if a == nil {
-			continue
+		if i := slices.IndexFunc(n.children, func(child *node) bool { return child.spec.Role == Condition }); i >= 0 {
+			condition, _ := p.onlyCondition(n)
+			if condition == nil {
+				continue
+			}
+			var words strings.Builder
+			n.children[i].write(&words)
+			r.If, r.Match = condition, words.String()
+			at := choice{condition, p.position(n.at)}
+			if ages != nil {
+				c.ages = append(c.ages, at)
+			} else {
+				c.refreshed = append(c.refreshed, at)
+			}
 		}
-		r.Spec = strings.Join(strings.Fields(a.text), " ")
-		schedule, complaint := parseSchedule(r.Spec, time.Now())
-		if complaint != "" {
-			p.errorf(a.value, "%s %s", p.written(a.spec, a.text), complaint)
-			continue
+		switch group := n.attr("group"); {
+		case r.Ages != nil && group != nil:
+			p.errorf(group.name, "group counts for schedule only: for ages write a condition inside, such as <Path val=\"/news/\"/>")
+		case r.Ages == nil && n.missing("schedule") && len(n.faulty) == 0:
+			p.warnf(n.at, "<Refresh> has no effect, because it does not say when: write schedule=\"@daily\" or other times, or an age, such as minimumAgedS=\"3600\"")
 		}
-		r.Schedule = schedule
-		c.Refreshes = append(c.Refreshes, r)
+		if a := n.attr("schedule"); a != nil {
+			r.Spec = strings.Join(strings.Fields(a.text), " ")
+			schedule, complaint := parseSchedule(r.Spec, time.Now())
+			if complaint != "" {
+				p.errorf(a.value, "%s %s", p.written(a.spec, a.text), complaint)
+				continue
+			}
+			r.Schedule = schedule
+		}
+		if r.Schedule != nil || r.Ages != nil {
+			c.Refreshes = append(c.Refreshes, r)
+		}
 	}
+}
+
+// sectionAges are the ages of a Refresh, nil if it has none.
+func sectionAges(n *node, c *Crawler) (*scheduler.Section, *fault) {
+	least, greatest, fixed := n.attr("smartRefreshMinAgeS"), n.attr("smartRefreshMaxAgeS"), n.attr("minimumAgedS")
+	smart := n.boolean("smartRefresh") || least != nil || greatest != nil
+	switch {
+	case !smart && fixed == nil:
+		return nil, nil //nolint:nilnil // most have none
+	case !smart:
+		return &scheduler.Section{MinimumAged: n.duration("minimumAgedS")}, nil
+	case fixed != nil:
+		return nil, faultf(fixed.name, "minimumAgedS is a fixed age, and smartRefresh, smartRefreshMinAgeS and smartRefreshMaxAgeS are for an estimated one: remove one of the two")
+	}
+	ages, at := &scheduler.Section{SmartRefresh: true, MinAge: c.Frontier.MinAge, MaxAge: c.Frontier.MaxAge}, n.at
+	if greatest != nil {
+		ages.MaxAge, at = n.duration("smartRefreshMaxAgeS"), greatest.value
+	}
+	if least != nil {
+		ages.MinAge, at = n.duration("smartRefreshMinAgeS"), least.value
+	}
+	if ages.MinAge > ages.MaxAge {
+		return nil, faultf(at, "smartRefreshMinAgeS (%d) is above smartRefreshMaxAgeS (%d): write a least age that is not above the greatest; what is not written here is the Crawler's",
+			ages.MinAge/time.Second, ages.MaxAge/time.Second)
+	}
+	return ages, nil
+}
+
+// write writes an element on one line, with the attributes that are written.
+func (n *node) write(b *strings.Builder) {
+	b.WriteString("<" + n.spec.Name)
+	for i := range n.attrs {
+		a := &n.attrs[i]
+		b.WriteString(" " + a.spec.Name + `="`)
+		_ = xml.EscapeText(b, []byte(a.text)) // a Builder takes all
+		b.WriteString(`"`)
+	}
+	if len(n.children) == 0 {
+		b.WriteString("/>")
+		return
+	}
+	b.WriteString(">")
+	for _, child := range n.children {
+		child.write(b)
+	}
+	b.WriteString("</" + n.spec.Name + ">")
 }
 
 // checkGroup sees to a group that roots have.

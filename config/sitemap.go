@@ -105,8 +105,8 @@ func (p *parser) idleSources(c *Crawler) {
 				continue
 			}
 		}
-		if s.Kind != scheduler.KindSitemap && c.neverRefreshes() {
-			p.report.notef(at, "%s is read once: what is new is found with smartRefresh=\"true\", minimumAgedS, or <Refresh>", element)
+		if s.Kind != scheduler.KindSitemap && c.neverRefreshes() && c.Rounds == 0 {
+			p.report.notef(at, "%s is read once: what is new is found with smartRefresh=\"true\", minimumAgedS, <Refresh>, or <Discovery intervalS=\"3600\"/>", element)
 		}
 	}
 }

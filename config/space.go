@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
@@ -29,6 +31,44 @@ func readList(path string) func() (*crawlspace.File, error) {
 		}
 		return TextFile(path, raw)
 	}
+}
+
+// appendList returns a function that adds entries to the list at path. They are on the disk when it
+// returns; after an error the file is as it was. Only one goroutine may call it at a time.
+func appendList(path string) func(entries []string) error {
+	return func(entries []string) error {
+		raw, err := readFile(path)
+		if err != nil {
+			return fmt.Errorf("kill list %s: %w", path, withoutPath(err))
+		}
+		list, err := TextFile(path, raw)
+		switch {
+		case err != nil:
+			return err
+		case !utf8.Valid(raw):
+			return fmt.Errorf("kill list %s is UTF-16: save it as UTF-8", path)
+		}
+		if err := appendTo(path, int64(len(raw)), list.Lacking(entries)); err != nil {
+			return fmt.Errorf("kill list %s: %w", path, withoutPath(err))
+		}
+		return nil
+	}
+}
+
+// appendTo writes text at the end of a file of size bytes, to the disk.
+func appendTo(path string, size int64, text []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err != nil {
+		err = errors.Join(err, f.Truncate(size)) // half a URL may be another URL
+	}
+	return errors.Join(err, f.Close())
 }
 
 // TextFile makes UTF-8 with line feeds of a file of lines, which may be UTF-8 or,
@@ -59,7 +99,7 @@ func (p *parser) space(crawler *node, c *Crawler, alone bool) {
 	}
 	for _, n := range crawler.children { // over a maxLinkDepth that is written
 		if n.spec.Name == "Discovery" {
-			p.discovery(n, c)
+			p.discovery(crawler, n, c)
 		}
 	}
 	s.Proxy = slices.ContainsFunc(crawler.children, func(n *node) bool { return n.spec.Name == "Fetch" && n.written("proxy") })
@@ -72,13 +112,17 @@ func (p *parser) space(crawler *node, c *Crawler, alone bool) {
 	}
 }
 
-// discovery reads whether links are followed, and when the start URLs are asked for again.
-func (p *parser) discovery(n *node, c *Crawler) {
+// discovery reads whether links are followed, and when the start URLs and lists are asked for again.
+func (p *parser) discovery(crawler, n *node, c *Crawler) {
 	switch interval := n.attr("intervalS"); {
 	case !n.boolean("enabled"):
 		c.Space.MaxLinkDepth = &crawlspace.Limit{At: p.position(n.valueAt("enabled"))}
-		if interval != nil {
-			p.warnf(interval.name, "intervalS has no effect with enabled=\"false\": there are no rounds of discovery without discovery")
+		switch {
+		case interval == nil:
+		case isListed(crawler):
+			c.Rounds, c.ListsOnly = n.duration("intervalS"), true
+		default:
+			p.warnf(interval.name, "intervalS has no effect with enabled=\"false\" and no <Sitemap>, <Feed> or <XMLDocuments>: nothing could be discovered")
 		}
 	case interval != nil:
 		c.Rounds = n.duration("intervalS")
@@ -165,6 +209,9 @@ func (p *parser) gate(n *node, c *Crawler) {
 		}
 	case "Kill":
 		s.KillExact, s.KillPatterns = p.fileOf(n, "exact"), p.fileOf(n, "patterns")
+		if a := n.attr("exact"); a != nil {
+			c.AddKilled = appendList(p.resolvePath(a.text))
+		}
 	case "StartURLMatch":
 		s.StartURLMatch = &crawlspace.StartURLMatch{Host: n.boolean("host"), Scheme: n.boolean("scheme"), At: p.position(n.at)}
 	case "MustContain":

@@ -160,8 +160,12 @@ func crawlElements() []Element {
 			text("hours", HourRanges, "", "Hours of the day, in local time, in which requests are allowed, such as 22-6, or 22:30-06:00,12-13; the first time is included, the last is not."),
 		}, Doc: "Politeness for the URLs for which its one condition holds; of several that match, the first counts."},
 		{Name: "Refresh", Parents: []string{"Crawler"}, Attributes: []Attribute{
-			required("schedule", String, "When, in local time: minute, hour, day of the month, month and day of the week, as in \"0 3 * * *\", or @hourly, @daily, @weekly, @monthly, @yearly, or @every and a time of a minute or more, such as @every 90m."),
-			text("group", String, "", "Refreshes only the sites of this group's roots; all documents if absent."),
-		}, Doc: "Fetches documents again at fixed times. A time that was missed while no service ran is made up for once."},
+			{Name: "schedule", NotEmpty: true, Doc: "When, in local time: minute, hour, day of the month, month and day of the week, as in \"0 3 * * *\", or @hourly, @daily, @weekly, @monthly, @yearly, or @every and a time of a minute or more, such as @every 90m."},
+			text("group", String, "", "Of a schedule: only the sites of this group's roots, and what was found from those that have no site; all documents if absent."),
+			boolean("smartRefresh", "false", "Whether an estimate of how often each of these documents changes says when it is fetched again; so it is where one of the next two is written."),
+			ranged("smartRefreshMinAgeS", Seconds, "", 0, 100*year, "Least age of these documents, in place of the Crawler's."),
+			ranged("smartRefreshMaxAgeS", Seconds, "", 0, 100*year, "Greatest age of these documents, in place of the Crawler's."),
+			ranged("minimumAgedS", Seconds, "", 0, 100*year, "Fixed age of these documents, in place of the Crawler's ages; 0: never."),
+		}, Doc: "When the documents are fetched again for which its one condition holds, or all without a condition: at fixed times, or at ages of their own. A time that was missed while no service ran is made up for once. Each schedule counts; of several ages for a URL, the first."},
 	}...)
 }

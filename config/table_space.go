@@ -29,7 +29,7 @@ func gateElements() []Element {
 		}, Doc: "Keeps the crawl on the hosts and schemes of its start URLs."},
 		{Name: "Discovery", Parents: crawler, Once: true, Attributes: []Attribute{
 			boolean("enabled", "true", "Whether links are followed at all."),
-			ranged("intervalS", Seconds, "", 1, year, "Time from the end of one round over the start URLs to the start of the next, which fetches them again; only one round if absent."),
+			ranged("intervalS", Seconds, "", 1, year, "Time from the end of one round over the start URLs, sitemaps, feeds and XML files of this Crawler to the start of the next, which fetches them again; only one round if absent. With enabled=\"false\", rounds leave out start URLs."),
 		}, Doc: "Whether links are followed; if not, only start URLs are visited, and what redirects lead to."},
 		{Name: "MustContain", Parents: crawler, Text: true, Doc: "A substring; a URL must contain one of them."},
 		{Name: "MustNotContain", Parents: crawler, Text: true, Doc: "A substring; a URL must contain none of them."},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -17,7 +18,7 @@ func (p *parser) warnings(c *Crawler) {
 		return
 	}
 	for _, w := range slices.Concat(c.Engine.Warnings(), idleRules(c.Rules.Rules), conflicts(c.Rules.Rules), ignoredForGood(c.Rules.Rules), unaccepted(&c.Rules), otherScheme(&c.Rules), shutOut(c),
-		idleChoices("Throttle", c.throttles), idleChoices("Fetch", c.fetches), contradictions("Field", c.fields), contradictions("MainContent", c.mains)) {
+		idleChoices("Throttle", c.throttles), idleChoices("Fetch", c.fetches), idleChoices("Refresh", c.ages), contradictions("Refresh", c.refreshed), contradictions("Field", c.fields), contradictions("MainContent", c.mains)) {
 		if w.At == (actionrules.Position{}) {
 			w.At = c.At
 		}
@@ -50,14 +51,24 @@ func (p *parser) warnOfExtent(c *Crawler) {
 	case len(c.Rules.Roots) > 0:
 	case len(c.Sources) == 0:
 		p.report.warnf(c.At, "there is no start URL, so that nothing is crawled: write <Root url=\"http://...\"/>, or give the crawl URLs by sextant add")
+	case c.Space.StartURLMatch != nil && (c.Space.StartURLMatch.Host || c.Space.StartURLMatch.Scheme):
+		p.report.warnf(c.sources[0], "nothing that is listed here is crawled: there is no start URL that <StartURLMatch> could compare it with; remove it, or write a <Root>")
 	case c.followsLinks() && !acceptsSomething(&c.Rules):
 		p.report.warnf(c.sources[0], "nothing that is listed here is crawled, because no rule accepts it: write a <Root>, a rule with <Accept/>, or <Discovery enabled=\"false\"/>")
 	}
 	switch {
 	case !c.neverRefreshes():
+	case c.Rounds > 0 && c.listsAll():
 	case c.Rounds > 0:
-		p.report.warnf(c.At, "intervalS has start URLs fetched again, and nothing else: what changes on other pages, or is gone, stays in the index as it is; "+
-			"write smartRefresh=\"true\", minimumAgedS, or <Refresh schedule=\"@daily\"/>")
+		what := "start URLs fetched again"
+		switch {
+		case c.ListsOnly:
+			what = "sitemaps, feeds and XML files read again"
+		case len(c.Sources) > 0:
+			what = "start URLs, sitemaps, feeds and XML files fetched again"
+		}
+		p.report.warnf(c.At, "intervalS has %s, and nothing else: what changes on other pages, or is gone, stays in the index as it is; "+
+			"write smartRefresh=\"true\", minimumAgedS, or <Refresh schedule=\"@daily\"/>", what)
 	default:
 		p.report.warnf(c.At, "nothing is ever fetched again: what changes, or is gone, stays in the index as it is; "+
 			"write smartRefresh=\"true\", minimumAgedS, or <Refresh schedule=\"@daily\"/>")
@@ -70,6 +81,11 @@ func (p *parser) warnOfExtent(c *Crawler) {
 // followsLinks reports whether Discovery is on.
 func (c *Crawler) followsLinks() bool {
 	return c.Space.MaxLinkDepth == nil || c.Space.MaxLinkDepth.Max > 0
+}
+
+// listsAll reports whether all documents are those that lists hold themselves.
+func (c *Crawler) listsAll() bool {
+	return len(c.Sources) > 0 && (c.ListsOnly || len(c.Rules.Roots) == 0) && !slices.ContainsFunc(c.Sources, func(s policy.Source) bool { return s.XML == nil && !s.IndexItems })
 }
 
 // neverRefreshes says that nothing makes a URL due again.

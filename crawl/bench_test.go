@@ -38,7 +38,7 @@ func BenchmarkPass(b *testing.B) {
 					s.Space.Exclude = text("nothing else")
 				}
 				c := newPassCrawl(b, s, store)
-				if err := c.start(b.Context()); err != nil {
+				if err := c.start(b.Context(), false); err != nil {
 					b.Fatal(err)
 				}
 				p := c.policy()

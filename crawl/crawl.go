@@ -128,7 +128,7 @@ func (t *tickets) take() bool {
 
 func (t *tickets) back() { t.left.Add(1) }
 
-// Once makes Run end when the work is done.
+// Once makes Run end when the work is done. The zero value has it run until it is stopped.
 type Once struct {
 	// Drain waits for the frontier and the outbox to be empty.
 	Drain bool
@@ -136,6 +136,8 @@ type Once struct {
 	DrainTimeout time.Duration
 	// MaxPages ends the crawl after so many answers; 0 is no end.
 	MaxPages int64
+	// RenewNow is what Change.RenewNow is for a reload.
+	RenewNow bool
 }
 
 // ends reports whether Run ends by itself.
@@ -257,7 +259,7 @@ func (c *Crawl) Run(ctx context.Context, once Once) (err error) {
 	if c.frontier.Paused() && once.ends() {
 		return ErrPaused
 	}
-	if err := c.start(ctx); err != nil {
+	if err := c.start(ctx, once.RenewNow); err != nil {
 		return err
 	}
 	background, stopBackground := context.WithCancel(ctx)
@@ -314,14 +316,14 @@ func (c *Crawl) runWorkers(ctx context.Context, once Once) error {
 
 // start does what comes before the first page. The reload of the roots and the
 // judging of stored URLs exclude each other.
-func (c *Crawl) start(ctx context.Context) error {
+func (c *Crawl) start(ctx context.Context, renew bool) error {
 	c.replacing.Lock()
 	defer c.replacing.Unlock()
 	p := c.policy()
 	if err := c.sign(ctx); err != nil {
 		return err
 	}
-	if err := c.reviewer.Open(ctx, p, c.allowed.Swap(false)); err != nil {
+	if err := c.reviewer.Open(ctx, p, c.allowed.Swap(false), renew); err != nil {
 		return err
 	}
 	if err := c.copies.Begin(ctx); err != nil {
@@ -344,5 +346,5 @@ func (c *Crawl) reviewAgain(ctx context.Context) error {
 	c.replacing.Lock()
 	defer c.replacing.Unlock()
 	defer c.reviewer.Wake()
-	return c.reviewer.Begin(ctx, c.policy())
+	return c.reviewer.Begin(ctx, c.policy(), false)
 }

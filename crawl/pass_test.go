@@ -153,7 +153,7 @@ func TestPassGoesOnAfterCrash(t *testing.T) {
 						faulty.Before = hook
 					}
 					c := newPassCrawl(t, s, faulty)
-					if err := c.start(ctx); err == nil {
+					if err := c.start(ctx, false); err == nil {
 						go func() {
 							if c.reviewer.Await(ctx) == nil {
 								cancel()
@@ -213,7 +213,7 @@ func TestPassBeginsAnewWithOtherRules(t *testing.T) {
 			t.Helper()
 			s.Frontier.MinimumAged = 24 * time.Hour // or pages are read again where rules let more in
 			c := newPassCrawl(t, s, store)
-			if err := c.start(t.Context()); err != nil {
+			if err := c.start(t.Context(), false); err != nil {
 				t.Fatal(err)
 			}
 			p := c.policy()
@@ -249,7 +249,7 @@ func TestReloadInTheMiddleOfAPass(t *testing.T) {
 	store := storetest.NewMemory()
 	seed(t, store, 3*reviewBatch)
 	c := newPassCrawl(t, everything(), store)
-	if err := c.start(t.Context()); err != nil {
+	if err := c.start(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
 	batch := func() bool {
@@ -320,7 +320,7 @@ func TestReadmissionDropsPendingDeletionAtOnce(t *testing.T) {
 	all := func(s policy.Settings) scheduler.Counts {
 		s.Frontier.Deletions = scheduler.DefaultSettings().Deletions
 		c := newPassCrawl(t, s, store)
-		if err := c.start(t.Context()); err != nil {
+		if err := c.start(t.Context(), false); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := c.reviewer.Next(t.Context(), c.policy()); err != nil {
@@ -363,7 +363,7 @@ func TestRejectListIsReadAgain(t *testing.T) {
 		}
 		c := newPassCrawl(t, s, store)
 		ctx, cancel := context.WithCancel(t.Context())
-		if err := c.start(ctx); err != nil {
+		if err := c.start(ctx, false); err != nil {
 			t.Fatal(err)
 		}
 		ended := make(chan error, 2)

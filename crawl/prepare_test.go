@@ -10,7 +10,7 @@ import (
 // force; the change is made anew then, and one that is discarded leaves nothing behind.
 func TestPreparedChangeHoldsNothing(t *testing.T) {
 	c := newPassCrawl(t, everything(), storetest.NewMemory())
-	if err := c.start(t.Context()); err != nil {
+	if err := c.start(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
 	first, second := everything(), everything()

@@ -32,7 +32,7 @@ func TestPreviewForetellsThePass(t *testing.T) {
 	seed(t, store, 2500)
 	run := func(s policy.Settings) review.Counts {
 		c := newPassCrawl(t, s, store)
-		if err := c.start(t.Context()); err != nil {
+		if err := c.start(t.Context(), false); err != nil {
 			t.Fatal(err)
 		}
 		for {

@@ -33,7 +33,12 @@ type Change struct {
 	settings policy.Settings
 	old, new *visit.Rules
 	log      crawllog.File // nil without one
+	renew    bool          // RenewNow
 }
+
+// RenewNow has those documents fetched at once, when the settings are applied, that rules and roots give other metas, or
+// another source, than they were pushed with.
+func (ch *Change) RenewNow() { ch.renew = true }
 
 // Prepare judges new settings and makes what they need, as Reload does, without changing
 // anything: so several crawls take on their settings together or not at all.
@@ -100,7 +105,7 @@ func (ch *Change) Apply(ctx context.Context) error {
 		c.log.Warn("detectPatterns takes effect after a restart", "then", learns)
 	}
 	c.crawlLog.SwitchTo(s.CrawlLog, ch.log)
-	return c.enforce(ctx, ch.old, ch.new, true)
+	return c.enforce(ctx, ch.old, ch.new, true, ch.renew)
 }
 
 // AllowNextEdit is the operator's word for the next edit of the rules, at Run or Reload: its
@@ -118,12 +123,12 @@ func (c *Crawl) replace(ctx context.Context, edit bool, with func(old *policy.Po
 	if err != nil || p == old.Policy {
 		return err
 	}
-	return c.enforce(ctx, old, &visit.Rules{Policy: p, Gear: old.Gear}, edit)
+	return c.enforce(ctx, old, &visit.Rules{Policy: p, Gear: old.Gear}, edit, false)
 }
 
 // enforce is the second half of replace; c.replacing is held. edit tells an edit of the
-// operator from a site that moved.
-func (c *Crawl) enforce(ctx context.Context, old, next *visit.Rules, edit bool) error {
+// operator from a site that moved, and renew is RenewNow of a Change.
+func (c *Crawl) enforce(ctx context.Context, old, next *visit.Rules, edit, renew bool) error {
 	p := next.Policy
 	changed := p.Fingerprint != old.Policy.Fingerprint
 	word := edit && c.allowed.Swap(false)
@@ -134,8 +139,9 @@ func (c *Crawl) enforce(ctx context.Context, old, next *visit.Rules, edit bool) 
 			return err
 		}
 	}
-	if !p.Same(old.Policy) {
-		if err := c.reviewer.Begin(ctx, p); err != nil {
+	again := renew || !p.Same(old.Policy)
+	if again {
+		if err := c.reviewer.Begin(ctx, p, renew); err != nil {
 			return err
 		}
 	}
@@ -148,7 +154,7 @@ func (c *Crawl) enforce(ctx context.Context, old, next *visit.Rules, edit bool) 
 	case c.schedules.changed <- struct{}{}:
 	default:
 	}
-	if !p.Same(old.Policy) {
+	if again {
 		c.log.Info("new rules or ages: all stored URLs are judged again", "rules", p.Fingerprint)
 		c.reviewer.Wake()
 	}

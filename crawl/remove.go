@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -34,12 +35,27 @@ const removers = 64
 // Remove forgets stored URLs and deletes their documents. The brake does not count
 // these deletions. A URL in flight is removed too: its outcome is dropped. What
 // other pages link to is found again when they are next read; rules can keep
-// it out. Roots of the configuration stay, because they would come back: to name
+// it out, and so does s.Forever, which adds the URLs to the kill list before any of them
+// is removed. Roots of the configuration stay, because they would come back: to name
 // one as a URL is an error, otherwise they are told. Where ctx ends, or the store
 // fails, the counts tell how far it came.
 func (c *Crawl) Remove(ctx context.Context, s Selection) (Removed, error) {
 	defer c.frontier.Busy()()
-	return remove(ctx, c.policy(), c.store, s, c.copies.Free)
+	c.replacing.Lock() // one at a time adds to the kill list
+	p := c.policy()
+	selector, err := removes(ctx, p, c.store, s)
+	c.replacing.Unlock()
+	if err != nil {
+		return Removed{}, err
+	}
+	done, err := selector.remove(ctx, p, c.store, c.copies.Free)
+	if !s.Forever {
+		return done, err
+	}
+	// After the removal, so that this edit finds nothing to delete.
+	return done, errors.Join(err, c.replace(context.WithoutCancel(ctx), true, func(old *policy.Policy) (*policy.Policy, error) {
+		return old.WithKilled(selector.killed)
+	}))
 }
 
 // RemoveStored does what Crawl.Remove does with a store that no crawl has open.
@@ -48,21 +64,56 @@ func RemoveStored(ctx context.Context, settings policy.Settings, store scheduler
 	if err != nil {
 		return Removed{}, err
 	}
-	return remove(ctx, p, store, s, func(context.Context, []weburl.Key) error { return nil }) // the next start finds the copies
+	selector, err := removes(ctx, p, store, s)
+	if err != nil {
+		return Removed{}, err
+	}
+	return selector.remove(ctx, p, store, func(context.Context, []weburl.Key) error { return nil }) // the next start finds the copies
 }
 
-// remove tells gone of the URLs that had documents.
-func remove(ctx context.Context, p *policy.Policy, store scheduler.Store, s Selection, gone func(context.Context, []weburl.Key) error) (done Removed, err error) {
+// removes compiles the selection of a removal. The kill list has the URLs if they go forever.
+func removes(ctx context.Context, p *policy.Policy, store scheduler.Reader, s Selection) (*selector, error) {
 	selector, err := selects(ctx, p, store, s)
-	if err != nil {
-		return done, err
+	if err == nil {
+		err = refuseRoots(selector.keys, p.RootKeys())
+	}
+	if err == nil && s.Forever {
+		err = selector.kill(ctx, p, store)
+	}
+	return selector, err
+}
+
+// kill adds the URLs to the kill list, except roots, and has exactly these selected from then on.
+func (s *selector) kill(ctx context.Context, p *policy.Policy, store scheduler.Reader) error {
+	if p.Settings.AddKilled == nil {
+		return &SelectionError{fmt.Errorf("the Crawler %q has no kill list: write <Kill exact=\"kill_exact.cfg\"/> into it in CrawlConfig.xml, "+
+			"with an empty file of that name beside it, and reload", p.Settings.Name)}
 	}
 	roots := p.RootKeys()
-	if err := refuseRoots(selector.keys, roots); err != nil {
-		return done, err
+	var keys []weburl.Key
+	var urls []string
+	err := s.each(ctx, store, func(batch []scheduler.KeyedRecord) error {
+		for i := range batch {
+			keys = append(keys, batch[i].Key)
+			if _, is := roots[batch[i].Key]; !is {
+				urls = append(urls, batch[i].Record.URL)
+			}
+		}
+		return nil
+	})
+	if err != nil || len(urls) == 0 {
+		return err
 	}
+	slices.Sort(urls) // for whoever reads the list
+	*s = selector{Selection: Selection{URLs: urls}, keys: keys, killed: urls}
+	return p.Settings.AddKilled(urls)
+}
+
+// remove removes what is selected, and tells gone of the URLs that had documents.
+func (s *selector) remove(ctx context.Context, p *policy.Policy, store scheduler.Store, gone func(context.Context, []weburl.Key) error) (done Removed, err error) {
+	roots := p.RootKeys()
 	var urls, deletions atomic.Int64
-	err = selector.each(ctx, store, func(batch []scheduler.KeyedRecord) error {
+	err = s.each(ctx, store, func(batch []scheduler.KeyedRecord) error {
 		var workers errgroup.Group
 		workers.SetLimit(removers)
 		var documents []weburl.Key

@@ -123,8 +123,23 @@ func storedRoots(ctx context.Context, store scheduler.Reader) ([]weburl.Key, err
 }
 
 // addSources puts the configured sources in. One that was read by other rules or
-// settings is read again.
+// settings is read again, and so is an XML file that comes back: its documents left with it.
 func (c *Crawl) addSources(ctx context.Context, p *policy.Policy) error {
+	if err := p.SaveLists(ctx, c.store); err != nil {
+		return err
+	}
+	if gone := p.GoneLists(); len(gone) > 0 {
+		_, err := c.frontier.Revise(context.WithoutCancel(ctx), gone, func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
+			if r.Kind != scheduler.KindXML || r.RulesVersion == 0 {
+				return nil
+			}
+			r.RulesVersion = 0
+			return &scheduler.Change{Next: r}
+		})
+		if err != nil {
+			return err
+		}
+	}
 	var links []scheduler.Link
 	for _, s := range p.Sources {
 		l, v, ok := p.SourceLink(s.URL, s.Kind, "")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl/meter"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -44,7 +45,7 @@ func (r *rounds) visited(k weburl.Key) {
 	}
 }
 
-// round is what is stored of rounds: a round begins with its start URLs being queued, and
+// round is what is stored of rounds: a round begins with its start URLs and lists being queued, and
 // ends when none of them waits any more.
 type round struct {
 	Running bool      `json:"running,omitempty"`
@@ -52,7 +53,7 @@ type round struct {
 	Ended   time.Time `json:"ended"` // of the last one that has; zero before
 }
 
-// runRounds queues the start URLs again whenever the interval after the end of the last
+// runRounds queues the start URLs and lists again whenever the interval after the end of the last
 // round has passed, until ctx ends or the store fails. A crawl that runs once begins one
 // round at most. First is called when it was looked for the first time whether one is due.
 func (c *Crawl) runRounds(ctx context.Context, once bool, first func()) error {
@@ -99,11 +100,11 @@ func (c *Crawl) round(ctx context.Context, r *round, interval time.Duration, beg
 	case !begins || now.Before(r.Ended.Add(interval)):
 		return nil
 	default:
-		links := c.policy().RootLinks(nil)
-		if _, err := c.frontier.Add(ctx, links, true); err != nil {
+		roots, lists := roundLinks(c.policy())
+		if _, err := c.frontier.Add(ctx, slices.Concat(roots, lists), true); err != nil {
 			return err
 		}
-		c.log.Info("a round of discovery begins", "roots", len(links))
+		c.log.Info("a round of discovery begins", "roots", len(roots), "lists", len(lists))
 	}
 	r.Running, r.Began = true, now
 	if err := c.saveRound(ctx, r); err != nil {
@@ -112,12 +113,28 @@ func (c *Crawl) round(ctx context.Context, r *round, interval time.Duration, beg
 	return c.endRound(ctx, r) // finds what is awaited
 }
 
+// roundLinks are what a round asks for: start URLs, and the sitemaps, feeds and XML files that the
+// configuration names. What rules exclude is left out.
+func roundLinks(p *policy.Policy) (roots, lists []scheduler.Link) {
+	if !p.Settings.ListsOnly {
+		roots = p.RootLinks(nil)
+	}
+	for _, s := range p.Sources {
+		if l, _, ok := p.SourceLink(s.URL, s.Kind, ""); ok {
+			l.Root = true
+			lists = append(lists, l)
+		}
+	}
+	return roots, lists
+}
+
 // endRound notes the end of the round that runs, if it has come to it.
 func (c *Crawl) endRound(ctx context.Context, r *round) error {
 	if !r.Running || c.policy().Settings.Rounds == 0 {
 		return nil
 	}
-	for _, l := range slices.Backward(c.policy().RootLinks(nil)) { // those that are fetched last come first
+	roots, lists := roundLinks(c.policy())
+	for _, l := range slices.Backward(slices.Concat(roots, lists)) { // those that are fetched last come first
 		k := l.URL.Key()
 		c.rounds.awaited.Store(&k) // before it is looked up, so that its end is not missed
 		known, err := c.store.Lookup(ctx, k)

@@ -34,6 +34,7 @@ type lastRun struct {
 // Schedule tells when a Refresh runs next; the zero time if never.
 type Schedule struct {
 	Spec, Group string
+	Match       string // its condition, "" without one
 	Next        time.Time
 }
 
@@ -95,6 +96,9 @@ func (c *Crawl) runDue(ctx context.Context, runs map[string]lastRun) (next time.
 	defer func() { c.schedules.plan.Store(&plan) }()
 	for i := range refreshes {
 		r := &refreshes[i]
+		if r.Schedule == nil {
+			continue
+		}
 		named[r.Name()] = true
 		now := time.Now().Round(0) // by the wall clock, which may be set
 		run, at := dueRun(r.Schedule, runs[r.Name()], now)
@@ -113,7 +117,7 @@ func (c *Crawl) runDue(ctx context.Context, runs map[string]lastRun) (next time.
 		if !at.IsZero() && (next.IsZero() || at.Before(next)) {
 			next = at
 		}
-		plan = append(plan, Schedule{Spec: r.Spec, Group: r.Group, Next: at})
+		plan = append(plan, Schedule{Spec: r.Spec, Group: r.Group, Match: r.Match, Next: at})
 	}
 	known := len(runs)
 	maps.DeleteFunc(runs, func(name string, _ lastRun) bool { return !named[name] })
@@ -127,12 +131,12 @@ func (c *Crawl) runDue(ctx context.Context, runs map[string]lastRun) (next time.
 // began: a run that was broken off goes on.
 func (c *Crawl) runSchedule(ctx context.Context, r *policy.Refresh, runs map[string]lastRun) error {
 	run := runs[r.Name()]
-	selection := Selection{Group: r.Group, All: r.Group == "", before: run.At}
+	selection := Selection{Group: r.Group, If: r.If, All: r.Group == "" && r.If == nil, before: run.At}
 	done, err := c.Refresh(ctx, selection)
 	if err != nil {
 		return fmt.Errorf("refresh schedule %q: %w", r.Spec, err)
 	}
-	c.log.Info("scheduled refresh", "schedule", r.Spec, "group", r.Group, "urls", done.URLs, "waiting", done.Waiting)
+	c.log.Info("scheduled refresh", "schedule", r.Spec, "group", r.Group, "match", r.Match, "urls", done.URLs, "waiting", done.Waiting)
 	run.Running = false
 	runs[r.Name()] = run
 	return c.saveRuns(ctx, runs)

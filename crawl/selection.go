@@ -23,7 +23,7 @@ type RecordFilter interface {
 // set is an error; All alone selects everything.
 type Selection struct {
 	URLs   []string              // these alone; each must be known
-	Group  string                // in the sites of this group's roots, or such a root itself
+	Group  string                // in the sites of this group's roots, or such a root itself, or found from one without a site
 	Source string                // pushed under this source last
 	If     actionrules.Condition // for which the condition holds
 	Filter RecordFilter          // that it selects; nil: all
@@ -31,6 +31,8 @@ type Selection struct {
 	// Full makes a refresh fetch without validators and push documents again
 	// though they did not change. Remove does not look at it.
 	Full bool
+	// Forever makes a removal add the URLs to the kill list. Refresh does not look at it.
+	Forever bool
 
 	before time.Time // if it is set: fetched before, and not being tried again
 }
@@ -44,7 +46,10 @@ type selector struct {
 	keys  []weburl.Key          // of URLs, sorted
 	match *actionrules.Matcher  // nil: any
 	group *actionrules.Engine   // nil: any; accepts the group's sites
+	found *lineage              // what was found from the group's roots that have no site; nil: nothing
 	adds  map[weburl.Key]string // roots that may be named though they are not known; nil: not looked up
+
+	killed []string // that a removal added to the kill list
 }
 
 // SelectionError says that a Selection, or a list of URLs, makes no sense as it is
@@ -76,6 +81,7 @@ func selects(ctx context.Context, p *policy.Policy, store scheduler.Reader, s Se
 		if out.group, err = p.GroupSites(s.Group); err != nil {
 			return nil, &SelectionError{err}
 		}
+		out.found = newLineage(p, store, s.Group)
 	}
 	return out, out.find(ctx, p, store)
 }
@@ -124,7 +130,8 @@ func named(urls []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(urls[:maxNamed], ", "), len(urls)-maxNamed)
 }
 
-// selects reports whether a stored URL is one of those; by keys is left to each.
+// selects reports whether a stored URL is one of those, as far as its record tells; by keys, and
+// what roots it was found from, is left to each.
 func (s *selector) selects(r *scheduler.Record) bool {
 	if s.Source != "" && r.PushedSource != s.Source {
 		return false
@@ -139,7 +146,7 @@ func (s *selector) selects(r *scheduler.Record) bool {
 		return true
 	}
 	u, ok := weburl.FromCanonical(r.URL)
-	return ok && (s.match == nil || s.match.Match(u)) && (s.group == nil || s.group.Decide(u).Accept)
+	return ok && (s.match == nil || s.match.Match(u)) && (s.group == nil || s.found != nil || s.group.Decide(u).Accept)
 }
 
 // addRoots makes the selected roots of the configuration known that are not, and returns how
@@ -167,7 +174,39 @@ func (s *selector) each(ctx context.Context, store scheduler.Reader, fn func([]s
 	if len(s.URLs) > 0 {
 		return s.eachNamed(ctx, store, fn)
 	}
-	return scheduler.Walk(ctx, store, weburl.Key{}, s.selects, fn)
+	return scheduler.Walk(ctx, store, weburl.Key{}, s.selects, func(batch []scheduler.KeyedRecord) error {
+		batch, err := s.ofGroup(ctx, batch)
+		if err != nil {
+			return err
+		}
+		return fn(batch)
+	})
+}
+
+// ofGroup leaves out what selects let pass though it is not of the group.
+func (s *selector) ofGroup(ctx context.Context, batch []scheduler.KeyedRecord) ([]scheduler.KeyedRecord, error) {
+	if s.found == nil {
+		return batch, nil
+	}
+	kept := batch[:0]
+	for i := range batch {
+		r := &batch[i].Record
+		u, ok := weburl.FromCanonical(r.URL)
+		if !ok {
+			continue
+		}
+		if !s.group.Decide(u).Accept {
+			found, err := s.found.leadsTo(ctx, batch[i].Key, r)
+			if err != nil {
+				return nil, err
+			}
+			if !found {
+				continue
+			}
+		}
+		kept = append(kept, batch[i])
+	}
+	return kept, nil
 }
 
 func (s *selector) eachNamed(ctx context.Context, store scheduler.Reader, fn func([]scheduler.KeyedRecord) error) error {
@@ -184,6 +223,10 @@ func (s *selector) eachNamed(ctx context.Context, store scheduler.Reader, fn fun
 			if s.selects(&r) {
 				batch = append(batch, scheduler.KeyedRecord{Key: k, Record: r})
 			}
+		}
+		batch, err := s.ofGroup(ctx, batch)
+		if err != nil {
+			return err
 		}
 		if err := fn(batch); err != nil {
 			return err

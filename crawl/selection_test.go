@@ -208,7 +208,7 @@ func TestRefreshLeavesExcludedAlone(t *testing.T) {
 	narrow := everything()
 	narrow.Space.Exclude = text("7.html")
 	c := newPassCrawl(t, narrow, store)
-	if err := c.start(t.Context()); err != nil {
+	if err := c.start(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.reviewer.Next(t.Context(), c.policy()); err != nil {

@@ -101,9 +101,11 @@ type RulesStatus struct {
 	Moved      uint64 `json:"moved"`      // to another fifo
 	Unindexed  uint64 `json:"unindexed"`  // crawled as before, but no document any more
 	// Retimed are due at another time, because the settings of refresh changed. Reread are
-	// fetched again, because they may have links that were outside.
+	// fetched again, because they may have links that were outside. Renewed get other metas, or
+	// another source, at their next visit.
 	Retimed uint64 `json:"retimed"`
 	Reread  uint64 `json:"reread"`
+	Renewed uint64 `json:"renewed"`
 }
 
 // versionDigits of a fingerprint are shown.
@@ -113,7 +115,7 @@ func newRulesStatus(s review.Progress, known uint64) *RulesStatus {
 	return &RulesStatus{
 		Version: s.Rules[:min(len(s.Rules), versionDigits)], Since: s.Since.UTC(), Running: !s.Done, Known: known,
 		Judged: s.Judged, Excluded: s.Excluded, Elsewhere: s.Elsewhere, Readmitted: s.Readmitted, Moved: s.Moved, Unindexed: s.Unindexed,
-		Retimed: s.Retimed, Reread: s.Reread,
+		Retimed: s.Retimed, Reread: s.Reread, Renewed: s.Renewed,
 	}
 }
 

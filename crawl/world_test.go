@@ -186,8 +186,13 @@ func (w *world) hits(url string) (n int) {
 func (w *world) begin() {
 	w.t.Helper()
 	w.open()
+	w.run(Once{})
+}
+
+// run has the service run that is open.
+func (w *world) run(once Once) {
 	w.ended = make(chan error, 1)
-	go func(ended chan error) { ended <- w.crawl.Run(w.t.Context(), Once{}) }(w.ended)
+	go func(ended chan error) { ended <- w.crawl.Run(w.t.Context(), once) }(w.ended)
 	synctest.Wait()
 }
 

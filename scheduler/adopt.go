@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/sextant-crawler/sextant/weburl"
@@ -204,7 +205,7 @@ func (f *Frontier) forget(number int, s *share) {
 		delete(f.hosts, k)
 		delete(f.silent, k)
 	}
-	f.ill.removeOf(s)
+	maps.DeleteFunc(f.ill, func(_ weburl.HostKey, h IllHost) bool { return h.share == s })
 	f.signal()
 }
 

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"runtime"
 	"testing"
 
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // benchmark takes and completes b.N pages of 10,000 hosts with no pause; with documents, of
@@ -82,6 +84,57 @@ func BenchmarkNextCompleteDocument(b *testing.B) {
 		b.Run(fmt.Sprint("off=", off), func(b *testing.B) {
 			benchmark(b, true, func(s *scheduler.Settings) { s.Aggressive, s.Throttle, s.Deletions.Off = true, 0, off })
 		})
+	}
+}
+
+// BenchmarkChangedText completes 100 pages of one host whose text changes a little at each visit, so that nothing is
+// lost: what comparing it costs.
+func BenchmarkChangedText(b *testing.B) {
+	ctx, cancel := context.WithCancel(b.Context())
+	set := scheduler.DefaultSettings()
+	set.Aggressive, set.Throttle = true, 0
+	f := scheduler.New(storetest.NewMemory(), set, slog.New(slog.DiscardHandler))
+	done := make(chan error)
+	go func() { done <- f.Run(ctx) }()
+	draw := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // no secret
+	texts := map[weburl.Key]*scheduler.Document{}
+	links := make([]scheduler.Link, 100)
+	for i := range links {
+		links[i] = storetest.Link(fmt.Sprintf("http://h.test/%d", i), scheduler.User)
+		d := &scheduler.Document{Source: "s"}
+		for bin := range d.Sketch.Minima {
+			d.Sketch.Minima[bin] = uint8(1 + draw.IntN(255)) //nolint:gosec // fits
+		}
+		texts[links[i].URL.Key()] = d
+	}
+	visit := func() {
+		if _, err := f.Add(ctx, links, true); err != nil {
+			b.Fatal(err)
+		}
+		for range links {
+			l, err := f.Next(ctx)
+			if err != nil {
+				b.Fatal(err)
+			}
+			r, d := ok(l), *texts[l.Key]
+			for i := range d.Hash {
+				d.Hash[i] = uint8(1 + draw.IntN(255)) //nolint:gosec // fits
+				d.Sketch.Minima[i] = d.Hash[i]
+			}
+			r.Document = &d
+			if err := f.Complete(ctx, l, r); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	visit()
+	b.ReportAllocs()
+	for b.Loop() {
+		visit()
+	}
+	cancel()
+	if err := <-done; err != nil {
+		b.Error(err)
 	}
 }
 

@@ -64,7 +64,7 @@ func (f *Frontier) HandOver(ctx context.Context, l *Lease, r Result, settled fun
 	if err == nil {
 		told, err = f.weigh(ctx, l, &r, &c, set, edit)
 	}
-	if err == nil && l.Record.Indexed {
+	if err == nil && told != NotCounted {
 		f.mu.Lock()
 		e = f.ending(l) // the host's health may be another one
 		f.mu.Unlock()

@@ -20,10 +20,7 @@ const (
 
 // String is the class's word in all output, a contract.
 func (c LossClass) String() string {
-	if c > LossMost {
-		return "unknown"
-	}
-	return [...]string{"few", "some", "most"}[c]
+	return [...]string{"few", "some", "most", "unknown"}[min(c, LossMost+1)]
 }
 
 // Loss is what is remembered of a loss that is pending: a document that would leave the index,

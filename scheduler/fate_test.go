@@ -41,7 +41,7 @@ func TestFate(t *testing.T) {
 			if f, ok := told[r]; ok && (c == OK || c == Ignored) {
 				want = f
 			}
-			if c == Redirect {
+			if c == Redirect && r != ReasonBadRedirect {
 				because = ReasonRedirect
 			}
 			fateIs(t, Record{Class: c, Reason: r}, want, because)

@@ -43,36 +43,38 @@ type health struct {
 	ill       bool
 	since     time.Time
 	badAt     time.Time // the last bad one, of an ill host
-	// goods are the documents that were good since the last bad response, of an ill host.
+	// goods are documents that were good since the last bad response, of an ill host, then zero keys.
 	// They are stored: good responses may come one at a time, with nothing of the host in
 	// memory between them.
-	goods []weburl.Key
+	goods [WellResponses]weburl.Key
 }
 
-// observe takes in one response, of a host with so many documents, of which losses of some are pending, and says
-// whether the host has become ill or well by it.
+// observe takes in one response of a host that has so many documents, and pending losses, and reports whether the
+// host has become ill or well by it.
 func (h *health) observe(k weburl.Key, r Response, documents, pending uint64, now time.Time) (changed bool) {
 	switch r {
 	case BadResponse:
 		h.responses = (h.responses<<1 | 1) & healthMask
-		h.goods = nil
+		h.goods = [WellResponses]weburl.Key{}
 		if h.ill {
 			h.badAt = now.Truncate(time.Second)
 			return false
 		}
 	case GoodResponse:
 		h.responses = h.responses << 1 & healthMask
-		if h.ill && len(h.goods) < WellResponses && !slices.Contains(h.goods, k) {
-			h.goods = append(h.goods, k)
+		if n := h.well(); h.ill && n < WellResponses && !slices.Contains(h.goods[:n], k) {
+			h.goods[n] = k
 		}
 	case NotCounted:
 		return false
 	}
-	switch {
-	case !h.ill && h.bad(documents):
-		h.ill, h.since, h.badAt, h.goods = true, now.Truncate(time.Second), now.Truncate(time.Second), nil
+	if !h.ill && h.bad(documents) {
+		h.ill, h.since, h.badAt = true, now.Truncate(time.Second), now.Truncate(time.Second)
 		return true
-	case h.ill && uint64(len(h.goods)) >= min(uint64(WellResponses), max(documents-min(pending, documents), 1)) && now.Sub(h.badAt) >= wellAfter:
+	}
+	// A host with few documents without a loss needs no more good responses than it has such documents.
+	need := min(uint64(WellResponses), max(documents-min(pending, documents), 1))
+	if h.ill && now.Sub(h.badAt) >= wellAfter && uint64(h.well()) >= need { //nolint:gosec // a count
 		*h = health{}
 		return true
 	}
@@ -88,19 +90,12 @@ func (h *health) bad(documents uint64) bool {
 	return documents >= illLeast && h.responses&all == all
 }
 
-// knownGoods are goods as they are stored.
-func (h *health) knownGoods() (k [WellResponses]weburl.Key) {
-	copy(k[:], h.goods)
-	return k
-}
-
-// goodsKnown are goods as they were stored.
-func goodsKnown(k [WellResponses]weburl.Key) []weburl.Key {
-	n := slices.Index(k[:], weburl.Key{})
-	if n < 0 {
-		n = len(k)
+// well is how many documents goods has.
+func (h *health) well() int {
+	if n := slices.Index(h.goods[:], weburl.Key{}); n >= 0 {
+		return n
 	}
-	return slices.Clone(k[:n])
+	return WellResponses
 }
 
 // observed adds a response to the health of its host, and reports whether that is ill, or was.
@@ -117,7 +112,10 @@ func (f *Frontier) observed(ctx context.Context, l *Lease, told Response) (ill b
 	if err != nil {
 		return ill, err
 	}
-	pending := uint64(f.owner.Pending(h.key)) //nolint:gosec // a count
+	var pending uint64
+	if ill {
+		pending = uint64(f.owner.Pending(h.key)) //nolint:gosec // a count
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if h.live.health.observe(l.Key, told, d.Count, pending, time.Now()) {

@@ -105,7 +105,7 @@ func TestWell(t *testing.T) {
 		if h.ill != c.ill {
 			t.Errorf("%q of %d documents: ill %t, want %t", c.responses, c.documents, h.ill, c.ill)
 		}
-		if !h.ill && (h.responses != 0 || !h.since.IsZero() || !h.badAt.IsZero() || len(h.goods) > 0) {
+		if !h.ill && (h.responses != 0 || !h.since.IsZero() || !h.badAt.IsZero() || h.well() > 0) {
 			t.Errorf("%q: %+v, want all of it forgotten", c.responses, h)
 		}
 	}
@@ -113,17 +113,14 @@ func TestWell(t *testing.T) {
 	for i := range 1000 { // of four documents only
 		h.observe(doc(i%4), GoodResponse, 100, 0, start().Add(time.Duration(i)*time.Minute))
 	}
-	if !h.ill || len(h.goods) != 4 {
+	if !h.ill || h.well() != 4 {
 		t.Errorf("%+v, want it ill: four documents are few", h)
 	}
 	for i := range 1000 { // of many, but too soon
 		h.observe(doc(i), GoodResponse, 100, 0, start().Add(wellAfter-time.Second))
 	}
-	if !h.ill || len(h.goods) != WellResponses {
+	if !h.ill || h.well() != WellResponses {
 		t.Errorf("%+v, want it ill, and %d documents remembered", h, WellResponses)
-	}
-	if again := goodsKnown(h.knownGoods()); len(again) != WellResponses {
-		t.Errorf("%d good documents are read back", len(again))
 	}
 }
 

@@ -71,7 +71,7 @@ func (f *Frontier) learn(h *host, s HostState) {
 	}
 	l.loaded = true
 	l.backoff, l.errors, l.delay = s.Backoff, s.Errors, s.Delay
-	l.health = health{responses: s.Responses, ill: s.Ill, since: s.IllSince, badAt: s.BadAt, goods: goodsKnown(s.Goods)}
+	l.health = health{responses: s.Responses, ill: s.Ill, since: s.IllSince, badAt: s.BadAt, goods: s.Goods}
 	latest := h.share.loadedAt + int64(max(afterLongest, f.set.longestPause()))
 	if at := min(f.instant(s.NextAt), latest); at > f.now() {
 		l.storedGate = at
@@ -94,7 +94,7 @@ func (l *live) state() HostState {
 	return HostState{
 		Backoff: l.backoff, Errors: l.errors, Delay: l.delay,
 		Responses: l.health.responses, Ill: l.health.ill, IllSince: l.health.since, BadAt: l.health.badAt,
-		Goods: l.health.knownGoods(),
+		Goods: l.health.goods,
 	}
 }
 

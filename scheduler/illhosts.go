@@ -2,15 +2,19 @@ package scheduler
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// illKnown is how many ill hosts are remembered by name. One that is forgotten counts as new when it is
-// seen again, which does no harm.
-const illKnown = 10_000
+const (
+	// illKnown is how many ill hosts are remembered by name. One that is forgotten counts as new when it is
+	// seen again, which does no harm.
+	illKnown = 10_000
+	illNamed = 1000 // how many Ill names
+)
 
 // IllHost is a host whose documents turn bad: none of them is deleted or replaced.
 type IllHost struct {
@@ -37,22 +41,11 @@ func (f illHosts) add(k weburl.HostKey, origin string, since time.Time, of *shar
 	f[k] = IllHost{k, origin, since, of}
 }
 
-// removeOf forgets the hosts of a share.
-func (f illHosts) removeOf(s *share) {
-	for k, h := range f {
-		if h.share == s {
-			delete(f, k)
-		}
-	}
-}
-
 // latest are the hosts that became ill last, the latest last.
 func (f illHosts) latest(n int) []IllHost {
-	all := make([]IllHost, 0, len(f))
-	for _, h := range f {
-		all = append(all, h)
-	}
-	slices.SortFunc(all, func(a, b IllHost) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Origin, b.Origin)) })
+	all := slices.SortedFunc(maps.Values(f), func(a, b IllHost) int {
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Origin, b.Origin))
+	})
 	return all[max(0, len(all)-n):]
 }
 
@@ -63,6 +56,3 @@ func (f *Frontier) Ill() []IllHost {
 	defer f.mu.Unlock()
 	return f.ill.latest(illNamed)
 }
-
-// illNamed is how many ill hosts Ill names.
-const illNamed = 1000

@@ -90,6 +90,7 @@ func keep(next, old *Record) {
 	next.Indexed, next.PushedSource = true, old.PushedSource
 	next.ETag, next.LastModified, next.Date, next.History = old.ETag, old.LastModified, old.Date, old.History
 	next.Hash, next.Sketch, next.Reading, next.Lively = old.Hash, old.Sketch, old.Reading, old.Lively
+	next.Given = old.Given
 	next.Signature, next.Overlap = old.Signature, old.Overlap
 }
 
@@ -101,7 +102,7 @@ func (v *Revision) CarryOut(d *StoredDeletion, old *Record, set *Settings, count
 	n, at := &v.Next, now.Truncate(time.Second)
 	if d.Replaces {
 		n.LossPending, n.Misses = false, 0
-		n.Hash, n.Sketch, n.PushedSource = d.Hash, d.Sketch, d.Source
+		n.Hash, n.Sketch, n.PushedSource, n.Given = d.Hash, d.Sketch, d.Source, 0
 		n.ETag, n.LastModified, n.Date = "", "", ""
 		n.Lively += min(1, livelyAfter-n.Lively)
 		n.stamp(old, at)
@@ -155,7 +156,7 @@ func lostPause(at, now time.Time, lost uint64, set *Settings) time.Duration {
 // links to it again; it says whether the record is to be forgotten instead.
 func leave(next *Record, set *Settings, now time.Time) (forget bool) {
 	next.Indexed, next.Hash, next.PushedSource, next.LossPending = false, [16]byte{}, "", false
-	next.Sketch, next.Reading, next.Lively = noSketch, 0, 0
+	next.Sketch, next.Reading, next.Given, next.Lively = noSketch, 0, 0, 0
 	// Without these the next GET brings the document back, not a 304.
 	next.ETag, next.LastModified, next.Date = "", "", ""
 	if next.Class != Permanent && next.Class != Temporary || next.State == Waiting || next.Errors > 0 {

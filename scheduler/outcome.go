@@ -39,6 +39,7 @@ type judgement struct {
 // redirect, an exclusion or a remembered error. A URL that the operator re-queues
 // is refreshed, too.
 func outcome(old *Record, r *Result, set *Settings, edit uint64, now time.Time, jitter float64) Completion {
+	set = set.Of(old.URL)
 	j := judgement{old: old, result: r, set: set, edit: edit, now: now, jitter: jitter, c: Completion{Next: *old}}
 	kind := classify(r, set.Policy)
 	if kind == answerPage && loginInPlace(old, r) {

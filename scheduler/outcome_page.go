@@ -81,6 +81,7 @@ func (j *judgement) page() {
 	j.refresh()
 	if j.old.Indexed && j.old.Hash == d.Hash && j.old.PushedSource == d.Source && !j.set.PushUnchanged {
 		j.c.CancelDeletion = true
+		j.c.Next.Given = d.Given // the page had the same values itself
 		return
 	}
 	j.c.Order = addition(j.old, d)

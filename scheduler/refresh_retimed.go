@@ -2,33 +2,10 @@ package scheduler
 
 import (
 	"encoding/binary"
-	"fmt"
 	"time"
 
 	"github.com/sextant-crawler/sextant/weburl"
 )
-
-// Timing identifies the settings that say when stored URLs are fetched again: where they
-// change, Retimed is to be asked about all of them.
-func (s *Settings) Timing() string {
-	minAge, maxAge := s.ages()
-	return fmt.Sprint(minAge, " ", maxAge, " ", s.ErrorRefresh)
-}
-
-// Refreshes reports whether good pages are fetched again after some time.
-func (s *Settings) Refreshes() bool { return s.SmartRefresh || s.MinimumAged > 0 }
-
-// ages are how old a good page gets at least and at most before it is due; 0 and 0 if none is
-// refreshed.
-func (s *Settings) ages() (minAge, maxAge time.Duration) {
-	switch {
-	case s.SmartRefresh:
-		return s.MinAge, s.MaxAge
-	case s.MinimumAged > 0:
-		return 0, s.MinimumAged
-	}
-	return 0, 0
-}
 
 // Retimed gives a stored URL the time that the settings want, where those say something else
 // about it than when it was stored; it gives false, and the record as it was, where they do
@@ -41,6 +18,7 @@ func Retimed(rec Record, k weburl.Key, set *Settings, since time.Time) (Record, 
 	if rec.State == Waiting || rec.Errors > 0 || rec.Kind == KindItem || rec.LossPending {
 		return rec, false
 	}
+	set = set.Of(rec.URL)
 	switch rec.Class {
 	case OK, Redirect:
 		return retimedGood(rec, k, set, since)
@@ -119,6 +97,17 @@ func spreadOver(from, to time.Time, k weburl.Key) time.Time {
 	return from.Add(time.Duration(part * float64(to.Sub(from)))).UTC()
 }
 
+// Sooner makes a good URL due within the age that the settings give it, spread as by Retimed; it
+// gives false where it is due by then, waits, is tried again, or has no such age.
+func Sooner(rec Record, k weburl.Key, set *Settings, since time.Time) (Record, bool) {
+	_, maxAge := set.Of(rec.URL).ages()
+	if maxAge == 0 || rec.State == Waiting || rec.Errors > 0 {
+		return rec, false
+	}
+	last := since.Add(maxAge)
+	return sooner(rec, spreadOver(since, last, k), last)
+}
+
 // Hinted makes a timed URL due that has changed since it was last fetched, as a
 // sitemap says by its lastmod: at once, but not before MinAge has passed. It returns
 // false, and the record as it was, where that is nothing new or not to be believed
@@ -127,6 +116,7 @@ func spreadOver(from, to time.Time, k weburl.Key) time.Time {
 // after errors, or excluded. It changes nothing that is stored; that is
 // Frontier.Revise's part.
 func Hinted(rec Record, lastmod time.Time, set *Settings, now time.Time) (Record, bool) {
+	set = set.Of(rec.URL)
 	had := rec.FetchedAt
 	if rec.CheckedAt.After(had) {
 		had = rec.CheckedAt

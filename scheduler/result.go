@@ -94,11 +94,13 @@ type Document struct {
 	// Sketch is of its text, Reading of the settings that decide what text a page has.
 	Sketch  sketch.Sketch
 	Reading uint16
+	// Given tells apart the metas that rules and roots give it, 0 for none.
+	Given uint32
 }
 
 // holds notes in a record that a document is on its way to the indexer.
 func (n *Record) holds(d *Document) {
-	n.Indexed, n.Hash, n.PushedSource, n.Sketch, n.Reading = true, d.Hash, d.Source, d.Sketch, d.Reading
+	n.Indexed, n.Hash, n.PushedSource, n.Sketch, n.Reading, n.Given = true, d.Hash, d.Source, d.Sketch, d.Reading, d.Given
 	n.LostAt = time.Time{}
 }
 

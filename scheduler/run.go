@@ -61,7 +61,7 @@ func (f *Frontier) moveDue(ctx context.Context) {
 	f.mu.Lock()
 	now := time.Now()
 	due, refresh := !f.dueAt.IsZero() && !now.Before(f.dueAt), Index
-	if f.set.SmartRefresh {
+	if f.set.SmartRefresh || len(f.set.Sections) > 0 { // a section that is always due must not starve new links
 		refresh = Refresh
 	}
 	if due {

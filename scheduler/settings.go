@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // The mutex of Fix guards its source of chance, which any goroutine of the Frontier may draw
@@ -71,6 +73,8 @@ type Settings struct {
 	// MinimumAged makes every document due again after a fixed age, the form of
 	// the Smartsite provider; 0 is off. SmartRefresh wins over it.
 	MinimumAged time.Duration
+	// Sections have ages of their own; of those that match a URL the first counts.
+	Sections []Section
 	// SitemapHints lets a sitemap's lastmod make a URL due (Hinted).
 	SitemapHints bool
 
@@ -93,6 +97,18 @@ type Settings struct {
 	// DeletionBody makes the body of a deletion order. It is called by several
 	// goroutines at once. If nil, the orders have no body.
 	DeletionBody func(url, reason string, at time.Time) []byte
+}
+
+// Section is some URLs whose ages of refresh are not those of the Settings.
+type Section struct {
+	// Match says which URLs. It is called by several goroutines at once.
+	Match func(weburl.URL) bool
+	// Key is equal for equal Matches.
+	Key string
+	// SmartRefresh, MinAge, MaxAge and MinimumAged are as in Settings.
+	SmartRefresh   bool
+	MinAge, MaxAge time.Duration
+	MinimumAged    time.Duration
 }
 
 // DefaultSettings are the defaults of the Exalead manual and, where it gives

@@ -135,11 +135,10 @@ type Revision struct {
 	// Next is the new record. If its State is Waiting it is queued in Next.Source
 	// with a new Seq, if Timed it becomes due at NextAt.
 	Next Record
-	// Forget, Order, CancelDeletion, Notes and Gone are as in Completion.
+	// Forget, Order, CancelDeletion and Gone are as in Completion.
 	Forget         bool
 	Order          *Order
 	CancelDeletion bool
-	Notes          []Note
 	Gone           *Gone
 	// Move, of ReviseDeletions alone, is what becomes of the loss.
 	Move DeletionMove

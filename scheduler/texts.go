@@ -75,12 +75,14 @@ func (t texts) host(k weburl.HostKey) *hostTexts {
 
 // responded takes in the response for a document of old, with a new text if is, and compares that.
 // template is that of the host's documents.
-func (t texts) responded(old *Record, k weburl.Key, text sketch.Sketch, is bool, template *sketch.Template) (v textVerdict) {
+func (t texts) responded(
+	old *Record, k weburl.Key, text sketch.Sketch, is bool, template *sketch.Template,
+) (v textVerdict) {
 	h := t[old.Host]
-	if h == nil && !is {
-		return v
-	}
 	if h == nil {
+		if !is {
+			return v
+		}
 		h = t.host(old.Host)
 	}
 	if is {
@@ -94,20 +96,23 @@ func (t texts) responded(old *Record, k weburl.Key, text sketch.Sketch, is bool,
 }
 
 func (h *hostTexts) judge(old *Record, k weburl.Key, text sketch.Sketch, template *sketch.Template) (v textVerdict) {
-	var all []sketch.Sketch
+	all := make([]sketch.Sketch, 0, textsKept)
+	var others []weburl.Key
 	for i := range h.responses {
-		if h.responses[i].is {
-			all = append(all, h.responses[i].sketch)
+		r := &h.responses[i]
+		if !r.is {
+			continue
+		}
+		all = append(all, r.sketch)
+		if i < len(h.responses)-lookedAt || r.document == k || slices.Contains(others, r.document) {
+			continue
+		}
+		if sketch.Alike(r.sketch, text, template) > lookAlikeAbove { // common would hide what they share
+			others = append(others, r.document)
 		}
 	}
 	common := sketch.TemplateOf(all)
 	v.alike = sketch.Alike(old.Sketch, text, template, &common)
-	others := map[weburl.Key]bool{}
-	for _, r := range h.responses[max(0, len(h.responses)-lookedAt):] {
-		if r.is && r.document != k && sketch.Alike(r.sketch, text, template) > lookAlikeAbove { // common would hide what they share
-			others[r.document] = true
-		}
-	}
 	v.lookAlike = len(others) >= othersAlike
 	return v
 }

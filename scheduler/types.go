@@ -127,6 +127,9 @@ type Record struct {
 	// (Document.Reading).
 	Sketch  sketch.Sketch
 	Reading uint16
+	// Given tells apart the metas that the rules and roots gave the document (Document.Given); 0 if none, or
+	// if that is not known.
+	Given uint32
 	// Lively counts the times in a row that a loss of the text was carried out, up to livelyAfter.
 	Lively uint8
 	// LossPending says that a loss of the document, or of its text, is pending: Indexed holds on.

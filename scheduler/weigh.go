@@ -19,13 +19,12 @@ const (
 // weighing finds out whether the outcome of a visit to a document is a loss, and what its response
 // says of the host.
 type weighing struct {
-	f       *Frontier
-	ctx     context.Context
-	l       *Lease
-	r       *Result
-	c       *Completion
-	pending int // losses of the host
-	set     *Settings
+	f   *Frontier
+	ctx context.Context
+	l   *Lease
+	r   *Result
+	c   *Completion
+	set *Settings
 
 	template  *sketch.Template // of the host's documents, nil until it is needed
 	text      sketch.Sketch    // the new one
@@ -34,11 +33,14 @@ type weighing struct {
 	target    string // the page that it leads to, or names as its original
 	replaced  bool   // the document there takes the place of this one
 	unvisited bool   // that was not visited yet
+	lost      bool   // the document would leave, or get another text
 }
 
 // weigh decides which orders of a completion are pending, and returns what the response says of the
 // host's health. edit is as in Order.
-func (f *Frontier) weigh(ctx context.Context, l *Lease, r *Result, c *Completion, set *Settings, edit uint64) (Response, error) {
+func (f *Frontier) weigh(
+	ctx context.Context, l *Lease, r *Result, c *Completion, set *Settings, edit uint64,
+) (Response, error) {
 	switch {
 	case set.Deletions.Off:
 		return NotCounted, nil
@@ -47,12 +49,14 @@ func (f *Frontier) weigh(ctx context.Context, l *Lease, r *Result, c *Completion
 	case !l.Record.Indexed:
 		return NotCounted, nil
 	}
-	w := &weighing{f: f, ctx: ctx, l: l, r: r, c: c, set: set, pending: f.owner.Pending(l.Record.Host)}
-	for _, step := range [...]func() error{w.compare, w.follow} {
-		if err := step(); err != nil {
-			return NotCounted, err
-		}
+	w := weighing{f: f, ctx: ctx, l: l, r: r, c: c, set: set}
+	if err := w.compare(); err != nil {
+		return NotCounted, err
 	}
+	if err := w.follow(); err != nil {
+		return NotCounted, err
+	}
+	w.lost = w.loses()
 	told, err := w.tells()
 	if err != nil {
 		return told, err
@@ -134,7 +138,9 @@ func (w *weighing) follow() error {
 
 // Replaces reports whether the document at target takes the place of the one of old, as next says,
 // and whether target was visited yet. A redirect does so only if it is permanent.
-func Replaces(ctx context.Context, store Lookuper, old, next *Record, target string, template *sketch.Template) (is, visited bool, err error) {
+func Replaces(
+	ctx context.Context, store Lookuper, old, next *Record, target string, template *sketch.Template,
+) (is, visited bool, err error) {
 	u, ok := weburl.FromCanonical(target)
 	if !ok {
 		return false, true, nil
@@ -151,40 +157,37 @@ func Replaces(ctx context.Context, store Lookuper, old, next *Record, target str
 func (w *weighing) tells() (Response, error) {
 	n, old := &w.c.Next, &w.l.Record
 	switch {
-	case old.Kind != KindPage, !tellsOfHost(w.r.Fault), n.Reason.Operators(), n.Reason == ReasonUnavailable, n.Reason == ReasonMoved, w.replaced:
+	case old.Kind != KindPage, !tellsOfHost(w.r.Fault), w.replaced,
+		n.Reason.Operators(), n.Reason == ReasonUnavailable, n.Reason == ReasonMoved:
 		return NotCounted, nil
-	case w.lost() && w.isText && !w.verdict.lookAlike:
-		return w.steady()
-	case !w.bad():
+	case w.lost && w.isText && !w.verdict.lookAlike:
+		// A new text says nothing, unless the page had nearly the same at its last visit.
+		d, err := w.pending()
+		if d.Replaces && sketch.Alike(d.Sketch, w.text, w.template) >= sameAbove {
+			return GoodResponse, err
+		}
+		return NotCounted, err
+	case !w.lost && n.Class != Temporary && n.Class != Permanent && n.Class != Redirect:
 		return GoodResponse, nil
-	case old.LossPending, old.Class == Temporary, old.Class == Permanent, w.unvisited && (n.Class == Redirect || n.Reason == ReasonCanonical) && !w.shared():
+	case old.LossPending, old.Class == Temporary, old.Class == Permanent,
+		w.unvisited && (n.Class == Redirect || n.Reason == ReasonCanonical) && !w.shared():
 		return NotCounted, nil
 	}
 	return BadResponse, nil
 }
 
-// lost reports whether the document would leave, or get another text.
-func (w *weighing) lost() bool {
-	o := w.c.Order
+// loses reports whether the document would leave, or get another text.
+func (w *weighing) loses() bool {
+	o, old, d := w.c.Order, &w.l.Record, w.r.Document
 	switch {
-	case o == nil:
+	case o == nil || o.Op == OrderDelete:
+		return o != nil
+	case !w.isText || d == nil || w.verdict.alike >= lossBelow || !old.Sketch.HasText():
 		return false
-	case o.Op == OrderDelete:
-		return true
-	}
-	old, d := &w.l.Record, w.r.Document
-	if !w.isText || d == nil || w.verdict.alike >= lossBelow || !old.Sketch.HasText() {
+	case old.Lively >= livelyAfter && !w.verdict.lookAlike:
 		return false
 	}
-	lively := old.Lively >= livelyAfter && !w.verdict.lookAlike
-	readAnew := old.Reading != d.Reading && w.pending == 0 // else a fault may be why it is another
-	return !lively && !readAnew
-}
-
-// bad reports whether the response is no good one.
-func (w *weighing) bad() bool {
-	n := &w.c.Next
-	return n.Class == Temporary || n.Class == Permanent || n.Class == Redirect || w.lost()
+	return old.Reading == d.Reading || w.f.owner.Pending(old.Host) > 0 // else a fault may be why it is another
 }
 
 // shared reports whether several documents of the host lead to one place.
@@ -194,20 +197,15 @@ func (w *weighing) shared() bool {
 	return w.f.texts.redirected(w.l.Record.Host, w.l.Key, w.target)
 }
 
-// steady is what a new text says of the host that is no look-alike: nothing, unless the page
-// had nearly the same at its last visit.
-func (w *weighing) steady() (Response, error) {
-	if !w.l.Record.LossPending {
-		return NotCounted, nil
+// pending is the pending loss of the document, zero if there is none.
+func (w *weighing) pending() (loss StoredDeletion, err error) {
+	if old := &w.l.Record; old.LossPending {
+		err = w.f.store.PendingDeletions(w.ctx, DeletionFilter{URLs: []string{old.URL}}, func(d StoredDeletion) error {
+			loss = d
+			return nil
+		})
 	}
-	told := NotCounted
-	err := w.f.store.PendingDeletions(w.ctx, DeletionFilter{URLs: []string{w.l.Record.URL}}, func(d StoredDeletion) error {
-		if d.Replaces && sketch.Alike(d.Sketch, w.text, w.template) >= sameAbove {
-			told = GoodResponse
-		}
-		return nil
-	})
-	return told, err
+	return loss, err
 }
 
 // settle makes orders pending, or what they are if nothing is lost.
@@ -224,7 +222,7 @@ func (w *weighing) settle(ill bool, edit uint64) error {
 		if w.isText { // a copy of another document
 			o.Loss.Explicit = !w.verdict.lookAlike
 		}
-	case w.lost():
+	case w.lost:
 		w.keepText(ReasonNewText, "its text is another one", !w.verdict.lookAlike, 0)
 	case ill:
 		w.f.holdUpdate(w.l, c)
@@ -239,21 +237,15 @@ func (w *weighing) settle(ill bool, edit uint64) error {
 }
 
 // keepSource makes the order of a document pending that leaves a target by its new source, unless it
-// is: as in lose, what one edit has pending no other one carries out.
+// is pending: as in lose, what one edit has pending no other one carries out.
 func (w *weighing) keepSource(edit uint64) error {
 	const words = "its source is another one, and a target does not take that"
 	c, old := w.c, &w.l.Record
-	pending := false
-	if old.LossPending && old.Reason == ReasonTarget {
-		err := w.f.store.PendingDeletions(w.ctx, DeletionFilter{URLs: []string{old.URL}}, func(d StoredDeletion) error {
-			pending = d.Replaces && d.Source == c.Order.Source
-			return nil
-		})
-		if err != nil {
-			return err
-		}
+	d, err := w.pending()
+	if err != nil {
+		return err
 	}
-	if !pending {
+	if !d.Replaces || old.Reason != ReasonTarget || d.Source != c.Order.Source {
 		w.keepText(ReasonTarget, words, true, edit)
 		return nil
 	}

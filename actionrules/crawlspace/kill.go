@@ -1,8 +1,33 @@
 package crawlspace
 
 import (
+	"bytes"
+	"strings"
+
 	"github.com/sextant-crawler/sextant/weburl"
 )
+
+// Lacking returns what to append to a file of entries so that it has all of them, each once.
+// Entries are compared as they are written.
+func (f *File) Lacking(entries []string) []byte {
+	has := map[string]bool{}
+	for raw := range strings.Lines(string(f.Content)) {
+		for _, w := range words(strings.TrimRight(raw, "\n")) {
+			has[w.text] = true
+		}
+	}
+	var lines bytes.Buffer
+	if n := len(f.Content); n > 0 && f.Content[n-1] != '\n' {
+		lines.WriteByte('\n')
+	}
+	for _, e := range entries {
+		if !has[e] {
+			has[e] = true
+			lines.WriteString(e + "\n")
+		}
+	}
+	return lines.Bytes()
+}
 
 // killList holds the URLs that are kept out of the index.
 type killList struct {

@@ -72,6 +72,7 @@ func printPreview(w io.Writer, p *review.Preview) {
 		{"in another fifo", p.Moved},
 		{"documents deleted", p.Deleted},
 		{"read again, for links that were outside", p.Reread},
+		{"documents with other metas or another source when they are fetched next; at once with --now", p.Renewed},
 	} {
 		if g.group.Count == 0 {
 			continue
@@ -96,6 +97,9 @@ func printPreview(w io.Writer, p *review.Preview) {
 	}
 	if p.Retimed > 0 {
 		fmt.Fprintf(w, "%8d  fetched again at other times\n", p.Retimed)
+	}
+	if p.Note != "" {
+		fmt.Fprintln(w, p.Note)
 	}
 	if p.Held > 0 {
 		fmt.Fprintf(w, "an edit may delete %s without your word: all would stay pending, unless you reload with --yes\n", count(int(deletion.EditMost(p.Indexed)), "document"))

@@ -1,20 +1,25 @@
 package main
 
-import "github.com/urfave/cli/v2"
+import (
+	"github.com/urfave/cli/v2"
+
+	"github.com/sextant-crawler/sextant/internal/admin"
+)
 
 func reloadCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "reload",
 		Usage: "make the running service read its configuration again",
 		Description: "If changed rules delete more than a few documents, these deletions stay pending: see " +
-			"sextant status. With --yes they are sent; sextant preview shows their number beforehand.",
-		Flags: flags(yesToEdit()),
+			"sextant status. With --yes they are sent; sextant preview shows their number beforehand. Documents that " +
+			"get other metas, or another source, are fetched when they are due; with --now, at once.",
+		Flags: flags(yesToEdit(), renewNow()),
 		Action: func(c *cli.Context) error {
 			client, err := theService(c, "", "a changed configuration takes effect at its next start")
 			if err != nil {
 				return err
 			}
-			if err := client.Reload(c.Context, c.Bool("yes")); err != nil {
+			if err := client.Reload(c.Context, admin.ReloadOptions{Yes: c.Bool("yes"), Now: c.Bool("now")}); err != nil {
 				return declined(err)
 			}
 			return saidDone(c, "reloaded")
@@ -26,4 +31,10 @@ func reloadCommand() *cli.Command {
 // gives it: it would be said for ever.
 func yesToEdit() cli.Flag {
 	return &cli.BoolFlag{Name: "yes", Usage: "let changed rules delete any number of documents"}
+}
+
+// renewNow says when documents are fetched that get other metas, or another source. No environment
+// variable does: it would be said for ever.
+func renewNow() cli.Flag {
+	return &cli.BoolFlag{Name: "now", Usage: "fetch documents at once that get other metas, or another source, by rules or roots"}
 }

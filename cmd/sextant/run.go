@@ -29,7 +29,7 @@ func runCommand() *cli.Command {
 			&cli.Int64Flag{Name: "max-pages", Usage: "end after `N` pages, for a trial"},
 			&cli.DurationFlag{Name: "drain-timeout", Usage: "how long --once waits for an indexer that is down, such as 90s or 10m (default: for ever)"},
 			&cli.StringFlag{Name: "listen", Value: defaultListen, Usage: "`ADDR` of the API, health, status and metrics; off for none. Beyond loopback it needs --tls-cert and --tls-key", EnvVars: env("listen")},
-			yesToEdit(), memoryFlag(), threadsFlag(), pprofFlag(),
+			yesToEdit(), renewNow(), memoryFlag(), threadsFlag(), pprofFlag(),
 		), accessFlags()...),
 		Action: runCrawl,
 	}
@@ -74,7 +74,7 @@ func runCrawl(c *cli.Context) error {
 	defer release()
 	access := accessSettings(c)
 	start := service.Start{
-		Once: crawl.Once{Drain: c.Bool("once"), DrainTimeout: c.Duration("drain-timeout"), MaxPages: c.Int64("max-pages")},
+		Once: crawl.Once{Drain: c.Bool("once"), DrainTimeout: c.Duration("drain-timeout"), MaxPages: c.Int64("max-pages"), RenewNow: c.Bool("now")},
 		Yes:  c.Bool("yes"), Stop: signals.stop, Hangups: signals.hangups, Progress: progressOf(c),
 	}
 	summary, err := service.Run(c.Context, service.Options{

@@ -25,7 +25,8 @@ func selectionFlags(own ...cli.Flag) []cli.Flag {
 // all that is written.
 func selectionOf(c *cli.Context) (admin.Selection, error) {
 	s := admin.SelectionOf(filterOf(c))
-	s.Group, s.All, s.Full = c.String("group"), c.Bool("all"), c.Bool("full")
+	s.Group, s.All = c.String("group"), c.Bool("all")
+	s.Full, s.Forever = c.Bool("full"), c.Bool("forever")
 	filter, _ := s.Filter()
 	if _, err := report.ParseFilter(filter); err != nil {
 		return s, wrongUse("--%w", err)

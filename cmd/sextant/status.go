@@ -121,8 +121,8 @@ func printRunning(w io.Writer, s *admin.Status) {
 		row(w, "notices", "%s", n)
 	}
 	if r := s.Rules; r != nil && r.Running {
-		row(w, "rules", "changed: %d of %d stored URLs judged again, %d excluded, %d readmitted, %d at other times, %d read again",
-			r.Judged, r.Known, r.Excluded+r.Elsewhere, r.Readmitted, r.Retimed, r.Reread)
+		row(w, "rules", "changed: %d of %d stored URLs judged again, %d excluded, %d readmitted, %d at other times, %d read again, %d to get other metas or another source",
+			r.Judged, r.Known, r.Excluded+r.Elsewhere, r.Readmitted, r.Retimed, r.Reread, r.Renewed)
 	}
 	if r := s.Robots; r != nil {
 		row(w, "robots", "stricter robots.txt: %d stored URLs judged by it, %d excluded; hosts still to judge %d", r.Judged, r.Excluded, r.Origins)
@@ -164,6 +164,9 @@ func printRunning(w io.Writer, s *admin.Status) {
 		what := "all"
 		if r.Group != "" {
 			what = "group " + r.Group
+		}
+		if r.Match != "" {
+			what += " " + r.Match
 		}
 		row(w, "refresh", "%s at %s (%s)", what, clock.Local(r.Next), r.Schedule)
 	}

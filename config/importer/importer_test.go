@@ -41,6 +41,7 @@ func TestImport(t *testing.T) {
 		{"elastic-no-host", List, "rules.txt"},
 		{"norconex", List, "filters.txt"},
 		{"smartsite", Smartsite, "settings.txt"},
+		{"smartsite-feed", Smartsite, "settings.txt"},
 		{"norconex-xml", Norconex, "crawler.xml"},
 		{"norconex-odd", Norconex, "crawler.xml"},
 	} {

@@ -18,7 +18,8 @@ type smartsite struct {
 	maps       []string // from:to
 	keep       string   // of QueryFilter
 	contain    []string // elements MustContain and MustNotContain
-	roots      int
+	roots      []string
+	off        bool // Discovery is
 }
 
 // smartsiteKeys are the settings of the web crawler (Smartsite, "Web crawler"), by names made of
@@ -96,7 +97,7 @@ func smartsiteList(d *document, file *crawlspace.File) (errs []error) {
 		}
 		seen[key] = true
 	}
-	if len(errs) == 0 && s.roots == 0 {
+	if len(errs) == 0 && len(s.roots) == 0 {
 		errs = append(errs, line{}.errorf("there is no start URL: write start_urls=http://..."))
 	}
 	if len(errs) > 0 {
@@ -116,6 +117,12 @@ func (s *smartsite) write() {
 	s.add("StartURLMatch")
 	if len(s.before) > 0 {
 		s.add("Discovery", s.before...)
+	}
+	if s.off {
+		s.comment("Not in these settings: whether a start URL is an RSS feed, a sitemap or an XML file. Nothing that such a Root lists is crawled: write one of these in its place, which the interval reads again, and no StartURLMatch if no Root is left.")
+		for _, kind := range []string{"Feed", "Sitemap"} {
+			s.comment("%s", element(kind, attribute{"url", s.roots[0]}))
+		}
 	}
 	s.lines = append(s.lines, s.contain...)
 	filter := []attribute{}
@@ -147,7 +154,7 @@ func smartsiteRoots(s *smartsite, v string) string {
 			return clip(raw) + " is not an absolute URL"
 		}
 		s.add("Root", attribute{"url", u.String()}, attribute{"site", "false"})
-		s.roots++
+		s.roots = append(s.roots, u.String())
 	}
 	return ""
 }
@@ -156,7 +163,7 @@ func smartsiteDiscovery(s *smartsite, v string) string {
 	if v = strings.ToLower(v); v != "true" && v != "false" {
 		return "it is neither true nor false"
 	}
-	s.before = append(s.before, attribute{"enabled", v})
+	s.before, s.off = append(s.before, attribute{"enabled", v}), v == "false"
 	return ""
 }
 

@@ -14,6 +14,9 @@ const (
 	GateDefault crawlspace.Gate = "default"
 )
 
+// GateLists is the gate of a Cause that is an <XMLDocuments> which is not in the configuration any more.
+const GateLists crawlspace.Gate = "lists"
+
 // Cause is what has the last word on why a URL is outside: a gate, a rule, or that no rule
 // accepts it.
 func (p *Policy) Cause(v *Verdict) crawlspace.Reason {

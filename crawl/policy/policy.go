@@ -8,6 +8,7 @@ package policy
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
@@ -50,10 +51,11 @@ type Policy struct {
 	Version     uint64
 	// Reading tells apart the settings, and the readers, that make different texts of one page.
 	Reading   uint16
-	Timing    string                // identifies when stored URLs are fetched again
-	scheduled []*actionrules.Engine // accept the sites of groups that schedules refresh
-	fragments bool                  // a rule names fragments: they are kept
-	Removal   *extract.Removal      // nil: none
+	Timing    string                    // identifies when stored URLs are fetched again
+	scheduled []func(u weburl.URL) bool // what schedules refresh: of groups, their sites
+	fragments bool                      // a rule names fragments: they are kept
+	gone      []string                  // XML files that Sources do not have any more, sorted
+	Removal   *extract.Removal          // nil: none
 }
 
 // New compiles rules and crawl space with the sites that moved at their new
@@ -103,31 +105,16 @@ func compiled(s Settings, moved Moves) (*Policy, error) {
 	if p.left, err = newLeft(rules, s.Rules.Roots, moved); err != nil {
 		return nil, err
 	}
-	p.Timing = s.Frontier.Timing()
-	for _, r := range s.Refreshes {
-		if group, err := p.GroupSites(r.Group); err == nil {
-			p.scheduled = append(p.scheduled, group)
-		}
+	p.gone = goneLists(&p.Settings)
+	if err := p.refreshes(); err != nil {
+		return nil, err
 	}
+	p.Timing = p.Settings.Frontier.Timing()
 	return p, nil
 }
 
 // Same reports whether two policies judge stored URLs alike.
 func (p *Policy) Same(q *Policy) bool { return p.Fingerprint == q.Fingerprint && p.Timing == q.Timing }
-
-// Refreshes reports whether anything is fetched again by itself: by its age, or by a schedule.
-func (p *Policy) Refreshes() bool {
-	return p.Settings.Frontier.Refreshes() || len(p.Settings.Refreshes) > 0 || p.Settings.Rounds > 0
-}
-
-// Refreshed reports whether a page is fetched again by itself.
-func (p *Policy) Refreshed(u weburl.URL) bool {
-	switch {
-	case p.Settings.Frontier.Refreshes(), slices.ContainsFunc(p.Settings.Refreshes, func(r Refresh) bool { return r.Group == "" }):
-		return true
-	}
-	return slices.ContainsFunc(p.scheduled, func(group *actionrules.Engine) bool { return group.Decide(u).Accept })
-}
 
 // WithRejectList returns the policy with another reject list.
 func (p *Policy) WithRejectList(f *crawlspace.File) (*Policy, error) {
@@ -144,13 +131,32 @@ func (p *Policy) WithRejectList(f *crawlspace.File) (*Policy, error) {
 	return &other, nil
 }
 
+// WithKilled returns the policy with URLs added to its kill list, if it has one, as Settings.AddKilled adds
+// them to the file.
+func (p *Policy) WithKilled(urls []string) (*Policy, error) {
+	s := p.Settings
+	if s.Space.KillExact == nil || len(urls) == 0 {
+		return p, nil
+	}
+	list := *s.Space.KillExact
+	list.Content = slices.Concat(list.Content, list.Lacking(urls))
+	s.Space.KillExact = &list
+	return New(s, p.Moved)
+}
+
 // readerVersion is another one where the same settings make another text of a page.
 const readerVersion = 1
 
 // identify gives the policy its fingerprints.
 func (p *Policy) identify(rules [32]byte) {
 	sum := fingerprint(rules, p.Space.Fingerprint())
-	p.Fingerprint = hex.EncodeToString(sum[:])
+	judges := sum
+	if len(p.gone) > 0 { // their documents are judged by that, and pages are read as before
+		w := writer{sha256.New()}
+		w.strings(p.gone...)
+		judges = fingerprint(sum, string(w.Sum(nil)))
+	}
+	p.Fingerprint = hex.EncodeToString(judges[:])
 	sum = readingFingerprint(sum, p.Settings.ReadingKey)
 	p.Version = max(binary.BigEndian.Uint64(sum[:8]), 1) // 0 is "not known"
 	reading := readingFingerprint([32]byte{readerVersion}, p.Settings.ReadingKey)
@@ -204,14 +210,16 @@ func (p *Policy) Judge(l crawlspace.Link) Verdict {
 }
 
 // JudgeStored is Judge without the gates that count only when a URL is taken,
-// and without metas. It works in the caller's memory.
-func (p *Policy) JudgeStored(l crawlspace.Link, s *actionrules.Scratch) Verdict {
+// and without metas, which given tells apart. It works in the caller's memory.
+func (p *Policy) JudgeStored(l crawlspace.Link, s *actionrules.Scratch) (v Verdict, given uint32) {
 	l.URL = p.Spelled(l.URL)
-	return p.decide(p.Space.JudgeStored(l), func(u weburl.URL) actionrules.Decision {
+	v = p.decide(p.Space.JudgeStored(l), func(u weburl.URL) actionrules.Decision {
 		d := p.Engine.DecideInto(u, s)
+		given = Given(d.Metas)
 		d.Metas = nil
 		return d
 	})
+	return v, given
 }
 
 func (p *Policy) decide(g crawlspace.Verdict, by func(weburl.URL) actionrules.Decision) Verdict {
@@ -344,6 +352,9 @@ func FrontierSettings(p *Policy) scheduler.Settings {
 func Stored(ctx context.Context, s Settings, store scheduler.ValueReader) (*Policy, error) {
 	moved, err := StoredMoves(ctx, store)
 	if err != nil {
+		return nil, err
+	}
+	if s.NamedOnce, err = StoredLists(ctx, store); err != nil {
 		return nil, err
 	}
 	return New(s, moved)

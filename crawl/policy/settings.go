@@ -30,6 +30,8 @@ type Settings struct {
 	// called every RejectListEvery (60 s if 0), and what it gives holds from then on.
 	ReadRejectList  func() (*crawlspace.File, error)
 	RejectListEvery time.Duration
+	// AddKilled adds URLs to the file of Space.KillExact, on the disk; nil where there is none.
+	AddKilled func(urls []string) error
 
 	IgnoreRobots   bool // ignoreRobotsTxt
 	EmbeddedLinks  bool // images, media and the like, and forms of method GET
@@ -71,10 +73,11 @@ type Settings struct {
 	// over the wire, before they are decompressed.
 	MaxRequestsPerS int
 	MaxBytesPerS    int64
-	// Rounds is the pause after a round over the start URLs before they are queued again;
-	// 0: they are not.
-	Rounds time.Duration
-	// Refreshes re-queue groups at set times.
+	// Rounds is the pause after a round over the start URLs and Sources before they are queued
+	// again; 0: they are not. With ListsOnly it is a round over Sources alone.
+	Rounds    time.Duration
+	ListsOnly bool
+	// Refreshes re-queue sections at set times, or give them ages of their own.
 	Refreshes []Refresh
 
 	// Fetches are how some URLs are asked for; of those that match, the first counts,
@@ -104,6 +107,8 @@ type Settings struct {
 
 	// Sources are the sitemaps and feeds that the configuration names.
 	Sources []Source
+	// NamedOnce are XML files that Sources have or had, in the form of URLs: Stored reads them.
+	NamedOnce []string
 	// CrawlSitemaps reads those that robots.txt names. SitemapMaxBytes and
 	// SitemapMaxLinks bound each, SitemapMaxPerHost how many of a host are known that the
 	// configuration does not name; 0 is no bound.
@@ -117,17 +122,28 @@ type Settings struct {
 	Robots   robots.Settings
 }
 
-// Refresh re-queues the documents of a group whenever a schedule says so.
+// Refresh says when some documents are fetched again: those of a group for which a condition holds.
 type Refresh struct {
-	// Schedule is obeyed in local time, unless its spec names a time zone.
+	// Schedule re-queues them; nil: none does. It is obeyed in local time, unless its spec names a time zone.
 	Schedule cron.Schedule
-	// Spec is the schedule as it is written, which with Group is its name in the store.
+	// Spec is the schedule as it is written, which with Group and Match is its name in the store.
 	Spec  string
 	Group string // of roots; "" is all URLs
+	// If is a condition, and Match the same as it is written; nil and "": all URLs.
+	If    actionrules.Condition
+	Match string
+	// Ages, if not nil, are theirs in place of the Crawler's; of several that match a URL the first
+	// count. Match and Key are set here, and Group does not count.
+	Ages *scheduler.Section
 }
 
 // Name is that of the schedule in the store.
-func (r *Refresh) Name() string { return r.Spec + "\n" + r.Group }
+func (r *Refresh) Name() string {
+	if r.Match == "" {
+		return r.Spec + "\n" + r.Group
+	}
+	return r.Spec + "\n" + r.Group + "\n" + r.Match
+}
 
 // DocumentReader reads bodies that are no pages: those that documents.KindOf knows.
 // An error is a *documents.Error, or that of ctx. It is called by several goroutines

@@ -61,6 +61,22 @@ func (p *Policy) GroupSites(group string) (*actionrules.Engine, error) {
 	return e, errors.Join(errs...)
 }
 
+// SitelessRoots are all roots in force, by key, with true for those of a group that have no site; nil if
+// the group has none of these.
+func (p *Policy) SitelessRoots(group string) map[weburl.Key]bool {
+	roots, some := map[weburl.Key]bool{}, false
+	for _, r := range p.roots {
+		siteless := r.Group == group && !r.Site
+		k := p.Space.Rewrite(r.URL).Key()
+		roots[k] = roots[k] || siteless
+		some = some || siteless
+	}
+	if !some {
+		return nil
+	}
+	return roots
+}
+
 // RootOf is the configured root whose home page u is, at its own place or where it moved to.
 // A root with a path of its own does not count.
 func (p *Policy) RootOf(u weburl.URL) (root weburl.URL, ok bool) {

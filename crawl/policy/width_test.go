@@ -2,13 +2,16 @@ package policy
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/robfig/cron/v3"
 	"pgregory.net/rapid"
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/internal/testing/seeded"
+	"github.com/sextant-crawler/sextant/scheduler"
 )
 
 // TestWider: a list is wider unless it is the old one with more that closes and less that
@@ -136,19 +139,28 @@ func TestWidened(t *testing.T) {
 
 // TestRefreshed: which pages are fetched again by themselves, and whether any is.
 func TestRefreshed(t *testing.T) {
+	daily := cron.Every(24 * time.Hour)
+	own := actionrules.Atom{Field: actionrules.FieldHost, Kind: actionrules.KindExact, Value: "a.test"}
 	for name, tt := range map[string]struct {
 		change   func(s *Settings)
 		any      bool
 		own, far bool // a page of the group's site, and one of none
 	}{
-		"none":            {func(*Settings) {}, false, false, false},
-		"smartRefresh":    {func(s *Settings) { s.Frontier.SmartRefresh = true }, true, true, true},
-		"minimumAgedS":    {func(s *Settings) { s.Frontier.MinimumAged = 1 }, true, true, true},
-		"a schedule":      {func(s *Settings) { s.Refreshes = []Refresh{{}} }, true, true, true},
-		"one for a group": {func(s *Settings) { s.Refreshes = []Refresh{{Group: "news"}} }, true, true, false},
+		"none":              {func(*Settings) {}, false, false, false},
+		"smartRefresh":      {func(s *Settings) { s.Frontier.SmartRefresh = true }, true, true, true},
+		"minimumAgedS":      {func(s *Settings) { s.Frontier.MinimumAged = 1 }, true, true, true},
+		"a schedule":        {func(s *Settings) { s.Refreshes = []Refresh{{Schedule: daily}} }, true, true, true},
+		"one for a group":   {func(s *Settings) { s.Refreshes = []Refresh{{Schedule: daily, Group: "news"}} }, true, true, false},
+		"one for a section": {func(s *Settings) { s.Refreshes = []Refresh{{Schedule: daily, If: own}} }, true, true, false},
+		"one for neither":   {func(s *Settings) { s.Refreshes = []Refresh{{Schedule: daily, If: own, Group: "other"}} }, true, false, false},
+		"ages of a section": {func(s *Settings) { s.Refreshes = []Refresh{{If: own, Ages: &scheduler.Section{MinimumAged: 1}}} }, true, true, false},
+		"a section without ages": {func(s *Settings) {
+			s.Frontier.SmartRefresh = true
+			s.Refreshes = []Refresh{{If: own, Ages: &scheduler.Section{}}}
+		}, true, false, true},
 	} {
 		s := everything()
-		s.Rules.Roots = []actionrules.Root{{URL: parse(t, "http://a.test/"), Site: true, Group: "news"}, {URL: parse(t, "http://b.test/"), Site: true}}
+		s.Rules.Roots = []actionrules.Root{{URL: parse(t, "http://a.test/"), Site: true, Group: "news"}, {URL: parse(t, "http://b.test/"), Site: true, Group: "other"}}
 		tt.change(&s)
 		p, err := New(s, nil)
 		if err != nil {

@@ -25,6 +25,9 @@ func (c PreviewCause) String() string {
 	if c.Gate == policy.GateRules {
 		return fmt.Sprintf("%s, %s:%d", c.Rule, c.File, c.Line)
 	}
+	if c.Gate == policy.GateLists {
+		return c.Rule
+	}
 	if c.Gate == policy.GateDefault {
 		return "no rule: what holds before the first one"
 	}
@@ -76,6 +79,9 @@ func (o *review) cause(e effect) crawlspace.Reason {
 	case unindexed:
 		if o.link.Exempt {
 			return crawlspace.Reason{Gate: policy.GateDefault} // a source is no document
+		}
+		if o.gone {
+			return crawlspace.Reason{Gate: policy.GateLists, Rule: o.words}
 		}
 		return o.policy.NoIndexCause(&o.Verdict)
 	case readmitted:

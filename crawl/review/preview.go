@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -42,14 +43,26 @@ type Preview struct {
 	// links that were outside. Where pages are refreshed, that waits for their refresh.
 	Retimed uint64       `json:"retimed"`
 	Reread  PreviewGroup `json:"reread"`
+	// Note says in words what the new settings do not do to stored URLs, empty if nothing.
+	Note string `json:"note,omitempty"`
+	// Renewed are documents that get other metas by rules and roots, or another source: when they are
+	// due next, or at once, as the operator says.
+	Renewed PreviewGroup `json:"renewed"`
 }
+
+// keptNote is that of settings that name some of the XML files of before.
+const keptNote = "documents of an <XMLDocuments> that was taken out stay while there are others, which may list them too: " +
+	"sextant remove --match takes them out"
+
+// fragmentNote is that of settings whose rules name fragments, which are stored only while rules do.
+const fragmentNote = "rules on fragment judge a stored page by the fragment that is stored with it: pages found while no rule named fragments have none"
 
 // PreviewGroup counts URLs and names some.
 type PreviewGroup struct {
 	Count   uint64          `json:"count"`
 	Samples []PreviewSample `json:"samples"`
 	// By are the rules and gates that put them into it, the most URLs first, at most 100.
-	// URLs that are read again have none.
+	// URLs that are read again or renewed have none.
 	By     []PreviewCause `json:"by"`
 	causes map[crawlspace.Reason]*PreviewCause
 	edited uint64 // of Count, losses that belong to the edit
@@ -80,11 +93,16 @@ func NewPreview(ctx context.Context, s policy.Settings, store scheduler.Reader, 
 		return nil, err
 	}
 	out := &Preview{Rules: p.Fingerprint, Before: state.Rules, Indexed: counts.Indexed}
+	if p.Engine.Names(actionrules.FieldFragment) {
+		out.Note = fragmentNote
+	} else if p.KeepsGone() {
+		out.Note = keptNote
+	}
 	before, err := policy.StoredWidth(ctx, store)
 	if err != nil {
 		return nil, err
 	}
-	g := newAgain(p, state.Timing != p.Timing, time.Now(), p.Widened(before))
+	g := newAgain(p, state.Timing != p.Timing, time.Now(), p.Widened(before), false)
 	all := func(*scheduler.Record) bool { return true }
 	err = scheduler.Walk(ctx, store, weburl.Key{}, all, func(batch []scheduler.KeyedRecord) error {
 		for i := range batch {
@@ -101,7 +119,7 @@ func NewPreview(ctx context.Context, s policy.Settings, store scheduler.Reader, 
 	if err != nil {
 		return nil, err
 	}
-	for _, g := range []*PreviewGroup{&out.Excluded, &out.Elsewhere, &out.ExcludedWhenTaken, &out.Readmitted, &out.Moved, &out.Deleted, &out.Reread} {
+	for _, g := range []*PreviewGroup{&out.Excluded, &out.Elsewhere, &out.ExcludedWhenTaken, &out.Readmitted, &out.Moved, &out.Deleted, &out.Reread, &out.Renewed} {
 		if g.Samples == nil {
 			g.Samples = []PreviewSample{} // [] in JSON
 		}
@@ -163,8 +181,12 @@ func (v *Preview) judge(o *review, r *scheduler.Record, samples int) {
 	case untimed:
 	case retimed:
 		v.Retimed++
+	case renewed:
 	case reread:
 		v.Reread.add(samples, r, "", nil)
+	}
+	if o.renews(r) {
+		v.Renewed.add(samples, r, "", nil)
 	}
 }
 

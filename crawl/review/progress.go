@@ -29,6 +29,8 @@ type Progress struct {
 	Retime bool      `json:"retime,omitempty"`
 	// Widened are the pages that may have links that were outside.
 	Widened *policy.Widening `json:"widened,omitempty"`
+	// Now has documents that get other metas or another source fetched at once.
+	Now bool `json:"now,omitempty"`
 	Counts
 }
 
@@ -47,11 +49,14 @@ type Counts struct {
 	Unindexed  uint64 `json:"unindexed"` // crawled as before, but no document any more
 	Retimed    uint64 `json:"retimed"`   // due at another time
 	Reread     uint64 `json:"reread"`    // fetched again for links that were outside
+	Renewed    uint64 `json:"renewed"`   // get other metas, or another source, at their next visit
 }
 
 func (n *Counts) count(e effect, t timed) {
 	switch t {
 	case untimed:
+	case renewed:
+		n.Renewed++
 	case retimed:
 		n.Retimed++
 	case reread:
@@ -81,6 +86,7 @@ func (n *Counts) add(m Counts) {
 	n.Unindexed += m.Unindexed
 	n.Retimed += m.Retimed
 	n.Reread += m.Reread
+	n.Renewed += m.Renewed
 }
 
 // pass is the judging again of all stored URLs.
@@ -109,9 +115,9 @@ func newPass(store scheduler.Store, edits editor) *pass {
 }
 
 // open reads how far the last run came, and begins anew if that was by other
-// rules, which is an edit: word is the operator's for what it deletes. In an empty store
-// there is nothing to judge.
-func (a *pass) open(ctx context.Context, p *policy.Policy, word bool) error {
+// rules, which is an edit: word is the operator's for what it deletes, and now is Progress.Now. In
+// an empty store there is nothing to judge.
+func (a *pass) open(ctx context.Context, p *policy.Policy, word, now bool) error {
 	state, next, err := Stored(ctx, a.store)
 	if err != nil {
 		return err
@@ -119,7 +125,7 @@ func (a *pass) open(ctx context.Context, p *policy.Policy, word bool) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.state, a.next = state, next
-	if state.by(p) {
+	if state.by(p) && !now {
 		if a.state.Done {
 			a.edits.EndEdit()
 			close(a.done)
@@ -136,7 +142,7 @@ func (a *pass) open(ctx context.Context, p *policy.Policy, word bool) error {
 			return err
 		}
 	}
-	return a.anew(ctx, p, counts.Known == 0)
+	return a.anew(ctx, p, counts.Known == 0, now)
 }
 
 // Stored reads what is stored of the pass, and its next key; the zero state
@@ -157,15 +163,15 @@ func Stored(ctx context.Context, store scheduler.Reader) (s Progress, next webur
 }
 
 // begin stores that all URLs are to be judged by p, before anything is.
-func (a *pass) begin(ctx context.Context, p *policy.Policy) error {
+func (a *pass) begin(ctx context.Context, p *policy.Policy, now bool) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.anew(ctx, p, false)
+	return a.anew(ctx, p, false, now)
 }
 
 // anew begins a pass by p. What the one before it was to do, and had not done, is done by this
 // one. The mutex is held.
-func (a *pass) anew(ctx context.Context, p *policy.Policy, done bool) error {
+func (a *pass) anew(ctx context.Context, p *policy.Policy, done, now bool) error {
 	s := Progress{Rules: p.Fingerprint, Since: p.Since, Timing: p.Timing, At: time.Now().UTC().Truncate(time.Second), Done: done}
 	if a.state.Rules == p.Fingerprint {
 		s.Since = a.state.Since
@@ -175,8 +181,9 @@ func (a *pass) anew(ctx context.Context, p *policy.Policy, done bool) error {
 		if err != nil {
 			return err
 		}
-		s.Retime, s.Widened = a.state.Timing != p.Timing, p.Widened(before)
+		s.Retime, s.Widened, s.Now = a.state.Timing != p.Timing, p.Widened(before), now
 		if !a.state.Done {
+			s.Now = s.Now || a.state.Now
 			s.Retime, s.Widened = s.Retime || a.state.Retime, s.Widened.And(a.state.Widened)
 		}
 	}

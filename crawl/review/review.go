@@ -43,6 +43,8 @@ type review struct {
 	// link is the URL as the gates see it, with the record's referrer.
 	link     crawlspace.Link
 	referrer string
+	gone     bool   // the XML file that it is a document of is not in the configuration any more
+	given    uint32 // the metas that rules and roots give it
 	again    *again // nil: times stay as they are
 }
 
@@ -58,7 +60,8 @@ func reviewWith(p *policy.Policy, u weburl.URL, r *scheduler.Record, s *actionru
 	if r.Kind.IsSource() {
 		return review{Verdict: p.JudgeSource(u, r.HostSpelling), policy: p, returns: true, reason: scheduler.ReasonSource, words: policy.SourceDetail, link: link}
 	}
-	o := review{Verdict: p.JudgeStored(link, s), policy: p, link: link, referrer: r.Referrer}
+	o := review{policy: p, link: link, referrer: r.Referrer, gone: p.ListGone(r)}
+	o.Verdict, o.given = p.JudgeStored(link, s)
 	o.rewritten = o.URL.Key() != u.Key()
 	if o.Inside() && o.rewritten {
 		p.Rename(&o.Verdict, u)
@@ -71,7 +74,7 @@ func reviewWith(p *policy.Policy, u weburl.URL, r *scheduler.Record, s *actionru
 		full := p.Judge(link)
 		o.returns = full.Inside()
 	}
-	o.indexed, o.reason, o.words = p.Indexes(&o.Verdict)
+	o.indexed, o.reason, o.words = p.IndexesStored(&o.Verdict, r)
 	return o
 }
 
@@ -97,16 +100,22 @@ func (o *review) effect(r *scheduler.Record) effect {
 		return readmitted
 	case was != 0:
 		return unaffected
-	case r.Indexed && !o.indexed && (!r.LossPending || r.Reason != o.reason):
+	case r.Indexed && !o.indexed && !o.pends(r):
 		return unindexed
 	case o.indexed && unwanted(r) && r.LossPending:
 		return kept
-	case o.indexed && unwanted(r) && !r.Indexed && r.State != scheduler.Waiting:
+	case o.indexed && unwanted(r) && !r.Indexed && r.State != scheduler.Waiting && r.Kind != scheduler.KindItem: // its list has its document
 		return reindexed
 	case o.fifo(r) != r.Fifo:
 		return moved
 	}
 	return unaffected
+}
+
+// pends reports whether the document of a URL that is not indexed is to go already: for the same reason, or because
+// robots.txt forbids it, and then it is judged by the rules when it may be asked for again.
+func (o *review) pends(r *scheduler.Record) bool {
+	return r.LossPending && (r.Reason == o.reason || r.Reason == scheduler.ReasonRobots)
 }
 
 // follows reports whether the deletion of a URL that is outside already waits for another page, or
@@ -175,13 +184,18 @@ func (o *review) change(r *scheduler.Record) *scheduler.Change {
 	}
 	if c.Delete == "" && n.State != scheduler.Waiting {
 		switch later, t := o.time(*r); {
-		case t != untimed:
+		case t != untimed && !sameTime(&later, r):
 			n.State, n.Source, n.NextAt, n.Interval = later.State, later.Source, later.NextAt, later.Interval
 		case e == unaffected:
 			return nil
 		}
 	}
 	return c
+}
+
+// sameTime reports whether a URL is fetched when it was to be.
+func sameTime(a, b *scheduler.Record) bool {
+	return a.State == b.State && a.Source == b.Source && a.NextAt.Equal(b.NextAt) && a.Interval == b.Interval
 }
 
 // rest lets a URL that is outside rest.

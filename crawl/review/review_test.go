@@ -42,7 +42,7 @@ func TestChangeOnce(t *testing.T) {
 			URL: u.String(), State: scheduler.State(rapid.IntRange(1, 2).Draw(t, "state")),
 			Class: scheduler.Class(rapid.IntRange(0, 5).Draw(t, "class")), Status: rapid.SampledFrom([]int{0, 200, 404, 760, 761}).Draw(t, "status"),
 			Fifo: scheduler.Source(rapid.IntRange(0, 4).Draw(t, "fifo")), Indexed: rapid.Bool().Draw(t, "indexed"),
-			Reason: rapid.SampledFrom([]scheduler.Reason{scheduler.NoReason, scheduler.ReasonNotIndexed, scheduler.ReasonKilled, scheduler.ReasonNotFound}).Draw(t, "reason"),
+			Reason: rapid.SampledFrom([]scheduler.Reason{scheduler.NoReason, scheduler.ReasonNotIndexed, scheduler.ReasonKilled, scheduler.ReasonNotFound, scheduler.ReasonRobots}).Draw(t, "reason"),
 			Depth:  uint16(rapid.IntRange(0, 5).Draw(t, "depth of the URL")), Root: rapid.Bool().Draw(t, "root"),
 		}
 		if r.Indexed {

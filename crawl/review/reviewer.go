@@ -59,17 +59,20 @@ func New(p Parts) *Reviewer {
 }
 
 // Open takes up what the last run left, and begins anew if that went by other rules than
-// those of p. That is an edit of the rules then: word is the operator's for its deletions.
-func (v *Reviewer) Open(ctx context.Context, p *policy.Policy, word bool) error {
-	if err := v.pass.open(ctx, p, word); err != nil {
+// those of p. That is an edit of the rules then: word is the operator's for its deletions. With now
+// it begins anew in any case, and documents that get other metas or another source are fetched at once.
+func (v *Reviewer) Open(ctx context.Context, p *policy.Policy, word, now bool) error {
+	if err := v.pass.open(ctx, p, word, now); err != nil {
 		return err
 	}
 	return v.restoreRestricted(ctx)
 }
 
-// Begin stores that all URLs are to be judged by p, before anything is decided by it. Wake
-// is called once p is in force.
-func (v *Reviewer) Begin(ctx context.Context, p *policy.Policy) error { return v.pass.begin(ctx, p) }
+// Begin stores that all URLs are to be judged by p, before anything is decided by it; now is as in
+// Open. Wake is called once p is in force.
+func (v *Reviewer) Begin(ctx context.Context, p *policy.Policy, now bool) error {
+	return v.pass.begin(ctx, p, now)
+}
 
 // Wake has Run look at the rules in force.
 func (v *Reviewer) Wake() { v.pass.wake() }

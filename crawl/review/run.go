@@ -145,7 +145,7 @@ func (v *Reviewer) judgeBatch(ctx context.Context, p *policy.Policy, from place)
 	}
 	if s, _ := v.pass.status(); s.Done && s.by(p) {
 		v.Log.Info("all stored URLs are judged", "rules", s.Rules, "judged", s.Judged, "excluded", s.Excluded, "elsewhere", s.Elsewhere,
-			"readmitted", s.Readmitted, "moved", s.Moved, "unindexed", s.Unindexed, "retimed", s.Retimed, "reread", s.Reread)
+			"readmitted", s.Readmitted, "moved", s.Moved, "unindexed", s.Unindexed, "retimed", s.Retimed, "reread", s.Reread, "renewed", s.Renewed)
 	}
 	return nil
 }

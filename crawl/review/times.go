@@ -16,6 +16,8 @@ type again struct {
 	since  time.Time
 	reread *policy.Widening
 	source scheduler.Source // where pages wait that are read again
+	// now has documents that get other metas or another source fetched at once.
+	now bool
 }
 
 // timed is what becomes of a URL's time.
@@ -25,6 +27,7 @@ const (
 	untimed timed = iota
 	retimed       // it is due at another time
 	reread        // it waits: it may have links that were outside
+	renewed       // its next visit gives its document other metas, or another source
 )
 
 // again is what the pass by a policy does about times; nil if it is another's.
@@ -34,11 +37,11 @@ func (a *pass) again(p *policy.Policy) *again {
 	if a.state.Done || !a.state.by(p) {
 		return nil
 	}
-	return newAgain(p, a.state.Retime, a.state.At, a.state.Widened)
+	return newAgain(p, a.state.Retime, a.state.At, a.state.Widened, a.state.Now)
 }
 
-func newAgain(p *policy.Policy, retime bool, since time.Time, widened *policy.Widening) *again {
-	g := &again{settings: &p.Settings.Frontier, retime: retime, since: since, reread: widened, source: scheduler.Refresh}
+func newAgain(p *policy.Policy, retime bool, since time.Time, widened *policy.Widening, now bool) *again {
+	g := &again{settings: &p.Settings.Frontier, retime: retime, since: since, reread: widened, source: scheduler.Refresh, now: now}
 	if g.settings.Weights[scheduler.Refresh] == 0 {
 		g.source = scheduler.Index
 	}
@@ -56,16 +59,51 @@ func (o *review) time(r scheduler.Record) (scheduler.Record, timed) {
 	if o.again == nil || !o.Inside() || policy.Outside(&r) != 0 || r.State == scheduler.Waiting {
 		return r, untimed
 	}
+	renews := o.renews(&r)
+	if renews && o.again.now {
+		r.State, r.Source, r.NextAt = scheduler.Waiting, o.fifo(&r), time.Time{}
+		return r, renewed
+	}
 	if o.rereads(&r) {
 		r.State, r.Source, r.NextAt = scheduler.Waiting, o.again.source, time.Time{}
 		return r, reread
 	}
+	t := untimed
 	if o.again.retime {
 		if n, ok := scheduler.Retimed(r, o.link.URL.Key(), o.again.settings, o.again.since); ok {
-			return n, retimed
+			r, t = n, retimed
 		}
 	}
-	return r, untimed
+	if renews {
+		return o.renew(r), renewed
+	}
+	return r, t
+}
+
+// renews reports whether rules or roots give a document other metas, or another source, than it was
+// pushed with. What an XML list has is read again with the list, and a page whose loss is pending is
+// fetched anyway.
+func (o *review) renews(r *scheduler.Record) bool {
+	switch {
+	case o.again == nil || !o.indexed || o.rewritten || !r.Indexed || r.Kind != scheduler.KindPage:
+		return false
+	case r.Class != scheduler.OK || r.LossPending || r.State == scheduler.Waiting:
+		return false
+	}
+	return r.Given != o.given || r.PushedSource != o.Decision.Source
+}
+
+// renew has a document fetched that renews: within the age of its section, else at its next
+// schedule, or, where nothing refreshes it, behind all that is new.
+func (o *review) renew(r scheduler.Record) scheduler.Record {
+	u := o.link.URL
+	switch {
+	case o.again.settings.Of(u.String()).Ages():
+		r, _ = scheduler.Sooner(r, u.Key(), o.again.settings, o.again.since)
+	case !o.policy.Refreshed(u):
+		r.State, r.Source, r.NextAt = scheduler.Waiting, o.again.source, time.Time{}
+	}
+	return r
 }
 
 // rereads reports whether a page is to be read again, or a redirect asked for again, that the rules

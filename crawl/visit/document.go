@@ -12,6 +12,7 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/crawl/copies"
 	"github.com/sextant-crawler/sextant/crawl/copies/near"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 	"github.com/sextant-crawler/sextant/push"
@@ -67,6 +68,7 @@ func (v *visit) index(ctx context.Context, response *fetcher.Response, p extract
 	}
 	result.Document = &scheduler.Document{
 		Body: body, Hash: sum, Source: v.verdict.Decision.Source, Reading: v.policy.Reading, Sketch: v.lease.Record.Sketch,
+		Given: policy.Given(v.verdict.Decision.Metas),
 	}
 	if r := &v.lease.Record; !r.Indexed || r.Hash != sum || r.Reading != v.policy.Reading {
 		result.Document.Sketch = near.SketchOf(ownTitle(p), document.Text)

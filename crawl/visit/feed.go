@@ -10,6 +10,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/crawl/copies/near"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 	"github.com/sextant-crawler/sextant/fetcher/extract/feeds"
@@ -120,6 +121,7 @@ func (r *items) document(href string, p extract.Page) error {
 	link.Item = &scheduler.Item{
 		Document: scheduler.Document{
 			Body: body, Hash: sum, Source: verdict.Decision.Source, Sketch: near.SketchOf(p.Title, p.Text), Reading: r.v.policy.Reading,
+			Given: policy.Given(verdict.Decision.Metas),
 		},
 		At: r.at, RulesVersion: r.v.policy.Version, Always: r.v.policy.Settings.Frontier.PushUnchanged,
 	}

@@ -207,7 +207,7 @@ func (r *reading) link(u weburl.URL, written string, modified time.Time) error {
 
 func (r *reading) hint(k weburl.Key, modified time.Time) {
 	f := &r.v.policy.Settings.Frontier
-	if !modified.IsZero() && f.SitemapHints && (f.SmartRefresh || f.MinimumAged > 0) {
+	if !modified.IsZero() && f.SitemapHints && f.Refreshes() {
 		r.hints[k] = modified
 	}
 }

@@ -238,10 +238,16 @@ func (c *Client) storedRobots(ctx context.Context, agent string, original bool, 
 }
 
 // Reload has the service read its configuration again. It returns ErrDeclined with the errors of a
-// configuration that cannot be used. If word is true, changed rules may delete any number of documents.
-func (c *Client) Reload(ctx context.Context, word bool) error {
+// configuration that cannot be used.
+func (c *Client) Reload(ctx context.Context, o ReloadOptions) error {
 	var out struct{}
-	return c.decode(ctx, http.MethodPost, "/api/v1/reload", wordQuery(word), nil, &out)
+	query := url.Values{}
+	for name, on := range map[string]bool{"yes": o.Yes, "now": o.Now} {
+		if on {
+			query.Set(name, "true")
+		}
+	}
+	return c.decode(ctx, http.MethodPost, "/api/v1/reload", query, nil, &out)
 }
 
 // Preview has the service judge its stored URLs by the configuration at path. It names up

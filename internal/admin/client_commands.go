@@ -44,19 +44,14 @@ func (c *Client) CountSelected(ctx context.Context, s Selection) (all crawl.Sele
 
 // Remove removes the selected URLs, however many they are. Its errors are those of Refresh.
 func (c *Client) Remove(ctx context.Context, s Selection) (all crawl.Removed, err error) {
-	err = postSelection(ctx, c, "/api/v1/remove", wordQuery(true), s, func(done crawl.Removed) {
+	err = postSelection(ctx, c, "/api/v1/remove", withYes(), s, func(done crawl.Removed) {
 		all.URLs, all.Deletions, all.Roots = all.URLs+done.URLs, all.Deletions+done.Deletions, append(all.Roots, done.Roots...)
 	})
 	return all, err
 }
 
-// wordQuery is the operator's word, if it is given.
-func wordQuery(word bool) url.Values {
-	if !word {
-		return nil
-	}
-	return url.Values{"yes": {"true"}}
-}
+// withYes is the operator's word.
+func withYes() url.Values { return url.Values{"yes": {"true"}} }
 
 // decide sends the dead letters that are decided about, many URLs in several requests, and returns how many there were.
 func (c *Client) decide(ctx context.Context, path string, urls []string, body func(batch []string) any) (n int, err error) {

@@ -88,16 +88,27 @@ func confirmed(c *call, s crawl.Selection) error {
 }
 
 // word reports whether a request has yes=true, which confirms large changes.
-func (c *call) word() (bool, error) {
-	written := c.query.Get("yes")
+func (c *call) word() (bool, error) { return c.says("yes") }
+
+// says reports whether a request has a parameter that is true.
+func (c *call) says(name string) (bool, error) {
+	written := c.query.Get(name)
 	if written == "" {
 		return false, nil
 	}
 	yes, err := strconv.ParseBool(written)
 	if err != nil {
-		return false, wrong("yes %q: write true or false", written)
+		return false, wrong("%s %q: write true or false", name, written)
 	}
 	return yes, nil
+}
+
+// reloadOptions reads those of a request that reloads the configuration.
+func (c *call) reloadOptions() (o ReloadOptions, err error) {
+	if o.Yes, err = c.word(); err == nil {
+		o.Now, err = c.says("now")
+	}
+	return o, err
 }
 
 // selected counts what a selection selects.

@@ -16,8 +16,8 @@ import (
 func (s *Server) configRoutes() []route {
 	return []route{
 		{method: "GET", path: "/api/v1/config", role: Operator, answer: s.readConfig},
-		{method: "PUT", path: "/api/v1/config", role: Operator, change: "write configuration", query: "yes", body: maxConfigBytes, heavy: true, answer: s.writeConfig},
-		{method: "POST", path: "/api/v1/reload", role: Operator, change: "reload", query: "yes", answer: s.reload},
+		{method: "PUT", path: "/api/v1/config", role: Operator, change: "write configuration", query: "yes now", body: maxConfigBytes, heavy: true, answer: s.writeConfig},
+		{method: "POST", path: "/api/v1/reload", role: Operator, change: "reload", query: "yes now", answer: s.reload},
 	}
 }
 
@@ -60,7 +60,7 @@ func (s *Server) writeConfig(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	word, err := c.word()
+	options, err := c.reloadOptions()
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func (s *Server) writeConfig(c *call) (any, error) {
 	c.w.Header().Set("ETag", out.ETag)
 	c.target, c.result = path, []any{"bytes", len(text), "kept", out.Kept}
 	// It is written: that the caller goes must not leave it half in force.
-	if err := s.service.Reload(context.WithoutCancel(c.r.Context()), word); err != nil {
+	if err := s.service.Reload(context.WithoutCancel(c.r.Context()), options); err != nil {
 		out.Words = err.Error()
 		return out, nil //nolint:nilerr // the answer tells of it
 	}
@@ -159,9 +159,9 @@ func matches(header, tag string) bool {
 }
 
 func (s *Server) reload(c *call) (any, error) {
-	word, err := c.word()
+	options, err := c.reloadOptions()
 	if err != nil {
 		return nil, err
 	}
-	return nil, s.service.Reload(c.r.Context(), word)
+	return nil, s.service.Reload(c.r.Context(), options)
 }

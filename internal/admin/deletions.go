@@ -167,7 +167,7 @@ func (c *Client) Deletions(ctx context.Context, q DeletionQuery, fn func(Deletio
 
 // Release carries out the selected deletions, however many, and gives how many there were.
 func (c *Client) Release(ctx context.Context, q DeletionQuery) (Decided, error) {
-	return c.decideDeletions(ctx, "/api/v1/deletions/release", wordQuery(true), q)
+	return c.decideDeletions(ctx, "/api/v1/deletions/release", withYes(), q)
 }
 
 // DropDeletions drops them instead; their URLs are fetched again. Deletions of edits stay.

@@ -135,13 +135,13 @@ func crawlMetrics() []metric {
 					emit(seconds, activity)
 				}
 			}},
-		{name: "sextant_schedule_next_run_timestamp_seconds", kind: gauge, labels: []string{"schedule", "group"}, help: "When a Refresh schedule runs next, as a Unix time; one in the past was missed.",
+		{name: "sextant_schedule_next_run_timestamp_seconds", kind: gauge, labels: []string{"schedule", "group", "match"}, help: "When a Refresh schedule runs next, as a Unix time; one in the past was missed.",
 			value: func(s *Status, emit emitValue) {
-				seen := map[[2]string]bool{}
+				seen := map[[3]string]bool{}
 				for _, n := range s.Schedules {
-					if series := [2]string{n.Schedule, n.Group}; !seen[series] {
+					if series := [3]string{n.Schedule, n.Group, n.Match}; !seen[series] {
 						seen[series] = true
-						emit(float64(n.Next.Unix()), n.Schedule, n.Group)
+						emit(float64(n.Next.Unix()), n.Schedule, n.Group, n.Match)
 					}
 				}
 			}},

@@ -23,6 +23,8 @@ type Selection struct {
 	Match  string   `json:"match,omitempty"`
 	All    bool     `json:"all,omitempty"`
 	Full   bool     `json:"full,omitempty"`
+	// Forever is that of crawl.Selection.
+	Forever bool `json:"forever,omitempty"`
 	// Status, Class, Reason, Fate, Fifo, Error, Host and Text are those of report.ParseFilter.
 	Status string `json:"status,omitempty"`
 	Class  string `json:"class,omitempty"`
@@ -71,7 +73,7 @@ func (s *Selection) Empty() bool {
 
 // Compile makes a selection for package crawl.
 func (s Selection) Compile() (crawl.Selection, error) {
-	out := crawl.Selection{URLs: s.URLs, Group: s.Group, Source: s.Source, All: s.All, Full: s.Full}
+	out := crawl.Selection{URLs: s.URLs, Group: s.Group, Source: s.Source, All: s.All, Full: s.Full, Forever: s.Forever}
 	if written, ok := s.Filter(); ok {
 		f, err := report.ParseFilter(written)
 		if err != nil {
@@ -110,6 +112,9 @@ func (s Selection) String() string {
 	}
 	if s.Full {
 		parts = append(parts, "full")
+	}
+	if s.Forever {
+		parts = append(parts, "forever")
 	}
 	return strings.Join(parts, ", ")
 }

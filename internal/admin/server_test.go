@@ -141,7 +141,7 @@ func (f fakeCrawler) DropDeletions(_ context.Context, filter scheduler.DeletionF
 // fakeService refuses every configuration.
 type fakeService struct{}
 
-func (fakeService) Reload(context.Context, bool) error {
+func (fakeService) Reload(context.Context, ReloadOptions) error {
 	return &Declined{Err: errors.New("CrawlConfig.xml:3:5: broken")}
 }
 
@@ -226,7 +226,7 @@ func TestClient(t *testing.T) {
 	if v, err := a.Verify(ctx); err != nil || v.URLs != 7 || len(v.Faults) != 1 {
 		t.Errorf("Verify = %+v, %v", v, err)
 	}
-	if err := a.Reload(ctx, false); !errors.Is(err, ErrDeclined) || !strings.Contains(err.Error(), "CrawlConfig.xml:3:5") {
+	if err := a.Reload(ctx, ReloadOptions{}); !errors.Is(err, ErrDeclined) || !strings.Contains(err.Error(), "CrawlConfig.xml:3:5") {
 		t.Errorf("Reload of a broken configuration: %v", err)
 	}
 	next := filepath.Join(t.TempDir(), "new.xml")
@@ -284,7 +284,7 @@ func TestMetrics(t *testing.T) {
 	for _, want := range []string{
 		"# TYPE sextant_urls_known gauge", `sextant_urls_known{crawler="a"} 1`,
 		`sextant_paused{crawler="a"} 0`, `sextant_idle{crawler="a",reason="paused"} 0`, `sextant_idle{crawler="a",reason="hosts_closed"} 0`,
-		`sextant_schedule_next_run_timestamp_seconds{crawler="a",group="news",schedule="@daily"} 86400`,
+		`sextant_schedule_next_run_timestamp_seconds{crawler="a",group="news",match="",schedule="@daily"} 86400`,
 		`sextant_store_disk_bytes{crawler="a",kind="bodies"} 4`,
 		"# TYPE sextant_store_commits_total counter", `sextant_store_commits_total{crawler="a"} 5`,
 		`sextant_fingerprints_bytes{crawler="a"} 0`,

@@ -11,7 +11,7 @@ import (
 type Service interface {
 	// Reload reads the configuration again. After an error nothing has changed. If word is true, the operator allows
 	// changed rules to delete any number of documents.
-	Reload(ctx context.Context, word bool) error
+	Reload(ctx context.Context, o ReloadOptions) error
 	// Fetch makes a dry run.
 	Fetch(ctx context.Context, c Crawler, raw string, u weburl.URL) (*Fetched, error)
 	// IndexOf finds the target of a Crawler that can list what its index holds.
@@ -29,4 +29,13 @@ type Configuration interface {
 	// Receive calls write, which replaces the file by a text from the network, and records
 	// that the text was not written on this machine.
 	Receive(text []byte, write func() error) error
+}
+
+// ReloadOptions are the operator's wishes for a reload.
+type ReloadOptions struct {
+	// Yes lets changed rules delete any number of documents.
+	Yes bool
+	// Now has documents fetched at once that rules and roots give other metas, or another source, than they
+	// were pushed with.
+	Now bool
 }

@@ -80,6 +80,7 @@ func utc(t time.Time) *time.Time {
 type ScheduleStatus struct {
 	Schedule string    `json:"schedule"`
 	Group    string    `json:"group,omitempty"` // "" is all
+	Match    string    `json:"match,omitempty"` // its condition
 	Next     time.Time `json:"next"`
 }
 

@@ -203,7 +203,7 @@ func (w *watcher) edited(s *Status) events.Event {
 	for _, part := range []struct {
 		n     uint64
 		words string
-	}{{r.Excluded + r.Elsewhere, "excluded"}, {r.Unindexed, "no longer indexed"}, {r.Readmitted, "readmitted"}, {r.Moved, "moved to another fifo"}, {r.Reread, "to be read again"}} {
+	}{{r.Excluded + r.Elsewhere, "excluded"}, {r.Unindexed, "no longer indexed"}, {r.Readmitted, "readmitted"}, {r.Moved, "moved to another fifo"}, {r.Reread, "to be read again"}, {r.Renewed, "to get other metas or another source"}} {
 		if part.n > 0 {
 			e.Text += fmt.Sprintf(", %d %s", part.n, part.words)
 		}

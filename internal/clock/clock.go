@@ -17,8 +17,8 @@ const LocalForm = "2006-01-02 15:04:05 -07:00"
 // Local returns a time as people read it, in the zone of this process.
 func Local(t time.Time) string { return t.Local().Format(LocalForm) }
 
-// stamp matches a stamp that stands as a word of a sentence. One within a URL has other characters around it.
-var stamp = regexp.MustCompile(`(^|[ (])(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)($|[ ).,;:])`)
+// stamp matches a stamp that stands as a word of a sentence. A URL has no space before one.
+var stamp = regexp.MustCompile(`(^| \(?)(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)($|[ ).,;:])`)
 
 // Replace returns a sentence with each of its stamps as write returns it, and the text between them as between does.
 func Replace(sentence string, write func(time.Time) string, between func(string) string) string {

@@ -49,9 +49,9 @@ func (f *Filter) may(r *scheduler.Record) bool {
 	if !redirects(r) || f.Error == "" && f.Reason == nil {
 		return f.Selects(r)
 	}
-	any := *f
-	any.Error, any.Reason = "", nil
-	return any.Selects(r)
+	wide := *f
+	wide.Error, wide.Reason = "", nil
+	return wide.Selects(r)
 }
 
 // fated reports whether what became of the URL is what is asked for.

@@ -67,7 +67,7 @@ func (r *running) Status(ctx context.Context) (s admin.Status, err error) {
 	s.AddSnapshot(r.Snapshot())
 	s.ConfigLoadedAt = r.loaded.Load()
 	for _, next := range r.Schedules() {
-		s.Schedules = append(s.Schedules, admin.ScheduleStatus{Schedule: next.Spec, Group: next.Group, Next: next.Next})
+		s.Schedules = append(s.Schedules, admin.ScheduleStatus{Schedule: next.Spec, Group: next.Group, Match: next.Match, Next: next.Next})
 	}
 	return s, err
 }

@@ -110,7 +110,7 @@ var errEnding = errors.New("the service is stopping: the changed configuration t
 //     new configuration all the same.
 //  7. Status, log and systemd are told how it ended; systemd with READY=1 in either case,
 //     since the service goes on.
-func (s *Service) Reload(ctx context.Context, word bool) error {
+func (s *Service) Reload(ctx context.Context, o admin.ReloadOptions) error {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
 	if s.ending.Load() {
@@ -119,7 +119,7 @@ func (s *Service) Reload(ctx context.Context, word bool) error {
 	s.notify.reloading()
 	s.judged = s.configFiles()
 	s.config.baseline.look()
-	err := s.applyConfig(ctx, word)
+	err := s.applyConfig(ctx, o)
 	for _, r := range s.crawls {
 		r.setConfigError(err)
 	}
@@ -145,7 +145,7 @@ func (s *Service) reloadChanged(ctx context.Context) {
 	same := s.judged != "" && s.judged == s.configFiles()
 	s.reloading.Unlock()
 	if !same {
-		_ = s.Reload(ctx, false) // it is logged, and stands in the status
+		_ = s.Reload(ctx, admin.ReloadOptions{}) // it is logged, and stands in the status
 	}
 }
 
@@ -165,7 +165,7 @@ func (s *Service) tell(ctx context.Context) error {
 			case <-ctx.Done():
 				return nil
 			case <-s.hangups:
-				_ = s.Reload(ctx, false) // it is logged, and stands in the status
+				_ = s.Reload(ctx, admin.ReloadOptions{}) // it is logged, and stands in the status
 			}
 		}
 	})

@@ -12,7 +12,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
 )
 
-func (s *Service) applyConfig(ctx context.Context, word bool) error {
+func (s *Service) applyConfig(ctx context.Context, o admin.ReloadOptions) error {
 	parsed, report, err := config.LoadWith(s.config.path, s.config.own.Lookups())
 	if err != nil {
 		return err
@@ -35,7 +35,7 @@ func (s *Service) applyConfig(ctx context.Context, word bool) error {
 	if len(parsed.Crawlers) != s.configured {
 		s.log.Warn("the number of Crawlers changed: takes effect after a restart", "now", s.configured, "then", len(parsed.Crawlers))
 	}
-	if err := s.applyTogether(ctx, byName, word); err != nil {
+	if err := s.applyTogether(ctx, byName, o); err != nil {
 		return err
 	}
 	s.notices.Replace(Receivers(parsed))
@@ -44,7 +44,7 @@ func (s *Service) applyConfig(ctx context.Context, word bool) error {
 
 // applyTogether puts the settings of all Crawlers in force, or of none: all are judged,
 // and what they need is made, before the first one changes.
-func (s *Service) applyTogether(ctx context.Context, byName map[string]config.Crawler, word bool) error {
+func (s *Service) applyTogether(ctx context.Context, byName map[string]config.Crawler, o admin.ReloadOptions) error {
 	var changes []*crawl.Change
 	for _, r := range s.crawls {
 		change, err := r.Prepare(ctx, r.settings(byName[r.Name()]))
@@ -58,7 +58,7 @@ func (s *Service) applyTogether(ctx context.Context, byName map[string]config.Cr
 	}
 	var failed error
 	for i, r := range s.crawls {
-		if err := r.apply(ctx, changes[i], word); err != nil { // the store's: its crawl is ending
+		if err := r.apply(ctx, changes[i], o); err != nil { // the store's: its crawl is ending
 			failed = errors.Join(failed, fmt.Errorf("reloading Crawler %s: %w", r.Name(), err))
 			continue
 		}
@@ -71,11 +71,13 @@ func (s *Service) applyTogether(ctx context.Context, byName map[string]config.Cr
 	return failed
 }
 
-// apply puts prepared settings in force. If word is true, they may delete any number of documents. If they change
-// no rules, that confirms the edit in force: its file may have been
+// apply puts prepared settings in force. If they change no rules, Yes confirms the edit in force: its file may have been
 // reloaded just before the operator asked.
-func (r *running) apply(ctx context.Context, change *crawl.Change, word bool) error {
-	if !word {
+func (r *running) apply(ctx context.Context, change *crawl.Change, o admin.ReloadOptions) error {
+	if o.Now {
+		change.RenewNow()
+	}
+	if !o.Yes {
 		return change.Apply(ctx)
 	}
 	before := newestEdit(r)

@@ -18,14 +18,11 @@ import (
 // them nevertheless, and stays there if the loss is cancelled. A URL has one where its record says so
 // (Record.LossPending), so that a page without one costs no read.
 
-// deletionOf reads the deletion of a URL whose record says that it has one.
-func (g *group) deletionOf(k weburl.Key) (p record.OrderPlace, o record.Order, err error) {
-	return g.s.deletionOf(k, g.get)
-}
-
-// deletionOf reads the deletion of a URL. get reads a key, nil if it is not there; the body
+// deletionOf reads the deletion of a URL whose record says that it has one. get reads a key, nil if it is not there; the body
 // may share memory with what it returns.
-func (s *Store) deletionOf(k weburl.Key, get func([]byte) ([]byte, error)) (p record.OrderPlace, o record.Order, err error) {
+func (s *Store) deletionOf(
+	k weburl.Key, get func([]byte) ([]byte, error),
+) (p record.OrderPlace, o record.Order, err error) {
 	v, err := get(record.DeletionKey(k))
 	if err != nil {
 		return p, o, err
@@ -37,12 +34,8 @@ func (s *Store) deletionOf(k weburl.Key, get func([]byte) ([]byte, error)) (p re
 	if err != nil {
 		return p, o, err
 	}
-	v, err = get(p.Key(k))
-	if err != nil {
+	if v, err = get(p.Key(k)); err != nil {
 		return p, o, err
-	}
-	if v == nil {
-		return p, o, s.damaged(fmt.Sprintf("deletion %d", p.Seq), errors.New("it is missing"))
 	}
 	if o, err = record.DecodeOrder(v); err != nil {
 		return p, o, s.damaged(fmt.Sprintf("deletion %d", p.Seq), err)
@@ -52,17 +45,11 @@ func (s *Store) deletionOf(k weburl.Key, get func([]byte) ([]byte, error)) (p re
 
 // dropDeletion removes the deletion of a URL whose record says that it has one.
 func (g *group) dropDeletion(k weburl.Key) error {
-	p, _, err := g.deletionOf(k)
+	p, _, err := g.s.deletionOf(k, g.get)
 	if err != nil {
 		return err
 	}
 	return g.dropOrderAt(k, p)
-}
-
-// putDeletion stores a loss at a place, under a new number.
-func (g *group) putDeletion(k weburl.Key, p record.OrderPlace, o *record.Order) {
-	g.nextCount.Order++
-	g.storeOrder(k, p.Numbered(g.nextCount.Order, o), o)
 }
 
 // checkOrder returns what is wrong with an order for a URL; forget says that nothing else
@@ -71,7 +58,8 @@ func checkOrder(url string, o *scheduler.Order, forget bool) error {
 	switch {
 	case o == nil:
 	case len(o.Body) > record.MaxBody:
-		return fmt.Errorf("order for %s has a body of %d bytes, more than %d: store a shorter document", url, len(o.Body), record.MaxBody)
+		return fmt.Errorf("order for %s has a body of %d bytes, more than %d: store a shorter document",
+			url, len(o.Body), record.MaxBody)
 	case o.Loss != nil && forget:
 		return fmt.Errorf("the loss of %s cannot be pending: its URL is forgotten", url)
 	}
@@ -102,7 +90,7 @@ func (g *group) order(k weburl.Key, old *scheduler.Record, has bool, o *schedule
 		return true, g.pend(k, old, has, &stored, o.Day)
 	}
 	if has {
-		p, before, err := g.deletionOf(k)
+		p, before, err := g.s.deletionOf(k, g.get)
 		if err != nil {
 			return has, err
 		}
@@ -124,7 +112,7 @@ func (g *group) pend(k weburl.Key, old *scheduler.Record, has bool, o *record.Or
 	}
 	place := record.PendingPlace(old.Host, o.Pending.Edit)
 	if has {
-		p, before, err := g.deletionOf(k)
+		p, before, err := g.s.deletionOf(k, g.get)
 		if err != nil {
 			return err
 		}
@@ -137,7 +125,8 @@ func (g *group) pend(k weburl.Key, old *scheduler.Record, has bool, o *record.Or
 			return nil
 		}
 	}
-	g.putDeletion(k, place, o)
+	g.nextCount.Order++
+	g.storeOrder(k, place.Numbered(g.nextCount.Order, o), o)
 	return nil
 }
 
@@ -147,7 +136,7 @@ func (g *group) moveDeletion(k weburl.Key, old *scheduler.Record, m scheduler.De
 	if m == scheduler.KeepDeletion || !old.LossPending {
 		return old.LossPending, nil
 	}
-	p, o, err := g.deletionOf(k)
+	p, o, err := g.s.deletionOf(k, g.get)
 	if err != nil {
 		return true, err
 	}
@@ -169,8 +158,8 @@ func (g *group) moveDeletion(k weburl.Key, old *scheduler.Record, m scheduler.De
 }
 
 // Deletions implements scheduler.Store.
-func (s *Store) Deletions(ctx context.Context, group scheduler.DeletionGroup, fn func(scheduler.StoredDeletion) error) error {
-	prefix := record.PendingPrefix(record.PendingPlace(group.Host, group.Edit))
+func (s *Store) Deletions(ctx context.Context, g scheduler.DeletionGroup, fn func(scheduler.StoredDeletion) error) error {
+	prefix := record.PendingPrefix(record.PendingPlace(g.Host, g.Edit))
 	return s.view(ctx, func(txn *badger.Txn) error {
 		return s.walk(ctx, txn, prefix, prefix, true, func(item *badger.Item) error {
 			d, err := s.storedDeletion(item)
@@ -194,41 +183,40 @@ func (s *Store) storedDeletion(item *badger.Item) (scheduler.StoredDeletion, err
 
 // DeletionGroups implements scheduler.Store. It goes over all that is pending, without reading it.
 func (s *Store) DeletionGroups(ctx context.Context, fn func(g scheduler.DeletionGroup, pending uint64) error) error {
-	return s.view(ctx, func(txn *badger.Txn) error {
-		var at record.OrderPlace
-		var count uint64
-		end := func() error {
-			if count == 0 {
-				return nil
-			}
-			n := count
-			count = 0
-			return fn(at.DeletionGroup(), n)
-		}
+	var groups []scheduler.DeletionGroup
+	pending := map[scheduler.DeletionGroup]uint64{}
+	err := s.view(ctx, func(txn *badger.Txn) error {
 		for _, kind := range []byte{record.KindHostLoss, record.KindEditLoss} {
-			if err := s.walk(ctx, txn, []byte{kind}, []byte{kind}, false, func(item *badger.Item) error {
+			err := s.walk(ctx, txn, []byte{kind}, []byte{kind}, false, func(item *badger.Item) error {
 				p, _, err := record.SplitDeletionKey(item.Key())
 				if err != nil {
 					return s.damaged(fmt.Sprintf("key %x", item.Key()), err)
 				}
-				if p.Kind != at.Kind || p.Group != at.Group {
-					if err := end(); err != nil {
-						return err
-					}
-					at = p
+				g := p.DeletionGroup()
+				if pending[g] == 0 {
+					groups = append(groups, g)
 				}
-				count++
+				pending[g]++
 				return nil
-			}); err != nil {
+			})
+			if err != nil {
 				return err
 			}
 		}
-		return end()
+		return nil
 	})
+	for _, g := range groups {
+		if err == nil {
+			err = fn(g, pending[g])
+		}
+	}
+	return err
 }
 
 // PendingDeletions implements scheduler.Store. It holds the keys of the losses in memory, but not what they are.
-func (s *Store) PendingDeletions(ctx context.Context, f scheduler.DeletionFilter, fn func(scheduler.StoredDeletion) error) error {
+func (s *Store) PendingDeletions(
+	ctx context.Context, f scheduler.DeletionFilter, fn func(scheduler.StoredDeletion) error,
+) error {
 	named, err := parseKeys(f.URLs)
 	if err != nil {
 		return err
@@ -249,7 +237,9 @@ func (s *Store) PendingDeletions(ctx context.Context, f scheduler.DeletionFilter
 }
 
 // deletionKeys are the keys of the deletions among which a filter chooses, oldest first.
-func (s *Store) deletionKeys(ctx context.Context, txn *badger.Txn, f *scheduler.DeletionFilter, named []weburl.Key) (keys [][]byte, err error) {
+func (s *Store) deletionKeys(
+	ctx context.Context, txn *badger.Txn, f *scheduler.DeletionFilter, named []weburl.Key,
+) (keys [][]byte, err error) {
 	for _, k := range named {
 		v, err := read(txn, record.DeletionKey(k))
 		if err != nil {
@@ -263,28 +253,22 @@ func (s *Store) deletionKeys(ctx context.Context, txn *badger.Txn, f *scheduler.
 			keys = append(keys, p.Key(k))
 		}
 	}
-	for _, prefix := range deletionPrefixes(f) {
-		err := s.walk(ctx, txn, prefix, prefix, false, func(item *badger.Item) error {
+	prefixes := [][]byte{{record.KindHostLoss}, {record.KindEditLoss}}
+	switch u, err := weburl.Parse(f.Host); {
+	case len(named) > 0:
+		prefixes = nil
+	case f.Edit != 0:
+		prefixes = [][]byte{record.PendingPrefix(record.PendingPlace(weburl.HostKey{}, f.Edit))}
+	case f.Host != "" && err == nil:
+		prefixes[0] = record.PendingPrefix(record.PendingPlace(u.HostKey(), 0))
+	}
+	for _, prefix := range prefixes {
+		if err := s.walk(ctx, txn, prefix, prefix, false, func(item *badger.Item) error {
 			keys = append(keys, item.KeyCopy(nil))
 			return nil
-		})
-		if err != nil {
+		}); err != nil {
 			return nil, err
 		}
 	}
 	return byNumber(keys), nil
-}
-
-// deletionPrefixes are those of the keys among which a filter without URLs chooses.
-func deletionPrefixes(f *scheduler.DeletionFilter) (list [][]byte) {
-	if len(f.URLs) > 0 {
-		return nil
-	}
-	if f.Edit != 0 {
-		return append(list, record.PendingPrefix(record.PendingPlace(weburl.HostKey{}, f.Edit)))
-	}
-	if u, err := weburl.Parse(f.Host); f.Host != "" && err == nil {
-		return append(list, record.PendingPrefix(record.PendingPlace(u.HostKey(), 0)), []byte{record.KindEditLoss})
-	}
-	return append(list, []byte{record.KindHostLoss}, []byte{record.KindEditLoss})
 }

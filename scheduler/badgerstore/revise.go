@@ -149,7 +149,6 @@ func (g *group) applyRevision(k weburl.Key, old *scheduler.Record, v *scheduler.
 	if err != nil {
 		return err
 	}
-	g.notes(v.Notes)
 	if err := g.leave(k, v.Gone); err != nil {
 		return err
 	}

@@ -79,16 +79,25 @@ func (r *round) again(tries int) time.Time {
 	return r.at.Add(min(roundFirst<<min(max(tries-1, 0), 16), roundLongest))
 }
 
-// ask asks for other documents of the host, chosen at random, unless a round is under way or it is too
-// soon.
+// ask asks for other documents of the host, chosen at random, if a good response is missing, unless a round is under
+// way or it is too soon.
 func (b *bench) ask(ctx context.Context) error {
+	if !b.asks {
+		return nil
+	}
+	keys, err := b.sample(ctx)
+	if err != nil {
+		return err
+	}
 	d, h := b.d, b.host
+	r := &round{at: b.now, asked: keys, left: slices.Clone(keys)}
 	d.mu.Lock()
-	if r := h.round; r != nil {
-		at := r.again(h.tries)
+	before := h.round
+	if before != nil {
+		at := before.again(h.tries)
 		tooSoon := b.now.Before(at)
 		if finishing := d.finishing; !finishing.IsZero() { // one round at the end, whatever there was before
-			tooSoon = !r.at.Before(finishing)
+			tooSoon = !before.at.Before(finishing)
 		}
 		if tooSoon {
 			d.mu.Unlock()
@@ -97,38 +106,17 @@ func (b *bench) ask(ctx context.Context) error {
 		}
 	}
 	h.tries++
-	r := &round{at: b.now}
-	d.mu.Unlock()
-	var err error
-	if r.asked, err = b.sample(ctx); err != nil {
-		return err
-	}
-	r.left = slices.Clone(r.asked)
-	d.mu.Lock()
-	before := h.round
 	h.round = r
 	b.wakeAt(r.again(h.tries))
 	d.mu.Unlock()
-	if len(r.asked) == 0 {
-		return nil
-	}
-	if err := d.askFor(ctx, r.asked); err != nil { // nothing was asked for, or not all
+	if err = d.askFor(ctx, keys); err != nil { // nothing was asked for, or not all
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		h.round = before
 		return err
 	}
+	b.asked = len(keys)
 	return nil
-}
-
-// asked is how many URLs were asked for by this judgement.
-func (b *bench) asked() int {
-	b.d.mu.Lock()
-	defer b.d.mu.Unlock()
-	if r := b.host.round; r != nil && r.at.Equal(b.now) {
-		return len(r.left)
-	}
-	return 0
 }
 
 // sample chooses documents of the host: those without a loss, then those whose text would be replaced, then,
@@ -136,6 +124,9 @@ func (b *bench) asked() int {
 func (b *bench) sample(ctx context.Context) ([]weburl.Key, error) {
 	keys := slices.Clone(b.documents.Sample)
 	b.d.f.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
+	b.d.mu.Lock()
+	h := *b.host
+	b.d.mu.Unlock()
 	var good, replaced, others []weburl.Key
 	for _, k := range keys {
 		r, err := b.d.store.Lookup(ctx, k)
@@ -143,7 +134,7 @@ func (b *bench) sample(ctx context.Context) ([]weburl.Key, error) {
 		case errors.Is(err, scheduler.ErrNotFound):
 		case err != nil:
 			return nil, err
-		case !r.Indexed || r.Kind != scheduler.KindPage || !b.older(r.FoundAt): // it cannot be asked for, or came since
+		case !r.Indexed || r.Kind != scheduler.KindPage || !h.older(r.FoundAt): // it cannot be asked for, or came since
 		case !r.LossPending:
 			good = append(good, k)
 		case r.Reason == scheduler.ReasonNewText:
@@ -158,13 +149,6 @@ func (b *bench) sample(ctx context.Context) ([]weburl.Key, error) {
 		n, all = max(n, scheduler.WellResponses), append(all, others...)
 	}
 	return slices.Clone(all[:min(n, len(all))]), nil
-}
-
-// older reports whether a document was known before the host lost any.
-func (b *bench) older(found time.Time) bool {
-	b.d.mu.Lock()
-	defer b.d.mu.Unlock()
-	return b.host.older(found)
 }
 
 // askFor has URLs fetched soon, except those that wait already.
@@ -197,36 +181,43 @@ func (d *Owner) queueReturned(ctx context.Context) error {
 		switch {
 		case at.IsZero():
 			due = append(due, k)
-			d.returned[k] = now
 		case now.Sub(at) >= returnPause:
 			delete(d.returned, k)
 		}
 	}
 	d.mu.Unlock()
 	for _, k := range due {
-		var keys []weburl.Key
-		prefix := weburl.Key{k[0], k[1]} // keys begin with a hash of the host
-		err := d.store.Inspect(ctx, scheduler.Filter{From: prefix}, func(key weburl.Key, r scheduler.Record) error {
-			switch {
-			case key[0] != k[0] || key[1] != k[1]:
-				return errEnough
-			case r.Host == k && !r.LostAt.IsZero() && r.State != scheduler.Waiting:
-				keys = append(keys, key)
-			}
-			return nil
-		})
-		if err == nil || errors.Is(err, errEnough) {
+		keys, err := d.lost(ctx, k)
+		if err == nil {
 			err = d.askFor(ctx, keys)
 		}
 		if err != nil {
-			d.mu.Lock()
-			d.returned[k] = time.Time{}
-			d.mu.Unlock()
 			return err
 		}
 		if len(keys) > 0 {
-			d.log.Info("a document that was deleted is back: the others of its host are asked for again", "urls", len(keys))
+			d.log.Info("a deleted document is back: the others of its host are asked for again", "urls", len(keys))
 		}
+		d.mu.Lock()
+		d.returned[k] = now
+		d.mu.Unlock()
 	}
 	return nil
+}
+
+// lost are the lost documents of a host, except those that wait already.
+func (d *Owner) lost(ctx context.Context, host weburl.HostKey) (keys []weburl.Key, err error) {
+	prefix := weburl.Key{host[0], host[1]} // keys begin with a hash of the host
+	err = d.store.Inspect(ctx, scheduler.Filter{From: prefix}, func(k weburl.Key, r scheduler.Record) error {
+		switch {
+		case k[0] != host[0] || k[1] != host[1]:
+			return errEnough
+		case r.Host == host && !r.LostAt.IsZero() && r.State != scheduler.Waiting:
+			keys = append(keys, k)
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return keys, err
 }

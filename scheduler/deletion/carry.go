@@ -2,6 +2,8 @@ package deletion
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -11,11 +13,10 @@ import (
 // moveBatch is how many losses are moved at once.
 const moveBatch = 500
 
-// moving moves losses, counted in notes that are stored with them.
+// moving moves losses.
 type moving struct {
 	set     *scheduler.Settings
 	move    scheduler.DeletionMove
-	notes   []scheduler.Note
 	counted bool         // they count as losses
 	any     bool         // those whose URL is being fetched are moved too
 	drops   bool         // they are dropped, except those of edits, and their URLs fetched again
@@ -27,7 +28,7 @@ func (m *moving) revise(s scheduler.StoredDeletion, r scheduler.Record) *schedul
 	if !m.any && r.State == scheduler.Waiting {
 		return nil // its response decides
 	}
-	v := &scheduler.Revision{Next: r, Move: m.move, Notes: m.notes}
+	v := &scheduler.Revision{Next: r, Move: m.move}
 	if n := &v.Next; m.drops {
 		if s.Edit != 0 {
 			return nil
@@ -47,9 +48,7 @@ func (m *moving) revise(s scheduler.StoredDeletion, r scheduler.Record) *schedul
 // moveAll moves losses in batches and returns how many there were.
 func (d *Owner) moveAll(ctx context.Context, keys []weburl.Key, m *moving) (int, error) {
 	n := 0
-	for len(keys) > 0 {
-		batch := keys[:min(moveBatch, len(keys))]
-		keys = keys[len(batch):]
+	for batch := range slices.Chunk(keys, moveBatch) {
 		// Not cancelled half-way: the store calls the function until it returns.
 		places, moved, err := d.store.ReviseDeletions(context.WithoutCancel(ctx), batch, m.revise)
 		n += moved
@@ -81,55 +80,42 @@ func (b *bench) apply(ctx context.Context) error {
 			return err
 		}
 	}
-	if len(b.well) == 0 {
-		return nil
-	}
 	_, err := b.d.moveAll(ctx, b.well, &moving{set: b.set, move: scheduler.MarkWell, any: true})
 	return err
 }
 
-// carryOut carries losses out and counts them.
+// carryOut counts losses and carries them out, in this order: after a crash between the two they count twice.
 func (b *bench) carryOut(ctx context.Context) error {
-	d := b.d
-	m := &moving{set: b.set, move: scheduler.SendDeletion, counted: true}
-	if err := b.count(m, b.counts, b.gone); err != nil {
+	if err := b.count(ctx, b.counts, b.gone); err != nil {
 		return err
 	}
-	before := b.done
-	err := b.move(ctx, b.out, m)
-	if less := b.counts - (b.done - before); less > 0 { // their URLs are being fetched
-		if err := b.count(&moving{}, -less, -min(less, b.gone)); err != nil {
-			return err
-		}
+	before := b.pending
+	err := b.move(ctx, b.out, &moving{set: b.set, move: scheduler.SendDeletion, counted: true})
+	n := before - b.pending
+	if less := b.counts - n; less > 0 { // their URLs are being fetched
+		err = errors.Join(err, b.count(ctx, -less, -min(less, b.gone)))
 	}
-	if n := b.done - before; n > 0 && b.group.HostGone {
-		d.log.Warn("a host is gone: its documents are deleted", "host", b.host.origin, "documents", n)
+	if n > 0 && b.group.HostGone {
+		b.d.log.Warn("a host is gone: its documents are deleted", "host", b.state.Origin, "documents", n)
 	}
 	return err
 }
 
-// count counts n losses, gone of them documents that leave, in the ledgers, which are stored with what m moves.
-func (b *bench) count(m *moving, n, gone int) error {
-	ledgers := map[scheduler.ValueName]*ledger{ledgerName(b.key): &b.ledger}
-	if b.state.Pooled {
-		ledgers[poolName] = &b.d.pool
+// count counts n losses, gone of them documents that leave, in the ledgers.
+func (b *bench) count(ctx context.Context, n, gone int) error {
+	b.ledger.carriedOut(b.now, n, gone)
+	if err := b.ledger.store(ctx, b.d.store, ledgerName(b.key), b.now); err != nil || !b.state.Pooled {
+		return err
 	}
-	for name, l := range ledgers {
-		l.carriedOut(b.now, n, gone)
-		note, err := l.note(name, b.now)
-		if err != nil {
-			return err
-		}
-		m.notes = append(m.notes, note)
-	}
-	return nil
+	b.d.pool.carriedOut(b.now, n, gone)
+	return b.d.pool.store(ctx, b.d.store, poolName, b.now)
 }
 
 // move moves losses. It passes over those whose URL is being fetched: the response decides,
 // and if it says nothing, they are judged again.
 func (b *bench) move(ctx context.Context, keys []weburl.Key, m *moving) error {
 	n, err := b.d.moveAll(ctx, keys, m)
-	if b.done += n; n < len(keys) {
+	if b.pending -= n; n < len(keys) {
 		b.wakeAt(b.now.Add(roundFirst))
 	}
 	return err

@@ -290,6 +290,23 @@ func (s *crawl) leftAt(p scheduler.Link) time.Time {
 	return s.left[p.URL.Key()]
 }
 
+// lost counts the documents that losses took out of the index, or replaced the text of.
+func (s *crawl) lost() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.left)
+}
+
+// back wants documents to be in the index, with nothing pending and nothing lost.
+func (s *crawl) back(pages ...scheduler.Link) {
+	s.t.Helper()
+	for _, p := range pages {
+		if r := s.record(p); !r.Indexed || r.LossPending || !r.LostAt.IsZero() {
+			s.t.Errorf("%s is not back: %+v", r.URL, r)
+		}
+	}
+}
+
 // deletions are those that f selects.
 func (s *crawl) deletions(f scheduler.DeletionFilter) []scheduler.StoredDeletion {
 	s.t.Helper()

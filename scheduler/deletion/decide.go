@@ -90,7 +90,9 @@ func visited(d *scheduler.StoredDeletion) bool {
 }
 
 // decide follows the column of a class. trusted says that no other document's response is needed.
-func decide(d *scheduler.StoredDeletion, g *Group, class scheduler.LossClass, trusted bool, now time.Time) (Verdict, time.Time) {
+func decide(
+	d *scheduler.StoredDeletion, g *Group, class scheduler.LossClass, trusted bool, now time.Time,
+) (Verdict, time.Time) {
 	ready, seen := due(d, g, class, now)
 	good := trusted || !g.Good.Before(d.Last)
 	switch {

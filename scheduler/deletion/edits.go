@@ -2,8 +2,6 @@ package deletion
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,16 +11,12 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Edits are stored as a JSON list of Edit, in the value editsName. Owner.mu guards
-// them in memory.
-
-// An edit is a change of the operator's rules: action rules, crawl space, kill and reject
-// lists, roots, sources. The losses that it makes are pending until all stored URLs have been judged by
-// it. Then they are carried out, if there are few, or with the operator's word; else they stay pending.
+// Edits are stored as a JSON list of Edit, in the value editsName. Owner.mu guards them in memory. An edit is a change
+// of the operator's rules: action rules, crawl space, kill and reject lists, roots, sources. The losses that it makes
+// are pending until all stored URLs have been judged by it. Then they are carried out, if there are few, or with the
+// operator's word; else they stay pending.
 
 const (
-	// editsName is the store's value of the edits.
-	editsName = "scheduler.edits"
 	// editsKept is how many are remembered.
 	editsKept = 20
 	// editLasts is for how long after it was judged losses count as an edit's: later
@@ -33,6 +27,9 @@ const (
 	editFew     = 100
 	editPercent = 5
 )
+
+// editsName is the store's value of the edits.
+var editsName = scheduler.CrawlValue("scheduler.edits")
 
 // EditState is what became of an edit.
 type EditState string
@@ -59,10 +56,10 @@ type Edit struct {
 
 // edits are the last ones, oldest first. The mutex of Owner guards it.
 type edits struct {
-	list []Edit
-	read bool // the list is as stored
-	late bool // some loss of an edit that is judged is pending
-	done bool // the last one is judged, and what it deletes is to be decided
+	list []Edit // replaced, never changed
+	read bool   // the list is as stored
+	due  bool   // losses of edits may be pending that nothing was decided about
+	done bool   // all stored URLs were judged by the last edit
 }
 
 // EditMost is how many documents of an index an edit may delete without the operator's
@@ -71,28 +68,28 @@ func EditMost(documents uint64) uint64 {
 	return max(2, min(editFew, documents*editPercent/100))
 }
 
-func (d *Owner) loadEdits(ctx context.Context) error {
-	v, err := d.store.Value(ctx, scheduler.CrawlValue(editsName))
-	if err != nil {
-		return fmt.Errorf("reading the edits of the rules: %w", err)
-	}
-	var list []Edit
-	if len(v) > 0 {
-		if err := json.Unmarshal(v, &list); err != nil {
-			return fmt.Errorf("%w: the edits of the rules cannot be read: %w", scheduler.ErrDamaged, err)
-		}
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.edits.list, d.edits.read = list, true
-	return nil
+// StoredEdits are the last edits, oldest first, as a store has them.
+func StoredEdits(ctx context.Context, store scheduler.ValueReader) (list []Edit, err error) {
+	err = scheduler.LoadValue(ctx, store, editsName, "the list of edits of the rules", &list)
+	return list, err
 }
 
-// StoredEdits are the last edits, oldest first, as a store has them.
-func StoredEdits(ctx context.Context, store scheduler.Store) ([]Edit, error) {
-	d := &Owner{store: store}
-	err := d.loadEdits(ctx)
-	return d.edits.list, err
+// edited are the last edits, oldest first. It reads them if nobody did yet: URLs may be judged before Run.
+func (d *Owner) edited(ctx context.Context) ([]Edit, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for !d.edits.read {
+		d.mu.Unlock()
+		list, err := StoredEdits(ctx, d.store)
+		d.mu.Lock()
+		if err != nil {
+			return nil, err
+		}
+		if !d.edits.read {
+			d.edits.list, d.edits.read = list, true
+		}
+	}
+	return d.edits.list, nil
 }
 
 // Edits are the last edits, oldest first.
@@ -102,27 +99,13 @@ func (d *Owner) Edits() []Edit {
 	return slices.Clone(d.edits.list)
 }
 
-// Edit is the number of the edit that deletions for the operator's reasons belong to now, 0
-// if there is none. It reads the edits if Run has not yet: URLs may be judged before.
+// Edit is the number of the edit that deletions for the operator's reasons belong to now, 0 if there is none.
 func (d *Owner) Edit(ctx context.Context) (uint64, error) {
-	d.mu.Lock()
-	read := d.edits.read
-	d.mu.Unlock()
-	if !read {
-		if err := d.loadEdits(ctx); err != nil {
-			return 0, err
-		}
+	list, err := d.edited(ctx)
+	if n := len(list); n > 0 && (list[n-1].State == EditOpen || time.Since(list[n-1].Judged) < editLasts) {
+		return list[n-1].Number, err
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	n := len(d.edits.list)
-	if n == 0 {
-		return 0, nil
-	}
-	if e := d.edits.list[n-1]; e.State == EditOpen || time.Since(e.Judged) < editLasts {
-		return e.Number, nil
-	}
-	return 0, nil
+	return 0, err
 }
 
 // BeginEdit stores that the rules were edited, before any URL is judged by them. With word
@@ -138,7 +121,8 @@ func (d *Owner) BeginEdit(ctx context.Context, word bool) (number uint64, err er
 		if n := len(list); n > 0 {
 			number = list[n-1].Number + 1
 		}
-		list = append(list, Edit{Number: number, At: time.Now().UTC().Truncate(time.Second), State: EditOpen, Word: word})
+		at := time.Now().UTC().Truncate(time.Second)
+		list = append(list, Edit{Number: number, At: at, State: EditOpen, Word: word})
 		return list[max(0, len(list)-editsKept):]
 	})
 	return number, err
@@ -148,7 +132,7 @@ func (d *Owner) BeginEdit(ctx context.Context, word bool) (number uint64, err er
 // about now.
 func (d *Owner) EndEdit() {
 	d.mu.Lock()
-	d.edits.done = true
+	d.edits.done, d.edits.due = true, true
 	d.mu.Unlock()
 	d.wake()
 }
@@ -156,17 +140,18 @@ func (d *Owner) EndEdit() {
 // AllowEdit has the losses of an edit that f selects carried out, however many they are, at the operator's word.
 // It returns how many were now, and ErrNotFound where nothing is known of such an edit.
 func (d *Owner) AllowEdit(ctx context.Context, f scheduler.DeletionFilter) (int, error) {
-	number := f.Edit
 	d.judging.Lock()
 	defer d.judging.Unlock()
 	found := false
 	err := d.changeEdits(ctx, func(list []Edit) []Edit {
 		for i := range list {
-			if list[i].Number == number {
-				found, list[i].Word = true, true
-				if list[i].State == EditHeld {
-					list[i].State, list[i].Sent = EditSent, list[i].Deletions
-				}
+			e := &list[i]
+			if e.Number != f.Edit {
+				continue
+			}
+			found, e.Word = true, true
+			if e.State == EditHeld {
+				e.State, e.Sent = EditSent, e.Deletions
 			}
 		}
 		return list
@@ -176,23 +161,19 @@ func (d *Owner) AllowEdit(ctx context.Context, f scheduler.DeletionFilter) (int,
 	}
 	n, err := d.release(ctx, f)
 	if err == nil && n == 0 && !found {
-		err = fmt.Errorf("edit %d of the rules: %w", number, scheduler.ErrNotFound)
+		err = fmt.Errorf("edit %d of the rules: %w", f.Edit, scheduler.ErrNotFound)
 	}
 	return n, err
 }
 
-// changeEdits changes the list once the change is stored. It reads the list first: Run may
-// not have. judging is held.
+// changeEdits changes a copy of the list, which takes its place once it is stored. judging is held.
 func (d *Owner) changeEdits(ctx context.Context, change func([]Edit) []Edit) error {
-	if err := d.loadEdits(ctx); err != nil {
-		return err
-	}
-	list := change(d.Edits())
-	v, err := json.Marshal(list)
+	list, err := d.edited(ctx)
 	if err != nil {
 		return err
 	}
-	if err := d.store.SetValue(ctx, scheduler.CrawlValue(editsName), v); err != nil {
+	list = change(slices.Clone(list))
+	if err := scheduler.SaveValue(ctx, d.store, editsName, "the list of edits of the rules", list); err != nil {
 		return err
 	}
 	d.mu.Lock()
@@ -205,12 +186,12 @@ func (d *Owner) changeEdits(ctx context.Context, change func([]Edit) []Edit) err
 // held.
 func (d *Owner) judgeEdits(ctx context.Context) error {
 	d.mu.Lock()
-	due, done := d.edits.done || d.edits.late, d.edits.done
+	due, done := d.edits.due, d.edits.done
 	if n := len(d.edits.list); n > 0 && d.edits.list[n-1].State == EditOpen && !done {
 		due = false
 	}
 	if due { // before anything is read: there may be more in the meantime
-		d.edits.done, d.edits.late = false, false
+		d.edits.due, d.edits.done = false, false
 	}
 	d.mu.Unlock()
 	if !due {
@@ -219,7 +200,7 @@ func (d *Owner) judgeEdits(ctx context.Context) error {
 	err := d.judgePendingEdits(ctx)
 	if err != nil {
 		d.mu.Lock()
-		d.edits.done, d.edits.late = d.edits.done || done, true
+		d.edits.due, d.edits.done = true, d.edits.done || done
 		d.mu.Unlock()
 	}
 	return err
@@ -236,28 +217,20 @@ func (d *Owner) judgePendingEdits(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	counts, err := d.store.Counts(ctx)
-	if err != nil {
-		return err
-	}
-	decided, err := d.decideEdits(ctx, pending, counts.Indexed)
+	decided, err := d.decideEdits(ctx, pending)
 	if err != nil {
 		return err
 	}
 	for _, number := range slices.Sorted(maps.Keys(pending)) {
-		state := decided[number]
-		if state == "" && d.f.Settings().Deletions.Off { // it is long forgotten
-			state = EditSent
-		}
-		switch state {
-		case EditSent:
+		switch state := decided[number]; {
+		case state == EditSent, state == "" && d.f.Settings().Deletions.Off: // "": it is long forgotten
 			if err := d.sendEdit(ctx, number, pending[number]); err != nil {
 				return err
 			}
-		case EditHeld:
-			d.log.Warn(fmt.Sprintf("edit %d of the rules deletes too many documents: they stay; `sextant deletions release --edit %d` deletes them", number, number),
+		case state == EditHeld:
+			d.log.Warn(fmt.Sprintf("edit %d of the rules deletes too many documents: they stay; "+
+				"`sextant deletions release --edit %d` deletes them", number, number),
 				"edit", number, "deletions", pending[number])
-		case EditOpen:
 		}
 	}
 	return nil
@@ -265,10 +238,14 @@ func (d *Owner) judgePendingEdits(ctx context.Context) error {
 
 // decideEdits decides about each edit with pending losses, and closes the open ones: an
 // edit whose pass did not come through is judged with the last.
-func (d *Owner) decideEdits(ctx context.Context, pending map[uint64]uint64, documents uint64) (map[uint64]EditState, error) {
+func (d *Owner) decideEdits(ctx context.Context, pending map[uint64]uint64) (map[uint64]EditState, error) {
+	counts, err := d.store.Counts(ctx)
+	if err != nil {
+		return nil, err
+	}
 	allowed := d.f.Settings().Deletions.Off
 	decided := map[uint64]EditState{}
-	err := d.changeEdits(ctx, func(list []Edit) []Edit {
+	err = d.changeEdits(ctx, func(list []Edit) []Edit {
 		var earlier uint64
 		for i := range list {
 			e := &list[i]
@@ -280,8 +257,7 @@ func (d *Owner) decideEdits(ctx context.Context, pending map[uint64]uint64, docu
 			case n == 0 && e.State != EditOpen:
 				continue
 			}
-			held := e.State == EditHeld
-			if before := e.Deletions; held && e.Sent+n+earlier == before && !e.Word && !allowed {
+			if e.State == EditHeld && e.Sent+n+earlier == e.Deletions && !e.Word && !allowed {
 				continue // nothing new
 			}
 			e.Deletions = e.Sent + n + earlier
@@ -289,7 +265,7 @@ func (d *Owner) decideEdits(ctx context.Context, pending map[uint64]uint64, docu
 				e.Judged = time.Now().UTC().Truncate(time.Second)
 			}
 			e.State = EditHeld
-			if e.Word || allowed || e.Deletions <= EditMost(documents+e.Sent) {
+			if e.Word || allowed || e.Deletions <= EditMost(counts.Indexed+e.Sent) {
 				e.State, e.Sent = EditSent, e.Deletions
 			}
 			decided[e.Number] = e.State
@@ -309,18 +285,13 @@ func (d *Owner) decideEdits(ctx context.Context, pending map[uint64]uint64, docu
 func (d *Owner) sendEdit(ctx context.Context, number, counted uint64) error {
 	var keys []weburl.Key
 	err := d.store.Deletions(ctx, scheduler.DeletionGroup{Edit: number}, func(s scheduler.StoredDeletion) error {
-		if uint64(len(keys)) == counted {
-			return errEnough
-		}
 		keys = append(keys, s.Key)
 		return nil
 	})
-	if errors.Is(err, errEnough) {
-		err = nil
-	}
-	if err != nil || len(keys) == 0 {
+	if err != nil {
 		return err
 	}
+	keys = keys[:min(uint64(len(keys)), counted)]
 	_, err = d.moveAll(ctx, keys, &moving{set: d.f.Settings(), move: scheduler.SendDeletion, any: true})
 	return err
 }

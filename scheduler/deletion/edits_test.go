@@ -298,13 +298,14 @@ func TestLateWhileJudged(t *testing.T) {
 // TestEndIsOfItsEdit: an edit that begins before the last one was decided is not
 // judged before its own pass has come through.
 func TestEndIsOfItsEdit(t *testing.T) {
-	crawling(t, nil, func(s *crawl) {
+	crawling(t, func(s *crawl) { s.late = make(chan struct{}) }, func(s *crawl) {
 		all := pages("a.test", 100)
 		s.index(all...)
 		s.edit(false)
 		s.kill(all[:3]...)
 		s.owner.EndEdit()
 		s.edit(false)
+		close(s.late) // before, Run might decide about the first edit
 		s.kill(all[3:5]...)
 		s.pass(time.Hour)
 		s.is("the second is being judged", 5, 0)

@@ -2,11 +2,10 @@ package deletion
 
 import (
 	"context"
-	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // Need is what a pending loss waits for. Its words are a contract.
@@ -32,11 +31,20 @@ type Forecast struct {
 }
 
 // ForecastOf says what a loss waits for, by what is known of its host and of its edit.
-func ForecastOf(d *scheduler.StoredDeletion, h *HostState, edits []Edit, set *scheduler.Deletions, now time.Time) Forecast {
+func ForecastOf(
+	d *scheduler.StoredDeletion, h *HostState, edits []Edit, set *scheduler.Deletions, now time.Time,
+) Forecast {
 	if d.Edit != 0 {
-		return forecastOfEdit(d, edits)
+		held := func(e Edit) bool { return e.Number == d.Edit && e.State == EditHeld }
+		if slices.ContainsFunc(edits, held) {
+			return Forecast{Class: d.Least, Needs: NeedsWord}
+		}
+		return Forecast{Class: d.Least, Needs: NeedsPass}
 	}
-	g := h.group(set, now)
+	g := Group{ // when documents gave good responses is not known
+		Class: h.Class, Documents: h.Documents - h.Deleted, Ill: h.Ill && !set.Off,
+		HostGone: !h.GoneAt.IsZero() && !now.Before(h.GoneAt), Deletions: *set,
+	}
 	is := Decide(d, &g, now)
 	f := Forecast{Class: is.Class, Earliest: is.Until}
 	switch {
@@ -54,56 +62,27 @@ func ForecastOf(d *scheduler.StoredDeletion, h *HostState, edits []Edit, set *sc
 	return f
 }
 
-// forecastOfEdit is that of a loss that an edit made.
-func forecastOfEdit(d *scheduler.StoredDeletion, edits []Edit) Forecast {
-	f := Forecast{Class: d.Least, Needs: NeedsPass}
-	for _, e := range edits {
-		if e.Number == d.Edit && e.State == EditHeld {
-			f.Needs = NeedsWord
-		}
-	}
-	return f
-}
-
-// group is what a state says of a group. When documents gave good responses is not known.
-func (h *HostState) group(set *scheduler.Deletions, now time.Time) Group {
-	return Group{
-		Class: h.Class, Documents: h.Documents - h.Deleted, Ill: h.Ill && !set.Off,
-		HostGone: !h.GoneAt.IsZero() && !now.Before(h.GoneAt), Deletions: *set,
-	}
-}
-
-// StateReader is the part of a Store that tells of the states of hosts.
-type StateReader interface {
-	scheduler.Reader
-	DeletionGroups(ctx context.Context, fn func(g scheduler.DeletionGroup, pending uint64) error) error
-	Documents(ctx context.Context, h weburl.HostKey) (scheduler.HostDocuments, error)
-}
-
 // StoredStates are the hosts with pending losses, in no order, as a store has them.
-func StoredStates(ctx context.Context, store StateReader, set *scheduler.Deletions, now time.Time) ([]HostState, error) {
-	var states []HostState
-	err := store.DeletionGroups(ctx, func(g scheduler.DeletionGroup, n uint64) error {
-		if g.Edit == 0 {
-			states = append(states, HostState{Host: g.Host, Pending: int(min(n, 1<<31))}) //nolint:gosec // bounded
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("reading which losses are pending: %w", err)
-	}
+func StoredStates(
+	ctx context.Context, store scheduler.Store, set *scheduler.Deletions, now time.Time,
+) (states []HostState, err error) {
 	inPool := 0
-	for i := range states {
-		h := &states[i]
+	err = store.DeletionGroups(ctx, func(g scheduler.DeletionGroup, n uint64) error {
+		if g.Edit != 0 {
+			return nil
+		}
+		h := HostState{Host: g.Host, Pending: int(min(n, 1<<31))} //nolint:gosec // bounded
 		if err := h.read(ctx, store, set, now); err != nil {
-			return nil, err
+			return err
 		}
 		if h.Pooled {
 			inPool += min(h.Pending, poolMost)
 		}
-	}
-	if inPool == 0 {
-		return states, nil
+		states = append(states, h)
+		return nil
+	})
+	if err != nil || inPool == 0 {
+		return states, err
 	}
 	pool, err := readLedger(ctx, store, poolName)
 	if err != nil {
@@ -123,7 +102,7 @@ func StoredStates(ctx context.Context, store StateReader, set *scheduler.Deletio
 }
 
 // read completes the state of a host by what is stored of it.
-func (h *HostState) read(ctx context.Context, store StateReader, set *scheduler.Deletions, now time.Time) error {
+func (h *HostState) read(ctx context.Context, store scheduler.Store, set *scheduler.Deletions, now time.Time) error {
 	docs, err := store.Documents(ctx, h.Host)
 	if err != nil {
 		return err

@@ -1,10 +1,7 @@
 package deletion
 
 import (
-	"bytes"
 	"context"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -23,8 +20,8 @@ type bench struct {
 
 	documents scheduler.HostDocuments
 	ledger    ledger
-	losses    []scheduler.StoredDeletion
-	stored    int // ledger.Born as stored
+	losses    []scheduler.StoredDeletion // except replaced
+	pending   int                        // losses, replaced included, that were not moved yet
 
 	next time.Time // when to judge again
 	// few is when the first loss of class few can be confirmed, zero if none waits for that.
@@ -34,183 +31,93 @@ type bench struct {
 	replaced, out, well []weburl.Key
 	counts, gone        int  // gone: documents that leave
 	asks                bool // a good response is missing
-	done                int  // losses that are no longer pending
+	asked               int  // URLs that were asked for
 }
 
-// judge decides about the losses of one host, and returns how many URLs it asks for, and when the
-// first loss of class few can be confirmed. judging is held.
+// judge decides about the losses of one host. judging is held.
 func (d *Owner) judge(ctx context.Context, k weburl.HostKey) (*bench, error) {
-	b, events, err := d.bench(ctx, k)
-	if err != nil {
-		return nil, err
-	}
-	if err := b.decide(ctx); err != nil {
-		return nil, err
-	}
-	if err := b.apply(ctx); err != nil {
-		return b, err
-	}
-	if err := b.settled(ctx); err != nil {
-		return b, err
-	}
-	if b.asks {
-		if err := b.ask(ctx); err != nil {
-			return b, err
+	b := &bench{d: d, set: d.f.Settings(), key: k, now: time.Now()}
+	b.next = b.now.Add(judgeLongest)
+	d.mu.Lock()
+	b.host = d.hosts[k]
+	events := b.host.events
+	d.mu.Unlock()
+	steps := []func(context.Context) error{b.read, b.findReplaced, b.classify, b.decide, b.apply, b.settle, b.ask}
+	for _, step := range steps {
+		if err := step(ctx); err != nil {
+			return nil, err
 		}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	h := b.host
-	h.pending = len(b.losses) - b.done
-	b.state.Pending = h.pending
-	h.state = b.state
+	b.state.Pending = b.pending
+	h.state, h.at = b.state, b.next
 	switch {
 	case h.events != events:
 		h.at = b.now.Add(judgePause)
-	case h.pending == 0 && !b.group.Ill:
-		delete(d.hosts, k)
+	case b.pending > 0:
+	case b.group.Ill:
+		h.began, h.born = b.now, 0
 	default:
-		h.at = b.next
+		delete(d.hosts, k)
 	}
 	return b, nil
 }
 
-// bench reads all that is to be known of a host.
-func (d *Owner) bench(ctx context.Context, k weburl.HostKey) (b *bench, events int, err error) {
-	b = &bench{d: d, set: d.f.Settings(), key: k, now: time.Now()}
-	b.next = b.now.Add(judgeLongest)
-	d.mu.Lock()
-	b.host = d.hosts[k]
-	events = b.host.events
-	d.mu.Unlock()
+// read reads all that is to be known of the host.
+func (b *bench) read(ctx context.Context) (err error) {
+	d := b.d
 	b.group.Deletions = b.set.Deletions
-	if b.group.Ill, err = d.f.IsIll(ctx, k); err != nil {
-		return nil, 0, err
+	if b.group.Ill, err = d.f.IsIll(ctx, b.key); err != nil {
+		return err
 	}
 	b.group.Ill = b.group.Ill && !b.set.Deletions.Off
-	if b.documents, err = d.store.Documents(ctx, k); err != nil {
-		return nil, 0, err
+	if b.documents, err = d.store.Documents(ctx, b.key); err != nil {
+		return err
 	}
-	if b.ledger, err = readLedger(ctx, d.store, ledgerName(k)); err != nil {
-		return nil, 0, err
+	if b.ledger, err = readLedger(ctx, d.store, ledgerName(b.key)); err != nil {
+		return err
 	}
-	b.stored = b.ledger.Born
-	err = d.store.Deletions(ctx, scheduler.DeletionGroup{Host: k}, func(s scheduler.StoredDeletion) error {
+	err = d.store.Deletions(ctx, scheduler.DeletionGroup{Host: b.key}, func(s scheduler.StoredDeletion) error {
 		b.losses = append(b.losses, s)
 		return nil
 	})
-	if err != nil {
-		return nil, 0, err
-	}
-	if err := b.findReplaced(ctx); err != nil {
-		return nil, 0, err
-	}
-	if err := b.heed(ctx); err != nil {
-		return nil, 0, err
-	}
-	return b, events, b.classify(ctx)
+	b.pending = len(b.losses)
+	return err
 }
 
-// heed takes in whether the host gave good responses since it was judged.
-func (b *bench) heed(ctx context.Context) error {
+// heed takes in whether the host gave good responses since it was judged. The mutex is held.
+func (b *bench) heed() {
 	h := b.host
-	b.d.mu.Lock()
-	spoke, failed := h.spoke, h.failed
-	h.spoke, h.failed = false, false
-	if _, ok := h.round.passed(weburl.Key{}); ok && spoke {
-		h.tries = 0
-	}
-	b.d.mu.Unlock()
-	news := false
 	switch {
-	case spoke:
-		news = !b.ledger.Silent.IsZero()
+	case h.spoke:
+		if _, ok := h.round.passed(weburl.Key{}); ok {
+			h.tries = 0
+		}
 		b.ledger.spoke()
-	case failed:
-		news = b.ledger.failed(b.now, &b.set.Deletions)
+	case h.failed:
+		b.ledger.failed(b.now, &b.set.Deletions)
 	}
+	h.spoke, h.failed = false, false
 	b.group.HostGone = b.ledger.gone(&b.set.Deletions, b.now)
-	if !news {
-		return nil
-	}
-	return b.store(ctx)
 }
 
-// store stores the ledger.
-func (b *bench) store(ctx context.Context) error {
-	n, err := b.ledger.note(ledgerName(b.key), b.now)
-	if err != nil {
-		return err
+// settle stores the ledger if it changed. Where nothing is left to lose the host's silence ends: what comes back of
+// it must not be gone at once.
+func (b *bench) settle(ctx context.Context) error {
+	if b.pending == 0 {
+		b.ledger.spoke()
+		b.ledger.Born = 0
 	}
-	return b.d.store.SetValue(ctx, n.Name, n.Value)
-}
-
-// settled stores how many documents came since the host loses some. Of one that has nothing left to lose it ends that, and
-// its silence: what comes back of it must not be gone at once.
-func (b *bench) settled(ctx context.Context) error {
-	switch {
-	case len(b.losses) > b.done && b.ledger.Born == b.stored:
-		return nil
-	case len(b.losses) > b.done:
-		return b.store(ctx)
-	case b.ledger.Silent.IsZero() && b.stored == 0:
-		return nil
-	}
-	b.ledger.spoke()
-	b.ledger.Born = 0
-	return b.store(ctx)
+	return b.ledger.store(ctx, b.d.store, ledgerName(b.key), b.now)
 }
 
 // classify finds the class of the host's losses.
 func (b *bench) classify(ctx context.Context) error {
-	b.state = HostState{Pending: len(b.losses) - len(b.replaced), Ill: b.group.Ill}
-	b.born()
-	b.state.count(b.documents.Count, &b.ledger, &b.set.Deletions, b.now)
-	b.group.Documents = b.state.Documents - b.state.Deleted
 	d, h := b.d, b.host
 	d.mu.Lock()
-	if !h.judged || h.pending == 0 { // else it stays in its group
-		h.pooled = b.state.Pooled
-	}
-	h.pending, h.judged = b.state.Pending, true
-	if len(b.losses) > 0 && h.origin == "" {
-		if u, ok := weburl.FromCanonical(b.losses[0].URL); ok {
-			h.origin = u.Origin()
-		}
-	}
-	pooled := h.pooled
-	inPool, born := d.pooled()
-	d.mu.Unlock()
-	if b.state.Pooled = pooled; pooled {
-		counts, err := d.store.Counts(ctx)
-		if err != nil {
-			return err
-		}
-		b.state.Class = max(b.state.Class, d.pool.class(inPool, counts.Pooled-min(born, counts.Pooled), b.now))
-	}
-	b.group.Class = b.state.Class
-	return nil
-}
-
-// poolMost is how many losses of a host count in the pool: one that is gone must not hold up those of the others.
-const poolMost = 2
-
-// pooled is how many losses of hosts in the pool are pending, and how many documents of them came since. The mutex is held.
-func (d *Owner) pooled() (n int, born uint64) {
-	for _, h := range d.hosts {
-		if h.pooled {
-			n += min(h.pending, poolMost)
-			born += uint64(h.born) //nolint:gosec // a count
-		}
-	}
-	return n, born
-}
-
-// born takes in since when the host loses documents, and how many came since.
-func (b *bench) born() {
-	b.d.mu.Lock()
-	defer b.d.mu.Unlock()
-	h := b.host
+	b.heed()
 	for i := range b.losses {
 		if l := &b.losses[i]; l.First.Before(h.began) {
 			h.began = l.First
@@ -218,20 +125,50 @@ func (b *bench) born() {
 	}
 	h.born = max(h.born, b.ledger.Born)
 	b.ledger.Born = h.born
+	b.state = HostState{Host: b.key, Origin: h.state.Origin, Pending: len(b.losses), Ill: b.group.Ill}
+	b.state.count(b.documents.Count, &b.ledger, &b.set.Deletions, b.now)
+	if h.judged && h.state.Pending > 0 { // it stays in its group
+		b.state.Pooled = h.state.Pooled
+	}
+	if b.state.Origin == "" && len(b.losses) > 0 {
+		if u, ok := weburl.FromCanonical(b.losses[0].URL); ok {
+			b.state.Origin = u.Origin()
+		}
+	}
+	h.state, h.judged = b.state, true
+	inPool, born := d.pooled()
+	d.mu.Unlock()
+	if b.state.Pooled {
+		counts, err := d.store.Counts(ctx)
+		if err != nil {
+			return err
+		}
+		b.state.Class = max(b.state.Class, d.pool.class(inPool, counts.Pooled-min(born, counts.Pooled), b.now))
+	}
+	b.group.Class, b.group.Documents = b.state.Class, b.state.Documents-b.state.Deleted
+	return nil
+}
+
+// poolMost is how many losses of a host count in the pool: one that is gone must not hold up those of the others.
+const poolMost = 2
+
+// pooled is how many losses of hosts in the pool are pending, and how many documents of them came since. The mutex
+// is held.
+func (d *Owner) pooled() (n int, born uint64) {
+	for _, h := range d.hosts {
+		if h.state.Pooled {
+			n += min(h.state.Pending, poolMost)
+			born += uint64(h.born) //nolint:gosec // a count
+		}
+	}
+	return n, born
 }
 
 // decide sorts the losses by what becomes of them.
 func (b *bench) decide(ctx context.Context) error {
 	b.asks = b.group.Ill || b.unheard()
-	replaced := map[weburl.Key]bool{}
-	for _, k := range b.replaced {
-		replaced[k] = true
-	}
 	for i := range b.losses {
 		l := &b.losses[i]
-		if replaced[l.Key] {
-			continue
-		}
 		g := b.group
 		g.Good, g.Back = b.goodBut(l.Key)
 		switch is := Decide(l, &g, b.now); is.Verdict {
@@ -250,17 +187,10 @@ func (b *bench) decide(ctx context.Context) error {
 			b.wakeAt(is.Until)
 		case Ask:
 			b.asks = true
-			if is.Class == scheduler.LossFew && visited(l) {
-				b.fewAt(b.now)
-			}
+			b.fewAt(is)
 		case Wait:
-			if is.Until.IsZero() {
-				continue
-			}
 			b.wakeAt(is.Until)
-			if is.Class == scheduler.LossFew {
-				b.fewAt(is.Until)
-			}
+			b.fewAt(is)
 		case Hold:
 		}
 	}
@@ -276,6 +206,13 @@ func (b *bench) unheard() bool {
 	return !b.ledger.Silent.IsZero() && b.now.Sub(b.ledger.Silent) >= day && (r == nil || b.now.Sub(r.at) >= day)
 }
 
+// fewAt takes in when a loss can be carried out, if it is of class few.
+func (b *bench) fewAt(is Decision) {
+	if is.Class == scheduler.LossFew && !is.Until.IsZero() && (b.few.IsZero() || is.Until.Before(b.few)) {
+		b.few = is.Until
+	}
+}
+
 // isFirst reports whether a loss counts: that of the text of a page which had others lately does not.
 func (b *bench) isFirst(ctx context.Context, l *scheduler.StoredDeletion) (bool, error) {
 	if !l.Replaces {
@@ -283,12 +220,6 @@ func (b *bench) isFirst(ctx context.Context, l *scheduler.StoredDeletion) (bool,
 	}
 	r, err := scheduler.Find(ctx, b.d.store, l.Key)
 	return err == nil && r != nil && r.Lively == 0, err
-}
-
-func (b *bench) fewAt(at time.Time) {
-	if b.few.IsZero() || at.Before(b.few) {
-		b.few = at
-	}
 }
 
 // goodBut is when another document than this one gave the last good response, and when a loss was cancelled last.
@@ -307,12 +238,12 @@ func (b *bench) goodBut(document weburl.Key) (at, back time.Time) {
 	return at, h.back
 }
 
-// wakeAt has the host judged again at a time, or soon if that is over.
+// wakeAt has the host judged again at a time, or soon if that is over; zero is no time.
 func (b *bench) wakeAt(at time.Time) {
-	if soonest := b.now.Add(judgePause); at.Before(soonest) {
+	if soonest := b.now.Add(judgePause); !at.IsZero() && at.Before(soonest) {
 		at = soonest
 	}
-	if at.Before(b.next) {
+	if !at.IsZero() && at.Before(b.next) {
 		b.next = at
 	}
 }
@@ -348,19 +279,18 @@ func (d *Owner) finish(ctx context.Context) (until time.Time, asked int, err err
 		d.finishing = now
 	}
 	deadline := d.finishing.Add(d.f.Settings().Deletions.Rest + 2*finishSlack)
-	hosts := slices.Collect(maps.Keys(d.hosts))
 	d.mu.Unlock()
 	if err := d.judgeEdits(ctx); err != nil {
 		return until, 0, err
 	}
-	slices.SortFunc(hosts, func(a, b weburl.HostKey) int { return bytes.Compare(a[:], b[:]) })
-	for _, k := range hosts {
+	for _, k := range d.due(now.AddDate(1, 0, 0)) { // all of them
 		b, err := d.judge(ctx, k)
 		if err != nil {
 			return until, asked, err
 		}
-		asked += b.asked()
-		if at := b.few.Add(finishSlack); b.few.After(now) && !at.After(deadline) && (until.IsZero() || at.Before(until)) {
+		asked += b.asked
+		at := b.few.Add(finishSlack)
+		if b.few.After(now) && !at.After(deadline) && (until.IsZero() || at.Before(until)) {
 			until = at
 		}
 	}

@@ -1,8 +1,10 @@
 package deletion
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 
@@ -30,6 +32,8 @@ type ledger struct {
 	Days   int       `json:"days,omitempty"`
 	// Born are the documents that came into the index while losses were pending.
 	Born int `json:"born,omitempty"`
+
+	stored []byte // the ledger as it was read or stored last
 }
 
 // count counts the losses of a slot of time, and those of them that left the index.
@@ -47,7 +51,12 @@ func ledgerName(k weburl.HostKey) scheduler.ValueName {
 }
 
 func readLedger(ctx context.Context, store scheduler.ValueReader, name scheduler.ValueName) (l ledger, err error) {
-	err = scheduler.LoadValue(ctx, store, name, name.String(), &l)
+	if l.stored, err = store.Value(ctx, name); err != nil || len(l.stored) == 0 {
+		return l, err
+	}
+	if err = json.Unmarshal(l.stored, &l); err != nil {
+		err = fmt.Errorf("%w: %s cannot be read: %w", scheduler.ErrDamaged, name, err)
+	}
 	return l, err
 }
 
@@ -80,23 +89,22 @@ func (l *ledger) within(now time.Time) (n, gone int) {
 // spoke takes in a good response of the host.
 func (l *ledger) spoke() { l.Silent, l.Asked, l.Days = time.Time{}, time.Time{}, 0 }
 
-// failed takes in, at a time, that a document of the host was asked for and gave no good response. It
-// reports whether that is news to store. A silence in which nothing was asked for as long as a host must be
-// silent to be gone, or of a clock that was set back, begins anew.
-func (l *ledger) failed(now time.Time, d *scheduler.Deletions) bool {
+// failed takes in, at a time, that a document of the host was asked for and gave no good response. A silence in
+// which nothing was asked for as long as a host must be silent to be gone, or of a clock that was set back, begins
+// anew.
+func (l *ledger) failed(now time.Time, d *scheduler.Deletions) {
 	now = now.UTC().Truncate(time.Second)
 	if pause := now.Sub(l.Asked); pause < 0 || pause > d.Gone {
 		l.spoke()
 	}
 	if !l.Silent.IsZero() && now.Sub(l.Asked) < d.Confirm {
-		return false
+		return
 	}
 	if l.Silent.IsZero() {
 		l.Silent = now
 	}
 	l.Asked = now
 	l.Days++
-	return true
 }
 
 // goneAt is when the host is gone at the earliest if it stays silent, zero if it is not silent: it must have been
@@ -118,13 +126,19 @@ func (l *ledger) gone(d *scheduler.Deletions, now time.Time) bool {
 	return !at.IsZero() && !now.Before(at) && l.Days >= silentDays
 }
 
-// note is the ledger as stored with a change; one without content is removed.
-func (l *ledger) note(name scheduler.ValueName, now time.Time) (n scheduler.Note, err error) {
-	n.Name = name
+// store stores the ledger, if it is another one than is stored; one that says nothing is removed.
+func (l *ledger) store(ctx context.Context, s scheduler.Store, name scheduler.ValueName, now time.Time) (err error) {
+	var v []byte
 	if left, _ := l.within(now); left > 0 || !l.Silent.IsZero() || l.Born > 0 {
-		n.Value, err = json.Marshal(l)
+		if v, err = json.Marshal(l); err != nil {
+			return err
+		}
 	}
-	return n, err
+	if bytes.Equal(v, l.stored) {
+		return nil
+	}
+	l.stored = v
+	return s.SetValue(ctx, name, v)
 }
 
 // class is that of so many pending losses in a group of so many documents, with those that were carried out.

@@ -11,7 +11,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -21,9 +20,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Owner owns the pending losses: it alone carries them out. One goroutine (Run) judges host after
-// host; the others only tell it what happened. mu guards what is in memory and is never held while the
-// Frontier's mutex is taken or the store is asked.
+// Owner owns the pending losses: it alone carries them out. mu guards what is in memory and is never held while
+// the Frontier's mutex is taken or the store is asked.
 type Owner struct {
 	f     *scheduler.Frontier
 	store scheduler.Store
@@ -35,36 +33,33 @@ type Owner struct {
 	pool       ledger     // guarded by judging
 	onCarryOut func(context.Context, []weburl.Key) error
 
-	mu        sync.Mutex
-	hosts     map[weburl.HostKey]*host
-	returned  map[weburl.HostKey]time.Time // hosts of which a lost document is back: when its others were queued, zero: not yet
+	mu    sync.Mutex
+	hosts map[weburl.HostKey]*host
+	// returned are the hosts of which a lost document is back: when the others were queued, zero if not yet.
+	returned  map[weburl.HostKey]time.Time
 	edits     edits
 	finishing time.Time // when Finish was called first, zero if it was not
 }
 
 // host is one that is ill, or has pending losses. It is in memory only as long as that.
 type host struct {
-	origin string
+	// state is what the last judgement found, of a host that was judged. Pending counts the losses that were found
+	// since, too; Pooled stays while there are any.
+	state  HostState
+	judged bool
 	at     time.Time // when to judge it
 	events int       // counts what has happened to it
-	// pending is how many losses it had when they were counted last, pooled whether it belonged to the
-	// pool when the first of them was judged.
-	pending int
-	judged  bool
-	pooled  bool
-	// began is when the first of its losses was seen, and born how many documents came into the index since: they may be
-	// part of a fault, so they do not count. back is when a loss was cancelled last that was seen more than once.
+	// began is when the first of its losses was seen, born how many documents came since: perhaps by a fault, so they
+	// do not count. back is when a loss was cancelled last that was seen more than once.
 	began, back time.Time
 	born        int
 	// goods are the last good responses of two different documents, the newest first.
 	goods [2]good
-	// spoke says that a document gave a good response since the host was judged, failed that one gave
-	// no good one.
+	// Since the host was judged, a document gave a good response (spoke), one gave no good one (failed).
 	spoke, failed bool
 	round         *round
 	tries         int // rounds in a row that did not pass
 	moves         int // looks at losses that another document may replace, without finding one
-	state         HostState
 }
 
 // good is a good response.
@@ -156,33 +151,19 @@ func (d *Owner) load(ctx context.Context) error {
 	if d.pool, err = readLedger(ctx, d.store, poolName); err != nil {
 		return err
 	}
-	if err := d.loadEdits(ctx); err != nil {
+	if _, err := d.edited(ctx); err != nil {
 		return err
 	}
-	pending := map[weburl.HostKey]int{}
-	err = d.store.DeletionGroups(ctx, func(g scheduler.DeletionGroup, n uint64) error {
-		if g.Edit == 0 {
-			pending[g.Host] = int(min(n, 1<<31)) //nolint:gosec // bounded
-		}
-		return nil
-	})
+	states, err := StoredStates(ctx, d.store, &d.f.Settings().Deletions, now)
 	if err != nil {
-		return fmt.Errorf("reading which losses are pending: %w", err)
-	}
-	pooled := map[weburl.HostKey]bool{}
-	for k, n := range pending {
-		docs, err := d.store.Documents(ctx, k)
-		if err != nil {
-			return err
-		}
-		pooled[k] = max(docs.Count, uint64(n)) < scheduler.PoolBelow //nolint:gosec // a count
+		return err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.edits.late = true // the last run may have left some
-	for k, n := range pending {
-		h := d.host(k, "", now)
-		h.pending, h.judged, h.pooled = n, true, pooled[k]
+	d.edits.due = true // the last run may have left some
+	for _, s := range states {
+		h := d.host(s.Host, s.Origin, now)
+		h.state, h.judged = s, true
 	}
 	d.loaded = true
 	return nil
@@ -192,11 +173,11 @@ func (d *Owner) load(ctx context.Context) error {
 func (d *Owner) host(k weburl.HostKey, origin string, at time.Time) *host {
 	h := d.hosts[k]
 	if h == nil {
-		h = &host{at: at, began: time.Now()}
+		h = &host{state: HostState{Host: k}, at: at, began: time.Now()}
 		d.hosts[k] = h
 	}
 	if origin != "" {
-		h.origin = origin
+		h.state.Origin = origin
 	}
 	return h
 }
@@ -205,7 +186,7 @@ func (d *Owner) host(k weburl.HostKey, origin string, at time.Time) *host {
 func (d *Owner) soon(k weburl.HostKey, origin string) *host {
 	at := time.Now().Add(judgePause)
 	h := d.host(k, origin, at)
-	at = at.Add(time.Duration(h.pending) * time.Millisecond)
+	at = at.Add(time.Duration(h.state.Pending) * time.Millisecond)
 	if at.Before(h.at) {
 		h.at = at
 	}
@@ -231,11 +212,11 @@ func (d *Owner) Completed(l *scheduler.Lease, c *scheduler.Completion, told sche
 	h := d.hosts[k]
 	switch {
 	case lost && o.Edit != 0:
-		d.edits.late = true
+		d.edits.due = true
 	case lost:
 		h = d.soon(k, l.Record.Origin)
 		if !l.Record.LossPending {
-			h.pending++
+			h.state.Pending++
 		}
 	case back:
 		if _, known := d.returned[k]; !known {
@@ -291,7 +272,7 @@ func (d *Owner) Pending(k weburl.HostKey) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if h := d.hosts[k]; h != nil {
-		return h.pending
+		return h.state.Pending
 	}
 	return 0
 }
@@ -306,7 +287,7 @@ func (d *Owner) Lost(origins map[weburl.HostKey]string) {
 	for k, origin := range origins {
 		d.soon(k, origin)
 	}
-	d.edits.late = true
+	d.edits.due = true
 	d.wake()
 }
 
@@ -328,7 +309,7 @@ func (d *Owner) SwitchedOff() {
 		h.at = time.Time{}
 		h.events++
 	}
-	d.edits.late = true
+	d.edits.due = true
 	d.wake()
 }
 
@@ -349,7 +330,12 @@ func (d *Owner) judgeDue(ctx context.Context) (time.Duration, error) {
 			return 0, err
 		}
 		if err != nil { // of this host: the others are judged nevertheless
-			d.log.Error("cannot judge pending losses", "host", d.postpone(k), "pause", errorPause, "error", err)
+			d.mu.Lock()
+			h := d.hosts[k]
+			h.at = time.Now().Add(errorPause)
+			origin := h.state.Origin
+			d.mu.Unlock()
+			d.log.Error("cannot judge pending losses", "host", origin, "pause", errorPause, "error", err)
 		}
 	}
 	d.mu.Lock()
@@ -374,23 +360,13 @@ func (d *Owner) due(now time.Time) (due []weburl.HostKey) {
 	return due
 }
 
-// postpone has a host judged after a pause, and returns its name.
-func (d *Owner) postpone(k weburl.HostKey) (origin string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	h := d.host(k, "", time.Time{})
-	h.at = time.Now().Add(errorPause)
-	return h.origin
-}
-
 // States are the hosts that are ill or have pending losses, in no order.
 func (d *Owner) States() []HostState {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var states []HostState
-	for k, h := range d.hosts {
-		if s := h.state; s.Pending > 0 || s.Ill {
-			s.Host, s.Origin = k, h.origin
+	for _, h := range d.hosts {
+		if s := h.state; h.judged && (s.Pending > 0 || s.Ill) {
 			states = append(states, s)
 		}
 	}

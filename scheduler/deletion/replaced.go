@@ -1,6 +1,7 @@
 package deletion
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -13,11 +14,9 @@ import (
 // names that one as its canonical, is its copy, or was renamed by the operator's settings. That is no
 // loss. The other one may get into the index only later, so the losses are looked at again.
 
-const (
-	// lookFirst is the time between two looks for what replaces documents. It doubles up to lookLongest
-	// while none is replaced.
-	lookFirst, lookLongest = 5 * time.Second, 30 * time.Minute
-)
+// lookFirst is the time between two looks for what replaces documents. It doubles up to lookLongest
+// while none is replaced.
+const lookFirst, lookLongest = 5 * time.Second, 30 * time.Minute
 
 // leads reports whether a loss may turn out to be a replacement.
 func leads(r scheduler.Reason) bool {
@@ -33,28 +32,28 @@ func (b *bench) findReplaced(ctx context.Context) error {
 		return nil
 	}
 	looked := false
-	for i := range b.losses {
-		l := &b.losses[i]
-		if l.Replaces || !leads(l.Reason) {
-			continue
-		}
-		looked = true
-		is, err := b.isReplaced(ctx, l)
-		if err != nil {
-			return err
+	var others []scheduler.StoredDeletion
+	for _, l := range b.losses {
+		is := false
+		if !l.Replaces && leads(l.Reason) {
+			looked = true
+			var err error
+			if is, err = b.isReplaced(ctx, &l); err != nil {
+				return err
+			}
 		}
 		if is {
 			b.replaced = append(b.replaced, l.Key)
+		} else {
+			others = append(others, l)
 		}
 	}
+	b.losses = others
 	b.d.mu.Lock()
 	defer b.d.mu.Unlock()
 	h := b.host
-	switch {
-	case !looked || len(b.replaced) > 0:
+	if h.moves++; !looked || len(b.replaced) > 0 {
 		h.moves = 0
-	default:
-		h.moves++
 	}
 	if looked {
 		b.wakeAt(b.now.Add(min(lookFirst<<min(h.moves, 16), lookLongest)))
@@ -68,10 +67,7 @@ func (b *bench) isReplaced(ctx context.Context, l *scheduler.StoredDeletion) (bo
 	if err != nil || r == nil {
 		return false, err
 	}
-	target := r.RedirectTo
-	if target == "" {
-		target = r.DuplicateOf
-	}
+	target := cmp.Or(r.RedirectTo, r.DuplicateOf)
 	if target == "" {
 		return false, nil
 	}

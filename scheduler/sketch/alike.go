@@ -39,11 +39,11 @@ func TemplateOf(sketches []Sketch) (t Template) {
 	}
 	shared := max(minShared, (len(sketches)+perBin-1)/perBin)
 	for bin := range t.Minima {
-		var counts [256]int
+		var counts [256]uint16
 		found := 0
 		for i := range sketches {
 			v := sketches[i].Minima[bin]
-			if counts[v]++; v != 0 && counts[v] == shared {
+			if counts[v]++; v != 0 && int(counts[v]) == shared {
 				t.Minima[bin][found] = v
 				found++
 			}

@@ -36,8 +36,14 @@ func TestAlike(t *testing.T) {
 		{"an empty bin is a different one", bins(1, eight...), bins(1, 0, 2, 3, 4, 5, 6, 7, 8), nil, 0.875},
 		{"as many in other bins", bins(1, eight...), bins(1, append(make([]uint8, 8), eight...)...), nil, 0},
 		{"a nil template", bins(1, eight...), bins(2, eight...), []*Template{nil}, 1},
-		{"the template left out", ten, bins(0, 1, 2, 3, 4, 5, 60, 70, 80, 90, 100), []*Template{templateWith(1, 2)}, 3. / 8},
-		{"template in one of both", ten, bins(0, 11, 12, 3, 4, 5, 6, 7, 8, 9, 10), []*Template{templateWith(1, 2)}, 0.8},
+		{
+			"the template left out", ten, bins(0, 1, 2, 3, 4, 5, 60, 70, 80, 90, 100),
+			[]*Template{templateWith(1, 2)}, 3. / 8,
+		},
+		{
+			"template in one of both", ten, bins(0, 11, 12, 3, 4, 5, 6, 7, 8, 9, 10),
+			[]*Template{templateWith(1, 2)}, 0.8,
+		},
 		{
 			"two templates", ten, bins(0, 1, 2, 3, 4, 5, 60, 70, 80, 90, 100),
 			[]*Template{templateWith(1), templateWith(0, 2)}, 3. / 8,
@@ -59,8 +65,14 @@ func TestAlike(t *testing.T) {
 			"template only, no title, 8 of 10 equal", ten, bins(0, 1, 2, 3, 4, 5, 6, 7, 8),
 			[]*Template{templateWith(ten.Minima[:]...)}, 1,
 		},
-		{"the template's title, bins differ", bins(9, 1, 2), bins(9, 1, 3), []*Template{templateWith().withTitles(9)}, 0},
-		{"the template's title, bins equal", bins(9, 1, 2), bins(9, 1, 2), []*Template{templateWith().withTitles(9)}, 1},
+		{
+			"the template's title, bins differ", bins(9, 1, 2), bins(9, 1, 3),
+			[]*Template{templateWith().withTitles(9)}, 0,
+		},
+		{
+			"the template's title, bins equal", bins(9, 1, 2), bins(9, 1, 2),
+			[]*Template{templateWith().withTitles(9)}, 1,
+		},
 		{"two titles of the template", bins(8, 1), bins(9, 1), []*Template{templateWith().withTitles(9, 8)}, 1},
 		{
 			"titles of two templates", bins(8, 1), bins(9, 1),
@@ -68,7 +80,10 @@ func TestAlike(t *testing.T) {
 		},
 		{"the template's title and another", bins(9, 1), bins(8, 1), []*Template{templateWith().withTitles(9)}, 0},
 		{"the template's title and none", bins(9, 1), bins(0, 1), []*Template{templateWith().withTitles(9)}, 1},
-		{"one title, which is not the template's", bins(9, 1), bins(9, 2), []*Template{templateWith().withTitles(8)}, 1},
+		{
+			"one title, which is not the template's", bins(9, 1), bins(9, 2),
+			[]*Template{templateWith().withTitles(8)}, 1,
+		},
 		{
 			"the template's title, enough bins", bins(9, eight...), bins(9, 1, 2, 3, 4, 5, 6, 70, 80),
 			[]*Template{templateWith().withTitles(9)}, 0.75,

@@ -61,7 +61,6 @@ func (d *contents) apply(k weburl.Key, old scheduler.Record, v *scheduler.Revisi
 		return errMoved
 	}
 	has := d.send(k, old, d.move(k, old, v.Move), v.CancelDeletion, v.Order)
-	d.note(v.Notes)
 	next := v.Next
 	next.LossPending = has
 	switch {

@@ -202,9 +202,10 @@ func notes(f *fixture) {
 	c := completion(w)
 	c.Notes = []scheduler.Note{{Name: scheduler.CrawlValue("one"), Value: []byte("1")}, {Name: scheduler.CrawlValue("two"), Value: []byte("2")}, {Name: scheduler.CrawlValue("three"), Value: []byte("4")}}
 	f.complete(c)
-	f.revise(func(r scheduler.Record) *scheduler.Revision {
-		return &scheduler.Revision{Next: r, Notes: []scheduler.Note{{Name: scheduler.CrawlValue("two"), Value: []byte("3")}, {Name: scheduler.CrawlValue("three")}}}
-	}, l)
+	f.requeue(l, scheduler.Index)
+	c = completion(f.waiting(l))
+	c.Notes = []scheduler.Note{{Name: scheduler.CrawlValue("two"), Value: []byte("3")}, {Name: scheduler.CrawlValue("three")}}
+	f.complete(c)
 	stale := completion(w)
 	stale.Notes = []scheduler.Note{{Name: scheduler.CrawlValue("one"), Value: []byte("wrong")}}
 	f.refused(stale)

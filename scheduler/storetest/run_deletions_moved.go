@@ -48,15 +48,12 @@ func deletionsMoved(f *fixture) {
 	l := f.losing("http://a.test/4", replacing(0))
 	places, _ := f.reviseDeletions(func(_ scheduler.StoredDeletion, r scheduler.Record) *scheduler.Revision {
 		r.State, r.Source, r.Misses = scheduler.Waiting, scheduler.Follow, 3
-		return &scheduler.Revision{Next: r, CancelDeletion: true, Notes: []scheduler.Note{{Name: scheduler.CrawlValue("n"), Value: []byte("1")}}}
+		return &scheduler.Revision{Next: r, CancelDeletion: true}
 	}, l)
 	f.equal("places", places, []scheduler.Place{{Source: scheduler.Follow, Host: l.URL.HostKey()}})
 	if w := f.waiting(l); w.Record.Misses != 3 || w.Record.LossPending {
 		f.Errorf("record = %+v", w.Record)
 	}
-	v, err := f.Value(f.ctx, scheduler.CrawlValue("n"))
-	f.must(err)
-	f.equal("note", string(v), "1")
 	f.equal("outbox", f.counts().Outbox, scheduler.OutboxCounts{Waiting: 3})
 }
 

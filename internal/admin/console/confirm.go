@@ -12,6 +12,7 @@ type confirmation struct {
 	// Action takes the form with Fields, and "sure".
 	Action, Button string
 	Fields         []field
+	Forever        bool // offers "forever", which keeps what is removed out of the index
 	Back           string
 }
 

@@ -114,16 +114,21 @@ func TestSteerOneURL(t *testing.T) {
 		{"/url/add", "", `{"urls":["http://x.test/"]}`},
 		{"/url/refresh", "full", `{"urls":["http://x.test/"],"full":true}`},
 		{"/url/remove", "sure", `{"urls":["http://x.test/"]}`},
+		{"/url/remove", "sure forever", `{"urls":["http://x.test/"],"forever":true}`},
 	} {
 		*notes = nil
-		w := sendForm(t, c, form.path, url.Values{"url": {raw}, form.extra: {"yes"}})
+		fields := url.Values{"url": {raw}}
+		for _, name := range strings.Fields(form.extra) {
+			fields.Set(name, "yes")
+		}
+		w := sendForm(t, c, form.path, fields)
 		if w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/url?url=http%3A%2F%2Fx.test%2F" || len(*notes) != 1 {
 			t.Fatalf("%s: %d, to %s, %v", form.path, w.Code, w.Header().Get("Location"), *notes)
 		}
 		wantBody(t, (*notes)[0], strings.TrimPrefix(form.path, "/url"), form.want)
 	}
 	*notes = nil
-	if w := sendForm(t, c, "/url/remove", url.Values{"url": {raw}}); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "Remove this URL?") || len(*notes) > 0 {
+	if w := sendForm(t, c, "/url/remove", url.Values{"url": {raw}}); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "Remove this URL?") || !strings.Contains(w.Body.String(), `name="forever"`) || len(*notes) > 0 {
 		t.Errorf("remove does not ask first: %d, %v", w.Code, *notes)
 	}
 	if w := sendForm(t, c, "/url/remove", nil); w.Code != http.StatusBadRequest {

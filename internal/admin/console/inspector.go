@@ -241,16 +241,16 @@ func removeOne(v *visit) error {
 	}
 	if v.r.PostForm.Get("sure") == "" {
 		return confirm(v, &confirmation{
-			Head: "Remove this URL?", URLs: []string{raw}, Button: "Remove",
+			Head: "Remove this URL?", URLs: []string{raw}, Button: "Remove", Forever: true,
 			Words: []string{
 				"It is forgotten, and its document is deleted from the index.",
-				"If rules accept it and a page that is read again links to it, it comes back: to keep it out, add a rule.",
+				"If rules accept it and a page that is read again links to it, it comes back, unless it is removed for good.",
 			},
 			Action: v.link("/url/remove", nil), Fields: []field{{"url", raw}}, Back: v.link("/url", url.Values{"url": {raw}}),
 		})
 	}
 	var done crawl.Removed
-	if err := v.post("/remove", nil, admin.Selection{URLs: []string{raw}}, &done); err != nil {
+	if err := v.post("/remove", nil, admin.Selection{URLs: []string{raw}, Forever: v.r.PostForm.Get("forever") != ""}, &done); err != nil {
 		return err
 	}
 	words := "It was not known: nothing was removed."

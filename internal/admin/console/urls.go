@@ -176,6 +176,7 @@ func decideURLs(v *visit, do string) error {
 	if selection.Empty() {
 		return v.redirect("/urls", filter.Values, "None was selected: nothing was done.")
 	}
+	selection.Forever = form.Get("forever") != ""
 	var n crawl.SelectedCount
 	if err := v.post("/selected", nil, selection, &n); err != nil {
 		return err
@@ -244,10 +245,10 @@ func askURLs(v *visit, do string, n crawl.SelectedCount, filter urlFilter, all b
 		c.Words = append(c.Words, "They wait in a fifo and are fetched at the polite pace of their hosts. What did not change is not pushed again.")
 		return c
 	}
-	c.Head, c.Button = "Remove "+things+"?", "Remove "+things
+	c.Head, c.Button, c.Forever = "Remove "+things+"?", "Remove "+things, true
 	c.Words = append(c.Words,
 		"They are forgotten, and "+plural(n.Documents, "document is", "documents are")+" deleted from the index.",
-		"What rules accept and a page links to comes back when that page is read again: to keep it out, add a rule.")
+		"What rules accept and a page links to comes back when that page is read again, unless it is removed for good.")
 	if n.Roots > 0 {
 		c.Words = append(c.Words, plural(n.Roots, "start URL of the configuration stays.", "start URLs of the configuration stay."))
 	}

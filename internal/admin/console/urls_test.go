@@ -78,7 +78,12 @@ func TestDecideURLs(t *testing.T) {
 		t.Errorf("%d to %s", w.Code, w.Header().Get("Location"))
 	}
 	sendForm(t, c, "/urls/remove", form)
-	want := []string{`/refresh  {"status":"404","host":"a.test"}`, `/remove true {"status":"404","host":"a.test"}`}
+	form.Set("forever", "yes")
+	sendForm(t, c, "/urls/remove", form)
+	want := []string{
+		`/refresh  {"status":"404","host":"a.test"}`, `/remove true {"status":"404","host":"a.test"}`,
+		`/remove true {"forever":true,"status":"404","host":"a.test"}`,
+	}
 	if strings.Join(done, "\n") != strings.Join(want, "\n") {
 		t.Errorf("done %q, want %q", done, want)
 	}

@@ -41,7 +41,8 @@ func (c cell) options() sicksite.Options {
 	if c.illness.TLS() {
 		origin = "https://" + sicksite.Host
 	}
-	return sicksite.Options{Documents: c.pages, Validators: (int(c.illness)+c.pages)%2 == 0, Answer: answerTime, Origin: origin}
+	validators := (int(c.illness)+c.pages)%2 == 0
+	return sicksite.Options{Documents: c.pages, Validators: validators, Answer: answerTime, Origin: origin}
 }
 
 // change makes settings those of the cell. Every third looks for duplicates.
@@ -77,7 +78,9 @@ func (c choice) cells() []cell {
 
 // parts are the illnesses of a part of a site, the last ones those of a part that is small.
 func parts() []sicksite.Illness {
-	return []sicksite.Illness{sicksite.EverySecondPage, sicksite.EverySecondAnswer, sicksite.EverySixthPage, sicksite.FolderFails}
+	return []sicksite.Illness{
+		sicksite.EverySecondPage, sicksite.EverySecondAnswer, sicksite.EverySixthPage, sicksite.FolderFails,
+	}
 }
 
 // chosen are the cells of a usual test run: all illnesses of one site, and of each other number of pages, policy and
@@ -85,7 +88,8 @@ func parts() []sicksite.Illness {
 func chosen() []choice {
 	all := sicksite.Illnesses()
 	errors := []sicksite.Illness{ // policies differ in what they make of these
-		sicksite.NotFound, sicksite.Unavailable, sicksite.ExpiredCertificate, sicksite.NoSuchName, sicksite.EverySecondPage,
+		sicksite.NotFound, sicksite.Unavailable, sicksite.ExpiredCertificate, sicksite.NoSuchName,
+		sicksite.EverySecondPage,
 	}
 	few := []sicksite.Illness{sicksite.NotFound, sicksite.SoftNotFoundAt, sicksite.SorryEach, sicksite.Challenge}
 	cloudview := []scheduler.Policy{scheduler.CloudView}

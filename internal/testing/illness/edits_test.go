@@ -41,7 +41,8 @@ func (w *world) kill(patterns ...string) {
 	w.t.Helper()
 	w.settings.Space.KillPatterns = nil
 	if len(patterns) > 0 {
-		w.settings.Space.KillPatterns = &crawlspace.File{Name: "kill.patterns", Content: []byte(strings.Join(patterns, "\n") + "\n")}
+		content := []byte(strings.Join(patterns, "\n") + "\n")
+		w.settings.Space.KillPatterns = &crawlspace.File{Name: "kill.patterns", Content: content}
 	}
 	if err := w.crawl.Reload(w.t.Context(), w.settings); err != nil {
 		w.t.Fatal(err)

@@ -26,24 +26,19 @@ const (
 func TestLonePageLeaves(t *testing.T) {
 	for _, pages := range sizes(1, 2, 16) {
 		for _, how := range []sicksite.Illness{sicksite.NotFound, sicksite.Gone} {
-			t.Run(fmt.Sprintf("%s/%d", how, pages), func(t *testing.T) {
-				t.Parallel()
-				synctest.Test(t, func(t *testing.T) {
-					w := newWorld(t, sicksite.Options{Documents: pages, Answer: answerTime}, nil)
-					want := w.healthy()
-					time.Sleep(beforeIllness)
-					w.site.End(how, pages-1)
-					found := time.Now()
-					w.refresh(crawl.Selection{URLs: []string{w.site.URL(pages - 1)}})
-					time.Sleep(rest - time.Second)
-					w.wantGone(want, found)
-					time.Sleep(soon - rest + 2*time.Second)
-					w.wantGone(want, found, pages-1)
-					w.wantNothingUndone()
-					time.Sleep(24 * time.Hour)
-					w.wantGone(want, found, pages-1)
-					w.end()
-				})
+			inBubble(t, fmt.Sprintf("%s/%d", how, pages), func(t *testing.T) {
+				w, want := crawled(t, nil, pages)
+				w.site.End(how, pages-1)
+				found := time.Now()
+				w.refresh(crawl.Selection{URLs: []string{w.site.URL(pages - 1)}})
+				time.Sleep(rest - time.Second)
+				w.wantGone(want, found)
+				time.Sleep(soon - rest + 2*time.Second)
+				w.wantGone(want, found, pages-1)
+				w.wantNothingUndone()
+				time.Sleep(24 * time.Hour)
+				w.wantGone(want, found, pages-1)
+				w.end()
 			})
 		}
 	}
@@ -54,9 +49,7 @@ func TestLonePageLeaves(t *testing.T) {
 func TestHundredthLeaves(t *testing.T) {
 	const pages = 5000
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, sicksite.Options{Documents: pages, Answer: answerTime}, nil)
-		want := w.healthy()
-		time.Sleep(beforeIllness)
+		w, want := crawled(t, nil, pages)
 		var gone []int
 		for i := range pages / 100 {
 			gone = append(gone, pages/2+i)
@@ -77,25 +70,20 @@ func TestSectionLeaves(t *testing.T) {
 		if pages < 60 {
 			continue // a twentieth is at most two pages
 		}
-		t.Run(fmt.Sprint(pages), func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, sicksite.Options{Documents: pages, Answer: answerTime}, nil)
-				want := w.healthy()
-				time.Sleep(beforeIllness)
-				section := w.site.Section()
-				w.site.Drop(section...)
-				found := time.Now()
-				w.refresh(crawl.Selection{All: true})
-				time.Sleep(23 * time.Hour)
-				if n := len(w.index.lost(want, found, time.Now())); n > firstDay(pages) {
-					t.Errorf("%d documents left within 23 hours, want at most %d", n, firstDay(pages))
-				}
-				w.wantNeverIll(2 * time.Hour)
-				w.wantGone(want, found, section...)
-				w.wantNothingUndone()
-				w.end()
-			})
+		inBubble(t, fmt.Sprint(pages), func(t *testing.T) {
+			w, want := crawled(t, nil, pages)
+			section := w.site.Section()
+			w.site.Drop(section...)
+			found := time.Now()
+			w.refresh(crawl.Selection{All: true})
+			time.Sleep(23 * time.Hour)
+			if n := len(w.index.lost(want, found, time.Now())); n > firstDay(pages) {
+				t.Errorf("%d documents left within 23 hours, want at most %d", n, firstDay(pages))
+			}
+			w.wantNeverIll(2 * time.Hour)
+			w.wantGone(want, found, section...)
+			w.wantNothingUndone()
+			w.end()
 		})
 	}
 }
@@ -111,7 +99,9 @@ func lastThird(pages int) []int {
 
 // endings are how a third of a site goes, each an explicit loss.
 func endings() []sicksite.Illness {
-	return []sicksite.Illness{sicksite.NotFound, sicksite.Noindex, sicksite.OneCanonical, sicksite.Disallowed, sicksite.MovedToOne}
+	return []sicksite.Illness{
+		sicksite.NotFound, sicksite.Noindex, sicksite.OneCanonical, sicksite.Disallowed, sicksite.MovedToOne,
+	}
 }
 
 // TestThirdLeaves: 30 % of a site that are taken down leave after a week, by themselves. A week costs a second, so a
@@ -131,10 +121,7 @@ func TestThirdLeaves(t *testing.T) {
 		}
 	}
 	for _, hosts := range append(each, together) {
-		t.Run(name(hosts), func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { thirdLeaves(t, hosts) })
-		})
+		inBubble(t, name(hosts), func(t *testing.T) { thirdLeaves(t, hosts) })
 	}
 }
 
@@ -143,9 +130,7 @@ func thirdLeaves(t *testing.T, hosts []goneHost) {
 	for i, host := range hosts {
 		sites = append(sites, newSite(i, host.pages))
 	}
-	w := newWorldOf(t, readRobotsHourly, sites...)
-	want := w.healthy()
-	time.Sleep(beforeIllness)
+	w, want := crawledOf(t, readRobotsHourly, sites...)
 	from := time.Now()
 	gone := documents{}
 	for i, host := range hosts {
@@ -168,7 +153,8 @@ func thirdLeaves(t *testing.T, hosts []goneHost) {
 		left[o.url] = want[o.url]
 	}
 	if missing, _, strange := left.state(gone); len(missing)+len(strange) > 0 {
-		t.Errorf("%d documents are still there (%s), and %d others left (%s)", len(missing), some(missing), len(strange), some(strange))
+		t.Errorf("%d documents are still there (%s), and %d others left (%s)",
+			len(missing), some(missing), len(strange), some(strange))
 	}
 	w.wantNothingUndone()
 	w.end()
@@ -178,25 +164,20 @@ func thirdLeaves(t *testing.T, hosts []goneHost) {
 func TestThirdIsReleased(t *testing.T) {
 	for _, how := range endings() {
 		for _, pages := range sizes(16) {
-			t.Run(fmt.Sprintf("%s/%d", how, pages), func(t *testing.T) {
-				t.Parallel()
-				synctest.Test(t, func(t *testing.T) {
-					w := newWorld(t, sicksite.Options{Documents: pages, Answer: answerTime}, readRobotsHourly)
-					want := w.healthy()
-					time.Sleep(beforeIllness)
-					from := time.Now()
-					w.site.End(how, lastThird(pages)...)
-					w.refresh(crawl.Selection{All: true})
-					time.Sleep(3 * time.Hour)
-					if n := len(w.index.lost(want, from, time.Now())); n > firstDay(pages) {
-						t.Errorf("%d documents left before the operator's word, want at most %d", n, firstDay(pages))
-					}
-					w.release()
-					time.Sleep(atOnce)
-					w.wantGone(want, from, lastThird(pages)...)
-					w.wantNothingUndone()
-					w.end()
-				})
+			inBubble(t, fmt.Sprintf("%s/%d", how, pages), func(t *testing.T) {
+				w, want := crawled(t, readRobotsHourly, pages)
+				from := time.Now()
+				w.site.End(how, lastThird(pages)...)
+				w.refresh(crawl.Selection{All: true})
+				time.Sleep(3 * time.Hour)
+				if n := len(w.index.lost(want, from, time.Now())); n > firstDay(pages) {
+					t.Errorf("%d documents left before the operator's word, want at most %d", n, firstDay(pages))
+				}
+				w.release()
+				time.Sleep(atOnce)
+				w.wantGone(want, from, lastThird(pages)...)
+				w.wantNothingUndone()
+				w.end()
 			})
 		}
 	}
@@ -205,9 +186,7 @@ func TestThirdIsReleased(t *testing.T) {
 // TestOffDeletesAtOnce: without the rule every permanent error deletes at once.
 func TestOffDeletesAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, sicksite.Options{Documents: 60, Answer: answerTime}, deleteAtOnce)
-		want := w.healthy()
-		time.Sleep(beforeIllness)
+		w, want := crawled(t, deleteAtOnce, 60)
 		from := time.Now()
 		w.site.FallIll(sicksite.NotFound)
 		w.refresh(crawl.Selection{All: true})

@@ -47,10 +47,7 @@ func TestHostGone(t *testing.T) {
 		}
 	}
 	for _, hosts := range append(each, hosts) {
-		t.Run(name(hosts), func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { takeDown(t, hosts) })
-		})
+		inBubble(t, name(hosts), func(t *testing.T) { takeDown(t, hosts) })
 	}
 }
 
@@ -63,9 +60,7 @@ func takeDown(t *testing.T, hosts []goneHost) {
 	if !wantsAll() {
 		month = shortGone
 	}
-	w := newWorldOf(t, func(s *policy.Settings) { s.Frontier.Deletions.Gone = month }, sites...)
-	want := w.healthy()
-	time.Sleep(beforeIllness)
+	w, want := crawledOf(t, func(s *policy.Settings) { s.Frontier.Deletions.Gone = month }, sites...)
 	from := time.Now()
 	for i, host := range hosts {
 		sites[i].FallIll(host.kind)
@@ -75,7 +70,8 @@ func takeDown(t *testing.T, hosts []goneHost) {
 	for i, host := range hosts {
 		of := want.below(sites[i].URL(0))
 		if n := len(w.index.spoiled(of, from, time.Now())); n > firstDay(host.pages) {
-			t.Errorf("%s: %d of %d documents were lost within a month, want at most %d", host.kind, n, host.pages, firstDay(host.pages))
+			t.Errorf("%s: %d of %d documents were lost within a month, want at most %d",
+				host.kind, n, host.pages, firstDay(host.pages))
 		}
 	}
 	time.Sleep(48*time.Hour + 2*beforeIllness)
@@ -92,34 +88,34 @@ func takeDown(t *testing.T, hosts []goneHost) {
 
 // newSite is the ith of several sites, at a host of its own.
 func newSite(i, pages int) *sicksite.Site {
-	return sicksite.New(sicksite.Options{Documents: pages, Answer: answerTime, Origin: fmt.Sprintf("http://host%d.test", i), Seed: i + 1})
+	origin := fmt.Sprintf("http://host%d.test", i)
+	return sicksite.New(sicksite.Options{Documents: pages, Answer: answerTime, Origin: origin, Seed: i + 1})
 }
 
 // TestSiteMoves: where all pages answer 301 to their twins at https, at www or in another
 // domain, the twins take their places: nothing is pending, the old host is never ill, and no
 // page is in the index in neither form.
 func TestSiteMoves(t *testing.T) {
-	for name, to := range map[string]string{"https": "https://" + sicksite.Host, "www": "http://www." + sicksite.Host, "domain": "http://new.test"} {
+	for name, to := range map[string]string{
+		"https": "https://" + sicksite.Host, "www": "http://www." + sicksite.Host, "domain": "http://new.test",
+	} {
 		for _, pages := range sizes(1, 2, 16) {
-			t.Run(fmt.Sprintf("%s/%d", name, pages), func(t *testing.T) {
-				t.Parallel()
-				synctest.Test(t, func(t *testing.T) {
-					w := newWorld(t, sicksite.Options{Documents: pages, Answer: answerTime, Names: []string{"www." + sicksite.Host, "new.test"}}, nil)
-					old := w.healthy()
-					time.Sleep(beforeIllness)
-					w.site.Move(to)
-					moved := time.Now()
-					w.refresh(crawl.Selection{All: true}) // the home page has to say so at two visits, a day apart
-					w.wantNeverIll(25 * time.Hour)
-					w.refresh(crawl.Selection{All: true})
-					w.wantNeverIll(25 * time.Hour)
-					w.wantTwins(old, to)
-					if n := w.index.gaps(w.index.lost(old, moved, time.Now()), to); n > 0 {
-						t.Errorf("%d pages left before their twins came", n)
-					}
-					w.wantNothingUndone()
-					w.end()
-				})
+			inBubble(t, fmt.Sprintf("%s/%d", name, pages), func(t *testing.T) {
+				names := []string{"www." + sicksite.Host, "new.test"}
+				site := sicksite.Options{Documents: pages, Answer: answerTime, Names: names}
+				w, old := crawledOf(t, nil, sicksite.New(site))
+				w.site.Move(to)
+				moved := time.Now()
+				w.refresh(crawl.Selection{All: true}) // the home page has to say so at two visits, a day apart
+				w.wantNeverIll(25 * time.Hour)
+				w.refresh(crawl.Selection{All: true})
+				w.wantNeverIll(25 * time.Hour)
+				w.wantTwins(old, to)
+				if n := w.index.gaps(w.index.lost(old, moved, time.Now()), to); n > 0 {
+					t.Errorf("%d pages left before their twins came", n)
+				}
+				w.wantNothingUndone()
+				w.end()
 			})
 		}
 	}
@@ -164,25 +160,22 @@ func TestSorryPagesLeave(t *testing.T) {
 	}
 	for _, kind := range kinds {
 		for _, pages := range sizes(16) {
-			t.Run(fmt.Sprintf("%s/%d", kind, pages), func(t *testing.T) {
-				t.Parallel()
-				synctest.Test(t, func(t *testing.T) {
-					w := newWorld(t, sicksite.Options{Documents: pages, Answer: answerTime}, nil)
-					want := w.healthy()
-					time.Sleep(beforeIllness)
-					w.site.FallIll(kind)
-					w.refresh(crawl.Selection{All: true})
-					time.Sleep(partIllness)
-					w.site.Heal()
-					w.wantBack(want)
-					w.refresh(crawl.Selection{All: true})
-					time.Sleep(held)
-					if missing, changed, strange := w.index.at(time.Now()).state(want); len(missing)+len(changed)+len(strange) > 0 {
-						t.Errorf("%d documents are missing, %d changed; %d others are in the index (%s)", len(missing), len(changed), len(strange), some(strange))
-					}
-					w.wantNothingUndone()
-					w.end()
-				})
+			inBubble(t, fmt.Sprintf("%s/%d", kind, pages), func(t *testing.T) {
+				w, want := crawled(t, nil, pages)
+				w.site.FallIll(kind)
+				w.refresh(crawl.Selection{All: true})
+				time.Sleep(partIllness)
+				w.site.Heal()
+				w.wantBack(want)
+				w.refresh(crawl.Selection{All: true})
+				time.Sleep(held)
+				missing, changed, strange := w.index.at(time.Now()).state(want)
+				if len(missing)+len(changed)+len(strange) > 0 {
+					t.Errorf("%d documents are missing, %d changed; %d others are in the index (%s)",
+						len(missing), len(changed), len(strange), some(strange))
+				}
+				w.wantNothingUndone()
+				w.end()
 			})
 		}
 	}
@@ -199,9 +192,7 @@ func manySites(hosts, pages int) []*sicksite.Site {
 
 // illTogether has many sites fall ill for some hours, which are one group.
 func illTogether(t *testing.T, kind sicksite.Illness, sites []*sicksite.Site) {
-	w := newWorldOf(t, readRobotsHourly, sites...)
-	want := w.healthy()
-	time.Sleep(beforeIllness)
+	w, want := crawledOf(t, readRobotsHourly, sites...)
 	from := time.Now()
 	for _, site := range sites {
 		site.FallIll(kind)
@@ -220,7 +211,8 @@ func illTogether(t *testing.T, kind sicksite.Illness, sites []*sicksite.Site) {
 
 // TestManyHostsBehindOneGate: small sites that fall ill together lose no more than one site does.
 func TestManyHostsBehindOneGate(t *testing.T) {
-	kinds, hosts := []sicksite.Illness{sicksite.SignOn, sicksite.NotFound, sicksite.Noindex, sicksite.LoginRedirectEach}, 30
+	kinds := []sicksite.Illness{sicksite.SignOn, sicksite.NotFound, sicksite.Noindex, sicksite.LoginRedirectEach}
+	hosts := 30
 	if wantsAll() {
 		kinds, hosts = sicksite.Illnesses(), 150
 	}
@@ -232,9 +224,8 @@ func TestManyHostsBehindOneGate(t *testing.T) {
 			if pages == 1 && kind != sicksite.SignOn && !wantsAll() {
 				continue
 			}
-			t.Run(fmt.Sprintf("%s/%d", kind, pages), func(t *testing.T) {
-				t.Parallel()
-				synctest.Test(t, func(t *testing.T) { illTogether(t, kind, manySites(hosts, pages)) })
+			inBubble(t, fmt.Sprintf("%s/%d", kind, pages), func(t *testing.T) {
+				illTogether(t, kind, manySites(hosts, pages))
 			})
 		}
 	}
@@ -247,10 +238,7 @@ func TestOneFolderOfEachHost(t *testing.T) {
 		kinds, hosts = append(kinds, sicksite.EverySixthPage), 20
 	}
 	for _, kind := range kinds {
-		t.Run(kind.String(), func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { illTogether(t, kind, manySites(hosts, 49)) })
-		})
+		inBubble(t, kind.String(), func(t *testing.T) { illTogether(t, kind, manySites(hosts, 49)) })
 	}
 }
 
@@ -259,9 +247,7 @@ func TestOneFolderOfEachHost(t *testing.T) {
 func TestIllnessDoesNotFlap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const pages, good = 60, 20
-		w := newWorld(t, sicksite.Options{Documents: pages, Answer: answerTime}, nil)
-		w.healthy()
-		time.Sleep(beforeIllness)
+		w, _ := crawled(t, nil, pages)
 		var urls []string
 		for i := range pages {
 			urls = append(urls, w.site.URL(i))
@@ -294,10 +280,10 @@ func TestIllnessDoesNotFlap(t *testing.T) {
 // a group by itself.
 func TestNeighbourIsIll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		second := sicksite.New(sicksite.Options{Documents: 60, Answer: answerTime, Origin: "http://" + sicksite.Neighbour, Seed: 1})
-		w := newWorldOf(t, nil, sicksite.New(sicksite.Options{Documents: 60, Answer: answerTime}), second)
-		want := w.healthy()
-		time.Sleep(beforeIllness)
+		second := sicksite.New(sicksite.Options{
+			Documents: 60, Answer: answerTime, Origin: "http://" + sicksite.Neighbour, Seed: 1,
+		})
+		w, want := crawledOf(t, nil, sicksite.New(sicksite.Options{Documents: 60, Answer: answerTime}), second)
 		from := time.Now()
 		w.site.Drop(59)
 		second.FallIll(sicksite.NotFound)

@@ -34,7 +34,8 @@ func newListed(t *testing.T, hosts, items int) (*listed, documents) {
 	site := sicksite.New(sicksite.Options{Documents: 1, Answer: answerTime})
 	l.world = newWorldOf(t, func(s *policy.Settings) {
 		s.Rules.Roots, s.Rules.DefaultAccept, s.Rules.DefaultIndex = nil, true, true
-		s.Sources = []policy.Source{{URL: parse(t, "http://"+sicksite.Host+listPath), Kind: scheduler.KindXML, XML: xmlDocuments(t)}}
+		list := parse(t, "http://"+sicksite.Host+listPath)
+		s.Sources = []policy.Source{{URL: list, Kind: scheduler.KindXML, XML: xmlDocuments(t)}}
 	}, site)
 	l.write()
 	l.begin()
@@ -71,7 +72,8 @@ func (l *listed) url(item int) string {
 func (l *listed) write() {
 	var b strings.Builder
 	for _, i := range l.items {
-		fmt.Fprintf(&b, `<item at="%s"><title>%s</title><text>%s</text></item>`, l.url(i), sicksite.Title(i), sicksite.Text(i))
+		fmt.Fprintf(&b, `<item at="%s"><title>%s</title><text>%s</text></item>`,
+			l.url(i), sicksite.Title(i), sicksite.Text(i))
 	}
 	l.site.Put(listPath, "text/xml", "<list>"+b.String()+"</list>")
 }
@@ -159,6 +161,7 @@ func (l *listed) wantList(day int, before []int) {
 		delete(docs, l.url(i))
 	}
 	if missing > 0 || len(docs) > 0 {
-		l.t.Errorf("day %d: %d of %d items are missing, and %d old ones are still there", day, missing, len(l.items), len(docs))
+		l.t.Errorf("day %d: %d of %d items are missing, and %d old ones are still there",
+			day, missing, len(l.items), len(docs))
 	}
 }

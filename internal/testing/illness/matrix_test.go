@@ -83,7 +83,8 @@ func (r result) String() string {
 	if r.recovered > 0 {
 		well = fmt.Sprintf("%d h", int(r.recovered.Hours()))
 	}
-	return fmt.Sprintf("%4d  %4d  %4d  %4d  %5s %6d  %v", r.missing, r.changed, r.pending, r.strange, well, r.answersWhenIll, r.lost)
+	return fmt.Sprintf("%4d  %4d  %4d  %4d  %5s %6d  %v",
+		r.missing, r.changed, r.pending, r.strange, well, r.answersWhenIll, r.lost)
 }
 
 // try runs one cell, in a bubble.

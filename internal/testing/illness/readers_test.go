@@ -85,5 +85,6 @@ func TestKilledReaders(t *testing.T) {
 }
 
 func newReaderWorld(t *testing.T, r *reader, pages int) *world {
-	return newWorld(t, sicksite.Options{Documents: pages, Answer: answerTime, PDF: true}, func(s *policy.Settings) { s.Documents = r })
+	site := sicksite.Options{Documents: pages, Answer: answerTime, PDF: true}
+	return newWorld(t, site, func(s *policy.Settings) { s.Documents = r })
 }

@@ -23,10 +23,11 @@ import (
 )
 
 // The real form: the program as it is built, its own indexer, and a site on loopback. The
-// clock is that of the machine, so deletions rest for two seconds, and pages are asked for
-// again after less than a minute.
+// clock is that of the machine, so a day of the rule takes two minutes: a loss is asked for again after two seconds, a
+// minute, and two minutes.
 const (
 	realRest     = 2 * time.Second
+	realConfirm  = 2 * time.Minute
 	realIllness  = 8 * realRest
 	realRecovery = 15 * time.Minute // an ill host is well again after ten at the earliest
 	realPause    = 200 * time.Millisecond
@@ -38,7 +39,8 @@ func TestRealIllness(t *testing.T) {
 		t.Skip("it takes minutes: make illness-real runs it")
 	}
 	program := filepath.Join(t.TempDir(), "sextant")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "github.com/sextant-crawler/sextant/cmd/sextant")
+	build := exec.CommandContext(t.Context(),
+		"go", "build", "-o", program, "github.com/sextant-crawler/sextant/cmd/sextant")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("the program does not build: %v\n%s", err, out)
 	}
@@ -69,7 +71,8 @@ func TestRealIllness(t *testing.T) {
 func realIllnesses() []sicksite.Illness {
 	return slices.DeleteFunc(sicksite.Illnesses(), func(i sicksite.Illness) bool {
 		switch i {
-		case sicksite.Disallowed, sicksite.SignOn, sicksite.Parked, sicksite.ContinueToSee, sicksite.Incident, sicksite.BlockedByRule, sicksite.EverySixthPage:
+		case sicksite.Disallowed, sicksite.SignOn, sicksite.Parked, sicksite.ContinueToSee, sicksite.Incident,
+			sicksite.BlockedByRule, sicksite.EverySixthPage:
 			return true
 		}
 		return i.DNS()
@@ -90,7 +93,8 @@ func (r *realWorld) try(illness sicksite.Illness, pages int) {
 	t := r.t
 	r.recovered = "never"
 	var err error
-	r.site, err = sicksite.NewServer(sicksite.Options{Documents: pages, Validators: pages%2 == 0, RetryAfter: 5}, illness.TLS())
+	site := sicksite.Options{Documents: pages, Validators: pages%2 == 0, RetryAfter: 5}
+	r.site, err = sicksite.NewServer(site, illness.TLS())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +130,8 @@ func (r *realWorld) try(illness sicksite.Illness, pages int) {
 		got := r.entries()
 		strange := absent(got, want)
 		missing, foreign, pending := absent(want, got), foreign(want, got), r.undone()
-		state = fmt.Sprintf("%d documents are missing and %d not the site's own, %d deletions are pending; %d documents came with the illness",
+		state = fmt.Sprintf("%d documents are missing and %d not the site's own, %d deletions are pending; "+
+			"%d documents came with the illness",
 			missing, foreign, pending, strange)
 		return missing+foreign == 0 && pending <= strange
 	}, &state)
@@ -154,8 +159,8 @@ func foreign(want, got map[string]string) (n int) {
 }
 
 const realConfig = `<CrawlConfig>
-  <Crawler name="test" nthreads="2" aggressive="true" smartRefresh="true" smartRefreshMinAgeS="20" smartRefreshMaxAgeS="40" errorRefreshS="20"
-      firstByteTimeoutMS="1000" connectTimeoutMS="1000" downloadTimeoutMS="3000"%s>
+  <Crawler name="test" nthreads="2" aggressive="true" smartRefresh="true" smartRefreshMinAgeS="20"
+      smartRefreshMaxAgeS="40" errorRefreshS="20" firstByteTimeoutMS="1000" connectTimeoutMS="1000" downloadTimeoutMS="3000"%s>
     <Root url="%s" site="true"/>
     <MimeTypes><MimeType type="%s"/></MimeTypes>
     <Push kind="papi" url="http://%s" connector="test" batchAgeMS="50"/>
@@ -166,7 +171,7 @@ const realConfig = `<CrawlConfig>
 func (r *realWorld) startService() {
 	rests := ""
 	if schema := r.output("schema"); bytes.Contains(schema, []byte("deletionRestS")) {
-		rests = fmt.Sprintf(` deletionRestS="%d"`, int(realRest.Seconds()))
+		rests = fmt.Sprintf(` deletionRestS="%.0f" deletionConfirmS="%.0f"`, realRest.Seconds(), realConfirm.Seconds())
 	}
 	text := fmt.Sprintf(realConfig, rests, r.site.Site().URL(0), sicksite.SickType, r.indexer)
 	roots := filepath.Join(r.dir, "roots.pem")
@@ -175,7 +180,8 @@ func (r *realWorld) startService() {
 			r.t.Fatal(err)
 		}
 	}
-	r.start("service.log", append(os.Environ(), "SSL_CERT_FILE="+roots), "run", "-c", r.config(), "-d", r.data(), "--listen", "off")
+	r.start("service.log", append(os.Environ(), "SSL_CERT_FILE="+roots),
+		"run", "-c", r.config(), "-d", r.data(), "--listen", "off")
 }
 
 func (r *realWorld) startIndexer() {
@@ -246,7 +252,8 @@ func (r *realWorld) undone() int {
 func (r *realWorld) ask(command string, query url.Values) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(r.t.Context(), 10*time.Second)
 	defer cancel()
-	address := url.URL{Scheme: "http", Host: r.indexer, Path: "/papi/4/connectors/test/" + command, RawQuery: query.Encode()}
+	path := "/papi/4/connectors/test/" + command
+	address := url.URL{Scheme: "http", Host: r.indexer, Path: path, RawQuery: query.Encode()}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), nil)
 	if err != nil {
 		return nil, err
@@ -270,7 +277,9 @@ func (r *realWorld) entries() map[string]string {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	body, err := r.ask("enumerate_synced_entries", url.Values{"PAPI_session": {strings.TrimSpace(string(session))}, "PAPI_rootPath": {""}})
+	body, err := r.ask("enumerate_synced_entries", url.Values{
+		"PAPI_session": {strings.TrimSpace(string(session))}, "PAPI_rootPath": {""},
+	})
 	if err != nil {
 		r.t.Fatal(err)
 	}

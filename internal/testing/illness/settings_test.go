@@ -19,7 +19,10 @@ import (
 // requests, since answers take their time, and nobody looks for duplicates, which costs time.
 func settings(t *testing.T, n *sicksite.Network, roots ...string) policy.Settings {
 	t.Helper()
-	s := policy.Settings{Name: "test", Workers: 2, RobotsAgent: "Sextant", MaxRedirects: 10, Frontier: scheduler.DefaultSettings(), Fetcher: fetcher.DefaultSettings()}
+	s := policy.Settings{
+		Name: "test", Workers: 2, RobotsAgent: "Sextant", MaxRedirects: 10,
+		Frontier: scheduler.DefaultSettings(), Fetcher: fetcher.DefaultSettings(),
+	}
 	s.Frontier.Aggressive, s.Frontier.SmartRefresh = true, true
 	s.Fetcher.Resolver, s.Fetcher.Connect, s.Fetcher.Roots = n.Resolver(), n.Connect, n.Roots()
 	s.Rules.DefaultFollowRoots = true

@@ -56,7 +56,8 @@ func TestRedesign(t *testing.T) {
 				w := redesigned(t, pages)
 				time.Sleep(3 * time.Hour)
 				if n := w.renewed(); n > firstDay(pages) {
-					t.Errorf("%d of %d documents are new before the operator's word, want at most %d", n, pages, firstDay(pages))
+					t.Errorf("%d of %d documents are new before the operator's word, want at most %d",
+						n, pages, firstDay(pages))
 				}
 				w.release()
 				time.Sleep(atOnce)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -22,7 +23,9 @@ import (
 
 func TestMain(m *testing.M) {
 	// Package net keeps a channel for all that look names up: it must belong to no bubble.
-	nobody := net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) { return nil, net.ErrClosed }}
+	nobody := net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		return nil, net.ErrClosed
+	}}
 	_, _ = nobody.LookupHost(context.Background(), sicksite.Host)
 	goleak.VerifyTestMain(m)
 }
@@ -54,7 +57,8 @@ func newWorld(t *testing.T, o sicksite.Options, change func(*policy.Settings)) *
 // newWorldOf has several sites.
 func newWorldOf(t *testing.T, change func(*policy.Settings), sites ...*sicksite.Site) *world {
 	t.Helper()
-	w := &world{t: t, dir: testdir.Linked(t), site: sites[0], sites: sites, index: &index{}, log: slog.New(slog.DiscardHandler)}
+	w := &world{t: t, dir: testdir.Linked(t), site: sites[0], sites: sites, index: &index{}}
+	w.log = slog.New(slog.DiscardHandler)
 	if os.Getenv("SEXTANT_ILLNESS_LOG") != "" {
 		w.log = slog.New(slog.NewTextHandler(t.Output(), nil))
 	}
@@ -79,11 +83,38 @@ func newWorldOf(t *testing.T, change func(*policy.Settings), sites ...*sicksite.
 	return w
 }
 
+// crawled is a world of one site with so many pages, crawled by the service some time before it falls ill, and what is
+// in the index then. change is as in newWorld.
+func crawled(t *testing.T, change func(*policy.Settings), pages int) (*world, documents) {
+	t.Helper()
+	return crawledOf(t, change, sicksite.New(sicksite.Options{Documents: pages, Answer: answerTime}))
+}
+
+// crawledOf has several sites.
+func crawledOf(t *testing.T, change func(*policy.Settings), sites ...*sicksite.Site) (*world, documents) {
+	t.Helper()
+	w := newWorldOf(t, change, sites...)
+	docs := w.healthy()
+	time.Sleep(beforeIllness)
+	return w, docs
+}
+
+// inBubble runs a test beside others, in a bubble of virtual time of its own.
+func inBubble(t *testing.T, name string, test func(*testing.T)) {
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, test)
+	})
+}
+
 // open opens the store, and makes a crawl that does not run yet.
 func (w *world) open() {
 	w.t.Helper()
 	var err error
-	if w.store, err = badgerstore.Open(w.dir, badgerstore.Options{Durability: badgerstore.OS, MemtableBytes: 4 * badgerstore.MinMemtableBytes, NoCompaction: true}); err != nil {
+	options := badgerstore.Options{
+		Durability: badgerstore.OS, MemtableBytes: 4 * badgerstore.MinMemtableBytes, NoCompaction: true,
+	}
+	if w.store, err = badgerstore.Open(w.dir, options); err != nil {
 		w.t.Fatal(err)
 	}
 	relay, err := push.NewRelay(w.store.Outbox(), []push.TargetSettings{{Target: w.index}}, w.log)
@@ -257,7 +288,8 @@ func (w *world) wantGone(of documents, from time.Time, pages ...int) {
 	slices.Sort(want)
 	slices.Sort(got)
 	if !slices.Equal(want, got) {
-		w.t.Errorf("%d documents left by %s, want the %d that are gone; the first: %s", len(got), time.Since(from), len(want), describe(lost))
+		w.t.Errorf("%d documents left by %s, want the %d that are gone; the first: %s",
+			len(got), time.Since(from), len(want), describe(lost))
 	}
 }
 
@@ -274,7 +306,8 @@ func (w *world) wantBack(want documents) time.Duration {
 			return time.Since(healed)
 		}
 	}
-	w.t.Errorf("%s after the site is well %d of %d documents are missing and %d are not the site's own (%s); %d deletions are pending, and %d documents came with the illness",
+	w.t.Errorf("%s after the site is well %d of %d documents are missing and %d are not the site's own (%s); "+
+		"%d deletions are pending, and %d documents came with the illness",
 		recovery, len(missing), len(want), len(changed), some(append(missing, changed...)), pending, len(strange))
 	return 0
 }
@@ -291,7 +324,8 @@ func (w *world) wantSpared(group documents, from time.Time) []int {
 			most = firstDay(len(group))
 		}
 		if n > most {
-			w.t.Errorf("day %d: %d of %d documents were lost, want at most %d; the first: %s", i+1, n, len(group), most, describe(spoiled))
+			w.t.Errorf("day %d: %d of %d documents were lost, want at most %d; the first: %s",
+				i+1, n, len(group), most, describe(spoiled))
 		}
 	}
 	return days

@@ -41,6 +41,7 @@ const (
 	flagSketch
 	flagLively
 	flagLostAt
+	flagGiven
 	flagsEnd
 )
 
@@ -76,6 +77,7 @@ func recordFlags(rec *scheduler.Record) uint64 {
 		{!rec.Sketch.IsZero() || rec.Reading != 0, flagSketch},
 		{rec.Lively != 0, flagLively},
 		{!rec.LostAt.IsZero(), flagLostAt},
+		{rec.Given != 0, flagGiven},
 	} {
 		if s.set {
 			f |= s.flag
@@ -257,6 +259,9 @@ func appendReading(b []byte, f uint64, rec *scheduler.Record) []byte {
 	if f&flagLostAt != 0 {
 		b = appendSeconds(b, rec.LostAt)
 	}
+	if f&flagGiven != 0 {
+		b = binary.LittleEndian.AppendUint32(b, rec.Given)
+	}
 	return b
 }
 
@@ -293,6 +298,11 @@ func (r *reader) reading(f uint64, rec *scheduler.Record) {
 	}
 	if f&flagLostAt != 0 {
 		rec.LostAt = r.seconds()
+	}
+	if f&flagGiven != 0 {
+		if b := r.bytes(4); b != nil {
+			rec.Given = binary.LittleEndian.Uint32(b)
+		}
 	}
 }
 

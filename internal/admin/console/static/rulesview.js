@@ -123,6 +123,7 @@
       ["readmitted", "URL readmitted", "URLs readmitted"],
       ["moved", "URL moved to another fifo", "URLs moved to another fifo"],
       ["reread", "page read again for links that were outside", "pages read again for links that were outside"],
+      ["renewed", "document gets other metas or another source", "documents get other metas or another source"],
     ];
     const deletes = (p) => {
       const n = p.deleted.count, of = `of ${plural(p.indexed, "document")}`;

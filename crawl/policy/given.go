@@ -1,0 +1,19 @@
+package policy
+
+import (
+	"hash/fnv"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+)
+
+// Given tells apart the metas that rules and roots give a document, as it is stored; 0 for none.
+func Given(metas []actionrules.Meta) uint32 {
+	if len(metas) == 0 {
+		return 0
+	}
+	h := fnv.New32a()
+	for _, m := range metas {
+		HashParts(h, m.Name, m.Value)
+	}
+	return max(h.Sum32(), 1)
+}
