@@ -20,6 +20,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/internal/report"
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -27,7 +28,10 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	testdir.InMemory()
+	goleak.VerifyTestMain(m)
+}
 
 // memoryTarget is an indexer in memory that also keeps every order it got.
 type memoryTarget struct {
