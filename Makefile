@@ -46,6 +46,7 @@ corpus: ## measure what is found of copies, and that no distinct page is lost; i
 	SEXTANT_CORPUS=all bash -o pipefail -c "go test -count=1 -v -run 'Corpus|Forms|Documentations' ./crawl/copies | grep -v '^ *==='"
 
 crash: export SEXTANT_SEED = $(SEED)
+crash: export TMPDIR := $(or $(TMPDIR),/tmp)# the disk, not memory
 crash: ## kill, cut the power, fill the disk and damage files: ROUNDS (200) of the store, KILLS (50) of crawler and receiver; SEED repeats a run
 	SEXTANT_CRASH_ROUNDS=$(ROUNDS) go test -count=1 -timeout 120m -run 'Crash|Kill|PowerCut|DiskFills|RunOnFullDisk|DamagedFiles|OutboxModel|Workload|ClockJumps' ./scheduler/...
 	SEXTANT_KILLS=$(KILLS) go test -race -count=1 -timeout 60m -run 'Crash|Kill' ./cmd/... ./internal/demo/... ./push/...

@@ -20,6 +20,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/internal/report"
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -27,7 +28,10 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	testdir.InMemory()
+	goleak.VerifyTestMain(m)
+}
 
 // memoryTarget is an indexer in memory that also keeps every order it got.
 type memoryTarget struct {
@@ -92,10 +96,16 @@ func newBench(t *testing.T, roots ...string) *bench {
 	return &bench{t: t, dir: t.TempDir(), target: &memoryTarget{documents: map[string]push.Document{}}, settings: s}
 }
 
-// with opens the store and a crawl over it for fn.
-func (b *bench) with(fn func(*Crawl, *badgerstore.Store)) {
+// read opens the store for fn as it is, which costs a fraction of opening it for writing.
+func (b *bench) read(fn func(*badgerstore.Store)) {
 	b.t.Helper()
-	store, err := badgerstore.Open(b.dir, badgerstore.Options{Durability: badgerstore.OS, MemtableBytes: badgerstore.MinMemtableBytes})
+	b.open(badgerstore.Options{ReadOnly: true}, fn)
+}
+
+// open opens the store for fn.
+func (b *bench) open(o badgerstore.Options, fn func(*badgerstore.Store)) {
+	b.t.Helper()
+	store, err := badgerstore.Open(b.dir, o)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -104,6 +114,18 @@ func (b *bench) with(fn func(*Crawl, *badgerstore.Store)) {
 			b.t.Error(err)
 		}
 	}()
+	fn(store)
+}
+
+// with opens the store and a crawl over it for fn.
+func (b *bench) with(fn func(*Crawl, *badgerstore.Store)) {
+	b.t.Helper()
+	b.open(badgerstore.Options{Durability: badgerstore.OS, MemtableBytes: badgerstore.MinMemtableBytes, NoCompaction: true},
+		func(store *badgerstore.Store) { b.crawl(store, fn) })
+}
+
+func (b *bench) crawl(store *badgerstore.Store, fn func(*Crawl, *badgerstore.Store)) {
+	b.t.Helper()
 	var target push.Target = b.target
 	if b.wrap != nil {
 		target = b.wrap(b.target)
@@ -142,7 +164,7 @@ func (b *bench) once(submit ...string) {
 
 func (b *bench) verify() {
 	b.t.Helper()
-	b.with(func(_ *Crawl, store *badgerstore.Store) {
+	b.read(func(store *badgerstore.Store) {
 		if _, err := store.Verify(b.t.Context(), func(f badgerstore.Fault) { b.t.Errorf("verify: %+v", f) }); err != nil {
 			b.t.Error(err)
 		}
@@ -156,7 +178,7 @@ func (b *bench) record(url string) (r report.StoredURL, ok bool) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.with(func(_ *Crawl, store *badgerstore.Store) {
+	b.read(func(store *badgerstore.Store) {
 		if r, ok, err = report.LookUp(b.t.Context(), store, u); err != nil {
 			b.t.Fatal(err)
 		}

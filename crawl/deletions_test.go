@@ -13,8 +13,8 @@ import (
 // deletions are the pending losses that f selects.
 func (b *bench) deletions(f scheduler.DeletionFilter) (list []scheduler.StoredDeletion) {
 	b.t.Helper()
-	b.with(func(c *Crawl, _ *badgerstore.Store) {
-		err := c.store.PendingDeletions(b.t.Context(), f, func(d scheduler.StoredDeletion) error {
+	b.read(func(store *badgerstore.Store) {
+		err := store.PendingDeletions(b.t.Context(), f, func(d scheduler.StoredDeletion) error {
 			list = append(list, d)
 			return nil
 		})
@@ -58,7 +58,7 @@ func TestUnrelatedEdit(t *testing.T) {
 				t.Errorf("edit %d: %+v, want one of the first edit", edit, d)
 			}
 		}
-		b.with(func(_ *Crawl, store *badgerstore.Store) {
+		b.read(func(store *badgerstore.Store) {
 			edits, err := deletion.StoredEdits(t.Context(), store)
 			if err != nil || len(edits) != edit+1 || edits[0].State != deletion.EditHeld || edits[0].Deletions != 8 {
 				t.Errorf("edit %d: %+v, %v, want the 8 deletions of the first edit to wait for the operator", edit, edits, err)

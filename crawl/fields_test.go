@@ -89,7 +89,7 @@ func TestFields(t *testing.T) {
 	if len(searcher.searched) != 3 || strings.Count(said, "a page cannot be searched") != 1 {
 		t.Errorf("%d pages were searched; logged: %s", len(searcher.searched), said)
 	}
-	b.with(func(_ *Crawl, store *badgerstore.Store) {
+	b.read(func(store *badgerstore.Store) {
 		errors, err := report.CountErrors(t.Context(), store, report.Options{})
 		if err != nil {
 			t.Fatal(err)

@@ -60,7 +60,7 @@ func TestHostileHostsAtOnce(t *testing.T) {
 			if documents != pages {
 				t.Errorf("%d documents of the good host, want %d", documents, pages)
 			}
-			b.with(func(_ *Crawl, store *badgerstore.Store) {
+			b.read(func(store *badgerstore.Store) {
 				for _, c := range cases {
 					u, err := weburl.Parse(servers.URLs[c.Name])
 					if err != nil {

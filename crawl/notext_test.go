@@ -52,7 +52,7 @@ func TestNoText(t *testing.T) {
 	if strings.Count(said, "nothing reads a media type") != 1 || strings.Count(said, "a page is an application shell") != 1 {
 		t.Errorf("logged: %s", said)
 	}
-	b.with(func(_ *Crawl, store *badgerstore.Store) {
+	b.read(func(store *badgerstore.Store) {
 		errors, err := report.CountErrors(t.Context(), store, report.Options{})
 		if err != nil {
 			t.Fatal(err)

@@ -183,7 +183,7 @@ func TestStricterRobotsPending(t *testing.T) {
 		t.Errorf("%d of %d documents are deleted, want all pending", gone, len(all))
 	}
 	pending := 0
-	b.with(func(_ *Crawl, store *badgerstore.Store) {
+	b.read(func(store *badgerstore.Store) {
 		err := store.PendingDeletions(t.Context(), scheduler.DeletionFilter{Reason: scheduler.ReasonRobots}, func(scheduler.StoredDeletion) error { pending++; return nil })
 		if err != nil {
 			t.Fatal(err)

@@ -103,7 +103,7 @@ func asRun(command string) string {
 }
 
 // scriptCommand is a line of a case file that runs a command.
-var scriptCommand = regexp.MustCompile(`(?m)^(?:! )?(?:exec (.*)|(?:until .*' )?(sextant .*))$`)
+var scriptCommand = regexp.MustCompile(`(?m)^(?:! )?(?:exec (.*)|(?:until .*' |exits \d )?(sextant .*))$`)
 
 // runByCases are the commands that case files run.
 func runByCases(t *testing.T) map[string]bool {

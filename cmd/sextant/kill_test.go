@@ -25,6 +25,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
 	"github.com/sextant-crawler/sextant/internal/demo/indexer"
 	"github.com/sextant-crawler/sextant/internal/testing/seeded"
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
 	"github.com/sextant-crawler/sextant/push"
 )
@@ -44,6 +45,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(beMain) != "" || len(os.Args) > 1 && (os.Args[1] == documents.WorkerCommand || os.Args[1] == documents.ConverterCommand) {
 		main()
 	}
+	testdir.InMemory()
 	os.Exit(m.Run())
 }
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -93,14 +94,31 @@ func (r *resident) start(ts *testscript.TestScript) {
 // residentKey is that of a case file's *resident.
 type residentKey struct{}
 
-func sextantScript(ts *testscript.TestScript, neg bool, args []string) {
+// runScript runs a command, and shows its output to the case file.
+func runScript(ts *testscript.TestScript, args []string) (code int) {
 	response := ts.Value(residentKey{}).(*resident).run(ts, args)
 	_, err := io.WriteString(ts.Stdout(), response.Stdout)
 	ts.Check(err)
 	_, err = io.WriteString(ts.Stderr(), response.Stderr)
 	ts.Check(err)
-	if failed := response.Code != exitOK; failed != neg {
-		ts.Fatalf("exit %d", response.Code)
+	return response.Code
+}
+
+func sextantScript(ts *testscript.TestScript, neg bool, args []string) {
+	if code := runScript(ts, args); (code != exitOK) != neg {
+		ts.Fatalf("exit %d", code)
+	}
+}
+
+// exitsScript runs a command that ends with an exit code.
+func exitsScript(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 || args[1] != "sextant" {
+		ts.Fatalf("usage: exits CODE sextant ARG...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	if code := runScript(ts, args[2:]); code != want {
+		ts.Fatalf("exit %d, want %d", code, want)
 	}
 }
 

@@ -20,6 +20,8 @@ import (
 // starts it. Each file is a shell of its own with an empty folder.
 //
 //	sextant ARG...   runs the command in the case file's resident, see there
+//	exits CODE sextant ARG...
+//	                 runs the command, which must end with the exit code
 //	until REGEXP sextant ARG...
 //	                 runs the command until lines of its output match
 //	serve DIR        serves DIR of the case file on loopback; $SITE is its origin,
@@ -52,7 +54,7 @@ func TestScript(t *testing.T) {
 			return os.Symlink(program, filepath.Join(bin, "sextant"))
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"sextant": sextantScript, "until": untilScript, "serve": serveScript, "protect": protectedScript, "hours": hoursScript, "port": portScript, "fill": fillScript, "await": awaitScript,
+			"sextant": sextantScript, "exits": exitsScript, "until": untilScript, "serve": serveScript, "protect": protectedScript, "hours": hoursScript, "port": portScript, "fill": fillScript, "await": awaitScript,
 		},
 	})
 }

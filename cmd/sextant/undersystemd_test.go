@@ -30,10 +30,23 @@ func TestUnderSystemd(t *testing.T) {
 // TestBrowserUnderSystemd runs the browser's unit beside it: a page is rendered by a browser of another user, which has no
 // network, a limit of memory and its own sandbox, and ends with the service.
 func TestBrowserUnderSystemd(t *testing.T) {
-	chromiumCommand(t)
-	site := newAppSite(t)
-	site.page("/", "text/html", `<title>App</title><div id=app></div><script src=/app.js></script>`)
-	site.page("/app.js", "text/javascript", `document.getElementById('app').textContent = 'made by scripts'`)
+	if testing.Short() {
+		t.Skip("it starts browsers")
+	}
+	testneed.Browser(t)
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/":
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(w, `<title>App</title><div id=app></div><script src=/app.js></script>`)
+		case "/app.js":
+			w.Header().Set("Content-Type", "text/javascript")
+			fmt.Fprint(w, `document.getElementById('app').textContent = 'made by scripts'`)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(site.Close)
 	underSystemd(t, "drive-browser", fmt.Sprintf(`<CrawlConfig><Crawler name="docs" throttleTimeMS="1" smartRefresh="true"><Root url="%s/"/>
 		<Browser command="unix:/run/sextant-browser/socket" timeoutS="600"/><Fetch name="app" render="auto"><Host val="127.0.0.1"/></Fetch></Crawler></CrawlConfig>`, site.URL))
 }

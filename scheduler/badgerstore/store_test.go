@@ -15,6 +15,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 	"go.uber.org/goleak"
 
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
@@ -27,6 +28,7 @@ func TestMain(m *testing.M) {
 		crashChild(orders)
 		return
 	}
+	testdir.InMemory()
 	// Badger leaves these two behind when it refuses to open a damaged store.
 	goleak.VerifyTestMain(m,
 		goleak.IgnoreTopFunction("github.com/dgraph-io/badger/v4.(*DB).monitorCache"),
@@ -34,7 +36,7 @@ func TestMain(m *testing.M) {
 }
 
 // quick is for stores that need not outlive a power failure.
-var quick = Options{Durability: OS}
+var quick = Options{Durability: OS, MemtableBytes: MinMemtableBytes}
 
 func openStore(t testing.TB, dir string, o Options) *Store {
 	t.Helper()

@@ -121,6 +121,7 @@ func Run(t *testing.T, open Opener) {
 		{"calls at once", concurrent},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel() // a store waits for its disk most of the time
 			f := newFixture(t, open)
 			c.test(f)
 			f.checkCounts()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
 
@@ -25,7 +26,10 @@ var (
 	pageTimeout = time.Minute // for one step; generous, since it is not a measurement
 )
 
-func TestMain(m *testing.M) { os.Exit(testMain(m)) }
+func TestMain(m *testing.M) {
+	testdir.InMemory()
+	os.Exit(testMain(m))
+}
 
 func testMain(m *testing.M) (code int) {
 	chromium = testneed.FindBrowser()
@@ -38,7 +42,8 @@ func testMain(m *testing.M) (code int) {
 	}
 	defer removeAll(dir)
 	program = filepath.Join(dir, "sextant")
-	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", program, "github.com/sextant-crawler/sextant/cmd/sextant")
+	// go run keeps what it links in the build cache, unlike go build.
+	build := exec.Command("go", "run", "-ldflags=-s -w", "-exec=cp", "github.com/sextant-crawler/sextant/cmd/sextant", program)
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		return failed(fmt.Errorf("the program does not build: %w", err))

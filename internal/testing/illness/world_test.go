@@ -27,6 +27,7 @@ func TestMain(m *testing.M) {
 		return nil, net.ErrClosed
 	}}
 	_, _ = nobody.LookupHost(context.Background(), sicksite.Host)
+	testdir.InMemory()
 	goleak.VerifyTestMain(m)
 }
 

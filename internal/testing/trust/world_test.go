@@ -28,7 +28,10 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	testdir.InMemory()
+	goleak.VerifyTestMain(m)
+}
 
 // world is the sites of a case, the crawl of them, and the index that it fills.
 type world struct {

@@ -1,4 +1,4 @@
-package main
+package browsertest
 
 import (
 	"bytes"
@@ -13,11 +13,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
 
-// These tests crawl with the program and a real Chromium. What they say of time are lower bounds, which hold on a slow machine, too.
+// These tests crawl with the program and a Chromium of its own. What they say of time are lower bounds, which hold on a slow machine, too.
 
 // chromiumCommand is that of a Browser element.
 func chromiumCommand(t *testing.T) string {
@@ -25,7 +23,8 @@ func chromiumCommand(t *testing.T) string {
 	if testing.Short() {
 		t.Skip("it starts browsers")
 	}
-	path := testneed.Browser(t)
+	needsBrowser(t)
+	path := chromium
 	if os.Geteuid() == 0 { // its sandbox does not work for root
 		path += " --no-sandbox"
 	}
@@ -240,7 +239,7 @@ func TestRenderedIntranet(t *testing.T) {
 	}
 	crawl := func(want map[string]string, headings map[string]string) {
 		t.Helper()
-		out, err := process(t, "run", "--once", "--listen=off", "--log-level=warn", "-c", config, "-d", data).CombinedOutput()
+		out, err := sextant(t, "run", "--once", "--listen=off", "--log-level=warn", "-c", config, "-d", data).CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
@@ -260,8 +259,8 @@ func TestRenderedIntranet(t *testing.T) {
 	}
 	again := func() {
 		t.Helper()
-		if code, out, errOut := sextant(t, "", "refresh", "--all", "-c", config, "-d", data); code != exitOK {
-			t.Fatalf("refresh: exit %d\n%s%s", code, out, errOut)
+		if out, err := sextant(t, "refresh", "--all", "-c", config, "-d", data).CombinedOutput(); err != nil {
+			t.Fatalf("refresh: %v\n%s", err, out)
 		}
 	}
 	want := map[string]string{
@@ -290,16 +289,16 @@ func TestRenderedIntranet(t *testing.T) {
 			t.Errorf("%s is asked for with its ETag, though its scripts may make something else of it", a.path)
 		}
 	}
-	code, out, errOut := sextant(t, "", "urls", "--json", "-c", config, "-d", data)
+	out, err := sextant(t, "urls", "--json", "-c", config, "-d", data).CombinedOutput()
 	for path, rendered := range map[string]bool{"/app/changes": true, "/news/1": true, "/app/plain": false, "/plain": false} {
 		line := ""
-		for l := range strings.Lines(out) {
+		for l := range strings.Lines(string(out)) {
 			if strings.Contains(l, `"`+site.URL+path+`"`) {
 				line = l
 			}
 		}
-		if strings.Contains(line, `"rendered":true`) != rendered || code != exitOK {
-			t.Errorf("%s: %s%s", path, line, errOut)
+		if strings.Contains(line, `"rendered":true`) != rendered || err != nil {
+			t.Errorf("%s: %s %v", path, line, err)
 		}
 	}
 }
@@ -333,7 +332,7 @@ func TestRenderingEnds(t *testing.T) {
 	}
 	start := func() *exec.Cmd {
 		t.Helper()
-		run := process(t, "run", "--listen=off", "--log-level=warn", "-c", config, "-d", data)
+		run := sextant(t, "run", "--listen=off", "--log-level=warn", "-c", config, "-d", data)
 		run.Env = append(run.Env, "TMPDIR="+temporary)
 		run.Stderr = t.Output()
 		if err := run.Start(); err != nil {
@@ -364,7 +363,7 @@ func TestRenderingEnds(t *testing.T) {
 		t.Error(err)
 	}
 	awaitNoBrowser(t, temporary)
-	if out, err := process(t, "run", "--once", "--listen=off", "--log-level=warn", "-c", config, "-d", data).CombinedOutput(); err != nil { // pushes it
+	if out, err := sextant(t, "run", "--once", "--listen=off", "--log-level=warn", "-c", config, "-d", data).CombinedOutput(); err != nil { // pushes it
 		t.Fatalf("%v\n%s", err, out)
 	}
 	if n := len(site.of("/slow")); n != 2 {

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package testdir
+
+// InMemory is for TestMain. It does nothing.
+func InMemory() {}
