@@ -59,7 +59,10 @@ type host struct {
 	spoke, failed bool
 	round         *round
 	tries         int // rounds in a row that did not pass
-	moves         int // looks at losses that another document may replace, without finding one
+	// lookAt is when to look next for losses that other documents replace, zero if none may be; looks counts those
+	// in a row that found none.
+	lookAt time.Time
+	looks  int
 }
 
 // good is a good response.
@@ -217,6 +220,7 @@ func (d *Owner) Completed(l *scheduler.Lease, c *scheduler.Completion, told sche
 		h = d.soon(k, l.Record.Origin)
 		if !l.Record.LossPending {
 			h.state.Pending++
+			h.lookSoon(time.Now())
 		}
 	case back:
 		if _, known := d.returned[k]; !known {

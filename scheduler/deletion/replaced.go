@@ -26,9 +26,16 @@ func leads(r scheduler.Reason) bool {
 	}, r)
 }
 
-// findReplaced finds the losses of documents that others replace by now.
+// findReplaced finds the losses of documents that others replace by now, if it is time to look for them.
 func (b *bench) findReplaced(ctx context.Context) error {
+	b.d.mu.Lock()
+	at := b.host.lookAt
+	b.d.mu.Unlock()
 	if b.group.Ill {
+		return nil
+	}
+	if at.After(b.now) {
+		b.wakeAt(at)
 		return nil
 	}
 	looked := false
@@ -52,13 +59,21 @@ func (b *bench) findReplaced(ctx context.Context) error {
 	b.d.mu.Lock()
 	defer b.d.mu.Unlock()
 	h := b.host
-	if h.moves++; !looked || len(b.replaced) > 0 {
-		h.moves = 0
+	if h.looks++; len(b.replaced) > 0 {
+		h.looks = 0
 	}
-	if looked {
-		b.wakeAt(b.now.Add(min(lookFirst<<min(h.moves, 16), lookLongest)))
+	if h.lookAt = (time.Time{}); looked {
+		h.lookAt = b.now.Add(min(lookFirst<<min(h.looks, 16), lookLongest))
+		b.wakeAt(h.lookAt)
 	}
 	return nil
+}
+
+// lookSoon has the host's losses looked at after a new one that may turn out to be a replacement. The mutex is held.
+func (h *host) lookSoon(now time.Time) {
+	if at := now.Add(lookFirst); h.looks > 0 && h.lookAt.After(at) {
+		h.looks, h.lookAt = 0, at
+	}
 }
 
 // isReplaced reports whether another document replaces the one of a loss.
