@@ -120,6 +120,16 @@ func (o *offline) Losses(ctx context.Context) (*admin.Losses, error) {
 	return admin.NewLosses(states, edits, set), nil
 }
 
+// Traps implements admin.Crawler.
+func (o *offline) Traps(ctx context.Context) (policy.TrapCounts, error) {
+	return policy.StoredTraps(ctx, o.store)
+}
+
+// HostURLs implements admin.Crawler.
+func (o *offline) HostURLs(ctx context.Context, u weburl.URL) (int, error) {
+	return policy.StoredHostURLs(ctx, o.store, u)
+}
+
 // frontier returns a frontier that is not run. It only knows what is stored.
 func (o *offline) frontier() *scheduler.Frontier {
 	return scheduler.New(o.store, scheduler.DefaultSettings(), slog.New(slog.DiscardHandler))
