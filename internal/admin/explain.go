@@ -90,10 +90,11 @@ type StoredExplanation struct {
 	Help string `json:"help,omitempty"`
 	// DeletionOrder is the deletion of its document, or of its text, that is pending.
 	DeletionOrder *Deletion `json:"deletion_order,omitempty"`
-	// RedirectEnd is the URL at the end of its redirects, nil if that is not known. LeadsOut is what excludes
-	// the end; nil if it is crawled, or if the URL does not redirect.
-	RedirectEnd *report.StoredURL `json:"redirect_end,omitempty"`
-	LeadsOut    *ExcludedBy       `json:"redirect_excluded_by,omitempty"`
+	// RedirectEndURL is where its redirects end, and RedirectEnd what is stored of that, nil if it is not known.
+	// LeadsOut is what excludes the end; nil if it is crawled, or if the URL does not redirect.
+	RedirectEndURL string            `json:"redirect_end_url,omitempty"`
+	RedirectEnd    *report.StoredURL `json:"redirect_end,omitempty"`
+	LeadsOut       *ExcludedBy       `json:"redirect_excluded_by,omitempty"`
 	// Refused is the newest order about it if a target refused that.
 	Refused *OutboxOrder `json:"refused,omitempty"`
 	// LinkFragment is that of the link which gates and rules were asked about, if it is not the one that
@@ -299,26 +300,26 @@ func (e *Explainer) follow(s *StoredExplanation) error {
 	if s.StoredURL == nil || s.Reason != scheduler.ReasonRedirect.String() {
 		return nil
 	}
-	end, _, err := report.FollowRedirect(s.URL, s.RedirectTo, func(u weburl.URL) (string, error) {
+	s.RedirectEndURL = s.RedirectTo
+	for range report.MaxRedirects {
+		u, ok := weburl.FromCanonical(s.RedirectEndURL)
+		if !ok {
+			break
+		}
 		t, err := e.known.Lookup(u)
-		switch {
-		case errors.Is(err, ErrNotKnown):
-			return "", nil
-		case err != nil:
-			return "", err
+		if errors.Is(err, ErrNotKnown) {
+			break
 		}
-		s.RedirectEnd = &t
-		if t.Class != scheduler.Redirect.String() {
-			return "", nil
+		if err != nil {
+			return err
 		}
-		return t.RedirectTo, nil
-	})
-	if err != nil {
-		return err
+		if t.Class != scheduler.Redirect.String() || t.RedirectTo == "" {
+			s.RedirectEnd = &t
+			break
+		}
+		s.RedirectEndURL = t.RedirectTo
 	}
-	if s.RedirectEnd != nil && s.RedirectEnd.URL != end {
-		s.RedirectEnd = nil
-	}
+	end := s.RedirectEndURL
 	if to, err := weburl.Parse(end); err == nil {
 		found, err := e.found(to)
 		if err != nil {

@@ -150,12 +150,12 @@ func AnswerOf(s *StoredExplanation) Answer {
 // ends says what the redirects of a URL end at, unless that is a document.
 func (a *Answer) ends(s *StoredExplanation) {
 	in := false
+	if s.RedirectEndURL != "" && s.RedirectEndURL != s.RedirectTo {
+		a.Why, a.Other = a.Why+", at last to "+s.RedirectEndURL, s.RedirectEndURL
+	}
 	switch end := s.RedirectEnd; {
 	case end != nil:
 		of := AnswerOf(&StoredExplanation{Known: true, StoredURL: end})
-		if end.URL != s.RedirectTo {
-			a.Why, a.Other = a.Why+", at last to "+end.URL, end.URL
-		}
 		if in = of.Fate.InIndex(); !in {
 			a.Why += ", which is " + of.String()
 			a.Notes, a.Help = nil, of.Help

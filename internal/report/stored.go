@@ -119,16 +119,16 @@ func LookUp(ctx context.Context, store scheduler.Reader, u weburl.URL) (s Stored
 		return s, false, nil
 	}
 	if err == nil {
-		s, err = storedURL(ctx, store, &r)
+		s, err = storedURL(ctx, newChains(store), &r)
 	}
 	return s, err == nil, err
 }
 
 // storedURL is NewStoredURL of a record of the store. Where its redirects lead is said unless the loss of its
 // document is pending, which has its own reason.
-func storedURL(ctx context.Context, store scheduler.Reader, r *scheduler.Record) (s StoredURL, err error) {
+func storedURL(ctx context.Context, c *chains, r *scheduler.Record) (s StoredURL, err error) {
 	if !r.Indexed {
-		err = follow(ctx, store, r)
+		err = c.follow(ctx, r)
 	}
 	return NewStoredURL(*r), err
 }

@@ -52,7 +52,7 @@ func URLPage(ctx context.Context, store scheduler.Reader, f Filter, limit, read 
 	if read == 0 {
 		read = PageRead
 	}
-	from := f.From
+	from, c := f.From, newChains(store)
 	for {
 		some, looked := min(scheduler.WalkRead, read-p.Read), 0
 		batch, next, last, err := scheduler.ReadBatch(ctx, store, from, limit-len(p.URLs), some, func(r *scheduler.Record) bool {
@@ -64,7 +64,7 @@ func URLPage(ctx context.Context, store scheduler.Reader, f Filter, limit, read 
 			return p, err
 		}
 		for i := range batch {
-			s, err := storedURL(ctx, store, &batch[i].Record)
+			s, err := storedURL(ctx, c, &batch[i].Record)
 			if err != nil {
 				return p, err
 			}
@@ -85,9 +85,10 @@ func URLPage(ctx context.Context, store scheduler.Reader, f Filter, limit, read 
 // EachURL calls fn for each stored URL that f selects, in order of keys. One that is
 // stored meanwhile may be among them or not.
 func EachURL(ctx context.Context, store scheduler.Reader, f Filter, fn func(StoredURL) error) error {
+	c := newChains(store)
 	return scheduler.Walk(ctx, store, f.From, f.may, func(batch []scheduler.KeyedRecord) error {
 		for i := range batch {
-			s, err := storedURL(ctx, store, &batch[i].Record)
+			s, err := storedURL(ctx, c, &batch[i].Record)
 			if err == nil && f.Selects(&batch[i].Record) {
 				err = fn(s)
 			}
