@@ -59,6 +59,20 @@ func ignoredForGood(rules []actionrules.Rule) []actionrules.Warning {
 	return warnings
 }
 
+// untaken warns of rules that give a push source that no target takes.
+func untaken(c *Crawler) (warnings []actionrules.Warning) {
+	for i := range c.Rules.Rules {
+		r := &c.Rules.Rules[i]
+		for _, a := range r.Then {
+			if a.Verb == actionrules.SetSource && !c.Taken(a.Name) {
+				warnings = append(warnings, actionrules.Warning{At: r.At, Text: fmt.Sprintf(
+					"no <Push> takes the source %q, so that what has it is not indexed: correct the name, or write a <Push> with that source or without one", a.Name)})
+			}
+		}
+	}
+	return warnings
+}
+
 // maxCompared bounds how many pairs of rules are compared.
 const maxCompared = 20_000
 

@@ -17,7 +17,7 @@ func (p *parser) warnings(c *Crawler) {
 	if p.quick || len(p.report.Errors) > 0 {
 		return
 	}
-	for _, w := range slices.Concat(c.Engine.Warnings(), idleRules(c.Rules.Rules), conflicts(c.Rules.Rules), ignoredForGood(c.Rules.Rules), unaccepted(&c.Rules), otherScheme(&c.Rules), shutOut(c),
+	for _, w := range slices.Concat(c.Engine.Warnings(), idleRules(c.Rules.Rules), conflicts(c.Rules.Rules), ignoredForGood(c.Rules.Rules), untaken(c), unaccepted(&c.Rules), otherScheme(&c.Rules), shutOut(c),
 		idleChoices("Throttle", c.throttles), idleChoices("Fetch", c.fetches), idleChoices("Refresh", c.ages), contradictions("Refresh", c.refreshed), contradictions("Field", c.fields), contradictions("MainContent", c.mains)) {
 		if w.At == (actionrules.Position{}) {
 			w.At = c.At

@@ -37,7 +37,9 @@ type Explanation struct {
 	Render   string             `json:"render,omitempty"`
 	LogIn    string             `json:"log_in,omitempty"`
 	KilledBy *crawlspace.Reason `json:"killed_by,omitempty"` // the kill list's entry that keeps it out of the index
-	Stored   *StoredExplanation `json:"stored,omitempty"`
+	// Untaken says that it would be indexed if a target took its push source.
+	Untaken bool               `json:"untaken,omitempty"`
+	Stored  *StoredExplanation `json:"stored,omitempty"`
 
 	// Start says where the rules begin, and Others how many of them do not match; both are for people.
 	Start  string `json:"-"`
@@ -339,6 +341,7 @@ func (e *Explainer) explanationOf(raw string, x policy.Explained) *Explanation {
 		Shift: d.Shift, Source: d.Source, Metas: map[string][]string{}, Rules: []RuleExplanation{}, Start: x.Rules.Start.Why, Others: len(e.settings.Rules.Rules),
 		Gates: x.Gates, KilledBy: x.Killed, Fetch: x.Fetch.Name,
 	}
+	out.Untaken = out.Index && !e.settings.Taken(d.Source)
 	if r := x.Fetch.Render; r != nil {
 		out.Render = "auto"
 		if r.Always {
