@@ -29,6 +29,7 @@ const endsMax = 1 << 20
 type chains struct {
 	store scheduler.Reader
 	ends  map[weburl.Key]chainEnd
+	dead  map[string]string // which target refused the newest order about a URL; nil: it is not asked
 }
 
 // chainEnd is what is behind a redirect: how many redirects, with it, and the fault that keeps them from a page,
@@ -38,7 +39,7 @@ type chainEnd struct {
 	fault string
 }
 
-func newChains(store scheduler.Reader) *chains { return &chains{store, map[weburl.Key]chainEnd{}} }
+func newChains(store scheduler.Reader) *chains { return &chains{store: store, ends: map[weburl.Key]chainEnd{}} }
 
 // redirects reports whether a URL is stored as a redirect.
 func redirects(r *scheduler.Record) bool { return r.Class == scheduler.Redirect && r.RedirectTo != "" }
