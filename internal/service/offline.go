@@ -172,8 +172,10 @@ func (o *offline) HostTime(weburl.HostKey) time.Duration { return 0 }
 // HostPages implements admin.Crawler.
 func (o *offline) HostPages(weburl.HostKey) *meter.HostPagesStatus { return nil }
 
-// Note implements admin.Crawler. Events tell what a service did.
-func (o *offline) Note(context.Context, events.Event) error { return nil }
+// Note implements admin.Crawler.
+func (o *offline) Note(ctx context.Context, e events.Event) error {
+	return events.NewLog(o.store).Add(ctx, e)
+}
 
 // Submit implements admin.Crawler.
 func (o *offline) Submit(ctx context.Context, urls []string) ([]crawl.Submitted, error) {
