@@ -58,6 +58,7 @@ func (p *parser) crawler(n *node, alone bool) Crawler {
 	c.Push = p.pushTargets(n)
 	c.PushContent = slices.ContainsFunc(c.Push, func(t Push) bool { return t.Content })
 	c.Frontier.LeavesTarget = leavesTarget(c.Push)
+	c.OnlySources = onlySources(c.Push)
 	c.Written.Accept = n.written("defaultAccept")
 	c.Written.Index = n.written("defaultIndex")
 	c.Written.Follow = n.written("defaultFollow")

@@ -49,16 +49,16 @@ func TestWordsOfOtherProducts(t *testing.T) {
 		`<CrawlSpace depth="3"/>`:                        `write maxLinkDepth`,
 		`<Root colour="x" url="http://x/"/>`:             `known are url, site, priority, group, kvs`,
 		`<Rules><Rule><Path regex="/a"/></Rule></Rules>`: `write val, and litteral="false" for an ordinary regular expression`,
-		`<Rules><Rule><Exclude/></Rule></Rules>`:         `and <Ignore/>`,
+		`<Rules><Rule><Skip/></Rule></Rules>`:            `<Skip> in <Rule>: write <Ignore/>`,
 	} {
 		_, report := Parse(FileName, []byte(`<CrawlConfig><Crawler name="a">`+inside+`</Crawler></CrawlConfig>`), Lookups{})
 		if got := problemLines(report.Errors); !strings.Contains(got, want) {
 			t.Errorf("%s: %s, want %s", inside, got, want)
 		}
 	}
-	_, report := Parse(FileName, []byte(`<CrawlConfig><Crawler name="a" obeyRobots="true" maxDepth="3" colour="x"/></CrawlConfig>`), Lookups{})
+	_, report := Parse(FileName, []byte(`<CrawlConfig><Crawler name="a" obeyRobots="true" maxDepth="3" colour="x" maxPages="5"/></CrawlConfig>`), Lookups{})
 	got := problemLines(report.Errors)
-	for _, want := range []string{"write ignoreRobotsTxt", `write <CrawlSpace maxLinkDepth="..."/> in it`, "unknown attribute colour of <Crawler>: known are name, nthreads"} {
+	for _, want := range []string{"write ignoreRobotsTxt", `write <CrawlSpace maxLinkDepth="..."/> in it`, "unknown attribute colour of <Crawler>: the manual", "--max-pages N"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %s in %s", want, got)
 		}

@@ -155,6 +155,18 @@ func leavesTarget(targets []Push) func(from, to string) bool {
 	return func(from, to string) bool { return from != to && narrowed[from] }
 }
 
+// onlySources are those of Settings.OnlySources.
+func onlySources(targets []Push) (sources []string) {
+	for _, p := range targets {
+		if p.Source == nil {
+			return nil
+		}
+		sources = append(sources, *p.Source)
+	}
+	slices.Sort(sources)
+	return slices.Compact(sources)
+}
+
 // outputFolder is where a target of kind file writes.
 func outputFolder(dir, data string) string {
 	if dir == "" {

@@ -152,7 +152,7 @@ func (p *parser) elementSpec(e *element, parent *node, scope *namespaces) *Eleme
 		return nil
 	case anywhere == nil:
 		known := p.schema.namesInside(parent.spec)
-		p.errorf(e.start, "unknown element <%s> in <%s>%s", clip(e.name.Local), parent.spec.Name, p.elementHint(e.name.Local, known))
+		p.errorf(e.start, "unknown element <%s> in <%s>%s", clip(e.name.Local), parent.spec.Name, p.elementHint(parent.spec.Name, e.name.Local, known))
 		p.as(words.Nearest(e.name.Local, known), e, scope)
 		return nil
 	case spec == nil:
@@ -184,15 +184,18 @@ func (p *parser) elementSpec(e *element, parent *node, scope *namespaces) *Eleme
 	return spec
 }
 
+// knownNames lists names of that many bytes at most; a longer list hides the fault.
+const knownNames = 400
+
 // longestName is more than any name that somebody would write for one of the known.
 const longestName = 40
 
 // elementHint is what to write instead of an unknown element.
-func (p *parser) elementHint(name string, known []string) string {
+func (p *parser) elementHint(parent, name string, known []string) string {
 	if p.report.full() {
 		return ""
 	}
-	if write := words.Meant(name, words.Elements()); write != "" {
+	if write := words.MeantIn(parent, name, words.Elements()); write != "" {
 		return ": " + write
 	}
 	if near := words.Nearest(name, known); near != "" {

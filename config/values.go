@@ -119,10 +119,7 @@ func (p *parser) unknownAttribute(n *node, a xml.Attr, at place) {
 	}
 	known := n.spec.attributeNames()
 	near := words.Nearest(a.Name.Local, known)
-	write := words.Meant(n.spec.Name+"."+a.Name.Local, words.Attributes())
-	if write == "" {
-		write = words.Meant(a.Name.Local, words.Attributes())
-	}
+	write := words.MeantIn(n.spec.Name, a.Name.Local, words.Attributes())
 	hint := ""
 	switch {
 	case write != "" && a.Name.Space == "":
@@ -134,6 +131,8 @@ func (p *parser) unknownAttribute(n *node, a xml.Attr, at place) {
 		n.faulty = append(n.faulty, near)
 	case len(known) == 0:
 		hint = ", which has no attributes: remove it"
+	case len(strings.Join(known, ", ")) > knownNames:
+		hint = ": the manual's page on the configuration, or sextant schema, has those that are known"
 	case len(a.Name.Local) <= longestName:
 		hint = ": known are " + strings.Join(known, ", ")
 	}

@@ -167,7 +167,7 @@ func TestTrialNamesTheSpelling(t *testing.T) {
 	b.settings.Rules.DefaultAccept, b.settings.Rules.DefaultFollow = true, true
 	b.settings.Rules.Rules = []actionrules.Rule{onFragment("skip", actionrules.Action{Verb: actionrules.Ignore})}
 	start := site.Origins()[0] + "/start"
-	got, err := Try(t.Context(), b.settings, nil, newMemoryStore(), start, parse(t, start), slog.New(slog.DiscardHandler))
+	got, err := Try(t.Context(), b.settings, newMemoryStore(), TrialOf{Raw: start, URL: parse(t, start)}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

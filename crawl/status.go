@@ -164,7 +164,7 @@ func newTargetStatus(t push.TargetStatus) TargetStatus {
 
 // String is a line for a person.
 func (t TargetStatus) String() string {
-	line := fmt.Sprintf("%s: %d documents and %d deletions sent, %d refused, %d unconfirmed", t.Name, t.Adds, t.Deletions, t.Refused, t.Unsafe)
+	line := fmt.Sprintf("%s: %d documents and %d deletions sent and %d refused since the start, %d unconfirmed", t.Name, t.Adds, t.Deletions, t.Refused, t.Unsafe)
 	if t.DownSince != nil {
 		line += fmt.Sprintf("; down since %s: %s", clock.Stamp(*t.DownSince), t.LastError)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/crawl/visit"
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // equipTraps makes the traps of a policy, with the counts of those in force or else the
@@ -52,5 +53,22 @@ func (c *Crawl) trapCounts() any {
 	if now.Gear.Traps == nil {
 		return nil
 	}
-	return policy.TrapCounts{Patterns: now.Gear.Traps.AppendState(nil), Full: c.lasting.hosts.Full(now.Policy.Settings.Traps.MaxURLsPerHost)}
+	return policy.TrapCounts{Patterns: now.Gear.Traps.AppendState(nil)}
+}
+
+// Traps are the counts of the traps in force, else the stored ones.
+func (c *Crawl) Traps(ctx context.Context) (policy.TrapCounts, error) {
+	counts, err := policy.StoredTraps(ctx, c.store)
+	if now, ok := c.trapCounts().(policy.TrapCounts); ok {
+		counts.Patterns = now.Patterns
+	}
+	return counts, err
+}
+
+// HostURLs is how many URLs of a host are known: the traps in force go by their own count.
+func (c *Crawl) HostURLs(ctx context.Context, u weburl.URL) (int, error) {
+	if c.policy().LimitsHosts() {
+		return c.lasting.hosts.HostURLs(u.HostKey()), nil
+	}
+	return policy.StoredHostURLs(ctx, c.store, u)
 }

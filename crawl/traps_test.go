@@ -106,10 +106,14 @@ func TestTrapsStatusAndExplain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		full, err := c.HostURLs(t.Context(), parse(t, origin+"/"))
+		if stored, storedErr := policy.StoredHostURLs(t.Context(), store, parse(t, origin+"/")); err != nil || storedErr != nil || full != 5 || stored != 5 {
+			t.Fatalf("%d URLs counted and %d stored, want 5 (%v, %v)", full, stored, err, storedErr)
+		}
 		for path, want := range map[string]crawlspace.Gate{
 			"/day/9": crawlspace.GateHostURLs, "/x/x/x/x": crawlspace.GateRepetition, "/start": "",
 		} {
-			x := e.Explain(origin+path, parse(t, origin+path), policy.Found{})
+			x := e.Explain(origin+path, parse(t, origin+path), policy.Found{HostURLs: full})
 			var got crawlspace.Gate
 			if x.Refused != nil {
 				got = x.Refused.Gate
@@ -120,10 +124,6 @@ func TestTrapsStatusAndExplain(t *testing.T) {
 			if want != "" && (x.Refused.File != at.File || x.Refused.Line != at.Line) {
 				t.Errorf("%s: %+v, want its place", path, x.Refused)
 			}
-		}
-		counts.Full = nil
-		if e, err = policy.NewExplainer(b.settings, nil, counts); err != nil {
-			t.Fatal(err)
 		}
 		if x := e.Explain(origin+"/day/9", parse(t, origin+"/day/9"), policy.Found{}); x.Refused == nil || x.Refused.Gate != crawlspace.GateURLPattern {
 			t.Errorf("refused by %+v, want the pattern", x.Refused)

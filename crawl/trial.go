@@ -43,16 +43,33 @@ type TrialLink struct {
 	By       string `json:"by,omitempty"`
 }
 
+// TrialOf is what a dry run is about.
+type TrialOf struct {
+	Raw string // the URL as it was written
+	URL weburl.URL
+	// Moved may be nil, and Trap, too: it says what trap refuses a link that all else lets in, "" if none does.
+	Moved policy.Moves
+	Trap  func(weburl.URL) (string, error)
+}
+
+// trap is Trap, which may be nil.
+func (o *TrialOf) trap(u weburl.URL) (string, error) {
+	if o.Trap == nil {
+		return "", nil
+	}
+	return o.Trap(u)
+}
+
 // Try visits one URL as a crawl would that has just found it, up to its end: in an
 // empty store, which is thrown away after it. All settings count except
-// hours, weights, schedules, and sources of other URLs. Moved may be nil.
-func Try(ctx context.Context, s policy.Settings, moved policy.Moves, store Store, raw string, u weburl.URL, log *slog.Logger) (*Trial, error) {
-	s.Rounds = 0
+// hours, weights, schedules, and sources of other URLs.
+func Try(ctx context.Context, s policy.Settings, store Store, of TrialOf, log *slog.Logger) (*Trial, error) {
+	s.Rounds, s.Traps = 0, nil // of.Trap knows what they have counted
 	s.Workers, s.Refreshes, s.Sources, s.CrawlSitemaps, s.ReadRejectList, s.CrawlLog, s.CookieFile = 1, nil, nil, false, nil, "", ""
 	s.Frontier.Weights = scheduler.DefaultSettings().Weights
 	s.Frontier.Throttles = withoutHours(s.Frontier.Throttles)
-	if len(moved) > 0 {
-		if err := policy.SaveMoves(ctx, store, moved); err != nil {
+	if len(of.Moved) > 0 {
+		if err := policy.SaveMoves(ctx, store, of.Moved); err != nil {
 			return nil, err
 		}
 	}
@@ -69,10 +86,13 @@ func Try(ctx context.Context, s policy.Settings, moved policy.Moves, store Store
 		defer mu.Unlock()
 		t.LogIn = append(t.LogIn, e)
 	})
-	link, v, ok := c.policy().Link(crawlspace.Link{URL: u, Host: crawlspace.SpelledHost(raw, u)})
+	link, v, ok := c.policy().Link(crawlspace.Link{URL: of.URL, Host: crawlspace.SpelledHost(of.Raw, of.URL)})
 	if !ok {
 		t.Excluded = c.policy().Detail(&v)
 		return t, nil
+	}
+	if t.Excluded, err = of.trap(link.URL); err != nil || t.Excluded != "" {
+		return t, err
 	}
 	if _, err := c.frontier.Add(ctx, []scheduler.Link{link}, false); err != nil {
 		return nil, err
@@ -89,7 +109,7 @@ func Try(ctx context.Context, s policy.Settings, moved policy.Moves, store Store
 		return nil, err
 	}
 	t.Links = trialLinks(c.policy(), t, link.URL)
-	return t, nil
+	return t, t.trapped(&of)
 }
 
 // withoutHours lets a person ask at any time of the day.
@@ -184,6 +204,25 @@ func trialLinks(p *policy.Policy, t *Trial, page weburl.URL) []TrialLink {
 		}
 	}
 	return out
+}
+
+// trapped says of the links that rules let in what traps refuse.
+func (t *Trial) trapped(of *TrialOf) error {
+	for i := range t.Links {
+		l := &t.Links[i]
+		u, ok := weburl.FromCanonical(l.URL)
+		if !ok || l.Decision != "crawl" {
+			continue
+		}
+		by, err := of.trap(u)
+		if err != nil {
+			return err
+		}
+		if by != "" {
+			l.Decision, l.Fifo, l.By = "ignore", "", by
+		}
+	}
+	return nil
 }
 
 // counts reports whether a crawl would follow the link.

@@ -30,7 +30,7 @@ func TestTrialTellsOfPauses(t *testing.T) {
 			}
 			var logged testlog.Buffer
 			began := time.Now()
-			trial, err := Try(t.Context(), w.settings, nil, store, hostA+"/", parse(t, hostA+"/"), slog.New(slog.NewTextHandler(&logged, nil)))
+			trial, err := Try(t.Context(), w.settings, store, TrialOf{Raw: hostA + "/", URL: parse(t, hostA+"/")}, slog.New(slog.NewTextHandler(&logged, nil)))
 			took := time.Since(began)
 			if err != nil || trial.Page == nil {
 				t.Fatalf("%+v, %v", trial, err)

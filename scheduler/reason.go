@@ -76,6 +76,9 @@ const (
 
 	ReasonReader // this machine did not get its document read, and tries again
 
+	ReasonListGone // the configuration does not name its XML file any more
+	ReasonNoTarget // no target takes its source
+
 	reasonsEnd
 )
 
@@ -151,6 +154,8 @@ var reasonRows = [reasonsEnd]reasonRow{
 	ReasonNewText:           {"new_text", itFails, byClass},
 	ReasonTarget:            {"target", byOperator, byClass},
 	ReasonReader:            {"reader", itFails, byClass},
+	ReasonListGone:          {"list_gone", byOperator, byClass},
+	ReasonNoTarget:          {"no_target", byOperator, byClass},
 }
 
 // row is that of a reason, one without a word where this version does not know it.

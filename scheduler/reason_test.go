@@ -19,6 +19,7 @@ func reasonNumbers() map[string]Reason {
 		"not_found": 26, "4xx": 27, "5xx": 28, "status": 29, "login": 30, "dns": 31, "connect": 32, "tls": 33, "timeout": 34, "protocol": 35,
 		"bad_redirect": 36, "address": 37, "proxy": 38, "session": 39,
 		"no_text": 40, "app_shell": 41, "no_field": 42, "rendering": 43, "no_browser": 44, "body_lost": 45, "new_text": 46, "target": 47, "reader": 48,
+		"list_gone": 49, "no_target": 50,
 	}
 }
 
@@ -39,7 +40,7 @@ func TestReasonNumbers(t *testing.T) {
 	if d := cmp.Diff(reasonNumbers(), got); d != "" {
 		t.Errorf("what is stored would mean something else (-want +got):\n%s", d)
 	}
-	if !ReasonNoBrowser.Known() || reasonsEnd.Known() || (reasonsEnd+1).String() != "reason 50" {
+	if !ReasonNoBrowser.Known() || reasonsEnd.Known() || (reasonsEnd+1).String() != "reason 52" {
 		t.Errorf("an unknown reason is %v", reasonsEnd+1)
 	}
 	if _, err := ParseReason("404"); err == nil || err.Error() != `"404" is not a reason: sextant deletions lists those that there are` {
@@ -50,7 +51,7 @@ func TestReasonNumbers(t *testing.T) {
 // TestKindsOfReasons: which are the operator's, which are a site's own wish, and which
 // say only why a URL waits.
 func TestKindsOfReasons(t *testing.T) {
-	operators := map[Reason]bool{ReasonRules: true, ReasonCrawlSpace: true, ReasonElsewhere: true, ReasonRenamed: true, ReasonNotIndexed: true, ReasonKilled: true, ReasonTarget: true}
+	operators := map[Reason]bool{ReasonRules: true, ReasonCrawlSpace: true, ReasonElsewhere: true, ReasonRenamed: true, ReasonNotIndexed: true, ReasonKilled: true, ReasonTarget: true, ReasonListGone: true, ReasonNoTarget: true}
 	asks := map[Reason]bool{
 		ReasonNotFound: true, ReasonNoIndex: true, ReasonUnavailable: true, ReasonCanonical: true, ReasonRobots: true, ReasonRedirect: true, ReasonItemGone: true,
 	}

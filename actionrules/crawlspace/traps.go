@@ -102,10 +102,10 @@ func (t *Traps) Admit(u weburl.URL) (Reason, bool) {
 	return Reason{}, true
 }
 
-// Explain returns the answer of each trap about a link as if it were new, counts
-// nothing, and names the limit also where it let the link pass. Those about a URL that is
-// known pass it, and say how the trap stands.
-func (t *Traps) Explain(u weburl.URL, known bool) []GateAnswer {
+// Explain returns the answer of each trap about a link as if it were new, to a host of which
+// hostURLs are known. It counts nothing, and names the limit also where it let the link pass.
+// Those about a URL that is known pass it, and say how the trap stands.
+func (t *Traps) Explain(u weburl.URL, known bool, hostURLs int) []GateAnswer {
 	answer := func(r Reason, refuses bool, stands string) GateAnswer {
 		if known {
 			return GateAnswer{r, true, stands}
@@ -117,22 +117,24 @@ func (t *Traps) Explain(u weburl.URL, known bool) []GateAnswer {
 		answers[0] = answer(t.repetition(part, kind), true, "it would be refused")
 	}
 	if most := t.settings.MaxURLsPerHost; most > 0 {
-		full, stands := t.hostIsFull(u), "not full"
-		if full {
-			stands = fmt.Sprintf("full, %d of %d", most, most)
-		}
-		answers = append(answers, answer(t.hostReason(u), full, stands))
+		full := hostURLs >= most
+		answers = append(answers, answer(t.hostReason(u), full, standing(full, hostURLs, most)))
 	}
 	pattern, general := appendPattern(nil, u)
 	full, stands := false, "it would pass"
 	if general {
 		n := t.counts.count(patternKey(pattern))
-		stands = fmt.Sprintf("%d of %d", n, t.limit())
-		if full = n >= t.limit(); full {
-			stands = "full, " + stands
-		}
+		full = n >= t.limit()
+		stands = standing(full, int(n), int(t.limit()))
 	}
 	return append(answers, answer(t.patternReason(string(pattern)), full, stands))
+}
+
+func standing(full bool, n, most int) string {
+	if full {
+		return fmt.Sprintf("full, %d of %d", n, most)
+	}
+	return fmt.Sprintf("%d of %d", n, most)
 }
 
 // limit is the budget of a pattern as the table counts.

@@ -21,11 +21,19 @@ type known map[weburl.HostKey]int
 
 func (k known) HostURLs(h weburl.HostKey) int { return k[h] }
 
+// hostURLs is what a caller of Explain counts.
+func hostURLs(traps *Traps, u weburl.URL) int {
+	if traps.hosts == nil {
+		return 0
+	}
+	return traps.hosts.HostURLs(u.HostKey())
+}
+
 func admitted(t testing.TB, traps *Traps, raw string) string {
 	t.Helper()
 	u := mustURL(t, raw)
 	explained := Reason{}
-	for _, a := range traps.Explain(u, false) {
+	for _, a := range traps.Explain(u, false, hostURLs(traps, u)) {
 		if !a.Allowed {
 			explained = a.Reason
 			break
@@ -182,7 +190,7 @@ func TestExplainNamesAllTraps(t *testing.T) {
 		{Reason: Reason{GateHostURLs, "CrawlConfig.xml", 3, `maxURLsPerHost="9" of http://h`}, Allowed: true},
 		{Reason: Reason{GateURLPattern, "CrawlConfig.xml", 3, `maxURLsPerPattern="10000" of "http://h/#"`}, Allowed: true},
 	}
-	if d := cmp.Diff(want, traps.Explain(mustURL(t, "http://h/5"), false)); d != "" {
+	if d := cmp.Diff(want, traps.Explain(mustURL(t, "http://h/5"), false, 0)); d != "" {
 		t.Error(d)
 	}
 	if n := traps.counts.count(patternKey([]byte("http://h/#"))); n != 0 {
@@ -192,15 +200,15 @@ func TestExplainNamesAllTraps(t *testing.T) {
 
 // TestExplainPassesKnown: no trap refuses what is known, and each says how it stands.
 func TestExplainPassesKnown(t *testing.T) {
-	hosts := known{mustURL(t, "http://full/").HostKey(): 9}
+	hosts := known{mustURL(t, "http://full/").HostKey(): 17}
 	traps := NewTraps(TrapSettings{MaxURLsPerHost: 9, MaxURLsPerPattern: 1}, hosts)
 	admitted(t, traps, "http://h/1")
 	for url, want := range map[string][]string{
-		"http://h/2":         {"it would pass", "not full", "full, 1 of 1"},
-		"http://full/1":      {"it would pass", "full, 9 of 9", "0 of 1"},
-		"http://h/x/x/x/x/x": {"it would be refused", "not full", "it would pass"},
+		"http://h/2":         {"it would pass", "0 of 9", "full, 1 of 1"},
+		"http://full/1":      {"it would pass", "full, 17 of 9", "0 of 1"},
+		"http://h/x/x/x/x/x": {"it would be refused", "0 of 9", "it would pass"},
 	} {
-		for i, a := range traps.Explain(mustURL(t, url), true) {
+		for i, a := range traps.Explain(mustURL(t, url), true, hostURLs(traps, mustURL(t, url))) {
 			if want := "counts new links only: " + want[i]; !a.Allowed || a.Answer() != want {
 				t.Errorf("%s: the %s gate allows: %t, %q, want %q", url, a.Gate, a.Allowed, a.Answer(), want)
 			}
@@ -246,7 +254,7 @@ func TestAdmitAgreesWithMap(t *testing.T) {
 			pattern, general := appendPattern(nil, u)
 			want := !general || counts[string(pattern)] < budget
 			explain := true
-			for _, a := range traps.Explain(u, false) {
+			for _, a := range traps.Explain(u, false, hostURLs(traps, u)) {
 				explain = explain && a.Allowed
 			}
 			if _, ok := traps.Admit(u); ok != want || explain != want {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -20,7 +22,7 @@ func checkCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "check",
 		Usage: "check the configuration: all errors, then warnings",
-		Description: "With --data, check also warns of rules that match none of the stored URLs. If pages are to be rendered, it has the browser " +
+		Description: "With --data, check also warns of rules and Refresh elements that match none of the stored URLs. If pages are to be rendered, it has the browser " +
 			"render a small page of its own, as the user who runs it, for half a minute at most. With --json " +
 			"each finding is a line, and the last line is a summary.",
 		Flags: flags(&cli.BoolFlag{Name: "patterns", Usage: "print each pattern beside the regular expression that it became"},
@@ -159,11 +161,20 @@ func showPattern(c *cli.Context, p actionrules.Pattern) error {
 	return err
 }
 
-// unmatched warns of rules of a Crawler that hold for none of the URLs in its store. Rules
-// that ignore are not judged: what they match is not stored.
+// unmatched warns of rules and Refresh elements of a Crawler that hold for none of the URLs in its store.
+// Rules that ignore are not judged: what they match is not stored.
 func unmatched(c *cli.Context, parsed *config.File, crawler config.Crawler) ([]config.Problem, error) {
 	matched := make([]bool, len(crawler.Rules.Rules))
 	known := 0
+	refreshes := map[string]*actionrules.Matcher{} // by condition, until a URL matches it
+	for _, r := range crawler.Refreshes {
+		if r.If == nil {
+			continue
+		}
+		if m, errs := actionrules.CompileCondition(r.If); len(errs) == 0 {
+			refreshes[r.Match] = m
+		}
+	}
 	look := func(s report.StoredURL) error {
 		u, ok := weburl.FromCanonical(s.URL)
 		if !ok {
@@ -173,6 +184,7 @@ func unmatched(c *cli.Context, parsed *config.File, crawler config.Crawler) ([]c
 		for _, i := range crawler.Engine.Matching(u.WithFragment(s.Fragment)) {
 			matched[i] = true
 		}
+		maps.DeleteFunc(refreshes, func(_ string, m *actionrules.Matcher) bool { return m.Match(u) })
 		return nil
 	}
 	home := service.HomeOf(parsed, crawler, c.String("data"))
@@ -185,6 +197,9 @@ func unmatched(c *cli.Context, parsed *config.File, crawler config.Crawler) ([]c
 		if !matched[i] && !ignores(&r) {
 			problems = append(problems, config.Problem{At: r.At, Message: fmt.Sprintf("this rule matches none of %s", count(known, "known URL"))})
 		}
+	}
+	for _, match := range slices.Sorted(maps.Keys(refreshes)) {
+		problems = append(problems, config.Problem{At: crawler.At, Message: fmt.Sprintf("the <Refresh> with %s matches none of %s", match, count(known, "known URL"))})
 	}
 	return problems, nil
 }

@@ -36,7 +36,7 @@ func fetchCommand() *cli.Command {
 		Name:      "fetch",
 		Usage:     "fetch one page and show what a crawl would do with it; stores nothing",
 		ArgsUsage: "URL",
-		Description: "URLs that rules or robots.txt exclude are not fetched. Redirects are not followed. Pauses, " +
+		Description: "URLs that rules, full traps or robots.txt exclude are not fetched. Redirects are not followed. Pauses, " +
 			"log-ins and refused addresses are those of the crawl; hours of a Throttle are ignored. Sites " +
 			"that have moved are known only where the data directory has a store. The exit code is 1 if there is no page.",
 		Flags: flags(&cli.IntFlag{Name: "text", Value: 500, Usage: "print up to `N` characters of the text; 0 is all"},
@@ -65,14 +65,6 @@ func fetchOne(c *cli.Context, raw string) error {
 	if err != nil {
 		return err
 	}
-	var known admin.Knowledge
-	err = withKnowledge(c, h, crawler.Name, func(k admin.Knowledge) (err error) {
-		known, err = k.ForDryRun(u)
-		return err
-	})
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // before the first crawl there is no store, and nothing is known
-		return err
-	}
 	log, err := newLogger(c)
 	if err != nil {
 		return err
@@ -82,7 +74,15 @@ func fetchOne(c *cli.Context, raw string) error {
 	if c.Bool("render") {
 		crawler.Settings = crawler.RenderAll()
 	}
-	f, err := service.DryRun(ctx, crawler, known, raw, u, userAgent(), log)
+	var f *admin.Fetched
+	dry := func(known admin.Knowledge) (err error) {
+		f, err = service.DryRun(ctx, crawler, known, raw, u, userAgent(), log)
+		return err
+	}
+	err = withKnowledge(c, h, crawler.Name, dry)
+	if errors.Is(err, fs.ErrNotExist) { // before the first crawl there is no store, and nothing is known
+		err = dry(admin.Knowledge{})
+	}
 	if err != nil {
 		return err
 	}

@@ -8,9 +8,12 @@ type Synonym struct {
 	write string
 }
 
-// Elements are words that people write as elements.
+// Elements are words that people write as elements; behind an element's name and a
+// dot those that have a meaning of their own there.
 func Elements() []Synonym {
 	return []Synonym{
+		{"rule.exclude rule.deny rule.disallow rule.skip rule.block rule.forbid rule.reject", `write <Ignore/>`},
+		{"rule.include rule.allow rule.permit", `write <Accept/>`},
 		{"exclude deny disallow skip block forbid reject blacklist excludepatterns", `write a <Rule> with a condition and <Ignore/>, or <Patterns exclude="..."/>`},
 		{"include allow permit whitelist includepatterns", `write a <Rule> with a condition and <Accept/>, or <Patterns include="..."/>`},
 		{"delay crawldelay requestdelay politeness politenessdelay", `write throttleTimeMS="..." in <Crawler>, or <Throttle> for some URLs`},
@@ -35,6 +38,7 @@ func Elements() []Synonym {
 func Attributes() []Synonym {
 	return []Synonym{
 		{"crawler.maxdepth crawler.depth crawler.crawldepth crawler.maxlinkdepth", `write <CrawlSpace maxLinkDepth="..."/> in it`},
+		{"crawler.maxpages crawler.maxurls crawler.maxdocuments crawler.pagelimit", `write <Traps maxURLsPerHost="..."/> in it, or end a trial by sextant run --once --max-pages N`},
 		{"crawler.maxpathdepth", `write <CrawlSpace maxPathDepth="..."/> in it`},
 		{"crawlspace.maxdepth crawlspace.depth", `write maxLinkDepth`},
 		{"obeyrobots obeyrobotstxt respectrobots robotstxt userobots ignorerobots", `write ignoreRobotsTxt, which is true where robots.txt is not obeyed`},
@@ -72,6 +76,14 @@ func Values() []Synonym {
 		{"contains", "inside"}, {"begins startswith begin", "prefix"}, {"ends endswith end", "suffix"}, {"equals is full", "exact"},
 		{"careful safe", "cautious"},
 	}
+}
+
+// MeantIn is Meant of a word inside of an element, which may have a meaning of its own there.
+func MeantIn(element, word string, known []Synonym) string {
+	if write := Meant(element+"."+word, known); write != "" {
+		return write
+	}
+	return Meant(word, known)
 }
 
 // Meant finds what a word stands for; "" if it is not one of them.

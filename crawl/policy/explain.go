@@ -48,11 +48,7 @@ func NewExplainer(s Settings, moved Moves, counts TrapCounts) (*Explainer, error
 	if err != nil || s.Traps == nil {
 		return &Explainer{policy: p, learnt: learnt}, err
 	}
-	full := fullHosts{}
-	for _, host := range counts.Full {
-		full[host] = true
-	}
-	traps := crawlspace.NewTraps(*s.Traps, full)
+	traps := crawlspace.NewTraps(*s.Traps, nil)
 	return &Explainer{policy: p, traps: traps, learnt: learnt}, traps.RestoreState(counts.Patterns)
 }
 
@@ -64,7 +60,12 @@ type Found struct {
 	Depth        int
 	HostSpelling string
 	Fragment     string
+	// HostURLs is how many URLs of its host are known.
+	HostURLs int
 }
+
+// LimitsHosts reports whether Found.HostURLs counts.
+func (e *Explainer) LimitsHosts() bool { return e.policy.LimitsHosts() }
 
 // Explain decides about u, written as raw, as about the link that it was found by, except for what raw says
 // itself.
@@ -92,7 +93,7 @@ func (e *Explainer) Explain(raw string, u weburl.URL, by Found) Explained {
 		x.Killed = &reason
 	}
 	e.explainAddress(&x)
-	e.explainTraps(&x, by.Known)
+	e.explainTraps(&x, by)
 	e.explainPatterns(&x, by.Known)
 	if x.Status == 0 {
 		x.Fifo, x.Fetch = FifoOf(v.Decision), e.policy.Settings.fetchOf(v.URL)
@@ -114,6 +115,17 @@ func (e *Explainer) explainPatterns(x *Explained, known bool) {
 		a.Allowed, a.NewLinks = true, "it would be cut off"
 	}
 	x.answered(a, e.isRoot(x.URL))
+}
+
+// Trap says what trap refuses a new link that gates and rules let in, "" if none does.
+func (e *Explainer) Trap(u weburl.URL, by Found) string {
+	x := Explained{URL: u}
+	e.explainTraps(&x, by)
+	e.explainPatterns(&x, by.Known)
+	if x.Refused == nil {
+		return ""
+	}
+	return x.Refused.String()
 }
 
 // answered adds a gate's answer, which refuses a URL that is inside unless it is a root.
@@ -146,11 +158,11 @@ func (e *Explainer) isRoot(u weburl.URL) bool {
 }
 
 // explainTraps adds the traps' answers, unless the URL is a root, which they are not asked of.
-func (e *Explainer) explainTraps(x *Explained, known bool) {
+func (e *Explainer) explainTraps(x *Explained, by Found) {
 	if e.traps == nil || e.isRoot(x.URL) {
 		return
 	}
-	for _, a := range e.traps.Explain(x.URL, known) {
+	for _, a := range e.traps.Explain(x.URL, by.Known, by.HostURLs) {
 		x.answered(a, false)
 	}
 }

@@ -78,7 +78,7 @@ func (p *Policy) GoneLists() []weburl.Key {
 // IndexesStored is Indexes for a stored URL: a document of an XML file goes with that.
 func (p *Policy) IndexesStored(v *Verdict, r *scheduler.Record) (ok bool, why scheduler.Reason, words string) {
 	if p.ListGone(r) {
-		return false, scheduler.ReasonNotIndexed, goneDetail
+		return false, scheduler.ReasonListGone, goneDetail
 	}
 	return p.Indexes(v)
 }

@@ -150,6 +150,11 @@ const readerVersion = 1
 // identify gives the policy its fingerprints.
 func (p *Policy) identify(rules [32]byte) {
 	sum := fingerprint(rules, p.Space.Fingerprint())
+	if s := p.Settings.OnlySources; len(s) > 0 {
+		w := writer{sha256.New()}
+		w.strings(s...)
+		sum = fingerprint(sum, string(w.Sum(nil)))
+	}
 	judges := sum
 	if len(p.gone) > 0 { // their documents are judged by that, and pages are read as before
 		w := writer{sha256.New()}
@@ -323,6 +328,9 @@ func (p *Policy) Indexes(v *Verdict) (ok bool, why scheduler.Reason, words strin
 	}
 	if reason, killed := p.Space.Killed(v.URL); killed {
 		return false, scheduler.ReasonKilled, reason.String()
+	}
+	if !p.Settings.Taken(v.Decision.Source) {
+		return false, scheduler.ReasonNoTarget, fmt.Sprintf("source %q", v.Decision.Source)
 	}
 	return true, scheduler.NoReason, ""
 }

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/robfig/cron/v3"
@@ -117,6 +118,9 @@ type Settings struct {
 	SitemapMaxLinks   int
 	SitemapMaxPerHost int
 
+	// OnlySources are the push sources that targets take, sorted, if each target takes one alone; nil: all are taken.
+	OnlySources []string
+
 	Frontier scheduler.Settings
 	Fetcher  fetcher.Settings
 	Robots   robots.Settings
@@ -160,3 +164,8 @@ type Renderer interface {
 
 // Convert has an external program read a body. Errors and callers are as those of DocumentReader.
 type Convert func(ctx context.Context, c extract.Converter, body []byte) (extract.Page, error)
+
+// Taken reports whether a target takes documents of a push source.
+func (s *Settings) Taken(source string) bool {
+	return s.OnlySources == nil || slices.Contains(s.OnlySources, source)
+}

@@ -2,8 +2,8 @@ package policy
 
 import (
 	"context"
-	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
@@ -19,8 +19,6 @@ const TrapsName = "crawl.traps"
 type TrapCounts struct {
 	// Patterns is the state of crawlspace.Traps.
 	Patterns []byte `json:"patterns,omitempty"`
-	// Full are hosts that have as many URLs as they may, in hexadecimal.
-	Full []string `json:"full,omitempty"`
 	// Learnt are the patterns of URLs that lead to copies, which are stored apart.
 	Learnt []copies.Pattern `json:"learnt,omitempty"`
 }
@@ -38,13 +36,24 @@ func StoredTraps(ctx context.Context, store scheduler.ValueReader) (c TrapCounts
 	return c, err
 }
 
-// fullHosts are those of TrapCounts.
-type fullHosts map[string]bool
+// errOtherHost ends the reading of a host's URLs.
+var errOtherHost = errors.New("the URLs of another host follow")
 
-// HostURLs implements crawlspace.HostURLs as far as a limit goes.
-func (f fullHosts) HostURLs(k weburl.HostKey) int {
-	if f[hex.EncodeToString(k[:])] {
-		return int(^uint(0) >> 1)
+// StoredHostURLs counts the stored URLs of the origin of u.
+func StoredHostURLs(ctx context.Context, store scheduler.Inspector, u weburl.URL) (n int, err error) {
+	key, host := u.Key(), u.HostKey()
+	first := weburl.Key{key[0], key[1]}
+	err = store.Inspect(ctx, scheduler.Filter{From: first}, func(k weburl.Key, r scheduler.Record) error {
+		switch {
+		case k.HostHash() != first.HostHash():
+			return errOtherHost
+		case r.Host == host:
+			n++
+		}
+		return nil
+	})
+	if errors.Is(err, errOtherHost) {
+		err = nil
 	}
-	return 0
+	return n, err
 }

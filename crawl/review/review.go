@@ -163,7 +163,11 @@ func (o *review) follows(r *scheduler.Record) bool {
 // unwanted reports whether a page was read, and has no document because of the operator's rules
 // or kill list alone, or is to have none.
 func unwanted(r *scheduler.Record) bool {
-	return r.Class == scheduler.OK && (r.Reason == scheduler.ReasonNotIndexed || r.Reason == scheduler.ReasonKilled)
+	switch r.Reason {
+	case scheduler.ReasonNotIndexed, scheduler.ReasonKilled, scheduler.ReasonListGone, scheduler.ReasonNoTarget:
+		return r.Class == scheduler.OK
+	}
+	return false
 }
 
 // fifo is where the rules put a stored URL. One that was never fetched stays in

@@ -2,8 +2,6 @@ package visit
 
 import (
 	"context"
-	"encoding/hex"
-	"slices"
 	"sync"
 
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -12,12 +10,8 @@ import (
 
 // All workers count new URLs, and traps ask for the counts; mu guards them.
 
-const (
-	// trapHosts is how many hosts are counted; any others have no limit.
-	trapHosts = 1 << 20
-	// fullStored is how many full hosts are stored for explain.
-	fullStored = 10_000
-)
+// trapHosts is how many hosts are counted; any others have no limit.
+const trapHosts = 1 << 20
 
 // HostURLs counts the stored URLs by host, for traps. URLs that are removed count until the
 // next start, new ones that are submitted do not. All workers share it; mu guards the counts.
@@ -55,18 +49,4 @@ func (h *HostURLs) CountAll(ctx context.Context, store scheduler.Store) error {
 		h.add(r.Host)
 		return nil
 	})
-}
-
-// Full are hosts that have limit URLs or more, sorted.
-func (h *HostURLs) Full(limit int) []string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	var full []string
-	for k, n := range h.counts {
-		if limit > 0 && n >= limit {
-			full = append(full, hex.EncodeToString(k[:]))
-		}
-	}
-	slices.Sort(full)
-	return full[:min(len(full), fullStored)]
 }

@@ -15,14 +15,24 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// Explained is the part of a Crawler that explanations ask.
+type Explained interface {
+	// Reports is the store, to be read only.
+	Reports() report.Store
+	// Losses tells when pending deletions leave.
+	Losses(ctx context.Context) (*Losses, error)
+	// Traps are what traps have counted, and HostURLs is how many URLs of an origin are known.
+	Traps(ctx context.Context) (policy.TrapCounts, error)
+	HostURLs(ctx context.Context, u weburl.URL) (int, error)
+}
+
 // Crawler is what the API shows and changes of one Crawler: a crawl at work, or only its store if no service runs.
 type Crawler interface {
+	Explained
 	Name() string
 	Status(ctx context.Context) (Status, error)
 	// Settings are those in force.
 	Settings() policy.Settings
-	// Reports is the store, to be read only.
-	Reports() report.Store
 	// Verify proves the store's invariant and calls fn for each fault.
 	Verify(ctx context.Context, fn func(fault string)) (records uint64, err error)
 	// Backup writes a copy of the store, as it is at one moment.
@@ -49,8 +59,6 @@ type Crawler interface {
 	// Pause takes no new URL until Resume; both are remembered over restarts.
 	Pause(ctx context.Context) error
 	Resume(ctx context.Context) error
-	// Losses tells when pending deletions leave.
-	Losses(ctx context.Context) (*Losses, error)
 	// Release carries out the selected deletions, and DropDeletions drops them. Both return how
 	// many there were.
 	Release(ctx context.Context, f scheduler.DeletionFilter) (int, error)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"sync"
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
@@ -36,7 +37,9 @@ type Explanation struct {
 	Render   string             `json:"render,omitempty"`
 	LogIn    string             `json:"log_in,omitempty"`
 	KilledBy *crawlspace.Reason `json:"killed_by,omitempty"` // the kill list's entry that keeps it out of the index
-	Stored   *StoredExplanation `json:"stored,omitempty"`
+	// Untaken says that it would be indexed if a target took its push source.
+	Untaken bool               `json:"untaken,omitempty"`
+	Stored  *StoredExplanation `json:"stored,omitempty"`
 
 	// Start says where the rules begin, and Others how many of them do not match; both are for people.
 	Start  string `json:"-"`
@@ -89,10 +92,11 @@ type StoredExplanation struct {
 	Help string `json:"help,omitempty"`
 	// DeletionOrder is the deletion of its document, or of its text, that is pending.
 	DeletionOrder *Deletion `json:"deletion_order,omitempty"`
-	// RedirectEnd is the URL at the end of its redirects, nil if that is not known. LeadsOut is what excludes
-	// the end; nil if it is crawled, or if the URL does not redirect.
-	RedirectEnd *report.StoredURL `json:"redirect_end,omitempty"`
-	LeadsOut    *ExcludedBy       `json:"redirect_excluded_by,omitempty"`
+	// RedirectEndURL is where its redirects end, and RedirectEnd what is stored of that, nil if it is not known.
+	// LeadsOut is what excludes the end; nil if it is crawled, or if the URL does not redirect.
+	RedirectEndURL string            `json:"redirect_end_url,omitempty"`
+	RedirectEnd    *report.StoredURL `json:"redirect_end,omitempty"`
+	LeadsOut       *ExcludedBy       `json:"redirect_excluded_by,omitempty"`
 	// Refused is the newest order about it if a target refused that.
 	Refused *OutboxOrder `json:"refused,omitempty"`
 	// LinkFragment is that of the link which gates and rules were asked about, if it is not the one that
@@ -110,24 +114,27 @@ type Unreadable struct {
 type Knowledge struct {
 	Moved policy.Moves      // the sites that moved
 	Traps policy.TrapCounts // what traps have counted
-	// Lookup finds the stored state of a URL, or ErrNotKnown. Deletion is
+	// HostURLs is how many URLs of an origin are known. Lookup finds the stored state of a URL, or ErrNotKnown. Deletion is
 	// the deletion of its document that is pending, or nil. Refused is the newest order about a URL that
 	// a target refused, or nil. Robots is what the stored robots.txt says to an agent. All are nil where
 	// no store is asked.
+	HostURLs func(weburl.URL) (int, error)
 	Lookup   func(weburl.URL) (report.StoredURL, error)
 	Deletion func(report.StoredURL) (*Deletion, error)
 	Refused  func(url string) (*OutboxOrder, error)
 	Robots   func(agent string, original bool, u weburl.URL) (string, error)
 }
 
-// KnowledgeOf is that of a store; losses are asked for when a deletion is pending.
-func KnowledgeOf(ctx context.Context, store report.Store, losses func(context.Context) (*Losses, error)) (k Knowledge, err error) {
+// KnowledgeOf is that of a Crawler; its losses are asked for when a deletion is pending.
+func KnowledgeOf(ctx context.Context, c Explained) (k Knowledge, err error) {
+	store := c.Reports()
 	if k.Moved, err = policy.StoredMoves(ctx, store); err != nil {
 		return k, err
 	}
-	if k.Traps, err = policy.StoredTraps(ctx, store); err != nil {
+	if k.Traps, err = c.Traps(ctx); err != nil {
 		return k, err
 	}
+	k.HostURLs = func(u weburl.URL) (int, error) { return c.HostURLs(ctx, u) }
 	k.Lookup = func(u weburl.URL) (report.StoredURL, error) {
 		s, ok, err := report.LookUp(ctx, store, u)
 		if err == nil && !ok {
@@ -135,7 +142,7 @@ func KnowledgeOf(ctx context.Context, store report.Store, losses func(context.Co
 		}
 		return s, err
 	}
-	k.Deletion = func(s report.StoredURL) (*Deletion, error) { return deletionOf(ctx, store, losses, &s) }
+	k.Deletion = func(s report.StoredURL) (*Deletion, error) { return deletionOf(ctx, store, c.Losses, &s) }
 	k.Refused = deadLetters(func(sel push.Selection, fn func(OutboxOrder) error) error {
 		return store.Orders(ctx, sel, func(l push.Listed) error { return fn(NewOutboxOrder(l)) })
 	})
@@ -152,6 +159,10 @@ func (c *Client) Knowledge(ctx context.Context) (k Knowledge, err error) {
 	}
 	if k.Traps, err = get[policy.TrapCounts](ctx, c, "/api/v1/traps", nil); err != nil {
 		return k, err
+	}
+	k.HostURLs = func(u weburl.URL) (int, error) {
+		counts, err := get[TrapCounts](ctx, c, "/api/v1/traps", url.Values{"host": {u.Origin()}})
+		return counts.HostURLs, err
 	}
 	k.Lookup = func(u weburl.URL) (report.StoredURL, error) { return c.storedOne(ctx, u.String()) }
 	k.Deletion = func(s report.StoredURL) (*Deletion, error) { return c.deletionOf(ctx, &s) }
@@ -177,21 +188,6 @@ func deadLetters(list func(push.Selection, func(OutboxOrder) error) error) func(
 		dead, err := all()
 		return dead[url], err
 	}
-}
-
-// ForDryRun is what counts in a dry run of u: the sites that moved, and, unless u is known, traps.
-func (k *Knowledge) ForDryRun(u weburl.URL) (Knowledge, error) {
-	counts := Knowledge{Moved: k.Moved, Traps: k.Traps}
-	if k.Lookup == nil {
-		return counts, nil
-	}
-	switch _, err := k.Lookup(u); {
-	case err == nil:
-		counts.Traps = policy.TrapCounts{}
-	case !errors.Is(err, ErrNotKnown):
-		return counts, err
-	}
-	return counts, nil
 }
 
 // stored looks a URL up, and says under which name: under its canonical one, else, as
@@ -228,12 +224,13 @@ type Explainer struct {
 	rules    *policy.Explainer
 	settings policy.Settings
 	known    Knowledge
+	hostURLs map[weburl.HostKey]int // as far as it was asked for
 }
 
 // NewExplainer compiles settings.
 func NewExplainer(s policy.Settings, known Knowledge) (*Explainer, error) {
 	rules, err := policy.NewExplainer(s, known.Moved, known.Traps)
-	return &Explainer{rules, s, known}, err
+	return &Explainer{rules, s, known, map[weburl.HostKey]int{}}, err
 }
 
 // Brief leaves the rules that do not match out of explanations.
@@ -241,7 +238,11 @@ func (e *Explainer) Brief() { e.rules.Brief = true }
 
 // Explain says what is decided of u, which was written as raw, and what is stored of it.
 func (e *Explainer) Explain(raw string, u weburl.URL) (*Explanation, error) {
-	out := e.explanationOf(raw, e.rules.Explain(raw, u, policy.Found{}))
+	found, err := e.found(u)
+	if err != nil {
+		return nil, err
+	}
+	out := e.explanationOf(raw, e.rules.Explain(raw, u, found))
 	if e.known.Lookup == nil {
 		return out, nil
 	}
@@ -250,7 +251,7 @@ func (e *Explainer) Explain(raw string, u weburl.URL) (*Explanation, error) {
 		return nil, err
 	}
 	if stored.Known && stored.URL == out.Canonical {
-		found := policy.Found{Known: true}
+		found.Known = true
 		if s := stored.StoredURL; s.Kind == "" && as.Key() == u.Key() {
 			found.Depth, found.HostSpelling, found.Fragment = s.Depth, s.HostSpelling, s.Fragment
 			if asked := u.Fragment(); asked != s.Fragment {
@@ -271,33 +272,63 @@ func (e *Explainer) Explain(raw string, u weburl.URL) (*Explanation, error) {
 	return out, nil
 }
 
+// found says that u is not known, and how many URLs of its host are.
+func (e *Explainer) found(u weburl.URL) (policy.Found, error) {
+	host := u.HostKey()
+	n, asked := e.hostURLs[host]
+	if !asked && e.known.HostURLs != nil && e.rules.LimitsHosts() {
+		var err error
+		if n, err = e.known.HostURLs(u); err != nil {
+			return policy.Found{}, err
+		}
+		e.hostURLs[host] = n
+	}
+	return policy.Found{HostURLs: n}, nil
+}
+
+// Trap says what trap refuses a link that gates and rules let in, "" if none does.
+func (e *Explainer) Trap(u weburl.URL) (string, error) {
+	if e.known.Lookup != nil {
+		if _, err := e.known.Lookup(u); !errors.Is(err, ErrNotKnown) {
+			return "", err
+		}
+	}
+	found, err := e.found(u)
+	return e.rules.Trap(u, found), err
+}
+
 // follow finds out what a stored redirect ends at, and whether that is crawled.
 func (e *Explainer) follow(s *StoredExplanation) error {
 	if s.StoredURL == nil || s.Reason != scheduler.ReasonRedirect.String() {
 		return nil
 	}
-	end, _, err := report.FollowRedirect(s.URL, s.RedirectTo, func(u weburl.URL) (string, error) {
+	s.RedirectEndURL = s.RedirectTo
+	for range report.MaxRedirects {
+		u, ok := weburl.FromCanonical(s.RedirectEndURL)
+		if !ok {
+			break
+		}
 		t, err := e.known.Lookup(u)
-		switch {
-		case errors.Is(err, ErrNotKnown):
-			return "", nil
-		case err != nil:
-			return "", err
+		if errors.Is(err, ErrNotKnown) {
+			break
 		}
-		s.RedirectEnd = &t
-		if t.Class != scheduler.Redirect.String() {
-			return "", nil
+		if err != nil {
+			return err
 		}
-		return t.RedirectTo, nil
-	})
-	if err != nil {
-		return err
+		if t.Class != scheduler.Redirect.String() || t.RedirectTo == "" {
+			s.RedirectEnd = &t
+			break
+		}
+		s.RedirectEndURL = t.RedirectTo
 	}
-	if s.RedirectEnd != nil && s.RedirectEnd.URL != end {
-		s.RedirectEnd = nil
-	}
+	end := s.RedirectEndURL
 	if to, err := weburl.Parse(end); err == nil {
-		s.LeadsOut = e.explanationOf(end, e.rules.Explain(end, to, policy.Found{Known: s.RedirectEnd != nil})).ExcludedBy
+		found, err := e.found(to)
+		if err != nil {
+			return err
+		}
+		found.Known = s.RedirectEnd != nil
+		s.LeadsOut = e.explanationOf(end, e.rules.Explain(end, to, found)).ExcludedBy
 	}
 	return nil
 }
@@ -310,6 +341,7 @@ func (e *Explainer) explanationOf(raw string, x policy.Explained) *Explanation {
 		Shift: d.Shift, Source: d.Source, Metas: map[string][]string{}, Rules: []RuleExplanation{}, Start: x.Rules.Start.Why, Others: len(e.settings.Rules.Rules),
 		Gates: x.Gates, KilledBy: x.Killed, Fetch: x.Fetch.Name,
 	}
+	out.Untaken = out.Index && !e.settings.Taken(d.Source)
 	if r := x.Fetch.Render; r != nil {
 		out.Render = "auto"
 		if r.Always {

@@ -69,6 +69,8 @@ func (x *Explanation) foretold() Answer {
 		a.Head, a.Why = "would be crawled, but not indexed", "the kill list names it: "+x.KilledBy.String()
 	case !x.Index:
 		a.Head, a.Why = "would be crawled, but not indexed", reasonWords(scheduler.ReasonNotIndexed).words
+	case x.Untaken:
+		a.Head, a.Why = "would be crawled, but not indexed", reasonWords(scheduler.ReasonNoTarget).words
 	case !x.Follow:
 		a.Head = "would be crawled and indexed, its links not followed"
 	default:
@@ -150,12 +152,12 @@ func AnswerOf(s *StoredExplanation) Answer {
 // ends says what the redirects of a URL end at, unless that is a document.
 func (a *Answer) ends(s *StoredExplanation) {
 	in := false
+	if s.RedirectEndURL != "" && s.RedirectEndURL != s.RedirectTo {
+		a.Why, a.Other = a.Why+", at last to "+s.RedirectEndURL, s.RedirectEndURL
+	}
 	switch end := s.RedirectEnd; {
 	case end != nil:
 		of := AnswerOf(&StoredExplanation{Known: true, StoredURL: end})
-		if end.URL != s.RedirectTo {
-			a.Why, a.Other = a.Why+", at last to "+end.URL, end.URL
-		}
 		if in = of.Fate.InIndex(); !in {
 			a.Why += ", which is " + of.String()
 			a.Notes, a.Help = nil, of.Help
@@ -246,6 +248,8 @@ func (x *Explanation) additions(a *Answer) []string {
 		notes = append(notes, "The rules in force let a link like it in.")
 	case x.KilledBy != nil && a.Reason != scheduler.ReasonKilled:
 		notes = append(notes, "The kill list names it: "+x.KilledBy.String()+".")
+	case x.Untaken && a.Reason != scheduler.ReasonNoTarget:
+		notes = append(notes, "By the rules in force no target takes its push source.")
 	case x.ExcludedBy == nil && !x.Index && a.Reason != scheduler.ReasonNotIndexed:
 		notes = append(notes, "By the rules in force it is not indexed.")
 	}

@@ -186,7 +186,9 @@ func TestRedirectEnds(t *testing.T) {
 		{missing, "not in the index: it redirects: http://a/b, which is not in the index: the site does not have it (404 Not Found)", 0},
 	} {
 		s := knownURL(scheduler.FateRedirect, report.StoredURL{URL: "http://a/a", RedirectTo: "http://a/b", Reason: "redirect"})
-		s.RedirectEnd = tt.end
+		if s.RedirectEnd = tt.end; tt.end != nil {
+			s.RedirectEndURL = tt.end.URL
+		}
 		if a := AnswerOf(s); a.String() != tt.want || len(a.Notes) != tt.notes {
 			t.Errorf("%q, %q; want %q and %d notes", a, a.Notes, tt.want, tt.notes)
 		}

@@ -57,7 +57,7 @@ func (s *Server) explain(c *call, in ExplainRequest) (any, error) {
 		return nil, err
 	}
 	ctx := c.r.Context()
-	known, err := KnowledgeOf(ctx, c.crawler.Reports(), c.crawler.Losses)
+	known, err := KnowledgeOf(ctx, c.crawler)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/internal/report"
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // lookRoutes show what is stored and what the service does.
@@ -21,7 +22,7 @@ func (s *Server) lookRoutes() []route {
 		{method: "GET", path: "/api/v1/document", role: Reader, crawler: true, query: "url", answer: s.document},
 		{method: "GET", path: "/api/v1/robots", role: Reader, crawler: true, query: "url agent original", answer: s.robots},
 		{method: "GET", path: "/api/v1/moves", role: Reader, crawler: true, answer: s.moves},
-		{method: "GET", path: "/api/v1/traps", role: Reader, crawler: true, answer: s.traps},
+		{method: "GET", path: "/api/v1/traps", role: Reader, crawler: true, query: "host", answer: s.traps},
 		{method: "GET", path: "/api/v1/sessions", role: Reader, crawler: true, answer: s.sessions},
 		{method: "GET", path: "/api/v1/duplicates", role: Reader, crawler: true, answer: s.duplicates},
 		{method: "GET", path: "/api/v1/verify", role: Reader, crawler: true, heavy: true, answer: s.verify},
@@ -50,8 +51,23 @@ func (s *Server) moves(c *call) (any, error) {
 	return policy.StoredMoves(c.r.Context(), c.crawler.Reports())
 }
 
+// TrapCounts is what traps have counted.
+type TrapCounts struct {
+	policy.TrapCounts
+	HostURLs int `json:"host_urls,omitempty"` // known URLs of the host that was asked for
+}
+
 func (s *Server) traps(c *call) (any, error) {
-	return policy.StoredTraps(c.r.Context(), c.crawler.Reports())
+	counts, err := c.crawler.Traps(c.r.Context())
+	out := TrapCounts{TrapCounts: counts}
+	if err == nil && c.query.Has("host") {
+		u, wrongURL := weburl.Parse(c.query.Get("host"))
+		if wrongURL != nil {
+			return nil, wrong("%v", wrongURL)
+		}
+		out.HostURLs, err = c.crawler.HostURLs(c.r.Context(), u)
+	}
+	return out, err
 }
 
 func (s *Server) sessions(c *call) (any, error) {

@@ -48,6 +48,8 @@ func reasonTexts() []reasonText {
 		scheduler.ReasonElsewhere:  {"global.rules leave it to another crawler", itsText, "", changeRules},
 		scheduler.ReasonRenamed:    {"it is crawled under another name", itsText, "", "Look at the other URL."},
 		scheduler.ReasonNotIndexed: {"it is crawled for its links only", noMore, "", "If it is to be found, let a later rule say Index."},
+		scheduler.ReasonListGone:   {"its <XMLDocuments> is not in the configuration any more", noMore, "", "If it is to be found, write its <XMLDocuments> again."},
+		scheduler.ReasonNoTarget:   {"no target takes its push source", itsText, "", "Correct the name in <Source>, or write a <Push> that takes it."},
 		scheduler.ReasonKilled:     {"the kill list names it", itsText, "", "If it is to be found, take it out of the kill list."},
 		scheduler.ReasonMediaType:  {"its media type is not wanted", itsText, "", changeRules},
 		scheduler.ReasonRemoved:    {"the operator removed it", noMore, "", "Add it to have it back."},

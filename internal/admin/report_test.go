@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
@@ -16,6 +17,14 @@ type fakeReports struct {
 }
 
 func (f fakeCrawler) Reports() report.Store { return fakeReports{f.store, f.broken} }
+
+func (f fakeCrawler) Traps(ctx context.Context) (policy.TrapCounts, error) {
+	return policy.StoredTraps(ctx, f.store)
+}
+
+func (f fakeCrawler) HostURLs(ctx context.Context, u weburl.URL) (int, error) {
+	return policy.StoredHostURLs(ctx, f.store, u)
+}
 
 func (fakeReports) Outlinks(context.Context, weburl.Key, func(weburl.Key, scheduler.LinkPrints) error) error {
 	return nil

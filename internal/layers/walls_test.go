@@ -29,7 +29,7 @@ func limits() map[string]limit {
 		"actionrules/crawlspace":       {10, aim},
 		"cmd/sextant":                  {20, aim},
 		"config":                       {15, 116},
-		"crawl":                        {18, 81},
+		"crawl":                        {18, 83},
 		"crawl/copies/near":            {16, aim},
 		"crawl/policy":                 {18, aim},
 		"crawl/visit":                  {22, 93},

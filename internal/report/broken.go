@@ -79,17 +79,17 @@ func isBroken(r *scheduler.Record) bool {
 
 // EachBroken calls fn for each broken URL that o selects, those that are known first,
 // each in order of keys. It reads all stored URLs, and follows redirects; then, for each brokenBatch broken URLs, it
-// reads them again for the redirects that lead there, once for each step of a chain and up to
-// redirectSteps times, and once the links of all pages. Where these are more than pairsMax, a
+// reads them again for the redirects that lead there, and once the links of all pages. Where these are more than pairsMax, a
 // batch takes several such passes. Of a batch and of the links to it the keys are in memory.
 func EachBroken(ctx context.Context, store Store, o Options, fn func(Broken) error) error {
+	c := newChains(store)
 	x := exchange{store: store, batch: brokenBatch, pairs: pairsMax, emit: func(t *linked, pages linkedPages) error {
-		return emitBroken(ctx, store, &o, t, pages, fn)
+		return emitBroken(ctx, store, c, &o, t, pages, fn)
 	}}
 	err := eachRecord(ctx, store, func(r *scheduler.Record) bool {
 		return (isBroken(r) || redirects(r)) && isOn(o.Host, r.Origin, r.URL) && !errorSince(r).Before(o.Since)
 	}, func(k weburl.Key, r *scheduler.Record) error {
-		if err := follow(ctx, store, r); err != nil || !isBroken(r) {
+		if err := c.follow(ctx, r); err != nil || !isBroken(r) {
 			return err
 		}
 		return x.add(ctx, linked{key: k})
@@ -107,7 +107,7 @@ func EachBroken(ctx context.Context, store Store, o Options, fn func(Broken) err
 }
 
 // emitBroken passes one broken URL on. A forgotten one counts only while a page links to it.
-func emitBroken(ctx context.Context, store Store, o *Options, t *linked, pages linkedPages, fn func(Broken) error) error {
+func emitBroken(ctx context.Context, store Store, c *chains, o *Options, t *linked, pages linkedPages, fn func(Broken) error) error {
 	var b Broken
 	if t.gone != nil {
 		if len(pages) == 0 {
@@ -117,7 +117,7 @@ func emitBroken(ctx context.Context, store Store, o *Options, t *linked, pages l
 	} else {
 		r, err := store.Lookup(ctx, t.key)
 		if err == nil {
-			err = follow(ctx, store, &r)
+			err = c.follow(ctx, &r)
 		}
 		if errors.Is(err, scheduler.ErrNotFound) || err == nil && !isBroken(&r) {
 			return nil // meanwhile it is not

@@ -176,10 +176,11 @@ func most[C any](hosts map[weburl.HostKey]C, n int, count func(C) uint32) []webu
 
 // eachFailing calls fn for each URL with an error that o selects.
 func eachFailing(ctx context.Context, store Store, o Options, fn func(*failing) error) error {
+	c := newChains(store)
 	err := eachRecord(ctx, store, func(r *scheduler.Record) bool {
 		return (errorClass(r) != "" || redirects(r)) && isOn(o.Host, r.Origin, r.URL) && !lastVisit(r).Before(o.Since)
 	}, func(_ weburl.Key, r *scheduler.Record) error {
-		if err := follow(ctx, store, r); err != nil || errorClass(r) == "" {
+		if err := c.follow(ctx, r); err != nil || errorClass(r) == "" {
 			return err
 		}
 		return fn(&failing{

@@ -22,7 +22,9 @@ const (
 	pairsMax    = 1 << 20
 	// graphPart is how many pages' links are read before the store is let go for a moment.
 	graphPart = 50_000
-	// redirectSteps is how long a chain of redirects is followed backwards.
+	// redirectsMax is how many redirects are followed backwards, 24 bytes each; the rest lead to no page.
+	redirectsMax = 1 << 21
+	// redirectSteps is how far redirects are followed backwards over one that is asked about itself, as in a circle.
 	redirectSteps = 5
 )
 
@@ -43,6 +45,7 @@ type linkedPages []linkedPage
 type target struct {
 	of   int32      // index in urls
 	same int32      // the next target with the same print, -1 if there is none
+	step int32      // how many redirects are between
 	via  weburl.Key // zero: the URL itself
 }
 
@@ -160,29 +163,48 @@ func (x *exchange) look(page weburl.Key, links scheduler.LinkPrints) {
 	}
 }
 
-// redirects adds what redirects to the URLs, and to what does. It goes over all stored URLs
-// once for each step, until one finds nothing.
+// leading is a redirect: what it leads to, and its own key.
+type leading struct {
+	to   scheduler.LinkPrint
+	from weburl.Key
+}
+
+// redirects adds what redirects to the URLs, and to what does.
 func (x *exchange) redirects(ctx context.Context) error {
-	for first, step := 0, 0; step < redirectSteps; step++ {
-		end := len(x.targets)
-		err := eachRecord(ctx, x.store, redirects, func(k weburl.Key, r *scheduler.Record) error {
-			to, ok := weburl.FromCanonical(r.RedirectTo)
-			if !ok {
-				return nil
-			}
-			for i, ok := x.byPrint[scheduler.PrintOf(to.Key())]; ok && i >= 0; i = x.targets[i].same {
-				if int(i) >= first && int(i) < end && len(x.targets) < 2*x.batch+x.pairs {
-					x.aim(k, target{of: x.targets[i].of, via: k})
-				}
-			}
-			return nil
-		})
-		if err != nil || len(x.targets) == end {
-			return err
+	var all []leading
+	err := eachRecord(ctx, x.store, redirects, func(k weburl.Key, r *scheduler.Record) error {
+		if to, ok := weburl.FromCanonical(r.RedirectTo); ok && len(all) < redirectsMax {
+			all = append(all, leading{scheduler.PrintOf(to.Key()), k})
 		}
-		first = end
+		return nil
+	})
+	slices.SortFunc(all, func(a, b leading) int { return cmp.Or(cmp.Compare(a.to, b.to), a.from.Compare(b.from)) })
+	for i := 0; i < len(x.targets); i++ {
+		t := x.targets[i]
+		key := t.via
+		if t.step == 0 {
+			key = x.urls[t.of].key
+		}
+		to := scheduler.PrintOf(key)
+		j, _ := slices.BinarySearchFunc(all, to, func(l leading, to scheduler.LinkPrint) int { return cmp.Compare(l.to, to) })
+		for ; j < len(all) && all[j].to == to && t.step < MaxRedirects && len(x.targets) < 2*x.batch+x.pairs; j++ {
+			if from := all[j].from; t.step < redirectSteps || !x.asks(from) {
+				x.aim(from, target{of: t.of, via: from, step: t.step + 1})
+			}
+		}
 	}
-	return nil
+	return err
+}
+
+// asks reports whether a URL is one that is asked about.
+func (x *exchange) asks(k weburl.Key) bool {
+	i, ok := x.byPrint[scheduler.PrintOf(k)]
+	for ; ok && i >= 0; i = x.targets[i].same {
+		if x.targets[i].step == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // name is the page's URL; ok is false if its links do not count any more.

@@ -3,6 +3,7 @@ package report
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -11,8 +12,8 @@ import (
 // A crawl sees one redirect at a time, and which chain they make only what is stored tells. So redirects
 // in a circle are found when somebody asks.
 
-// redirectsFollowed is how many redirects are followed: the most that maxRedirects allows.
-const redirectsFollowed = 100
+// MaxRedirects is how many redirects are followed to a page: the most that maxRedirects allows.
+const MaxRedirects = 100
 
 // The faults of a chain of redirects, as they stand in a message.
 const (
@@ -20,45 +21,72 @@ const (
 	redirectTooMany = "too many redirects"
 )
 
-// FollowRedirect follows a redirect from one URL to another, and those behind it. next returns where a
-// URL redirects to, "" if it does not or is not known. end is the last URL; fault is "", or says in words why
-// there is none.
-func FollowRedirect(from, to string, next func(weburl.URL) (string, error)) (end, fault string, err error) {
-	seen := map[string]bool{from: true}
-	for end = to; len(seen) <= redirectsFollowed; end = to {
-		if seen[end] {
-			return end, redirectCircle, nil
-		}
-		seen[end] = true
-		u, ok := weburl.FromCanonical(end)
-		if !ok {
-			return end, "", nil
-		}
-		if to, err = next(u); err != nil || to == "" {
-			return end, "", err
-		}
-	}
-	return end, redirectTooMany, nil
+// endsMax is how many redirects a chains remembers, some 70 bytes each.
+const endsMax = 1 << 20
+
+// chains finds out where redirects lead, and remembers it for the redirects that it has passed: a report that
+// asks about each of a chain reads each once.
+type chains struct {
+	store scheduler.Reader
+	ends  map[weburl.Key]chainEnd
+	dead  map[string]string // which target refused the newest order about a URL; nil: it is not asked
 }
+
+// chainEnd is what is behind a redirect: how many redirects, with it, and the fault that keeps them from a page,
+// "" if nothing does.
+type chainEnd struct {
+	steps int
+	fault string
+}
+
+func newChains(store scheduler.Reader) *chains { return &chains{store: store, ends: map[weburl.Key]chainEnd{}} }
 
 // redirects reports whether a URL is stored as a redirect.
 func redirects(r *scheduler.Record) bool { return r.Class == scheduler.Redirect && r.RedirectTo != "" }
 
-// follow gives the record of a redirect that comes to no page the reason and the words for that. It reads a record
-// for each redirect of the chain.
-func follow(ctx context.Context, store scheduler.Reader, r *scheduler.Record) error {
-	if !redirects(r) {
+// follow gives the record of a redirect that comes to no page the reason and the words for that.
+func (c *chains) follow(ctx context.Context, r *scheduler.Record) error {
+	u, ok := weburl.FromCanonical(r.URL)
+	if !ok || !redirects(r) {
 		return nil
 	}
-	_, fault, err := FollowRedirect(r.URL, r.RedirectTo, func(u weburl.URL) (string, error) {
-		t, err := store.Lookup(ctx, u.Key())
-		if errors.Is(err, scheduler.ErrNotFound) || err == nil && !redirects(&t) {
-			return "", nil
-		}
-		return t.RedirectTo, err
-	})
+	fault, err := c.fault(ctx, u.Key(), r.RedirectTo)
 	if fault != "" {
 		r.Reason, r.LastError = scheduler.ReasonBadRedirect, fault
 	}
 	return err
+}
+
+// fault is that of the redirect of k to a URL.
+func (c *chains) fault(ctx context.Context, k weburl.Key, to string) (string, error) {
+	if len(c.ends) > endsMax {
+		clear(c.ends)
+	}
+	end, known := c.ends[k]
+	var path []weburl.Key
+	for passed := map[weburl.Key]bool{}; !known; end, known = c.ends[k] {
+		path, passed[k] = append(path, k), true
+		u, ok := weburl.FromCanonical(to)
+		if !ok {
+			break
+		}
+		if k = u.Key(); passed[k] {
+			end.fault = redirectCircle
+			break
+		}
+		t, err := c.store.Lookup(ctx, k)
+		if err != nil && !errors.Is(err, scheduler.ErrNotFound) {
+			return "", err
+		}
+		if to = t.RedirectTo; !redirects(&t) {
+			break
+		}
+	}
+	for _, k := range slices.Backward(path) {
+		if end.steps++; end.fault == "" && end.steps > MaxRedirects {
+			end.fault = redirectTooMany
+		}
+		c.ends[k] = end
+	}
+	return end.fault, nil
 }

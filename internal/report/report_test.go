@@ -147,10 +147,10 @@ func TestRedirectsInACircle(t *testing.T) {
 	leads("fine", "page")
 	leads("unknown", "elsewhere")
 	s.put(scheduler.Record{URL: "http://a.test/page", Class: scheduler.OK}, "http://a.test/into", "http://a.test/fine")
-	for i := range redirectsFollowed + 1 {
+	for i := range MaxRedirects + 1 {
 		leads(fmt.Sprint("long/", i), fmt.Sprint("long/", i+1))
 	}
-	s.put(scheduler.Record{URL: fmt.Sprint("http://a.test/long/", redirectsFollowed+1), Class: scheduler.OK})
+	s.put(scheduler.Record{URL: fmt.Sprint("http://a.test/long/", MaxRedirects+1), Class: scheduler.OK})
 	want := map[string]string{}
 	for _, name := range []string{"1", "2", "3", "self", "into"} {
 		want["http://a.test/"+name] = redirectCircle
@@ -192,8 +192,47 @@ func TestRedirectsInACircle(t *testing.T) {
 		}
 	}
 	redirect := scheduler.ReasonRedirect
-	if p, err := URLPage(t.Context(), s, Filter{Reason: &redirect}, 200, 0); err != nil || len(p.URLs) != redirectsFollowed+2 {
+	if p, err := URLPage(t.Context(), s, Filter{Reason: &redirect}, 200, 0); err != nil || len(p.URLs) != MaxRedirects+2 {
 		t.Errorf("redirects that come to something: %d, %v", len(p.URLs), err)
+	}
+}
+
+// TestLongRing: a circle of any length is one, and a report reads each of its redirects a few times only.
+func TestLongRing(t *testing.T) {
+	const n = 3 * MaxRedirects
+	s := newTold()
+	for i := range n {
+		s.put(scheduler.Record{
+			URL: fmt.Sprint("http://a.test/ring/", i), Class: scheduler.Redirect, Status: 302, RedirectTo: fmt.Sprint("http://a.test/ring/", (i+1)%n),
+		})
+	}
+	if e, err := CountErrors(t.Context(), s, Options{}); err != nil || e.URLs != n || s.lookups > 2*n { // it goes over all twice
+		t.Errorf("%+v after %d looks, %v", e, s.lookups, err)
+	}
+	s.lookups = 0
+	for _, b := range brokenOf(t, s, Options{}) {
+		if b.Words != redirectCircle {
+			t.Errorf("%+v", b)
+		}
+	}
+	if s.lookups > 3*n {
+		t.Errorf("%d looks at %d redirects", s.lookups, n)
+	}
+}
+
+// TestChainTooLong: what redirects too often is shown with the page that links to the head of the chain.
+func TestChainTooLong(t *testing.T) {
+	const n = 12
+	s := newTold()
+	s.put(scheduler.Record{URL: "http://a.test/", Class: scheduler.OK}, "http://a.test/chain/0")
+	for i := range n {
+		s.put(scheduler.Record{URL: fmt.Sprint("http://a.test/chain/", i), Class: scheduler.Redirect, Status: 302, RedirectTo: fmt.Sprint("http://a.test/chain/", i+1)})
+	}
+	s.put(scheduler.Record{URL: fmt.Sprint("http://a.test/chain/", n), Class: scheduler.Permanent, Fault: fault.TooManyHops, Status: 302, LastError: "more redirects than maxRedirects"})
+	got := brokenOf(t, s, Options{})
+	want := []LinkedFrom{{Page: "http://a.test/", Redirect: "http://a.test/chain/0"}}
+	if len(got) != 1 || gocmp.Diff(want, got[0].LinkedFrom) != "" {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }
 

@@ -25,6 +25,7 @@ type told struct {
 	orders  []push.Listed
 	lookup  error // of every Lookup, if it is set
 	longest int   // the most entries that one walk went over
+	lookups int   // how many records were looked up
 }
 
 func newTold() *told {
@@ -98,6 +99,7 @@ func (s *told) Inspect(_ context.Context, f scheduler.Filter, fn func(weburl.Key
 }
 
 func (s *told) Lookup(_ context.Context, k weburl.Key) (scheduler.Record, error) {
+	s.lookups++
 	if r, ok := s.records[k]; ok && s.lookup == nil {
 		return r, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/fetcher/robots"
+	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -31,10 +32,12 @@ type StoredURL struct {
 	NextAt       *time.Time `json:"next_at,omitempty"`
 	// Fate is what became of the URL, one of DocumentStatuses, and Reason the word for why
 	// (scheduler.Reason), empty if there is none.
-	Fate        string `json:"fate"`
-	Reason      string `json:"reason,omitempty"`
-	Errors      int    `json:"errors"`
-	LastError   string `json:"last_error,omitempty"`
+	Fate      string `json:"fate"`
+	Reason    string `json:"reason,omitempty"`
+	Errors    int    `json:"errors"`
+	LastError string `json:"last_error,omitempty"`
+	// RefusedBy is the target that refused its document, or the deletion; only lists of URLs say so.
+	RefusedBy   string `json:"refused_by,omitempty"`
 	Referrer    string `json:"referrer,omitempty"`
 	DuplicateOf string `json:"duplicate_of,omitempty"`
 	// Overlap is the percentage of its text that a copy shares with DuplicateOf; 0: not known.
@@ -119,18 +122,30 @@ func LookUp(ctx context.Context, store scheduler.Reader, u weburl.URL) (s Stored
 		return s, false, nil
 	}
 	if err == nil {
-		s, err = storedURL(ctx, store, &r)
+		s, err = storedURL(ctx, newChains(store), &r)
 	}
 	return s, err == nil, err
 }
 
 // storedURL is NewStoredURL of a record of the store. Where its redirects lead is said unless the loss of its
 // document is pending, which has its own reason.
-func storedURL(ctx context.Context, store scheduler.Reader, r *scheduler.Record) (s StoredURL, err error) {
+func storedURL(ctx context.Context, c *chains, r *scheduler.Record) (s StoredURL, err error) {
 	if !r.Indexed {
-		err = follow(ctx, store, r)
+		err = c.follow(ctx, r)
 	}
-	return NewStoredURL(*r), err
+	s = NewStoredURL(*r)
+	s.RefusedBy = c.dead[r.URL]
+	return s, err
+}
+
+// withRefusals is newChains that knows what targets refused, too.
+func withRefusals(ctx context.Context, store Store) (*chains, error) {
+	c := newChains(store)
+	c.dead = map[string]string{}
+	return c, store.Orders(ctx, push.Selection{State: push.DeadLetter}, func(l push.Listed) error {
+		c.dead[l.URL] = l.Target
+		return nil
+	})
 }
 
 // Robots is the word of a robots.State for what the stored copy of u's robots.txt says to

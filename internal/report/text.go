@@ -118,7 +118,14 @@ func (l *Lines) errors(e *Errors) error {
 
 // documents writes the counts.
 func (l *Lines) documents(d *Documents) error {
-	fmt.Fprintf(l.out, "%s, %s in the index\n", plural(d.URLs, "URL"), plural(d.Indexed, "document"))
+	dead, refused := 0, ""
+	for _, s := range d.BySource {
+		dead += s.Dead
+	}
+	if dead > 0 {
+		refused = fmt.Sprintf("; %s refused by targets", plural(dead, "order"))
+	}
+	fmt.Fprintf(l.out, "%s, %s in the index%s\n", plural(d.URLs, "URL"), plural(d.Indexed, "document"), refused)
 	table := tabwriter.NewWriter(l.out, 0, 0, 2, ' ', 0)
 	groups := d.Groups()
 	groups[0], groups[1] = groups[1], groups[0] // what became of the URLs comes first

@@ -44,7 +44,7 @@ and 1 more (--top 0 names all)
 			URLs: 3, Indexed: 1, Hosts: 1, BySource: []SourceCount{{Indexed: 1, Waiting: 2, Pending: 3, Dead: 4}}, ByStatus: []StatusCount{{"indexed", 1}},
 			ByFifo: []FifoCount{{"user", 3, 1}}, ByType: []TypeCount{{"", 3, 1}}, ByHost: []HostCount{{"http://a.test", 3, 1}},
 		}, `
-3 URLs, 1 document in the index
+3 URLs, 1 document in the index; 4 orders refused by targets
 
 by status  URLs
   indexed  1

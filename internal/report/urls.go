@@ -48,9 +48,13 @@ const PageRead = 5 * scheduler.WalkRead
 
 // URLPage gives the first limit URLs that f selects from f.From on, in order of keys, out of
 // the next read (0: PageRead). No view of the store is held for longer than a batch.
-func URLPage(ctx context.Context, store scheduler.Reader, f Filter, limit, read int) (p Page, err error) {
+func URLPage(ctx context.Context, store Store, f Filter, limit, read int) (p Page, err error) {
 	if read == 0 {
 		read = PageRead
+	}
+	c, err := withRefusals(ctx, store)
+	if err != nil {
+		return p, err
 	}
 	from := f.From
 	for {
@@ -64,7 +68,7 @@ func URLPage(ctx context.Context, store scheduler.Reader, f Filter, limit, read 
 			return p, err
 		}
 		for i := range batch {
-			s, err := storedURL(ctx, store, &batch[i].Record)
+			s, err := storedURL(ctx, c, &batch[i].Record)
 			if err != nil {
 				return p, err
 			}
@@ -84,10 +88,14 @@ func URLPage(ctx context.Context, store scheduler.Reader, f Filter, limit, read 
 
 // EachURL calls fn for each stored URL that f selects, in order of keys. One that is
 // stored meanwhile may be among them or not.
-func EachURL(ctx context.Context, store scheduler.Reader, f Filter, fn func(StoredURL) error) error {
+func EachURL(ctx context.Context, store Store, f Filter, fn func(StoredURL) error) error {
+	c, err := withRefusals(ctx, store)
+	if err != nil {
+		return err
+	}
 	return scheduler.Walk(ctx, store, f.From, f.may, func(batch []scheduler.KeyedRecord) error {
 		for i := range batch {
-			s, err := storedURL(ctx, store, &batch[i].Record)
+			s, err := storedURL(ctx, c, &batch[i].Record)
 			if err == nil && f.Selects(&batch[i].Record) {
 				err = fn(s)
 			}
@@ -102,7 +110,7 @@ func EachURL(ctx context.Context, store scheduler.Reader, f Filter, fn func(Stor
 // EachURLSorted does it by a column, for up to limit of them (0: all) behind o.After. It goes
 // over the whole store, and holds what fits into some memory, or the limit; more is sorted
 // in files. At is the cursor behind the URL.
-func EachURLSorted(ctx context.Context, store scheduler.Reader, f Filter, o Order, limit int, fn func(s StoredURL, at string) error) error {
+func EachURLSorted(ctx context.Context, store Store, f Filter, o Order, limit int, fn func(s StoredURL, at string) error) error {
 	place := placer(urlColumns, o.By, func(s *StoredURL) string { return s.URL })
 	rows := newSorter(o, limit, place)
 	defer rows.close()

@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sextant-crawler/sextant/crawl/policy"
-
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
@@ -23,8 +21,7 @@ import (
 
 // What renders the page runs in a goroutine of runBeside, whose end it waits for; a browser is tried in one of tryBrowser.
 
-// DryRun fetches one page as a crawl would, and tells what would become of it. What is known is that of
-// Knowledge.ForDryRun.
+// DryRun fetches one page as a crawl would, and tells what would become of it.
 func DryRun(ctx context.Context, crawler config.Crawler, known admin.Knowledge, raw string, u weburl.URL, agent string, log *slog.Logger) (*admin.Fetched, error) {
 	explainer, err := admin.NewExplainer(Settings(crawler, agent), known)
 	if err != nil {
@@ -34,7 +31,8 @@ func DryRun(ctx context.Context, crawler config.Crawler, known admin.Knowledge, 
 	if err != nil {
 		return nil, err
 	}
-	t, err := try(ctx, crawler, known.Moved, raw, u, agent, log)
+	x.Stored = nil // what would become of it counts
+	t, err := try(ctx, crawler, crawl.TrialOf{Raw: raw, URL: u, Moved: known.Moved, Trap: explainer.Trap}, agent, log)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +40,7 @@ func DryRun(ctx context.Context, crawler config.Crawler, known admin.Knowledge, 
 }
 
 // try makes a dry run in a store of its own.
-func try(ctx context.Context, crawler config.Crawler, moved policy.Moves, raw string, u weburl.URL, agent string, log *slog.Logger) (t *crawl.Trial, err error) {
+func try(ctx context.Context, crawler config.Crawler, of crawl.TrialOf, agent string, log *slog.Logger) (t *crawl.Trial, err error) {
 	dir, err := os.MkdirTemp("", "sextant-fetch-")
 	if err != nil {
 		return nil, err
@@ -57,7 +55,7 @@ func try(ctx context.Context, crawler config.Crawler, moved policy.Moves, raw st
 	settings := (&running{documents: pool, pages: pages, renderer: renderer, agent: agent}).settings(crawler)
 	own := Offline{Home: Home{Dir: dir}, Store: badgerstore.Options{Durability: badgerstore.OS}, Log: slog.New(slog.DiscardHandler)}
 	err = own.WithStore(ctx, func(ctx context.Context, store *badgerstore.Store) error {
-		t, err = crawl.Try(ctx, settings, moved, store, raw, u, log)
+		t, err = crawl.Try(ctx, settings, store, of, log)
 		return err
 	})
 	return t, err
@@ -122,10 +120,7 @@ func (s *Service) Fetch(ctx context.Context, c admin.Crawler, raw string, u webu
 	if err != nil {
 		return nil, err
 	}
-	known, err := admin.KnowledgeOf(ctx, r.store, r.Losses)
-	if err == nil {
-		known, err = known.ForDryRun(u)
-	}
+	known, err := admin.KnowledgeOf(ctx, r)
 	if err != nil {
 		return nil, err
 	}

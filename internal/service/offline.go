@@ -120,6 +120,16 @@ func (o *offline) Losses(ctx context.Context) (*admin.Losses, error) {
 	return admin.NewLosses(states, edits, set), nil
 }
 
+// Traps implements admin.Crawler.
+func (o *offline) Traps(ctx context.Context) (policy.TrapCounts, error) {
+	return policy.StoredTraps(ctx, o.store)
+}
+
+// HostURLs implements admin.Crawler.
+func (o *offline) HostURLs(ctx context.Context, u weburl.URL) (int, error) {
+	return policy.StoredHostURLs(ctx, o.store, u)
+}
+
 // frontier returns a frontier that is not run. It only knows what is stored.
 func (o *offline) frontier() *scheduler.Frontier {
 	return scheduler.New(o.store, scheduler.DefaultSettings(), slog.New(slog.DiscardHandler))
@@ -162,8 +172,10 @@ func (o *offline) HostTime(weburl.HostKey) time.Duration { return 0 }
 // HostPages implements admin.Crawler.
 func (o *offline) HostPages(weburl.HostKey) *meter.HostPagesStatus { return nil }
 
-// Note implements admin.Crawler. Events tell what a service did.
-func (o *offline) Note(context.Context, events.Event) error { return nil }
+// Note implements admin.Crawler.
+func (o *offline) Note(ctx context.Context, e events.Event) error {
+	return events.NewLog(o.store).Add(ctx, e)
+}
 
 // Submit implements admin.Crawler.
 func (o *offline) Submit(ctx context.Context, urls []string) ([]crawl.Submitted, error) {

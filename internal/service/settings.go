@@ -30,7 +30,7 @@ func StoreOptions(c config.Crawler) badgerstore.Options {
 func (r *running) settings(c config.Crawler) policy.Settings {
 	s := Settings(c, r.agent)
 	s.CookieFile = r.cookieFile
-	s.Frontier.LeavesTarget = r.opened.Frontier.LeavesTarget // targets change with a restart only
+	s.Frontier.LeavesTarget, s.OnlySources = r.opened.Frontier.LeavesTarget, r.opened.OnlySources // targets change with a restart only
 	if c.ReadDocuments {
 		s.Documents = r.documents
 	}

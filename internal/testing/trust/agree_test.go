@@ -15,13 +15,26 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// Reports, Losses, Traps and HostURLs are what the world knows of its crawl, for explain.
+func (w *world) Reports() report.Store { return w.store }
+
+func (w *world) Losses(context.Context) (*admin.Losses, error) {
+	return admin.NewLosses(nil, nil, w.settings.Frontier.Deletions), nil
+}
+
+func (w *world) Traps(ctx context.Context) (policy.TrapCounts, error) {
+	return policy.StoredTraps(ctx, w.store)
+}
+
+func (w *world) HostURLs(ctx context.Context, u weburl.URL) (int, error) {
+	return policy.StoredHostURLs(ctx, w.store, u)
+}
+
 // agree compares all that is said of a crawl that has come to rest. read says that every
 // page was read under the rules in force.
 func (w *world) agree(when string, read bool, fail func(format string, args ...any)) {
 	ctx := w.t.Context()
-	known, err := admin.KnowledgeOf(ctx, w.store, func(context.Context) (*admin.Losses, error) {
-		return admin.NewLosses(nil, nil, w.settings.Frontier.Deletions), nil
-	})
+	known, err := admin.KnowledgeOf(ctx, w)
 	if err != nil {
 		fail("%s: %v", when, err)
 		return
