@@ -1,10 +1,13 @@
 package config
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // TestAddKilled: the kill list gets the URLs that it lacks, each once, on lines of their own.
@@ -48,5 +51,24 @@ func TestAddKilledRefused(t *testing.T) {
 	}
 	if _, err := os.Stat(list); !os.IsNotExist(err) {
 		t.Errorf("the list was made: %v", err)
+	}
+}
+
+// TestSharedKillList: several that add to one list at once lose nothing, and write each URL once.
+func TestSharedKillList(t *testing.T) {
+	list := filepath.Join(t.TempDir(), "kill.cfg")
+	if err := os.WriteFile(list, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var adding errgroup.Group
+	for i := range 8 {
+		adding.Go(func() error { return appendList(list)([]string{"http://all/", fmt.Sprintf("http://a%d/", i)}) })
+	}
+	if err := adding.Wait(); err != nil {
+		t.Error(err)
+	}
+	b, err := os.ReadFile(list)
+	if lines := strings.Count(string(b), "\n"); err != nil || lines != 9 || strings.Count(string(b), "http://all/") != 1 {
+		t.Errorf("%d lines, %v:\n%s", lines, err, b)
 	}
 }

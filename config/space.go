@@ -2,13 +2,17 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
@@ -33,42 +37,53 @@ func readList(path string) func() (*crawlspace.File, error) {
 	}
 }
 
-// appendList returns a function that adds entries to the list at path. They are on the disk when it
-// returns; after an error the file is as it was. Only one goroutine may call it at a time.
+// appendList returns a function that adds entries to the list at path, which several processes and Crawlers may
+// share. They are on the disk when it returns; after an error nothing of them is in the file.
 func appendList(path string) func(entries []string) error {
 	return func(entries []string) error {
-		raw, err := readFile(path)
-		if err != nil {
-			return fmt.Errorf("kill list %s: %w", path, withoutPath(err))
-		}
-		list, err := TextFile(path, raw)
-		switch {
-		case err != nil:
-			return err
-		case !utf8.Valid(raw):
-			return fmt.Errorf("kill list %s is UTF-16: save it as UTF-8", path)
-		}
-		if err := appendTo(path, int64(len(raw)), list.Lacking(entries)); err != nil {
+		if err := appendTo(path, entries); err != nil {
 			return fmt.Errorf("kill list %s: %w", path, withoutPath(err))
 		}
 		return nil
 	}
 }
 
-// appendTo writes text at the end of a file of size bytes, to the disk.
-func appendTo(path string, size int64, text []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+func appendTo(path string, entries []string) (err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(text)
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return cmp.Or(err, errors.New("it is no regular file"))
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil { //nolint:gosec // a file descriptor; closing the file unlocks it
+		return err
+	}
+	raw, err := io.ReadAll(io.LimitReader(f, MaxFileBytes))
+	if err != nil {
+		return err
+	}
+	list, err := TextFile(path, raw)
+	if err == nil && !utf8.Valid(raw) {
+		err = errors.New("it is UTF-16: save it as UTF-8")
+	}
+	if err != nil {
+		return err
+	}
+	n, err := f.Write(list.Lacking(entries))
 	if err == nil {
 		err = f.Sync()
 	}
-	if err != nil {
-		err = errors.Join(err, f.Truncate(size)) // half a URL may be another URL
+	if err == nil {
+		return nil
 	}
-	return errors.Join(err, f.Close())
+	// Half a URL may be another URL; what others have written behind it stays.
+	end, _ := f.Seek(0, io.SeekCurrent)
+	if info, _ := f.Stat(); info != nil && info.Size() == end {
+		err = errors.Join(err, f.Truncate(end-int64(n)))
+	}
+	return err
 }
 
 // TextFile makes UTF-8 with line feeds of a file of lines, which may be UTF-8 or,

@@ -22,6 +22,8 @@ import (
 type Removed struct {
 	URLs      int `json:"urls"`
 	Deletions int `json:"deletions"` // orders for the indexer among them
+	// Unknown is how many URLs are on the kill list now that were not known.
+	Unknown int `json:"unknown,omitempty"`
 	// Roots are those of the configuration that were selected and stayed.
 	Roots []string `json:"roots,omitempty"`
 }
@@ -91,7 +93,7 @@ func (s *selector) kill(ctx context.Context, p *policy.Policy, store scheduler.R
 	}
 	roots := p.RootKeys()
 	var keys []weburl.Key
-	var urls []string
+	urls := s.killed // which are not known
 	err := s.each(ctx, store, func(batch []scheduler.KeyedRecord) error {
 		for i := range batch {
 			keys = append(keys, batch[i].Key)
@@ -105,7 +107,8 @@ func (s *selector) kill(ctx context.Context, p *policy.Policy, store scheduler.R
 		return err
 	}
 	slices.Sort(urls) // for whoever reads the list
-	*s = selector{Selection: Selection{URLs: urls}, keys: keys, killed: urls}
+	urls = slices.Compact(urls)
+	*s = selector{Selection: Selection{URLs: urls}, keys: keys, killed: urls, unknown: len(s.killed)}
 	return p.Settings.AddKilled(urls)
 }
 
@@ -146,7 +149,7 @@ func (s *selector) remove(ctx context.Context, p *policy.Policy, store scheduler
 		}
 		return gone(ctx, documents)
 	})
-	done.URLs, done.Deletions = int(urls.Load()), int(deletions.Load())
+	done.URLs, done.Deletions, done.Unknown = int(urls.Load()), int(deletions.Load()), s.unknown
 	return done, err
 }
 

@@ -22,7 +22,7 @@ type RecordFilter interface {
 // Selection names stored URLs: those that all set fields select. One with nothing
 // set is an error; All alone selects everything.
 type Selection struct {
-	URLs   []string              // these alone; each must be known
+	URLs   []string              // these alone; each must be known, except with Forever
 	Group  string                // in the sites of this group's roots, or such a root itself, or found from one without a site
 	Source string                // pushed under this source last
 	If     actionrules.Condition // for which the condition holds
@@ -49,7 +49,8 @@ type selector struct {
 	found *lineage              // what was found from the group's roots that have no site; nil: nothing
 	adds  map[weburl.Key]string // roots that may be named though they are not known; nil: not looked up
 
-	killed []string // that a removal added to the kill list
+	killed  []string // that a removal added to the kill list; before that, those that are not known
+	unknown int      // how many of killed were not known
 }
 
 // SelectionError says that a Selection, or a list of URLs, makes no sense as it is
@@ -106,7 +107,12 @@ func (s *selector) find(ctx context.Context, p *policy.Policy, store scheduler.R
 			if s.adds == nil {
 				s.adds = p.RootKeys()
 			}
-			if k = p.Space.Rewrite(u).Key(); s.adds[k] == "" {
+			to := p.Space.Rewrite(u)
+			switch k = to.Key(); {
+			case s.adds[k] != "":
+			case s.Forever:
+				s.killed = append(s.killed, to.String())
+			default:
 				unknown = append(unknown, u.String())
 			}
 		case err != nil:

@@ -50,6 +50,9 @@ func remove(c *cli.Context) error {
 		return errors.Join(err, json.NewEncoder(c.App.Writer).Encode(done))
 	}
 	fmt.Fprintf(c.App.Writer, "%s removed, %s for the indexer\n", count(done.URLs, "URL"), count(done.Deletions, "deletion"))
+	if done.Unknown > 0 {
+		fmt.Fprintf(c.App.Writer, "%s that was not known: on the kill list\n", count(done.Unknown, "URL"))
+	}
 	if len(done.Roots) > 0 {
 		fmt.Fprintf(c.App.Writer, "roots of the configuration stay: %s\n", strings.Join(done.Roots, ", "))
 	}

@@ -1,6 +1,7 @@
 package review
 
 import (
+	"slices"
 	"time"
 
 	"github.com/sextant-crawler/sextant/actionrules"
@@ -163,11 +164,9 @@ func (o *review) follows(r *scheduler.Record) bool {
 // unwanted reports whether a page was read, and has no document because of the operator's rules
 // or kill list alone, or is to have none.
 func unwanted(r *scheduler.Record) bool {
-	switch r.Reason {
-	case scheduler.ReasonNotIndexed, scheduler.ReasonKilled, scheduler.ReasonListGone, scheduler.ReasonNoTarget:
-		return r.Class == scheduler.OK
-	}
-	return false
+	return r.Class == scheduler.OK && slices.Contains([]scheduler.Reason{
+		scheduler.ReasonNotIndexed, scheduler.ReasonKilled, scheduler.ReasonListGone, scheduler.ReasonNoTarget,
+	}, r.Reason)
 }
 
 // fifo is where the rules put a stored URL. One that was never fetched stays in

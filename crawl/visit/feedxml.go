@@ -92,10 +92,13 @@ func (v *visit) readXML(ctx context.Context, response *fetcher.Response, x *poli
 	return nil
 }
 
+// listedIn names the value that keeps which documents an XML file had when it was read last.
+func listedIn(file weburl.Key) scheduler.ValueName { return scheduler.URLValue(file, "crawl.xml") }
+
 // sweep deletes the documents that earlier readings had and this one has not: each such reading is a
 // visit to them. It reports whether deletions are pending.
 func (r *items) sweep() (pending bool, err error) {
-	listed, missing := scheduler.URLValue(r.v.lease.Key, "crawl.xml"), scheduler.URLValue(r.v.lease.Key, "crawl.xml.missing")
+	listed, missing := listedIn(r.v.lease.Key), scheduler.URLValue(r.v.lease.Key, "crawl.xml.missing")
 	since, err := r.missingSince(listed, missing)
 	if err != nil {
 		return false, err
@@ -155,12 +158,22 @@ func (r *items) miss(since map[weburl.Key]time.Time) error {
 		}
 	}
 	class := deletion.Class(n, len(r.keys)+len(since))
+	others, err := r.others(since)
+	if err != nil {
+		return err
+	}
 	var mu sync.Mutex // the store may go on after the caller gave up
 	is := map[weburl.Key]bool{}
 	// Not cancelled half-way: the store calls the function until it returns.
-	_, err := r.v.frontier.Revise(context.WithoutCancel(r.ctx), slices.Collect(maps.Keys(since)), func(k weburl.Key, rec scheduler.Record) *scheduler.Change {
+	_, err = r.v.frontier.Revise(context.WithoutCancel(r.ctx), slices.Collect(maps.Keys(since)), func(k weburl.Key, rec scheduler.Record) *scheduler.Change {
 		if rec.Kind != scheduler.KindItem || rec.Referrer != r.v.lease.URL.String() || !rec.Indexed {
 			return nil
+		}
+		if other := others[k]; other != "" {
+			if rec.Referrer = other; rec.LossPending {
+				rec.Reason, rec.LastError = scheduler.NoReason, ""
+			}
+			return &scheduler.Change{Next: rec, CancelDeletion: true}
 		}
 		mu.Lock()
 		is[k] = true
@@ -172,4 +185,25 @@ func (r *items) miss(since map[weburl.Key]time.Time) error {
 	defer mu.Unlock()
 	maps.DeleteFunc(since, func(k weburl.Key, _ time.Time) bool { return !is[k] })
 	return err
+}
+
+// others are the other XML files of the configuration that had some of the documents when they were read last: a
+// record knows only the file that was read last of all.
+func (r *items) others(missing map[weburl.Key]time.Time) (map[weburl.Key]string, error) {
+	in := map[weburl.Key]string{}
+	for _, s := range r.v.policy.Settings.Sources {
+		if s.XML == nil || s.URL.Key() == r.v.lease.Key {
+			continue
+		}
+		keys, err := r.v.store.Value(r.ctx, listedIn(s.URL.Key()))
+		if err != nil {
+			return nil, err
+		}
+		for size := len(weburl.Key{}); len(keys) >= size; keys = keys[size:] {
+			if k := weburl.Key(keys[:size]); !missing[k].IsZero() {
+				in[k] = s.URL.String()
+			}
+		}
+	}
+	return in, nil
 }

@@ -45,7 +45,8 @@ func (c *Client) CountSelected(ctx context.Context, s Selection) (all crawl.Sele
 // Remove removes the selected URLs, however many they are. Its errors are those of Refresh.
 func (c *Client) Remove(ctx context.Context, s Selection) (all crawl.Removed, err error) {
 	err = postSelection(ctx, c, "/api/v1/remove", withYes(), s, func(done crawl.Removed) {
-		all.URLs, all.Deletions, all.Roots = all.URLs+done.URLs, all.Deletions+done.Deletions, append(all.Roots, done.Roots...)
+		all.URLs, all.Deletions, all.Unknown = all.URLs+done.URLs, all.Deletions+done.Deletions, all.Unknown+done.Unknown
+		all.Roots = append(all.Roots, done.Roots...)
 	})
 	return all, err
 }

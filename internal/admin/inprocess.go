@@ -18,7 +18,7 @@ const NotRunning = "not running"
 // InProcess returns a client of a Crawler that no service runs. The routes of the API answer it in this process.
 func InProcess(c Crawler, service Service, configuration Configuration) *Client {
 	s := NewServer([]Crawler{c}, service, configuration, nil, slog.New(slog.DiscardHandler))
-	return &Client{http: http.Client{Transport: handlerTransport{s.As(Caller{Role: Operator, Socket: true})}}}
+	return &Client{http: http.Client{Transport: handlerTransport{s.As(Caller{Role: Operator, Socket: true, Remote: "command"})}}}
 }
 
 // handlerTransport answers requests by a handler.

@@ -231,6 +231,14 @@ func (c *call) readUntil(t time.Time) error {
 
 // decodeBody reads one JSON value and nothing behind it.
 func decodeBody(b []byte, into any) error {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(b, &fields) == nil {
+		for name, value := range fields {
+			if string(value) == "null" && name != "urls" { // it would count as absent; an empty list may be written so
+				return wrong("%q is null: write a value, or leave it out", name)
+			}
+		}
+	}
 	in := json.NewDecoder(bytes.NewReader(b))
 	in.DisallowUnknownFields()
 	err := in.Decode(into)

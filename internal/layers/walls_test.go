@@ -41,7 +41,7 @@ func limits() map[string]limit {
 		"internal/admin":               {17, 98},
 		"internal/admin/console":       {18, aim},
 		"internal/demo/indexer":        {23, aim},
-		"internal/report":              {18, aim},
+		"internal/report":              {17, aim},
 		"internal/service":             {13, aim},
 		"scheduler":                    {15, exempt},
 		"scheduler/badgerstore":        {18, 106},

@@ -39,7 +39,9 @@ type chainEnd struct {
 	fault string
 }
 
-func newChains(store scheduler.Reader) *chains { return &chains{store: store, ends: map[weburl.Key]chainEnd{}} }
+func newChains(store scheduler.Reader) *chains {
+	return &chains{store: store, ends: map[weburl.Key]chainEnd{}}
+}
 
 // redirects reports whether a URL is stored as a redirect.
 func redirects(r *scheduler.Record) bool { return r.Class == scheduler.Redirect && r.RedirectTo != "" }
