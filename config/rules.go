@@ -109,12 +109,7 @@ func (p *parser) actionFirst(rule, action *node, index int) {
 }
 
 func (p *parser) hasAction(rule *node) bool {
-	for _, child := range rule.children {
-		if child.spec.Role == Action {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(rule.children, func(child *node) bool { return child.spec.Role == Action })
 }
 
 // action builds an action; ok is false where an attribute was refused.

@@ -106,12 +106,7 @@ func asksHostOnly(c actionrules.Condition) bool {
 }
 
 func allAskHostOnly(of []actionrules.Condition) bool {
-	for _, c := range of {
-		if !asksHostOnly(c) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(of, func(c actionrules.Condition) bool { return !asksHostOnly(c) })
 }
 
 // hoursPattern is the schema's form of hours; parseHours says what is wrong.

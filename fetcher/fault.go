@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -126,10 +127,5 @@ func isCut(err error) bool {
 }
 
 func isAny(err error, targets ...error) bool {
-	for _, t := range targets {
-		if errors.Is(err, t) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(targets, func(t error) bool { return errors.Is(err, t) })
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 )
@@ -232,12 +233,7 @@ func (r *Relay) Drained(ctx context.Context) error {
 }
 
 func (r *Relay) allIdle() bool {
-	for _, d := range r.deliveries {
-		if !d.idle {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(r.deliveries, func(d *delivery) bool { return !d.idle })
 }
 
 // Status is a snapshot of all targets, in the order of NewRelay.

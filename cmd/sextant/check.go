@@ -205,10 +205,5 @@ func unmatched(c *cli.Context, parsed *config.File, crawler config.Crawler) ([]c
 }
 
 func ignores(r *actionrules.Rule) bool {
-	for _, a := range r.Then {
-		if a.Verb == actionrules.Ignore {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Then, func(a actionrules.Action) bool { return a.Verb == actionrules.Ignore })
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -112,12 +113,7 @@ func (n *node) excludes() bool {
 	if _, filter := n.attr["onMatch"]; filter || n.name == "reject" || strings.HasSuffix(n.class(), "Filter") {
 		return true
 	}
-	for _, k := range n.kids {
-		if k.excludes() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(n.kids, (*node).excludes)
 }
 
 // label names n as it stands in the file.

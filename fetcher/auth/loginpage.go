@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -59,12 +60,7 @@ func (m *formMethod) holdsForm(body []byte, contentType string) bool {
 }
 
 func hasAll(f *form, names []string) bool {
-	for _, name := range names {
-		if !f.hasField(name) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(names, func(name string) bool { return !f.hasField(name) })
 }
 
 // read knows the log-in page in its disguises.

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -46,12 +47,7 @@ func (f *form) hasField(name string) bool {
 }
 
 func (f *form) has(is func(control) bool) bool {
-	for _, c := range f.controls {
-		if is(c) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.controls, is)
 }
 
 // reader walks over the tags of a page.
@@ -241,10 +237,5 @@ func attr(t html.Token, name string) string {
 }
 
 func has(t html.Token, name string) bool {
-	for _, a := range t.Attr {
-		if a.Key == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.Attr, func(a html.Attribute) bool { return a.Key == name })
 }

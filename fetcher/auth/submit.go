@@ -8,6 +8,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"golang.org/x/text/encoding"
@@ -62,12 +63,7 @@ func (k Form) guess(p *page) (*form, error) {
 
 // fits reports whether f has all configured fields.
 func (k Form) fits(f *form) bool {
-	for _, own := range k.Fields {
-		if !f.hasField(own.Name) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(k.Fields, func(own Field) bool { return !f.hasField(own.Name) })
 }
 
 func formsOf(p *page) string {

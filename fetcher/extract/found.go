@@ -2,6 +2,7 @@ package extract
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/sextant-crawler/sextant/fetcher/extract/markup"
@@ -94,12 +95,7 @@ func (f *found) text(s string) part {
 
 // isPlain reports whether a value is ASCII without control characters and references.
 func isPlain(value []byte) bool {
-	for _, c := range value {
-		if c >= 0x7f || c < ' ' || c == '&' {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(value, func(c byte) bool { return c >= 0x7f || c < ' ' || c == '&' })
 }
 
 func trimControls(value []byte) []byte {

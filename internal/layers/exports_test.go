@@ -1,8 +1,12 @@
 package layers
 
 import (
+	"fmt"
+	"go/types"
 	"strings"
 	"testing"
+
+	"golang.org/x/tools/go/packages"
 )
 
 func TestPublicSignaturesNameNoInternalTypes(t *testing.T) {
@@ -40,4 +44,122 @@ func TestCheckExports(t *testing.T) {
 			t.Errorf("%s: %q", code, faults)
 		}
 	}
+}
+
+// CheckExports returns one line for each exported name of a public package whose type names one of an internal package:
+// a program that imports the package could not write it.
+func CheckExports(loaded []*packages.Package) []string {
+	var faults []string
+	for _, p := range loaded {
+		if isInternal(p.PkgPath) || p.Name == "main" {
+			continue
+		}
+		e := exports{seen: map[types.Type]bool{}}
+		for _, name := range p.Types.Scope().Names() {
+			object := p.Types.Scope().Lookup(name)
+			if !object.Exported() {
+				continue
+			}
+			if found := e.object(object); found != "" {
+				faults = append(faults, fmt.Sprintf("%s: %s of the public package %s names %s, which no other module can import",
+					p.Fset.Position(object.Pos()), name, folderOf(p.PkgPath), found))
+			}
+		}
+	}
+	return faults
+}
+
+func isInternal(path string) bool { return strings.Contains("/"+path+"/", "/internal/") }
+
+// exports looks for types of internal packages in those that a program can see.
+type exports struct{ seen map[types.Type]bool }
+
+// object returns the first internal type in what an exported name is.
+func (e *exports) object(o types.Object) string {
+	name, ok := o.(*types.TypeName)
+	if !ok || name.IsAlias() {
+		return e.typ(o.Type())
+	}
+	named, ok := o.Type().(*types.Named)
+	if !ok {
+		return ""
+	}
+	for method := range named.Methods() {
+		if !method.Exported() {
+			continue
+		}
+		if found := e.typ(method.Type()); found != "" {
+			return found
+		}
+	}
+	return e.typ(named.Underlying())
+}
+
+// typ returns the first internal type in t: of exported fields and methods alone, which are all that can be seen.
+func (e *exports) typ(t types.Type) string {
+	if e.seen[t] {
+		return ""
+	}
+	e.seen[t] = true
+	switch t := t.(type) {
+	case *types.Named:
+		return e.named(t)
+	case *types.Alias:
+		return e.typ(types.Unalias(t))
+	case *types.Pointer:
+		return e.typ(t.Elem())
+	case *types.Slice:
+		return e.typ(t.Elem())
+	case *types.Array:
+		return e.typ(t.Elem())
+	case *types.Chan:
+		return e.typ(t.Elem())
+	case *types.Map:
+		return e.first(t.Key(), t.Elem())
+	case *types.Signature:
+		return e.first(t.Params(), t.Results())
+	case *types.Tuple:
+		for v := range t.Variables() {
+			if found := e.typ(v.Type()); found != "" {
+				return found
+			}
+		}
+	case *types.Struct:
+		for f := range t.Fields() {
+			if !f.Exported() {
+				continue
+			}
+			if found := e.typ(f.Type()); found != "" {
+				return found
+			}
+		}
+	case *types.Interface:
+		for m := range t.Methods() {
+			if found := e.typ(m.Type()); found != "" {
+				return found
+			}
+		}
+	}
+	return ""
+}
+
+func (e *exports) first(all ...types.Type) string {
+	for _, t := range all {
+		if found := e.typ(t); found != "" {
+			return found
+		}
+	}
+	return ""
+}
+
+func (e *exports) named(t *types.Named) string {
+	if pkg := t.Obj().Pkg(); pkg != nil && strings.HasPrefix(pkg.Path(), Module+"/") && isInternal(pkg.Path()) {
+		return folderOf(pkg.Path()) + "." + t.Obj().Name()
+	}
+	for a := range t.TypeArgs().Types() {
+		if found := e.typ(a); found != "" {
+			return found
+		}
+	}
+	return ""
 }

@@ -133,12 +133,7 @@ func hasType(object map[string]any, of string) bool {
 		return ok && (t == of || strings.HasSuffix(t, "/"+of) || strings.HasSuffix(t, ":"+of))
 	}
 	if list, ok := object["@type"].([]any); ok {
-		for _, t := range list {
-			if is(t) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(list, is)
 	}
 	return is(object["@type"])
 }

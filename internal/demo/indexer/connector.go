@@ -3,6 +3,7 @@ package indexer
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 )
 
@@ -115,12 +116,7 @@ func (c *connector) next() state {
 
 // rootsCover tells whether a pending root deletion hides the synced uri.
 func (c *connector) rootsCover(uri string) bool {
-	for _, root := range c.roots {
-		if root.matches(uri) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.roots, func(root rootPath) bool { return root.matches(uri) })
 }
 
 // rootPath is a folder of URIs. Its path has no slash at its end.

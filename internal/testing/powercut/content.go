@@ -68,12 +68,7 @@ func (c *content) write(b []byte, at int64) {
 }
 
 func allZero(b []byte) bool {
-	for _, v := range b {
-		if v != 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(b, func(v byte) bool { return v != 0 })
 }
 
 // read fills b from the offset at and gives how much of it there is.

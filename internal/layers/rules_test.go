@@ -1,6 +1,3 @@
-// Package layers holds the rules about which package may import which, and the
-// check that its test runs over the whole source tree. A new package is added to
-// Rules before anything else, or the test fails.
 package layers
 
 // Module is the path that all packages of the project begin with.
