@@ -73,32 +73,30 @@ var listsName = CrawlValue("scheduler.moves.lists")
 
 const listsWhat = "which lists are to be read again"
 
-// NoteLists stores, of documents whose losses are about to be carried out, the lists of those that leave a target, and
-// reports whether there are any. ReadLists has them read.
-func (f *Frontier) NoteLists(ctx context.Context, keys []weburl.Key) (noted bool, err error) {
+// NoteLists stores, of documents whose losses are about to be carried out, the lists of those that leave a target.
+// ReadLists has them read.
+func (f *Frontier) NoteLists(ctx context.Context, keys []weburl.Key) error {
 	if f.Settings().LeavesTarget == nil {
-		return false, nil
+		return nil
 	}
 	var lists []string
 	if err := LoadValue(ctx, f.store, listsName, listsWhat, &lists); err != nil {
-		return false, err
+		return err
 	}
+	noted := len(lists)
 	for _, k := range keys {
 		r, err := Find(ctx, f.store, k)
 		if err != nil {
-			return false, err
+			return err
 		}
-		if r != nil && r.MovePending() && r.Kind == KindItem {
-			noted = true
-			if !slices.Contains(lists, r.Referrer) {
-				lists = append(lists, r.Referrer)
-			}
+		if r != nil && r.MovePending() && r.Kind == KindItem && !slices.Contains(lists, r.Referrer) {
+			lists = append(lists, r.Referrer)
 		}
 	}
-	if !noted {
-		return false, nil
+	if len(lists) == noted {
+		return nil
 	}
-	return true, SaveValue(ctx, f.store, listsName, listsWhat, lists)
+	return SaveValue(ctx, f.store, listsName, listsWhat, lists)
 }
 
 // ReadLists has the noted lists read. Those that wait already, perhaps in flight, stay noted: they may be read without
