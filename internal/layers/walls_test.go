@@ -28,7 +28,7 @@ func limits() map[string]limit {
 		"actionrules":                  {11, aim},
 		"actionrules/crawlspace":       {10, aim},
 		"cmd/sextant":                  {20, aim},
-		"config":                       {15, 116},
+		"config":                       {14, 116},
 		"crawl":                        {18, 81},
 		"crawl/copies/near":            {16, aim},
 		"crawl/policy":                 {18, aim},
