@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -220,37 +219,32 @@ func (d *Owner) judgeEdits(ctx context.Context) error {
 func (d *Owner) judgePendingEdits(ctx context.Context, expected uint64) error {
 	pending := map[uint64]uint64{}
 	err := d.store.DeletionGroups(ctx, func(g scheduler.DeletionGroup, n uint64) error {
-		if g.Edit != 0 {
-			pending[g.Edit] = n
-		}
+		pending[g.Edit] = n
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	decided, err := d.decideEdits(ctx, pending, expected)
+	delete(pending, 0) // those of hosts
+	counts, err := d.store.Counts(ctx)
 	if err != nil {
 		return err
 	}
-	for _, number := range slices.Sorted(maps.Keys(pending)) {
-		switch is := decided[number]; is.state {
-		case EditSent:
-			err = errors.Join(err, d.sendEdit(ctx, number, pending[number], is))
-		case EditHeld:
-			d.log.Warn(fmt.Sprintf("edit %d of the rules takes too many documents out: they stay; "+
-				"`sextant deletions release --edit %d` takes them out", number, number),
-				"edit", number, "deletions", pending[number])
-		case EditOpen:
-		}
+	room, err := EditRoom(ctx, d.store, counts.Indexed)
+	if err != nil {
+		return err
+	}
+	sends, err := d.decideEdits(ctx, pending, expected, room)
+	for _, send := range sends {
+		err = errors.Join(err, d.sendEdit(ctx, send))
 	}
 	return err
 }
 
-// decided is what becomes of the pending losses of an edit.
-type decided struct {
-	state EditState // empty: as before
-	word  bool      // the operator's
-	last  bool      // it is the last edit
+// sending are the losses of an edit that are to be carried out.
+type sending struct {
+	edit, n uint64
+	word    bool // the operator's
 }
 
 // decideEdits closes the open edits and decides about each with pending losses: an edit whose pass did not come
@@ -258,26 +252,13 @@ type decided struct {
 // it is of. Once all URLs were judged, all that is pending is what the rules in force take: the word for the last edit
 // is the word for that.
 func (d *Owner) decideEdits(
-	ctx context.Context, pending map[uint64]uint64, expected uint64,
-) (map[uint64]decided, error) {
-	counts, err := d.store.Counts(ctx)
-	if err != nil {
-		return nil, err
-	}
-	room, err := EditRoom(ctx, d.store, counts.Indexed)
-	if err != nil {
-		return nil, err
-	}
-	now, is, off := time.Now().UTC().Truncate(time.Second), map[uint64]decided{}, d.f.Settings().Deletions.Off
-	return is, d.changeEdits(ctx, func(list []Edit) []Edit {
-		last, open := len(list)-1, expected
-		closes := last >= 0 && list[last].State == EditOpen
-		all := closes && list[last].Word
-		for number := range pending {
-			if off || all { // also of edits that are long forgotten
-				is[number] = decided{EditSent, true, false}
-			}
-		}
+	ctx context.Context, pending map[uint64]uint64, expected, room uint64,
+) (sends []sending, err error) {
+	now, off := time.Now().UTC().Truncate(time.Second), d.f.Settings().Deletions.Off
+	err = d.changeEdits(ctx, func(list []Edit) []Edit {
+		n, open := len(list), expected
+		closes := n > 0 && list[n-1].State == EditOpen
+		all := closes && list[n-1].Word
 		for i := range list {
 			if e := &list[i]; e.State == EditOpen {
 				e.Judged = now
@@ -286,7 +267,7 @@ func (d *Owner) decideEdits(
 		}
 		for i := range list {
 			e, n := &list[i], pending[list[i].Number]
-			if n == 0 && e.State != EditOpen {
+			if delete(pending, e.Number); n == 0 && e.State != EditOpen {
 				continue
 			}
 			e.Word = e.Word || all
@@ -294,15 +275,24 @@ func (d *Owner) decideEdits(
 			if e.State == EditOpen {
 				fits = open <= room
 			}
-			if e.decide(n, word, fits, closes) {
-				is[e.Number] = decided{e.State, word, i == last}
+			if news := e.decide(n, word, fits, closes); e.State == EditSent {
+				sends = append(sends, sending{e.Number, n, word})
+				if !word {
+					room, open = room-min(room, n), open-min(open, n)
+				}
+			} else if news {
+				d.log.Warn(fmt.Sprintf("edit %d of the rules takes too many documents out: they stay; "+
+					"`sextant deletions release --edit %d` takes them out", e.Number, e.Number), "edit", e.Number, "deletions", n)
 			}
-			if e.State == EditSent && !word {
-				room, open = room-min(room, n), open-min(open, n)
+		}
+		for number, n := range pending { // of edits that are long forgotten
+			if off || all {
+				sends = append(sends, sending{number, n, true})
 			}
 		}
 		return list
 	})
+	return sends, err
 }
 
 // decide decides about n pending losses, and reports whether anything is new. What is held stays so without the
@@ -320,24 +310,24 @@ func (e *Edit) decide(n uint64, word, fits, closes bool) bool {
 	return true
 }
 
-// sendEdit carries out the losses of an edit, as many as were counted: there may be more by now. Of earlier edits those
+// sendEdit carries out the losses of an edit, as many as were counted: there may be more by now. Those
 // whose URL waits are left to its visit.
-func (d *Owner) sendEdit(ctx context.Context, number, counted uint64, is decided) error {
+func (d *Owner) sendEdit(ctx context.Context, is sending) error {
 	var keys []weburl.Key
-	err := d.store.Deletions(ctx, scheduler.DeletionGroup{Edit: number}, func(s scheduler.StoredDeletion) error {
+	err := d.store.Deletions(ctx, scheduler.DeletionGroup{Edit: is.edit}, func(s scheduler.StoredDeletion) error {
 		keys = append(keys, s.Key)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	keys = keys[:min(uint64(len(keys)), counted)]
+	keys = keys[:min(uint64(len(keys)), is.n)]
 	if !is.word {
 		if err := d.spend(ctx, len(keys)); err != nil {
 			return err
 		}
 	}
-	n, err := d.moveAll(ctx, keys, &moving{set: d.f.Settings(), move: scheduler.SendDeletion, any: is.last})
+	n, err := d.moveAll(ctx, keys, &moving{set: d.f.Settings(), move: scheduler.SendDeletion})
 	if n == len(keys) {
 		return err
 	}
