@@ -136,8 +136,8 @@ func TestPreviewOfWhatIsTaken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Excluded.Count != 0 || p.ExcludedWhenTaken.Count != 200 || !strings.Contains(p.ExcludedWhenTaken.Samples[0].Words, "path-depth") {
-		t.Errorf("%+v, want all 200 excluded when they are taken", p)
+	if p.Excluded.Count != p.Indexed || p.Excluded.Count+p.ExcludedWhenTaken.Count != 200 || !strings.Contains(p.Excluded.Samples[0].Words, "path-depth") {
+		t.Errorf("%+v, want all documents excluded, and the others when they are taken", p)
 	}
 	s = everything()
 	s.Space.Exclude = text("page")

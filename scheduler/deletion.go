@@ -108,9 +108,8 @@ type DeletionFilter struct {
 	UpTo uint64
 }
 
-// HostDocuments is what a Store keeps of a host's documents: how many are in the index,
-// and some of them, chosen evenly. Lost are those that were carried out as losses and
-// have not been had back (Record.LostAt).
+// HostDocuments is what a Store keeps of a host's documents: how many are in the index, and some of them, chosen
+// evenly. Lost are those that were carried out as losses and have not been had back (Record.LostAt).
 type HostDocuments struct {
 	Count, Lost uint64
 	Sample      []weburl.Key // at most DocumentSample
@@ -120,8 +119,7 @@ type HostDocuments struct {
 // with the lowest keys, which are hashes.
 const DocumentSample = 16
 
-// PoolBelow is how many documents a host has at least that does not belong to the pool of small
-// hosts (Counts.Pooled).
+// PoolBelow is how many documents a host has at least that does not belong to the pool of small hosts (Counts.Pooled).
 const PoolBelow = 50
 
 // Selects reports whether a loss is selected. Stores that list losses use it.

@@ -6,9 +6,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// DeletionOwner owns the pending losses: the Frontier tells it what happened, and it alone
-// carries them out (scheduler/deletion). Its methods may be called at once and do not wait for a
-// judgement.
+// DeletionOwner owns the pending losses: the Frontier tells it what happened, and it alone carries them out
+// (scheduler/deletion). Its methods may be called at once and do not wait for a judgement.
 type DeletionOwner interface {
 	// Edit is the number of the edit of the rules that losses for the operator's reasons
 	// belong to now, 0 if there is none. It may ask the store.

@@ -9,12 +9,10 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// A host is ill when its documents turn bad: then none of them is deleted or replaced until it is
-// well again.
+// A host is ill when its documents turn bad: then none of them is deleted or replaced until it is well again.
 const (
-	// healthResponses is how many responses for documents are looked at, illResponses how many bad
-	// ones of them make a host ill. A host with fewer documents is ill when the last responses, as
-	// many as it has documents, were all bad.
+	// healthResponses is how many responses for documents are looked at, illResponses how many bad ones of them make a
+	// host ill. A host with fewer documents is ill when the last responses, as many as it has documents, were all bad.
 	healthResponses = 10
 	illResponses    = 8
 	// illLeast is how many documents a host must have to be called ill.
@@ -43,9 +41,8 @@ type health struct {
 	ill       bool
 	since     time.Time
 	badAt     time.Time // the last bad one, of an ill host
-	// goods are documents that were good since the last bad response, of an ill host, then zero keys.
-	// They are stored: good responses may come one at a time, with nothing of the host in
-	// memory between them.
+	// goods are documents that were good since the last bad response, of an ill host, then zero keys. They are stored:
+	// good responses may come one at a time, with nothing of the host in memory between them.
 	goods [WellResponses]weburl.Key
 }
 

@@ -49,8 +49,7 @@ func (f illHosts) latest(n int) []IllHost {
 	return all[max(0, len(all)-n):]
 }
 
-// Ill names the ill hosts, the latest last: more than a Snapshot does, but not all where
-// there are very many.
+// Ill names the ill hosts, the latest last: more than a Snapshot does, but not all where there are very many.
 func (f *Frontier) Ill() []IllHost {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 // of ReasonTarget and without a body. While it is pending the document stays under its source and is kept current
 // there: its visits, and the readings of its list, push what is new. When it is carried out nothing is sent; the
 // record says that the document may leave (the same reason, and no loss), and its page is fetched, or its list read,
-// in full. A mutex in ReadLists guards what the store finds: it may call back after the caller gave up.
+// in full. A mutex in readNow guards what the store finds: it may call back after the caller gave up.
 
 // moving is the order of a document that is to leave a target, because the rules give it another source: a loss of
 // the edit, without a body. Until that is carried out the document stays under its source, and is kept current there;
@@ -73,32 +73,30 @@ var listsName = CrawlValue("scheduler.moves.lists")
 
 const listsWhat = "which lists are to be read again"
 
-// NoteLists stores, of documents whose losses are about to be carried out, the lists of those that leave a target, and
-// reports whether there are any. ReadLists has them read.
-func (f *Frontier) NoteLists(ctx context.Context, keys []weburl.Key) (noted bool, err error) {
+// NoteLists stores, of documents whose losses are about to be carried out, the lists of those that leave a target.
+// ReadLists has them read.
+func (f *Frontier) NoteLists(ctx context.Context, keys []weburl.Key) error {
 	if f.Settings().LeavesTarget == nil {
-		return false, nil
+		return nil
 	}
 	var lists []string
 	if err := LoadValue(ctx, f.store, listsName, listsWhat, &lists); err != nil {
-		return false, err
+		return err
 	}
+	noted := len(lists)
 	for _, k := range keys {
 		r, err := Find(ctx, f.store, k)
 		if err != nil {
-			return false, err
+			return err
 		}
-		if r != nil && r.MovePending() && r.Kind == KindItem {
-			noted = true
-			if !slices.Contains(lists, r.Referrer) {
-				lists = append(lists, r.Referrer)
-			}
+		if r != nil && r.MovePending() && r.Kind == KindItem && !slices.Contains(lists, r.Referrer) {
+			lists = append(lists, r.Referrer)
 		}
 	}
-	if !noted {
-		return false, nil
+	if len(lists) == noted {
+		return nil
 	}
-	return true, SaveValue(ctx, f.store, listsName, listsWhat, lists)
+	return SaveValue(ctx, f.store, listsName, listsWhat, lists)
 }
 
 // ReadLists has the noted lists read. Those that wait already, perhaps in flight, stay noted: they may be read without
@@ -117,23 +115,10 @@ func (f *Frontier) ReadLists(ctx context.Context) error {
 			keys[u.Key()] = list
 		}
 	}
-	var mu sync.Mutex
-	read := map[weburl.Key]bool{}
-	// Not cancelled half-way: the store calls the function until it returns.
-	all := slices.Collect(maps.Keys(keys))
-	_, err := f.Revise(context.WithoutCancel(ctx), all, func(k weburl.Key, r Record) *Change {
-		mu.Lock()
-		defer mu.Unlock()
-		read[k] = true
-		r.State, r.Source, r.NextAt = Waiting, r.Fifo, time.Time{}
-		r.ETag, r.LastModified, r.Date = "", "", ""
-		return &Change{Next: r}
-	})
+	read, err := f.readNow(ctx, slices.Collect(maps.Keys(keys)))
 	if err != nil {
 		return err
 	}
-	mu.Lock()
-	defer mu.Unlock()
 	var left []string
 	for k, list := range keys {
 		r, err := Find(ctx, f.store, k)
@@ -146,4 +131,22 @@ func (f *Frontier) ReadLists(ctx context.Context) error {
 	}
 	slices.Sort(left)
 	return SaveValue(ctx, f.store, listsName, listsWhat, left)
+}
+
+// readNow has those of some lists read, in full, that do not wait, and returns which.
+func (f *Frontier) readNow(ctx context.Context, lists []weburl.Key) (map[weburl.Key]bool, error) {
+	var mu sync.Mutex
+	read := map[weburl.Key]bool{}
+	// Not cancelled half-way: the store calls the function until it returns.
+	_, err := f.Revise(context.WithoutCancel(ctx), lists, func(k weburl.Key, r Record) *Change {
+		mu.Lock()
+		defer mu.Unlock()
+		read[k] = true
+		r.State, r.Source, r.NextAt = Waiting, r.Fifo, time.Time{}
+		r.ETag, r.LastModified, r.Date = "", "", ""
+		return &Change{Next: r}
+	})
+	mu.Lock()
+	defer mu.Unlock()
+	return maps.Clone(read), err
 }

@@ -83,9 +83,9 @@ func TestChangeOnce(t *testing.T) {
 	})
 }
 
-// TestDepthsCountWhenTaken: the pass neither excludes by a depth nor brings a URL
+// TestDepths: the pass excludes documents beyond a depth, leaves other pages until they are taken, and brings no URL
 // back that a depth keeps out.
-func TestDepthsCountWhenTaken(t *testing.T) {
+func TestDepths(t *testing.T) {
 	u := parse(t, "http://a.test/a/b/c/d")
 	s := everything()
 	s.Space.MaxPathDepth = &crawlspace.Limit{Max: 2}
@@ -94,8 +94,12 @@ func TestDepthsCountWhenTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := scheduler.Record{URL: u.String(), State: scheduler.AtRest, Class: scheduler.OK, Status: 200, Fifo: scheduler.IndexFollow, Indexed: true}
+	if o := reviewOf(p, u, &r); o.effect(&r) != excluded || o.reason != scheduler.ReasonCrawlSpace {
+		t.Errorf("a document beyond the depth has effect %d in the pass", o.effect(&r))
+	}
+	r.Indexed = false
 	if o := reviewOf(p, u, &r); o.effect(&r) != unaffected {
-		t.Errorf("a stored page beyond the depth has effect %d in the pass", o.effect(&r))
+		t.Errorf("a page without a document beyond the depth has effect %d in the pass", o.effect(&r))
 	}
 	r.Class, r.Status = scheduler.Ignored, policy.StatusExcluded
 	if o := reviewOf(p, u, &r); o.effect(&r) != unaffected {

@@ -31,6 +31,7 @@ type items struct {
 	batch []scheduler.Link // on their way into the store
 	sum   [16]byte
 	keys  []weburl.Key // of all documents
+	out   []weburl.Key // that are listed, and that the rules keep out
 }
 
 func isSyntax(err error) bool {
@@ -95,10 +96,11 @@ func (r *items) document(href string, p extract.Page) error {
 		return nil //nolint:nilerr // what has no page has no URL to be indexed under
 	}
 	link, verdict, ok := r.v.policy.Link(crawlspace.Link{URL: u, Host: HostIn(href), Depth: r.v.policy.ListedDepth()})
-	if !ok {
-		return nil
+	if ok {
+		ok, _, _ = r.v.policy.Indexes(&verdict)
 	}
-	if indexed, _, _ := r.v.policy.Indexes(&verdict); !indexed {
+	if !ok {
+		r.out = append(r.out, u.Key())
 		return nil
 	}
 	link.Kind, link.Referrer = scheduler.KindItem, r.v.lease.URL.String()

@@ -103,6 +103,11 @@ func (r *items) sweep() (pending bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	for _, k := range r.out { // an edit of the rules takes these out, not the list
+		if _, was := since[k]; was {
+			r.keys = append(r.keys, k)
+		}
+	}
 	slices.SortFunc(r.keys, weburl.Key.Compare)
 	r.keys = slices.Compact(r.keys)
 	for _, k := range r.keys {

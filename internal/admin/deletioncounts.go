@@ -22,6 +22,8 @@ type DeletionCounts struct {
 	Pending uint64 `json:"pending"`
 	// NewTexts is how many of them leave the document in the index, with another text.
 	NewTexts uint64 `json:"new_texts"`
+	// Moves is how many of them leave it in the index, but not in each target.
+	Moves uint64 `json:"moves"`
 	// OfIllHosts is how many of them are of hosts that are ill.
 	OfIllHosts uint64 `json:"of_ill_hosts"`
 	// UpTo is the greatest number of one that was counted: DeletionQuery.UpTo of what is decided about.
@@ -40,6 +42,7 @@ type DeletionGroup struct {
 	Edit     uint64 `json:"edit,omitempty"`
 	Pending  uint64 `json:"pending"`
 	NewTexts uint64 `json:"new_texts,omitempty"`
+	Moves    uint64 `json:"moves,omitempty"`
 }
 
 // groupKey is by what deletions are counted.
@@ -75,6 +78,9 @@ func (l *Losses) CountDeletions(by []string, most int, each func(fn func(schedul
 		if s.Replaces {
 			out.NewTexts++
 		}
+		if s.Reason == scheduler.ReasonTarget {
+			out.Moves++
+		}
 		if h, _ := l.hostOf(&s); h.Ill {
 			out.OfIllHosts++
 		}
@@ -99,6 +105,9 @@ func (l *Losses) CountDeletions(by []string, most int, each func(fn func(schedul
 		g.Pending++
 		if s.Replaces {
 			g.NewTexts++
+		}
+		if s.Reason == scheduler.ReasonTarget {
+			g.Moves++
 		}
 		return nil
 	})

@@ -29,12 +29,14 @@ type Deletion struct {
 	NotBefore *time.Time `json:"not_before,omitempty"`
 	WaitsFor  string     `json:"waits_for,omitempty"`
 	// Replaces says that the document stays and gets another text.
-	Replaces bool   `json:"replaces,omitempty"`
-	Edit     uint64 `json:"edit,omitempty"` // of the rules, that made it
-	Host     string `json:"host"`           // scheme, host and port
-	URL      string `json:"url"`
-	Source   string `json:"source,omitempty"`
-	Text     string `json:"text,omitempty"` // the reason for people
+	Replaces bool `json:"replaces,omitempty"`
+	// Moves says that the document stays in the index, and leaves a target, since it gets the source Source.
+	Moves  bool   `json:"moves,omitempty"`
+	Edit   uint64 `json:"edit,omitempty"` // of the rules, that made it
+	Host   string `json:"host"`           // scheme, host and port
+	URL    string `json:"url"`
+	Source string `json:"source,omitempty"`
+	Text   string `json:"text,omitempty"` // the reason for people
 }
 
 // Deletion gives a stored deletion its printed form.
@@ -42,7 +44,7 @@ func (l *Losses) Deletion(s *scheduler.StoredDeletion, now time.Time) Deletion {
 	f := l.forecast(s, now)
 	return Deletion{
 		Number: s.Seq, Since: s.First.UTC(), LastSeen: s.Last.UTC(), Visits: int(s.Visits), Reason: s.Reason.String(), Class: l.class(s, now),
-		NotBefore: utc(f.Earliest), WaitsFor: string(f.Needs), Replaces: s.Replaces, Edit: s.Edit,
+		NotBefore: utc(f.Earliest), WaitsFor: string(f.Needs), Replaces: s.Replaces, Moves: s.Reason == scheduler.ReasonTarget, Edit: s.Edit,
 		Host: originOf(s.URL), URL: s.URL, Source: s.Source, Text: s.Text,
 	}
 }

@@ -71,12 +71,14 @@ func (s *Server) deletions(c *call) (any, error) {
 type Decided struct {
 	Deletions int `json:"deletions"`
 	NewTexts  int `json:"new_texts,omitempty"`
+	Moves     int `json:"moves,omitempty"` // off a target
 	OfEdits   int `json:"of_edits,omitempty"`
 }
 
 // Add adds what another request decided.
 func (n *Decided) Add(other Decided) {
-	n.Deletions, n.NewTexts, n.OfEdits = n.Deletions+other.Deletions, n.NewTexts+other.NewTexts, n.OfEdits+other.OfEdits
+	n.Deletions, n.NewTexts = n.Deletions+other.Deletions, n.NewTexts+other.NewTexts
+	n.Moves, n.OfEdits = n.Moves+other.Moves, n.OfEdits+other.OfEdits
 }
 
 func (s *Server) release(c *call) (any, error) {
@@ -117,6 +119,9 @@ func (q *DeletionQuery) count(ctx context.Context, list DeletionLister) (n Decid
 		n.Deletions++
 		if d.Replaces {
 			n.NewTexts++
+		}
+		if d.Reason == scheduler.ReasonTarget {
+			n.Moves++
 		}
 		if d.Edit != 0 {
 			n.OfEdits++

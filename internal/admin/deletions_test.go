@@ -193,13 +193,14 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// TestLossWords: deletions and new texts are told apart.
+// TestLossWords: deletions, new texts and moves are told apart.
 func TestLossWords(t *testing.T) {
-	for want, n := range map[string][2]uint64{
-		"0 deletions": {}, "1 deletion": {1, 0}, "1 new text": {1, 1}, "1,060 new texts": {1060, 1060}, "3 deletions and 60 new texts": {63, 60},
+	for want, n := range map[string][3]uint64{
+		"0 deletions": {}, "1 deletion": {1}, "1 new text": {1, 1}, "1,060 new texts": {1060, 1060}, "3 deletions and 60 new texts": {63, 60},
+		"1 move off a target": {1, 0, 1}, "3 moves off a target": {3, 0, 3}, "1 deletion, 2 new texts and 3 moves off a target": {6, 2, 3},
 		"2 new texts": {2, 3}, // counted a moment apart
 	} {
-		if got := LossWords(n[0], n[1]); got != want {
+		if got := LossWords(n[0], n[1], n[2]); got != want {
 			t.Errorf("%v: %q, want %q", n, got, want)
 		}
 	}

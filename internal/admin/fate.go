@@ -216,6 +216,8 @@ func (a *Answer) addDeletion(s *StoredExplanation) {
 	note := func(format string, args ...any) { a.Notes = append(a.Notes, fmt.Sprintf(format, args...)) }
 	if d.Replaces {
 		a.Head = "in the index, but its new text is pending"
+	} else if d.Moves {
+		a.Head = "in the index, but it is to leave a target"
 	}
 	note("It is pending since %s. The document %s.", clock.Stamp(d.Since), d.End())
 	switch {

@@ -100,7 +100,7 @@ func (h *LosingHost) silent() bool {
 }
 
 // words name its pending losses.
-func (h *LosingHost) words() string { return LossWords(h.losses(), h.texts()) }
+func (h *LosingHost) words() string { return LossWords(h.losses(), h.texts(), 0) }
 
 func (h *LosingHost) losses() uint64 { return uint64(max(h.Pending, 0)) }
 func (h *LosingHost) texts() uint64  { return min(uint64(max(h.NewTexts, 0)), h.losses()) }
@@ -151,9 +151,12 @@ type PendingCounts struct {
 	DeletionsByClass  map[string]uint64 `json:"deletions_by_class,omitempty"`
 	// NewTexts is how many of them leave the document in the index, with another text.
 	NewTexts uint64 `json:"new_texts_pending,omitempty"`
+	// Moves is how many of them leave it in the index, but not in each target.
+	Moves uint64 `json:"moves_pending,omitempty"`
 
 	byBoth  map[[2]string]uint64 // reason and class
 	byEdit  map[uint64]uint64
+	moves   map[uint64]uint64 // Moves by edit
 	origins map[weburl.HostKey]string
 	texts   map[weburl.HostKey]int // NewTexts by host
 	early   bool                   // some host was not judged yet
@@ -173,6 +176,10 @@ func (n *PendingCounts) add(d *scheduler.StoredDeletion, l *Losses, now time.Tim
 	if d.Edit != 0 {
 		n.byEdit[d.Edit]++
 	}
+	if d.Reason == scheduler.ReasonTarget {
+		n.Moves++
+		n.moves[d.Edit]++
+	}
 	if d.Replaces {
 		n.NewTexts++
 	}
@@ -191,13 +198,14 @@ func (n *PendingCounts) add(d *scheduler.StoredDeletion, l *Losses, now time.Tim
 type EditStatus struct {
 	deletion.Edit
 	Pending uint64 `json:"pending"`
+	Moves   uint64 `json:"moves,omitempty"` // of those pending: off a target
 }
 
 // String is a line for a person.
 func (e EditStatus) String() string {
 	var parts []string
 	if e.Pending > 0 {
-		parts = append(parts, LossWords(e.Pending, 0)+" pending")
+		parts = append(parts, LossWords(e.Pending, 0, e.Moves)+" pending")
 	}
 	if e.State == deletion.EditOpen {
 		parts = append(parts, "stored URLs are being judged by it")
@@ -249,7 +257,7 @@ func (t *PendingTally) count(ctx context.Context, store scheduler.Reader, l *Los
 	}
 	n := PendingCounts{
 		DeletionsByReason: map[string]uint64{}, DeletionsByClass: map[string]uint64{},
-		byBoth: map[[2]string]uint64{}, byEdit: map[uint64]uint64{}, origins: map[weburl.HostKey]string{},
+		byBoth: map[[2]string]uint64{}, byEdit: map[uint64]uint64{}, moves: map[uint64]uint64{}, origins: map[weburl.HostKey]string{},
 		texts: map[weburl.HostKey]int{},
 	}
 	err = store.PendingDeletions(ctx, scheduler.DeletionFilter{}, func(d scheduler.StoredDeletion) error {
@@ -275,7 +283,7 @@ func (s *Status) AddDeletions(ctx context.Context, store scheduler.Reader, tally
 	s.LosingHosts = len(s.Losing)
 	s.Losing = s.Losing[:min(losingShown, len(s.Losing))]
 	for _, e := range l.edits {
-		if one := (EditStatus{Edit: e, Pending: s.byEdit[e.Number]}); one.Pending > 0 || e.State == deletion.EditOpen {
+		if one := (EditStatus{Edit: e, Pending: s.byEdit[e.Number], Moves: s.moves[e.Number]}); one.Pending > 0 || e.State == deletion.EditOpen {
 			s.Edits = append(s.Edits, one)
 		}
 	}

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -9,18 +10,28 @@ import (
 	"github.com/sextant-crawler/sextant/internal/clock"
 )
 
-// LossWords words a number of pending losses, so many of them texts that are to be replaced: "1 deletion", "60 new texts",
-// "3 deletions and 60 new texts". All surfaces word losses by it.
-func LossWords(losses, texts uint64) string {
+// LossWords words a number of pending losses, so many of them texts that are to be replaced, and moves off a target:
+// "1 deletion", "60 new texts", "3 deletions, 60 new texts and 2 moves off a target". All surfaces word losses by it.
+func LossWords(losses, texts, moves uint64) string {
 	texts = min(texts, losses)
-	if texts == 0 {
-		return counted(losses, "deletion")
+	moves = min(moves, losses-texts)
+	var parts []string
+	if deletions := losses - texts - moves; deletions > 0 || losses == 0 {
+		parts = append(parts, counted(deletions, "deletion"))
 	}
-	words := counted(texts, "new text")
-	if deletions := losses - texts; deletions > 0 {
-		words = counted(deletions, "deletion") + " and " + words
+	if texts > 0 {
+		parts = append(parts, counted(texts, "new text"))
 	}
-	return words
+	if moves == 1 {
+		parts = append(parts, "1 move off a target")
+	} else if moves > 1 {
+		parts = append(parts, counted(moves, "move")+" off a target")
+	}
+	last := len(parts) - 1
+	if last == 0 {
+		return parts[0]
+	}
+	return strings.Join(parts[:last], ", ") + " and " + parts[last]
 }
 
 // counted words a number of things.
@@ -32,20 +43,23 @@ func counted(n uint64, thing string) string {
 }
 
 // Words name them.
-func (n *DeletionCounts) Words() string { return LossWords(n.Pending, n.NewTexts) }
+func (n *DeletionCounts) Words() string { return LossWords(n.Pending, n.NewTexts, n.Moves) }
 
 // Words name those that were decided about.
 func (n *Decided) Words() string {
-	return LossWords(uint64(max(n.Deletions, 0)), uint64(max(n.NewTexts, 0)))
+	return LossWords(uint64(max(n.Deletions, 0)), uint64(max(n.NewTexts, 0)), uint64(max(n.Moves, 0)))
 }
 
 // PendingWords name the losses that are pending.
-func (s *Status) PendingWords() string { return LossWords(s.Outbox.Pending, s.NewTexts) }
+func (s *Status) PendingWords() string { return LossWords(s.Outbox.Pending, s.NewTexts, s.Moves) }
 
 // End says what happens to the document, and when, as a person reads it.
 func (d *Deletion) End() string {
-	if d.Replaces {
+	switch {
+	case d.Replaces:
 		return "gets its new text: " + d.Waits()
+	case d.Moves:
+		return fmt.Sprintf("leaves a target, for the source %q: %s", d.Source, d.Waits())
 	}
 	return "leaves: " + d.Waits()
 }
@@ -61,6 +75,9 @@ func (d *Deletion) Seen() string {
 // Help says what an operator can do about it.
 func (d *Deletion) Help() string {
 	switch {
+	case d.Edit != 0 && d.Moves:
+		return "If the document is to leave the target, release the edit: sextant deletions release --edit " + strconv.FormatUint(d.Edit, 10) +
+			"; its page is fetched then, or its list read. If it is to stay there, take the edit back."
 	case d.Edit != 0:
 		return "If the document is to go, release the edit: sextant deletions release --edit " + strconv.FormatUint(d.Edit, 10) + ". If it is to stay, take the edit back."
 	case d.Replaces:
@@ -72,6 +89,8 @@ func (d *Deletion) Help() string {
 // cancels says what ends the loss without the document leaving.
 func (d *Deletion) cancels() string {
 	switch {
+	case d.Edit != 0 && d.Moves:
+		return "Until then it is kept current under its old source; taking the edit back cancels the move."
 	case d.Edit != 0:
 		return "No response of the page changes that; taking the edit back cancels the deletion."
 	case d.Replaces:

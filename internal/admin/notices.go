@@ -91,7 +91,7 @@ func (s *Status) observeLosses(add func(notices.Event, string, string) *notices.
 		}
 	}
 	if pool {
-		words := fmt.Sprintf("%s pending of hosts with fewer than %d documents: more than a fifth of them", LossWords(losses, texts), scheduler.PoolBelow)
+		words := fmt.Sprintf("%s pending of hosts with fewer than %d documents: more than a fifth of them", LossWords(losses, texts, 0), scheduler.PoolBelow)
 		add(notices.Brake, "small hosts", words).Help = stays + adviceOn(losses, texts)
 	}
 	for _, e := range s.Edits {

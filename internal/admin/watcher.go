@@ -211,7 +211,7 @@ func (w *watcher) edited(s *Status) events.Event {
 	if n := len(s.Edits); n > 0 {
 		last := s.Edits[n-1]
 		e.Edit = last.Number
-		e.Text += "; " + LossWords(last.Pending, 0) + " pending"
+		e.Text += "; " + LossWords(last.Pending, 0, last.Moves) + " pending"
 	}
 	return e
 }

@@ -52,8 +52,7 @@ func (g *group) dropDeletion(k weburl.Key) error {
 	return g.dropOrderAt(k, p)
 }
 
-// checkOrder returns what is wrong with an order for a URL; forget says that nothing else
-// of the URL is stored.
+// checkOrder returns what is wrong with an order for a URL; forget says that nothing else of the URL is stored.
 func checkOrder(url string, o *scheduler.Order, forget bool) error {
 	switch {
 	case o == nil:
@@ -133,8 +132,7 @@ func (g *group) pend(k weburl.Key, old *scheduler.Record, has bool, o *record.Or
 	return nil
 }
 
-// moveDeletion moves a loss as the caller of ReviseDeletions wants, and returns whether it is still
-// pending.
+// moveDeletion moves a loss as the caller of ReviseDeletions wants, and returns whether it is still pending.
 func (g *group) moveDeletion(k weburl.Key, old *scheduler.Record, m scheduler.DeletionMove) (bool, error) {
 	if m == scheduler.KeepDeletion || !old.LossPending {
 		return old.LossPending, nil

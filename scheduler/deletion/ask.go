@@ -16,13 +16,11 @@ const (
 	sampleSize, sampleGood = 4, 3
 	// roundPatience is how long to wait for their responses.
 	roundPatience = time.Hour
-	// roundFirst is the time to the next round after one that did not pass. It doubles with each, up to
-	// roundLongest.
+	// roundFirst is the time to the next round after one that did not pass. It doubles with each, up to roundLongest.
 	roundFirst, roundLongest = time.Minute, time.Hour
 )
 
-// round is a sample of documents that were asked for. The mutex of Owner guards it; a nil round has
-// asked for none.
+// round is a sample of documents that were asked for. The mutex of Owner guards it; a nil round has asked for none.
 type round struct {
 	at    time.Time
 	last  time.Time // of the responses
@@ -166,8 +164,7 @@ func (d *Owner) askFor(ctx context.Context, keys []weburl.Key) error {
 	return err
 }
 
-// returnPause is the least time between two times that all losses of a host are queued because one is
-// back.
+// returnPause is the least time between two times that all losses of a host are queued because one is back.
 const returnPause = time.Hour
 
 var errEnough = errors.New("enough")

@@ -51,8 +51,7 @@ func (m *moving) revise(s scheduler.StoredDeletion, r scheduler.Record) *schedul
 func (d *Owner) moveAll(ctx context.Context, keys []weburl.Key, m *moving) (int, error) {
 	n := 0
 	for batch := range slices.Chunk(keys, moveBatch) {
-		lists, err := d.f.NoteLists(ctx, batch)
-		if err != nil {
+		if err := d.f.NoteLists(ctx, batch); err != nil {
 			return n, err
 		}
 		// Not cancelled half-way: the store calls the function until it returns.
@@ -63,10 +62,8 @@ func (d *Owner) moveAll(ctx context.Context, keys []weburl.Key, m *moving) (int,
 		}
 		d.f.Announce(places)
 		d.f.LookForDue()
-		if lists {
-			if err := d.f.ReadLists(ctx); err != nil {
-				return n, err
-			}
+		if err := d.f.ReadLists(ctx); err != nil {
+			return n, err
 		}
 		if d.onCarryOut != nil && len(m.out) > 0 {
 			if err := d.onCarryOut(ctx, m.out); err != nil {

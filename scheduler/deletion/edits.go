@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -90,19 +89,18 @@ func StoredEdits(ctx context.Context, store scheduler.ValueReader) (list []Edit,
 // edited are the last edits, oldest first. It reads them if nobody did yet: URLs may be judged before Run.
 func (d *Owner) edited(ctx context.Context) ([]Edit, error) {
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	for !d.edits.read {
-		d.mu.Unlock()
-		list, err := StoredEdits(ctx, d.store)
-		d.mu.Lock()
-		if err != nil {
-			return nil, err
-		}
-		if !d.edits.read {
-			d.edits.list, d.edits.read = list, true
-		}
+	list, read := d.edits.list, d.edits.read
+	d.mu.Unlock()
+	if read {
+		return list, nil
 	}
-	return d.edits.list, nil
+	list, err := StoredEdits(ctx, d.store)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err == nil && !d.edits.read {
+		d.edits.list, d.edits.read = list, true
+	}
+	return d.edits.list, err
 }
 
 // Edits are the last edits, oldest first.
@@ -155,15 +153,11 @@ func (d *Owner) EndEdit(expected uint64) {
 func (d *Owner) AllowEdit(ctx context.Context, f scheduler.DeletionFilter) (int, error) {
 	d.judging.Lock()
 	defer d.judging.Unlock()
-	found := false
+	i := -1
 	err := d.changeEdits(ctx, func(list []Edit) []Edit {
-		for i := range list {
+		if i = slices.IndexFunc(list, func(e Edit) bool { return e.Number == f.Edit }); i >= 0 {
 			e := &list[i]
-			if e.Number != f.Edit {
-				continue
-			}
-			found, e.Word = true, true
-			if e.State == EditHeld {
+			if e.Word = true; e.State == EditHeld {
 				e.State, e.Sent = EditSent, e.Deletions
 			}
 		}
@@ -173,7 +167,7 @@ func (d *Owner) AllowEdit(ctx context.Context, f scheduler.DeletionFilter) (int,
 		return 0, err
 	}
 	n, err := d.release(ctx, f)
-	if err == nil && n == 0 && !found {
+	if err == nil && n == 0 && i < 0 {
 		err = fmt.Errorf("edit %d of the rules: %w", f.Edit, scheduler.ErrNotFound)
 	}
 	return n, err
@@ -225,47 +219,32 @@ func (d *Owner) judgeEdits(ctx context.Context) error {
 func (d *Owner) judgePendingEdits(ctx context.Context, expected uint64) error {
 	pending := map[uint64]uint64{}
 	err := d.store.DeletionGroups(ctx, func(g scheduler.DeletionGroup, n uint64) error {
-		if g.Edit != 0 {
-			pending[g.Edit] = n
-		}
+		pending[g.Edit] = n
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	decided, err := d.decideEdits(ctx, pending, expected)
+	delete(pending, 0) // those of hosts
+	counts, err := d.store.Counts(ctx)
 	if err != nil {
 		return err
 	}
-	sent := map[uint64]uint64{}
-	for _, number := range slices.Sorted(maps.Keys(pending)) {
-		switch is := decided[number]; is.state {
-		case EditSent:
-			n, failed := d.sendEdit(ctx, number, pending[number], is)
-			sent[number], err = uint64(n), errors.Join(err, failed) //nolint:gosec // a count
-		case EditHeld:
-			d.log.Warn(fmt.Sprintf("edit %d of the rules takes too many documents out: they stay; "+
-				"`sextant deletions release --edit %d` takes them out", number, number),
-				"edit", number, "deletions", pending[number])
-		case EditOpen:
-		}
-	}
-	if len(sent) == 0 {
+	room, err := EditRoom(ctx, d.store, counts.Indexed)
+	if err != nil {
 		return err
 	}
-	return errors.Join(err, d.changeEdits(ctx, func(list []Edit) []Edit {
-		for i := range list {
-			list[i].Sent += sent[list[i].Number]
-		}
-		return list
-	}))
+	sends, err := d.decideEdits(ctx, pending, expected, room)
+	for _, send := range sends {
+		err = errors.Join(err, d.sendEdit(ctx, send))
+	}
+	return err
 }
 
-// decided is what becomes of the pending losses of an edit.
-type decided struct {
-	state EditState // empty: as before
-	word  bool      // the operator's
-	last  bool      // it is the last edit
+// sending are the losses of an edit that are to be carried out.
+type sending struct {
+	edit, n uint64
+	word    bool // the operator's
 }
 
 // decideEdits closes the open edits and decides about each with pending losses: an edit whose pass did not come
@@ -273,80 +252,84 @@ type decided struct {
 // it is of. Once all URLs were judged, all that is pending is what the rules in force take: the word for the last edit
 // is the word for that.
 func (d *Owner) decideEdits(
-	ctx context.Context, pending map[uint64]uint64, expected uint64,
-) (map[uint64]decided, error) {
-	counts, err := d.store.Counts(ctx)
-	if err != nil {
-		return nil, err
-	}
-	now, is, off := time.Now().UTC().Truncate(time.Second), map[uint64]decided{}, d.f.Settings().Deletions.Off
-	room, err := EditRoom(ctx, d.store, counts.Indexed)
-	if err != nil {
-		return nil, err
-	}
+	ctx context.Context, pending map[uint64]uint64, expected, room uint64,
+) (sends []sending, err error) {
+	now, off := time.Now().UTC().Truncate(time.Second), d.f.Settings().Deletions.Off
 	err = d.changeEdits(ctx, func(list []Edit) []Edit {
-		last := len(list) - 1
-		closes := last >= 0 && list[last].State == EditOpen
-		word, open := closes && list[last].Word, expected
-		for number := range pending {
-			if off || word { // also of edits that are long forgotten
-				is[number] = decided{EditSent, true, false}
-			}
-		}
+		n, open := len(list), expected
+		closes := n > 0 && list[n-1].State == EditOpen
+		all := closes && list[n-1].Word
 		for i := range list {
 			if e := &list[i]; e.State == EditOpen {
+				e.Judged = now
 				open += pending[e.Number]
 			}
 		}
 		for i := range list {
 			e, n := &list[i], pending[list[i].Number]
-			ends, left := e.State == EditOpen, e.Deletions-e.Sent
-			if n == 0 && !ends {
+			if delete(pending, e.Number); n == 0 && e.State != EditOpen {
 				continue
 			}
-			e.Word = e.Word || word
-			allowed := off || e.Word
-			more, fits := n, e.State != EditHeld || closes && n < left
-			if ends {
-				e.Judged, more = now, open
+			e.Word = e.Word || all
+			fits, word := n <= room, off || e.Word
+			if e.State == EditOpen {
+				fits = open <= room
 			}
-			if !allowed && !fits && n == left {
-				continue // nothing new
+			if news := e.decide(n, word, fits, closes); e.State == EditSent {
+				sends = append(sends, sending{e.Number, n, word})
+				if !word {
+					room, open = room-min(room, n), open-min(open, n)
+				}
+			} else if news {
+				d.log.Warn(fmt.Sprintf("edit %d of the rules takes too many documents out: they stay; "+
+					"`sextant deletions release --edit %d` takes them out", e.Number, e.Number), "edit", e.Number, "deletions", n)
 			}
-			e.State, e.Deletions = EditHeld, e.Sent+n
-			if allowed || fits && more <= room {
-				e.State = EditSent
-			}
-			if is[e.Number] = (decided{e.State, allowed, i == last}); e.State == EditSent && !allowed {
-				room -= min(room, n)
-				open -= min(open, n)
+		}
+		for number, n := range pending { // of edits that are long forgotten
+			if off || all {
+				sends = append(sends, sending{number, n, true})
 			}
 		}
 		return list
 	})
-	return is, err
+	return sends, err
 }
 
-// sendEdit carries out the losses of an edit, as many as were counted: there may be more by now. Of earlier edits those
+// decide decides about n pending losses, and reports whether anything is new. What is held stays so without the
+// operator's word, unless another edit, which closes, has left less of it.
+func (e *Edit) decide(n uint64, word, fits, closes bool) bool {
+	left := e.Deletions - e.Sent
+	if e.State == EditHeld && !word && n == left {
+		return false
+	}
+	fits = fits && (e.State != EditHeld || closes && n < left)
+	e.State, e.Deletions = EditHeld, e.Sent+n
+	if word || fits {
+		e.State, e.Sent = EditSent, e.Deletions
+	}
+	return true
+}
+
+// sendEdit carries out the losses of an edit, as many as were counted: there may be more by now. Those
 // whose URL waits are left to its visit.
-func (d *Owner) sendEdit(ctx context.Context, number, counted uint64, is decided) (n int, err error) {
+func (d *Owner) sendEdit(ctx context.Context, is sending) error {
 	var keys []weburl.Key
-	err = d.store.Deletions(ctx, scheduler.DeletionGroup{Edit: number}, func(s scheduler.StoredDeletion) error {
+	err := d.store.Deletions(ctx, scheduler.DeletionGroup{Edit: is.edit}, func(s scheduler.StoredDeletion) error {
 		keys = append(keys, s.Key)
 		return nil
 	})
 	if err != nil {
-		return 0, err
+		return err
 	}
-	keys = keys[:min(uint64(len(keys)), counted)]
+	keys = keys[:min(uint64(len(keys)), is.n)]
 	if !is.word {
 		if err := d.spend(ctx, len(keys)); err != nil {
-			return 0, err
+			return err
 		}
 	}
-	n, err = d.moveAll(ctx, keys, &moving{set: d.f.Settings(), move: scheduler.SendDeletion, any: is.last})
+	n, err := d.moveAll(ctx, keys, &moving{set: d.f.Settings(), move: scheduler.SendDeletion})
 	if n == len(keys) {
-		return n, err
+		return err
 	}
 	d.mu.Lock()
 	d.edits.due = true
@@ -354,7 +337,7 @@ func (d *Owner) sendEdit(ctx context.Context, number, counted uint64, is decided
 	if !is.word {
 		err = errors.Join(err, d.spend(ctx, n-len(keys)))
 	}
-	return n, err
+	return err
 }
 
 // spend counts losses of edits, before they are carried out: after a crash between the two they count twice.

@@ -248,9 +248,8 @@ func (b *bench) wakeAt(at time.Time) {
 	}
 }
 
-// Finish judges what is pending at the end of a crawl that runs once. It waits once for losses of class few to be
-// seen again. It returns how many URLs must be fetched before all can be judged; when they have been, call Finish
-// again.
+// Finish judges what is pending at the end of a crawl that runs once. It waits once for losses of class few to be seen
+// again. It returns how many URLs must be fetched before all can be judged; when they have been, call Finish again.
 func (d *Owner) Finish(ctx context.Context) (asked int, err error) {
 	until, asked, err := d.finish(ctx)
 	if err != nil || asked > 0 || until.IsZero() {

@@ -13,8 +13,7 @@ import (
 )
 
 const (
-	// oneDay is for how long losses that were carried out are counted, in slots: they count for up to one
-	// slot longer.
+	// oneDay is for how long losses that were carried out are counted, in slots: they count for up to one slot longer.
 	oneDay = 24 * time.Hour
 	slot   = 30 * time.Minute
 	// silentDays is on how many days a host must have been asked that is taken to be gone.
@@ -89,9 +88,8 @@ func (l *ledger) within(now time.Time) (n, gone int) {
 // spoke takes in a good response of the host.
 func (l *ledger) spoke() { l.Silent, l.Asked, l.Days = time.Time{}, time.Time{}, 0 }
 
-// failed takes in, at a time, that a document of the host was asked for and gave no good response. A silence in
-// which nothing was asked for as long as a host must be silent to be gone, or of a clock that was set back, begins
-// anew.
+// failed takes in, at a time, that a document of the host was asked for and gave no good response. A silence in which
+// nothing was asked for as long as a host must be silent to be gone, or of a clock that was set back, begins anew.
 func (l *ledger) failed(now time.Time, d *scheduler.Deletions) {
 	now = now.UTC().Truncate(time.Second)
 	if pause := now.Sub(l.Asked); pause < 0 || pause > d.Gone {

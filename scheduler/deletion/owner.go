@@ -1,7 +1,6 @@
-// Package deletion owns the pending losses: documents that would leave the index, or whose text
-// would become another one. It judges host after host by one rule (Decide; docs/scheduling.md, "When a
-// document leaves"), carries losses out, and keeps the edits of the rules that made some. The Frontier
-// tells it what happened (scheduler.DeletionOwner).
+// Package deletion owns the pending losses: documents that would leave the index, or whose text would become another
+// one. It judges host after host by one rule (Decide; docs/scheduling.md, "When a document leaves"), carries losses
+// out, and keeps the edits of the rules that made some. The Frontier tells it what happened (scheduler.DeletionOwner).
 //
 // Owner.Run is its one goroutine; a mutex guards what is in memory, another is held while losses
 // are judged. Ledgers of hosts and of the pool, and the list of edits, are stored as values.
@@ -109,12 +108,10 @@ func New(f *scheduler.Frontier, store scheduler.Store, log *slog.Logger) *Owner 
 	return d
 }
 
-// OnCarryOut has fn called with the documents whose losses were carried out, after each batch.
-// Call it before Run.
+// OnCarryOut has fn called with the documents whose losses were carried out, after each batch. Call it before Run.
 func (d *Owner) OnCarryOut(fn func(context.Context, []weburl.Key) error) { d.onCarryOut = fn }
 
-// Run reads what is pending and judges it until ctx ends, which is not an error. It runs while the
-// Frontier does, once.
+// Run reads what is pending and judges it until ctx ends, which is not an error. It runs while the Frontier does, once.
 func (d *Owner) Run(ctx context.Context) error {
 	d.judging.Lock()
 	err := d.load(ctx)

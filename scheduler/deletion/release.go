@@ -22,9 +22,8 @@ func (d *Owner) release(ctx context.Context, f scheduler.DeletionFilter) (int, e
 	return d.moveSelected(ctx, f, &moving{set: d.f.Settings(), move: scheduler.SendDeletion, any: true, counted: true})
 }
 
-// Drop drops the selected losses and has their URLs fetched again, in the refresh
-// source, except those that wait already. It passes over those of edits, which the rules would make again.
-// It returns how many there were.
+// Drop drops the selected losses and has their URLs fetched again, in the refresh source, except those that wait
+// already. It passes over those of edits, which the rules would make again. It returns how many there were.
 func (d *Owner) Drop(ctx context.Context, f scheduler.DeletionFilter) (int, error) {
 	d.judging.Lock()
 	defer d.judging.Unlock()

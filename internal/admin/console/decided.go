@@ -17,6 +17,7 @@ type decided struct {
 	all    bool
 	many   uint64
 	texts  uint64 // of these, new texts of documents that stay
+	moves  uint64 // of these, moves of documents off a target
 	ofIll  uint64 // of hosts that are ill
 }
 
@@ -98,7 +99,7 @@ func (d *decided) choose(v *visit, urls []string) error {
 	d.query.All = d.query.Host == "" && d.query.Reason == "" && d.query.Edit == 0
 	var n admin.DeletionCounts
 	err := v.get("/deletions/counts", d.query.Values(), &n)
-	d.many, d.texts, d.ofIll = n.Pending, n.NewTexts, n.OfIllHosts
+	d.many, d.texts, d.moves, d.ofIll = n.Pending, n.NewTexts, n.Moves, n.OfIllHosts
 	if d.query.UpTo == 0 {
 		d.query.UpTo, d.filter.UpTo = n.UpTo, n.UpTo
 	}
@@ -111,7 +112,7 @@ func (d *decided) countTexts(v *visit) error {
 		return nil
 	}
 	var n admin.DeletionCounts
-	if err := v.get("/deletions/counts", d.filter.back(), &n); err != nil || n.NewTexts == 0 {
+	if err := v.get("/deletions/counts", d.filter.back(), &n); err != nil || n.NewTexts+n.Moves == 0 {
 		return err
 	}
 	found, _, err := lines[admin.Deletion](v, "/deletions", d.filter.back(), 0)
@@ -127,13 +128,16 @@ func (d *decided) count(one *admin.Deletion) {
 	if one.Replaces {
 		d.texts++
 	}
+	if one.Moves {
+		d.moves++
+	}
 }
 
 // ask asks before it is done.
 func (d *decided) ask(v *visit) error {
 	verb := map[string]string{"release": "Release", "drop": "Drop"}[d.do]
 	c := &confirmation{
-		Head: verb + " " + d.words() + "?", Button: verb + " " + admin.LossWords(d.many, d.texts), Words: d.consequences(), URLs: d.query.URLs,
+		Head: verb + " " + d.words() + "?", Button: verb + " " + admin.LossWords(d.many, d.texts, d.moves), Words: d.consequences(), URLs: d.query.URLs,
 		Action: v.link("/deletions/"+d.do, nil), Back: v.link("/deletions", d.filter.back()),
 	}
 	if d.do == "release" && d.ofIll > 0 {
@@ -156,7 +160,7 @@ func (d *decided) ask(v *visit) error {
 
 // words name the deletions that are decided about.
 func (d *decided) words() string {
-	words := admin.LossWords(d.many, d.texts)
+	words := admin.LossWords(d.many, d.texts, d.moves)
 	if !d.all {
 		return words
 	}
@@ -184,8 +188,11 @@ func (d *decided) consequences() []string {
 		return []string{"The documents stay in the index as they are.", "Each URL is fetched again. What is found then as before is pending anew."}
 	}
 	var all []string
-	if d.many > d.texts {
+	if d.many > d.texts+d.moves {
 		all = append(all, "Deletions are sent to the indexers, and the documents are no longer found. A page that comes back is pushed again when it is next read: such pages are asked for again within a day.")
+	}
+	if d.moves > 0 {
+		all = append(all, "Documents that leave a target stay in the index: their pages are fetched, or their lists read, and they are pushed under their new source.")
 	}
 	if d.texts > 0 {
 		all = append(all, "New texts take the place of the old ones; these documents stay in the index.")

@@ -10,7 +10,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
-// foreseen is what saving a configuration would delete, of all Crawlers together.
+// foreseen is what saving a configuration would delete, or take off a target, of all Crawlers together.
 type foreseen struct {
 	Deleted, Leaving, Held, Indexed uint64
 	// By are the rules and gates that do it, of each Crawler the ones with the most.

@@ -194,7 +194,7 @@ func (d *rulesData) save(v *visit, text, do string) error {
 		if err != nil {
 			return err
 		}
-		if asked.Unknown != "" || asked.Deleted > 0 {
+		if asked.Unknown != "" || asked.Deleted+asked.Leaving > 0 {
 			d.Asked = asked
 			return nil
 		}
