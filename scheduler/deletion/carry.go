@@ -62,16 +62,13 @@ func (d *Owner) moveAll(ctx context.Context, keys []weburl.Key, m *moving) (int,
 		}
 		d.f.Announce(places)
 		d.f.LookForDue()
-		if err := d.f.ReadLists(ctx); err != nil {
-			return n, err
-		}
 		if d.onCarryOut != nil && len(m.out) > 0 {
 			if err := d.onCarryOut(ctx, m.out); err != nil {
 				return n, err
 			}
 		}
 		m.out = nil
-		if err := ctx.Err(); err != nil {
+		if err := errors.Join(d.f.ReadLists(ctx), ctx.Err()); err != nil {
 			return n, err
 		}
 	}

@@ -19,8 +19,8 @@ import (
 const (
 	// editsKept is how many are remembered.
 	editsKept = 20
-	// editLasts is for how long after it was judged losses count as an edit's: later
-	// ones, of URLs that only a visit can judge, are those of their host.
+	// editLasts is for how long after it was judged losses that only a visit finds count as an edit's, if it is not
+	// held: later ones are those of their host.
 	editLasts = 24 * time.Hour
 	// editFew and editPercent are what edits may take out within a day without the operator's word: two
 	// documents, else up to editFew and editPercent of the index.
@@ -29,10 +29,7 @@ const (
 )
 
 // The store's values: the edits, and the ledger of what they took out without the operator's word.
-var (
-	editsName = scheduler.CrawlValue("scheduler.edits")
-	spentName = scheduler.CrawlValue("scheduler.edits.spent")
-)
+var editsName, spentName = scheduler.CrawlValue("scheduler.edits"), scheduler.CrawlValue("scheduler.edits.spent")
 
 // EditState is what became of an edit.
 type EditState string
@@ -59,12 +56,11 @@ type Edit struct {
 
 // edits are the last ones, oldest first. The mutex of Owner guards it.
 type edits struct {
-	list []Edit // replaced, never changed
-	read bool   // the list is as stored
-	due  bool   // losses of edits may be pending that nothing was decided about
-	done bool   // all stored URLs were judged by the last edit
-	// expected is as in EndEdit.
-	expected uint64
+	list     []Edit // replaced, never changed
+	read     bool   // the list is as stored
+	due      bool   // losses of edits may be pending that nothing was decided about
+	done     bool   // all stored URLs were judged by the last edit
+	expected uint64 // as in EndEdit
 }
 
 // EditMost is how many documents edits may take out of an index within a day without the operator's word.
@@ -132,8 +128,7 @@ func (d *Owner) BeginEdit(ctx context.Context, word bool) (number uint64, err er
 		if n := len(list); n > 0 {
 			number = list[n-1].Number + 1
 		}
-		at := time.Now().UTC().Truncate(time.Second)
-		list = append(list, Edit{Number: number, At: at, State: EditOpen, Word: word})
+		list = append(list, Edit{Number: number, At: time.Now().UTC().Truncate(time.Second), State: EditOpen, Word: word})
 		return list[max(0, len(list)-editsKept):]
 	})
 	return number, err
@@ -196,10 +191,8 @@ func (d *Owner) judgeEdits(ctx context.Context) error {
 		return err
 	}
 	d.mu.Lock()
-	due, done, expected := d.edits.due, d.edits.done, d.edits.expected
-	if n := len(d.edits.list); n > 0 && d.edits.list[n-1].State == EditOpen && !done {
-		due = false
-	}
+	n, done, expected := len(d.edits.list), d.edits.done, d.edits.expected
+	due := d.edits.due && (done || n == 0 || d.edits.list[n-1].State != EditOpen)
 	if due { // before anything is read: there may be more in the meantime
 		d.edits.due, d.edits.done = false, false
 	}
