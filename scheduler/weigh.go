@@ -182,12 +182,21 @@ func (w *weighing) loses() bool {
 	switch {
 	case o == nil || o.Op == OrderDelete:
 		return o != nil && o.Reason != ReasonTarget
-	case !w.isText || d == nil || w.verdict.alike >= lossBelow || !old.Sketch.HasText():
+	case !w.isText || d == nil || w.resembles() || !old.Sketch.HasText():
 		return false
 	case old.Lively >= livelyAfter && !w.verdict.lookAlike:
 		return false
 	}
 	return old.Reading == d.Reading || w.f.owner.Pending(old.Host) > 0 // else a fault may be why it is another
+}
+
+// resembles reports whether the new text is enough like the one in the index. A host of a few documents has no
+// template yet: the frame of its pages, which an apology has too, counts there.
+func (w *weighing) resembles() bool {
+	if *w.template == (sketch.Template{}) {
+		return w.verdict.alike >= sameAbove
+	}
+	return w.verdict.alike >= lossBelow
 }
 
 // shared reports whether several documents of the host lead to one place.
@@ -226,7 +235,7 @@ func (w *weighing) settle(ill bool, edit uint64) error {
 		w.keepText()
 	case ill:
 		w.f.holdUpdate(w.l, c)
-	case w.isText && w.verdict.alike >= lossBelow:
+	case w.isText && w.resembles():
 		c.Next.Lively = 0
 	default:
 		c.Next.Lively = old.Lively

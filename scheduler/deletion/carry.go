@@ -95,7 +95,8 @@ func (b *bench) carryOut(ctx context.Context) error {
 		return err
 	}
 	before := b.pending
-	err := b.move(ctx, b.out, &moving{set: b.set, move: scheduler.SendDeletion, counted: true})
+	// Of a host that is gone those too whose URL waits for the next of many retries: no response is expected.
+	err := b.move(ctx, b.out, &moving{set: b.set, move: scheduler.SendDeletion, counted: true, any: b.group.HostGone})
 	n := before - b.pending
 	if less := b.counts - n; less > 0 { // their URLs are being fetched
 		err = errors.Join(err, b.count(ctx, -less, -min(less, b.gone)))

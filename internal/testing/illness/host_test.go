@@ -211,7 +211,9 @@ func illTogether(t *testing.T, kind sicksite.Illness, sites []*sicksite.Site) {
 
 // TestManyHostsBehindOneGate: small sites that fall ill together lose no more than one site does.
 func TestManyHostsBehindOneGate(t *testing.T) {
-	kinds := []sicksite.Illness{sicksite.SignOn, sicksite.NotFound, sicksite.Noindex, sicksite.LoginRedirectEach}
+	kinds := []sicksite.Illness{
+		sicksite.SignOn, sicksite.NotFound, sicksite.Noindex, sicksite.LoginRedirectEach, sicksite.SoftNotFound, sicksite.BlockedByRule,
+	}
 	hosts := 30
 	if wantsAll() {
 		kinds, hosts = sicksite.Illnesses(), 150
