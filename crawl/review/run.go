@@ -240,7 +240,10 @@ func (v *Reviewer) apply(ctx context.Context, reviews []keyed, n *Counts) error 
 			return err
 		}
 	}
-	var done Counts
+	did := make([]struct { // by the last call about each URL
+		effect effect
+		timed  timed
+	}, len(reviews))
 	var gone []weburl.Key
 	// Not cancelled half-way: the store calls the function until it returns.
 	_, err := v.Frontier.Revise(context.WithoutCancel(ctx), keys, func(k weburl.Key, r scheduler.Record) *scheduler.Change {
@@ -249,7 +252,7 @@ func (v *Reviewer) apply(ctx context.Context, reviews []keyed, n *Counts) error 
 			return nil
 		}
 		o := &reviews[i].review
-		done.count(o.effect(&r), o.timed(&r))
+		did[i].effect, did[i].timed = o.effect(&r), o.timed(&r)
 		change := o.change(&r)
 		if change != nil && change.Delete != "" && r.Indexed && o.policy.Settings.Frontier.Deletions.Off {
 			gone = append(gone, k) // else they are told of when they leave
@@ -259,7 +262,9 @@ func (v *Reviewer) apply(ctx context.Context, reviews []keyed, n *Counts) error 
 	if err != nil {
 		return err
 	}
-	n.add(done)
+	for _, d := range did {
+		n.count(d.effect, d.timed)
+	}
 	return v.Freed(ctx, gone)
 }
 
