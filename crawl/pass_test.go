@@ -273,6 +273,33 @@ func TestReloadInTheMiddleOfAPass(t *testing.T) {
 	}
 }
 
+// TestRulesOfBeforeChangeNothing: what a batch was judged by is not applied once other rules are in force, by which pages
+// may have been fetched meanwhile.
+func TestRulesOfBeforeChangeNothing(t *testing.T) {
+	memory := memstore.New(t)
+	seed(t, memory, 200)
+	faulty := &storetest.Faulty{Store: memory}
+	narrow := everything()
+	narrow.Space.Exclude = text("page")
+	c := newPassCrawl(t, narrow, faulty)
+	if err := c.start(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	faulty.Before = func(ctx context.Context, method string) error {
+		if method != "Revise" {
+			return nil
+		}
+		faulty.Before = nil
+		return c.Reload(ctx, everything())
+	}
+	if _, err := c.reviewer.Next(t.Context(), c.policy()); err != nil {
+		t.Fatal(err)
+	}
+	if n := statuses(t, memory); n[policy.StatusExcluded] != 0 || faulty.Before != nil {
+		t.Errorf("statuses %v, want none excluded by rules that are not in force", n)
+	}
+}
+
 // TestPendingDeletionsAreCancelled: when the rules let URLs in again, or another
 // crawler has them, the deletions that are pending are dropped.
 func TestPendingDeletionsAreCancelled(t *testing.T) {

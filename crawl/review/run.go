@@ -84,6 +84,12 @@ func (v *Reviewer) awaitPass(ctx context.Context, due bool, pause time.Duration)
 // endKey is where the pass waits for the pages that began under other rules.
 func endKey() weburl.Key { return weburl.Key(bytes.Repeat([]byte{0xff}, len(weburl.Key{}))) }
 
+// done is what a review has made of a URL.
+type done struct {
+	effect effect
+	timed  timed
+}
+
 // judged is a batch of stored URLs with what a policy says of them.
 type judged struct {
 	policy *policy.Policy
@@ -240,10 +246,7 @@ func (v *Reviewer) apply(ctx context.Context, reviews []keyed, n *Counts) error 
 			return err
 		}
 	}
-	did := make([]struct { // by the last call about each URL
-		effect effect
-		timed  timed
-	}, len(reviews))
+	did := make([]done, len(reviews)) // by the last call about each
 	var gone []weburl.Key
 	// Not cancelled half-way: the store calls the function until it returns.
 	_, err := v.Frontier.Revise(context.WithoutCancel(ctx), keys, func(k weburl.Key, r scheduler.Record) *scheduler.Change {
@@ -252,7 +255,11 @@ func (v *Reviewer) apply(ctx context.Context, reviews []keyed, n *Counts) error 
 			return nil
 		}
 		o := &reviews[i].review
-		did[i].effect, did[i].timed = o.effect(&r), o.timed(&r)
+		if !v.Crawl.Policy().Same(o.policy) { // r may be of a page that began under the rules in force; their pass judges it
+			did[i] = done{}
+			return nil
+		}
+		did[i] = done{o.effect(&r), o.timed(&r)}
 		change := o.change(&r)
 		if change != nil && change.Delete != "" && r.Indexed && o.policy.Settings.Frontier.Deletions.Off {
 			gone = append(gone, k) // else they are told of when they leave
