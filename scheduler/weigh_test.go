@@ -53,6 +53,13 @@ func newWeigher(t *testing.T) *weigher {
 	return &weigher{T: t, f: f, store: store, host: &host{live: &live{}}}
 }
 
+// framed has the host know what its documents have in common.
+func (w *weigher) framed() *weigher {
+	h := w.f.texts.host(indexed().Host)
+	h.template, h.readAt = sketch.Template{Titles: [4]uint32{1}}, time.Now()
+	return w
+}
+
 // visit gives what the ith document's visit tells, and what follows.
 func (w *weigher) visit(i int, old Record, r Result, change ...func(*Settings)) (Response, Completion) {
 	w.Helper()
@@ -77,6 +84,20 @@ func stored(s sketch.Sketch) Record {
 	r := indexed()
 	r.Sketch, r.State = s, Timed
 	return r
+}
+
+// TestNoTemplate: a host of a few documents does not know what belongs to the frame of its pages, so half of a text must
+// stay.
+func TestNoTemplate(t *testing.T) {
+	for same, want := range map[int]bool{16: false, 15: true, 7: true} {
+		w, r := newWeigher(t), page(mixed(text(1), text(2), same))
+		if _, c := w.visit(1, stored(text(1)), r); (c.Next.Reason == ReasonNewText) != want {
+			t.Errorf("%d of 32 parts stay: pending is %t, want %t", same, !want, want)
+		}
+		if _, c := newWeigher(t).framed().visit(1, stored(text(1)), r); c.Next.Reason == ReasonNewText {
+			t.Errorf("%d of 32 parts stay: it is pending although the host has a template", same)
+		}
+	}
 }
 
 // TestResponses: what the outcome of a visit to a URL with a document says of its host.
@@ -134,7 +155,7 @@ func TestResponses(t *testing.T) {
 		"an item asked for as it is": {func() Record { r := indexed(); r.Kind = KindItem; return r }(), status(404), NotCounted},
 	} {
 		for _, p := range []Policy{CloudView, Cautious, Smartsite} {
-			if got, _ := newWeigher(t).visit(1, c.old, c.r, policy(p)); got != c.want {
+			if got, _ := newWeigher(t).framed().visit(1, c.old, c.r, policy(p)); got != c.want {
 				t.Errorf("%s, %v: says %d, want %d", name, p, got, c.want)
 			}
 		}
