@@ -133,10 +133,7 @@ func (p *parser) checkDeletions(n *node, c *Crawler) {
 // weights reads CrawlSchedulerConfig over the manual's defaults.
 func (p *parser) weights(crawler *node) [6]int {
 	weights := [6]int{10000, 2000, 1000, 100, 10, 1}
-	for _, config := range crawler.children {
-		if config.spec.Name != "CrawlSchedulerConfig" {
-			continue
-		}
+	for config := range crawler.all("CrawlSchedulerConfig") {
 		first := make(map[string]int)
 		for _, fifo := range config.children {
 			name := fifo.attr("name")

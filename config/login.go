@@ -86,10 +86,7 @@ func (p *parser) belongs(n *node, kind string) bool {
 		}
 	}
 	fields := 0
-	for _, child := range n.children {
-		if child.spec.Name != "Field" {
-			continue
-		}
+	for child := range n.all("Field") {
 		if fields++; kind != "form" && kind != "oauth2" {
 			fault(child.at, "<Field> belongs to auth=\"form\" or \"oauth2\": remove it, or write that")
 		}
@@ -283,10 +280,8 @@ func (p *parser) form(n *node) auth.Form {
 
 func fieldsOf(fetch *node) []auth.Field {
 	var out []auth.Field
-	for _, n := range fetch.children {
-		if n.spec.Name == "Field" {
-			out = append(out, auth.Field{Name: n.str("name"), Value: n.secret("value")})
-		}
+	for n := range fetch.all("Field") {
+		out = append(out, auth.Field{Name: n.str("name"), Value: n.secret("value")})
 	}
 	return out
 }
@@ -308,10 +303,8 @@ func loginIdentity(fetch *node) [32]byte {
 			write(&node{spec: fetch.spec, attrs: []attr{a}})
 		}
 	}
-	for _, child := range fetch.children {
-		if child.spec.Name == "Field" {
-			write(child)
-		}
+	for child := range fetch.all("Field") {
+		write(child)
 	}
 	return [32]byte(h.Sum(nil))
 }

@@ -40,10 +40,7 @@ func eventNames() []string {
 // notify reads the Notify elements.
 func (p *parser) notify(root *node) []Notify {
 	var out []Notify
-	for _, n := range root.children {
-		if n.spec.Name != "Notify" {
-			continue
-		}
+	for n := range root.all("Notify") {
 		r := Notify{
 			Webhook: n.secret("webhook"), Secret: n.secret("secret"), Command: strings.Fields(n.str("command")),
 			IndexerDown: time.Duration(n.number("indexerDownMin")) * time.Minute,

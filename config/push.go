@@ -53,10 +53,7 @@ func (p *parser) pushTargets(crawler *node) []Push {
 	var out []Push
 	written := false
 	names := make(map[string]int)
-	for _, n := range crawler.children {
-		if n.spec.Name != "Push" {
-			continue
-		}
+	for n := range crawler.all("Push") {
 		written = true
 		if slices.Contains(n.faulty, "kind") || slices.Contains(n.faulty, "name") {
 			continue

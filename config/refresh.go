@@ -17,10 +17,7 @@ import (
 
 // refreshes reads the Refresh elements of a Crawler.
 func (p *parser) refreshes(crawler *node, c *Crawler) {
-	for _, n := range crawler.children {
-		if n.spec.Name != "Refresh" {
-			continue
-		}
+	for n := range crawler.all("Refresh") {
 		ages, fault := sectionAges(n, c)
 		if fault != nil {
 			p.errorf(fault.offset, "%s", fault.message)

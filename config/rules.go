@@ -19,10 +19,7 @@ func (p *parser) rules(crawler *node, c *Crawler) {
 		DefaultFollowRoots: crawler.boolean("defaultFollowRoots"),
 		Roots:              p.roots(crawler),
 	}
-	for _, block := range crawler.children {
-		if block.spec.Name != "Rules" {
-			continue
-		}
+	for block := range crawler.all("Rules") {
 		c.Rules.Rules = slices.Grow(c.Rules.Rules, len(block.children))
 		for _, n := range block.children {
 			if r, ok := p.rule(n, block.str("group")); ok {

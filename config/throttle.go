@@ -15,10 +15,7 @@ const minutesOfDay = 24 * 60
 
 // throttles reads the Throttle elements of a Crawler.
 func (p *parser) throttles(crawler *node, c *Crawler) {
-	for _, n := range crawler.children {
-		if n.spec.Name != "Throttle" {
-			continue
-		}
+	for n := range crawler.all("Throttle") {
 		at := p.position(n.at)
 		condition, matcher := p.onlyCondition(n)
 		var t scheduler.Throttle

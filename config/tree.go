@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/xml"
+	"iter"
 	"slices"
 	"strings"
 
@@ -230,6 +231,17 @@ func (p *parser) misplaced(spec, parent *Element) string {
 func (p *parser) lineAndColumn(offset int) string {
 	_, s, _ := strings.Cut(p.position(offset).String(), p.src.file+":")
 	return s
+}
+
+// all returns the children with a name.
+func (n *node) all(name string) iter.Seq[*node] {
+	return func(yield func(*node) bool) {
+		for _, child := range n.children {
+			if child.spec.Name == name && !yield(child) {
+				return
+			}
+		}
+	}
 }
 
 // attr is the attribute of that name, nil if it is not written.
