@@ -276,7 +276,7 @@ func TestReloadInTheMiddleOfAPass(t *testing.T) {
 // TestRulesOfBeforeChangeNothing: what a batch was judged by is not applied once other rules are in force, by which pages
 // may have been fetched meanwhile.
 func TestRulesOfBeforeChangeNothing(t *testing.T) {
-	memory := memstore.New(t)
+	memory := storetest.NewMemory()
 	seed(t, memory, 200)
 	faulty := &storetest.Faulty{Store: memory}
 	narrow := everything()
