@@ -143,10 +143,10 @@ const (
 // host so many are lost. 0: no sooner than others.
 func lostPause(at, now time.Time, lost uint64, set *Settings) time.Duration {
 	since := now.Sub(at)
-	sum := lostFirst
-	for _, next := range [...]time.Duration{lostNext, lostThird} {
-		if sum += next; since < sum-next/2 {
-			return next
+	var due time.Duration // reckoned from the loss: other visits in between put none of these off
+	for _, next := range [...]time.Duration{lostFirst, lostNext, lostThird} {
+		if due += next; since < due-time.Minute {
+			return due - since
 		}
 	}
 	if since > lostFor {

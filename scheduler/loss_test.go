@@ -170,6 +170,8 @@ func TestLostPause(t *testing.T) {
 	}{
 		{time.Hour, 1, 4 * time.Hour},
 		{5 * time.Hour, 1, day},
+		{18 * time.Hour, 27, 11 * time.Hour}, // by a refresh in between
+		{time.Hour - time.Second, 1, 4*time.Hour + time.Second},
 		{29 * time.Hour, 1, day},
 		{29 * time.Hour, 9, day},
 		{29 * time.Hour, 27, 3 * day},
