@@ -108,8 +108,8 @@ func (ch *Change) Apply(ctx context.Context) error {
 	return c.enforce(ctx, ch.old, ch.new, true, ch.renew)
 }
 
-// AllowNextEdit is the operator's word for the next edit of the rules, at Run or Reload: its
-// deletions leave however many they are. An edit that changes no rules uses it up, too.
+// AllowNextEdit is the operator's word for the rules of the next Run or Reload, also if they are those in force: what
+// they take out, and what of that is held, leaves however much it is.
 func (c *Crawl) AllowNextEdit() { c.allowed.Store(true) }
 
 // replace puts the policy in force that with makes of the old one. That all
@@ -134,12 +134,13 @@ func (c *Crawl) enforce(ctx context.Context, old, next *visit.Rules, edit, renew
 	word := edit && c.allowed.Swap(false)
 	if !changed {
 		p.Since = old.Policy.Since
-	} else if edit {
+	}
+	if word || changed && edit {
 		if _, err := c.deletions.BeginEdit(ctx, word); err != nil {
 			return err
 		}
 	}
-	again := renew || !p.Same(old.Policy)
+	again := renew || word || !p.Same(old.Policy)
 	if again {
 		if err := c.reviewer.Begin(ctx, p, renew); err != nil {
 			return err

@@ -86,8 +86,11 @@ func (j *judgement) page() {
 		j.c.Order = addition(j.old, d)
 		j.c.Next.holds(d)
 	}
-	if d.MovesTo != nil {
+	switch {
+	case d.MovesTo != nil:
 		j.moves(*d.MovesTo)
+	case j.old.MovePending(): // the rules in force leave it where it is
+		j.c.CancelDeletion = true
 	}
 }
 
@@ -117,7 +120,11 @@ func (j *judgement) unsettled() {
 	n := &j.c.Next
 	n.Misses = j.old.Misses + min(1, math.MaxUint8-j.old.Misses)
 	n.ETag, n.LastModified, n.Date = "", "", ""
-	j.timed(askAfter(n.Misses, &j.set.Deletions))
+	pause := askAfter(n.Misses, &j.set.Deletions)
+	if n.State == Timed && n.NextAt.Before(j.now.Add(pause)) {
+		return // its own age has it read sooner
+	}
+	j.timed(pause)
 }
 
 // validators stores those of the answer for the next conditional GET.

@@ -132,7 +132,7 @@ func (a *pass) open(ctx context.Context, p *policy.Policy, word, now bool) error
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.state, a.next = state, next
-	if state.by(p) && !now {
+	if state.by(p) && !now && !word {
 		if a.state.Done {
 			a.edits.EndEdit(state.Expected)
 			close(a.done)
@@ -144,7 +144,7 @@ func (a *pass) open(ctx context.Context, p *policy.Policy, word, now bool) error
 	if err != nil {
 		return err
 	}
-	if counts.Known > 0 && state.Rules != p.Fingerprint {
+	if counts.Known > 0 && (word || state.Rules != p.Fingerprint) {
 		if _, err := a.edits.BeginEdit(ctx, word); err != nil {
 			return err
 		}

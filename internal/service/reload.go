@@ -8,8 +8,6 @@ import (
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/internal/admin"
-	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/deletion"
 )
 
 func (s *Service) applyConfig(ctx context.Context, o admin.ReloadOptions) error {
@@ -71,32 +69,13 @@ func (s *Service) applyTogether(ctx context.Context, byName map[string]config.Cr
 	return failed
 }
 
-// apply puts prepared settings in force. If they change no rules, Yes confirms the edit in force: its file may have been
-// reloaded just before the operator asked.
+// apply puts prepared settings in force.
 func (r *running) apply(ctx context.Context, change *crawl.Change, o admin.ReloadOptions) error {
 	if o.Now {
 		change.RenewNow()
 	}
-	if !o.Yes {
-		return change.Apply(ctx)
+	if o.Yes {
+		r.AllowNextEdit()
 	}
-	before := newestEdit(r)
-	r.AllowNextEdit()
-	if err := change.Apply(ctx); err != nil {
-		return err
-	}
-	if now := newestEdit(r); now.Number != 0 && now.Number == before.Number && !now.Word {
-		_, err := r.Release(ctx, scheduler.DeletionFilter{Edit: now.Number})
-		return err
-	}
-	return nil
-}
-
-// newestEdit is the last of edits, the zero Edit for none.
-func newestEdit(r *running) deletion.Edit {
-	_, edits := r.Crawl.Losses()
-	if len(edits) == 0 {
-		return deletion.Edit{}
-	}
-	return edits[len(edits)-1]
+	return change.Apply(ctx)
 }

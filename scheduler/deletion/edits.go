@@ -106,11 +106,22 @@ func (d *Owner) Edits() []Edit {
 	return slices.Clone(d.edits.list)
 }
 
-// Edit is the number of the edit that deletions for the operator's reasons belong to now, 0 if there is none.
+// Edit is the number of the edit that losses for the operator's reasons belong to now, 0 if there is none: the one that
+// is being judged, else the first that is held, since a visit may find more of that, else a new one.
 func (d *Owner) Edit(ctx context.Context) (uint64, error) {
 	list, err := d.edited(ctx)
-	if n := len(list); n > 0 && (list[n-1].State != EditSent || time.Since(list[n-1].Judged) < editLasts) {
-		return list[n-1].Number, err
+	if len(list) == 0 {
+		return 0, err
+	}
+	last := list[len(list)-1]
+	if last.State == EditOpen {
+		return last.Number, err
+	}
+	if i := slices.IndexFunc(list, func(e Edit) bool { return e.State == EditHeld }); i >= 0 {
+		return list[i].Number, err
+	}
+	if time.Since(last.Judged) < editLasts {
+		return last.Number, err
 	}
 	return 0, err
 }
@@ -143,26 +154,26 @@ func (d *Owner) EndEdit(expected uint64) {
 	d.wake()
 }
 
-// AllowEdit has the losses of an edit that f selects carried out, however many they are, at the operator's word.
-// It returns how many were now, and ErrNotFound where nothing is known of such an edit.
+// AllowEdit has the losses of an edit that f selects carried out, however many they are, at the operator's word, and none
+// that is found later. It returns their number, and ErrNotFound where nothing is known of such an edit.
 func (d *Owner) AllowEdit(ctx context.Context, f scheduler.DeletionFilter) (int, error) {
 	d.judging.Lock()
 	defer d.judging.Unlock()
-	i := -1
-	err := d.changeEdits(ctx, func(list []Edit) []Edit {
-		if i = slices.IndexFunc(list, func(e Edit) bool { return e.Number == f.Edit }); i >= 0 {
-			e := &list[i]
-			if e.Word = true; e.State == EditHeld {
+	n, err := d.release(ctx, f)
+	if err != nil {
+		return n, err
+	}
+	found := n > 0
+	err = d.changeEdits(ctx, func(list []Edit) []Edit {
+		if i := slices.IndexFunc(list, func(e Edit) bool { return e.Number == f.Edit }); i >= 0 {
+			found = true
+			if e := &list[i]; e.State == EditHeld {
 				e.State, e.Sent = EditSent, e.Deletions
 			}
 		}
 		return list
 	})
-	if err != nil {
-		return 0, err
-	}
-	n, err := d.release(ctx, f)
-	if err == nil && n == 0 && i < 0 {
+	if err == nil && !found {
 		err = fmt.Errorf("edit %d of the rules: %w", f.Edit, scheduler.ErrNotFound)
 	}
 	return n, err
@@ -261,6 +272,9 @@ func (d *Owner) decideEdits(
 		for i := range list {
 			e, n := &list[i], pending[list[i].Number]
 			if delete(pending, e.Number); n == 0 && e.State != EditOpen {
+				if closes && e.State == EditHeld { // the pass has cancelled all that it held
+					e.State, e.Deletions = EditSent, e.Sent
+				}
 				continue
 			}
 			e.Word = e.Word || all

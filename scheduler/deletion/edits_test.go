@@ -126,7 +126,7 @@ func TestEdit(t *testing.T) {
 					t.Errorf("AllowEdit = %d, %v; want %d", n, err, c.killed)
 				}
 				s.is("allowed", 0, c.killed)
-				want.State, want.Word = deletion.EditSent, true
+				want.State = deletion.EditSent
 				s.editsAre("allowed", want)
 			})
 		}
@@ -222,8 +222,37 @@ func TestRevertedEdit(t *testing.T) {
 		s.owner.EndEdit(0)
 		s.pass(time.Minute)
 		s.is("all but one reverted", 0, 1)
-		s.editsAre("in the end", deletion.Edit{Number: 1, State: deletion.EditHeld, Deletions: 20}, deletion.Edit{Number: 2, State: deletion.EditSent},
+		s.editsAre("in the end", deletion.Edit{Number: 1, State: deletion.EditSent}, deletion.Edit{Number: 2, State: deletion.EditSent},
 			deletion.Edit{Number: 3, State: deletion.EditSent, Deletions: 1}, deletion.Edit{Number: 4, State: deletion.EditSent})
+	})
+}
+
+// TestReleaseIsNoWord: the release of an edit carries out what is pending, and allows nothing that is found later; that
+// belongs to the edit which is held.
+func TestReleaseIsNoWord(t *testing.T) {
+	crawling(t, nil, func(s *crawl) {
+		all := pages("a.test", 50)
+		s.index(all...)
+		edit := func(pages ...scheduler.Link) {
+			s.edit(false)
+			s.kill(pages...)
+			s.owner.EndEdit(0)
+			s.pass(time.Minute)
+		}
+		edit(all[:20]...)
+		edit(all[20])
+		s.is("a large edit is held, a small one is not", 20, 1)
+		if n, err := s.owner.Release(s.t.Context(), scheduler.DeletionFilter{Edit: 2}); n != 0 || err != nil {
+			t.Errorf("Release = %d, %v", n, err)
+		}
+		s.says(noDocument(scheduler.ReasonNotIndexed), all[30:45]...)
+		s.visit(all[30:45]...)
+		s.pass(time.Minute)
+		s.is("more was found", 35, 1)
+		edits := s.owner.Edits()
+		if edits[0].Deletions != 35 || edits[1].Deletions != 1 {
+			t.Errorf("edits %v, want what was found to be the first one's", edits)
+		}
 	})
 }
 
@@ -253,12 +282,17 @@ func TestLateOfEdit(t *testing.T) {
 			t.Errorf("Release = %d, %v", n, err)
 		}
 		late(all[13])
-		s.is("allowed", 0, 7)
+		s.is("found after the release", 1, 6)
 		s.pass(24 * time.Hour)
 		late(all[14])
+		s.is("a day later, the edit is held", 2, 6)
+		if n, err := s.owner.Release(s.t.Context(), scheduler.DeletionFilter{Edit: 1}); n != 2 || err != nil {
+			t.Errorf("Release = %d, %v", n, err)
+		}
+		late(all[15])
 		s.pass(time.Minute)
-		s.is("a day later", 0, 8) // as one of its host
-		if n := s.owner.Edits()[0].Deletions; n != 7 {
+		s.is("nothing is held", 0, 9) // as one of its host
+		if n := s.owner.Edits()[0].Deletions; n != 8 {
 			t.Errorf("the edit counts %d", n)
 		}
 	})
