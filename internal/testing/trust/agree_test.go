@@ -27,7 +27,7 @@ func (w *world) Traps(ctx context.Context) (policy.TrapCounts, error) {
 }
 
 func (w *world) HostURLs(ctx context.Context, u weburl.URL) (int, error) {
-	return policy.StoredHostURLs(ctx, w.store, u)
+	return w.crawl.HostURLs(ctx, u) // as in a service: a link that two pages find at once counts twice
 }
 
 // agree compares all that is said of a crawl that has come to rest. read says that every
@@ -284,7 +284,11 @@ func (w *world) followed(when string, k *admin.Knowledge, stored []scheduler.Key
 			if err != nil || l.NoFollow && !w.settings.IgnoreNoFollow {
 				continue
 			}
-			x := explainer.Explain(l.Href, to, policy.Found{Depth: int(r.Depth) + 1})
+			n, err := k.HostURLs(to)
+			if err != nil {
+				fail("%s: %v", when, err)
+			}
+			x := explainer.Explain(l.Href, to, policy.Found{Depth: int(r.Depth) + 1, HostURLs: n})
 			if x.Status == 0 && known[x.URL.String()] == nil && !w.forgets(x.URL) {
 				fail("%s: %s is not known, though %s, at depth %d, links to it and explain says crawl", when, l.Href, r.URL, r.Depth)
 			}

@@ -44,6 +44,7 @@ type world struct {
 
 	store    *badgerstore.Store
 	settings policy.Settings
+	crawl    *crawl.Crawl // the last one, which has ended
 }
 
 // index is a target in memory, which refuses some operations.
@@ -198,6 +199,7 @@ func (w *world) run(refresh bool) error {
 	if err != nil {
 		return err
 	}
+	w.crawl = c
 	if refresh {
 		if _, err := c.Refresh(w.t.Context(), crawl.Selection{All: true, Full: true}); err != nil {
 			return err
