@@ -2,7 +2,6 @@ package policy
 
 import (
 	"net/netip"
-	"slices"
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
@@ -114,7 +113,7 @@ func (e *Explainer) explainPatterns(x *Explained, known bool) {
 	if known {
 		a.Allowed, a.NewLinks = true, "it would be cut off"
 	}
-	x.answered(a, e.isRoot(x.URL))
+	x.answered(a, e.policy.IsRoot(x.URL))
 }
 
 // Trap says what trap refuses a new link that gates and rules let in, "" if none does.
@@ -153,13 +152,9 @@ func (e *Explainer) explainAddress(x *Explained) {
 // gatePattern is the gate's name of patterns that lead to copies.
 const gatePattern crawlspace.Gate = "pattern"
 
-func (e *Explainer) isRoot(u weburl.URL) bool {
-	return slices.ContainsFunc(e.policy.roots, func(r actionrules.Root) bool { return r.URL.Key() == u.Key() })
-}
-
 // explainTraps adds the traps' answers, unless the URL is a root, which they are not asked of.
 func (e *Explainer) explainTraps(x *Explained, by Found) {
-	if e.traps == nil || e.isRoot(x.URL) {
+	if e.traps == nil || e.policy.IsRoot(x.URL) {
 		return
 	}
 	for _, a := range e.traps.Explain(x.URL, by.Known, by.HostURLs) {

@@ -42,6 +42,11 @@ func (p *Policy) RootKeys() map[weburl.Key]string {
 	return keys
 }
 
+// IsRoot reports whether a URL is a root of the configuration.
+func (p *Policy) IsRoot(u weburl.URL) bool {
+	return slices.ContainsFunc(p.roots, func(r actionrules.Root) bool { return r.URL.Key() == u.Key() })
+}
+
 // GroupSites accepts what lies in the sites of a group's roots.
 func (p *Policy) GroupSites(group string) (*actionrules.Engine, error) {
 	var set actionrules.RuleSet

@@ -64,7 +64,8 @@ func reviewWith(p *policy.Policy, u weburl.URL, r *scheduler.Record, s *actionru
 	}
 	o := review{policy: p, link: link, referrer: r.Referrer, gone: p.ListGone(r)}
 	if o.Verdict, o.given = p.JudgeStored(link, s); o.Inside() && r.Indexed && policy.Outside(r) == 0 {
-		if full := p.Judge(link); !full.Inside() { // the depth counts: documents beyond it are lost at once
+		// The depth counts: documents beyond it are lost at once. A new root may still have the depth of a link.
+		if full := p.Judge(link); !full.Inside() && !p.IsRoot(u) {
 			o.Verdict = full
 		}
 	}
