@@ -214,6 +214,12 @@ func (p *Policy) Judge(l crawlspace.Link) Verdict {
 	return p.decide(p.Space.Judge(l), p.Engine.Decide)
 }
 
+// Passes reports whether the gates let a link in, without asking the action rules.
+func (p *Policy) Passes(l crawlspace.Link) bool {
+	l.URL = p.Spelled(l.URL)
+	return p.Space.Judge(l).Allowed
+}
+
 // JudgeStored is Judge without the gates that count only when a URL is taken,
 // and without metas, which given tells apart. It works in the caller's memory.
 func (p *Policy) JudgeStored(l crawlspace.Link, s *actionrules.Scratch) (v Verdict, given uint32) {

@@ -65,8 +65,8 @@ func reviewWith(p *policy.Policy, u weburl.URL, r *scheduler.Record, s *actionru
 	o := review{policy: p, link: link, referrer: r.Referrer, gone: p.ListGone(r)}
 	if o.Verdict, o.given = p.JudgeStored(link, s); o.Inside() && r.Indexed && policy.Outside(r) == 0 {
 		// The depth counts: documents beyond it are lost at once. A new root may still have the depth of a link.
-		if full := p.Judge(link); !full.Inside() && !p.IsRoot(u) {
-			o.Verdict = full
+		if !p.Passes(link) && !p.IsRoot(u) {
+			o.Verdict = p.Judge(link)
 		}
 	}
 	o.rewritten = o.URL.Key() != u.Key()
