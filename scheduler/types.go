@@ -182,19 +182,19 @@ type Record struct {
 	Linked bool
 }
 
-// ShutOut reports whether the crawl space excludes the URL: a link that leads to it in fewer
-// steps has it judged again, since its depth may have been why.
-func (n *Record) ShutOut() bool { return n.Class == Ignored && n.Reason == ReasonCrawlSpace }
-
-// KeepDepth takes over the depth that was stored while the URL was in flight if it is shorter.
-// If the URL was shut out meanwhile, it waits again: perhaps only its own depth was too great.
-func (n *Record) KeepDepth(stored uint16) {
-	if stored >= n.Depth {
-		return
+// Nearer takes over the depth of a link if it is shorter, and reports whether the URL must be visited again: the crawl
+// space excludes it, perhaps for its depth alone, or the links of the page were beyond the last of the levels that are
+// crawled (0: all), and no longer are. Links that are beyond it are not stored, so the page is requested in full.
+func (n *Record) Nearer(depth, levels uint16) (again bool) {
+	if depth >= n.Depth {
+		return false
 	}
-	if n.Depth = stored; n.ShutOut() {
-		n.State, n.Source = Waiting, n.Fifo
+	cut := n.Kind == KindPage && (n.Class == OK || n.Class == Redirect) && n.Depth+1 >= levels && depth+1 < levels
+	n.Depth = depth
+	if cut {
+		n.RulesVersion = 0
 	}
+	return cut || n.Class == Ignored && n.Reason == ReasonCrawlSpace
 }
 
 // BodyLost reports whether the URL's document was lost before it was sent, because the disk was damaged, and has not been

@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -358,7 +359,9 @@ func (p *Policy) LimitsHosts() bool {
 func FrontierSettings(p *Policy) scheduler.Settings {
 	s := p.Settings.Frontier
 	s.DeletionBody = DeletionBody
-	s.Depths = p.Space.LimitsLinkDepth()
+	if _, most := p.Space.Depths(); most >= 0 {
+		s.Levels = uint16(min(most, math.MaxUint16-1)) + 1
+	}
 	return s
 }
 

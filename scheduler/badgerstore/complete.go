@@ -141,7 +141,7 @@ func (g *group) links(c *scheduler.Completion, keys []weburl.Key, ps *places, wh
 		if !which(keys[i]) {
 			continue
 		}
-		if err := g.link(keys[i], &c.Links[i], c.Depths, ps); err != nil {
+		if err := g.link(keys[i], &c.Links[i], c.Levels, ps); err != nil {
 			return err
 		}
 		if after == nil {
@@ -180,7 +180,7 @@ func (g *group) large(c *scheduler.Completion) bool {
 	for i := range c.Links {
 		l := &c.Links[i]
 		size += 200 + scheduler.LinkPrintLen + 3*int64(len(l.URL.String())) + int64(len(l.Referrer)+len(l.Alias))
-		if c.Depths || l.Alias != "" {
+		if c.Levels > 0 || l.Alias != "" {
 			known += scheduler.MaxOutlinks * scheduler.LinkPrintLen
 		}
 	}
@@ -205,7 +205,9 @@ func (g *group) finish(c *scheduler.Completion, old *scheduler.Record, ps *place
 	}
 	next := c.Next
 	next.LossPending = has
-	next.KeepDepth(old.Depth)
+	if next.Nearer(old.Depth, c.Levels) {
+		next.State, next.Source = scheduler.Waiting, next.Fifo
+	}
 	next.Aliases = slices.Clip(old.Aliases) // Queue's caller may hold them too
 	for _, a := range c.Next.Aliases {
 		next.Aliases = union(next.Aliases, a)
