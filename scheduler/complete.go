@@ -59,6 +59,7 @@ func (f *Frontier) HandOver(ctx context.Context, l *Lease, r Result, settled fun
 	f.mu.Unlock()
 
 	edit, err := f.owner.Edit(ctx)
+	r.silent = tellsOfHost(r.Fault) && f.owner.Silent(l.Record.Host)
 	c := outcome(&l.Record, &r, set, edit, now, f.jitter())
 	told := NotCounted
 	if err == nil {

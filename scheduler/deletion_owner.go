@@ -16,6 +16,8 @@ type DeletionOwner interface {
 	Completed(l *Lease, c *Completion, told Response)
 	// Pending is about how many losses of a host are pending.
 	Pending(k weburl.HostKey) int
+	// Silent reports whether no document of a host has given a good response for deletionConfirmS.
+	Silent(k weburl.HostKey) bool
 	// Lost takes in that losses are pending that no visit found: of which hosts, with their origins.
 	Lost(origins map[weburl.HostKey]string)
 	// HealthChanged takes in that a host became ill or well. The Frontier's mutex is held: the
@@ -40,6 +42,9 @@ func (noOwner) Completed(*Lease, *Completion, Response) {}
 
 // Pending is 0.
 func (noOwner) Pending(weburl.HostKey) int { return 0 }
+
+// Silent is false.
+func (noOwner) Silent(weburl.HostKey) bool { return false }
 
 // Lost does nothing.
 func (noOwner) Lost(map[weburl.HostKey]string) {}

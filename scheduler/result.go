@@ -84,6 +84,8 @@ type Result struct {
 	Decided Source
 	// RulesVersion names the rules that the URL and its links were judged by.
 	RulesVersion uint64
+	// silent says that the host has given no good response for a day, set by the frontier.
+	silent bool
 }
 
 // Document is a page ready for the outbox.

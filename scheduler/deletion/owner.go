@@ -278,6 +278,15 @@ func (d *Owner) Pending(k weburl.HostKey) int {
 	return 0
 }
 
+// Silent reports whether no document of a host has given a good response for deletionConfirmS.
+func (d *Owner) Silent(k weburl.HostKey) bool {
+	day := d.f.Settings().Deletions.Confirm
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	h := d.hosts[k]
+	return h != nil && !h.spoke && !h.state.Silent.IsZero() && time.Since(h.state.Silent) >= day
+}
+
 // Lost takes in that losses of hosts are pending that no visit found.
 func (d *Owner) Lost(origins map[weburl.HostKey]string) {
 	if len(origins) == 0 {
