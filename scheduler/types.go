@@ -134,8 +134,10 @@ type Record struct {
 	Lively uint8
 	// LossPending says that a loss of the document, or of its text, is pending: Indexed holds on.
 	LossPending bool
-	// LostAt is when its document left as a loss, zero if it did not or was had back.
+	// LostAt is when its document left as a loss, or got another text by one, zero if neither or if that was had back.
+	// Before is the text that it had then, zero if it left.
 	LostAt time.Time
+	Before sketch.Sketch
 	// Misses counts the visits in a row that gave a permanent error, or that saw the loss that is
 	// pending, up to 255.
 	Misses uint8

@@ -206,7 +206,7 @@ func (d *Owner) Completed(l *scheduler.Lease, c *scheduler.Completion, told sche
 	k := l.Record.Host
 	o := c.Order
 	lost := o != nil && o.Loss != nil
-	back := !l.Record.LostAt.IsZero() && c.Next.Indexed
+	back := !l.Record.LostAt.IsZero() && c.Next.Indexed && c.Next.LostAt.IsZero()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	h := d.hosts[k]
