@@ -79,10 +79,9 @@ func keepPending(next, old *Record, set *Settings, now time.Time) {
 	if old.LossPending {
 		next.Misses = old.Misses + min(1, 255-old.Misses)
 	}
-	if next.Errors > 0 {
-		return // it is tried again when its back-off and its server let it
+	if at := now.Add(askAfter(next.Misses, &set.Deletions)); next.Errors == 0 || at.After(next.NextAt) { // else it backs off
+		next.State, next.NextAt = Timed, at
 	}
-	next.State, next.NextAt = Timed, now.Add(askAfter(next.Misses, &set.Deletions))
 }
 
 // keep has a record tell of the document that it has.

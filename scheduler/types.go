@@ -204,13 +204,13 @@ func (n *Record) KeepDepth(stored uint16) {
 func (n *Record) BodyLost() bool { return n.Indexed && n.Reason == ReasonBodyLost }
 
 // DueSource is the source that a timed URL enters when its time has come: a URL
-// that was never fetched or is being tried again its fifo, any other refresh. A document
-// that was lost goes before what is new.
+// that was never fetched or is being tried again its fifo, any other refresh: the retries of a host that is down would
+// take all of its turns from documents that were not asked for yet. A document that was lost goes before what is new.
 func (n *Record) DueSource(refresh Source) Source {
 	switch {
 	case n.BodyLost():
 		return User
-	case n.Class == Pending || n.Errors > 0:
+	case n.Class == Pending || n.Errors > 0 && !n.LossPending:
 		return n.Fifo
 	}
 	return refresh

@@ -189,7 +189,8 @@ func (w *weighing) loses() bool {
 	case old.Lively >= livelyAfter && !w.verdict.lookAlike:
 		return false
 	}
-	return old.Reading == d.Reading || w.f.owner.Pending(old.Host) > 0 // else a fault may be why it is another
+	pending, _ := w.f.owner.Standing(old.Host)
+	return old.Reading == d.Reading || pending > 0 // else a fault may be why it is another
 }
 
 // returns reports whether the new text is the one that a loss took from the document: it was a fault.

@@ -187,12 +187,13 @@ func (b *bench) decide(ctx context.Context) error {
 		case Mark:
 			b.well = append(b.well, l.Key)
 			b.wakeAt(is.Until)
-		case Ask:
-			b.asks = true
-			b.fewAt(is)
-		case Wait:
-			b.wakeAt(is.Until)
-			b.fewAt(is)
+		case Ask, Wait:
+			if b.asks = b.asks || is.Verdict == Ask; is.Verdict == Wait {
+				b.wakeAt(is.Until)
+			}
+			if is.Class == scheduler.LossFew && !is.Until.IsZero() && (b.few.IsZero() || is.Until.Before(b.few)) {
+				b.few = is.Until
+			}
 		case Hold:
 		}
 	}
@@ -206,13 +207,6 @@ func (b *bench) unheard() bool {
 	defer b.d.mu.Unlock()
 	day, r := b.set.Deletions.Confirm, b.host.round
 	return !b.ledger.Silent.IsZero() && b.now.Sub(b.ledger.Silent) >= day && (r == nil || b.now.Sub(r.at) >= day)
-}
-
-// fewAt takes in when a loss can be carried out, if it is of class few.
-func (b *bench) fewAt(is Decision) {
-	if is.Class == scheduler.LossFew && !is.Until.IsZero() && (b.few.IsZero() || is.Until.Before(b.few)) {
-		b.few = is.Until
-	}
 }
 
 // isFirst reports whether a loss counts: that of the text of a page which had others lately does not.

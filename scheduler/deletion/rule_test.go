@@ -260,6 +260,29 @@ func TestHostIsGoneBeforeItsRetries(t *testing.T) {
 	}
 }
 
+// TestAllAreAsked: the retries of a host that is down, which has few turns, leave some for documents that were not asked
+// for yet.
+func TestAllAreAsked(t *testing.T) {
+	crawling(t, func(s *crawl) { s.set.Throttle = 5 * time.Minute }, func(s *crawl) {
+		all := pages("a.test", 80)
+		s.index(all...)
+		s.says(fails(fault.Refused), all...)
+		var keys []weburl.Key
+		for _, p := range all {
+			keys = append(keys, p.URL.Key())
+		}
+		_, err := s.Revise(t.Context(), keys, func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
+			r.State, r.Source = scheduler.Waiting, scheduler.Refresh
+			return &scheduler.Change{Next: r}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.pass(5 * day)
+		s.is("five days", 80, 0)
+	})
+}
+
 // TestGoneMeanwhile: a host that came back while nothing ran is not gone before it is asked.
 func TestGoneMeanwhile(t *testing.T) {
 	crawling(t, nil, func(s *crawl) {

@@ -238,7 +238,7 @@ func recordFields(f *fixture) {
 	_, _, err := f.Due(f.ctx, time.Unix(1e9, 1), scheduler.Refresh, 1)
 	f.must(err)
 	want := c.Next
-	want.State, want.Source = scheduler.Waiting, scheduler.Follow
+	want.State, want.Source = scheduler.Waiting, scheduler.Refresh // its loss is pending
 	f.equal("record in its queue", f.waiting(l).Record, want)
 }
 
