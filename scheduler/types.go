@@ -134,8 +134,10 @@ type Record struct {
 	Lively uint8
 	// LossPending says that a loss of the document, or of its text, is pending: Indexed holds on.
 	LossPending bool
-	// LostAt is when its document left as a loss, zero if it did not or was had back.
+	// LostAt is when its document left as a loss, or got another text by one, zero if neither or if that was had back.
+	// Before is the text that it had then, zero if it left.
 	LostAt time.Time
+	Before sketch.Sketch
 	// Misses counts the visits in a row that gave a permanent error, or that saw the loss that is
 	// pending, up to 255.
 	Misses uint8
@@ -202,13 +204,13 @@ func (n *Record) Nearer(depth, levels uint16) (again bool) {
 func (n *Record) BodyLost() bool { return n.Indexed && n.Reason == ReasonBodyLost }
 
 // DueSource is the source that a timed URL enters when its time has come: a URL
-// that was never fetched or is being tried again its fifo, any other refresh. A document
-// that was lost goes before what is new.
+// that was never fetched or is being tried again its fifo, any other refresh: the retries of a host that is down would
+// take all of its turns from documents that were not asked for yet. A document that was lost goes before what is new.
 func (n *Record) DueSource(refresh Source) Source {
 	switch {
 	case n.BodyLost():
 		return User
-	case n.Class == Pending || n.Errors > 0:
+	case n.Class == Pending || n.Errors > 0 && !n.LossPending:
 		return n.Fifo
 	}
 	return refresh

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // Edits are stored as a JSON list of Edit, in the value editsName. Owner.mu guards them in memory. An edit is a change
@@ -154,31 +153,6 @@ func (d *Owner) EndEdit(expected uint64) {
 	d.wake()
 }
 
-// AllowEdit has the losses of an edit that f selects carried out, however many they are, at the operator's word, and none
-// that is found later. It returns their number, and ErrNotFound where nothing is known of such an edit.
-func (d *Owner) AllowEdit(ctx context.Context, f scheduler.DeletionFilter) (int, error) {
-	d.judging.Lock()
-	defer d.judging.Unlock()
-	n, err := d.release(ctx, f)
-	if err != nil {
-		return n, err
-	}
-	found := n > 0
-	err = d.changeEdits(ctx, func(list []Edit) []Edit {
-		if i := slices.IndexFunc(list, func(e Edit) bool { return e.Number == f.Edit }); i >= 0 {
-			found = true
-			if e := &list[i]; e.State == EditHeld {
-				e.State, e.Sent = EditSent, e.Deletions
-			}
-		}
-		return list
-	})
-	if err == nil && !found {
-		err = fmt.Errorf("edit %d of the rules: %w", f.Edit, scheduler.ErrNotFound)
-	}
-	return n, err
-}
-
 // changeEdits changes a copy of the list, which takes its place once it is stored. judging is held.
 func (d *Owner) changeEdits(ctx context.Context, change func([]Edit) []Edit) error {
 	list, err := d.edited(ctx)
@@ -320,11 +294,7 @@ func (e *Edit) decide(n uint64, word, fits, closes bool) bool {
 // sendEdit carries out the losses of an edit, as many as were counted: there may be more by now. Those
 // whose URL waits are left to its visit.
 func (d *Owner) sendEdit(ctx context.Context, is sending) error {
-	var keys []weburl.Key
-	err := d.store.Deletions(ctx, scheduler.DeletionGroup{Edit: is.edit}, func(s scheduler.StoredDeletion) error {
-		keys = append(keys, s.Key)
-		return nil
-	})
+	keys, err := d.selected(ctx, scheduler.DeletionFilter{Edit: is.edit})
 	if err != nil {
 		return err
 	}

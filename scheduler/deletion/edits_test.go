@@ -122,7 +122,7 @@ func TestEdit(t *testing.T) {
 					return
 				}
 				s.is("later", c.killed, 0)
-				if n, err := s.owner.AllowEdit(s.t.Context(), scheduler.DeletionFilter{Edit: 1}); n != c.killed || err != nil {
+				if n, err := s.owner.Release(s.t.Context(), scheduler.DeletionFilter{Edit: 1}); n != c.killed || err != nil {
 					t.Errorf("AllowEdit = %d, %v; want %d", n, err, c.killed)
 				}
 				s.is("allowed", 0, c.killed)
@@ -402,14 +402,14 @@ func TestManyEdits(t *testing.T) {
 			t.Errorf("%d edits from %+v", len(all), all[0])
 		}
 		s.is("held", 20, 0)
-		if n, err := s.owner.AllowEdit(s.t.Context(), scheduler.DeletionFilter{Edit: 1}); n != 20 || err != nil {
+		if n, err := s.owner.Release(s.t.Context(), scheduler.DeletionFilter{Edit: 1}); n != 20 || err != nil {
 			t.Errorf("AllowEdit = %d, %v", n, err)
 		}
 		s.is("allowed", 0, 20)
-		if _, err := s.owner.AllowEdit(s.t.Context(), scheduler.DeletionFilter{Edit: 1}); !errors.Is(err, scheduler.ErrNotFound) {
+		if _, err := s.owner.Release(s.t.Context(), scheduler.DeletionFilter{Edit: 1}); !errors.Is(err, scheduler.ErrNotFound) {
 			t.Errorf("AllowEdit = %v, want that there is nothing of it", err)
 		}
-		if _, err := s.owner.AllowEdit(s.t.Context(), scheduler.DeletionFilter{Edit: 99}); !errors.Is(err, scheduler.ErrNotFound) {
+		if _, err := s.owner.Release(s.t.Context(), scheduler.DeletionFilter{Edit: 99}); !errors.Is(err, scheduler.ErrNotFound) {
 			t.Errorf("AllowEdit = %v, want that there is none", err)
 		}
 	})

@@ -101,6 +101,7 @@ func chosen() []choice {
 		{parts()[2:], []int{60}, cloudview, []course{part}},
 		{few[:1], []int{16}, cloudview, []course{long, due, restarts, flapping, deaf}},
 		{few[2:3], []int{16}, cloudview, []course{long, due}},
+		{few[1:2], []int{1, 2}, cloudview, []course{long}},
 	}
 }
 
