@@ -78,7 +78,7 @@ type Completion struct {
 	// and Fifo that of the link, class Pending), and queued where Record.Gone is set, which
 	// ends it, as it does Settled; of another known one only Alias (added if
 	// missing) and, with Levels, a shorter Depth are stored (see Record.Nearer). If two links lead to one URL, the first
-	// counts as new, the second as known. A page may link to itself.
+	// counts as new, the second as known. A page may link to itself. Links with Link.Known are passed over.
 	Links []Link
 	// Levels is how many levels of links are crawled, beginning with the roots' Depth of 0; 0: all. With a limit,
 	// shorter depths of known links are stored, which costs a read for each.
@@ -192,6 +192,9 @@ type Reader interface {
 	// Known reports whether a link to a URL would find it known. It is for links: a Store may
 	// say so, as rarely as it passes over a link, of a URL that is not.
 	Known(ctx context.Context, k weburl.Key) (bool, error)
+	// Remembers reports whether memory alone shows that a URL is known and not Record.Gone. It returns false if a read
+	// would be needed.
+	Remembers(k weburl.Key) bool
 	// Inspect calls fn for each stored record that f selects, in order of keys,
 	// over a consistent snapshot.
 	Inspect(ctx context.Context, f Filter, fn func(weburl.Key, Record) error) error

@@ -218,7 +218,10 @@ func (n *Record) DueSource(refresh Source) Source {
 
 // Link is a URL to be known: discovered on a page, target of a redirect, or submitted.
 type Link struct {
-	URL      weburl.URL
+	URL weburl.URL
+	// Known is the URL's key if the URL was known when its page was read; otherwise it is zero. Such a link was not
+	// judged: it counts as one of the page's links and changes nothing of its URL.
+	Known    weburl.Key
 	Fifo     Source // where it goes if it is new
 	Kind     Kind   // as in Record; a KindItem rests from the beginning
 	Root     bool

@@ -19,6 +19,7 @@ type Lookuper interface {
 // Knower is the part of a Store that tells which URLs are known, without reading them.
 type Knower interface {
 	Known(ctx context.Context, k weburl.Key) (bool, error)
+	Remembers(k weburl.Key) bool
 }
 
 // KnownByLookup is Known for a store that has nothing quicker.

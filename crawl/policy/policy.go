@@ -314,6 +314,10 @@ func (p *Policy) Link(l crawlspace.Link) (scheduler.Link, Verdict, bool) {
 	return link, v, true
 }
 
+// JudgesKnown reports whether links to known URLs must be judged, too: a shorter way to one may count, or one may be
+// known under another name.
+func (p *Policy) JudgesKnown() bool { return p.Settings.Space.MaxLinkDepth != nil || p.Space.Renames() }
+
 // RedirectLink judges the target of a redirect from a URL with this shift, which
 // it keeps unless a rule gives it its own.
 func (p *Policy) RedirectLink(l crawlspace.Link, shift int8) (scheduler.Link, Verdict, bool) {

@@ -55,7 +55,7 @@ func (v *visit) followed(ctx context.Context, links []scheduler.Link) ([]schedul
 	}
 	kept, cut := links[:0], map[weburl.Key]bool{}
 	for _, link := range links {
-		if v.visitor.patterns.Match(link.URL) == nil {
+		if link.Known != (weburl.Key{}) || v.visitor.patterns.Match(link.URL) == nil {
 			kept = append(kept, link)
 			continue
 		}
@@ -83,9 +83,11 @@ func (v *visit) admitted(ctx context.Context, links []scheduler.Link) ([]schedul
 	}
 	kept, by := links[:0], v.rules()
 	for i := range links {
-		_, ok, err := v.admits(ctx, by, links[i].URL)
-		if err != nil {
-			return nil, err
+		ok := links[i].Known != (weburl.Key{})
+		if !ok {
+			if _, ok, err = v.admits(ctx, by, links[i].URL); err != nil {
+				return nil, err
+			}
 		}
 		if ok {
 			kept = append(kept, links[i])

@@ -138,7 +138,7 @@ func (g *group) complete(c *scheduler.Completion, keys []weburl.Key, ps *places)
 // behind each.
 func (g *group) links(c *scheduler.Completion, keys []weburl.Key, ps *places, which func(weburl.Key) bool, after func() error) error {
 	for i := range c.Links {
-		if !which(keys[i]) {
+		if c.Links[i].Known != (weburl.Key{}) || !which(keys[i]) {
 			continue
 		}
 		if err := g.link(keys[i], &c.Links[i], c.Levels, ps); err != nil {

@@ -105,10 +105,16 @@ func (g *group) known(k weburl.Key) (n knowledge, err error) {
 
 // Known implements scheduler.Store. Nothing is read of what is in the set.
 func (s *Store) Known(ctx context.Context, k weburl.Key) (bool, error) {
-	if set := s.known.set.Load(); set != nil && set.Has(k) {
+	if s.Remembers(k) {
 		return true, ctx.Err()
 	}
 	return scheduler.KnownByLookup(ctx, s, k)
+}
+
+// Remembers implements scheduler.Store.
+func (s *Store) Remembers(k weburl.Key) bool {
+	set := s.known.set.Load()
+	return set != nil && set.Has(k)
 }
 
 // forget removes a URL's record, which stands nowhere any more.

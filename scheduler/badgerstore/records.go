@@ -195,7 +195,9 @@ func union(aliases []string, alias string) []string {
 func keysOf(links []scheduler.Link) []weburl.Key {
 	keys := make([]weburl.Key, len(links))
 	for i := range links {
-		keys[i] = links[i].URL.Key()
+		if keys[i] = links[i].Known; keys[i] == (weburl.Key{}) {
+			keys[i] = links[i].URL.Key()
+		}
 	}
 	return keys
 }

@@ -200,7 +200,9 @@ func (m *Memory) complete(ctx context.Context, c scheduler.Completion) ([]schedu
 		}
 	}
 	for _, l := range c.Links {
-		d.link(l, c.Levels, places)
+		if l.Known == (weburl.Key{}) {
+			d.link(l, c.Levels, places)
+		}
 	}
 	d.note(c.Notes)
 	if c.Host != nil {
@@ -403,6 +405,12 @@ func (m *Memory) Lookup(ctx context.Context, k weburl.Key) (scheduler.Record, er
 // Known implements scheduler.Store.
 func (m *Memory) Known(ctx context.Context, k weburl.Key) (bool, error) {
 	return scheduler.KnownByLookup(ctx, m, k)
+}
+
+// Remembers implements scheduler.Store.
+func (m *Memory) Remembers(k weburl.Key) bool {
+	r, err := m.Lookup(context.Background(), k)
+	return err == nil && !r.Gone
 }
 
 // Forget implements scheduler.Store.

@@ -55,6 +55,7 @@ func Run(t *testing.T, open Opener) {
 		{"complete takes links to one URL once", linksDuplicate},
 		{"complete keeps what links said while the URL was in flight", linksInFlight},
 		{"complete has a page wait whose links are no longer too deep", linksNearer},
+		{"complete passes over links that were not judged", linksNotJudged},
 		{"complete has a URL wait that was shut out while a shorter way to it was found", linksShutOutInFlight},
 		{"complete of a page that links to itself", linkToSelf},
 		{"complete with many links", linksMany},

@@ -176,6 +176,21 @@ func linksInFlight(f *fixture) {
 	f.equal("record", f.lookup(l), want)
 }
 
+// linksNotJudged change nothing, even if their URL is unknown or gone by now.
+func linksNotJudged(f *fixture) {
+	var links []scheduler.Link
+	for _, l := range []scheduler.Link{f.gone("http://b.test/gone"), f.link("http://b.test/unknown", scheduler.Index)} {
+		links = append(links, scheduler.Link{URL: l.URL, Known: l.URL.Key()})
+	}
+	f.equal("places", f.find("http://a.test/", links...), []scheduler.Place(nil))
+	if r := f.lookup(links[0]); !r.Gone {
+		f.Error("a URL that is gone is back")
+	}
+	if known, err := f.Known(f.ctx, links[1].Known); err != nil || known {
+		f.Errorf("the unknown URL is known: %t, %v", known, err)
+	}
+}
+
 // linksShutOutInFlight: a URL that was shut out at its depth while a page told of a shorter one
 // waits again.
 func linksShutOutInFlight(f *fixture) {
