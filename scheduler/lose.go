@@ -79,7 +79,8 @@ func keepPending(next, old *Record, set *Settings, now time.Time) {
 	if old.LossPending {
 		next.Misses = old.Misses + min(1, 255-old.Misses)
 	}
-	if at := now.Add(askAfter(next.Misses, &set.Deletions)); next.Errors == 0 || at.After(next.NextAt) { // else it backs off
+	// Not before the back-off of a temporary error is over.
+	if at := now.Add(askAfter(next.Misses, &set.Deletions)); next.Errors == 0 || at.After(next.NextAt) {
 		next.State, next.NextAt = Timed, at
 	}
 }
