@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -147,9 +146,13 @@ func join(parts []string) string { return strings.Join(parts, ", ") }
 
 // saidDone says that a command is done, in a word.
 func saidDone(c *cli.Context, word string) error {
-	if c.Bool("json") {
-		return json.NewEncoder(c.App.Writer).Encode(map[string]string{"result": word})
-	}
-	_, err := fmt.Fprintln(c.App.Writer, word)
-	return err
+	return say(c, map[string]string{"result": word}, word)
+}
+
+// say prints v, for people as a line of words.
+func say(c *cli.Context, v any, words string) error {
+	return show(c, v, func() error {
+		_, err := fmt.Fprintln(c.App.Writer, words)
+		return err
+	})
 }

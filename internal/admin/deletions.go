@@ -181,15 +181,9 @@ func (c *Client) DropDeletions(ctx context.Context, q DeletionQuery) (Decided, e
 }
 
 func (c *Client) decideDeletions(ctx context.Context, path string, query url.Values, q DeletionQuery) (all Decided, err error) {
-	for batch := range batches(q.URLs) {
-		q.URLs = batch
-		var done Decided
-		if err := c.postWith(ctx, path, query, q, &done); err != nil {
-			return all, err
-		}
-		all.Add(done)
-	}
-	return all, nil
+	body := func(batch []string) any { q.URLs = batch; return q }
+	err = postBatches(ctx, c, path, query, q.URLs, body, all.Add)
+	return all, err
 }
 
 // deletionOf is the deletion of a URL that is stored as having one; nil if it was decided

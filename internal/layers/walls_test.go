@@ -34,7 +34,7 @@ func limits() map[string]limit {
 	return map[string]limit{
 		"actionrules":                  {11, aim},
 		"actionrules/crawlspace":       {10, aim},
-		"cmd/sextant":                  {20, aim},
+		"cmd/sextant":                  {19, aim},
 		"config":                       {15, 116},
 		"crawl":                        {18, 83},
 		"crawl/copies/near":            {16, aim},
@@ -45,7 +45,7 @@ func limits() map[string]limit {
 		"fetcher/extract":              {18, aim},
 		"fetcher/extract/feeds":        {12, aim},
 		"fetcher/extract/office":       {17, aim},
-		"internal/admin":               {17, 98},
+		"internal/admin":               {17, 93},
 		"internal/admin/console":       {18, aim},
 		"internal/demo/indexer":        {23, aim},
 		"internal/report":              {17, aim},
