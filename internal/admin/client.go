@@ -239,15 +239,15 @@ func (c *Client) storedRobots(ctx context.Context, agent string, original bool, 
 
 // Reload has the service read its configuration again. It returns ErrDeclined with the errors of a
 // configuration that cannot be used.
-func (c *Client) Reload(ctx context.Context, o ReloadOptions) error {
-	var out struct{}
+func (c *Client) Reload(ctx context.Context, o ReloadOptions) (out Reloaded, err error) {
 	query := url.Values{}
 	for name, on := range map[string]bool{"yes": o.Yes, "now": o.Now} {
 		if on {
 			query.Set(name, "true")
 		}
 	}
-	return c.decode(ctx, http.MethodPost, "/api/v1/reload", query, nil, &out)
+	err = c.decode(ctx, http.MethodPost, "/api/v1/reload", query, nil, &out)
+	return out, err
 }
 
 // Preview has the service judge its stored URLs by the configuration at path. It names up
