@@ -176,3 +176,14 @@ func TestMoveCarriedOut(t *testing.T) {
 		}
 	}
 }
+
+// TestMoveIsChange: a document that gets another source has changed, also if its hash was dropped for that.
+func TestMoveIsChange(t *testing.T) {
+	old := Record{Indexed: true, PushedSource: "old"}
+	next := old
+	next.PushedSource, next.Hash = "new", [16]byte{1}
+	now := time.Unix(1e9, 0)
+	if next.stamp(&old, now); !next.ChangedAt.Equal(now) || next.Entered {
+		t.Errorf("changed at %v, entered %v; want it changed now", next.ChangedAt, next.Entered)
+	}
+}

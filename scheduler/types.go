@@ -173,7 +173,7 @@ type Record struct {
 	//
 	// FoundAt is when the URL became known, ClassAt when it got its class, and Was the
 	// class that it had before, leaving out Pending. ChangedAt is when its document
-	// entered the index (Entered), was found changed, or was deleted.
+	// entered the index (Entered), was found changed, got another source, or was deleted.
 	FoundAt, ClassAt, ChangedAt time.Time
 	Entered                     bool
 	Was                         Class

@@ -20,7 +20,7 @@ import (
 func deletionsCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "deletions",
-		Usage:     "list pending deletions and new texts; release or drop them",
+		Usage:     "list pending deletions, new texts and moves; release or drop them",
 		ArgsUsage: "[release|drop URL...] (- reads them from stdin)",
 		Description: "A document leaves, or gets a text that shares next to nothing with its old one, when that is confirmed: the more documents " +
 			"of a host are to, the longer that takes. A good response cancels it. release carries out what is pending now, at once; drop " +
@@ -85,12 +85,12 @@ func dropDeletions(c *cli.Context, q admin.DeletionQuery) error {
 	if err != nil || done.Deletions+done.OfEdits == 0 || c.Bool("json") {
 		return noneDecided(c, q, &done, err)
 	}
-	stay := fmt.Sprintf("%s by an edit of the rules stay: taking the edit back cancels them", count(done.OfEdits, "deletion"))
+	stay := done.Stay()
 	if done.Deletions == 0 {
 		return no(errors.New(stay))
 	}
 	fmt.Fprintf(c.App.Writer, "%s dropped, their URLs are fetched again\n", done.Words())
-	if done.OfEdits > 0 {
+	if stay != "" {
 		fmt.Fprintln(c.App.Writer, stay)
 	}
 	return nil

@@ -310,6 +310,9 @@ func printOutcome(f *admin.Fetched, row func(string, string, ...any)) {
 			source = fmt.Sprintf("source %q, ", f.Document.Source)
 		}
 		row("push", "%stitle %q, type %s", source, f.Document.Title, f.Document.ContentType)
+		if f.Stored.Reason == scheduler.ReasonTarget.String() {
+			row("", "%s: it moves when the edit of the rules is carried out", f.Stored.LastError)
+		}
 		for _, name := range slices.Sorted(maps.Keys(f.Document.Metas)) {
 			row("", "meta %s = %s", name, begin(strings.Join(f.Document.Metas[name], ", "), longestMeta))
 		}

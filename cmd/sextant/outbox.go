@@ -124,7 +124,11 @@ func printOrder(w io.Writer, o *admin.OutboxOrder) error {
 	if when := o.At; when != nil {
 		at = clock.Local(*when)
 	}
-	line := fmt.Sprintf("%-7s  %s  %-6s  %s", o.State, at, o.Op, o.URL)
+	op := o.Op
+	if o.Moves {
+		op = "move"
+	}
+	line := fmt.Sprintf("%-7s  %s  %-6s  %s", o.State, at, op, o.URL)
 	if o.Source != "" {
 		line += "  source " + o.Source
 	}

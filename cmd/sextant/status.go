@@ -121,11 +121,11 @@ func printRunning(w io.Writer, s *admin.Status) {
 		row(w, "notices", "%s", n)
 	}
 	if r := s.Rules; r != nil && r.Running {
-		row(w, "rules", "changed: %d of %d stored URLs judged again, %d excluded, %d readmitted, %d at other times, %d read again, %d to get other metas or another source",
-			r.Judged, r.Known, r.Excluded+r.Elsewhere, r.Readmitted, r.Retimed, r.Reread, r.Renewed)
+		row(w, "rules", "changed: %s of %s judged again, %d excluded, %d readmitted, %d at other times, %d read again, %d to get other metas or another source",
+			comma(r.Judged), count(r.Known, "stored URL"), r.Excluded+r.Elsewhere, r.Readmitted, r.Retimed, r.Reread, r.Renewed)
 	}
 	if r := s.Robots; r != nil {
-		row(w, "robots", "stricter robots.txt: %d stored URLs judged by it, %d excluded; hosts still to judge %d", r.Judged, r.Excluded, r.Origins)
+		row(w, "robots", "stricter robots.txt: %s judged by it, %d excluded; hosts still to judge %d", count(r.Judged, "stored URL"), r.Excluded, r.Origins)
 	}
 	if s.Trapped > 0 {
 		row(w, "traps", "%s refused", count(s.Trapped, "link"))

@@ -341,7 +341,7 @@ func (p *Policy) Indexes(v *Verdict) (ok bool, why scheduler.Reason, words strin
 		return false, scheduler.ReasonKilled, reason.String()
 	}
 	if !p.Settings.Taken(v.Decision.Source) {
-		return false, scheduler.ReasonNoTarget, fmt.Sprintf("source %q", v.Decision.Source)
+		return false, scheduler.ReasonNoTarget, p.Settings.untaken(v.Decision.Source)
 	}
 	return true, scheduler.NoReason, ""
 }

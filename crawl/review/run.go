@@ -114,7 +114,7 @@ type keyed struct {
 	review
 }
 
-// Next judges the next batch of URLs by p; due is false if there is none. It is called by
+// Next judges the next batch of URLs by p; due is false if no batch is left. It is called by
 // one goroutine at a time: that of Run.
 func (v *Reviewer) Next(ctx context.Context, p *policy.Policy) (due bool, err error) {
 	at, due := v.pass.due(p)

@@ -252,9 +252,10 @@ func (c *Client) storedRobots(ctx context.Context, agent string, original bool, 
 
 // Reload has the service read its configuration again. It returns ErrDeclined with the errors of a
 // configuration that cannot be used.
-func (c *Client) Reload(ctx context.Context, o ReloadOptions) error {
+func (c *Client) Reload(ctx context.Context, o ReloadOptions) (out Reloaded, err error) {
 	query := Query("yes", word(o.Yes), "now", word(o.Now))
-	return c.decode(ctx, http.MethodPost, "/api/v1/reload", query, nil, new(struct{}))
+	err = c.decode(ctx, http.MethodPost, "/api/v1/reload", query, nil, &out)
+	return out, err
 }
 
 // Preview has the service judge its stored URLs by the configuration at path. It names up

@@ -30,6 +30,8 @@ type OutboxOrder struct {
 	At     *time.Time `json:"at,omitempty"` // when the order was made
 	// Moved says that the document stood under another source before.
 	Moved bool `json:"moved,omitempty"`
+	// Moves says that it is pending that the document leaves a target, for the source Source. The op is delete.
+	Moves bool `json:"moves,omitempty"`
 	// Lost says that the body was damaged: the URL is fetched again.
 	Lost bool `json:"lost,omitempty"`
 
@@ -43,7 +45,7 @@ type OutboxOrder struct {
 func NewOutboxOrder(l push.Listed) OutboxOrder {
 	return OutboxOrder{
 		State: l.State, Seq: l.Seq, Op: l.Op.String(), URL: l.URL, Source: l.Source, Bytes: l.Bytes, At: utc(l.At),
-		Moved: l.Moved, Lost: l.Lost, Target: l.Target, Words: l.Words, RefusedAt: utc(l.RefusedAt),
+		Moved: l.Moved, Moves: l.Moves, Lost: l.Lost, Target: l.Target, Words: l.Words, RefusedAt: utc(l.RefusedAt),
 	}
 }
 

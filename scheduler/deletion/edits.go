@@ -81,7 +81,7 @@ func StoredEdits(ctx context.Context, store scheduler.ValueReader) (list []Edit,
 	return list, err
 }
 
-// edited are the last edits, oldest first. It reads them if nobody did yet: URLs may be judged before Run.
+// edited are the last edits, oldest first. It reads them from the store at the first call, which may come before Run.
 func (d *Owner) edited(ctx context.Context) ([]Edit, error) {
 	d.mu.Lock()
 	list, read := d.edits.list, d.edits.read
@@ -105,8 +105,7 @@ func (d *Owner) Edits() []Edit {
 	return slices.Clone(d.edits.list)
 }
 
-// Edit is the number of the edit that losses for the operator's reasons belong to now, 0 if there is none: the one that
-// is being judged, else the first that is held, since a visit may find more of that, else a new one.
+// Edit is the number of the edit that losses for the operator's reasons belong to now, or 0: the one that is being judged, else the first that is held, since a visit may find more of that, else a new one.
 func (d *Owner) Edit(ctx context.Context) (uint64, error) {
 	list, err := d.edited(ctx)
 	if len(list) == 0 {

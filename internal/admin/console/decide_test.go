@@ -223,6 +223,9 @@ func TestDeletionGroups(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, body)
 		}
 	}
+	if n := strings.Count(body, ">Drop 8</button>"); n != 1 {
+		t.Errorf("%d buttons drop 8, want that of the reason alone: a drop leaves alone what an edit made", n)
+	}
 	_, body = visitPage(t, newConsole(t, admin.Reader, api), "/deletions")
 	for _, not := range []string{"<button>Release", "Release:", `type="checkbox"`} {
 		if strings.Contains(body, not) {
