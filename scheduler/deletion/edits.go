@@ -17,7 +17,7 @@ import (
 // operator's word; else they stay pending.
 
 const (
-	// editsKept is how many are remembered.
+	// editsKept is how many are remembered; older ones only while they hold losses, or are open.
 	editsKept = 20
 	// editLasts is for how long after it was judged losses that only a visit finds count as an edit's, if it is not
 	// held: later ones are those of their host.
@@ -140,7 +140,11 @@ func (d *Owner) BeginEdit(ctx context.Context, word bool) (number uint64, err er
 			number = list[n-1].Number + 1
 		}
 		list = append(list, Edit{Number: number, At: time.Now().UTC().Truncate(time.Second), State: EditOpen, Word: word})
-		return list[max(0, len(list)-editsKept):]
+		old := 0
+		return slices.DeleteFunc(list, func(e Edit) bool {
+			old++
+			return e.State == EditSent && old <= len(list)-editsKept
+		})
 	})
 	return number, err
 }
