@@ -74,11 +74,8 @@ var listsName = CrawlValue("scheduler.moves.lists")
 const listsWhat = "which lists are to be read again"
 
 // NoteLists stores, of documents whose losses are about to be carried out, the lists of those that leave a target.
-// ReadLists has them read.
+// ReadLists has them read. One goroutine at a time calls the two.
 func (f *Frontier) NoteLists(ctx context.Context, keys []weburl.Key) error {
-	if f.Settings().LeavesTarget == nil {
-		return nil
-	}
 	var lists []string
 	if err := LoadValue(ctx, f.store, listsName, listsWhat, &lists); err != nil {
 		return err
@@ -96,17 +93,19 @@ func (f *Frontier) NoteLists(ctx context.Context, keys []weburl.Key) error {
 	if len(lists) == noted {
 		return nil
 	}
+	f.noLists.Store(false)
 	return SaveValue(ctx, f.store, listsName, listsWhat, lists)
 }
 
 // ReadLists has the noted lists read. Those that wait already, perhaps in flight, stay noted: they may be read without
 // the documents that may leave a target since.
 func (f *Frontier) ReadLists(ctx context.Context) error {
-	if f.Settings().LeavesTarget == nil {
+	if f.Settings().LeavesTarget == nil || f.noLists.Load() {
 		return nil
 	}
 	var lists []string
 	if err := LoadValue(ctx, f.store, listsName, listsWhat, &lists); err != nil || len(lists) == 0 {
+		f.noLists.Store(err == nil)
 		return err
 	}
 	keys := map[weburl.Key]string{}

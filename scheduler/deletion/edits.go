@@ -325,8 +325,10 @@ func (e *Edit) decide(n uint64, word, fits, closes bool) bool {
 // whose URL waits are left to its visit.
 func (d *Owner) sendEdit(ctx context.Context, is sending) error {
 	var keys []weburl.Key
+	m := moving{set: d.f.Settings(), move: scheduler.SendDeletion}
 	err := d.store.Deletions(ctx, scheduler.DeletionGroup{Edit: is.edit}, func(s scheduler.StoredDeletion) error {
 		keys = append(keys, s.Key)
+		m.targets = m.targets || s.Reason == scheduler.ReasonTarget
 		return nil
 	})
 	if err != nil {
@@ -338,7 +340,7 @@ func (d *Owner) sendEdit(ctx context.Context, is sending) error {
 			return err
 		}
 	}
-	n, err := d.moveAll(ctx, keys, &moving{set: d.f.Settings(), move: scheduler.SendDeletion})
+	n, err := d.moveAll(ctx, keys, &m)
 	if n == len(keys) {
 		return err
 	}

@@ -35,6 +35,7 @@ func (d *Owner) moveSelected(ctx context.Context, f scheduler.DeletionFilter, m 
 	var keys []weburl.Key
 	err := d.store.PendingDeletions(ctx, f, func(s scheduler.StoredDeletion) error {
 		keys = append(keys, s.Key)
+		m.targets = m.targets || s.Reason == scheduler.ReasonTarget
 		return nil
 	})
 	if err != nil {
