@@ -73,11 +73,9 @@ var listsName = CrawlValue("scheduler.moves.lists")
 
 const listsWhat = "which lists are to be read again"
 
-// NoteLists stores the lists of the documents among keys that are about to leave a target. ReadLists has them read.
+// NoteLists stores, of documents whose losses are about to be carried out, the lists of those that leave a target.
+// ReadLists has them read. One goroutine at a time calls the two.
 func (f *Frontier) NoteLists(ctx context.Context, keys []weburl.Key) error {
-	if f.Settings().LeavesTarget == nil {
-		return nil
-	}
 	var lists []string
 	if err := LoadValue(ctx, f.store, listsName, listsWhat, &lists); err != nil {
 		return err
@@ -95,17 +93,19 @@ func (f *Frontier) NoteLists(ctx context.Context, keys []weburl.Key) error {
 	if len(lists) == noted {
 		return nil
 	}
+	f.noLists.Store(false)
 	return SaveValue(ctx, f.store, listsName, listsWhat, lists)
 }
 
 // ReadLists queues the noted lists. A list that waits already, or is in flight, stays noted: that reading may have begun
 // before its documents were allowed to leave.
 func (f *Frontier) ReadLists(ctx context.Context) error {
-	if f.Settings().LeavesTarget == nil {
+	if f.Settings().LeavesTarget == nil || f.noLists.Load() {
 		return nil
 	}
 	var lists []string
 	if err := LoadValue(ctx, f.store, listsName, listsWhat, &lists); err != nil || len(lists) == 0 {
+		f.noLists.Store(err == nil)
 		return err
 	}
 	keys := map[weburl.Key]string{}

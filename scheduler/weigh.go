@@ -235,10 +235,15 @@ func (w *weighing) settle(ill bool, edit uint64) {
 	}
 	switch {
 	case o == nil:
-	case o.Op == OrderDelete && w.replaced && !ill && o.Edit == 0:
+	case o.Op == OrderDelete && o.Edit == 0 && (w.replaced && !ill || old.MovePending() && (w.replaced || w.unvisited)):
 		off := *w.set // it leaves as where losses are not confirmed
 		off.Deletions.Off = true
 		*c = outcome(old, w.r, &off, edit, time.Now(), w.f.jitter())
+		if n := &c.Next; old.MovePending() { // the other document has its new source: until the move is allowed this one stays
+			c.Order = nil
+			keep(n, old)
+			n.LossPending, n.Reason, n.LastError = true, old.Reason, old.LastError
+		}
 	case o.Op == OrderDelete && o.Loss != nil:
 		if w.isText { // a copy of another document
 			o.Loss.Explicit = !w.verdict.lookAlike

@@ -221,10 +221,21 @@ func printDeletions(w io.Writer, s *admin.Status) {
 	if more := s.LosingHosts - len(s.Losing); more > 0 {
 		row(w, "", "and %s more", count(more, "host"))
 	}
-	for _, e := range s.Edits {
+	more := max(0, len(s.Edits)-editsShown)
+	if more > 0 {
+		var losses, moves uint64
+		for _, e := range s.Edits[:more] {
+			losses, moves = losses+e.Pending, moves+e.Moves
+		}
+		row(w, "rules", "%s: %s pending; see sextant deletions --by edit", count(more, "older edit"), admin.LossWords(losses, 0, moves))
+	}
+	for _, e := range s.Edits[more:] {
 		row(w, "rules", "%s", e)
 	}
 }
+
+// editsShown edits are named each on a line of its own.
+const editsShown = 20
 
 func printStore(w io.Writer, s *admin.StoreStatus) {
 	if s == nil {

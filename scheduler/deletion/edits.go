@@ -16,7 +16,7 @@ import (
 // operator's word; else they stay pending.
 
 const (
-	// editsKept is how many are remembered.
+	// editsKept is how many are remembered; older ones only while they hold losses, or are open.
 	editsKept = 20
 	// editLasts is for how long after it was judged losses that only a visit finds count as an edit's, if it is not
 	// held: later ones are those of their host.
@@ -138,7 +138,11 @@ func (d *Owner) BeginEdit(ctx context.Context, word bool) (number uint64, err er
 			number = list[n-1].Number + 1
 		}
 		list = append(list, Edit{Number: number, At: time.Now().UTC().Truncate(time.Second), State: EditOpen, Word: word})
-		return list[max(0, len(list)-editsKept):]
+		old := 0
+		return slices.DeleteFunc(list, func(e Edit) bool {
+			old++
+			return e.State == EditSent && old <= len(list)-editsKept
+		})
 	})
 	return number, err
 }
@@ -293,7 +297,8 @@ func (e *Edit) decide(n uint64, word, fits, closes bool) bool {
 // sendEdit carries out the losses of an edit, as many as were counted: there may be more by now. Those
 // whose URL waits are left to its visit.
 func (d *Owner) sendEdit(ctx context.Context, is sending) error {
-	keys, err := d.selected(ctx, scheduler.DeletionFilter{Edit: is.edit})
+	m := moving{set: d.f.Settings(), move: scheduler.SendDeletion}
+	keys, err := d.selected(ctx, scheduler.DeletionFilter{Edit: is.edit}, &m)
 	if err != nil {
 		return err
 	}
@@ -303,7 +308,7 @@ func (d *Owner) sendEdit(ctx context.Context, is sending) error {
 			return err
 		}
 	}
-	n, err := d.moveAll(ctx, keys, &moving{set: d.f.Settings(), move: scheduler.SendDeletion})
+	n, err := d.moveAll(ctx, keys, &m)
 	if n == len(keys) {
 		return err
 	}

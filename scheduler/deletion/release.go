@@ -45,17 +45,18 @@ func (d *Owner) Drop(ctx context.Context, f scheduler.DeletionFilter) (int, erro
 
 // moveSelected moves the losses that f selects.
 func (d *Owner) moveSelected(ctx context.Context, f scheduler.DeletionFilter, m *moving) (int, error) {
-	keys, err := d.selected(ctx, f)
+	keys, err := d.selected(ctx, f, m)
 	if err != nil {
 		return 0, err
 	}
 	return d.moveAll(ctx, keys, m)
 }
 
-// selected are the keys of the losses that f selects, oldest first.
-func (d *Owner) selected(ctx context.Context, f scheduler.DeletionFilter) (keys []weburl.Key, err error) {
+// selected returns the keys of the losses that f selects, oldest first, and tells m whether moves are among them.
+func (d *Owner) selected(ctx context.Context, f scheduler.DeletionFilter, m *moving) (keys []weburl.Key, err error) {
 	err = d.store.PendingDeletions(ctx, f, func(s scheduler.StoredDeletion) error {
 		keys = append(keys, s.Key)
+		m.targets = m.targets || s.Reason == scheduler.ReasonTarget
 		return nil
 	})
 	return keys, err
