@@ -9,14 +9,14 @@ import (
 
 // orphans reads what is inside of an element that cannot be used, so that its faults are
 // reported with the others. Nothing comes of it.
-func (p *parser) orphans(e *element, scope *namespaces) {
-	for _, child := range e.children {
+func (p *parser) orphans(e *Markup, scope *namespaces) {
+	for _, child := range e.Children {
 		p.orphan(child, scope)
 	}
 }
 
 // orphan reads an element as if it stood in its place.
-func (p *parser) orphan(e *element, scope *namespaces) {
+func (p *parser) orphan(e *Markup, scope *namespaces) {
 	spec := p.schema.elements[e.name.Local]
 	scope = scope.enter(e)
 	if spec == nil {
@@ -24,7 +24,7 @@ func (p *parser) orphan(e *element, scope *namespaces) {
 		if near := words.Nearest(e.name.Local, p.schema.names); near != "" {
 			hint = ": did you mean <" + near + ">?"
 		}
-		p.errorf(e.start, "unknown element <%s>%s", clip(e.name.Local), hint)
+		p.errorf(e.Start, "unknown element <%s>%s", clip(e.name.Local), hint)
 		p.orphans(e, scope)
 		return
 	}
@@ -35,7 +35,7 @@ func (p *parser) orphan(e *element, scope *namespaces) {
 }
 
 // as reads an element as another, whose name was probably meant.
-func (p *parser) as(name string, e *element, scope *namespaces) {
+func (p *parser) as(name string, e *Markup, scope *namespaces) {
 	if spec := p.schema.elements[name]; spec != nil && !spec.Open && len(spec.Parents) > 0 {
 		p.compileOrphan(p.built(spec, e, scope))
 		return
@@ -68,15 +68,15 @@ func (p *parser) compileOrphan(n *node) {
 func (p *parser) passes(uri string) bool { return p.lenient && uri != "" && knownNamespace(uri) }
 
 // passOver warns of an unknown element that is let pass; false if it may not be.
-func (p *parser) passOver(e *element, parent *node, scope *namespaces) bool {
+func (p *parser) passOver(e *Markup, parent *node, scope *namespaces) bool {
 	if !p.passes(scope.uri(e.name.Space)) {
 		return false
 	}
 	if parent.spec.Role == Condition || parent.spec.Name == "Rule" && !p.hasCondition(parent) {
-		p.errorf(e.start, "unknown condition <%s>: a rule cannot be read without its condition, also with unknown=\"warn\"", clip(e.name.Local))
+		p.errorf(e.Start, "unknown condition <%s>: a rule cannot be read without its condition, also with unknown=\"warn\"", clip(e.name.Local))
 		return true
 	}
-	p.warnf(e.start, "unknown element <%s> in <%s> is passed over, with all that is inside", clip(e.name.Local), parent.spec.Name)
+	p.warnf(e.Start, "unknown element <%s> in <%s> is passed over, with all that is inside", clip(e.name.Local), parent.spec.Name)
 	return true
 }
 

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -331,6 +330,5 @@ func (p *parser) lines(path string, raw []byte) (*crawlspace.File, bool) {
 		return nil, false
 	}
 	p.lineAllowances(src)
-	text := bytes.ReplaceAll(src.data, []byte("\r\n"), []byte("\n"))
-	return &crawlspace.File{Name: path, Content: bytes.ReplaceAll(text, []byte("\r"), []byte("\n"))}, true
+	return &crawlspace.File{Name: path, Content: lineFeeds(src.data)}, true
 }
