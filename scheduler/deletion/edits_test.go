@@ -123,7 +123,7 @@ func TestEdit(t *testing.T) {
 				}
 				s.is("later", c.killed, 0)
 				if n, err := s.owner.Release(s.t.Context(), scheduler.DeletionFilter{Edit: 1}); n != c.killed || err != nil {
-					t.Errorf("AllowEdit = %d, %v; want %d", n, err, c.killed)
+					t.Errorf("Release = %d, %v; want %d", n, err, c.killed)
 				}
 				s.is("allowed", 0, c.killed)
 				want.State = deletion.EditSent
@@ -403,7 +403,7 @@ func TestManyEdits(t *testing.T) {
 		}
 		s.is("held", 20, 0)
 		if n, err := s.owner.Release(s.t.Context(), scheduler.DeletionFilter{Edit: 1}); n != 20 || err != nil {
-			t.Errorf("AllowEdit = %d, %v", n, err)
+			t.Errorf("Release = %d, %v", n, err)
 		}
 		s.is("allowed", 0, 20)
 		s.edit(false)
@@ -411,10 +411,10 @@ func TestManyEdits(t *testing.T) {
 			t.Errorf("%d edits from %+v, want the first one forgotten", len(all), all[0])
 		}
 		if _, err := s.owner.Release(s.t.Context(), scheduler.DeletionFilter{Edit: 1}); !errors.Is(err, scheduler.ErrNotFound) {
-			t.Errorf("AllowEdit = %v, want that there is nothing of it", err)
+			t.Errorf("Release = %v, want that there is nothing of it", err)
 		}
 		if _, err := s.owner.Release(s.t.Context(), scheduler.DeletionFilter{Edit: 99}); !errors.Is(err, scheduler.ErrNotFound) {
-			t.Errorf("AllowEdit = %v, want that there is none", err)
+			t.Errorf("Release = %v, want that there is none", err)
 		}
 	})
 }
