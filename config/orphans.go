@@ -1,9 +1,6 @@
 package config
 
 import (
-	"slices"
-
-	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/config/words"
 )
 
@@ -48,14 +45,10 @@ func (p *parser) compileOrphan(n *node) {
 	switch {
 	case n.spec.Name == "Rule":
 		if r, ok := p.rule(n, ""); ok {
-			_, errs := actionrules.CompileCondition(r.If)
-			p.compileErrors(errs)
+			p.compiled(r.If)
 		}
 	case n.spec.Role == Condition:
-		if c := p.condition(n, 0); c != nil {
-			_, errs := actionrules.CompileCondition(c)
-			p.compileErrors(errs)
-		}
+		p.compiled(p.condition(n, 0))
 	case n.spec.Role == Action:
 	default:
 		for _, child := range n.children {
@@ -72,14 +65,10 @@ func (p *parser) passOver(e *Markup, parent *node, scope *namespaces) bool {
 	if !p.passes(scope.uri(e.name.Space)) {
 		return false
 	}
-	if parent.spec.Role == Condition || parent.spec.Name == "Rule" && !p.hasCondition(parent) {
+	if parent.spec.Role == Condition || parent.spec.Name == "Rule" && !parent.has(Condition) {
 		p.errorf(e.Start, "unknown condition <%s>: a rule cannot be read without its condition, also with unknown=\"warn\"", clip(e.name.Local))
 		return true
 	}
 	p.warnf(e.Start, "unknown element <%s> in <%s> is passed over, with all that is inside", clip(e.name.Local), parent.spec.Name)
 	return true
-}
-
-func (p *parser) hasCondition(rule *node) bool {
-	return slices.ContainsFunc(rule.children, func(n *node) bool { return n.spec.Role == Condition })
 }

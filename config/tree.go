@@ -244,6 +244,11 @@ func (n *node) all(name string) iter.Seq[*node] {
 	}
 }
 
+// has reports whether a child has a role.
+func (n *node) has(r Role) bool {
+	return slices.ContainsFunc(n.children, func(child *node) bool { return child.spec.Role == r })
+}
+
 // attr is the attribute of that name, nil if it is not written.
 func (n *node) attr(name string) *attr {
 	for i := range n.attrs {
