@@ -19,7 +19,7 @@ const (
 // conditionSize counts the conditions in c, up to most and one more.
 func conditionSize(c actionrules.Condition, most int) int {
 	n := 1
-	for _, o := range inside(c) {
+	for _, o := range operands(c) {
 		if n > most {
 			break
 		}
@@ -28,8 +28,8 @@ func conditionSize(c actionrules.Condition, most int) int {
 	return n
 }
 
-// inside returns the conditions directly in And, Or or Not.
-func inside(c actionrules.Condition) []actionrules.Condition {
+// operands returns the conditions directly in And, Or or Not.
+func operands(c actionrules.Condition) []actionrules.Condition {
 	switch c := c.(type) {
 	case actionrules.And:
 		return c.Of

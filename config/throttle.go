@@ -87,7 +87,7 @@ func asksHostOnly(c actionrules.Condition) bool {
 	if a, ok := c.(actionrules.Atom); ok {
 		return a.Field == actionrules.FieldScheme || a.Field == actionrules.FieldHost
 	}
-	return !slices.ContainsFunc(inside(c), func(c actionrules.Condition) bool { return !asksHostOnly(c) })
+	return !slices.ContainsFunc(operands(c), func(c actionrules.Condition) bool { return !asksHostOnly(c) })
 }
 
 // hoursPattern is the schema's form of hours; parseHours says what is wrong.

@@ -186,7 +186,7 @@ func alternatives(c actionrules.Condition, f func(actionrules.Atom)) {
 	case actionrules.Atom:
 		f(t)
 	case actionrules.And, actionrules.Or:
-		for _, of := range inside(t) {
+		for _, of := range operands(t) {
 			alternatives(of, f)
 		}
 	case actionrules.Not:
