@@ -62,9 +62,6 @@ func (v *visit) links(p extract.Page) []scheduler.Link {
 			links = append(links, l)
 		}
 	}
-	if p.LinksCut {
-		v.log.Info("a page has more links than are read: the rest is ignored", "url", referrer, "links", len(p.Links))
-	}
 	for _, l := range p.Links {
 		if !l.NoFollow || v.policy.Settings.IgnoreNoFollow {
 			add(l.Href)
