@@ -70,7 +70,7 @@ func (p *parser) ruleParts(n *node, r *actionrules.Rule) []actionrules.Condition
 				early = true
 				p.actionFirst(n, child, i)
 			}
-			if a, ok := p.action(child); ok {
+			if a, ok := actionOf(child); ok {
 				r.Then = append(r.Then, a)
 			}
 			continue
@@ -102,8 +102,8 @@ func (p *parser) actionFirst(rule, action *node, index int) {
 	}
 }
 
-// action builds an action; ok is false where an attribute was refused.
-func (p *parser) action(n *node) (a actionrules.Action, ok bool) {
+// actionOf builds an action; ok is false where an attribute was refused.
+func actionOf(n *node) (a actionrules.Action, ok bool) {
 	for _, spec := range n.spec.Attributes {
 		if spec.Required && !n.written(spec.Name) {
 			return a, false

@@ -157,7 +157,7 @@ func (p *parser) elementSpec(e *Markup, parent *node, scope *namespaces) *Elemen
 		p.as(words.Nearest(e.name.Local, known), e, scope)
 		return nil
 	case spec == nil:
-		p.errorf(e.Start, "%s", p.misplaced(anywhere, parent.spec))
+		p.errorf(e.Start, "%s", misplaced(anywhere, parent.spec))
 		p.as(anywhere.Name, e, scope)
 		return nil
 	}
@@ -213,7 +213,7 @@ func (p *parser) elementHint(parent, name string, known []string) string {
 }
 
 // misplaced says where a known element belongs.
-func (p *parser) misplaced(spec, parent *Element) string {
+func misplaced(spec, parent *Element) string {
 	name := "<" + spec.Name + ">"
 	switch {
 	case spec.Role == Action && parent.Role == Condition:

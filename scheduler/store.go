@@ -189,11 +189,8 @@ type Reader interface {
 	Host(ctx context.Context, h weburl.HostKey) (HostState, error)
 	// Lookup returns a URL's record, or ErrNotFound.
 	Lookup(ctx context.Context, k weburl.Key) (Record, error)
-	// Known reports whether a link to a URL would find it known. It is for links: a Store may
-	// say so, as rarely as it passes over a link, of a URL that is not.
-	Known(ctx context.Context, k weburl.Key) (bool, error)
 	// Remembers reports whether memory alone shows that a URL is known and not Record.Gone. It returns false if a read
-	// would be needed.
+	// would be needed. It is for links: as rarely as a Store passes over a link, it returns true for a URL that is not known.
 	Remembers(k weburl.Key) bool
 	// Inspect calls fn for each stored record that f selects, in order of keys,
 	// over a consistent snapshot.

@@ -59,7 +59,7 @@ func (v *visit) followed(ctx context.Context, links []scheduler.Link) ([]schedul
 			kept = append(kept, link)
 			continue
 		}
-		known, err := v.store.Known(ctx, link.URL.Key())
+		known, err := scheduler.Known(ctx, v.store, link.URL.Key())
 		switch {
 		case err != nil:
 			return nil, err
@@ -103,7 +103,7 @@ func (v *visit) admits(ctx context.Context, by *Rules, u weburl.URL) (crawlspace
 	if by.Gear.Traps == nil {
 		return crawlspace.Reason{}, true, nil
 	}
-	if known, err := v.store.Known(ctx, u.Key()); known || err != nil {
+	if known, err := scheduler.Known(ctx, v.store, u.Key()); known || err != nil {
 		return crawlspace.Reason{}, known, err
 	}
 	reason, ok := v.admitNew(by, u)

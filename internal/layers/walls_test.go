@@ -35,7 +35,7 @@ func limits() map[string]limit {
 		"actionrules":                  {11, aim},
 		"actionrules/crawlspace":       {10, aim},
 		"cmd/sextant":                  {19, aim},
-		"config":                       {15, 116},
+		"config":                       {15, 115},
 		"crawl":                        {18, 83},
 		"crawl/copies/near":            {16, aim},
 		"crawl/policy":                 {18, aim},

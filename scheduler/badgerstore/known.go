@@ -103,14 +103,6 @@ func (g *group) known(k weburl.Key) (n knowledge, err error) {
 	return n, nil
 }
 
-// Known implements scheduler.Store. Nothing is read of what is in the set.
-func (s *Store) Known(ctx context.Context, k weburl.Key) (bool, error) {
-	if s.Remembers(k) {
-		return true, ctx.Err()
-	}
-	return scheduler.KnownByLookup(ctx, s, k)
-}
-
 // Remembers implements scheduler.Store.
 func (s *Store) Remembers(k weburl.Key) bool {
 	set := s.known.set.Load()

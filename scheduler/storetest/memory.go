@@ -402,11 +402,6 @@ func (m *Memory) Lookup(ctx context.Context, k weburl.Key) (scheduler.Record, er
 	return clone(r), nil
 }
 
-// Known implements scheduler.Store.
-func (m *Memory) Known(ctx context.Context, k weburl.Key) (bool, error) {
-	return scheduler.KnownByLookup(ctx, m, k)
-}
-
 // Remembers implements scheduler.Store.
 func (m *Memory) Remembers(k weburl.Key) bool {
 	r, err := m.Lookup(context.Background(), k)

@@ -186,7 +186,7 @@ func linksNotJudged(f *fixture) {
 	if r := f.lookup(links[0]); !r.Gone {
 		f.Error("a URL that is gone is back")
 	}
-	if known, err := f.Known(f.ctx, links[1].Known); err != nil || known {
+	if known, err := scheduler.Known(f.ctx, f.Store, links[1].Known); err != nil || known {
 		f.Errorf("the unknown URL is known: %t, %v", known, err)
 	}
 }

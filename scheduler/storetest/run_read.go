@@ -188,12 +188,12 @@ func lookupUnknown(f *fixture) {
 	}
 	l, w := f.put("http://a.test/known", scheduler.Index)
 	for k, want := range map[weburl.Key]bool{{1}: false, l.URL.Key(): true} {
-		if got, err := f.Known(f.ctx, k); err != nil || got != want {
+		if got, err := scheduler.Known(f.ctx, f.Store, k); err != nil || got != want {
 			f.Errorf("Known = %t, %v, want %t", got, err, want)
 		}
 	}
 	f.complete(completion(w))
-	if got, err := f.Known(f.ctx, l.URL.Key()); err != nil || !got {
+	if got, err := scheduler.Known(f.ctx, f.Store, l.URL.Key()); err != nil || !got {
 		f.Errorf("Known = %t, %v, once it was fetched", got, err)
 	}
 }
