@@ -33,12 +33,23 @@ func (f *Frontier) SetOwner(o DeletionOwner) { f.owner = o }
 // noOwner carries nothing out.
 type noOwner struct{}
 
-func (noOwner) Edit(context.Context) (uint64, error)    { return 0, nil }
+// Edit returns 0.
+func (noOwner) Edit(context.Context) (uint64, error) { return 0, nil }
+
+// Completed does nothing.
 func (noOwner) Completed(*Lease, *Completion, Response) {}
+
+// Standing returns 0 and false.
 func (noOwner) Standing(weburl.HostKey) (_ int, _ bool) { return 0, false }
-func (noOwner) Lost(map[weburl.HostKey]string)          {}
-func (noOwner) HealthChanged(weburl.HostKey, string)    {}
-func (noOwner) SwitchedOff()                            {}
+
+// Lost does nothing.
+func (noOwner) Lost(map[weburl.HostKey]string) {}
+
+// HealthChanged does nothing.
+func (noOwner) HealthChanged(weburl.HostKey, string) {}
+
+// SwitchedOff does nothing.
+func (noOwner) SwitchedOff() {}
 
 // Settings are those in force. They are replaced by Apply, never changed.
 func (f *Frontier) Settings() *Settings {

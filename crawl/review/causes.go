@@ -22,7 +22,7 @@ type PreviewCause struct {
 
 // String words it for a person.
 func (c PreviewCause) String() string {
-	switch c.Gate {
+	switch c.Gate { //nolint:exhaustive // the gates of the crawl space word themselves
 	case policy.GateRules:
 		return fmt.Sprintf("%s, %s:%d", c.Rule, c.File, c.Line)
 	case policy.GateLists:
