@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -159,8 +160,10 @@ func TestTextOfTwo(t *testing.T) {
 			if d, _ := w.document(urls[i]); !strings.Contains(d.Text, "something else") {
 				t.Errorf("two minutes later the text of %s is %q", urls[i], d.Text)
 			}
+			synctest.Wait()
 			before := len(w.visits)
 			time.Sleep(20 * time.Hour)
+			synctest.Wait()
 			if n := len(w.visits) - before; n > 2 {
 				t.Errorf("%s: %d requests after the new text was pushed", urls[i], n)
 			}
