@@ -75,10 +75,13 @@ func deliver(t *testing.T, s *Store, seq uint64) {
 	}
 }
 
+// collect removes the value log files that are garbage; no commit may be under way.
+func collect(s *Store) { e := badgerOf(s); collectGarbage(e.db, e.dir, e.log) }
+
 // collected lets the committer look for garbage.
 func collected(t *testing.T, s *Store) {
 	t.Helper()
-	if err := s.changeAlone(t.Context(), func(g *group) error { g.s.collectGarbage(); return nil }); err != nil {
+	if err := s.changeAlone(t.Context(), func(g *group) error { collect(g.s); return nil }); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -86,7 +89,7 @@ func collected(t *testing.T, s *Store) {
 // compacted lets Badger compact its tables.
 func compacted(t *testing.T, s *Store) {
 	t.Helper()
-	if err := s.db.Flatten(1); err != nil {
+	if err := badgerOf(s).db.Flatten(1); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -183,14 +186,14 @@ func TestCollectDamaged(t *testing.T) {
 		if err := os.WriteFile(first, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if used, err := s.holdsValue(first); err != nil || !used {
+		if used, err := holdsValue(badgerOf(s).db, first); err != nil || !used {
 			t.Errorf("%s: it counts as used: %v, %v", name, used, err)
 		}
 	}
 	if err := os.WriteFile(first, whole, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if used, err := s.holdsValue(first); err != nil || used {
+	if used, err := holdsValue(badgerOf(s).db, first); err != nil || used {
 		t.Errorf("whole: it counts as used: %v, %v", used, err)
 	}
 }
