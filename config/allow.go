@@ -79,13 +79,13 @@ func (r *Report) silence(allowed []*allowance) {
 const storedMark = "this rule matches none"
 
 // xmlAllowances gives those that were read in the tree of a file their places.
-func (p *parser) xmlAllowances(e *element) {
+func (p *parser) xmlAllowances(e *Markup) {
 	for _, a := range e.allowed {
 		p.allowed = append(p.allowed, &allowance{
-			file: p.src.file, at: p.position(a.at), text: a.text, from: p.position(e.start), to: p.position(e.last),
+			file: p.src.file, at: p.position(a.at), text: a.text, from: p.position(e.Start), to: p.position(e.Last),
 		})
 	}
-	for _, child := range e.children {
+	for _, child := range e.Children {
 		p.xmlAllowances(child)
 	}
 }

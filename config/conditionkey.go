@@ -19,22 +19,31 @@ const (
 // conditionSize counts the conditions in c, up to most and one more.
 func conditionSize(c actionrules.Condition, most int) int {
 	n := 1
-	var of []actionrules.Condition
-	switch c := c.(type) {
-	case actionrules.And:
-		of = c.Of
-	case actionrules.Or:
-		of = c.Of
-	case actionrules.Not:
-		of = []actionrules.Condition{c.Of}
-	}
-	for _, o := range of {
+	for _, o := range operands(c) {
 		if n > most {
 			break
 		}
 		n += conditionSize(o, most-n)
 	}
 	return n
+}
+
+// operands returns the conditions directly in And, Or or Not.
+func operands(c actionrules.Condition) []actionrules.Condition {
+	switch c := c.(type) {
+	case actionrules.And:
+		return c.Of
+	case actionrules.Or:
+		return c.Of
+	case actionrules.Not:
+		return []actionrules.Condition{c.Of}
+	}
+	return nil
+}
+
+// neverHolds is contradictory, for conditions that are small enough to be checked.
+func neverHolds(c actionrules.Condition) bool {
+	return conditionSize(c, maxConditionSize) <= maxConditionSize && contradictory(c)
 }
 
 // conditionKey identifies a condition: conditions with the same key hold for the

@@ -47,7 +47,7 @@ func (p *parser) fetches(crawler *node, c *Crawler) {
 		name := n.str("name")
 		isChosen := chosen != nil && name == chosen.text
 		found = found || isChosen
-		hasCondition := slices.ContainsFunc(n.children, func(child *node) bool { return child.spec.Role == Condition })
+		hasCondition := n.has(Condition)
 		switch {
 		case hasCondition && isChosen:
 			p.errorf(chosen.value, "fetcher=%s is the Fetch at %s, which has a condition: choose one without, which counts for all URLs that no other matches", quote(name), p.lineAndColumn(n.at))
@@ -90,15 +90,8 @@ func (p *parser) fetch(n *node, c *Crawler) policy.Fetch {
 		f.IgnoreRobots = &ignore
 		p.warnOfPermission(n)
 	}
-	if f.Fetcher.InsecureTLS {
-		p.warnf(n.attr("insecureTLS").name, "insecureTLS accepts any certificate, so that passwords and pages can be read and changed on their way: write caFile with the certificate of the server's authority instead")
-		if a := n.attr("caFile"); a != nil {
-			p.warnf(a.name, "caFile has no effect with insecureTLS=\"true\"")
-		}
-	}
-	if a := n.attr("caFile"); a != nil {
-		f.Fetcher.Roots = p.authorities(a)
-	}
+	p.warnOfInsecure(n, "passwords and pages")
+	f.Fetcher.Roots = p.authorities(n)
 	f.Fetcher.Header = p.headers(n)
 	f.Fetcher.Proxy = p.proxy(n)
 	f.Login = p.login(n)
@@ -162,8 +155,23 @@ func (p *parser) browser(n, crawler *node, c *Crawler) {
 	}
 }
 
-// authorities are those of the system and of a file.
-func (p *parser) authorities(a *attr) *x509.CertPool {
+// warnOfInsecure warns of insecureTLS, which endangers what it names.
+func (p *parser) warnOfInsecure(n *node, what string) {
+	if !n.boolean("insecureTLS") {
+		return
+	}
+	p.warnf(n.attr("insecureTLS").name, "insecureTLS accepts any certificate, so that %s can be read and changed on their way: write caFile with the certificate of the server's authority instead", what)
+	if a := n.attr("caFile"); a != nil {
+		p.warnf(a.name, "caFile has no effect with insecureTLS=\"true\"")
+	}
+}
+
+// authorities are those of the system and of caFile, nil where that is not written.
+func (p *parser) authorities(n *node) *x509.CertPool {
+	a := n.attr("caFile")
+	if a == nil {
+		return nil
+	}
 	content, err := p.lookups.ReadFile(p.resolvePath(a.text))
 	if err != nil {
 		p.errorf(a.value, "caFile: the file cannot be read: %v", cause(err))

@@ -162,19 +162,31 @@ func (p *parser) parse(name string, raw []byte) *File {
 	return p.file(root)
 }
 
-// Text is that of a configuration in UTF-8, without byte order mark. The error says where the file
-// is not well-formed XML, or is too large; what its elements say is not looked at.
-func Text(name string, raw []byte) ([]byte, error) {
+// Tree reads a configuration as XML: what its elements say is not checked. Text is UTF-8 without byte order mark, with
+// LF at the end of each line, and the offsets in file refer to it. The children of file are the outermost element and
+// the comments and instructions around it. The error says where raw is not well-formed, or is too large.
+func Tree(name string, raw []byte) (text []byte, file *Markup, err error) {
 	p := &parser{report: &Report{}}
 	src, ok := p.decode(name, raw, xmlFile)
 	if !ok {
-		return nil, p.report.Err()
+		return nil, nil, p.report.Err()
 	}
-	if _, f := readXML(src); f != nil {
+	if _, f := newScan(src).run(); f != nil {
 		p.report.errorf(src.position(f.offset), "%s", f.message)
-		return nil, p.report.Err()
+		return nil, nil, p.report.Err()
 	}
-	return src.data, nil
+	s := newScan(newSource(name, lineFeeds(src.data)))
+	s.whole = true
+	_, f := s.run()
+	if f != nil {
+		return nil, nil, fmt.Errorf("%s: %s", name, f.message)
+	}
+	return s.src.data, &s.file, nil
+}
+
+// lineFeeds ends each line by LF (XML 1.0, 2.11).
+func lineFeeds(text []byte) []byte {
+	return bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), []byte("\r"), []byte("\n"))
 }
 
 // decode makes a source of a file's bytes, or reports why it cannot be read.

@@ -19,7 +19,7 @@ type namespaces struct {
 }
 
 // enter adds the declarations of e, if it has any.
-func (s *namespaces) enter(e *element) *namespaces {
+func (s *namespaces) enter(e *Markup) *namespaces {
 	inner := s
 	for _, a := range e.attrs {
 		if !isDeclaration(a) {
@@ -66,13 +66,13 @@ func knownNamespace(uri string) bool {
 }
 
 // checkPrefix notes of a prefix that is declared nowhere, once.
-func (p *parser) checkPrefix(e *element, scope *namespaces) {
+func (p *parser) checkPrefix(e *Markup, scope *namespaces) {
 	prefix := e.name.Space
 	if prefix == "" || scope.uri(prefix) != "" || p.undeclared[prefix] {
 		return
 	}
 	p.undeclared[prefix] = true
-	p.report.notef(p.position(e.start), "the prefix %s is declared nowhere, so that other programs refuse the file: write xmlns:%s=\"%s21\" in <CrawlConfig>", clip(prefix), clip(prefix), rulesNamespace)
+	p.report.notef(p.position(e.Start), "the prefix %s is declared nowhere, so that other programs refuse the file: write xmlns:%s=\"%s21\" in <CrawlConfig>", clip(prefix), clip(prefix), rulesNamespace)
 }
 
 // isForeign says whether an attribute is one of those that XML itself allows

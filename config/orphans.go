@@ -1,22 +1,19 @@
 package config
 
 import (
-	"slices"
-
-	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/config/words"
 )
 
 // orphans reads what is inside of an element that cannot be used, so that its faults are
 // reported with the others. Nothing comes of it.
-func (p *parser) orphans(e *element, scope *namespaces) {
-	for _, child := range e.children {
+func (p *parser) orphans(e *Markup, scope *namespaces) {
+	for _, child := range e.Children {
 		p.orphan(child, scope)
 	}
 }
 
 // orphan reads an element as if it stood in its place.
-func (p *parser) orphan(e *element, scope *namespaces) {
+func (p *parser) orphan(e *Markup, scope *namespaces) {
 	spec := p.schema.elements[e.name.Local]
 	scope = scope.enter(e)
 	if spec == nil {
@@ -24,7 +21,7 @@ func (p *parser) orphan(e *element, scope *namespaces) {
 		if near := words.Nearest(e.name.Local, p.schema.names); near != "" {
 			hint = ": did you mean <" + near + ">?"
 		}
-		p.errorf(e.start, "unknown element <%s>%s", clip(e.name.Local), hint)
+		p.errorf(e.Start, "unknown element <%s>%s", clip(e.name.Local), hint)
 		p.orphans(e, scope)
 		return
 	}
@@ -35,7 +32,7 @@ func (p *parser) orphan(e *element, scope *namespaces) {
 }
 
 // as reads an element as another, whose name was probably meant.
-func (p *parser) as(name string, e *element, scope *namespaces) {
+func (p *parser) as(name string, e *Markup, scope *namespaces) {
 	if spec := p.schema.elements[name]; spec != nil && !spec.Open && len(spec.Parents) > 0 {
 		p.compileOrphan(p.built(spec, e, scope))
 		return
@@ -48,14 +45,10 @@ func (p *parser) compileOrphan(n *node) {
 	switch {
 	case n.spec.Name == "Rule":
 		if r, ok := p.rule(n, ""); ok {
-			_, errs := actionrules.CompileCondition(r.If)
-			p.compileErrors(errs)
+			p.compiled(r.If)
 		}
 	case n.spec.Role == Condition:
-		if c := p.condition(n, 0); c != nil {
-			_, errs := actionrules.CompileCondition(c)
-			p.compileErrors(errs)
-		}
+		p.compiled(p.condition(n, 0))
 	case n.spec.Role == Action:
 	default:
 		for _, child := range n.children {
@@ -68,18 +61,14 @@ func (p *parser) compileOrphan(n *node) {
 func (p *parser) passes(uri string) bool { return p.lenient && uri != "" && knownNamespace(uri) }
 
 // passOver warns of an unknown element that is let pass; false if it may not be.
-func (p *parser) passOver(e *element, parent *node, scope *namespaces) bool {
+func (p *parser) passOver(e *Markup, parent *node, scope *namespaces) bool {
 	if !p.passes(scope.uri(e.name.Space)) {
 		return false
 	}
-	if parent.spec.Role == Condition || parent.spec.Name == "Rule" && !p.hasCondition(parent) {
-		p.errorf(e.start, "unknown condition <%s>: a rule cannot be read without its condition, also with unknown=\"warn\"", clip(e.name.Local))
+	if parent.spec.Role == Condition || parent.spec.Name == "Rule" && !parent.has(Condition) {
+		p.errorf(e.Start, "unknown condition <%s>: a rule cannot be read without its condition, also with unknown=\"warn\"", clip(e.name.Local))
 		return true
 	}
-	p.warnf(e.start, "unknown element <%s> in <%s> is passed over, with all that is inside", clip(e.name.Local), parent.spec.Name)
+	p.warnf(e.Start, "unknown element <%s> in <%s> is passed over, with all that is inside", clip(e.name.Local), parent.spec.Name)
 	return true
-}
-
-func (p *parser) hasCondition(rule *node) bool {
-	return slices.ContainsFunc(rule.children, func(n *node) bool { return n.spec.Role == Condition })
 }

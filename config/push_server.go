@@ -30,9 +30,7 @@ func (r *pushReader) server(token func(secret.Value) wire.Header) wire.Settings 
 		s.Headers = append(s.Headers, token(n.secret("token")))
 	}
 	s.Headers = append(s.Headers, r.p.pushHeaders(n)...)
-	if a := n.attr("caFile"); a != nil {
-		s.Roots = r.p.authorities(a)
-	}
+	s.Roots = r.p.authorities(n)
 	if n.written("password") && n.missing("user") {
 		r.p.errorf(n.attr("password").name, "password without user: write user=\"...\", too")
 	}
@@ -50,12 +48,7 @@ func (r *pushReader) limits() wire.Limits {
 
 // warnOfServer warns of what lets credentials be read on their way.
 func (p *parser) warnOfServer(n *node, s *wire.Settings) {
-	if s.InsecureTLS {
-		p.warnf(n.attr("insecureTLS").name, "insecureTLS accepts any certificate, so that credentials and documents can be read and changed on their way: write caFile with the certificate of the server's authority instead")
-		if a := n.attr("caFile"); a != nil {
-			p.warnf(a.name, "caFile has no effect with insecureTLS=\"true\"")
-		}
-	}
+	p.warnOfInsecure(n, "credentials and documents")
 	u, err := url.Parse(s.URL)
 	if err != nil || u.Scheme != "http" || isLoopback(u.Hostname()) {
 		return

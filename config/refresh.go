@@ -173,7 +173,8 @@ func parseSchedule(spec string, now time.Time) (s cron.Schedule, complaint strin
 		return nil, fmt.Sprintf(`has %d fields: write five, minute, hour, day of the month, month and day of the week, such as "0 3 * * *" for every day at 3:00`, len(values))
 	}
 	for i, f := range fields {
-		if strings.Trim(values[i], ",") == "" || badCronField(f, values[i]) {
+		_, err := cron.NewParser(f.option).Parse(values[i])
+		if strings.Trim(values[i], ",") == "" || err != nil {
 			return nil, fmt.Sprintf(`has %s for the %s: write %s, a range such as 1-5, a list such as 1,3, a step such as */2, or *`, quote(values[i]), f.name, f.allowed)
 		}
 	}
@@ -185,12 +186,6 @@ func parseSchedule(spec string, now time.Time) (s cron.Schedule, complaint strin
 		return nil, fmt.Sprintf("never comes: there is no day %s in month %s", values[2], values[3])
 	}
 	return s, ""
-}
-
-// badCronField says whether the value of one field is none.
-func badCronField(f cronField, value string) bool {
-	_, err := cron.NewParser(f.option).Parse(value)
-	return err != nil
 }
 
 func parseDescriptor(spec string) (cron.Schedule, string) {

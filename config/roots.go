@@ -85,14 +85,8 @@ func rootComplaint(raw string, err error) string {
 
 // rootsFile reads one URL a line.
 func (p *parser) rootsFile(n *node, list *rootList) {
-	a := n.attr("file")
-	if a == nil {
-		return
-	}
-	path := p.resolvePath(a.text)
-	raw, err := p.lookups.ReadFile(path)
-	if err != nil {
-		p.errorf(a.value, "%s cannot be read: %v", quote(path), cause(err))
+	path, raw, ok := p.named(n, "file")
+	if !ok {
 		return
 	}
 	src, ok := p.decode(path, raw, lineFile)

@@ -52,10 +52,7 @@ func (p *parser) rule(n *node, group string) (r actionrules.Rule, ok bool) {
 		return r, true
 	}
 	for _, c := range conditions {
-		if c != nil {
-			_, errs := actionrules.CompileCondition(c)
-			p.compileErrors(errs)
-		}
+		p.compiled(c)
 	}
 	return r, false
 }
@@ -73,7 +70,7 @@ func (p *parser) ruleParts(n *node, r *actionrules.Rule) []actionrules.Condition
 				early = true
 				p.actionFirst(n, child, i)
 			}
-			if a, ok := p.action(child); ok {
+			if a, ok := actionOf(child); ok {
 				r.Then = append(r.Then, a)
 			}
 			continue
@@ -86,7 +83,7 @@ func (p *parser) ruleParts(n *node, r *actionrules.Rule) []actionrules.Condition
 		}
 		conditions = append(conditions, p.condition(child, 0))
 	}
-	if len(conditions) > 0 && len(r.Then) == 0 && !p.hasAction(n) && !n.lost {
+	if len(conditions) > 0 && len(r.Then) == 0 && !n.has(Action) && !n.lost {
 		p.errorf(n.at, "<Rule> has no action: write one or more, such as <Accept/>, behind its condition")
 	}
 	return conditions
@@ -105,12 +102,8 @@ func (p *parser) actionFirst(rule, action *node, index int) {
 	}
 }
 
-func (p *parser) hasAction(rule *node) bool {
-	return slices.ContainsFunc(rule.children, func(child *node) bool { return child.spec.Role == Action })
-}
-
-// action builds an action; ok is false where an attribute was refused.
-func (p *parser) action(n *node) (a actionrules.Action, ok bool) {
+// actionOf builds an action; ok is false where an attribute was refused.
+func actionOf(n *node) (a actionrules.Action, ok bool) {
 	for _, spec := range n.spec.Attributes {
 		if spec.Required && !n.written(spec.Name) {
 			return a, false
@@ -239,6 +232,16 @@ func buildDomain(p *parser, n *node, _ int) actionrules.Condition {
 		return nil
 	}
 	return actionrules.Domain(m.value, m.norm, m.regexp, m.at)
+}
+
+// compiled compiles a condition by itself; nil if it has faults, which are reported, or is nil.
+func (p *parser) compiled(c actionrules.Condition) *actionrules.Matcher {
+	if c == nil {
+		return nil
+	}
+	matcher, errs := actionrules.CompileCondition(c)
+	p.compileErrors(errs)
+	return matcher
 }
 
 // compileErrors reports what actionrules found. Its positions count characters

@@ -20,16 +20,18 @@ const (
 	maxParts = 8_000_000
 )
 
-// element is one of a file, with the places that messages name.
-type element struct {
-	name       xml.Name   // its Space is the prefix as it is written
-	attrs      []xml.Attr // likewise, in the order of the file, twice if they are written twice
-	start, end int        // of its start tag
-	children   []*element
-	text       []byte // directly inside of it
-	textAt     int    // where the first text begins that is not white space; 0 if there is none
-	last       int    // behind its end tag
-	allowed    []allowComment
+// Markup is an element of a file, a comment or a processing instruction, with the byte offsets that messages
+// and the layout need. Positions in lines and columns are derived from them.
+type Markup struct {
+	Start, End int // of the start tag, or of the whole comment or instruction
+	Last       int // behind the end tag; 0 for a comment or an instruction
+	TextAt     int // where the first text directly inside begins that is not white space; 0 if there is none
+	Children   []*Markup
+
+	name    xml.Name   // its Space is the prefix as it is written
+	attrs   []xml.Attr // likewise, in the order of the file, twice if they are written twice
+	text    []byte     // directly inside
+	allowed []allowComment
 }
 
 // allowComment is a comment before an element that silences what is said of it.
@@ -40,23 +42,24 @@ type allowComment struct {
 
 // scan reads a file into elements, or finds the first place where it is not well-formed.
 type scan struct {
-	src   *source
-	dec   *xml.Decoder
-	root  *element
-	open  []*element
+	src  *source
+	dec  *xml.Decoder
+	root *Markup
+	file Markup // holds the outermost element
+	open []*Markup
+	// whole keeps comments and instructions, too.
+	whole bool
 	parts int
 	most  int // of parts
 	// allowed are the comments before the next element.
 	allowed []allowComment
 }
 
-// readXML gives the outermost element of a file, or the first fault.
-func readXML(src *source) (*element, *fault) {
-	s := &scan{src: src, dec: xml.NewDecoder(bytes.NewReader(src.data)), most: maxParts}
-	return s.run()
+func newScan(src *source) *scan {
+	return &scan{src: src, dec: xml.NewDecoder(bytes.NewReader(src.data)), most: maxParts}
 }
 
-func (s *scan) run() (*element, *fault) {
+func (s *scan) run() (*Markup, *fault) {
 	s.dec.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil }
 	begin := len(s.src.data) - len(bytes.TrimLeft(s.src.data, " \t\r\n"))
 	if begin == len(s.src.data) {
@@ -101,10 +104,12 @@ func (s *scan) token() (more bool, f *fault) {
 		if text, ok := allowText(string(token)); ok {
 			s.allowed = append(s.allowed, allowComment{start, text})
 		}
+		s.other(start)
 	case xml.ProcInst:
 		if token.Target == "xml" && start > 0 {
 			f = faultf(start, "<?xml ...?> must be the very first thing in the file")
 		}
+		s.other(start)
 	}
 	return f == nil, f
 }
@@ -120,16 +125,29 @@ func (s *scan) startElement(e xml.StartElement, start int) *fault {
 	if s.parts > s.most {
 		return faultf(start, "the file has more than %d elements and attributes: split it", s.most)
 	}
-	made := &element{name: e.Name, attrs: e.Attr, start: start, end: int(s.dec.InputOffset()), allowed: s.allowed}
+	made := &Markup{name: e.Name, attrs: e.Attr, Start: start, End: int(s.dec.InputOffset()), allowed: s.allowed}
 	s.allowed = nil
 	if s.root == nil {
 		s.root = made
-	} else {
-		inside := s.open[len(s.open)-1]
-		inside.children = append(inside.children, made)
 	}
+	s.add(made)
 	s.open = append(s.open, made)
 	return nil
+}
+
+func (s *scan) add(made *Markup) {
+	inside := &s.file
+	if len(s.open) > 0 {
+		inside = s.open[len(s.open)-1]
+	}
+	inside.Children = append(inside.Children, made)
+}
+
+// other adds a comment or an instruction, which ends where the decoder is.
+func (s *scan) other(start int) {
+	if s.whole {
+		s.add(&Markup{Start: start, End: int(s.dec.InputOffset())})
+	}
 }
 
 func (s *scan) endElement(e xml.EndElement, start int) *fault {
@@ -139,11 +157,11 @@ func (s *scan) endElement(e xml.EndElement, start int) *fault {
 	}
 	top := s.open[len(s.open)-1]
 	if open := rawName(top.name); open != name {
-		at := s.src.position(top.start)
+		at := s.src.position(top.Start)
 		return faultf(start, "</%s> where </%s> is expected: <%[2]s>, opened at line %[3]d, column %[4]d, is not closed",
 			clip(name), clip(open), at.Line, at.Column)
 	}
-	top.last = int(s.dec.InputOffset())
+	top.Last = int(s.dec.InputOffset())
 	s.open = s.open[:len(s.open)-1]
 	return nil
 }
@@ -158,11 +176,11 @@ func (s *scan) text(data xml.CharData, start int) *fault {
 		return faultf(start+blank, "text outside of <CrawlConfig>: remove it")
 	}
 	switch top := s.open[len(s.open)-1]; {
-	case top.textAt > 0:
+	case top.TextAt > 0:
 		top.text = append(top.text, data...)
 	case blank < len(raw):
 		s.parts++
-		top.text, top.textAt = slices.Clone(data), start+blank
+		top.text, top.TextAt = slices.Clone(data), start+blank
 	}
 	return nil
 }
@@ -208,7 +226,7 @@ func (s *scan) endFault() *fault {
 		return faultf(end, "the file holds no element: a <CrawlConfig> is expected")
 	}
 	top := s.open[len(s.open)-1]
-	at := s.src.position(top.start)
+	at := s.src.position(top.Start)
 	return faultf(end, "the file ends here, but <%s>, opened at line %d, column %d, is not closed", clip(rawName(top.name)), at.Line, at.Column)
 }
 

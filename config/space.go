@@ -1,7 +1,6 @@
 package config
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -309,18 +308,26 @@ func (p *parser) inside(n *node) crawlspace.Text {
 // fileOf reads the file that an attribute names; nil if it is not written, or
 // cannot be read and was reported.
 func (p *parser) fileOf(n *node, name string) *crawlspace.File {
-	a := n.attr(name)
-	if a == nil {
-		return nil
-	}
-	path := p.resolvePath(a.text)
-	raw, err := p.lookups.ReadFile(path)
-	if err != nil {
-		p.errorf(a.value, "%s cannot be read: %v", quote(path), cause(err))
+	path, raw, ok := p.named(n, name)
+	if !ok {
 		return nil
 	}
 	file, _ := p.lines(path, raw)
 	return file
+}
+
+// named reads the file that an attribute names.
+func (p *parser) named(n *node, name string) (path string, raw []byte, ok bool) {
+	a := n.attr(name)
+	if a == nil {
+		return "", nil, false
+	}
+	path = p.resolvePath(a.text)
+	raw, err := p.lookups.ReadFile(path)
+	if err != nil {
+		p.errorf(a.value, "%s cannot be read: %v", quote(path), cause(err))
+	}
+	return path, raw, err == nil
 }
 
 // lines makes UTF-8 with line feeds of a file; false if it is no text, which is
@@ -331,6 +338,5 @@ func (p *parser) lines(path string, raw []byte) (*crawlspace.File, bool) {
 		return nil, false
 	}
 	p.lineAllowances(src)
-	text := bytes.ReplaceAll(src.data, []byte("\r\n"), []byte("\n"))
-	return &crawlspace.File{Name: path, Content: bytes.ReplaceAll(text, []byte("\r"), []byte("\n"))}, true
+	return &crawlspace.File{Name: path, Content: lineFeeds(src.data)}, true
 }

@@ -75,12 +75,8 @@ func (p *parser) onlyCondition(n *node) (actionrules.Condition, *actionrules.Mat
 			conditions[1].spec.Name, p.lineAndColumn(conditions[0].at), n.spec.Name)
 	}
 	condition := p.condition(conditions[0], 0)
-	if condition == nil {
-		return nil, nil
-	}
-	matcher, errs := actionrules.CompileCondition(condition)
-	if len(errs) > 0 {
-		p.compileErrors(errs)
+	matcher := p.compiled(condition)
+	if matcher == nil {
 		return nil, nil
 	}
 	return condition, matcher
@@ -88,22 +84,10 @@ func (p *parser) onlyCondition(n *node) (actionrules.Condition, *actionrules.Mat
 
 // asksHostOnly says that a condition looks at scheme and host and nothing else.
 func asksHostOnly(c actionrules.Condition) bool {
-	switch c := c.(type) {
-	case actionrules.And:
-		return allAskHostOnly(c.Of)
-	case actionrules.Or:
-		return allAskHostOnly(c.Of)
-	case actionrules.Not:
-		return asksHostOnly(c.Of)
-	case actionrules.Atom:
-		return c.Field == actionrules.FieldScheme || c.Field == actionrules.FieldHost
-	default:
-		return false
+	if a, ok := c.(actionrules.Atom); ok {
+		return a.Field == actionrules.FieldScheme || a.Field == actionrules.FieldHost
 	}
-}
-
-func allAskHostOnly(of []actionrules.Condition) bool {
-	return !slices.ContainsFunc(of, func(c actionrules.Condition) bool { return !asksHostOnly(c) })
+	return !slices.ContainsFunc(operands(c), func(c actionrules.Condition) bool { return !asksHostOnly(c) })
 }
 
 // hoursPattern is the schema's form of hours; parseHours says what is wrong.
@@ -180,7 +164,7 @@ func idleChoices(name string, all []choice) []actionrules.Warning {
 func contradictions(name string, all []choice) []actionrules.Warning {
 	var warnings []actionrules.Warning
 	for _, c := range all {
-		if conditionSize(c.condition, maxConditionSize) <= maxConditionSize && contradictory(c.condition) {
+		if neverHolds(c.condition) {
 			warnings = append(warnings, actionrules.Warning{At: c.at, Text: "the " + name + " can never match: its conditions exclude each other"})
 		}
 	}

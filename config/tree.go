@@ -57,13 +57,13 @@ type parser struct {
 // parseTree reads the file's elements; nil if its outermost one is not
 // CrawlConfig or the file is not well-formed.
 func (p *parser) parseTree() *node {
-	root, f := readXML(p.src)
+	root, f := newScan(p.src).run()
 	if f != nil {
 		p.report.errorf(p.src.position(f.offset), "%s", f.message)
 		return nil
 	}
 	if root.name.Local != "CrawlConfig" {
-		p.errorf(root.start, "the outermost element is <%s>: <CrawlConfig> is expected", clip(rawName(root.name)))
+		p.errorf(root.Start, "the outermost element is <%s>: <CrawlConfig> is expected", clip(rawName(root.name)))
 		return nil
 	}
 	p.xmlAllowances(root)
@@ -88,7 +88,7 @@ func (p *parser) position(offset int) actionrules.Position { return p.src.positi
 
 // element reads one element and all inside of it; nil where it is not to be
 // looked at any further.
-func (p *parser) element(e *element, parent *node, scope *namespaces) *node {
+func (p *parser) element(e *Markup, parent *node, scope *namespaces) *node {
 	scope = scope.enter(e)
 	spec := p.elementSpec(e, parent, scope)
 	if spec == nil {
@@ -98,19 +98,19 @@ func (p *parser) element(e *element, parent *node, scope *namespaces) *node {
 }
 
 // built reads the attributes of an element and what is inside of it.
-func (p *parser) built(spec *Element, e *element, scope *namespaces) *node {
-	n := &node{spec: spec, at: e.start}
+func (p *parser) built(spec *Element, e *Markup, scope *namespaces) *node {
+	n := &node{spec: spec, at: e.Start}
 	p.attributes(n, e, scope)
 	switch {
 	case spec.Text:
 		p.text(n, e)
-	case e.textAt > 0:
-		p.errorf(e.textAt, "text inside of <%s>, which has none: remove it", spec.Name)
+	case e.TextAt > 0:
+		p.errorf(e.TextAt, "text inside of <%s>, which has none: remove it", spec.Name)
 	}
-	if len(e.children) > 0 {
-		n.children = make([]*node, 0, len(e.children))
+	if len(e.Children) > 0 {
+		n.children = make([]*node, 0, len(e.Children))
 	}
-	for _, child := range e.children {
+	for _, child := range e.Children {
 		if c := p.element(child, n, scope); c != nil {
 			n.children = append(n.children, c)
 		} else {
@@ -121,7 +121,7 @@ func (p *parser) built(spec *Element, e *element, scope *namespaces) *node {
 }
 
 // text reads the text of an element.
-func (p *parser) text(n *node, e *element) {
+func (p *parser) text(n *node, e *Markup) {
 	text := strings.TrimSpace(string(e.text))
 	if text == "" {
 		p.errorf(n.at, "<%s> is empty: write its text inside", n.spec.Name)
@@ -129,17 +129,17 @@ func (p *parser) text(n *node, e *element) {
 	}
 	text, errs := p.expand(text)
 	for _, err := range errs {
-		p.errorf(e.textAt, "<%s>: %s", n.spec.Name, err.message)
+		p.errorf(e.TextAt, "<%s>: %s", n.spec.Name, err.message)
 	}
-	n.text, n.textAt = text, e.textAt
+	n.text, n.textAt = text, e.TextAt
 }
 
 // elementSpec looks an element up in the table. It is nil, and the reason is
 // reported, for what cannot stand here, what this version refuses, and what has
 // no effect.
-func (p *parser) elementSpec(e *element, parent *node, scope *namespaces) *Element {
+func (p *parser) elementSpec(e *Markup, parent *node, scope *namespaces) *Element {
 	if uri := scope.uri(e.name.Space); !knownNamespace(uri) {
-		p.errorf(e.start, "<%s> is in the namespace %s: write %s21 or %s21, or none", clip(rawName(e.name)), quote(uri), crawlNamespace, rulesNamespace)
+		p.errorf(e.Start, "<%s> is in the namespace %s: write %s21 or %s21, or none", clip(rawName(e.name)), quote(uri), crawlNamespace, rulesNamespace)
 		return nil
 	}
 	p.checkPrefix(e, scope)
@@ -153,30 +153,30 @@ func (p *parser) elementSpec(e *element, parent *node, scope *namespaces) *Eleme
 		return nil
 	case anywhere == nil:
 		known := p.schema.namesInside(parent.spec)
-		p.errorf(e.start, "unknown element <%s> in <%s>%s", clip(e.name.Local), parent.spec.Name, p.elementHint(parent.spec.Name, e.name.Local, known))
+		p.errorf(e.Start, "unknown element <%s> in <%s>%s", clip(e.name.Local), parent.spec.Name, p.elementHint(parent.spec.Name, e.name.Local, known))
 		p.as(words.Nearest(e.name.Local, known), e, scope)
 		return nil
 	case spec == nil:
-		p.errorf(e.start, "%s", p.misplaced(anywhere, parent.spec))
+		p.errorf(e.Start, "%s", misplaced(anywhere, parent.spec))
 		p.as(anywhere.Name, e, scope)
 		return nil
 	}
 	switch spec.Status {
 	case NoEffect:
-		p.inert = append(p.inert, inert{e.start, "<" + e.name.Local + ">"})
+		p.inert = append(p.inert, inert{e.Start, "<" + e.name.Local + ">"})
 		return nil
 	case Ineffective:
-		p.warnf(e.start, "<%s> is not in this version yet and has no effect", e.name.Local)
+		p.warnf(e.Start, "<%s> is not in this version yet and has no effect", e.name.Local)
 		return nil
 	case Refused:
-		p.errorf(e.start, "<%s> is not supported by this version yet", e.name.Local)
+		p.errorf(e.Start, "<%s> is not supported by this version yet", e.name.Local)
 		return nil
 	case Supported:
 	}
 	if spec.Once {
 		for _, sibling := range parent.children {
 			if sibling.spec == spec {
-				p.errorf(e.start, "<%s> is written twice (first at %s): one <%s> has at most one",
+				p.errorf(e.Start, "<%s> is written twice (first at %s): one <%s> has at most one",
 					e.name.Local, p.lineAndColumn(sibling.at), parent.spec.Name)
 				return nil
 			}
@@ -213,7 +213,7 @@ func (p *parser) elementHint(parent, name string, known []string) string {
 }
 
 // misplaced says where a known element belongs.
-func (p *parser) misplaced(spec, parent *Element) string {
+func misplaced(spec, parent *Element) string {
 	name := "<" + spec.Name + ">"
 	switch {
 	case spec.Role == Action && parent.Role == Condition:
@@ -242,6 +242,11 @@ func (n *node) all(name string) iter.Seq[*node] {
 			}
 		}
 	}
+}
+
+// has reports whether a child has a role.
+func (n *node) has(r Role) bool {
+	return slices.ContainsFunc(n.children, func(child *node) bool { return child.spec.Role == r })
 }
 
 // attr is the attribute of that name, nil if it is not written.

@@ -18,11 +18,11 @@ import (
 )
 
 // attributes reads the attributes of n; the valid ones are kept.
-func (p *parser) attributes(n *node, e *element, scope *namespaces) {
-	p.places = attributePlaces(p.places[:0], p.src.data, e.start, e.end)
+func (p *parser) attributes(n *node, e *Markup, scope *namespaces) {
+	p.places = attributePlaces(p.places[:0], p.src.data, e.Start, e.End)
 	places := p.places
 	if len(places) != len(e.attrs) { // encoding/xml disagrees: never seen, and not to be guessed over
-		p.errorf(e.start, "the attributes of <%s> cannot be read: write each as name=\"value\"", n.spec.Name)
+		p.errorf(e.Start, "the attributes of <%s> cannot be read: write each as name=\"value\"", n.spec.Name)
 		return
 	}
 	n.attrs = make([]attr, 0, len(e.attrs))

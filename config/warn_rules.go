@@ -185,12 +185,8 @@ func alternatives(c actionrules.Condition, f func(actionrules.Atom)) {
 	switch t := c.(type) {
 	case actionrules.Atom:
 		f(t)
-	case actionrules.And:
-		for _, of := range t.Of {
-			alternatives(of, f)
-		}
-	case actionrules.Or:
-		for _, of := range t.Of {
+	case actionrules.And, actionrules.Or:
+		for _, of := range operands(t) {
 			alternatives(of, f)
 		}
 	case actionrules.Not:

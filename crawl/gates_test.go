@@ -158,6 +158,26 @@ func TestAddressRules(t *testing.T) {
 	}
 }
 
+// TestShorterWay: a link that shortens the way to a known page counts, so that its own links come within the limit.
+func TestShorterWay(t *testing.T) {
+	site := testsite.New(t, testsite.Options{Pages: 1})
+	site.Set("/start", testsite.HTML("s", "start", "/one"))
+	site.Set("/one", testsite.HTML("o", "one", "/two"))
+	site.Set("/two", testsite.HTML("t", "two", "/three"))
+	site.Set("/three", testsite.HTML("h", "three"))
+	b := newBench(t, site.Origins()[0]+"/start")
+	b.settings.Rules.DefaultAccept, b.settings.Rules.DefaultIndex, b.settings.Rules.DefaultFollow = true, true, true
+	b.settings.Space.MaxLinkDepth = &crawlspace.Limit{Max: 2}
+	b.settings.Unconditional = true // links are read again
+	b.once()
+	site.Set("/start", testsite.HTML("s", "start again", "/one", "/two"))
+	b.once(site.Origins()[0] + "/start")
+	b.once(site.Origins()[0] + "/two")
+	if diff := cmp.Diff([]string{"/one", "/start", "/three", "/two"}, b.paths(site.Origins()[0])); diff != "" {
+		t.Errorf("documents (-want +got):\n%s", diff)
+	}
+}
+
 // TestHostSpelling: domain rules tell the case of the link apart that admitted a
 // URL; the spelling is kept for when the URL is judged again.
 func TestHostSpelling(t *testing.T) {

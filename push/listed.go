@@ -34,6 +34,7 @@ type Listed struct {
 	State State
 	Bytes uint64 // of the body
 	Lost  bool   // the body was damaged, and its URL was set to be fetched again
+	Moves bool   // Pending: its document is to leave a target, and stays in the index
 
 	// Of a dead letter.
 	Target, Words string

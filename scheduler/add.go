@@ -19,7 +19,9 @@ func possiblePlaces(c Completion) []Place {
 func linkPlaces(links []Link) []Place {
 	places := make([]Place, 0, len(links))
 	for _, l := range links {
-		places = append(places, Place{Source: l.Fifo, Host: l.URL.HostKey()})
+		if l.Known == (weburl.Key{}) {
+			places = append(places, Place{Source: l.Fifo, Host: l.URL.HostKey()})
+		}
 	}
 	return places
 }

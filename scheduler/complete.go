@@ -59,6 +59,9 @@ func (f *Frontier) HandOver(ctx context.Context, l *Lease, r Result, settled fun
 	f.mu.Unlock()
 
 	edit, err := f.owner.Edit(ctx)
+	if tellsOfHost(r.Fault) {
+		_, r.silent = f.owner.Standing(l.Record.Host)
+	}
 	c := outcome(&l.Record, &r, set, edit, now, f.jitter())
 	told := NotCounted
 	if err == nil {
@@ -217,7 +220,7 @@ func (f *Frontier) unread(l *Lease, check bool) {
 func (f *Frontier) commit(ctx context.Context, l *Lease, c *Completion, e ending, settled func(error)) {
 	c.Key, c.Taken, c.Seq, c.Floor = l.Key, l.Place, l.Seq, e.floor
 	c.Old, c.AsOf = &l.Record, l.asOf
-	c.Host, c.Depths = e.host, l.set.Depths
+	c.Host, c.Levels = e.host, l.set.Levels
 	trace(c, &l.Record, time.Now())
 	err := f.store.Complete(ctx, *c, func(is Completed) { settled(f.committed(l, c, e, is)) })
 	if err != nil { // it was not taken

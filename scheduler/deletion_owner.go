@@ -14,8 +14,9 @@ type DeletionOwner interface {
 	Edit(ctx context.Context) (uint64, error)
 	// Completed takes in a stored outcome, and what it says of its host.
 	Completed(l *Lease, c *Completion, told Response)
-	// Pending is about how many losses of a host are pending.
-	Pending(k weburl.HostKey) int
+	// Standing is about how many losses of a host are pending, and whether no document of it has given a good response
+	// for deletionConfirmS.
+	Standing(k weburl.HostKey) (pending int, silent bool)
 	// Lost takes in that losses are pending that no visit found: of which hosts, with their origins.
 	Lost(origins map[weburl.HostKey]string)
 	// HealthChanged takes in that a host became ill or well. The Frontier's mutex is held: the
@@ -32,14 +33,14 @@ func (f *Frontier) SetOwner(o DeletionOwner) { f.owner = o }
 // noOwner carries nothing out.
 type noOwner struct{}
 
-// Edit is 0: none.
+// Edit returns 0.
 func (noOwner) Edit(context.Context) (uint64, error) { return 0, nil }
 
 // Completed does nothing.
 func (noOwner) Completed(*Lease, *Completion, Response) {}
 
-// Pending is 0.
-func (noOwner) Pending(weburl.HostKey) int { return 0 }
+// Standing returns 0 and false.
+func (noOwner) Standing(weburl.HostKey) (_ int, _ bool) { return 0, false }
 
 // Lost does nothing.
 func (noOwner) Lost(map[weburl.HostKey]string) {}

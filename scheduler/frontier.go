@@ -67,6 +67,8 @@ type Frontier struct {
 
 	owner DeletionOwner // of the pending losses
 	busy  atomic.Int64  // callers of Busy that are not done
+	// noLists says that the store has no noted lists: see ReadLists.
+	noLists atomic.Bool
 
 	mu      sync.Mutex // guards all below
 	set     *Settings  // replaced, never changed

@@ -109,13 +109,10 @@ func (f *Frontier) observed(ctx context.Context, l *Lease, told Response) (ill b
 	if err != nil {
 		return ill, err
 	}
-	var pending uint64
-	if ill {
-		pending = uint64(f.owner.Pending(h.key)) //nolint:gosec // a count
-	}
+	pending, _ := f.owner.Standing(h.key)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if h.live.health.observe(l.Key, told, d.Count, pending, time.Now()) {
+	if h.live.health.observe(l.Key, told, d.Count, uint64(pending), time.Now()) { //nolint:gosec // a count
 		f.noteIll(h, l.Record.Origin)
 	}
 	return ill || h.live.health.ill, nil
@@ -127,7 +124,7 @@ func (f *Frontier) noteIll(h *host, origin string) {
 		return
 	}
 	if h.live.health.ill {
-		f.ill.add(h.key, origin, h.live.health.since, h.share)
+		f.ill[h.key] = IllHost{h.key, origin, h.live.health.since, h.share}
 		f.log.Warn("a host is ill: its documents turn bad, so none of them is deleted or replaced", "host", origin)
 	} else {
 		delete(f.ill, h.key)

@@ -9,12 +9,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-const (
-	// illKnown is how many ill hosts are remembered by name. One that is forgotten counts as new when it is
-	// seen again, which does no harm.
-	illKnown = 10_000
-	illNamed = 1000 // how many Ill names
-)
+// illNamed is how many hosts Ill names.
+const illNamed = 1000
 
 // IllHost is a host whose documents turn bad: none of them is deleted or replaced.
 type IllHost struct {
@@ -27,19 +23,6 @@ type IllHost struct {
 
 // illHosts are those. The Frontier's mutex guards it.
 type illHosts map[weburl.HostKey]IllHost
-
-func (f illHosts) add(k weburl.HostKey, origin string, since time.Time, of *share) {
-	if _, known := f[k]; known {
-		return
-	}
-	for other := range f {
-		if len(f) < illKnown {
-			break
-		}
-		delete(f, other)
-	}
-	f[k] = IllHost{k, origin, since, of}
-}
 
 // latest are the hosts that became ill last, the latest last.
 func (f illHosts) latest(n int) []IllHost {

@@ -79,10 +79,10 @@ func keepPending(next, old *Record, set *Settings, now time.Time) {
 	if old.LossPending {
 		next.Misses = old.Misses + min(1, 255-old.Misses)
 	}
-	if next.Errors > 0 {
-		return // it is tried again when its back-off and its server let it
+	// Not before the back-off of a temporary error is over.
+	if at := now.Add(askAfter(next.Misses, &set.Deletions)); next.Errors == 0 || at.After(next.NextAt) {
+		next.State, next.NextAt = Timed, at
 	}
-	next.State, next.NextAt = Timed, now.Add(askAfter(next.Misses, &set.Deletions))
 }
 
 // keep has a record tell of the document that it has.
@@ -90,7 +90,7 @@ func keep(next, old *Record) {
 	next.Indexed, next.PushedSource = true, old.PushedSource
 	next.ETag, next.LastModified, next.Date, next.History = old.ETag, old.LastModified, old.Date, old.History
 	next.Hash, next.Sketch, next.Reading, next.Lively = old.Hash, old.Sketch, old.Reading, old.Lively
-	next.Given = old.Given
+	next.Given, next.LostAt, next.Before = old.Given, old.LostAt, old.Before
 	next.Signature, next.Overlap = old.Signature, old.Overlap
 }
 
@@ -104,7 +104,14 @@ func (v *Revision) CarryOut(d *StoredDeletion, old *Record, set *Settings, count
 		v.letGo(d)
 		return
 	}
+	lost := counted && !old.Reason.Operators() && old.Kind == KindPage && !set.Deletions.Off
 	if d.Replaces {
+		if lost {
+			n.lost(at)
+			if old.LostAt.IsZero() {
+				n.Before = old.Sketch
+			}
+		}
 		n.LossPending, n.Misses = false, 0
 		n.Hash, n.Sketch, n.PushedSource, n.Given = d.Hash, d.Sketch, d.Source, 0
 		n.ETag, n.LastModified, n.Date = "", "", ""
@@ -112,16 +119,20 @@ func (v *Revision) CarryOut(d *StoredDeletion, old *Record, set *Settings, count
 		n.stamp(old, at)
 		return
 	}
-	lost := counted && !old.Reason.Operators() && old.Kind == KindPage && !set.Deletions.Off
 	if leave(n, set, now) {
 		v.Forget, v.Gone = true, gone(old, n, at)
 	} else if lost {
-		n.LostAt = at
-		if n.State != Waiting {
-			n.State, n.NextAt = Timed, now.Add(lostFirst)
-		}
+		n.lost(at)
 	}
 	n.stamp(old, at)
+}
+
+// lost notes that a loss was carried out, and has the URL asked for again soon.
+func (n *Record) lost(at time.Time) {
+	n.LostAt = at
+	if n.State != Waiting {
+		n.State, n.NextAt = Timed, at.Add(lostFirst)
+	}
 }
 
 // livelyAfter is how many replacements of a page's text must have been carried out one after the
@@ -161,6 +172,7 @@ func lostPause(at, now time.Time, lost uint64, set *Settings) time.Duration {
 func leave(next *Record, set *Settings, now time.Time) (forget bool) {
 	next.Indexed, next.Hash, next.PushedSource, next.LossPending = false, [16]byte{}, "", false
 	next.Sketch, next.Reading, next.Given, next.Lively = noSketch, 0, 0, 0
+	next.LostAt, next.Before = time.Time{}, noSketch
 	// Without these the next GET brings the document back, not a 304.
 	next.ETag, next.LastModified, next.Date = "", "", ""
 	if next.Class != Permanent && next.Class != Temporary || next.State == Waiting || next.Errors > 0 {

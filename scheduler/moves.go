@@ -11,15 +11,15 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// A document leaves a target when the rules give it a source that the target does not take. That is a loss of the edit,
-// of ReasonTarget and without a body. While it is pending the document stays under its source and is kept current
+// A document leaves a target when the rules give it a source that the target does not take. That is a loss of the edit:
+// it has ReasonTarget and no body. While it is pending the document stays under its source and is kept current
 // there: its visits, and the readings of its list, push what is new. When it is carried out nothing is sent; the
 // record says that the document may leave (the same reason, and no loss), and its page is fetched, or its list read,
 // in full. A mutex in readNow guards what the store finds: it may call back after the caller gave up.
 
-// moving is the order of a document that is to leave a target, because the rules give it another source: a loss of
-// the edit, without a body. Until that is carried out the document stays under its source, and is kept current there;
-// then Settings.Leaves lets it go.
+// moving returns the order for a document that is to leave a target because the rules give it another source: a loss of
+// the edit, without a body. Until it is carried out the document stays under its source and is kept current there. From
+// then on Settings.Leaves reports false.
 func moving(next, old *Record, source string, edit uint64, set *Settings, now time.Time) *Order {
 	loss := NewLoss(true, now)
 	keep(next, old)
@@ -30,12 +30,12 @@ func moving(next, old *Record, source string, edit uint64, set *Settings, now ti
 	}
 }
 
-// movingTo words a move to a source. It is the same for the same source.
+// movingTo returns the words for a move to a source. Equal sources have equal words.
 func movingTo(source string) string {
 	return fmt.Sprintf("its source is to be %q, and a target that has it does not take that", source)
 }
 
-// SourceOf returns the source under which a document is pushed now that is to have this one, and Document.MovesTo.
+// SourceOf returns the source to push a document under now if the rules give it this source, and its Document.MovesTo.
 func (s *Settings) SourceOf(old *Record, source string) (now string, movesTo *string) {
 	if s.Leaves(old, source) {
 		return old.PushedSource, &source
@@ -43,16 +43,16 @@ func (s *Settings) SourceOf(old *Record, source string) (now string, movesTo *st
 	return source, nil
 }
 
-// Leaves reports whether a document would leave a target if it were pushed under a source now, and must not yet.
+// Leaves reports whether pushing a document under a source would take it off a target, and no release allows that yet.
 func (s *Settings) Leaves(old *Record, source string) bool {
 	return s.LeavesTarget != nil && !s.Deletions.Off && old.Indexed && s.LeavesTarget(old.PushedSource, source) &&
 		(old.LossPending || old.Reason != ReasonTarget || old.LastError != movingTo(source))
 }
 
-// MovePending reports whether it is pending that a document leaves a target, and MovesTo whether by this source.
+// MovePending reports whether a move off a target is pending.
 func (n *Record) MovePending() bool { return n.LossPending && n.Reason == ReasonTarget }
 
-// MovesTo is as MovePending says.
+// MovesTo reports whether a move off a target to this source is pending.
 func (n *Record) MovesTo(source string) bool {
 	return n.MovePending() && n.LastError == movingTo(source)
 }
@@ -68,17 +68,14 @@ func (v *Revision) letGo(d *StoredDeletion) {
 	}
 }
 
-// listsName is the store's value of the lists that are to be read again, in full, as a JSON list of their URLs.
+// listsName is the store's value with the lists to read again in full: a JSON list of URLs.
 var listsName = CrawlValue("scheduler.moves.lists")
 
 const listsWhat = "which lists are to be read again"
 
 // NoteLists stores, of documents whose losses are about to be carried out, the lists of those that leave a target.
-// ReadLists has them read.
+// ReadLists has them read. One goroutine at a time calls the two.
 func (f *Frontier) NoteLists(ctx context.Context, keys []weburl.Key) error {
-	if f.Settings().LeavesTarget == nil {
-		return nil
-	}
 	var lists []string
 	if err := LoadValue(ctx, f.store, listsName, listsWhat, &lists); err != nil {
 		return err
@@ -96,17 +93,19 @@ func (f *Frontier) NoteLists(ctx context.Context, keys []weburl.Key) error {
 	if len(lists) == noted {
 		return nil
 	}
+	f.noLists.Store(false)
 	return SaveValue(ctx, f.store, listsName, listsWhat, lists)
 }
 
-// ReadLists has the noted lists read. Those that wait already, perhaps in flight, stay noted: they may be read without
-// the documents that may leave a target since.
+// ReadLists queues the noted lists. A list that waits already, or is in flight, stays noted: that reading may have begun
+// before its documents were allowed to leave.
 func (f *Frontier) ReadLists(ctx context.Context) error {
-	if f.Settings().LeavesTarget == nil {
+	if f.Settings().LeavesTarget == nil || f.noLists.Load() {
 		return nil
 	}
 	var lists []string
 	if err := LoadValue(ctx, f.store, listsName, listsWhat, &lists); err != nil || len(lists) == 0 {
+		f.noLists.Store(err == nil)
 		return err
 	}
 	keys := map[weburl.Key]string{}
@@ -133,7 +132,7 @@ func (f *Frontier) ReadLists(ctx context.Context) error {
 	return SaveValue(ctx, f.store, listsName, listsWhat, left)
 }
 
-// readNow has those of some lists read, in full, that do not wait, and returns which.
+// readNow queues those of some lists that do not wait yet, to be read in full, and returns them.
 func (f *Frontier) readNow(ctx context.Context, lists []weburl.Key) (map[weburl.Key]bool, error) {
 	var mu sync.Mutex
 	read := map[weburl.Key]bool{}

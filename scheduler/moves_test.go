@@ -3,6 +3,8 @@ package scheduler
 import (
 	"testing"
 	"time"
+
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // toOther has documents of the source web leave a target that get the source other or third.
@@ -112,6 +114,39 @@ func TestVisitsOfMoves(t *testing.T) {
 	}
 }
 
+// TestRedirectWhileMoving: a document stays under its source if its page moves for good to another one with the same
+// text, also if that was not visited yet, until the move off its target is allowed.
+func TestRedirectWhileMoving(t *testing.T) {
+	const target = "http://a.test/new"
+	for name, c := range map[string]struct {
+		allowed, visited, ill, leaves bool
+	}{
+		"pending":              {false, true, false, false},
+		"pending, ill":         {false, true, true, false},
+		"pending, not visited": {false, false, false, false},
+		"allowed":              {true, true, false, true},
+	} {
+		w := newWeigher(t)
+		w.host.live.health.ill = c.ill
+		if c.visited {
+			u, _ := weburl.FromCanonical(target)
+			w.store.known[u.Key()] = stored(text(1))
+		}
+		old := leaving("other", c.allowed)
+		_, out := w.visit(1, old, Result{Status: 301, RedirectIgnored: true, Location: target, Decided: IndexFollow}, toOther)
+		o, n := out.Order, out.Next
+		if c.leaves {
+			if o == nil || o.Loss != nil || n.Indexed {
+				t.Errorf("%s: order %+v, record %+v, want it deleted", name, o, n)
+			}
+			continue
+		}
+		if o != nil || out.CancelDeletion || !n.MovesTo("other") || !n.Indexed || n.PushedSource != "web" || n.Hash != old.Hash || n.RedirectTo != target {
+			t.Errorf("%s: order %+v, record %+v, want it where it is", name, o, n)
+		}
+	}
+}
+
 // TestItemsOfMoves: the same of the documents of a list.
 func TestItemsOfMoves(t *testing.T) {
 	other := "other"
@@ -174,5 +209,16 @@ func TestMoveCarriedOut(t *testing.T) {
 		if waits := n.State == Waiting && n.Source == n.Fifo; waits != (kind == KindPage) || settings(toOther).Leaves(n, "other") {
 			t.Errorf("kind %s: %+v", kind, n)
 		}
+	}
+}
+
+// TestMoveIsChange: a document that gets another source has changed, also if its hash was dropped for that.
+func TestMoveIsChange(t *testing.T) {
+	old := Record{Indexed: true, PushedSource: "old"}
+	next := old
+	next.PushedSource, next.Hash = "new", [16]byte{1}
+	now := time.Unix(1e9, 0)
+	if next.stamp(&old, now); !next.ChangedAt.Equal(now) || next.Entered {
+		t.Errorf("changed at %v, entered %v; want it changed now", next.ChangedAt, next.Entered)
 	}
 }

@@ -152,7 +152,7 @@ func (j *judgement) temporary() {
 		j.final()
 	default:
 		j.timed(retryAfter(n.Errors, j.result, j.jitter))
-		if j.set.Policy == Smartsite {
+		if j.set.Policy == Smartsite || j.result.silent { // a host may be too slow for all retries within deletionGoneS
 			j.remove(j.failure())
 		}
 	}

@@ -163,6 +163,9 @@ func (c consequence) of(old *Record, set *Settings, class string) string {
 	}
 	if set.Policy == Smartsite && class == "temporary" && old.Indexed && !tooMany { // on any failure to fetch it
 		want = map[bool]string{true: "temporary timed RETRY indexed pending", false: "temporary timed RETRY delete"}[!set.Deletions.Off]
+		if old.LossPending && !set.Deletions.Off { // it is asked for as any other loss
+			want = strings.Replace(want, "RETRY", map[uint8]string{1: "1h0m0s", 4: "24h0m0s"}[old.Misses], 1)
+		}
 	}
 	if class == "temporary" && old.Class == Permanent { // until the page is had again
 		want = strings.Replace(want, "temporary", "permanent", 1)

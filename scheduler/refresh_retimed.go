@@ -13,9 +13,9 @@ import (
 // settings allow becomes due sooner; what is due, though it is to be refreshed no more,
 // rests. Since is when the settings came into force: the new times are spread evenly over the
 // age from then on, by key, so that asking again changes nothing. URLs that wait, that are
-// tried again after temporary errors, or that are asked about a deletion keep their times.
+// tried again after temporary errors, or that are visited to confirm a loss keep their times.
 func Retimed(rec Record, k weburl.Key, set *Settings, since time.Time) (Record, bool) {
-	if rec.State == Waiting || rec.Errors > 0 || rec.Kind == KindItem || rec.LossPending {
+	if rec.State == Waiting || rec.Errors > 0 || rec.Kind == KindItem || rec.LossPending && !rec.Reason.Operators() {
 		return rec, false
 	}
 	set = set.Of(rec.URL)

@@ -86,3 +86,15 @@ func TestTiming(t *testing.T) {
 		t.Error(off.Timing(), other.Timing(), fixed.Timing(), smart.Timing())
 	}
 }
+
+// TestRetimedHeld: a document that an edit holds gets the times of any other one. A loss that visits confirm keeps its own.
+func TestRetimedHeld(t *testing.T) {
+	off := DefaultSettings()
+	since := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	for reason, rests := range map[Reason]bool{ReasonTarget: true, ReasonNoTarget: true, ReasonNotIndexed: true, ReasonNotFound: false, ReasonNewText: false} {
+		r := Record{State: Timed, NextAt: since.Add(time.Hour), Class: OK, Indexed: true, LossPending: true, Reason: reason}
+		if got, ok := Retimed(r, weburl.Key{}, &off, since); ok != rests || (got.State == AtRest) != rests {
+			t.Errorf("%s without refresh: %v, %v; want it to rest: %v", reason, got.State, ok, rests)
+		}
+	}
+}

@@ -84,6 +84,8 @@ type Result struct {
 	Decided Source
 	// RulesVersion names the rules that the URL and its links were judged by.
 	RulesVersion uint64
+	// silent says that the host has given no good response for a day, set by the frontier.
+	silent bool
 }
 
 // Document is a page ready for the outbox.
@@ -104,7 +106,7 @@ type Document struct {
 // holds notes in a record that a document is on its way to the indexer.
 func (n *Record) holds(d *Document) {
 	n.Indexed, n.Hash, n.PushedSource, n.Sketch, n.Reading, n.Given = true, d.Hash, d.Source, d.Sketch, d.Reading, d.Given
-	n.LostAt = time.Time{}
+	n.LostAt, n.Before = time.Time{}, noSketch
 }
 
 // Became is what followed from the result of a lease.

@@ -86,8 +86,8 @@ type Settings struct {
 	// LinkGraph has the links of each page stored, as Completion.Outlinks says.
 	LinkGraph bool
 
-	// Depths has shorter depths of known links stored, as Completion.Depths says.
-	Depths bool
+	// Levels is how many levels of links are crawled; 0: all. See Completion.Levels.
+	Levels uint16
 
 	Deletions Deletions
 	// LeavesTarget says that a document which was pushed under the first source, and is

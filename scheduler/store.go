@@ -71,18 +71,18 @@ type Completion struct {
 	Forget bool
 	// Next is the new record. If its State is Waiting it is queued again in
 	// Next.Source with a new Seq, if Timed it becomes due at NextAt. Aliases and a
-	// shorter Depth that were stored while the URL was in flight are kept (see KeepDepth): Next was
+	// shorter Depth that were stored while the URL was in flight are kept (see Record.Nearer): Next was
 	// made from an older record. Of its aliases MaxAliases are kept.
 	Next Record
 	// Links are stored and queued where they are not known yet (State Waiting, Source
 	// and Fifo that of the link, class Pending), and queued where Record.Gone is set, which
 	// ends it, as it does Settled; of another known one only Alias (added if
-	// missing) and, with Depths, a shorter Depth are stored. If two links lead to one URL, the first
-	// counts as new, the second as known. A page may link to itself.
+	// missing) and, with Levels, a shorter Depth are stored (see Record.Nearer). If two links lead to one URL, the first
+	// counts as new, the second as known. A page may link to itself. Links with Link.Known are passed over.
 	Links []Link
-	// Depths asks for shorter depths of known links to be stored, which costs a read
-	// for each: only gates that limit depths need them.
-	Depths bool
+	// Levels is how many levels of links are crawled, beginning with the roots' Depth of 0; 0: all. With a limit,
+	// shorter depths of known links are stored, which costs a read for each.
+	Levels uint16
 	// Order, if not nil, enters the outbox in the same step. One that leaves replaces an
 	// unsent or dead older one of the URL, and a pending loss, except that a document does not
 	// replace one of ReasonTarget. A pending one stands beside an
@@ -189,9 +189,9 @@ type Reader interface {
 	Host(ctx context.Context, h weburl.HostKey) (HostState, error)
 	// Lookup returns a URL's record, or ErrNotFound.
 	Lookup(ctx context.Context, k weburl.Key) (Record, error)
-	// Known reports whether a link to a URL would find it known. It is for links: a Store may
-	// say so, as rarely as it passes over a link, of a URL that is not.
-	Known(ctx context.Context, k weburl.Key) (bool, error)
+	// Remembers reports whether memory alone shows that a URL is known and not Record.Gone. It returns false if a read
+	// would be needed. It is for links: as rarely as a Store passes over a link, it returns true for a URL that is not known.
+	Remembers(k weburl.Key) bool
 	// Inspect calls fn for each stored record that f selects, in order of keys,
 	// over a consistent snapshot.
 	Inspect(ctx context.Context, f Filter, fn func(weburl.Key, Record) error) error

@@ -146,7 +146,8 @@ func (n *Record) stamp(old *Record, now time.Time) {
 		}
 	}
 	none := [16]byte{}
-	if n.Indexed != old.Indexed || n.Indexed && n.Hash != old.Hash && n.Hash != none && old.Hash != none {
+	changed := n.Hash != old.Hash && n.Hash != none && old.Hash != none || n.PushedSource != old.PushedSource
+	if n.Indexed != old.Indexed || n.Indexed && changed {
 		n.ChangedAt, n.Entered = now, !old.Indexed
 	}
 }

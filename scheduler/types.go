@@ -134,8 +134,10 @@ type Record struct {
 	Lively uint8
 	// LossPending says that a loss of the document, or of its text, is pending: Indexed holds on.
 	LossPending bool
-	// LostAt is when its document left as a loss, zero if it did not or was had back.
+	// LostAt is when its document left as a loss, or got another text by one, zero if neither or if that was had back.
+	// Before is the text that it had then, zero if it left.
 	LostAt time.Time
+	Before sketch.Sketch
 	// Misses counts the visits in a row that gave a permanent error, or that saw the loss that is
 	// pending, up to 255.
 	Misses uint8
@@ -171,7 +173,7 @@ type Record struct {
 	//
 	// FoundAt is when the URL became known, ClassAt when it got its class, and Was the
 	// class that it had before, leaving out Pending. ChangedAt is when its document
-	// entered the index (Entered), was found changed, or was deleted.
+	// entered the index (Entered), was found changed, got another source, or was deleted.
 	FoundAt, ClassAt, ChangedAt time.Time
 	Entered                     bool
 	Was                         Class
@@ -182,19 +184,19 @@ type Record struct {
 	Linked bool
 }
 
-// ShutOut reports whether the crawl space excludes the URL: a link that leads to it in fewer
-// steps has it judged again, since its depth may have been why.
-func (n *Record) ShutOut() bool { return n.Class == Ignored && n.Reason == ReasonCrawlSpace }
-
-// KeepDepth takes over the depth that was stored while the URL was in flight if it is shorter.
-// If the URL was shut out meanwhile, it waits again: perhaps only its own depth was too great.
-func (n *Record) KeepDepth(stored uint16) {
-	if stored >= n.Depth {
-		return
+// Nearer takes over the depth of a link if it is shorter, and reports whether the URL must be visited again: the crawl
+// space excludes it, perhaps for its depth alone, or the links of the page were beyond the last of the levels that are
+// crawled (0: all), and no longer are. Links that are beyond it are not stored, so the page is requested in full.
+func (n *Record) Nearer(depth, levels uint16) (again bool) {
+	if depth >= n.Depth {
+		return false
 	}
-	if n.Depth = stored; n.ShutOut() {
-		n.State, n.Source = Waiting, n.Fifo
+	cut := n.Kind == KindPage && (n.Class == OK || n.Class == Redirect) && n.Depth+1 >= levels && depth+1 < levels
+	n.Depth = depth
+	if cut {
+		n.RulesVersion = 0
 	}
+	return cut || n.Class == Ignored && n.Reason == ReasonCrawlSpace
 }
 
 // BodyLost reports whether the URL's document was lost before it was sent, because the disk was damaged, and has not been
@@ -202,13 +204,13 @@ func (n *Record) KeepDepth(stored uint16) {
 func (n *Record) BodyLost() bool { return n.Indexed && n.Reason == ReasonBodyLost }
 
 // DueSource is the source that a timed URL enters when its time has come: a URL
-// that was never fetched or is being tried again its fifo, any other refresh. A document
-// that was lost goes before what is new.
+// that was never fetched or is being tried again its fifo, any other refresh: the retries of a host that is down would
+// take all of its turns from documents that were not asked for yet. A document that was lost goes before what is new.
 func (n *Record) DueSource(refresh Source) Source {
 	switch {
 	case n.BodyLost():
 		return User
-	case n.Class == Pending || n.Errors > 0:
+	case n.Class == Pending || n.Errors > 0 && !n.LossPending:
 		return n.Fifo
 	}
 	return refresh
@@ -216,7 +218,10 @@ func (n *Record) DueSource(refresh Source) Source {
 
 // Link is a URL to be known: discovered on a page, target of a redirect, or submitted.
 type Link struct {
-	URL      weburl.URL
+	URL weburl.URL
+	// Known is the URL's key if the URL was known when its page was read; otherwise it is zero. Such a link was not
+	// judged: it counts as one of the page's links and changes nothing of its URL.
+	Known    weburl.Key
 	Fifo     Source // where it goes if it is new
 	Kind     Kind   // as in Record; a KindItem rests from the beginning
 	Root     bool

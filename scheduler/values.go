@@ -16,13 +16,17 @@ type Lookuper interface {
 	Lookup(ctx context.Context, k weburl.Key) (Record, error)
 }
 
-// Knower is the part of a Store that tells which URLs are known, without reading them.
+// Knower is the part of a Store that Known asks.
 type Knower interface {
-	Known(ctx context.Context, k weburl.Key) (bool, error)
+	Lookuper
+	Remembers(k weburl.Key) bool
 }
 
-// KnownByLookup is Known for a store that has nothing quicker.
-func KnownByLookup(ctx context.Context, store Lookuper, k weburl.Key) (bool, error) {
+// Known reports whether a link to a URL would find it known. See Reader.Remembers.
+func Known(ctx context.Context, store Knower, k weburl.Key) (bool, error) {
+	if store.Remembers(k) {
+		return true, ctx.Err()
+	}
 	_, err := store.Lookup(ctx, k)
 	if errors.Is(err, ErrNotFound) {
 		return false, nil

@@ -44,10 +44,8 @@ func (f *Frontier) weigh(
 	switch {
 	case set.Deletions.Off:
 		return NotCounted, nil
-	case !l.Record.LostAt.IsZero() && !c.Next.Indexed:
-		return NotCounted, f.askLost(ctx, l, c, set)
 	case !l.Record.Indexed:
-		return NotCounted, nil
+		return NotCounted, f.askLost(ctx, c, set)
 	}
 	w := weighing{f: f, ctx: ctx, l: l, r: r, c: c, set: set}
 	if err := w.compare(); err != nil {
@@ -65,12 +63,16 @@ func (f *Frontier) weigh(
 	if err != nil {
 		return told, err
 	}
-	return told, w.settle(ill, edit)
+	w.settle(ill, edit)
+	return told, f.askLost(ctx, c, set)
 }
 
-// askLost has a document that left as a loss asked for again soon.
-func (f *Frontier) askLost(ctx context.Context, l *Lease, c *Completion, set *Settings) error {
+// askLost has a document that left as a loss, or whose text did, asked for again soon.
+func (f *Frontier) askLost(ctx context.Context, c *Completion, set *Settings) error {
 	n, now := &c.Next, time.Now()
+	if n.LostAt.IsZero() || n.LossPending {
+		return nil
+	}
 	d, err := f.store.Documents(ctx, n.Host)
 	if err != nil {
 		return err
@@ -78,7 +80,7 @@ func (f *Frontier) askLost(ctx context.Context, l *Lease, c *Completion, set *Se
 	pause := lostPause(n.LostAt, now, d.Lost, set)
 	switch at := now.Add(pause); {
 	case pause == 0:
-		n.LostAt = time.Time{}
+		n.LostAt, n.Before = time.Time{}, noSketch
 	case c.Forget || n.State == Waiting || n.Errors > 0 || n.Reason.Operators():
 	case n.State == AtRest || n.NextAt.After(at):
 		n.State, n.NextAt = Timed, at
@@ -182,12 +184,19 @@ func (w *weighing) loses() bool {
 	switch {
 	case o == nil || o.Op == OrderDelete:
 		return o != nil && o.Reason != ReasonTarget
-	case !w.isText || d == nil || w.resembles() || !old.Sketch.HasText():
+	case !w.isText || d == nil || w.resembles() || !old.Sketch.HasText() || w.returns():
 		return false
 	case old.Lively >= livelyAfter && !w.verdict.lookAlike:
 		return false
 	}
-	return old.Reading == d.Reading || w.f.owner.Pending(old.Host) > 0 // else a fault may be why it is another
+	pending, _ := w.f.owner.Standing(old.Host)
+	return old.Reading == d.Reading || pending > 0 // else a fault may be why it is another
+}
+
+// returns reports whether the new text is the one that a loss took from the document: it was a fault.
+func (w *weighing) returns() bool {
+	before := w.l.Record.Before
+	return w.isText && before.HasText() && sketch.Same(before, w.text, w.template)
 }
 
 // resembles reports whether the new text is enough like the one in the index. A host of a few documents has no
@@ -218,15 +227,23 @@ func (w *weighing) pending() (loss StoredDeletion, err error) {
 }
 
 // settle makes orders pending, or what they are if nothing is lost.
-func (w *weighing) settle(ill bool, edit uint64) error {
+func (w *weighing) settle(ill bool, edit uint64) {
 	c, old := w.c, &w.l.Record
 	o := c.Order
+	if old.Indexed && c.Next.Indexed && !w.returns() {
+		c.Next.LostAt, c.Next.Before = old.LostAt, old.Before
+	}
 	switch {
 	case o == nil:
-	case o.Op == OrderDelete && w.replaced && !ill && o.Edit == 0:
+	case o.Op == OrderDelete && o.Edit == 0 && (w.replaced && !ill || old.MovePending() && (w.replaced || w.unvisited)):
 		off := *w.set // it leaves as where losses are not confirmed
 		off.Deletions.Off = true
 		*c = outcome(old, w.r, &off, edit, time.Now(), w.f.jitter())
+		if n := &c.Next; old.MovePending() { // the other document has its new source: until the move is allowed this one stays
+			c.Order = nil
+			keep(n, old)
+			n.LossPending, n.Reason, n.LastError = true, old.Reason, old.LastError
+		}
 	case o.Op == OrderDelete && o.Loss != nil:
 		if w.isText { // a copy of another document
 			o.Loss.Explicit = !w.verdict.lookAlike
@@ -240,7 +257,6 @@ func (w *weighing) settle(ill bool, edit uint64) error {
 	default:
 		c.Next.Lively = old.Lively
 	}
-	return nil
 }
 
 // keepText makes the order of a new text pending.

@@ -34,6 +34,9 @@ func newNames(s *Settings) names {
 
 func quoted(on bool) string { return strconv.Quote(strconv.FormatBool(on)) }
 
+// Renames reports whether some URLs are known under another name.
+func (s *Space) Renames() bool { return s.names.options != (weburl.Options{}) || s.names.query != nil }
+
 func (n *names) rewrite(u weburl.URL) weburl.URL { return n.query.rewrite(n.options.Apply(u)) }
 
 // trace are the answers of what renames URLs, which refuses none.

@@ -239,9 +239,6 @@ func (s *Space) Addresses() *AddressRules { return s.addresses }
 // and by which entry (Funnelback, kill_exact.cfg and kill_pattern.cfg).
 func (s *Space) Killed(u weburl.URL) (Reason, bool) { return s.kill.killed(s.Rewrite(u)) }
 
-// LimitsLinkDepth reports whether the way to a URL counts: a shorter one may let it in.
-func (s *Space) LimitsLinkDepth() bool { return s.settings.MaxLinkDepth != nil }
-
 // Fingerprint identifies what the gates do: it changes with the settings, and
 // not with comments, blanks or places in files.
 func (s *Space) Fingerprint() string { return s.fingerprint }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -106,11 +105,7 @@ func printToken(c *cli.Context) error {
 	if err := admin.CheckToken(path); err != nil && !errors.Is(err, os.ErrPermission) { // to name it needs no right to read it
 		return err
 	}
-	if c.Bool("json") {
-		return json.NewEncoder(c.App.Writer).Encode(map[string]string{"role": role.String(), "file": path})
-	}
-	_, err := fmt.Fprintln(c.App.Writer, path)
-	return err
+	return say(c, map[string]string{"role": role.String(), "file": path}, path)
 }
 
 // listenLoopback listens on a loopback address, for what has no tokens.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -28,25 +27,16 @@ func add(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	var submitted []crawl.Submitted
-	failed := ask(c, toConfigured, func(client *admin.Client) error {
-		submitted, err = client.Submit(c.Context, urls)
-		return err
-	})
+	submitted, failed := asked(c, toConfigured, (*admin.Client).Submit, urls)
 	bad := false
 	for _, s := range submitted {
 		bad = bad || s.Result == crawl.SubmitIgnored || s.Result == crawl.SubmitInvalid
-		if c.Bool("json") {
-			if err := json.NewEncoder(c.App.Writer).Encode(s); err != nil {
-				return err
-			}
-			continue
+		words := fmt.Sprintf("%s: %s: %s", s.URL, s.Result, s.Words)
+		if s.Result == crawl.SubmitQueued || s.Result == crawl.SubmitWaiting {
+			words = fmt.Sprintf("%s: %s in %s", s.Canonical, s.Result, s.Fifo)
 		}
-		switch s.Result {
-		case crawl.SubmitQueued, crawl.SubmitWaiting:
-			fmt.Fprintf(c.App.Writer, "%s: %s in %s\n", s.Canonical, s.Result, s.Fifo)
-		default:
-			fmt.Fprintf(c.App.Writer, "%s: %s: %s\n", s.URL, s.Result, s.Words)
+		if err := say(c, s, words); err != nil {
+			return err
 		}
 	}
 	if bad && failed == nil {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -50,11 +49,7 @@ func backup(c *cli.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		return json.NewEncoder(c.App.Writer).Encode(map[string]any{"file": name, "bytes": length})
-	}
-	_, err = fmt.Fprintf(c.App.Writer, "backup of %s in %s\n", size(length), name)
-	return err
+	return say(c, map[string]any{"file": name, "bytes": length}, fmt.Sprintf("backup of %s in %s", size(length), name))
 }
 
 // writeBackup has the service write it, or reads the store where none runs.

@@ -126,16 +126,12 @@ func showChecked(c *cli.Context, parsed *config.File, report config.Report) erro
 }
 
 func showFinding(c *cli.Context, f admin.Finding) error {
-	if c.Bool("json") {
-		return json.NewEncoder(c.App.Writer).Encode(f)
-	}
 	paint := painter(c)
 	line := paint(bad, f.String())
 	if f.Severity != "error" {
 		line = paint(doubtful, f.Severity+": ") + f.String()
 	}
-	_, err := fmt.Fprintln(c.App.Writer, line)
-	return err
+	return say(c, f, line)
 }
 
 // showPatterns prints the patterns of a Crawler's rules if they are wanted.
@@ -152,13 +148,10 @@ func showPatterns(c *cli.Context, crawler config.Crawler) error {
 }
 
 func showPattern(c *cli.Context, p actionrules.Pattern) error {
-	if c.Bool("json") {
-		return json.NewEncoder(c.App.Writer).Encode(map[string]any{
-			"file": p.At.File, "line": p.At.Line, "column": p.At.Column, "value": p.Value, "regexp": p.Regexp,
-		})
+	record := map[string]any{
+		"file": p.At.File, "line": p.At.Line, "column": p.At.Column, "value": p.Value, "regexp": p.Regexp,
 	}
-	_, err := fmt.Fprintf(c.App.Writer, "%s: %s  ->  %s\n", p.At, p.Value, p.Regexp)
-	return err
+	return say(c, record, fmt.Sprintf("%s: %s  ->  %s", p.At, p.Value, p.Regexp))
 }
 
 // unmatched warns of rules and Refresh elements of a Crawler that hold for none of the URLs in its store.

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/cmd/sextant/manual"
@@ -25,11 +22,7 @@ func consoleCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			if c.Bool("json") {
-				return json.NewEncoder(c.App.Writer).Encode(at)
-			}
-			fmt.Fprintf(c.App.Writer, "%s\nsign in with the operator's token: cat %s\n", at.URL, manual.Quoted(at.TokenFile))
-			return nil
+			return say(c, at, at.URL+"\nsign in with the operator's token: cat "+manual.Quoted(at.TokenFile))
 		},
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,7 +20,7 @@ import (
 func deletionsCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "deletions",
-		Usage:     "list pending deletions and new texts; release or drop them",
+		Usage:     "list pending deletions, new texts and moves; release or drop them",
 		ArgsUsage: "[release|drop URL...] (- reads them from stdin)",
 		Description: "A document leaves, or gets a text that shares next to nothing with its old one, when that is confirmed: the more documents " +
 			"of a host are to, the longer that takes. A good response cancels it. release carries out what is pending now, at once; drop " +
@@ -72,7 +71,7 @@ func releaseDeletions(c *cli.Context, q admin.DeletionQuery) error {
 	if err := askRelease(c, &q); err != nil {
 		return err
 	}
-	done, err := decideDeletions(c, q, (*admin.Client).Release)
+	done, err := asked(c, toDecide, (*admin.Client).Release, q)
 	if err != nil || done.Deletions == 0 && q.Edit == 0 || c.Bool("json") {
 		return noneDecided(c, q, &done, err)
 	}
@@ -82,28 +81,19 @@ func releaseDeletions(c *cli.Context, q admin.DeletionQuery) error {
 
 // dropDeletions discards the selected deletions, except those of edits.
 func dropDeletions(c *cli.Context, q admin.DeletionQuery) error {
-	done, err := decideDeletions(c, q, (*admin.Client).DropDeletions)
+	done, err := asked(c, toDecide, (*admin.Client).DropDeletions, q)
 	if err != nil || done.Deletions+done.OfEdits == 0 || c.Bool("json") {
 		return noneDecided(c, q, &done, err)
 	}
-	stay := fmt.Sprintf("%s by an edit of the rules stay: taking the edit back cancels them", count(done.OfEdits, "deletion"))
+	stay := done.Stay()
 	if done.Deletions == 0 {
 		return no(errors.New(stay))
 	}
 	fmt.Fprintf(c.App.Writer, "%s dropped, their URLs are fetched again\n", done.Words())
-	if done.OfEdits > 0 {
+	if stay != "" {
 		fmt.Fprintln(c.App.Writer, stay)
 	}
 	return nil
-}
-
-// decideDeletions has by decide about the selected deletions.
-func decideDeletions(c *cli.Context, q admin.DeletionQuery, by func(*admin.Client, context.Context, admin.DeletionQuery) (admin.Decided, error)) (done admin.Decided, err error) {
-	err = ask(c, toDecide, func(client *admin.Client) error {
-		done, err = by(client, c.Context, q)
-		return err
-	})
-	return done, err
 }
 
 // noneDecided prints the answer for programs, and says that there was nothing to decide about.
@@ -171,18 +161,14 @@ func deletionQuery(c *cli.Context) (q admin.DeletionQuery, err error) {
 
 // listDeletions prints them, of the running service or of the store.
 func listDeletions(c *cli.Context, q admin.DeletionQuery) error {
-	out := json.NewEncoder(c.App.Writer)
-	shown := 0
-	show := func(d admin.Deletion) error {
-		shown++
-		return printDeletion(c.App.Writer, &d)
-	}
-	if c.Bool("json") {
-		show = func(d admin.Deletion) error { return out.Encode(d) }
-	}
-	err := ask(c, toForesee, func(client *admin.Client) error { return client.Deletions(c.Context, q, show) })
-	return noneShown(c, shown, "no matching deletion is pending", err)
+	text := func(d *admin.Deletion) error { return printDeletion(c.App.Writer, d) }
+	return list(c, toForesee, noDeletion, text, func(client *admin.Client, fn func(admin.Deletion) error) error {
+		return client.Deletions(c.Context, q, fn)
+	})
 }
+
+// noDeletion says to a person that a list of deletions is empty.
+const noDeletion = "no matching deletion is pending"
 
 // printDeletion prints a deletion on a line; what is empty is a dash.
 func printDeletion(w io.Writer, d *admin.Deletion) error {
@@ -206,30 +192,11 @@ func countDeletions(c *cli.Context, q admin.DeletionQuery) error {
 	if err := admin.CheckGroupings(by); err != nil {
 		return wrongUse("--%w", err)
 	}
-	var counts *admin.DeletionCounts
-	err := ask(c, toForesee, func(client *admin.Client) (err error) {
-		counts, err = client.DeletionCounts(c.Context, q, by)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	if c.Bool("json") {
-		out := json.NewEncoder(c.App.Writer)
-		for i := range counts.Items {
-			if err := out.Encode(&counts.Items[i]); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if len(counts.Items) == 0 {
-		return noneShown(c, 0, "no matching deletion is pending", nil)
-	}
 	table := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(table, "pending\t%s\n", strings.Join(by, "\t"))
-	for _, g := range counts.Items {
-		fmt.Fprintf(table, "%d", g.Pending)
+	head := "pending\t" + strings.Join(by, "\t") + "\n"
+	text := func(g *admin.DeletionGroup) error {
+		fmt.Fprintf(table, "%s%d", head, g.Pending)
+		head = ""
 		for _, name := range by {
 			edit := "-"
 			if g.Edit != 0 {
@@ -238,6 +205,19 @@ func countDeletions(c *cli.Context, q admin.DeletionQuery) error {
 			fmt.Fprintf(table, "\t%s", map[string]string{"host": g.Host, "reason": cmp.Or(g.Reason, "-"), "class": g.Class, "edit": edit}[name])
 		}
 		fmt.Fprintln(table)
+		return nil
 	}
-	return table.Flush()
+	err := list(c, toForesee, noDeletion, text, func(client *admin.Client, fn func(admin.DeletionGroup) error) error {
+		counts, err := client.DeletionCounts(c.Context, q, by)
+		if err != nil {
+			return err
+		}
+		for _, g := range counts.Items {
+			if err := fn(g); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return errors.Join(err, table.Flush())
 }

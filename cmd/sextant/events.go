@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -46,13 +45,12 @@ func listEvents(c *cli.Context) error {
 			}
 			continue
 		}
-		parts := []string{clock.Local(e.At), e.Kind}
+		line := clock.Local(e.At) + "  " + e.Kind
 		for _, part := range []string{e.Host, clock.Localize(e.Text)} {
 			if part != "" {
-				parts = append(parts, part)
+				line += ": " + part
 			}
 		}
-		line := strings.Join(parts[:2], "  ") + strings.Join(append([]string{""}, parts[2:]...), ": ")
 		if e.Who != "" {
 			line += " (" + e.Who + ")"
 		}

@@ -93,11 +93,7 @@ func withKnowledge(c *cli.Context, h service.Home, crawler string, fn func(admin
 }
 
 func showUnreadable(c *cli.Context, raw string, err error) error {
-	if c.Bool("json") {
-		return json.NewEncoder(c.App.Writer).Encode(admin.Unreadable{URL: raw, Error: err.Error()})
-	}
-	_, err = fmt.Fprintf(c.App.Writer, "%s: cannot be crawled: %v\n", raw, err)
-	return err
+	return say(c, admin.Unreadable{URL: raw, Error: err.Error()}, fmt.Sprintf("%s: cannot be crawled: %v", raw, err))
 }
 
 func showExplanation(c *cli.Context, x *admin.Explanation) error {
@@ -118,6 +114,13 @@ func (e explanation) row(name, format string, args ...any) {
 	fmt.Fprintf(e.w, "  %-9s "+format+"\n", append([]any{name}, args...)...)
 }
 
+// some is row for a value that may be empty: then it writes nothing.
+func (e explanation) some(name, format, value string) {
+	if value != "" {
+		e.row(name, format, value)
+	}
+}
+
 // printExplanation writes the explanation for a person: the verdict first, then what led
 // to it.
 func printExplanation(w io.Writer, x *admin.Explanation, verdict admin.Answer, p paint) {
@@ -126,12 +129,8 @@ func printExplanation(w io.Writer, x *admin.Explanation, verdict admin.Answer, p
 	for _, note := range verdict.Notes {
 		fmt.Fprintln(w, "  "+clock.Localize(note))
 	}
-	if verdict.Help != "" {
-		e.row("help", "%s", clock.Localize(verdict.Help))
-	}
-	if x.Crawler != "" {
-		e.row("crawler", "%s", x.Crawler)
-	}
+	e.some("help", "%s", clock.Localize(verdict.Help))
+	e.some("crawler", "%s", x.Crawler)
 	e.decision(x)
 	e.reasons(x)
 	if x.Stored != nil {
@@ -149,21 +148,15 @@ func (e explanation) decision(x *admin.Explanation) {
 		return
 	}
 	e.row("decision", "%s: %s, %s; fifo %s (%d), shift %d", e.paint(good, "crawl"), yesNo(x.Index, "index"), yesNo(x.Follow, "follow"), *x.Fifo, *x.FifoNumber, x.Shift)
-	if x.Source != "" {
-		e.row("source", "%s", x.Source)
-	}
-	if x.Fetch != "" {
-		e.row("fetch", "by the settings %s", x.Fetch)
-	}
+	e.some("source", "%s", x.Source)
+	e.some("fetch", "by the settings %s", x.Fetch)
 	switch x.Render {
 	case "auto":
 		e.row("render", "by a browser, if it is an application shell")
 	case "browser":
 		e.row("render", "by a browser")
 	}
-	if x.LogIn != "" {
-		e.row("log-in", "%s", x.LogIn)
-	}
+	e.some("log-in", "%s", x.LogIn)
 	if x.KilledBy != nil {
 		e.row("killed", "not indexed: %s", x.KilledBy)
 	}
@@ -196,9 +189,7 @@ func (e explanation) stored(k *admin.StoredExplanation) {
 	if s == nil {
 		return
 	}
-	if s.Kind != "" {
-		e.row("kind", "%s", s.Kind)
-	}
+	e.some("kind", "%s", s.Kind)
 	as := "fate " + s.Fate
 	if s.Reason != "" {
 		as += ", reason " + s.Reason
@@ -210,21 +201,15 @@ func (e explanation) stored(k *admin.StoredExplanation) {
 	if s.Rendered {
 		e.row("rendered", "by a browser")
 	}
-	if len(s.Directives) > 0 {
-		e.row("says", "%s", strings.Join(s.Directives, ", "))
-	}
+	e.some("says", "%s", join(s.Directives))
 	if s.UnavailableAfter != nil {
 		e.row("says", "unavailable_after %s", clock.Local(*s.UnavailableAfter))
 	}
-	if s.LastError != "" {
-		e.row("last", "%s", clock.Localize(s.LastError))
-	}
+	e.some("last", "%s", clock.Localize(s.LastError))
 	if s.NextAt != nil {
 		e.row("next", "%s", clock.Local(*s.NextAt))
 	}
-	if s.Referrer != "" {
-		e.row("found on", "%s", s.Referrer)
-	}
+	e.some("found on", "%s", s.Referrer)
 }
 
 // printRules writes the rules that match, and how many do not.

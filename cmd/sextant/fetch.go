@@ -99,9 +99,8 @@ func fetchOne(c *cli.Context, raw string) error {
 
 // printFetched writes the dry run for a person.
 func printFetched(w io.Writer, f *admin.Fetched, text int, p paint) {
-	row := func(name, format string, args ...any) {
-		fmt.Fprintf(w, "  %-9s "+format+"\n", append([]any{name}, args...)...)
-	}
+	e := explanation{w, p}
+	row := e.row
 	printExplanation(w, f.Explain, f.Verdict(), p)
 	row("robots", "robots.txt: %s", f.Robots)
 	if f.CrawlDelay > 0 {
@@ -120,12 +119,10 @@ func printFetched(w io.Writer, f *admin.Fetched, text int, p paint) {
 		return
 	}
 	printAnswer(f.Answer, row)
-	if f.Location != "" {
-		row("leads to", "%s", f.Location)
-	}
+	e.some("leads to", "%s", f.Location)
 	printRendered(f, row)
 	if f.Page != nil {
-		printPage(f.Page, row, text)
+		e.page(f.Page, text)
 	}
 	for _, l := range f.Links {
 		row("link", "%s", linkWords(&l))
@@ -222,22 +219,19 @@ func unreadWords(p *admin.FetchedPage) string {
 	return "nothing reads its type: it has its URL and metas alone"
 }
 
-func printPage(p *admin.FetchedPage, row func(string, string, ...any), text int) {
+func (e explanation) page(p *admin.FetchedPage, text int) {
+	row := e.row
 	if !p.Read && p.Converter == "" {
 		row("page", "%s", unreadWords(p))
 	}
-	if p.Converter != "" {
-		row("page", "by the converter %s", p.Converter)
-	}
+	e.some("page", "by the converter %s", p.Converter)
 	if p.Shell {
 		row("page", "an application shell: only its scripts fill it, and they were not run; --render shows it rendered")
 	}
 	row("title", "%s", p.Title)
-	for _, part := range [...]struct{ name, value string }{{"language", p.Language}, {"charset", p.Charset}, {"canonical", p.Canonical}} {
-		if part.value != "" {
-			row(part.name, "%s", part.value)
-		}
-	}
+	e.some("language", "%s", p.Language)
+	e.some("charset", "%s", p.Charset)
+	e.some("canonical", "%s", p.Canonical)
 	for _, m := range p.Metas {
 		row("meta", "%s = %s", m.Name, m.Content)
 	}
@@ -248,9 +242,7 @@ func printPage(p *admin.FetchedPage, row func(string, string, ...any), text int)
 	if p.UnavailableAfter != "" {
 		says = append(slices.Clone(says), "unavailable_after "+p.UnavailableAfter)
 	}
-	if len(says) > 0 {
-		row("says", "%s", strings.Join(says, ", "))
-	}
+	e.some("says", "%s", join(says))
 	row("text", "%d characters: %s", utf8.RuneCountInString(p.Text), begin(p.Text, text))
 	if p.MainText != "" {
 		row("main", "%d characters are its main content, and the document's text", utf8.RuneCountInString(p.MainText))
@@ -318,6 +310,9 @@ func printOutcome(f *admin.Fetched, row func(string, string, ...any)) {
 			source = fmt.Sprintf("source %q, ", f.Document.Source)
 		}
 		row("push", "%stitle %q, type %s", source, f.Document.Title, f.Document.ContentType)
+		if f.Stored.Reason == scheduler.ReasonTarget.String() {
+			row("", "%s: it moves when the edit of the rules is carried out", f.Stored.LastError)
+		}
 		for _, name := range slices.Sorted(maps.Keys(f.Document.Metas)) {
 			row("", "meta %s = %s", name, begin(strings.Join(f.Document.Metas[name], ", "), longestMeta))
 		}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -58,7 +57,10 @@ func outbox(c *cli.Context) error {
 	if what == "drop" {
 		done, by = "dropped", (*admin.Client).DropDead
 	}
-	n, err := decide(c, toChange, func(client *admin.Client) (int, error) { return by(client, c.Context, d) }, "dead letter", done)
+	n, err := asked(c, toChange, by, d)
+	if err == nil {
+		err = say(c, admin.DecidedLetters{DeadLetters: n}, count(n, "dead letter")+" "+done)
+	}
 	if err == nil && n == 0 && !d.All {
 		return no(fmt.Errorf("nothing like this is a dead letter: sextant outbox --state dead lists those that are"))
 	}
@@ -81,39 +83,33 @@ func listOutbox(c *cli.Context) (err error) {
 	if sel.State, err = push.ParseState(c.String("state")); err != nil {
 		return wrongUse("--state: %w", err)
 	}
-	shown := 0
-	show := func(o admin.OutboxOrder) error {
-		shown++
-		return printOrder(c.App.Writer, &o)
+	each := func(client *admin.Client, fn func(admin.OutboxOrder) error) error {
+		return client.Orders(c.Context, sel, fn)
 	}
-	out := json.NewEncoder(c.App.Writer)
-	if c.Bool("json") {
-		show = func(o admin.OutboxOrder) error { return out.Encode(o) }
+	if !c.Bool("count") {
+		text := func(o *admin.OutboxOrder) error { return printOrder(c.App.Writer, o) }
+		return list(c, toRead, "no matching order is in the outbox", text, each)
 	}
 	sums := map[push.State]*orderSum{}
 	for _, state := range push.States() {
 		sums[state] = &orderSum{}
 	}
-	if c.Bool("count") {
-		show = func(o admin.OutboxOrder) error {
+	err = ask(c, toRead, func(client *admin.Client) error {
+		return each(client, func(o admin.OutboxOrder) error {
 			sums[o.State].Orders++
 			sums[o.State].Bytes += o.Bytes
 			return nil
-		}
+		})
+	})
+	if err != nil {
+		return err
 	}
-	err = ask(c, toRead, func(client *admin.Client) error { return client.Orders(c.Context, sel, show) })
-	if err != nil || !c.Bool("count") {
-		return noneShown(c, shown, "no matching order is in the outbox", err)
-	}
-	if c.Bool("json") {
-		return out.Encode(sums)
-	}
+	var lines []string
 	for _, state := range push.States() {
-		if _, err := fmt.Fprintf(c.App.Writer, "%-7s  %s, %s\n", state, count(sums[state].Orders, "order"), size(int64(sums[state].Bytes))); err != nil {
-			return err
-		}
+		sum := sums[state]
+		lines = append(lines, fmt.Sprintf("%-7s  %s, %s", state, count(sum.Orders, "order"), size(int64(sum.Bytes))))
 	}
-	return nil
+	return say(c, sums, strings.Join(lines, "\n"))
 }
 
 // orderSum is how many orders there are, and the bytes of their bodies.
@@ -128,7 +124,11 @@ func printOrder(w io.Writer, o *admin.OutboxOrder) error {
 	if when := o.At; when != nil {
 		at = clock.Local(*when)
 	}
-	line := fmt.Sprintf("%-7s  %s  %-6s  %s", o.State, at, o.Op, o.URL)
+	op := o.Op
+	if o.Moves {
+		op = "move"
+	}
+	line := fmt.Sprintf("%-7s  %s  %-6s  %s", o.State, at, op, o.URL)
 	if o.Source != "" {
 		line += "  source " + o.Source
 	}

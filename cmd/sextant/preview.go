@@ -59,7 +59,7 @@ func preview(c *cli.Context) error {
 
 // printPreview writes a preview for a person.
 func printPreview(w io.Writer, p *review.Preview) {
-	fmt.Fprintf(w, "%d stored URLs judged, %d documents indexed\n", p.Judged, p.Indexed)
+	fmt.Fprintf(w, "%s judged, %s indexed\n", count(p.Judged, "stored URL"), count(p.Indexed, "document"))
 	for _, g := range []struct {
 		what  string
 		group review.PreviewGroup
@@ -102,8 +102,8 @@ func printPreview(w io.Writer, p *review.Preview) {
 		fmt.Fprintln(w, p.Note)
 	}
 	if p.Held > 0 {
-		fmt.Fprintf(w, "edits may take %s out without your word now: all %d would stay pending, unless you reload with --yes\n",
-			count(int(p.Allowed), "more document"), p.Held)
+		fmt.Fprintf(w, "edits may take %s out without your word now: all %s would stay pending, unless you reload with --yes\n",
+			count(p.Allowed, "more document"), comma(p.Held))
 	}
 }
 

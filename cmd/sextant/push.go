@@ -39,14 +39,10 @@ func pushVerify(c *cli.Context) error {
 	if o.Repair {
 		of = toSelect
 	}
-	var report *compare.Report
-	err := ask(c, of, func(client *admin.Client) (err error) {
-		report, err = client.PushVerify(c.Context, o)
-		if errors.Is(err, admin.ErrDeclined) {
-			return wrongUse("%w", err) // the exit code 1 would tell of a difference
-		}
-		return err
-	})
+	report, err := asked(c, of, (*admin.Client).PushVerify, o)
+	if errors.Is(err, admin.ErrDeclined) {
+		err = wrongUse("%w", err) // the exit code 1 would tell of a difference
+	}
 	if err != nil {
 		return err
 	}

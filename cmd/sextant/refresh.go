@@ -1,13 +1,11 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
@@ -28,20 +26,15 @@ func refresh(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	var done crawl.Refreshed
-	err = ask(c, toSelect, func(client *admin.Client) error {
-		done, err = client.Refresh(c.Context, selection)
-		return err
-	})
+	done, err := asked(c, toSelect, (*admin.Client).Refresh, selection)
 	if err != nil && done.URLs == 0 {
 		return err
 	}
-	if c.Bool("json") {
-		return errors.Join(err, json.NewEncoder(c.App.Writer).Encode(done))
-	}
+	words := count(done.URLs, "URL") +
+		fmt.Sprintf(" queued; %d waited already, %d excluded by the rules", done.Waiting, done.Excluded)
 	if done.HeldUp > 0 {
-		defer fmt.Fprintf(c.App.Writer, "%s of these could not be asked for lately, and will wait until robots.txt, proxy or log-in can be had: sextant explain says which\n", count(done.HeldUp, "URL"))
+		words += "\n" + count(done.HeldUp, "URL") + " of these could not be asked for lately, and will wait until " +
+			"robots.txt, proxy or log-in can be had: sextant explain says which"
 	}
-	fmt.Fprintf(c.App.Writer, "%s queued; %d waited already, %d excluded by the rules\n", count(done.URLs, "URL"), done.Waiting, done.Excluded)
-	return err // of what came after that
+	return errors.Join(err, say(c, done, words)) // err is of what came after that
 }

@@ -19,10 +19,15 @@ func reloadCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			if err := client.Reload(c.Context, admin.ReloadOptions{Yes: c.Bool("yes"), Now: c.Bool("now")}); err != nil {
+			done, err := client.Reload(c.Context, admin.ReloadOptions{Yes: c.Bool("yes"), Now: c.Bool("now")})
+			if err != nil {
 				return declined(err)
 			}
-			return saidDone(c, "reloaded")
+			word := "reloaded"
+			if len(done.AfterRestart) > 0 {
+				word += "; changed, and in force only after a restart: " + join(done.AfterRestart)
+			}
+			return saidDone(c, word)
 		},
 	}
 }

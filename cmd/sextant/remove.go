@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -11,7 +10,6 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
-	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
@@ -38,25 +36,18 @@ func remove(c *cli.Context) error {
 	if err := askRemoval(c, selection); err != nil {
 		return err
 	}
-	var done crawl.Removed
-	err = ask(c, toSelect, func(client *admin.Client) error {
-		done, err = client.Remove(c.Context, selection)
-		return err
-	})
+	done, err := asked(c, toSelect, (*admin.Client).Remove, selection)
 	if err != nil && done.URLs == 0 {
 		return err
 	}
-	if c.Bool("json") {
-		return errors.Join(err, json.NewEncoder(c.App.Writer).Encode(done))
-	}
-	fmt.Fprintf(c.App.Writer, "%s removed, %s for the indexer\n", count(done.URLs, "URL"), count(done.Deletions, "deletion"))
+	words := fmt.Sprintf("%s removed, %s for the indexer", count(done.URLs, "URL"), count(done.Deletions, "deletion"))
 	if done.Unknown > 0 {
-		fmt.Fprintf(c.App.Writer, "%s that was not known: on the kill list\n", count(done.Unknown, "URL"))
+		words += fmt.Sprintf("\n%s that was not known: on the kill list", count(done.Unknown, "URL"))
 	}
 	if len(done.Roots) > 0 {
-		fmt.Fprintf(c.App.Writer, "roots of the configuration stay: %s\n", strings.Join(done.Roots, ", "))
+		words += "\nroots of the configuration stay: " + join(done.Roots)
 	}
-	return err // of what came after that
+	return errors.Join(err, say(c, done, words)) // err is of what came after that
 }
 
 // askRemoval asks whether much is to be removed, on a terminal; elsewhere --yes says so.
@@ -65,11 +56,7 @@ func askRemoval(c *cli.Context, selection admin.Selection) error {
 	if c.Bool("yes") || few {
 		return nil
 	}
-	var n crawl.SelectedCount
-	err := ask(c, toSelect, func(client *admin.Client) (err error) {
-		n, err = client.CountSelected(c.Context, selection)
-		return err
-	})
+	n, err := asked(c, toSelect, (*admin.Client).CountSelected, selection)
 	if err != nil || n.URLs <= admin.RemovedUnasked && !selection.All {
 		return err
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -63,13 +62,10 @@ func restore(c *cli.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		err = json.NewEncoder(c.App.Writer).Encode(map[string]any{"data": h.Dir, "urls": report.URLs, "orders": report.Orders, "faults": report.Faults})
-	} else {
-		_, err = fmt.Fprintf(c.App.Writer, "%s and %s restored to %s, %s\n",
-			count(int(report.URLs), "URL"), count(int(report.Orders), "order"), h.Dir, count(int(report.Faults), "fault"))
-	}
-	if err != nil {
+	words := fmt.Sprintf("%s and %s restored to %s, %s",
+		count(int(report.URLs), "URL"), count(int(report.Orders), "order"), h.Dir, count(int(report.Faults), "fault"))
+	record := map[string]any{"data": h.Dir, "urls": report.URLs, "orders": report.Orders, "faults": report.Faults}
+	if err := say(c, record, words); err != nil {
 		return err
 	}
 	if report.Faults > 0 {

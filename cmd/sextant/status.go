@@ -121,11 +121,11 @@ func printRunning(w io.Writer, s *admin.Status) {
 		row(w, "notices", "%s", n)
 	}
 	if r := s.Rules; r != nil && r.Running {
-		row(w, "rules", "changed: %d of %d stored URLs judged again, %d excluded, %d readmitted, %d at other times, %d read again, %d to get other metas or another source",
-			r.Judged, r.Known, r.Excluded+r.Elsewhere, r.Readmitted, r.Retimed, r.Reread, r.Renewed)
+		row(w, "rules", "changed: %s of %s judged again, %d excluded, %d readmitted, %d at other times, %d read again, %d to get other metas or another source",
+			comma(r.Judged), count(r.Known, "stored URL"), r.Excluded+r.Elsewhere, r.Readmitted, r.Retimed, r.Reread, r.Renewed)
 	}
 	if r := s.Robots; r != nil {
-		row(w, "robots", "stricter robots.txt: %d stored URLs judged by it, %d excluded; hosts still to judge %d", r.Judged, r.Excluded, r.Origins)
+		row(w, "robots", "stricter robots.txt: %s judged by it, %d excluded; hosts still to judge %d", count(r.Judged, "stored URL"), r.Excluded, r.Origins)
 	}
 	if s.Trapped > 0 {
 		row(w, "traps", "%s refused", count(s.Trapped, "link"))
@@ -221,10 +221,21 @@ func printDeletions(w io.Writer, s *admin.Status) {
 	if more := s.LosingHosts - len(s.Losing); more > 0 {
 		row(w, "", "and %s more", count(more, "host"))
 	}
-	for _, e := range s.Edits {
+	more := max(0, len(s.Edits)-editsShown)
+	if more > 0 {
+		var losses, moves uint64
+		for _, e := range s.Edits[:more] {
+			losses, moves = losses+e.Pending, moves+e.Moves
+		}
+		row(w, "rules", "%s: %s pending; see sextant deletions --by edit", count(more, "older edit"), admin.LossWords(losses, 0, moves))
+	}
+	for _, e := range s.Edits[more:] {
 		row(w, "rules", "%s", e)
 	}
 }
+
+// editsShown edits are named each on a line of its own.
+const editsShown = 20
 
 func printStore(w io.Writer, s *admin.StoreStatus) {
 	if s == nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/clock"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/deletion"
 )
 
 // TestStatusOfFullDisk: that nothing is stored has a line of its own.
@@ -41,6 +42,21 @@ func TestStatusOfRendering(t *testing.T) {
 		if !strings.Contains(out.String(), "rendered    "+want) {
 			t.Errorf("%q is not in\n%s", want, &out)
 		}
+	}
+}
+
+// TestStatusOfEdits: each edit with pending deletions has a line, and of many the oldest share one.
+func TestStatusOfEdits(t *testing.T) {
+	s := admin.Status{}
+	s.Outbox.Pending = 75
+	for n := range uint64(25) {
+		s.Edits = append(s.Edits, admin.EditStatus{Edit: deletion.Edit{Number: n + 1, State: deletion.EditHeld}, Pending: 3, Moves: 1})
+	}
+	var out strings.Builder
+	printStatus(&out, &s, unpainted)
+	if got := out.String(); !strings.Contains(got, "5 older edits: 10 deletions and 5 moves off a target pending") ||
+		strings.Contains(got, "edit 5:") || !strings.Contains(got, "edit 6:") || !strings.Contains(got, "edit 25:") {
+		t.Error(got)
 	}
 }
 

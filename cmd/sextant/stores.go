@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -39,6 +40,18 @@ type storeOf func(*cli.Context, *slog.Logger) (service.Offline, error)
 // ask calls fn with a client that the running service answers, or the store if none runs.
 func ask(c *cli.Context, of storeOf, fn func(*admin.Client) error) error {
 	return askFor(c, c.String("crawler"), of, fn)
+}
+
+// clientCall is a method of a client.
+type clientCall[In, Out any] = func(*admin.Client, context.Context, In) (Out, error)
+
+// asked is ask for what a method of the client returns.
+func asked[In, Out any](c *cli.Context, of storeOf, call clientCall[In, Out], in In) (out Out, err error) {
+	err = ask(c, of, func(client *admin.Client) (err error) {
+		out, err = call(client, c.Context, in)
+		return err
+	})
+	return out, err
 }
 
 // askFor is ask for a Crawler other than the one that --crawler names.
@@ -199,12 +212,31 @@ func theService(c *cli.Context, crawler, then string) (*admin.Client, error) {
 	return client, err
 }
 
-// noneShown says to a person that a list is empty: on stderr, so that a list stays one.
-func noneShown(c *cli.Context, shown int, words string, err error) error {
+// lister calls fn for each item of a list.
+type lister[T any] = func(client *admin.Client, fn func(T) error) error
+
+// list prints what each lists, by text for people. None says to a person that the list is empty: on stderr, so that
+// a list stays one.
+func list[T any](c *cli.Context, of storeOf, none string, text func(*T) error, each lister[T]) error {
+	shown := 0
+	err := ask(c, of, func(client *admin.Client) error {
+		return each(client, func(v T) error {
+			shown++
+			return show(c, v, func() error { return text(&v) })
+		})
+	})
 	if err == nil && shown == 0 && !c.Bool("json") {
-		fmt.Fprintln(c.App.ErrWriter, words)
+		fmt.Fprintln(c.App.ErrWriter, none)
 	}
 	return err
+}
+
+// show prints v, by text for people.
+func show(c *cli.Context, v any, text func() error) error {
+	if !c.Bool("json") {
+		return text()
+	}
+	return json.NewEncoder(c.App.Writer).Encode(v)
 }
 
 // decision reads the arguments of a command that lists, or decides about URLs: one of
@@ -218,20 +250,4 @@ func decision(c *cli.Context, verbs ...string) (verb string, urls []string, err 
 	}
 	urls, err = expandStdin(c, c.Args().Tail())
 	return verb, urls, err
-}
-
-// decide has by decide about what the command selects, and says how many of a thing there were.
-func decide(c *cli.Context, of storeOf, by func(*admin.Client) (int, error), thing, done string) (n int, err error) {
-	err = ask(c, of, func(client *admin.Client) error {
-		n, err = by(client)
-		return err
-	})
-	if err != nil {
-		return n, err
-	}
-	if c.Bool("json") {
-		return n, json.NewEncoder(c.App.Writer).Encode(map[string]int{strings.ReplaceAll(thing, " ", "_") + "s": n})
-	}
-	_, err = fmt.Fprintf(c.App.Writer, "%s %s\n", count(n, thing), done)
-	return n, err
 }

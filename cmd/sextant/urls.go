@@ -83,18 +83,20 @@ func listURLs(c *cli.Context) error {
 	if 0 < limit && limit <= admin.MaxLimit {
 		query.Set("limit", strconv.Itoa(limit))
 	}
-	out, n := json.NewEncoder(c.App.Writer), 0
-	show := func(u report.StoredURL) error {
-		if n++; limit > 0 && n > limit {
-			return errEnough
-		}
-		return out.Encode(u)
+	n, text := 0, func(u *report.StoredURL) error { return json.NewEncoder(c.App.Writer).Encode(u) }
+	each := func(client *admin.Client, fn func(report.StoredURL) error) error {
+		return client.Stored(c.Context, query, func(u report.StoredURL) error {
+			if n++; limit > 0 && n > limit {
+				return errEnough
+			}
+			return fn(u)
+		})
 	}
-	err = ask(c, toRead, func(client *admin.Client) error { return client.Stored(c.Context, query, show) })
+	err = list(c, toRead, "no matching URL is stored", text, each)
 	if errors.Is(err, errEnough) {
 		return nil
 	}
-	return noneShown(c, n, "no matching URL is stored", err)
+	return err
 }
 
 // errEnough ends a list that prints its first entries only.

@@ -1,8 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -26,18 +26,12 @@ func verify(c *cli.Context) error {
 			return err
 		}
 		faults += len(v.Faults)
-		if c.Bool("json") {
-			return json.NewEncoder(c.App.Writer).Encode(v)
-		}
-		for _, f := range v.Faults {
-			fmt.Fprintln(c.App.Writer, f)
-		}
 		name := v.Crawler
 		if name != "" {
 			name += ": "
 		}
-		fmt.Fprintf(c.App.Writer, "%s%s, %s\n", name, count(v.URLs, "URL"), count(len(v.Faults), "fault"))
-		return nil
+		sums := fmt.Sprintf("%s%s, %s", name, count(v.URLs, "URL"), count(len(v.Faults), "fault"))
+		return say(c, v, strings.Join(append(v.Faults, sums), "\n"))
 	})
 	if err == nil && faults > 0 {
 		return no(nil)

@@ -2,7 +2,6 @@ package main
 
 import (
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -63,11 +62,7 @@ func versionCommand() *cli.Command {
 		Usage: "print version, commit, Go version and platform",
 		Flags: []cli.Flag{jsonFlag()},
 		Action: func(c *cli.Context) error {
-			if c.Bool("json") {
-				return json.NewEncoder(c.App.Writer).Encode(build())
-			}
-			_, err := fmt.Fprintln(c.App.Writer, "sextant "+versionWords())
-			return err
+			return say(c, build(), "sextant "+versionWords())
 		},
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -54,8 +53,8 @@ func comma[N int | int64 | uint64](n N) string {
 
 // duplicateWords tell of the detection of duplicates, in words.
 func duplicateWords(d *copies.Status) string {
-	words := fmt.Sprintf("%d documents are compared, %d copies of them are not indexed, %d were found since the start; %s",
-		d.Documents, d.Copies, d.Found, size(d.Bytes))
+	words := fmt.Sprintf("%s compared, %d copies of them not indexed, %d found since the start; %s",
+		count(d.Documents, "document"), d.Copies, d.Found, size(d.Bytes))
 	if d.Loading {
 		words += "; not all are read yet"
 	}
@@ -91,9 +90,9 @@ func shellWords(s *meter.ShellsStatus) string {
 		hosts = append(hosts, fmt.Sprintf("%s (%d)", h.Host, h.Pages))
 	}
 	if s.Hosts > len(hosts) {
-		hosts = append(hosts, fmt.Sprintf("and %d hosts more", s.Hosts-len(hosts)))
+		hosts = append(hosts, "and "+count(s.Hosts-len(hosts), "more host"))
 	}
-	return fmt.Sprintf("%d pages that only scripts fill, with hardly any text: %s", s.Pages, strings.Join(hosts, ", "))
+	return fmt.Sprintf("%s that only scripts fill, with hardly any text: %s", count(s.Pages, "page"), strings.Join(hosts, ", "))
 }
 
 // fieldWords tells of the fields that were looked for.
@@ -147,9 +146,13 @@ func join(parts []string) string { return strings.Join(parts, ", ") }
 
 // saidDone says that a command is done, in a word.
 func saidDone(c *cli.Context, word string) error {
-	if c.Bool("json") {
-		return json.NewEncoder(c.App.Writer).Encode(map[string]string{"result": word})
-	}
-	_, err := fmt.Fprintln(c.App.Writer, word)
-	return err
+	return say(c, map[string]string{"result": word}, word)
+}
+
+// say prints v, for people as a line of words.
+func say(c *cli.Context, v any, words string) error {
+	return show(c, v, func() error {
+		_, err := fmt.Fprintln(c.App.Writer, words)
+		return err
+	})
 }

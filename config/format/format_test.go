@@ -110,7 +110,7 @@ func same(t *testing.T, raw []byte) {
 		}
 		return
 	}
-	text, _ := config.Text("a.xml", raw)
+	text, _, _ := config.Tree("a.xml", raw)
 	if diff := cmp.Diff(said(t, text), said(t, once)); diff != "" {
 		t.Fatalf("formatting %q changed what it says: %s", raw, diff)
 	}

@@ -2,7 +2,10 @@ package format
 
 import (
 	"bytes"
+	"fmt"
 	"unicode/utf8"
+
+	"github.com/sextant-crawler/sextant/config"
 )
 
 const (
@@ -15,7 +18,24 @@ const (
 
 var declaration = []byte(`<?xml version="1.0" encoding="UTF-8"?>`)
 
-type printer struct{ out bytes.Buffer }
+type printer struct {
+	text []byte
+	out  bytes.Buffer
+}
+
+func (p *printer) raw(n *config.Markup) []byte { return p.text[n.Start:n.End] }
+
+// name is that of an element, with its prefix.
+func (p *printer) name(n *config.Markup) []byte {
+	raw := p.raw(n)[1:]
+	return raw[:bytes.IndexAny(raw, " \t\n/>")]
+}
+
+// body is all between an element's tags.
+func (p *printer) body(n *config.Markup) []byte {
+	inside := p.text[n.End:n.Last]
+	return inside[:max(0, bytes.LastIndexByte(inside, '<'))]
+}
 
 // line begins a line at a level.
 func (p *printer) line(level int) {
@@ -26,20 +46,22 @@ func (p *printer) line(level int) {
 func spaces(n int) []byte { return bytes.Repeat([]byte(" "), n) }
 
 // children prints what is inside of an element, or of the file.
-func (p *printer) children(parent *node, level int) {
-	for i, c := range parent.children {
-		first := i == 0 && parent.name == ""
-		switch beside := c.name == "" && c.lines == 0 && c.ends; {
-		case first:
-		case beside: // a comment on what stands before it on the line
+func (p *printer) children(parent *config.Markup, level int) {
+	end := parent.End // of what stands before the child
+	for i, c := range parent.Children {
+		lines := bytes.Count(p.text[end:c.Start], []byte("\n"))
+		end = max(c.End, c.Last)
+		switch isElement := c.Last > 0; {
+		case i == 0 && parent.Last == 0: // the first in the file
+		case !isElement && lines == 0 && p.endsLine(end): // a comment on what stands before it on the line
 			p.out.WriteByte(' ')
 		default:
-			if c.lines > 1 {
+			if lines > 1 {
 				p.out.WriteByte('\n')
 			}
 			p.line(level)
 		}
-		if c.name == "" {
+		if c.Last == 0 {
 			p.other(c, level)
 		} else {
 			p.element(c, level)
@@ -47,16 +69,25 @@ func (p *printer) children(parent *node, level int) {
 	}
 }
 
+// endsLine reports whether only white space stands on the line behind an offset.
+func (p *printer) endsLine(offset int) bool {
+	rest := bytes.TrimLeft(p.text[offset:], " \t")
+	return len(rest) == 0 || rest[0] == '\n'
+}
+
 // other prints a comment or an instruction. Lines of a comment that are indented as far as it is move with it.
-func (p *printer) other(n *node, level int) {
-	if bytes.HasPrefix(n.raw, []byte("<?xml")) && len(n.raw) > 5 && bytes.IndexByte([]byte(" \t\n?"), n.raw[5]) >= 0 {
+func (p *printer) other(n *config.Markup, level int) {
+	raw := p.raw(n)
+	if bytes.HasPrefix(raw, []byte("<?xml")) && len(raw) > 5 && bytes.IndexByte([]byte(" \t\n?"), raw[5]) >= 0 {
 		p.out.Write(declaration)
 		return
 	}
-	for i, line := range bytes.Split(n.raw, []byte("\n")) {
+	before := p.text[bytes.LastIndexByte(p.text[:n.Start], '\n')+1 : n.Start]
+	indented := len(bytes.TrimLeft(before, " \t")) == 0
+	for i, line := range bytes.Split(raw, []byte("\n")) {
 		if i > 0 {
 			p.out.WriteByte('\n')
-			if rest, ok := bytes.CutPrefix(line, n.prefix); ok && n.prefix != nil && len(rest) > 0 {
+			if rest, ok := bytes.CutPrefix(line, before); ok && indented && len(rest) > 0 {
 				p.out.Write(spaces(level * indentWidth))
 				line = rest
 			}
@@ -65,29 +96,31 @@ func (p *printer) other(n *node, level int) {
 	}
 }
 
-func (p *printer) element(n *node, level int) {
-	if text, ok := n.inOneLine(lineWidth - level*indentWidth); ok {
+func (p *printer) element(n *config.Markup, level int) {
+	if text, ok := p.inOneLine(n, lineWidth-level*indentWidth); ok {
 		p.out.Write(text)
 		return
 	}
 	p.tag(n, level)
 	switch {
-	case n.verbatim:
-		p.out.Write(n.body)
-	case len(n.children) == 0:
+	case n.TextAt > 0: // its white space counts
+		p.out.Write(p.body(n))
+	case len(n.Children) == 0:
 		return
 	default:
 		p.children(n, level+1)
 		p.line(level)
 	}
-	p.out.WriteString("</" + n.name + ">")
+	fmt.Fprintf(&p.out, "</%s>", p.name(n))
 }
 
 // tag prints a start tag, with lines broken where the author broke them.
-func (p *printer) tag(n *node, level int) {
-	p.out.WriteString("<" + n.name)
-	column := level*indentWidth + utf8.RuneCountInString(n.name) + 2
-	for i, a := range attributes(n) {
+func (p *printer) tag(n *config.Markup, level int) {
+	name := p.name(n)
+	p.out.WriteByte('<')
+	p.out.Write(name)
+	column := level*indentWidth + utf8.RuneCount(name) + 2
+	for i, a := range p.attributes(n) {
 		switch {
 		case !a.breaks:
 			p.out.WriteByte(' ')
@@ -100,47 +133,48 @@ func (p *printer) tag(n *node, level int) {
 		}
 		p.out.Write(a.text)
 	}
-	p.out.WriteString(n.tagEnd())
+	p.out.WriteString(tagEnd(n))
 }
 
-func (n *node) tagEnd() string {
-	if !n.verbatim && len(n.children) == 0 {
+func tagEnd(n *config.Markup) string {
+	if n.TextAt == 0 && len(n.Children) == 0 {
 		return "/>"
 	}
 	return ">"
 }
 
 // inOneLine is the element if its author wrote it in one line and it fits.
-func (n *node) inOneLine(width int) ([]byte, bool) {
-	text, ok := n.appendLine(nil, 4*width) // bytes
-	return text, ok && utf8.RuneCount(text) <= width && bytes.IndexByte(n.whole, '\n') < 0
+func (p *printer) inOneLine(n *config.Markup, width int) ([]byte, bool) {
+	text, ok := p.appendLine(nil, n, 4*width) // bytes
+	return text, ok && utf8.RuneCount(text) <= width && bytes.IndexByte(p.text[n.Start:n.Last], '\n') < 0
 }
 
 // appendLine appends the element in one line; ok is false if that gets longer than most bytes.
-func (n *node) appendLine(to []byte, most int) (line []byte, ok bool) {
-	to = append(append(to, '<'), n.name...)
-	for _, a := range attributes(n) {
+func (p *printer) appendLine(to []byte, n *config.Markup, most int) (line []byte, ok bool) {
+	name := p.name(n)
+	to = append(append(to, '<'), name...)
+	for _, a := range p.attributes(n) {
 		to = append(append(to, ' '), a.text...)
 	}
-	to = append(to, n.tagEnd()...)
-	if n.verbatim {
-		to = append(to, n.body...)
+	to = append(to, tagEnd(n)...)
+	if n.TextAt > 0 {
+		to = append(to, p.body(n)...)
 	} else {
-		for _, c := range n.children {
-			if c.name == "" {
-				to = append(to, c.raw...)
-			} else if to, ok = c.appendLine(to, most); !ok {
+		for _, c := range n.Children {
+			if c.Last == 0 {
+				to = append(to, p.raw(c)...)
+			} else if to, ok = p.appendLine(to, c, most); !ok {
 				return to, false
 			}
 			if len(to) > most {
 				return to, false
 			}
 		}
-		if len(n.children) == 0 {
+		if len(n.Children) == 0 {
 			return to, len(to) <= most
 		}
 	}
-	to = append(append(append(to, "</"...), n.name...), '>')
+	to = append(append(append(to, "</"...), name...), '>')
 	return to, len(to) <= most
 }
 
@@ -150,8 +184,8 @@ type attribute struct {
 	breaks bool // it begins a line
 }
 
-func attributes(n *node) (all []attribute) {
-	rest := n.raw[1+len(n.name):]
+func (p *printer) attributes(n *config.Markup) (all []attribute) {
+	rest := p.raw(n)[1+len(p.name(n)):]
 	for {
 		found := bytes.TrimLeft(rest, " \t\n")
 		if found[0] == '/' || found[0] == '>' {

@@ -20,7 +20,7 @@ type counterpart func(c *collection, value string) (complaint string)
 // configuration options").
 func counterparts() map[string]counterpart {
 	return map[string]counterpart{
-		"collection":                      crawlerName,
+		"collection":                      (*collection).crawlerName,
 		"start_url":                       startURL,
 		"include_patterns":                patterns("include"),
 		"exclude_patterns":                patterns("exclude"),
@@ -32,7 +32,7 @@ func counterparts() map[string]counterpart {
 		"crawler.max_link_distance":       number("CrawlSpace", "maxLinkDepth", 1),
 		"crawler.max_url_length":          urlLength,
 		"crawler.reject_files":            rejectFiles,
-		"crawler.user_agent":              userAgent,
+		"crawler.user_agent":              (*collection).userAgent,
 		"crawler.ignore_robots_txt":       boolean("ignoreRobotsTxt"),
 		"crawler.ignore_nofollow":         boolean("ignoreNofollow"),
 		"crawler.use_sitemap_xml":         boolean("crawlSitemaps"),
@@ -50,10 +50,10 @@ type collection struct {
 	root     string
 	patterns []attribute
 	space    []attribute
-	ignored  *attribute // extensions
-	longest  int        // URL, 0 is any
-	roots    bool       // a file of start URLs is named
-	perHost  string     // most URLs of a host
+	ignored  []attribute // of IgnoredExtensions
+	traps    []attribute
+	longest  int  // URL, 0 is any
+	roots    bool // a file of start URLs is named
 	notes    []string
 }
 
@@ -150,9 +150,6 @@ func (c *collection) write() {
 	for _, a := range []attribute{{"robotsAgent", "FunnelBack"}, {"robots", "original"}, {"errorPolicy", "cautious"}, {"smartRefresh", "true"}} {
 		c.set(a.name, a.value)
 	}
-	if c.ignored == nil {
-		c.ignored = &attribute{"extra", ""}
-	}
 	if c.root != "" {
 		c.add("Root", attribute{"url", c.root}, attribute{"site", strconv.FormatBool(!included)})
 	}
@@ -162,16 +159,8 @@ func (c *collection) write() {
 	if len(c.patterns) > 0 {
 		c.add("Patterns", c.patterns...)
 	}
-	if c.ignored.value == "" {
-		c.add("IgnoredExtensions")
-	} else {
-		c.add("IgnoredExtensions", *c.ignored)
-	}
-	if c.perHost == "" {
-		c.add("Traps")
-	} else {
-		c.add("Traps", attribute{"maxURLsPerHost", c.perHost})
-	}
+	c.add("IgnoredExtensions", c.ignored...)
+	c.add("Traps", c.traps...)
 	if c.longest > 0 {
 		c.rules([]string{rule(element("ar:Length", attribute{"field", "url"}, attribute{"val", "[" + strconv.Itoa(c.longest+1) + ":]"}), "Ignore")})
 	}
@@ -181,11 +170,11 @@ func (c *collection) write() {
 	c.comment("Not in this file: kill_exact.cfg, kill_pattern.cfg, a file of start URLs that is not named above. Write them as Kill and Roots.")
 }
 
-func crawlerName(c *collection, v string) string {
+func (d *document) crawlerName(v string) string {
 	if strings.ContainsAny(v, `/\`) || strings.HasPrefix(v, ".") || len(v) > 200 {
 		return "the name of a Crawler names a folder, too"
 	}
-	c.name = v
+	d.name = v
 	return ""
 }
 
@@ -275,7 +264,7 @@ func filesPerServer(c *collection, v string) string {
 	if err != nil || n < least || n > most {
 		return "it is not a number from 1"
 	}
-	c.perHost = v
+	c.traps = []attribute{{"maxURLsPerHost", v}}
 	return ""
 }
 
@@ -300,15 +289,15 @@ func rejectFiles(c *collection, v string) string {
 	if _, errs := crawlspace.Compile(crawlspace.Settings{Extensions: &crawlspace.Extensions{List: list}}, nil); len(errs) > 0 {
 		return errs[0].Error()
 	}
-	c.ignored = &attribute{"list", v}
+	c.ignored = []attribute{{"list", v}}
 	return ""
 }
 
-func userAgent(c *collection, v string) string {
+func (d *document) userAgent(v string) string {
 	if strings.ContainsFunc(v, func(r rune) bool { return r < ' ' || r > '~' }) {
 		return "a header carries printable ASCII only"
 	}
-	c.set("userAgent", v)
+	d.set("userAgent", v)
 	return ""
 }
 

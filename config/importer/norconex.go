@@ -149,7 +149,7 @@ func (x *norconex) id(n *node) {
 	case !printable(id):
 		x.leaveOut(n, "its id has control characters")
 	default:
-		if complaint := crawlerName(&collection{document: x.document}, id); complaint != "" {
+		if complaint := x.crawlerName(id); complaint != "" {
 			x.leaveOut(n, complaint)
 		}
 	}
@@ -222,7 +222,7 @@ func (x *norconex) threads(n *node) {
 }
 
 func (x *norconex) agent(n *node) {
-	if complaint := userAgent(&collection{document: x.document}, n.text); complaint != "" {
+	if complaint := x.userAgent(n.text); complaint != "" {
 		x.leaveOut(n, complaint)
 	}
 }

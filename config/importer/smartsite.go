@@ -43,7 +43,7 @@ func smartsiteKeys() map[string]func(s *smartsite, value string) (complaint stri
 	removed := func(s *smartsite) *[]attribute { return &s.removed }
 	const webCrawler = "enterprisesearch.providers.webcrawler."
 	return map[string]func(*smartsite, string) string{
-		"name":                                  func(s *smartsite, v string) string { return crawlerName(&collection{document: s.document}, v) },
+		"name":                                  (*smartsite).crawlerName,
 		"start_urls":                            smartsiteRoots,
 		"url_discovery":                         smartsiteDiscovery,
 		"discovery_interval_minutes":            scaled("Discovery", "intervalS", 60, func(s *smartsite, a attribute) { s.before = append(s.before, a) }),

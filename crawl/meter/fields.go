@@ -12,9 +12,7 @@ import (
 // value counts none.
 type Fields struct {
 	mu     sync.Mutex
-	pages  map[string]int64
-	empty  map[string]int64
-	cut    map[string]int64
+	fields map[string]*FieldStatus
 	failed map[string]int64
 	main   MainStatus
 }
@@ -39,9 +37,7 @@ func (f *Fields) AddMain(found bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.main.Pages++
-	if !found {
-		f.main.Empty++
-	}
+	f.main.Empty += one(!found)
 }
 
 // FieldStatus counts the pages of one field.
@@ -56,16 +52,14 @@ type FieldStatus struct {
 func (f *Fields) Add(name string, found, cut bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.pages == nil {
-		f.pages, f.empty, f.cut = map[string]int64{}, map[string]int64{}, map[string]int64{}
+	if f.fields == nil {
+		f.fields = map[string]*FieldStatus{}
 	}
-	f.pages[name]++
-	if !found {
-		f.empty[name]++
+	if f.fields[name] == nil {
+		f.fields[name] = &FieldStatus{Name: name}
 	}
-	if cut {
-		f.cut[name]++
-	}
+	s := f.fields[name]
+	s.Pages, s.Empty, s.Cut = s.Pages+1, s.Empty+one(!found), s.Cut+one(cut)
 }
 
 // Fail counts a page that could not be searched.
@@ -82,15 +76,15 @@ func (f *Fields) Fail(reason string) {
 func (f *Fields) Status() *FieldsStatus {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.pages == nil && f.failed == nil && f.main.Pages == 0 {
+	if f.fields == nil && f.failed == nil && f.main.Pages == 0 {
 		return nil
 	}
 	s := &FieldsStatus{Fields: []FieldStatus{}, Failed: maps.Clone(f.failed)}
 	if main := f.main; main.Pages > 0 {
 		s.Main = &main
 	}
-	for _, name := range slices.Sorted(maps.Keys(f.pages)) {
-		s.Fields = append(s.Fields, FieldStatus{name, f.pages[name], f.empty[name], f.cut[name]})
+	for _, name := range slices.Sorted(maps.Keys(f.fields)) {
+		s.Fields = append(s.Fields, *f.fields[name])
 	}
 	return s
 }

@@ -14,6 +14,10 @@ const (
 	GateDefault crawlspace.Gate = "default"
 )
 
+// GateTargets is the gate of a Cause that is a push source which no target takes. Its file and line are those of the
+// rule that gives the source.
+const GateTargets crawlspace.Gate = "targets"
+
 // GateLists is the gate of a Cause that is an <XMLDocuments> which is not in the configuration any more.
 const GateLists crawlspace.Gate = "lists"
 
@@ -44,7 +48,12 @@ func (p *Policy) NoIndexCause(v *Verdict) crawlspace.Reason {
 	if reason, killed := p.Space.Killed(v.URL); killed && v.Decision.Index {
 		return reason
 	}
-	return p.CauseOf(v, actionrules.DimensionIndex)
+	if !v.Decision.Index || p.Settings.Taken(v.Decision.Source) {
+		return p.CauseOf(v, actionrules.DimensionIndex)
+	}
+	c := p.CauseOf(v, actionrules.DimensionSource)
+	c.Gate, c.Rule = GateTargets, "no target takes the "+p.Settings.untaken(v.Decision.Source)
+	return c
 }
 
 // ruleCause is a rule, by its index; -1 is none.

@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -313,6 +314,10 @@ func (p *Policy) Link(l crawlspace.Link) (scheduler.Link, Verdict, bool) {
 	return link, v, true
 }
 
+// JudgesKnown reports whether links to known URLs must be judged, too: a shorter way to one may count, or one may be
+// known under another name.
+func (p *Policy) JudgesKnown() bool { return p.Settings.Space.MaxLinkDepth != nil || p.Space.Renames() }
+
 // RedirectLink judges the target of a redirect from a URL with this shift, which
 // it keeps unless a rule gives it its own.
 func (p *Policy) RedirectLink(l crawlspace.Link, shift int8) (scheduler.Link, Verdict, bool) {
@@ -336,7 +341,7 @@ func (p *Policy) Indexes(v *Verdict) (ok bool, why scheduler.Reason, words strin
 		return false, scheduler.ReasonKilled, reason.String()
 	}
 	if !p.Settings.Taken(v.Decision.Source) {
-		return false, scheduler.ReasonNoTarget, fmt.Sprintf("source %q", v.Decision.Source)
+		return false, scheduler.ReasonNoTarget, p.Settings.untaken(v.Decision.Source)
 	}
 	return true, scheduler.NoReason, ""
 }
@@ -358,7 +363,9 @@ func (p *Policy) LimitsHosts() bool {
 func FrontierSettings(p *Policy) scheduler.Settings {
 	s := p.Settings.Frontier
 	s.DeletionBody = DeletionBody
-	s.Depths = p.Space.LimitsLinkDepth()
+	if _, most := p.Space.Depths(); most >= 0 {
+		s.Levels = uint16(min(most, math.MaxUint16-1)) + 1
+	}
 	return s
 }
 

@@ -2,7 +2,10 @@ package policy
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/robfig/cron/v3"
@@ -168,4 +171,13 @@ type Convert func(ctx context.Context, c extract.Converter, body []byte) (extrac
 // Taken reports whether a target takes documents of a push source.
 func (s *Settings) Taken(source string) bool {
 	return s.OnlySources == nil || slices.Contains(s.OnlySources, source)
+}
+
+// untaken names a push source that no target takes, and those that the targets take.
+func (s *Settings) untaken(source string) string {
+	taken := make([]string, len(s.OnlySources))
+	for i, name := range s.OnlySources {
+		taken[i] = strconv.Quote(name)
+	}
+	return fmt.Sprintf("source %q: targets take only %s", source, strings.Join(taken, ", "))
 }

@@ -14,7 +14,7 @@ import (
 // rule's change does what to how many. Its names are a contract.
 type PreviewCause struct {
 	// Gate is rules for a rule, default where no rule has a say, else the gate of the crawl
-	// space. File, Line and Rule are its place, and what it says.
+	// space; targets for a push source that no target takes. File, Line and Rule are its place, and what it says.
 	crawlspace.Reason
 	Count   uint64 `json:"count"`
 	Example string `json:"example"` // the first of its URLs
@@ -22,13 +22,17 @@ type PreviewCause struct {
 
 // String words it for a person.
 func (c PreviewCause) String() string {
-	if c.Gate == policy.GateRules {
+	switch c.Gate { //nolint:exhaustive // the gates of the crawl space word themselves
+	case policy.GateRules:
 		return fmt.Sprintf("%s, %s:%d", c.Rule, c.File, c.Line)
-	}
-	if c.Gate == policy.GateLists {
+	case policy.GateLists:
 		return c.Rule
-	}
-	if c.Gate == policy.GateDefault {
+	case policy.GateTargets:
+		if c.Line == 0 {
+			return c.Rule
+		}
+		return fmt.Sprintf("%s:%d: %s", c.File, c.Line, c.Rule)
+	case policy.GateDefault:
 		return "no rule: what holds before the first one"
 	}
 	return c.Reason.String()
@@ -65,7 +69,8 @@ func (g *PreviewGroup) tellCauses() {
 		g.By = append(g.By, *c)
 	}
 	slices.SortFunc(g.By, func(a, b PreviewCause) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Gate, b.Gate), cmp.Compare(a.Rule, b.Rule))
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
+			cmp.Compare(a.Gate, b.Gate), cmp.Compare(a.Rule, b.Rule))
 	})
 	g.By = g.By[:min(len(g.By), causesTold)]
 	g.causes = nil
@@ -90,5 +95,6 @@ func (o *review) cause(e effect) crawlspace.Reason {
 		return o.policy.CauseOf(&o.Verdict, actionrules.DimensionSource)
 	case unaffected, moved, kept, reindexed:
 	}
-	return o.policy.CauseOf(&o.Verdict, actionrules.DimensionIndex, actionrules.DimensionFollow, actionrules.DimensionPriority)
+	return o.policy.CauseOf(&o.Verdict,
+		actionrules.DimensionIndex, actionrules.DimensionFollow, actionrules.DimensionPriority)
 }

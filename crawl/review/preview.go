@@ -64,7 +64,8 @@ const keptNote = "documents of an <XMLDocuments> that was taken out stay while t
 	"sextant remove --match takes them out"
 
 // fragmentNote is that of settings whose rules name fragments, which are stored only while rules do.
-const fragmentNote = "rules on fragment judge a stored page by the fragment that is stored with it: pages found while no rule named fragments have none"
+const fragmentNote = "rules on fragment judge a stored page by the fragment that is stored with it: " +
+	"pages found while no rule named fragments have none"
 
 // PreviewGroup counts URLs and names some.
 type PreviewGroup struct {
@@ -127,7 +128,10 @@ func NewPreview(ctx context.Context, s policy.Settings, store scheduler.Reader, 
 	if err != nil {
 		return nil, err
 	}
-	for _, g := range []*PreviewGroup{&out.Excluded, &out.Elsewhere, &out.ExcludedWhenTaken, &out.Readmitted, &out.Moved, &out.Deleted, &out.Leaving, &out.Reread, &out.Renewed} {
+	for _, g := range []*PreviewGroup{
+		&out.Excluded, &out.Elsewhere, &out.ExcludedWhenTaken, &out.Readmitted, &out.Moved, &out.Deleted, &out.Leaving,
+		&out.Reread, &out.Renewed,
+	} {
 		if g.Samples == nil {
 			g.Samples = []PreviewSample{} // [] in JSON
 		}
@@ -189,7 +193,9 @@ func (v *Preview) judge(o *review, r *scheduler.Record, samples int) {
 		return
 	}
 	if e == leaves {
-		v.Leaving.add(samples, r, "", func() string { return fmt.Sprintf("from source %q to %q", r.PushedSource, o.Decision.Source) })
+		v.Leaving.add(samples, r, "", func() string {
+			return fmt.Sprintf("from source %q to %q", r.PushedSource, o.Decision.Source)
+		})
 		v.Leaving.countCause(o.cause(e), r.URL)
 	}
 	switch o.timed(r) {

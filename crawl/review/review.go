@@ -21,7 +21,7 @@ const (
 	readmitted        // back in its fifo
 	moved             // in another fifo from now on
 	unindexed         // crawled as before, but its document goes
-	leaves            // crawled as before, but its document goes from a target to another
+	leaves            // crawled as before, but its document leaves a target
 	kept              // its document was to go, and may stay
 	reindexed         // it had no document, and may have one
 )
@@ -60,7 +60,10 @@ func reviewOf(p *policy.Policy, u weburl.URL, r *scheduler.Record) review {
 func reviewWith(p *policy.Policy, u weburl.URL, r *scheduler.Record, s *actionrules.Scratch) review {
 	link := policy.Recorded(u, r)
 	if r.Kind.IsSource() {
-		return review{Verdict: p.JudgeSource(u, r.HostSpelling), policy: p, returns: true, reason: scheduler.ReasonSource, words: policy.SourceDetail, link: link}
+		return review{
+			Verdict: p.JudgeSource(u, r.HostSpelling), policy: p, returns: true, reason: scheduler.ReasonSource,
+			words: policy.SourceDetail, link: link,
+		}
 	}
 	o := review{policy: p, link: link, referrer: r.Referrer, gone: p.ListGone(r)}
 	if o.Verdict, o.given = p.JudgeStored(link, s); o.Inside() && r.Indexed && policy.Outside(r) == 0 {
@@ -111,9 +114,11 @@ func (o *review) effect(r *scheduler.Record) effect {
 		return unindexed
 	case o.indexed && o.moves(r):
 		return leaves
-	case o.indexed && r.LossPending && (unwanted(r) || r.Reason == scheduler.ReasonTarget && !o.settings().Leaves(r, o.Decision.Source)):
+	case o.indexed && r.LossPending &&
+		(unwanted(r) || r.Reason == scheduler.ReasonTarget && !o.settings().Leaves(r, o.Decision.Source)):
 		return kept
-	case o.indexed && unwanted(r) && !r.Indexed && r.State != scheduler.Waiting && r.Kind != scheduler.KindItem: // its list has its document
+	case o.indexed && unwanted(r) && !r.Indexed && r.State != scheduler.Waiting &&
+		r.Kind != scheduler.KindItem: // the document of an item is in its list
 		return reindexed
 	case o.fifo(r) != r.Fifo:
 		return moved
@@ -127,7 +132,8 @@ func (o *review) pends(r *scheduler.Record) bool {
 	return r.LossPending && (r.Reason == o.reason || r.Reason == scheduler.ReasonRobots)
 }
 
-// moves reports whether a document is to leave a target, which is not pending yet: of another loss a visit decides first.
+// moves reports whether a document is to leave a target and that is not pending yet. While another loss is pending, a
+// visit decides first.
 func (o *review) moves(r *scheduler.Record) bool {
 	return r.Indexed && !o.rewritten && !r.BodyLost() && (!r.LossPending || r.Reason == scheduler.ReasonTarget) &&
 		o.settings().Leaves(r, o.Decision.Source) && !r.MovesTo(o.Decision.Source)
@@ -217,8 +223,9 @@ func (o *review) change(r *scheduler.Record) *scheduler.Change {
 	case moved:
 		n.Fifo = o.fifo(r)
 	}
-	if c.Delete == "" && n.State != scheduler.Waiting {
+	if n.State != scheduler.Waiting {
 		switch later, t := o.time(*r); {
+		case c.Delete != "" && t != retimed: // no visit while its document is pending
 		case t != untimed && !sameTime(&later, r):
 			n.State, n.Source, n.NextAt, n.Interval = later.State, later.Source, later.NextAt, later.Interval
 		case e == unaffected:

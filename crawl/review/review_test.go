@@ -1,6 +1,9 @@
 package review
 
 import (
+	"context"
+	"fmt"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -10,6 +13,8 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/testing/seeded"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/storetest"
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // TestChangeOnce: whatever the record and the rules, a change applied twice is the
@@ -113,3 +118,48 @@ func TestDepths(t *testing.T) {
 		t.Errorf("an excluded page within the depth has effect %d in the pass, want it readmitted", o.effect(&r))
 	}
 }
+
+// TestDepthWhileJudged: a document to which a link leads in fewer steps between its judgement and the change stays.
+func TestDepthWhileJudged(t *testing.T) {
+	s := everything()
+	s.Space.MaxLinkDepth = &crawlspace.Limit{Max: 2}
+	p, err := policy.New(s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := storetest.NewMemory()
+	v := Reviewer{Parts: Parts{
+		Frontier: scheduler.New(store, s.Frontier, slog.New(slog.DiscardHandler)), Crawl: fixed{p: p},
+		Freed: func(context.Context, []weburl.Key) error { return nil },
+	}}
+	for _, depth := range []uint16{1, 3} {
+		l := storetest.Link(fmt.Sprintf("http://a.test/%d", depth), scheduler.Index)
+		l.Kind, l.Depth, l.Item = scheduler.KindItem, depth, &scheduler.Item{Document: scheduler.Document{Body: []byte("x"), Hash: [16]byte{1}}}
+		if _, err := v.Frontier.Add(t.Context(), []scheduler.Link{l}, false); err != nil {
+			t.Fatal(err)
+		}
+		r, err := store.Lookup(t.Context(), l.URL.Key())
+		if err != nil || !r.Indexed {
+			t.Fatalf("%+v, %v, want a document", r, err)
+		}
+		r.Depth = 3
+		o := reviewOf(p, l.URL, &r)
+		if o.explain(); o.effect(&r) != excluded {
+			t.Fatalf("effect %d of depth 3", o.effect(&r))
+		}
+		if err := v.apply(t.Context(), []keyed{{l.URL.Key(), o}}, &Counts{}); err != nil {
+			t.Fatal(err)
+		}
+		if r, err = store.Lookup(t.Context(), l.URL.Key()); err != nil || r.Indexed != (depth == 1) {
+			t.Errorf("depth %d by now: %+v, %v", depth, r, err)
+		}
+	}
+}
+
+// fixed is a crawl whose rules never change.
+type fixed struct {
+	Crawl
+	p *policy.Policy
+}
+
+func (f fixed) Policy() *policy.Policy { return f.p }

@@ -114,7 +114,19 @@ type keyed struct {
 	review
 }
 
-// Next judges the next batch of URLs by p; due is false if there is none. It is called by
+// of returns the review of a record that may have changed since: if a link leads to its URL in fewer steps now, another.
+func (k *keyed) of(r *scheduler.Record) *review {
+	u, ok := weburl.FromCanonical(r.URL)
+	if !ok || int(r.Depth) == k.link.Depth {
+		return &k.review
+	}
+	o := reviewOf(k.policy, u, r)
+	o.again = k.again
+	o.explain()
+	return &o
+}
+
+// Next judges the next batch of URLs by p; due is false if no batch is left. It is called by
 // one goroutine at a time: that of Run.
 func (v *Reviewer) Next(ctx context.Context, p *policy.Policy) (due bool, err error) {
 	at, due := v.pass.due(p)
@@ -254,7 +266,7 @@ func (v *Reviewer) apply(ctx context.Context, reviews []keyed, n *Counts) error 
 		if !ok {
 			return nil
 		}
-		o := &reviews[i].review
+		o := reviews[i].of(&r)
 		if !v.Crawl.Policy().Same(o.policy) { // r may be of a page that began under the rules in force; their pass judges it
 			did[i] = done{}
 			return nil

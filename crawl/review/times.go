@@ -41,7 +41,9 @@ func (a *pass) again(p *policy.Policy) *again {
 }
 
 func newAgain(p *policy.Policy, retime bool, since time.Time, widened *policy.Widening, now bool) *again {
-	g := &again{settings: &p.Settings.Frontier, retime: retime, since: since, reread: widened, source: scheduler.Refresh, now: now}
+	g := &again{
+		settings: &p.Settings.Frontier, retime: retime, since: since, reread: widened, source: scheduler.Refresh, now: now,
+	}
 	if g.settings.Weights[scheduler.Refresh] == 0 {
 		g.source = scheduler.Index
 	}
@@ -81,8 +83,8 @@ func (o *review) time(r scheduler.Record) (scheduler.Record, timed) {
 }
 
 // renews reports whether rules or roots give a document other metas, or another source, than it was
-// pushed with. What an XML list has is read again with the list, a page whose loss is pending is fetched anyway, and
-// what is to leave a target stays under its source for now.
+// pushed with. Items of an XML list are read again with the list. Pages whose loss is pending are fetched anyway, except
+// for losses of edits. A document that is to leave a target stays under its source for now.
 func (o *review) renews(r *scheduler.Record) bool {
 	return r.Kind == scheduler.KindPage && o.differs(r)
 }
@@ -92,7 +94,7 @@ func (o *review) differs(r *scheduler.Record) bool {
 	switch {
 	case o.again == nil || !o.indexed || o.rewritten || !r.Indexed:
 		return false
-	case r.Class != scheduler.OK || r.LossPending && r.Reason != scheduler.ReasonTarget || r.State == scheduler.Waiting:
+	case r.Class != scheduler.OK || r.LossPending && !r.Reason.Operators() || r.State == scheduler.Waiting:
 		return false
 	}
 	return r.Given != o.given || r.PushedSource != o.Decision.Source && !o.settings().Leaves(r, o.Decision.Source)

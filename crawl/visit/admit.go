@@ -55,11 +55,11 @@ func (v *visit) followed(ctx context.Context, links []scheduler.Link) ([]schedul
 	}
 	kept, cut := links[:0], map[weburl.Key]bool{}
 	for _, link := range links {
-		if v.visitor.patterns.Match(link.URL) == nil {
+		if link.Known != (weburl.Key{}) || v.visitor.patterns.Match(link.URL) == nil {
 			kept = append(kept, link)
 			continue
 		}
-		known, err := v.store.Known(ctx, link.URL.Key())
+		known, err := scheduler.Known(ctx, v.store, link.URL.Key())
 		switch {
 		case err != nil:
 			return nil, err
@@ -83,9 +83,11 @@ func (v *visit) admitted(ctx context.Context, links []scheduler.Link) ([]schedul
 	}
 	kept, by := links[:0], v.rules()
 	for i := range links {
-		_, ok, err := v.admits(ctx, by, links[i].URL)
-		if err != nil {
-			return nil, err
+		ok := links[i].Known != (weburl.Key{})
+		if !ok {
+			if _, ok, err = v.admits(ctx, by, links[i].URL); err != nil {
+				return nil, err
+			}
 		}
 		if ok {
 			kept = append(kept, links[i])
@@ -101,7 +103,7 @@ func (v *visit) admits(ctx context.Context, by *Rules, u weburl.URL) (crawlspace
 	if by.Gear.Traps == nil {
 		return crawlspace.Reason{}, true, nil
 	}
-	if known, err := v.store.Known(ctx, u.Key()); known || err != nil {
+	if known, err := scheduler.Known(ctx, v.store, u.Key()); known || err != nil {
 		return crawlspace.Reason{}, known, err
 	}
 	reason, ok := v.admitNew(by, u)

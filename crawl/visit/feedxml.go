@@ -175,10 +175,12 @@ func (r *items) miss(since map[weburl.Key]time.Time) error {
 			return nil
 		}
 		if other := others[k]; other != "" {
-			if rec.Referrer = other; rec.LossPending {
+			rec.Referrer = other
+			back := rec.LossPending && rec.Reason == scheduler.ReasonItemGone // losses of edits stay pending
+			if back {
 				rec.Reason, rec.LastError = scheduler.NoReason, ""
 			}
-			return &scheduler.Change{Next: rec, CancelDeletion: true}
+			return &scheduler.Change{Next: rec, CancelDeletion: back}
 		}
 		mu.Lock()
 		is[k] = true

@@ -26,35 +26,41 @@ func BaseOf(page weburl.URL, p extract.Page) weburl.Base {
 }
 
 // links judges the references of a page: the ones that the rules crawl, each
-// once, in page order.
+// once, in page order. A known URL was judged when it became known, and is judged again when rules change; a link to
+// it is not.
 func (v *visit) links(p extract.Page) []scheduler.Link {
 	b := BaseOf(v.lease.URL, p)
 	links := make([]scheduler.Link, 0, len(p.Links))
-	seen := make(spellings[string], len(p.Links)+1)
-	seen.accept(v.lease.URL.String())
+	seen := make(spellings[weburl.Key], len(p.Links)+1)
+	seen.accept(v.lease.Key)
+	judgesKnown := v.policy.JudgesKnown()
 	referrer, depth := v.lease.URL.String(), int(v.lease.Record.Depth)+1
 	add := func(href string) {
 		u, err := b.Resolve(href)
 		if err != nil {
 			return // mailto:, javascript: and what is no URL at all are no links
 		}
+		k := u.Key()
+		if !judgesKnown && v.store.Remembers(k) {
+			if seen.accept(k) {
+				links = append(links, scheduler.Link{URL: u, Known: k})
+			}
+			return
+		}
 		host := v.spelling(href, u)
-		if !seen.open(u.String(), v.policy.Spelled(u), host) {
+		if !seen.open(k, v.policy.Spelled(u), host) {
 			return
 		}
 		l, _, ok := v.policy.Link(crawlspace.Link{URL: u, Host: host, Depth: depth})
 		if !ok {
 			return
 		}
-		seen.accept(u.String())
+		seen.accept(k)
 		// Of URLs that differ in what the query filter drops, the first counts.
-		if l.URL.String() == u.String() || seen.accept(l.URL.String()) {
+		if l.URL.String() == u.String() || seen.accept(l.URL.Key()) {
 			l.Referrer = referrer
 			links = append(links, l)
 		}
-	}
-	if p.LinksCut {
-		v.log.Info("a page has more links than are read: the rest is ignored", "url", referrer, "links", len(p.Links))
 	}
 	for _, l := range p.Links {
 		if !l.NoFollow || v.policy.Settings.IgnoreNoFollow {

@@ -141,6 +141,25 @@ func (c *Client) decode(ctx context.Context, method, path string, query url.Valu
 	return json.NewDecoder(answer).Decode(into)
 }
 
+// Query makes a query of names and values. Empty values are left out.
+func Query(pairs ...string) url.Values {
+	q := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			q.Set(pairs[i], pairs[i+1])
+		}
+	}
+	return q
+}
+
+// word writes a value of a query; the zero value is empty.
+func word[T comparable](v T) string {
+	if v == *new(T) {
+		return ""
+	}
+	return fmt.Sprint(v)
+}
+
 // get asks for JSON.
 func get[T any](ctx context.Context, c *Client, path string, query url.Values) (out T, err error) {
 	err = c.decode(ctx, http.MethodGet, path, query, nil, &out)
@@ -174,16 +193,10 @@ func (c *Client) Status(ctx context.Context) ([]Status, error) {
 
 // Submit submits URLs, in several requests if they are many. After an error it returns
 // the results so far.
-func (c *Client) Submit(ctx context.Context, urls []string) ([]crawl.Submitted, error) {
-	var all []crawl.Submitted
-	for batch := range batches(urls) {
-		var out []crawl.Submitted
-		if err := c.post(ctx, "/api/v1/add", urlList{batch}, &out); err != nil {
-			return all, err
-		}
-		all = append(all, out...)
-	}
-	return all, nil
+func (c *Client) Submit(ctx context.Context, urls []string) (all []crawl.Submitted, err error) {
+	body := func(batch []string) any { return urlList{batch} }
+	err = postBatches(ctx, c, "/api/v1/add", nil, urls, body, func(out []crawl.Submitted) { all = append(all, out...) })
+	return all, err
 }
 
 // urlList is the body of commands that are about URLs.
@@ -239,15 +252,10 @@ func (c *Client) storedRobots(ctx context.Context, agent string, original bool, 
 
 // Reload has the service read its configuration again. It returns ErrDeclined with the errors of a
 // configuration that cannot be used.
-func (c *Client) Reload(ctx context.Context, o ReloadOptions) error {
-	var out struct{}
-	query := url.Values{}
-	for name, on := range map[string]bool{"yes": o.Yes, "now": o.Now} {
-		if on {
-			query.Set(name, "true")
-		}
-	}
-	return c.decode(ctx, http.MethodPost, "/api/v1/reload", query, nil, &out)
+func (c *Client) Reload(ctx context.Context, o ReloadOptions) (out Reloaded, err error) {
+	query := Query("yes", word(o.Yes), "now", word(o.Now))
+	err = c.decode(ctx, http.MethodPost, "/api/v1/reload", query, nil, &out)
+	return out, err
 }
 
 // Preview has the service judge its stored URLs by the configuration at path. It names up

@@ -14,55 +14,42 @@ import (
 func (s *Server) changeRoutes() []route {
 	const path = "/api/v1/"
 	return []route{
-		{method: "POST", path: path + "add", role: Operator, crawler: true, change: "add", answer: s.add},
-		{method: "POST", path: path + "refresh", role: Operator, crawler: true, change: "refresh", answer: s.refresh},
-		{method: "POST", path: path + "remove", role: Operator, crawler: true, change: "remove", query: "yes", answer: s.remove},
-		{method: "POST", path: path + "selected", role: Reader, crawler: true, heavy: true, answer: s.selected},
+		{method: "POST", path: path + "add", role: Operator, crawler: true, change: "add", answer: posted(s.add)},
+		{method: "POST", path: path + "refresh", role: Operator, crawler: true, change: "refresh", answer: selecting(s.refresh)},
+		{method: "POST", path: path + "remove", role: Operator, crawler: true, change: "remove", query: "yes", answer: selecting(s.remove)},
+		{method: "POST", path: path + "selected", role: Reader, crawler: true, heavy: true, answer: selecting(s.selected)},
 		{method: "POST", path: path + "pause", role: Operator, crawler: true, change: "pause", answer: s.pause},
 		{method: "POST", path: path + "resume", role: Operator, crawler: true, change: "resume", answer: s.resume},
 		{method: "GET", path: path + "backup", role: Operator, crawler: true, change: "backup", heavy: true, answer: s.backup},
 	}
 }
 
-func (s *Server) add(c *call) (any, error) {
-	var body urlList
-	if err := c.read(&body); err != nil {
-		return nil, err
-	}
+func (s *Server) add(c *call, body urlList) (any, error) {
 	c.target = body.words()
 	submitted, err := c.crawler.Submit(c.r.Context(), body.URLs)
 	c.result = []any{"count", len(submitted)}
 	return append([]crawl.Submitted{}, submitted...), err
 }
 
-// selection reads a selection.
-func (s *Server) selection(c *call) (compiled crawl.Selection, err error) {
-	var written Selection
-	if err := c.read(&written); err != nil {
-		return compiled, err
-	}
-	c.target = written.String()
-	if compiled, err = written.Compile(); err != nil {
-		return compiled, wrong("%v", err)
-	}
-	return compiled, nil
+// selecting makes the answer of a route whose body is a selection.
+func selecting(answer func(*call, crawl.Selection) (any, error)) func(*call) (any, error) {
+	return posted(func(c *call, written Selection) (any, error) {
+		c.target = written.String()
+		compiled, err := written.Compile()
+		if err != nil {
+			return nil, wrong("%v", err)
+		}
+		return answer(c, compiled)
+	})
 }
 
-func (s *Server) refresh(c *call) (any, error) {
-	selection, err := s.selection(c)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) refresh(c *call, selection crawl.Selection) (any, error) {
 	done, err := c.crawler.Refresh(c.r.Context(), selection)
 	c.result = []any{"urls", done.URLs, "waiting", done.Waiting, "excluded", done.Excluded}
 	return done, soFar(err, "%d URLs were queued before", done.URLs)
 }
 
-func (s *Server) remove(c *call) (any, error) {
-	selection, err := s.selection(c)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) remove(c *call, selection crawl.Selection) (any, error) {
 	if err := confirmed(c, selection); err != nil {
 		return nil, err
 	}
@@ -84,7 +71,8 @@ func confirmed(c *call, s crawl.Selection) error {
 	if err != nil || n.URLs <= RemovedUnasked {
 		return err
 	}
-	return newProblem(http.StatusConflict, codeUnconfirmed, "this removes %d URLs and deletes %d documents: send it with yes=true in the query, if that is meant", n.URLs, n.Documents)
+	return newProblem(http.StatusConflict, codeUnconfirmed, "this removes %s and deletes %s: send it with yes=true in the query, if that is meant",
+		counted(uint64(max(n.URLs, 0)), "URL"), counted(uint64(max(n.Documents, 0)), "document"))
 }
 
 // word reports whether a request has yes=true, which confirms large changes.
@@ -112,11 +100,7 @@ func (c *call) reloadOptions() (o ReloadOptions, err error) {
 }
 
 // selected counts what a selection selects.
-func (s *Server) selected(c *call) (any, error) {
-	selection, err := s.selection(c)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) selected(c *call, selection crawl.Selection) (any, error) {
 	return crawl.CountSelected(c.r.Context(), c.crawler.Settings(), c.crawler.Reports(), selection)
 }
 

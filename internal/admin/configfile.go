@@ -102,7 +102,7 @@ func (s *Server) writeConfig(c *call) (any, error) {
 	c.w.Header().Set("ETag", out.ETag)
 	c.target, c.result = path, []any{"bytes", len(text), "kept", out.Kept}
 	// It is written: that the caller goes must not leave it half in force.
-	if err := s.service.Reload(context.WithoutCancel(c.r.Context()), options); err != nil {
+	if _, err := s.service.Reload(context.WithoutCancel(c.r.Context()), options); err != nil {
 		out.Words = err.Error()
 		return out, nil //nolint:nilerr // the answer tells of it
 	}
@@ -163,5 +163,5 @@ func (s *Server) reload(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return nil, s.service.Reload(c.r.Context(), options)
+	return s.service.Reload(c.r.Context(), options)
 }

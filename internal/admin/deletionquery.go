@@ -192,18 +192,7 @@ func (q *DeletionQuery) narrowed() bool {
 
 // Values are the query as parameters of the API, without URLs and All.
 func (q *DeletionQuery) Values() url.Values {
-	v := url.Values{}
-	for name, value := range map[string]string{"host": q.Host, "reason": q.Reason} {
-		if value != "" {
-			v.Set(name, value)
-		}
-	}
-	for name, n := range map[string]uint64{"edit": q.Edit, "up_to": q.UpTo} {
-		if n != 0 {
-			v.Set(name, strconv.FormatUint(n, 10))
-		}
-	}
-	return v
+	return Query("host", q.Host, "reason", q.Reason, "edit", word(q.Edit), "up_to", word(q.UpTo))
 }
 
 // ParseDeletionQuery reads what Values writes.

@@ -67,12 +67,24 @@ func (s *Server) deletions(c *call) (any, error) {
 }
 
 // Decided says how many deletions were released or dropped, and how many of them were new texts of documents that
-// stay. OfEdits are those that stay, since the rules would make them again.
+// stay. OfEdits are those that a drop left alone, since the rules would make them again; Moves are among them then.
 type Decided struct {
 	Deletions int `json:"deletions"`
 	NewTexts  int `json:"new_texts,omitempty"`
 	Moves     int `json:"moves,omitempty"` // off a target
 	OfEdits   int `json:"of_edits,omitempty"`
+}
+
+// Stay says which losses a drop left alone, and why. It is empty if there are none.
+func (n *Decided) Stay() string {
+	if n.OfEdits == 0 {
+		return ""
+	}
+	words := LossWords(uint64(max(n.OfEdits, 0)), 0, uint64(max(n.Moves, 0)))
+	if n.OfEdits == 1 {
+		return words + " by an edit of the rules stays: taking the edit back cancels it"
+	}
+	return words + " by an edit of the rules stay: taking the edit back cancels them"
 }
 
 // Add adds what another request decided.
@@ -90,7 +102,6 @@ func (s *Server) release(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.OfEdits = 0 // those of edits are released, too
 	out.Deletions, err = q.Decide(c.r.Context(), c.crawler.Reports().PendingDeletions, c.crawler.Release)
 	answer, err := decided(c, out, err)
 	c.nothing = c.nothing && q.Edit == 0 // the word for an edit counts for what it finds later
@@ -107,6 +118,7 @@ func confirmedRelease(c *call, q *DeletionQuery) (n Decided, err error) {
 		return n, err
 	}
 	n, err = q.count(c.r.Context(), c.crawler.Reports().PendingDeletions)
+	n.OfEdits = 0 // they are released, too
 	if err != nil || yes || n.Deletions <= ReleasedUnasked {
 		return n, err
 	}
@@ -181,15 +193,9 @@ func (c *Client) DropDeletions(ctx context.Context, q DeletionQuery) (Decided, e
 }
 
 func (c *Client) decideDeletions(ctx context.Context, path string, query url.Values, q DeletionQuery) (all Decided, err error) {
-	for batch := range batches(q.URLs) {
-		q.URLs = batch
-		var done Decided
-		if err := c.postWith(ctx, path, query, q, &done); err != nil {
-			return all, err
-		}
-		all.Add(done)
-	}
-	return all, nil
+	body := func(batch []string) any { q.URLs = batch; return q }
+	err = postBatches(ctx, c, path, query, q.URLs, body, all.Add)
+	return all, err
 }
 
 // deletionOf is the deletion of a URL that is stored as having one; nil if it was decided

@@ -229,3 +229,21 @@ func TestConfirmedRemoval(t *testing.T) {
 		}
 	}
 }
+
+// TestDroppedBesideEdits: what an edit made stays, and is not worded as dropped.
+func TestDroppedBesideEdits(t *testing.T) {
+	n := Decided{Deletions: 2, Moves: 15, OfEdits: 15}
+	if got, want := n.Words(), "2 deletions"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := n.Stay(), "15 moves off a target by an edit of the rules stay: taking the edit back cancels them"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	one := Decided{OfEdits: 1}
+	if got, want := one.Stay(), "1 deletion by an edit of the rules stays: taking the edit back cancels it"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if released := (&Decided{Deletions: 2, Moves: 2}); released.Words() != "2 moves off a target" || released.Stay() != "" {
+		t.Errorf("%q, %q", released.Words(), released.Stay())
+	}
+}

@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,9 +58,5 @@ func isOneOf(kind, kinds string) bool {
 
 // Events calls fn for each event, the latest first.
 func (c *Client) Events(ctx context.Context, kinds string, fn func(events.Event) error) error {
-	q := url.Values{}
-	if kinds != "" {
-		q.Set("kind", kinds)
-	}
-	return stream(ctx, c, "/api/v1/events", q, fn)
+	return stream(ctx, c, "/api/v1/events", Query("kind", kinds), fn)
 }

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/events"
+	"github.com/sextant-crawler/sextant/scheduler/deletion"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 )
 
@@ -118,5 +120,30 @@ func TestRoundsAreEvents(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// editedCrawler has edits of the rules.
+type editedCrawler struct {
+	fakeCrawler
+	edits *[]deletion.Edit
+}
+
+func (c editedCrawler) Losses(context.Context) (*Losses, error) { return &Losses{edits: *c.edits}, nil }
+
+// TestReleasedByWord: what --yes carries out is an event, once; what is few leaves without one.
+func TestReleasedByWord(t *testing.T) {
+	list := []deletion.Edit{{Number: 7, Sent: 1}, {Number: 8, Word: true, Sent: 2}}
+	c := editedCrawler{fakeCrawler{name: "a", store: storetest.NewMemory()}, &list}
+	s := NewServer([]Crawler{c}, fakeService{}, fakeConfig{}, nil, slog.New(slog.DiscardHandler))
+	status := &Status{Status: crawl.Status{Crawler: "a"}}
+	s.watcher.see(t.Context(), c, status)
+	list = []deletion.Edit{{Number: 7, Sent: 2}, {Number: 8, Word: true, Sent: 412}}
+	for range 2 {
+		s.watcher.see(t.Context(), c, status)
+	}
+	all, err := events.List(t.Context(), c.store)
+	if err != nil || len(all) != 1 || all[0].Edit != 8 || all[0].Text != "deletions or moves off a target released by --yes: 410" {
+		t.Errorf("%+v, %v", all, err)
 	}
 }

@@ -55,7 +55,11 @@ func (x *Explanation) Answer() Answer {
 		}
 	}
 	a := AnswerOf(s)
-	a.Notes = append(a.Notes, "Rules and gates would allow a link to it.")
+	would := x.foretold()
+	if would.Why != "" { // adding it would bring no document
+		a.Help = ""
+	}
+	a.Notes = append(a.Notes, "A link to it "+would.String()+".")
 	return a
 }
 
@@ -95,6 +99,9 @@ func (f *Fetched) Verdict() Answer {
 	return a
 }
 
+// renewed is when a document gets the source that the rules give it.
+const renewed = "its page is fetched, or its list read; an item that its feed no longer lists stays"
+
 // AnswerOf answers for a URL by what is stored of it.
 func AnswerOf(s *StoredExplanation) Answer {
 	if !s.Known {
@@ -110,7 +117,10 @@ func AnswerOf(s *StoredExplanation) Answer {
 	because := words.because(u)
 	switch a.Fate {
 	case scheduler.FateIndexed:
-		if because != "" && a.Reason != scheduler.ReasonNewText { // the index has that text by now
+		switch {
+		case a.Reason == scheduler.ReasonTarget: // it was released
+			a.Notes = append(a.Notes, "It may leave a target: it is pushed under its new source when "+renewed+".")
+		case because != "" && a.Reason != scheduler.ReasonNewText: // the index has that text by now
 			a.Notes = append(a.Notes, "At the last visit: "+because+".")
 		}
 	case scheduler.FatePendingLoss:

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -69,6 +70,8 @@ func TestAnswers(t *testing.T) {
 		{&StoredExplanation{}, "not in the index: no link to it was found yet, or it was removed", nil},
 		{of(scheduler.FateIndexed, report.StoredURL{}), "in the index, or on its way there", nil},
 		{of(scheduler.FateIndexed, report.StoredURL{Reason: "timeout", LastError: "time-out"}), "in the index, or on its way there", []string{"At the last visit: its host takes too long (time-out)."}},
+		{of(scheduler.FateIndexed, report.StoredURL{Reason: "target"}), "in the index, or on its way there",
+			[]string{"It may leave a target: it is pushed under its new source when its page is fetched, or its list read; an item that its feed no longer lists stays."}},
 		{of(scheduler.FateIndexed, report.StoredURL{Reason: "new_text"}), "in the index, or on its way there", nil},
 		{of(scheduler.FatePending, report.StoredURL{}), "not in the index: it waits to be fetched", nil},
 		{of(scheduler.FatePending, report.StoredURL{Reason: "robots_unreachable"}), "not in the index: it waits to be fetched: its robots.txt cannot be had", []string{"It goes on by itself when the site answers for its robots.txt."}},
@@ -246,5 +249,22 @@ func TestAnotherLinksFragment(t *testing.T) {
 	want := "Gates and rules were asked about a link with the fragment x; the page is known by a link with the fragment y, and that counts."
 	if a.String() != "in the index, or on its way there" || len(a.Notes) != 1 || a.Notes[0] != want {
 		t.Errorf("%q: %q", a, a.Notes)
+	}
+}
+
+// TestRemovedAndKilled: of an unknown URL that would not be indexed nobody is advised to add it.
+func TestRemovedAndKilled(t *testing.T) {
+	for _, tt := range []struct {
+		x          Explanation
+		note, help string
+	}{
+		{Explanation{Index: true, Follow: true}, "A link to it would be crawled and indexed.", "Add it, or link to it from a page that is crawled."},
+		{Explanation{Index: true, Follow: true, KilledBy: &crawlspace.Reason{Gate: "kill", File: "k"}},
+			"A link to it would be crawled, but not indexed: the kill list names it: kill gate, k.", ""},
+	} {
+		tt.x.Stored = &StoredExplanation{}
+		if a := tt.x.Answer(); !slices.Contains(a.Notes, tt.note) || a.Help != tt.help {
+			t.Errorf("notes %q, help %q; want %q, %q", a.Notes, a.Help, tt.note, tt.help)
+		}
 	}
 }

@@ -14,11 +14,11 @@ func (s *Server) judgeRoutes() []route {
 	const path = "/api/v1/"
 	return []route{
 		{method: "GET", path: path + "explain", role: Reader, crawler: true, query: "url", answer: s.explainGet},
-		{method: "POST", path: path + "explain", role: Reader, crawler: true, body: maxConfigBytes, heavy: true, answer: s.explainPost},
-		{method: "POST", path: path + "test", role: Reader, crawler: true, body: maxConfigBytes, heavy: true, answer: s.test},
-		{method: "POST", path: path + "check", role: Operator, body: maxConfigBytes, heavy: true, answer: s.check},
-		{method: "POST", path: path + "preview", role: Operator, crawler: true, body: maxConfigBytes, heavy: true, answer: s.preview},
-		{method: "POST", path: path + "fetch", role: Operator, crawler: true, heavy: true, answer: s.fetch},
+		{method: "POST", path: path + "explain", role: Reader, crawler: true, body: maxConfigBytes, heavy: true, answer: posted(s.explain)},
+		{method: "POST", path: path + "test", role: Reader, crawler: true, body: maxConfigBytes, heavy: true, answer: posted(s.test)},
+		{method: "POST", path: path + "check", role: Operator, body: maxConfigBytes, heavy: true, answer: posted(s.check)},
+		{method: "POST", path: path + "preview", role: Operator, crawler: true, body: maxConfigBytes, heavy: true, answer: posted(s.preview)},
+		{method: "POST", path: path + "fetch", role: Operator, crawler: true, heavy: true, answer: posted(s.fetch)},
 		{method: "POST", path: path + "push/verify", role: Operator, crawler: true, heavy: true, answer: s.pushVerify},
 	}
 }
@@ -38,14 +38,6 @@ type ExplainRequest struct {
 
 func (s *Server) explainGet(c *call) (any, error) {
 	return s.explain(c, ExplainRequest{URLs: c.query["url"]})
-}
-
-func (s *Server) explainPost(c *call) (any, error) {
-	var in ExplainRequest
-	if err := c.read(&in); err != nil {
-		return nil, err
-	}
-	return s.explain(c, in)
 }
 
 func (s *Server) explain(c *call, in ExplainRequest) (any, error) {
@@ -106,11 +98,7 @@ type TestReport struct {
 	Results []CaseResult `json:"results"`
 }
 
-func (s *Server) test(c *call) (any, error) {
-	var in TestRequest
-	if err := c.read(&in); err != nil {
-		return nil, err
-	}
+func (s *Server) test(c *call, in TestRequest) (any, error) {
 	settings, err := s.settings(c, in.Config)
 	if err != nil {
 		return nil, err
@@ -150,11 +138,7 @@ type Check struct {
 	Crawlers []DraftCrawler `json:"crawlers"`
 }
 
-func (s *Server) check(c *call) (any, error) {
-	var in CheckRequest
-	if err := c.read(&in); err != nil {
-		return nil, err
-	}
+func (s *Server) check(c *call, in CheckRequest) (any, error) {
 	return s.config.Draft([]byte(in.Config), c.caller.Socket).check(), nil
 }
 
@@ -169,11 +153,7 @@ type PreviewRequest struct {
 // maxSamples of a kind are named.
 const maxSamples = 1000
 
-func (s *Server) preview(c *call) (any, error) {
-	var in PreviewRequest
-	if err := c.read(&in); err != nil {
-		return nil, err
-	}
+func (s *Server) preview(c *call, in PreviewRequest) (any, error) {
 	samples := 5
 	if in.Samples != nil {
 		samples = *in.Samples
@@ -209,11 +189,7 @@ type FetchRequest struct {
 	URL string `json:"url"`
 }
 
-func (s *Server) fetch(c *call) (any, error) {
-	var in FetchRequest
-	if err := c.read(&in); err != nil {
-		return nil, err
-	}
+func (s *Server) fetch(c *call, in FetchRequest) (any, error) {
 	u, err := weburl.Parse(in.URL)
 	if err != nil {
 		return nil, wrong("%v", err)

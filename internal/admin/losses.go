@@ -201,11 +201,14 @@ type EditStatus struct {
 	Moves   uint64 `json:"moves,omitempty"` // of those pending: off a target
 }
 
+// Words name its pending losses.
+func (e *EditStatus) Words() string { return LossWords(e.Pending, 0, e.Moves) }
+
 // String is a line for a person.
 func (e EditStatus) String() string {
 	var parts []string
 	if e.Pending > 0 {
-		parts = append(parts, LossWords(e.Pending, 0, e.Moves)+" pending")
+		parts = append(parts, e.Words()+" pending")
 	}
 	if e.State == deletion.EditOpen {
 		parts = append(parts, "stored URLs are being judged by it")

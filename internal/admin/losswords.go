@@ -47,7 +47,11 @@ func (n *DeletionCounts) Words() string { return LossWords(n.Pending, n.NewTexts
 
 // Words name those that were decided about.
 func (n *Decided) Words() string {
-	return LossWords(uint64(max(n.Deletions, 0)), uint64(max(n.NewTexts, 0)), uint64(max(n.Moves, 0)))
+	moves := n.Moves
+	if n.OfEdits > 0 { // they stay
+		moves = 0
+	}
+	return LossWords(uint64(max(n.Deletions, 0)), uint64(max(n.NewTexts, 0)), uint64(max(moves, 0)))
 }
 
 // PendingWords name the losses that are pending.
@@ -77,7 +81,8 @@ func (d *Deletion) Help() string {
 	switch {
 	case d.Edit != 0 && d.Moves:
 		return "If the document is to leave the target, release the edit: sextant deletions release --edit " + strconv.FormatUint(d.Edit, 10) +
-			"; its page is fetched then, or its list read. If it is to stay there, take the edit back."
+			". Its page is fetched then, or its list read. An item that its feed no longer lists stays. " +
+			"If it is to stay there, take the edit back."
 	case d.Edit != 0:
 		return "If the document is to go, release the edit: sextant deletions release --edit " + strconv.FormatUint(d.Edit, 10) + ". If it is to stay, take the edit back."
 	case d.Replaces:

@@ -97,8 +97,8 @@ func (s *Status) observeLosses(add func(notices.Event, string, string) *notices.
 	for _, e := range s.Edits {
 		if e.State == deletion.EditHeld && e.Pending > 0 {
 			edit := fmt.Sprintf("edit %d", e.Number)
-			add(notices.Brake, edit, fmt.Sprintf("%s of the rules deletes %s", edit, counted(e.Pending, "document"))).Help =
-				fmt.Sprintf("they stay until you release them: sextant deletions release --edit %d", e.Number)
+			add(notices.Brake, edit, fmt.Sprintf("%s of the rules: %s pending", edit, e.Words())).Help =
+				fmt.Sprintf("the documents stay where they are until you release them: sextant deletions release --edit %d", e.Number)
 		}
 	}
 }

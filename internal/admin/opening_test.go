@@ -100,7 +100,8 @@ func TestClosing(t *testing.T) {
 	if err := client.Ready(t.Context()); err == nil || err.Error() != "not ready\nstopping: stores are being closed" {
 		t.Errorf("Ready: %v", err)
 	}
-	for name, err := range map[string]error{"reload": client.Reload(t.Context(), ReloadOptions{}), "pause": client.Pause(t.Context())} {
+	_, reload := client.Reload(t.Context(), ReloadOptions{})
+	for name, err := range map[string]error{"reload": reload, "pause": client.Pause(t.Context())} {
 		if err == nil || err.Error() != "the service is stopping: stores are being closed" {
 			t.Errorf("%s: %v", name, err)
 		}

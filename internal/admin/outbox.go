@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,8 +14,8 @@ import (
 func (s *Server) outboxRoutes() []route {
 	return []route{
 		{method: "GET", path: "/api/v1/outbox", role: Reader, crawler: true, query: "state target source url limit cursor", answer: s.orders},
-		{method: "POST", path: "/api/v1/outbox/retry", role: Operator, crawler: true, change: "retry dead letters", answer: s.retryDead},
-		{method: "POST", path: "/api/v1/outbox/drop", role: Operator, crawler: true, change: "drop dead letters", answer: s.dropDead},
+		{method: "POST", path: "/api/v1/outbox/retry", role: Operator, crawler: true, change: "retry dead letters", answer: decidesDead(Crawler.RetryDead)},
+		{method: "POST", path: "/api/v1/outbox/drop", role: Operator, crawler: true, change: "drop dead letters", answer: decidesDead(Crawler.DropDead)},
 	}
 }
 
@@ -31,6 +30,8 @@ type OutboxOrder struct {
 	At     *time.Time `json:"at,omitempty"` // when the order was made
 	// Moved says that the document stood under another source before.
 	Moved bool `json:"moved,omitempty"`
+	// Moves says that it is pending that the document leaves a target, for the source Source. The op is delete.
+	Moves bool `json:"moves,omitempty"`
 	// Lost says that the body was damaged: the URL is fetched again.
 	Lost bool `json:"lost,omitempty"`
 
@@ -44,7 +45,7 @@ type OutboxOrder struct {
 func NewOutboxOrder(l push.Listed) OutboxOrder {
 	return OutboxOrder{
 		State: l.State, Seq: l.Seq, Op: l.Op.String(), URL: l.URL, Source: l.Source, Bytes: l.Bytes, At: utc(l.At),
-		Moved: l.Moved, Lost: l.Lost, Target: l.Target, Words: l.Words, RefusedAt: utc(l.RefusedAt),
+		Moved: l.Moved, Moves: l.Moves, Lost: l.Lost, Target: l.Target, Words: l.Words, RefusedAt: utc(l.RefusedAt),
 	}
 }
 
@@ -136,38 +137,26 @@ func parseOrderCursor(written string) (o orderCursor, err error) {
 	return o, nil
 }
 
-func (s *Server) retryDead(c *call) (any, error) { return s.decideDead(c, c.crawler.RetryDead) }
-
-func (s *Server) dropDead(c *call) (any, error) { return s.decideDead(c, c.crawler.DropDead) }
-
 // DecidedLetters says how many dead letters were sent again or dropped.
 type DecidedLetters struct {
 	DeadLetters int `json:"dead_letters"`
 }
 
-func (s *Server) decideDead(c *call, by func(context.Context, push.Selection) (int, error)) (any, error) {
-	var chosen DeadLetters
-	if err := c.read(&chosen); err != nil {
-		return nil, err
-	}
-	if chosen.All == chosen.some() {
-		return nil, wrong("name URLs, a target or a source, or all of them")
-	}
-	c.target = chosen.words()
-	n, err := by(c.r.Context(), chosen.selection())
-	c.result = []any{"count", n}
-	return DecidedLetters{n}, soFar(err, "%d were decided before", n)
+func decidesDead(by func(Crawler, context.Context, push.Selection) (int, error)) func(*call) (any, error) {
+	return posted(func(c *call, chosen DeadLetters) (any, error) {
+		if chosen.All == chosen.some() {
+			return nil, wrong("name URLs, a target or a source, or all of them")
+		}
+		c.target = chosen.words()
+		n, err := by(c.crawler, c.r.Context(), chosen.selection())
+		c.result = []any{"count", n}
+		return DecidedLetters{n}, soFar(err, "%d were decided before", n)
+	})
 }
 
 // Orders calls fn for the selected orders of the outbox.
 func (c *Client) Orders(ctx context.Context, sel push.Selection, fn func(OutboxOrder) error) error {
-	q := url.Values{}
-	if sel.State != "" {
-		q.Set("state", string(sel.State))
-	}
-	if sel.Target != "" {
-		q.Set("target", sel.Target)
-	}
+	q := Query("state", string(sel.State), "target", sel.Target)
 	if sel.Source != nil {
 		q.Set("source", *sel.Source)
 	}
@@ -183,12 +172,18 @@ func (c *Client) Orders(ctx context.Context, sel push.Selection, fn func(OutboxO
 // RetryDead sends the orders of the selected dead letters again, and gives how many
 // there were.
 func (c *Client) RetryDead(ctx context.Context, d DeadLetters) (int, error) {
-	return c.decide(ctx, "/api/v1/outbox/retry", d.URLs, func(batch []string) any { d.URLs = batch; return d })
+	return c.decideDead(ctx, "/api/v1/outbox/retry", d)
 }
 
 // DropDead drops them.
 func (c *Client) DropDead(ctx context.Context, d DeadLetters) (int, error) {
-	return c.decide(ctx, "/api/v1/outbox/drop", d.URLs, func(batch []string) any { d.URLs = batch; return d })
+	return c.decideDead(ctx, "/api/v1/outbox/drop", d)
+}
+
+func (c *Client) decideDead(ctx context.Context, path string, d DeadLetters) (n int, err error) {
+	body := func(batch []string) any { d.URLs = batch; return d }
+	err = postBatches(ctx, c, path, nil, d.URLs, body, func(done DecidedLetters) { n += done.DeadLetters })
+	return n, err
 }
 
 // OutboxDetails say how far the outbox is behind.

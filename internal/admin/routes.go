@@ -211,6 +211,17 @@ func (c *call) read(into any) error {
 	return decodeBody(b, into)
 }
 
+// posted makes the answer of a route that reads its body into a T.
+func posted[T any](answer func(*call, T) (any, error)) func(*call) (any, error) {
+	return func(c *call) (any, error) {
+		var in T
+		if err := c.read(&in); err != nil {
+			return nil, err
+		}
+		return answer(c, in)
+	}
+}
+
 // text reads the whole body. The time for it does not count for the answer.
 func (c *call) text() ([]byte, error) {
 	b, err := io.ReadAll(c.r.Body)

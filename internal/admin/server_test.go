@@ -141,8 +141,8 @@ func (f fakeCrawler) DropDeletions(_ context.Context, filter scheduler.DeletionF
 // fakeService refuses every configuration.
 type fakeService struct{}
 
-func (fakeService) Reload(context.Context, ReloadOptions) error {
-	return &Declined{Err: errors.New("CrawlConfig.xml:3:5: broken")}
+func (fakeService) Reload(context.Context, ReloadOptions) (Reloaded, error) {
+	return Reloaded{}, &Declined{Err: errors.New("CrawlConfig.xml:3:5: broken")}
 }
 
 // serve runs a server for the crawlers on a socket and on TCP.
@@ -226,7 +226,7 @@ func TestClient(t *testing.T) {
 	if v, err := a.Verify(ctx); err != nil || v.URLs != 7 || len(v.Faults) != 1 {
 		t.Errorf("Verify = %+v, %v", v, err)
 	}
-	if err := a.Reload(ctx, ReloadOptions{}); !errors.Is(err, ErrDeclined) || !strings.Contains(err.Error(), "CrawlConfig.xml:3:5") {
+	if _, err := a.Reload(ctx, ReloadOptions{}); !errors.Is(err, ErrDeclined) || !strings.Contains(err.Error(), "CrawlConfig.xml:3:5") {
 		t.Errorf("Reload of a broken configuration: %v", err)
 	}
 	next := filepath.Join(t.TempDir(), "new.xml")

@@ -11,7 +11,7 @@ import (
 type Service interface {
 	// Reload reads the configuration again. After an error nothing has changed. If word is true, the operator allows
 	// changed rules to delete any number of documents.
-	Reload(ctx context.Context, o ReloadOptions) error
+	Reload(ctx context.Context, o ReloadOptions) (Reloaded, error)
 	// Fetch makes a dry run.
 	Fetch(ctx context.Context, c Crawler, raw string, u weburl.URL) (*Fetched, error)
 	// IndexOf finds the target of a Crawler that can list what its index holds.
@@ -29,6 +29,12 @@ type Configuration interface {
 	// Receive calls write, which replaces the file by a text from the network, and records
 	// that the text was not written on this machine.
 	Receive(text []byte, write func() error) error
+}
+
+// Reloaded is the result of a reload.
+type Reloaded struct {
+	// AfterRestart names the changed settings that take effect only after a restart.
+	AfterRestart []string `json:"after_restart,omitempty"`
 }
 
 // ReloadOptions are the operator's wishes for a reload.

@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -28,7 +29,8 @@ type watcher struct {
 type sighting struct {
 	loaded  time.Time
 	refused string
-	rules   string // that all stored URLs are judged by
+	rules   string            // that all stored URLs are judged by
+	sent    map[uint64]uint64 // losses that the operator's word has carried out, by edit
 	ill     map[string]bool
 	down    map[string]bool
 	silent  map[string]LosingHost // hosts without a good response, by origin
@@ -96,6 +98,7 @@ func (w *watcher) see(ctx context.Context, c Crawler, s *Status) {
 			now.silent[h.Host] = h
 		}
 	}
+	now.sent = sentByWord(ctx, c)
 	before := w.last[c.Name()]
 	_, now.round = c.LastRound()
 	if w.last[c.Name()] = now; before == nil {
@@ -108,6 +111,7 @@ func (w *watcher) see(ctx context.Context, c Crawler, s *Status) {
 	if now.rules != before.rules {
 		w.note(ctx, c, w.edited(s))
 	}
+	w.released(ctx, c, before, now)
 	w.fellIll(ctx, c, before, now)
 	w.gone(ctx, c, s, before, now)
 	w.discovered(ctx, c, before, now)
@@ -211,9 +215,31 @@ func (w *watcher) edited(s *Status) events.Event {
 	if n := len(s.Edits); n > 0 {
 		last := s.Edits[n-1]
 		e.Edit = last.Number
-		e.Text += "; " + LossWords(last.Pending, 0, last.Moves) + " pending"
+		e.Text += "; " + last.Words() + " pending"
 	}
 	return e
+}
+
+// sentByWord counts the losses that the operator's word for the rules has carried out, by edit.
+func sentByWord(ctx context.Context, c Crawler) map[uint64]uint64 {
+	sent := map[uint64]uint64{}
+	if l, err := c.Losses(ctx); err == nil {
+		for _, e := range l.edits {
+			if e.Word {
+				sent[e.Number] = e.Sent
+			}
+		}
+	}
+	return sent
+}
+
+// released notes what --yes carried out: losses of edits that the operator's word allowed.
+func (w *watcher) released(ctx context.Context, c Crawler, before, now *sighting) {
+	for _, edit := range slices.Sorted(maps.Keys(now.sent)) {
+		if n := now.sent[edit] - min(before.sent[edit], now.sent[edit]); n > 0 {
+			w.note(ctx, c, events.Event{Kind: events.Edit, Edit: edit, Text: fmt.Sprintf("deletions or moves off a target released by --yes: %d", n)})
+		}
+	}
 }
 
 // gone notes hosts that were taken to be gone: they have nothing left to lose once their time is over.

@@ -12,7 +12,7 @@ import (
 const (
 	ChangeNew        = "new"        // it became known
 	ChangeIndexed    = "indexed"    // its document entered the index, for the first time or again, and has not changed since
-	ChangeChanged    = "changed"    // the content of its document was found to be another
+	ChangeChanged    = "changed"    // its document got other content or another push source
 	ChangeDeleted    = "deleted"    // its document was deleted
 	ChangeExcluded   = "excluded"   // rules, robots.txt or the like shut it out
 	ChangeReadmitted = "readmitted" // it was shut out before

@@ -135,25 +135,32 @@ func newCrawl(
 	}
 	r.comesIntoForce(&crawler)
 	r.weights.Store(&crawler.Frontier.Weights)
-	r.Crawl, err = crawl.New(ctx, r.settings(crawler), store, relay, log)
-	return r, err
+	if r.Crawl, err = crawl.New(ctx, r.settings(crawler), store, relay, log); err != nil {
+		return r, err
+	}
+	return r, rememberSources(ctx, store, crawler.Push, log)
 }
 
-// configured notes a configuration that came into force while the Crawler runs, and
-// logs what takes effect only after a restart.
-func (r *running) configured(crawler *config.Crawler, log *slog.Logger) {
+// configured notes a configuration that came into force while the Crawler runs. It logs and
+// returns what takes effect only after a restart.
+func (r *running) configured(crawler *config.Crawler, log *slog.Logger) (later []string) {
 	r.weights.Store(&crawler.Frontier.Weights)
 	r.comesIntoForce(crawler)
-	for what, same := range map[string]bool{
-		"Push":             slices.EqualFunc(crawler.Push, r.opened.Push, config.Push.Same),
-		"durability":       crawler.Durability == r.opened.Durability,
-		"pages of Browser": max(crawler.Browser.Pages, 1) == max(r.opened.Browser.Pages, 1),
-		"documentWorkers":  crawler.Reading.Workers == r.opened.Reading.Workers,
+	for _, is := range []struct {
+		what string
+		same bool
+	}{
+		{"Push", slices.EqualFunc(crawler.Push, r.opened.Push, config.Push.Same)},
+		{"durability", crawler.Durability == r.opened.Durability},
+		{"pages of Browser", max(crawler.Browser.Pages, 1) == max(r.opened.Browser.Pages, 1)},
+		{"documentWorkers", crawler.Reading.Workers == r.opened.Reading.Workers},
 	} {
-		if !same {
-			log.Warn("takes effect after a restart", "crawler", r.Name(), "what", what)
+		if !is.same {
+			log.Warn("takes effect after a restart", "crawler", r.Name(), "what", is.what)
+			later = append(later, is.what)
 		}
 	}
+	return later
 }
 
 // comesIntoForce notes which configuration is in force, and since when.

@@ -61,7 +61,9 @@ type noService struct{ crawler config.Crawler }
 var errNoService = &admin.Declined{Err: errors.New("no service runs")}
 
 // Reload implements admin.Service.
-func (noService) Reload(context.Context, admin.ReloadOptions) error { return errNoService }
+func (noService) Reload(context.Context, admin.ReloadOptions) (admin.Reloaded, error) {
+	return admin.Reloaded{}, errNoService
+}
 
 // Fetch implements admin.Service.
 func (noService) Fetch(context.Context, admin.Crawler, string, weburl.URL) (*admin.Fetched, error) {

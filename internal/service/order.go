@@ -110,32 +110,32 @@ var errEnding = errors.New("the service is stopping: the changed configuration t
 //     new configuration all the same.
 //  7. Status, log and systemd are told how it ended; systemd with READY=1 in either case,
 //     since the service goes on.
-func (s *Service) Reload(ctx context.Context, o admin.ReloadOptions) error {
+func (s *Service) Reload(ctx context.Context, o admin.ReloadOptions) (out admin.Reloaded, err error) {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
 	if s.ending.Load() {
-		return &admin.Declined{Err: errEnding}
+		return out, &admin.Declined{Err: errEnding}
 	}
 	s.notify.reloading()
 	s.judged = s.configFiles()
 	s.config.baseline.look()
-	err := s.applyConfig(ctx, o)
+	out.AfterRestart, err = s.applyConfig(ctx, o)
 	for _, r := range s.crawls {
 		r.setConfigError(err)
 	}
 	if err != nil {
 		s.log.Error("the configuration is not reloaded: the old one stays in force", "error", err)
 		s.notify.ready("the changed configuration is refused, the old one stays in force: " + err.Error())
-		return err
+		return out, err
 	}
 	s.log.Info("configuration reloaded", "path", s.config.path)
 	if err := s.access.Reload(); err != nil {
 		s.log.Error("tokens and certificate are not read again: the old ones hold", "error", err)
 		s.notify.ready("configuration reloaded, except for tokens and certificate: " + err.Error())
-		return &admin.Declined{Err: fmt.Errorf("the configuration is in force, tokens and certificate are not read again: %w", err)}
+		return out, &admin.Declined{Err: fmt.Errorf("the configuration is in force, tokens and certificate are not read again: %w", err)}
 	}
 	s.notify.ready("configuration reloaded")
-	return nil
+	return out, nil
 }
 
 // reloadChanged reloads unless the files are as they were at the last reload, as after
@@ -145,7 +145,7 @@ func (s *Service) reloadChanged(ctx context.Context) {
 	same := s.judged != "" && s.judged == s.configFiles()
 	s.reloading.Unlock()
 	if !same {
-		_ = s.Reload(ctx, admin.ReloadOptions{}) // it is logged, and stands in the status
+		_, _ = s.Reload(ctx, admin.ReloadOptions{}) // it is logged, and stands in the status
 	}
 }
 
@@ -165,7 +165,7 @@ func (s *Service) tell(ctx context.Context) error {
 			case <-ctx.Done():
 				return nil
 			case <-s.hangups:
-				_ = s.Reload(ctx, admin.ReloadOptions{}) // it is logged, and stands in the status
+				_, _ = s.Reload(ctx, admin.ReloadOptions{}) // it is logged, and stands in the status
 			}
 		}
 	})

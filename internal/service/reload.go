@@ -10,13 +10,14 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
-func (s *Service) applyConfig(ctx context.Context, o admin.ReloadOptions) error {
+// applyConfig puts the file in force, and returns which of its settings take effect only after a restart.
+func (s *Service) applyConfig(ctx context.Context, o admin.ReloadOptions) (later []string, err error) {
 	parsed, report, err := config.LoadWith(s.config.path, s.config.own.Lookups())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if parsed == nil {
-		return &admin.Declined{Err: report.Err()}
+		return nil, &admin.Declined{Err: report.Err()}
 	}
 	for _, w := range report.Warnings {
 		s.log.Warn("configuration", "warning", w.String())
@@ -27,22 +28,26 @@ func (s *Service) applyConfig(ctx context.Context, o admin.ReloadOptions) error 
 	}
 	for _, r := range s.crawls {
 		if _, ok := byName[r.Name()]; !ok {
-			return &admin.Declined{Err: fmt.Errorf("the configuration has no Crawler %q any more: stop the service for that", r.Name())}
+			return nil, &admin.Declined{Err: fmt.Errorf("the configuration has no Crawler %q any more: stop the service for that", r.Name())}
 		}
 	}
 	if len(parsed.Crawlers) != s.configured {
 		s.log.Warn("the number of Crawlers changed: takes effect after a restart", "now", s.configured, "then", len(parsed.Crawlers))
+		later = append(later, "the number of Crawlers")
 	}
-	if err := s.applyTogether(ctx, byName, o); err != nil {
-		return err
+	of, err := s.applyTogether(ctx, byName, o)
+	if err != nil {
+		return nil, err
 	}
 	s.notices.Replace(Receivers(parsed))
-	return nil
+	return append(later, of...), nil
 }
 
 // applyTogether puts the settings of all Crawlers in force, or of none: all are judged,
-// and what they need is made, before the first one changes.
-func (s *Service) applyTogether(ctx context.Context, byName map[string]config.Crawler, o admin.ReloadOptions) error {
+// and what they need is made, before the first one changes. It returns what takes effect only after a restart.
+func (s *Service) applyTogether(
+	ctx context.Context, byName map[string]config.Crawler, o admin.ReloadOptions,
+) (later []string, failed error) {
 	var changes []*crawl.Change
 	for _, r := range s.crawls {
 		change, err := r.Prepare(ctx, r.settings(byName[r.Name()]))
@@ -50,11 +55,10 @@ func (s *Service) applyTogether(ctx context.Context, byName map[string]config.Cr
 			for _, c := range changes {
 				c.Discard()
 			}
-			return fmt.Errorf("reloading Crawler %s: %w", r.Name(), err)
+			return nil, fmt.Errorf("reloading Crawler %s: %w", r.Name(), err)
 		}
 		changes = append(changes, change)
 	}
-	var failed error
 	for i, r := range s.crawls {
 		if err := r.apply(ctx, changes[i], o); err != nil { // the store's: its crawl is ending
 			failed = errors.Join(failed, fmt.Errorf("reloading Crawler %s: %w", r.Name(), err))
@@ -64,9 +68,9 @@ func (s *Service) applyTogether(ctx context.Context, byName map[string]config.Cr
 		r.documents.Set(crawler.Reading)
 		r.pages.Set(crawler.Reading.ForPages())
 		r.renderer.Set(crawler.Browser)
-		r.configured(&crawler, s.log)
+		later = append(later, r.configured(&crawler, s.log)...)
 	}
-	return failed
+	return later, failed
 }
 
 // apply puts prepared settings in force.

@@ -109,7 +109,7 @@ func (c *CrawlSummary) Lines() []string {
 	later := amounts{
 		{c.Later.Timed, "retry or refresh", "retries and refreshes"},
 		{c.Later.FifosOff, "URL in a fifo of weight 0", "URLs in fifos of weight 0"},
-		{c.Later.Pending, "deletion or new text pending", "deletions or new texts pending"},
+		{c.Later.Pending, "deletion, new text or move pending", "deletions, new texts or moves pending"},
 		{c.Later.DeadLetters, "dead letter", "dead letters"},
 	}
 	if words := later.String(); words != "" {

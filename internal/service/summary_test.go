@@ -19,12 +19,12 @@ func TestSummaryLines(t *testing.T) {
 		{"one of each", CrawlSummary{Crawler: "a", NotDone: NotDone{Waiting: 1, Unsent: 1}, Later: Later{Timed: 1, FifosOff: 1, Pending: 1, DeadLetters: 1}}, []string{
 			"a: 0 pages fetched, 0 URLs known, 0 documents indexed (0 permanent and 0 temporary errors)",
 			"not done: 1 URL waiting, 1 order unsent",
-			"for later: 1 retry or refresh, 1 URL in a fifo of weight 0, 1 deletion or new text pending, 1 dead letter",
+			"for later: 1 retry or refresh, 1 URL in a fifo of weight 0, 1 deletion, new text or move pending, 1 dead letter",
 		}},
 		{"several", CrawlSummary{Crawler: "a", NotDone: NotDone{Waiting: 1500, Copies: 2}, Later: Later{Pending: 2, DeadLetters: 3}}, []string{
 			"a: 0 pages fetched, 0 URLs known, 0 documents indexed (0 permanent and 0 temporary errors)",
 			"not done: 1,500 URLs waiting, 2 of them to replace documents that left",
-			"for later: 2 deletions or new texts pending, 3 dead letters",
+			"for later: 2 deletions, new texts or moves pending, 3 dead letters",
 		}},
 		{"no figures", CrawlSummary{Crawler: "a", Error: "the disk is gone"}, []string{"a: the figures cannot be read: the disk is gone"}},
 	} {

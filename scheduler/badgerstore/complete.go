@@ -136,10 +136,10 @@ func (g *group) complete(c *scheduler.Completion, keys []weburl.Key, ps *places)
 // behind each.
 func (g *group) links(c *scheduler.Completion, keys []weburl.Key, ps *places, which func(weburl.Key) bool, after func() error) error {
 	for i := range c.Links {
-		if !which(keys[i]) {
+		if c.Links[i].Known != (weburl.Key{}) || !which(keys[i]) {
 			continue
 		}
-		if err := g.link(keys[i], &c.Links[i], c.Depths, ps); err != nil {
+		if err := g.link(keys[i], &c.Links[i], c.Levels, ps); err != nil {
 			return err
 		}
 		if after == nil {
@@ -178,7 +178,7 @@ func (g *group) large(c *scheduler.Completion) bool {
 	for i := range c.Links {
 		l := &c.Links[i]
 		size += 200 + scheduler.LinkPrintLen + 3*int64(len(l.URL.String())) + int64(len(l.Referrer)+len(l.Alias))
-		if c.Depths || l.Alias != "" {
+		if c.Levels > 0 || l.Alias != "" {
 			known += scheduler.MaxOutlinks * scheduler.LinkPrintLen
 		}
 	}
@@ -203,7 +203,9 @@ func (g *group) finish(c *scheduler.Completion, old *scheduler.Record, ps *place
 	}
 	next := c.Next
 	next.LossPending = has
-	next.KeepDepth(old.Depth)
+	if next.Nearer(old.Depth, c.Levels) {
+		next.State, next.Source = scheduler.Waiting, next.Fifo
+	}
 	next.Aliases = slices.Clip(old.Aliases) // Queue's caller may hold them too
 	for _, a := range c.Next.Aliases {
 		next.Aliases = union(next.Aliases, a)

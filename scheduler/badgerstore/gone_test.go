@@ -125,7 +125,7 @@ func TestGoneInOneBatch(t *testing.T) {
 			if got, err := g.known(k); got != want || err != nil {
 				t.Errorf("before link %d: %d, %v, want %d", i, got, err, want)
 			}
-			if err := g.link(k, &links[0], false, &ps); err != nil {
+			if err := g.link(k, &links[0], 0, &ps); err != nil {
 				return err
 			}
 		}

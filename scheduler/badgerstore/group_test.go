@@ -150,7 +150,7 @@ func TestLargeSteps(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				c := scheduler.Completion{Key: page.URL.Key(), Taken: placeOf(&rec), Seq: rec.Seq, Next: rec, Depths: j%2 == 0}
+				c := scheduler.Completion{Key: page.URL.Key(), Taken: placeOf(&rec), Seq: rec.Seq, Next: rec, Levels: uint16(j % 2 * 9)}
 				for n := range 350 { // a third of what fits
 					c.Links = append(c.Links, linkTo(t, fmt.Sprintf("http://h%d.test/%d/%d", (j*300+n)%9, i/2, j*300+n)))
 				}

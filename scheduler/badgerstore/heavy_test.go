@@ -54,7 +54,7 @@ func TestShorterWayToHeavyPages(t *testing.T) {
 				}
 				c := scheduler.Completion{Key: w.Key, Taken: placeOf(&w.Record), Seq: w.Seq, Next: w.Record, Old: &w.Record, AsOf: w.AsOf}
 				c.Next.State, c.Next.Class = scheduler.AtRest, scheduler.OK
-				c.Outlinks, c.Links, c.Next.Linked, c.Depths = scheduler.ReplaceOutlinks, heavy, true, true
+				c.Outlinks, c.Links, c.Next.Linked, c.Levels = scheduler.ReplaceOutlinks, heavy, true, 9
 				if _, err := scheduler.CompleteAndWait(t.Context(), s, c); err != nil {
 					t.Errorf("the page that links to them: %v", err)
 				}

@@ -97,12 +97,10 @@ func (g *group) known(k weburl.Key) (knowledge, error) {
 	return n, nil
 }
 
-// Known implements scheduler.Store. Nothing is read of what is in the set.
-func (s *Store) Known(ctx context.Context, k weburl.Key) (bool, error) {
-	if set := s.known.set.Load(); set != nil && set.Has(k) {
-		return true, ctx.Err()
-	}
-	return scheduler.KnownByLookup(ctx, s, k)
+// Remembers implements scheduler.Store.
+func (s *Store) Remembers(k weburl.Key) bool {
+	set := s.known.set.Load()
+	return set != nil && set.Has(k)
 }
 
 // forget removes a URL's record, which stands nowhere any more.

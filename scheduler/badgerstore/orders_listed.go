@@ -93,7 +93,10 @@ func (s *Store) listOrder(key, value []byte, state push.State, sel *selected, fn
 	if err != nil || !sel.takes(k, &o) {
 		return err
 	}
-	return fn(push.Listed{Entry: o.Entry(seq), State: state, Bytes: o.Size(), Lost: o.Lost})
+	return fn(push.Listed{
+		Entry: o.Entry(seq), State: state, Bytes: o.Size(), Lost: o.Lost,
+		Moves: o.Pending.Reason == scheduler.ReasonTarget,
+	})
 }
 
 // listWaiting lists what waits. For some URLs it does not go over what is of others.

@@ -136,9 +136,8 @@ func (g *group) seeHost(h weburl.HostKey, origin string) error {
 	return nil
 }
 
-// link stores what a page says of another URL. depths asks for a shorter depth of a
-// known one to be stored.
-func (g *group) link(k weburl.Key, l *scheduler.Link, depths bool, ps *places) error {
+// link stores what a page says of another URL. levels is Completion.Levels.
+func (g *group) link(k weburl.Key, l *scheduler.Link, levels uint16, ps *places) error {
 	known, err := g.known(k)
 	if err != nil {
 		return err
@@ -146,7 +145,7 @@ func (g *group) link(k weburl.Key, l *scheduler.Link, depths bool, ps *places) e
 	if known == isUnknown {
 		return g.addURL(k, l, ps)
 	}
-	if known == isKnown && !depths && l.Alias == "" {
+	if known == isKnown && levels == 0 && l.Alias == "" {
 		return nil
 	}
 	rec, err := g.record(k)
@@ -157,22 +156,19 @@ func (g *group) link(k weburl.Key, l *scheduler.Link, depths bool, ps *places) e
 		return err
 	}
 	aliases := union(rec.Aliases, l.Alias)
-	shorter := depths && l.Depth < rec.Depth
+	shorter := levels > 0 && l.Depth < rec.Depth
 	if !shorter && !rec.Gone && len(aliases) == len(rec.Aliases) {
 		return nil
 	}
-	if shorter {
-		rec.Depth = l.Depth
-	}
 	rec.Aliases = aliases
-	if rec.Gone || shorter && rec.ShutOut() {
+	if again := shorter && rec.Nearer(l.Depth, levels); again || rec.Gone {
 		return g.bringBack(k, &rec, l, ps)
 	}
 	g.touch(k)
 	return g.setRecord(k, &rec)
 }
 
-// bringBack queues a URL that was gone, or shut out at a greater depth. One that waits in a fifo already stays there.
+// bringBack queues a URL that was gone, or that a shorter way leads to. One that waits in a fifo already stays there.
 func (g *group) bringBack(k weburl.Key, rec *scheduler.Record, l *scheduler.Link, ps *places) error {
 	rec.HostSpelling, rec.Fragment = l.HostSpelling, l.Fragment
 	rec.Gone, rec.Settled = false, rec.Settled && !rec.Gone
@@ -199,7 +195,9 @@ func union(aliases []string, alias string) []string {
 func keysOf(links []scheduler.Link) []weburl.Key {
 	keys := make([]weburl.Key, len(links))
 	for i := range links {
-		keys[i] = links[i].URL.Key()
+		if keys[i] = links[i].Known; keys[i] == (weburl.Key{}) {
+			keys[i] = links[i].URL.Key()
+		}
 	}
 	return keys
 }

@@ -24,10 +24,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if orders := os.Getenv(crashChildEnv); orders != "" {
-		crashChild(orders)
-		return
-	}
 	testdir.InMemory()
 	// Badger leaves these two behind when it refuses to open a damaged store.
 	goleak.VerifyTestMain(m,

@@ -76,7 +76,7 @@ func TestOutlinks(t *testing.T) {
 	}
 	add(page, false)
 	k, printA, printB := page.URL.Key(), scheduler.PrintOf(a.URL.Key()), scheduler.PrintOf(b.URL.Key())
-	visit(scheduler.ReplaceOutlinks, b, a)
+	visit(scheduler.ReplaceOutlinks, scheduler.Link{URL: b.URL, Known: b.URL.Key()}, a)
 	want[k] = []scheduler.LinkPrint{printB, printA}
 	check("in page order")
 	visit(scheduler.KeepOutlinks, a)

@@ -19,6 +19,7 @@ type moving struct {
 	move    scheduler.DeletionMove
 	counted bool         // they count as losses
 	any     bool         // those whose URL is being fetched are moved too
+	targets bool         // some of them may be moves off a target
 	drops   bool         // they are dropped, except those of edits, and their URLs fetched again
 	out     []weburl.Key // whose losses are carried out; the store may ask twice for one
 }
@@ -51,8 +52,10 @@ func (m *moving) revise(s scheduler.StoredDeletion, r scheduler.Record) *schedul
 func (d *Owner) moveAll(ctx context.Context, keys []weburl.Key, m *moving) (int, error) {
 	n := 0
 	for batch := range slices.Chunk(keys, moveBatch) {
-		if err := d.f.NoteLists(ctx, batch); err != nil {
-			return n, err
+		if m.targets {
+			if err := d.f.NoteLists(ctx, batch); err != nil {
+				return n, err
+			}
 		}
 		// Not cancelled half-way: the store calls the function until it returns.
 		places, moved, err := d.store.ReviseDeletions(context.WithoutCancel(ctx), batch, m.revise)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // Edits are stored as a JSON list of Edit, in the value editsName. Owner.mu guards them in memory. An edit is a change
@@ -17,7 +16,7 @@ import (
 // operator's word; else they stay pending.
 
 const (
-	// editsKept is how many are remembered.
+	// editsKept is how many are remembered; older ones only while they hold losses, or are open.
 	editsKept = 20
 	// editLasts is for how long after it was judged losses that only a visit finds count as an edit's, if it is not
 	// held: later ones are those of their host.
@@ -82,7 +81,7 @@ func StoredEdits(ctx context.Context, store scheduler.ValueReader) (list []Edit,
 	return list, err
 }
 
-// edited are the last edits, oldest first. It reads them if nobody did yet: URLs may be judged before Run.
+// edited are the last edits, oldest first. It reads them from the store at the first call, which may come before Run.
 func (d *Owner) edited(ctx context.Context) ([]Edit, error) {
 	d.mu.Lock()
 	list, read := d.edits.list, d.edits.read
@@ -106,8 +105,7 @@ func (d *Owner) Edits() []Edit {
 	return slices.Clone(d.edits.list)
 }
 
-// Edit is the number of the edit that losses for the operator's reasons belong to now, 0 if there is none: the one that
-// is being judged, else the first that is held, since a visit may find more of that, else a new one.
+// Edit is the number of the edit that losses for the operator's reasons belong to now, or 0: the one that is being judged, else the first that is held, since a visit may find more of that, else a new one.
 func (d *Owner) Edit(ctx context.Context) (uint64, error) {
 	list, err := d.edited(ctx)
 	if len(list) == 0 {
@@ -140,7 +138,11 @@ func (d *Owner) BeginEdit(ctx context.Context, word bool) (number uint64, err er
 			number = list[n-1].Number + 1
 		}
 		list = append(list, Edit{Number: number, At: time.Now().UTC().Truncate(time.Second), State: EditOpen, Word: word})
-		return list[max(0, len(list)-editsKept):]
+		old := 0
+		return slices.DeleteFunc(list, func(e Edit) bool {
+			old++
+			return e.State == EditSent && old <= len(list)-editsKept
+		})
 	})
 	return number, err
 }
@@ -152,31 +154,6 @@ func (d *Owner) EndEdit(expected uint64) {
 	d.edits.done, d.edits.due, d.edits.expected = true, true, expected
 	d.mu.Unlock()
 	d.wake()
-}
-
-// AllowEdit has the losses of an edit that f selects carried out, however many they are, at the operator's word, and none
-// that is found later. It returns their number, and ErrNotFound where nothing is known of such an edit.
-func (d *Owner) AllowEdit(ctx context.Context, f scheduler.DeletionFilter) (int, error) {
-	d.judging.Lock()
-	defer d.judging.Unlock()
-	n, err := d.release(ctx, f)
-	if err != nil {
-		return n, err
-	}
-	found := n > 0
-	err = d.changeEdits(ctx, func(list []Edit) []Edit {
-		if i := slices.IndexFunc(list, func(e Edit) bool { return e.Number == f.Edit }); i >= 0 {
-			found = true
-			if e := &list[i]; e.State == EditHeld {
-				e.State, e.Sent = EditSent, e.Deletions
-			}
-		}
-		return list
-	})
-	if err == nil && !found {
-		err = fmt.Errorf("edit %d of the rules: %w", f.Edit, scheduler.ErrNotFound)
-	}
-	return n, err
 }
 
 // changeEdits changes a copy of the list, which takes its place once it is stored. judging is held.
@@ -320,11 +297,8 @@ func (e *Edit) decide(n uint64, word, fits, closes bool) bool {
 // sendEdit carries out the losses of an edit, as many as were counted: there may be more by now. Those
 // whose URL waits are left to its visit.
 func (d *Owner) sendEdit(ctx context.Context, is sending) error {
-	var keys []weburl.Key
-	err := d.store.Deletions(ctx, scheduler.DeletionGroup{Edit: is.edit}, func(s scheduler.StoredDeletion) error {
-		keys = append(keys, s.Key)
-		return nil
-	})
+	m := moving{set: d.f.Settings(), move: scheduler.SendDeletion}
+	keys, err := d.selected(ctx, scheduler.DeletionFilter{Edit: is.edit}, &m)
 	if err != nil {
 		return err
 	}
@@ -334,7 +308,7 @@ func (d *Owner) sendEdit(ctx context.Context, is sending) error {
 			return err
 		}
 	}
-	n, err := d.moveAll(ctx, keys, &moving{set: d.f.Settings(), move: scheduler.SendDeletion})
+	n, err := d.moveAll(ctx, keys, &m)
 	if n == len(keys) {
 		return err
 	}

@@ -122,8 +122,8 @@ func TestEdit(t *testing.T) {
 					return
 				}
 				s.is("later", c.killed, 0)
-				if n, err := s.owner.AllowEdit(s.t.Context(), scheduler.DeletionFilter{Edit: 1}); n != c.killed || err != nil {
-					t.Errorf("AllowEdit = %d, %v; want %d", n, err, c.killed)
+				if n, err := s.owner.Release(s.t.Context(), scheduler.DeletionFilter{Edit: 1}); n != c.killed || err != nil {
+					t.Errorf("Release = %d, %v; want %d", n, err, c.killed)
 				}
 				s.is("allowed", 0, c.killed)
 				want.State = deletion.EditSent
@@ -384,7 +384,7 @@ func TestEndIsOfItsEdit(t *testing.T) {
 	})
 }
 
-// TestManyEdits: also what an edit holds that is long forgotten can be allowed.
+// TestManyEdits: an edit is remembered as long as it holds something, of the others only the last ones.
 func TestManyEdits(t *testing.T) {
 	crawling(t, nil, func(s *crawl) {
 		all := pages("a.test", 50)
@@ -398,19 +398,23 @@ func TestManyEdits(t *testing.T) {
 			s.owner.EndEdit(0)
 			s.pass(time.Minute)
 		}
-		if all := s.owner.Edits(); len(all) != 20 || all[19].Number != 31 || all[0].Number != 12 {
+		if all := s.owner.Edits(); len(all) != 21 || all[20].Number != 31 || all[1].Number != 12 || all[0].Number != 1 || all[0].State != deletion.EditHeld {
 			t.Errorf("%d edits from %+v", len(all), all[0])
 		}
 		s.is("held", 20, 0)
-		if n, err := s.owner.AllowEdit(s.t.Context(), scheduler.DeletionFilter{Edit: 1}); n != 20 || err != nil {
-			t.Errorf("AllowEdit = %d, %v", n, err)
+		if n, err := s.owner.Release(s.t.Context(), scheduler.DeletionFilter{Edit: 1}); n != 20 || err != nil {
+			t.Errorf("Release = %d, %v", n, err)
 		}
 		s.is("allowed", 0, 20)
-		if _, err := s.owner.AllowEdit(s.t.Context(), scheduler.DeletionFilter{Edit: 1}); !errors.Is(err, scheduler.ErrNotFound) {
-			t.Errorf("AllowEdit = %v, want that there is nothing of it", err)
+		s.edit(false)
+		if all := s.owner.Edits(); len(all) != 20 || all[0].Number != 13 {
+			t.Errorf("%d edits from %+v, want the first one forgotten", len(all), all[0])
 		}
-		if _, err := s.owner.AllowEdit(s.t.Context(), scheduler.DeletionFilter{Edit: 99}); !errors.Is(err, scheduler.ErrNotFound) {
-			t.Errorf("AllowEdit = %v, want that there is none", err)
+		if _, err := s.owner.Release(s.t.Context(), scheduler.DeletionFilter{Edit: 1}); !errors.Is(err, scheduler.ErrNotFound) {
+			t.Errorf("Release = %v, want that there is nothing of it", err)
+		}
+		if _, err := s.owner.Release(s.t.Context(), scheduler.DeletionFilter{Edit: 99}); !errors.Is(err, scheduler.ErrNotFound) {
+			t.Errorf("Release = %v, want that there is none", err)
 		}
 	})
 }

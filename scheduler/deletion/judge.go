@@ -90,25 +90,27 @@ func (b *bench) read(ctx context.Context) (err error) {
 // heed takes in whether the host gave good responses since it was judged. The mutex is held.
 func (b *bench) heed() {
 	h := b.host
-	switch {
-	case h.spoke:
-		if _, ok := h.round.passed(weburl.Key{}); ok {
-			h.tries = 0
-		}
+	if _, ok := h.round.passed(weburl.Key{}); ok && h.spoke {
+		h.tries = 0
+	}
+	if h.spoke || !h.judged { // it may have spoken before its entry was made
 		b.ledger.spoke()
-	case h.failed:
+	}
+	if h.failed && !h.spoke {
 		b.ledger.failed(b.now, &b.set.Deletions)
 	}
 	h.spoke, h.failed = false, false
 	b.group.HostGone = b.ledger.gone(&b.set.Deletions, b.now)
 }
 
-// settle stores the ledger if it changed. Where nothing is left to lose the host's silence ends: what comes back of
-// it must not be gone at once.
+// settle stores the ledger if it changed. A host that is forgotten, or has left, is silent no longer: its responses are
+// not heard from now on, and what comes back of it must not be gone at once.
 func (b *bench) settle(ctx context.Context) error {
 	if b.pending == 0 {
-		b.ledger.spoke()
 		b.ledger.Born = 0
+		if !b.group.Ill || b.group.HostGone {
+			b.ledger.spoke()
+		}
 	}
 	return b.ledger.store(ctx, b.d.store, ledgerName(b.key), b.now)
 }
@@ -185,12 +187,13 @@ func (b *bench) decide(ctx context.Context) error {
 		case Mark:
 			b.well = append(b.well, l.Key)
 			b.wakeAt(is.Until)
-		case Ask:
-			b.asks = true
-			b.fewAt(is)
-		case Wait:
-			b.wakeAt(is.Until)
-			b.fewAt(is)
+		case Ask, Wait:
+			if b.asks = b.asks || is.Verdict == Ask; is.Verdict == Wait {
+				b.wakeAt(is.Until)
+			}
+			if is.Class == scheduler.LossFew && !is.Until.IsZero() && (b.few.IsZero() || is.Until.Before(b.few)) {
+				b.few = is.Until
+			}
 		case Hold:
 		}
 	}
@@ -204,13 +207,6 @@ func (b *bench) unheard() bool {
 	defer b.d.mu.Unlock()
 	day, r := b.set.Deletions.Confirm, b.host.round
 	return !b.ledger.Silent.IsZero() && b.now.Sub(b.ledger.Silent) >= day && (r == nil || b.now.Sub(r.at) >= day)
-}
-
-// fewAt takes in when a loss can be carried out, if it is of class few.
-func (b *bench) fewAt(is Decision) {
-	if is.Class == scheduler.LossFew && !is.Until.IsZero() && (b.few.IsZero() || is.Until.Before(b.few)) {
-		b.few = is.Until
-	}
 }
 
 // isFirst reports whether a loss counts: that of the text of a page which had others lately does not.

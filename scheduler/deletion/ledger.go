@@ -118,10 +118,10 @@ func (l *ledger) goneAt(d *scheduler.Deletions) time.Time {
 	return at
 }
 
-// gone reports whether the host is gone.
+// gone reports whether the host is gone. It must have been asked lately: it may have come back since.
 func (l *ledger) gone(d *scheduler.Deletions, now time.Time) bool {
 	at := l.goneAt(d)
-	return !at.IsZero() && !now.Before(at) && l.Days >= silentDays
+	return !at.IsZero() && !now.Before(at) && l.Days >= silentDays && now.Sub(l.Asked) < d.Confirm
 }
 
 // store stores the ledger, if it is another one than is stored; one that says nothing is removed.

@@ -58,10 +58,8 @@ type host struct {
 	spoke, failed bool
 	round         *round
 	tries         int // rounds in a row that did not pass
-	// lookAt is when to look next for losses that other documents replace, zero if none may be; looks counts those
-	// in a row that found none.
+	// lookAt is when to look next for losses that other documents replace, zero if none may be.
 	lookAt time.Time
-	looks  int
 }
 
 // good is a good response.
@@ -87,8 +85,9 @@ type HostState struct {
 }
 
 const (
-	// judgePause is how long what happens to a host is gathered before it is judged.
-	judgePause = time.Second
+	// judgePause is how long what happens to a host is gathered before it is judged, illPause of one that is ill: nothing
+	// of it leaves before its health changes.
+	judgePause, illPause = time.Second, 10 * time.Minute
 	// judgeLongest is the longest time between two judgements of a host with pending losses.
 	judgeLongest = time.Hour
 	// errorPause is how long judging rests after the store failed on it, and lookAgain how long
@@ -186,7 +185,9 @@ func (d *Owner) host(k weburl.HostKey, origin string, at time.Time) *host {
 func (d *Owner) soon(k weburl.HostKey, origin string) *host {
 	at := time.Now().Add(judgePause)
 	h := d.host(k, origin, at)
-	at = at.Add(time.Duration(h.state.Pending) * time.Millisecond)
+	if at = at.Add(time.Duration(h.state.Pending) * time.Millisecond); h.state.Ill {
+		at = at.Add(illPause)
+	}
 	if at.Before(h.at) {
 		h.at = at
 	}
@@ -206,7 +207,7 @@ func (d *Owner) Completed(l *scheduler.Lease, c *scheduler.Completion, told sche
 	k := l.Record.Host
 	o := c.Order
 	lost := o != nil && o.Loss != nil
-	back := !l.Record.LostAt.IsZero() && c.Next.Indexed
+	back := !l.Record.LostAt.IsZero() && c.Next.Indexed && c.Next.LostAt.IsZero()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	h := d.hosts[k]
@@ -217,7 +218,9 @@ func (d *Owner) Completed(l *scheduler.Lease, c *scheduler.Completion, told sche
 		h = d.soon(k, l.Record.Origin)
 		if !l.Record.LossPending {
 			h.state.Pending++
-			h.lookSoon(time.Now())
+			if at := time.Now().Add(lookFirst); h.lookAt.After(at) {
+				h.lookAt = at
+			}
 		}
 	case back:
 		if _, known := d.returned[k]; !known {
@@ -268,14 +271,16 @@ func (h *host) older(found time.Time) bool {
 	return found.Before(began) || found.Equal(began) && h.born == 0
 }
 
-// Pending is about how many losses of a host are pending.
-func (d *Owner) Pending(k weburl.HostKey) int {
+// Standing is about how many losses of a host are pending, and whether no document of it has given a good response for
+// deletionConfirmS.
+func (d *Owner) Standing(k weburl.HostKey) (pending int, silent bool) {
+	day := d.f.Settings().Deletions.Confirm
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if h := d.hosts[k]; h != nil {
-		return h.state.Pending
+		pending, silent = h.state.Pending, !h.spoke && !h.state.Silent.IsZero() && time.Since(h.state.Silent) >= day
 	}
-	return 0
+	return pending, silent
 }
 
 // Lost takes in that losses of hosts are pending that no visit found.

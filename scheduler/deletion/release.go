@@ -2,24 +2,37 @@ package deletion
 
 import (
 	"context"
+	"fmt"
+	"slices"
 
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Release is the operator's word: the selected losses are carried out, whatever their host is like, and
-// none that is found later. It returns how many there were.
+// Release is the operator's word: the selected losses are carried out, whatever their host is like and however many
+// they are, and none that is found later. It returns how many there were, and ErrNotFound where f selects an edit alone
+// of which nothing is known.
 func (d *Owner) Release(ctx context.Context, f scheduler.DeletionFilter) (int, error) {
-	if f.Edit != 0 && len(f.URLs) == 0 && f.Host == "" && f.Reason == scheduler.NoReason {
-		return d.AllowEdit(ctx, f)
-	}
 	d.judging.Lock()
 	defer d.judging.Unlock()
-	return d.release(ctx, f)
-}
-
-func (d *Owner) release(ctx context.Context, f scheduler.DeletionFilter) (int, error) {
-	return d.moveSelected(ctx, f, &moving{set: d.f.Settings(), move: scheduler.SendDeletion, any: true, counted: true})
+	n, err := d.moveSelected(ctx, f, &moving{set: d.f.Settings(), move: scheduler.SendDeletion, any: true, counted: true})
+	if err != nil || f.Edit == 0 || len(f.URLs) > 0 || f.Host != "" || f.Reason != scheduler.NoReason {
+		return n, err
+	}
+	found := n > 0
+	err = d.changeEdits(ctx, func(list []Edit) []Edit {
+		if i := slices.IndexFunc(list, func(e Edit) bool { return e.Number == f.Edit }); i >= 0 {
+			found = true
+			if e := &list[i]; e.State == EditHeld {
+				e.State, e.Sent = EditSent, e.Deletions
+			}
+		}
+		return list
+	})
+	if err == nil && !found {
+		err = fmt.Errorf("edit %d of the rules: %w", f.Edit, scheduler.ErrNotFound)
+	}
+	return n, err
 }
 
 // Drop drops the selected losses and has their URLs fetched again, in the refresh source, except those that wait
@@ -32,13 +45,19 @@ func (d *Owner) Drop(ctx context.Context, f scheduler.DeletionFilter) (int, erro
 
 // moveSelected moves the losses that f selects.
 func (d *Owner) moveSelected(ctx context.Context, f scheduler.DeletionFilter, m *moving) (int, error) {
-	var keys []weburl.Key
-	err := d.store.PendingDeletions(ctx, f, func(s scheduler.StoredDeletion) error {
-		keys = append(keys, s.Key)
-		return nil
-	})
+	keys, err := d.selected(ctx, f, m)
 	if err != nil {
 		return 0, err
 	}
 	return d.moveAll(ctx, keys, m)
+}
+
+// selected returns the keys of the losses that f selects, oldest first, and tells m whether moves are among them.
+func (d *Owner) selected(ctx context.Context, f scheduler.DeletionFilter, m *moving) (keys []weburl.Key, err error) {
+	err = d.store.PendingDeletions(ctx, f, func(s scheduler.StoredDeletion) error {
+		keys = append(keys, s.Key)
+		m.targets = m.targets || s.Reason == scheduler.ReasonTarget
+		return nil
+	})
+	return keys, err
 }

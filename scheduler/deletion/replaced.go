@@ -14,9 +14,8 @@ import (
 // names that one as its canonical, is its copy, or was renamed by the operator's settings. That is no
 // loss. The other one may get into the index only later, so the losses are looked at again.
 
-// lookFirst is the time between two looks for what replaces documents. It doubles up to lookLongest
-// while none is replaced.
-const lookFirst, lookLongest = 5 * time.Second, 30 * time.Minute
+// lookFirst is the time from a loss to the first look for what replaces it, lookNext that between later ones.
+const lookFirst, lookNext = 5 * time.Second, 10 * time.Minute
 
 // leads reports whether a loss may turn out to be a replacement.
 func leads(r scheduler.Reason) bool {
@@ -58,22 +57,11 @@ func (b *bench) findReplaced(ctx context.Context) error {
 	b.losses = others
 	b.d.mu.Lock()
 	defer b.d.mu.Unlock()
-	h := b.host
-	if h.looks++; len(b.replaced) > 0 {
-		h.looks = 0
-	}
-	if h.lookAt = (time.Time{}); looked {
-		h.lookAt = b.now.Add(min(lookFirst<<min(h.looks, 16), lookLongest))
-		b.wakeAt(h.lookAt)
+	if b.host.lookAt = (time.Time{}); looked {
+		b.host.lookAt = b.now.Add(lookNext)
+		b.wakeAt(b.host.lookAt)
 	}
 	return nil
-}
-
-// lookSoon has the host's losses looked at after a new one that may turn out to be a replacement. The mutex is held.
-func (h *host) lookSoon(now time.Time) {
-	if at := now.Add(lookFirst); h.looks > 0 && h.lookAt.After(at) {
-		h.looks, h.lookAt = 0, at
-	}
 }
 
 // isReplaced reports whether another document replaces the one of a loss.

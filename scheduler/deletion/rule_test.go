@@ -235,6 +235,72 @@ func TestHostIsGone(t *testing.T) {
 	}
 }
 
+// TestHostIsGoneBeforeItsRetries: the losses of a host that is gone do not wait for retries, of which a large one has
+// more than there is time for. An outage of 29 days loses nothing.
+func TestHostIsGoneBeforeItsRetries(t *testing.T) {
+	for _, back := range []bool{false, true} {
+		crawling(t, func(s *crawl) { s.set.MaxTemporaryErrors = 1000 }, func(s *crawl) {
+			all := pages("a.test", 12)
+			s.index(all...)
+			s.says(fails(fault.Refused), all...)
+			s.visit(all...)
+			s.pass(23 * time.Hour)
+			s.is("a day", 0, 0)
+			s.pass(28 * day)
+			s.is("29 days", 12, 0)
+			if back {
+				s.says(good, all...)
+				s.pass(25 * time.Hour)
+				s.is("back", 0, 0)
+				return
+			}
+			s.pass(3 * day)
+			s.is("32 days", 0, 12)
+		})
+	}
+}
+
+// TestAllAreAsked: the retries of a host that is down, which has few turns, leave some for documents that were not asked
+// for yet.
+func TestAllAreAsked(t *testing.T) {
+	crawling(t, func(s *crawl) { s.set.Throttle = 5 * time.Minute }, func(s *crawl) {
+		all := pages("a.test", 80)
+		s.index(all...)
+		s.says(fails(fault.Refused), all...)
+		var keys []weburl.Key
+		for _, p := range all {
+			keys = append(keys, p.URL.Key())
+		}
+		_, err := s.Revise(t.Context(), keys, func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
+			r.State, r.Source = scheduler.Waiting, scheduler.Refresh
+			return &scheduler.Change{Next: r}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.pass(5 * day)
+		s.is("five days", 80, 0)
+	})
+}
+
+// TestGoneMeanwhile: a host that came back while nothing ran is not gone before it is asked.
+func TestGoneMeanwhile(t *testing.T) {
+	crawling(t, nil, func(s *crawl) {
+		all := pages("a.test", 12)
+		s.index(all...)
+		s.says(fails(fault.Refused), all...)
+		s.visit(all...)
+		s.pass(12 * day)
+		s.end()
+		s.says(good, all...)
+		time.Sleep(20 * day)
+		s.memory = s.memory.Reopen()
+		s.begin()
+		s.pass(25 * time.Hour)
+		s.is("back", 0, 0)
+	})
+}
+
 // TestGoneHostReturns: a host that was gone and comes back is protected as any other.
 func TestGoneHostReturns(t *testing.T) {
 	crawling(t, nil, func(s *crawl) {

@@ -27,6 +27,41 @@ func TestNewText(t *testing.T) {
 	})
 }
 
+// TestTextReturns: a page that got another text is asked for again 1, 5 and 29 hours later. The text that it had before
+// replaces the other one at once, also on a host of one page, and the others of the host are asked for.
+func TestTextReturns(t *testing.T) {
+	for documents, rest := range map[int]time.Duration{1: day, 2: time.Minute} {
+		crawling(t, nil, func(s *crawl) {
+			all := pages("a.test", documents)
+			s.index(all...)
+			before := s.record(all[0])
+			s.says(text(2), all...)
+			s.visit(all...)
+			s.pass(rest + 2*time.Minute)
+			s.is("replaced", 0, documents)
+			for i, after := range []time.Duration{time.Hour, 5 * time.Hour} {
+				s.pass(time.Until(s.leftAt(all[0]).Add(after - time.Minute)))
+				visits := s.visits(all[0])
+				s.pass(3 * time.Minute)
+				if got := s.visits(all[0]) - visits; got != 1 {
+					t.Errorf("%d documents, visit %d after it was replaced: asked for %d times, want once", documents, i+1, got)
+				}
+			}
+			if r := s.record(all[0]); r.Hash == before.Hash || r.LostAt.IsZero() || r.Before != before.Sketch {
+				t.Errorf("%d documents: %+v, want the new text", documents, r)
+			}
+			s.says(good, all...)
+			s.pass(25 * time.Hour)
+			s.is("well again", 0, documents)
+			for _, p := range all {
+				if r := s.record(p); r.Hash[0] != 1 || !r.LostAt.IsZero() || r.LossPending {
+					t.Errorf("%d documents: %+v, want the text that it had before", documents, r)
+				}
+			}
+		})
+	}
+}
+
 // TestRedesign: a site in which all texts change is not ill. The texts are in the index after a week, or
 // at once at the operator's word.
 func TestRedesign(t *testing.T) {

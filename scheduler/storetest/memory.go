@@ -188,7 +188,9 @@ func (m *Memory) complete(ctx context.Context, c scheduler.Completion) ([]schedu
 	} else {
 		next := c.Next
 		next.LossPending = has
-		next.KeepDepth(old.Depth)
+		if next.Nearer(old.Depth, c.Levels) {
+			next.State, next.Source = scheduler.Waiting, next.Fifo
+		}
 		next.Aliases = slices.Clone(old.Aliases)
 		for _, a := range c.Next.Aliases {
 			next.Aliases = union(next.Aliases, a)
@@ -198,7 +200,9 @@ func (m *Memory) complete(ctx context.Context, c scheduler.Completion) ([]schedu
 		}
 	}
 	for _, l := range c.Links {
-		d.link(l, c.Depths, places)
+		if l.Known == (weburl.Key{}) {
+			d.link(l, c.Levels, places)
+		}
 	}
 	d.note(c.Notes)
 	if c.Host != nil {
@@ -228,19 +232,15 @@ func (d *contents) forget(k weburl.Key) {
 }
 
 // link stores what a page says of another URL.
-func (d *contents) link(l scheduler.Link, depths bool, places *placeSet) {
+func (d *contents) link(l scheduler.Link, levels uint16, places *placeSet) {
 	k := l.URL.Key()
 	r, known := d.records[k]
 	if !known {
 		places.add(d.add(l))
 		return
 	}
-	shorter := depths && l.Depth < r.Depth
-	if shorter {
-		r.Depth = l.Depth
-	}
 	r.Aliases = union(r.Aliases, l.Alias)
-	if r.Gone || shorter && r.ShutOut() {
+	if again := levels > 0 && r.Nearer(l.Depth, levels); again || r.Gone {
 		r.Gone, r.Settled = false, r.Settled && !r.Gone
 		r.HostSpelling, r.Fragment = l.HostSpelling, l.Fragment
 		if r.State != scheduler.Waiting || r.Source == scheduler.Refresh {
@@ -402,9 +402,10 @@ func (m *Memory) Lookup(ctx context.Context, k weburl.Key) (scheduler.Record, er
 	return clone(r), nil
 }
 
-// Known implements scheduler.Store.
-func (m *Memory) Known(ctx context.Context, k weburl.Key) (bool, error) {
-	return scheduler.KnownByLookup(ctx, m, k)
+// Remembers implements scheduler.Store.
+func (m *Memory) Remembers(k weburl.Key) bool {
+	r, err := m.Lookup(context.Background(), k)
+	return err == nil && !r.Gone
 }
 
 // Forget implements scheduler.Store.

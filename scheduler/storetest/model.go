@@ -220,7 +220,7 @@ func (m *model) outcome(w scheduler.WaitingURL) scheduler.Completion {
 	c.Next.Errors, c.Next.Status = m.rand.IntN(3), 200+m.rand.IntN(3)
 	drawDocument(m.rand, &c.Next)
 	c.Next.Settled, c.Next.Gone = m.rand.IntN(2) == 0, m.rand.IntN(3) == 0
-	c.CancelDeletion, c.Depths = m.rand.IntN(3) == 0, m.rand.IntN(2) == 0
+	c.CancelDeletion, c.Levels = m.rand.IntN(3) == 0, uint16(m.rand.IntN(5))
 	if m.rand.IntN(4) == 0 {
 		c.Notes = []scheduler.Note{{Name: m.valueName(), Value: m.value()}}
 	}

@@ -54,6 +54,8 @@ func Run(t *testing.T, open Opener) {
 		{"complete stores of a known link its alias and shorter depth", linksKnown},
 		{"complete takes links to one URL once", linksDuplicate},
 		{"complete keeps what links said while the URL was in flight", linksInFlight},
+		{"complete has a page wait whose links are no longer too deep", linksNearer},
+		{"complete passes over links that were not judged", linksNotJudged},
 		{"complete has a URL wait that was shut out while a shorter way to it was found", linksShutOutInFlight},
 		{"complete of a page that links to itself", linkToSelf},
 		{"complete with many links", linksMany},

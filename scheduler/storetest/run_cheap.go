@@ -107,7 +107,7 @@ func oldStale(f *fixture) {
 		c := completion(from)
 		said := l
 		change(&said)
-		c.Links, c.Depths = []scheduler.Link{said}, true
+		c.Links, c.Levels = []scheduler.Link{said}, 9
 		f.complete(c)
 	}
 	page(1, func(l *scheduler.Link) { l.Depth, l.Alias = 1, "http://a.test/alias" })

@@ -128,7 +128,7 @@ func linksKnown(f *fixture) {
 			l.Depth, l.Alias, l.Fifo, l.Root, l.Referrer = depth, fmt.Sprint("http://a.test/alias", i), scheduler.User, true, "http://x.test/"
 			c.Links = append(c.Links, l, l)
 		}
-		c.Depths = true
+		c.Levels = 9
 		if places := f.complete(c); len(places) != 0 {
 			f.Errorf("places = %v, want none", places)
 		}
@@ -152,7 +152,7 @@ func linksDuplicate(f *fixture) {
 	second := first
 	second.Fifo, second.Depth, second.Alias = scheduler.Follow, 1, "http://a.test/alias"
 	c := completion(page)
-	c.Links, c.Depths = []scheduler.Link{first, second, first}, true
+	c.Links, c.Levels = []scheduler.Link{first, second, first}, 9
 	f.equal("places", f.complete(c), []scheduler.Place{placeOfLink(first)})
 	f.equal("queue", keysOf(f.queue(placeOfLink(first))), keysOfLinks(first))
 	if r := f.lookup(first); r.Depth != 1 || len(r.Aliases) != 1 || r.Fifo != scheduler.Index {
@@ -166,7 +166,7 @@ func linksInFlight(f *fixture) {
 	c := completion(page)
 	said := l
 	said.Depth, said.Alias = 1, "http://a.test/alias"
-	c.Links, c.Depths = []scheduler.Link{said}, true
+	c.Links, c.Levels = []scheduler.Link{said}, 9
 	f.complete(c)
 	c = completion(inFlight)
 	c.Next.Aliases = []string{"http://c.test/"}
@@ -174,6 +174,21 @@ func linksInFlight(f *fixture) {
 	want := c.Next
 	want.Depth, want.Aliases = 1, []string{"http://a.test/alias", "http://c.test/"}
 	f.equal("record", f.lookup(l), want)
+}
+
+// linksNotJudged change nothing, even if their URL is unknown or gone by now.
+func linksNotJudged(f *fixture) {
+	var links []scheduler.Link
+	for _, l := range []scheduler.Link{f.gone("http://b.test/gone"), f.link("http://b.test/unknown", scheduler.Index)} {
+		links = append(links, scheduler.Link{URL: l.URL, Known: l.URL.Key()})
+	}
+	f.equal("places", f.find("http://a.test/", links...), []scheduler.Place(nil))
+	if r := f.lookup(links[0]); !r.Gone {
+		f.Error("a URL that is gone is back")
+	}
+	if known, err := scheduler.Known(f.ctx, f.Store, links[1].Known); err != nil || known {
+		f.Errorf("the unknown URL is known: %t, %v", known, err)
+	}
 }
 
 // linksShutOutInFlight: a URL that was shut out at its depth while a page told of a shorter one
@@ -185,13 +200,36 @@ func linksShutOutInFlight(f *fixture) {
 		c := completion(page)
 		said := l
 		said.Depth = depth
-		c.Links, c.Depths = []scheduler.Link{said}, true
+		c.Links, c.Levels = []scheduler.Link{said}, 9
 		f.complete(c)
 		c = completion(inFlight)
 		c.Next.Class, c.Next.Reason, c.Next.State = scheduler.Ignored, scheduler.ReasonCrawlSpace, scheduler.AtRest
 		places, again := f.complete(c), depth < l.Depth
 		if r := f.lookup(l); (r.State == scheduler.Waiting) != again || r.Depth != depth || (len(places) > 0) != again {
 			f.Errorf("with a link of depth %d: state %v, depth %d, places %v; waits again: want %t", depth, r.State, r.Depth, places, again)
+		}
+	}
+}
+
+// linksNearer: a page whose own links were too deep waits again, to be read in full, when a shorter way to it brings them
+// within the levels that are crawled.
+func linksNearer(f *fixture) {
+	for i, c := range []struct {
+		was, depth, levels uint16
+		again              bool
+	}{{3, 2, 4, true}, {3, 1, 3, true}, {3, 2, 3, false}, {2, 1, 4, false}, {3, 0, 0, false}, {2, 2, 3, false}} {
+		l, read := f.put(fmt.Sprint("http://b.test/", i), scheduler.Index)
+		done := completion(read)
+		done.Next.Class, done.Next.State, done.Next.Depth, done.Next.RulesVersion = scheduler.OK, scheduler.AtRest, c.was, 7
+		f.complete(done)
+		_, page := f.put(fmt.Sprint("http://a.test/", i), scheduler.Index)
+		said := completion(page)
+		l.Depth = c.depth
+		said.Links, said.Levels = []scheduler.Link{l}, c.levels
+		places := f.complete(said)
+		r := f.lookup(l)
+		if (r.State == scheduler.Waiting) != c.again || (r.RulesVersion == 0) != c.again || (len(places) > 0) != c.again {
+			f.Errorf("%+v: state %v, version %d, places %v", c, r.State, r.RulesVersion, places)
 		}
 	}
 }

@@ -274,7 +274,7 @@ func shutOutLinked(f *fixture) {
 			c := completion(page)
 			said := l
 			said.Depth, said.Fragment = depth, "part"
-			c.Links, c.Depths = []scheduler.Link{said}, true
+			c.Links, c.Levels = []scheduler.Link{said}, 9
 			f.complete(c)
 			waits := f.lookup(l).State == scheduler.Waiting
 			if want := reason == scheduler.ReasonCrawlSpace && depth == 2; waits != want {

@@ -188,12 +188,12 @@ func lookupUnknown(f *fixture) {
 	}
 	l, w := f.put("http://a.test/known", scheduler.Index)
 	for k, want := range map[weburl.Key]bool{{1}: false, l.URL.Key(): true} {
-		if got, err := f.Known(f.ctx, k); err != nil || got != want {
+		if got, err := scheduler.Known(f.ctx, f.Store, k); err != nil || got != want {
 			f.Errorf("Known = %t, %v, want %t", got, err, want)
 		}
 	}
 	f.complete(completion(w))
-	if got, err := f.Known(f.ctx, l.URL.Key()); err != nil || !got {
+	if got, err := scheduler.Known(f.ctx, f.Store, l.URL.Key()); err != nil || !got {
 		f.Errorf("Known = %t, %v, once it was fetched", got, err)
 	}
 }
@@ -215,7 +215,7 @@ func fullRecord(f *fixture, w scheduler.WaitingURL) scheduler.Record {
 		FoundAt: time.Unix(1e9, 0), ClassAt: time.Unix(1e9+1, 0), ChangedAt: time.Unix(1e9+2, 0), Was: scheduler.OK,
 		Fault: fault.Reset, MediaType: "application/x-unheard-of", Linked: true, Entered: true,
 		Reason: scheduler.ReasonServerError, Misses: 255, Gone: true, Fragment: "part", LossPending: true, LostAt: time.Unix(1e9+3, 0),
-		Sketch: sketch.Sketch{Minima: [sketch.Bins]uint8{3, 31: 255}, Title: 1 << 31}, Reading: 0xff01, Given: 0xfe0201, Lively: 3,
+		Sketch: sketch.Sketch{Minima: [sketch.Bins]uint8{3, 31: 255}, Title: 1 << 31}, Before: sketch.Sketch{Title: 7}, Reading: 0xff01, Given: 0xfe0201, Lively: 3,
 	}
 	v := reflect.ValueOf(r)
 	for i := range v.NumField() {
@@ -238,7 +238,7 @@ func recordFields(f *fixture) {
 	_, _, err := f.Due(f.ctx, time.Unix(1e9, 1), scheduler.Refresh, 1)
 	f.must(err)
 	want := c.Next
-	want.State, want.Source = scheduler.Waiting, scheduler.Follow
+	want.State, want.Source = scheduler.Waiting, scheduler.Refresh // its loss is pending
 	f.equal("record in its queue", f.waiting(l).Record, want)
 }
 

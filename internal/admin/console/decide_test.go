@@ -38,7 +38,7 @@ func TestAnswers(t *testing.T) {
 		order     *admin.OutboxOrder
 		want      []string
 	}{
-		{"unknown", admin.Explanation{Decision: "crawl", Index: true, Fifo: &fifo, Stored: &admin.StoredExplanation{}}, nil, []string{"Not in the index: no link to it was found yet", "would allow a link to it", `action="/url/add"`}},
+		{"unknown", admin.Explanation{Decision: "crawl", Index: true, Fifo: &fifo, Stored: &admin.StoredExplanation{}}, nil, []string{"Not in the index: no link to it was found yet", "A link to it would", `action="/url/add"`}},
 		{"unknown and excluded", excluded(admin.Explanation{Stored: &admin.StoredExplanation{}}), nil, []string{"Not in the index: links to it are ignored: rule 3, /etc/x/CrawlConfig.xml:12", `href="/rules"`}},
 		{"excluded", excluded(stored(report.StoredURL{Class: "ignored", Fate: "excluded", Reason: "rules", LastError: "rule 3 at CrawlConfig.xml:12:5"})), nil, []string{"Not in the index: the rules ignore it (rule 3 at CrawlConfig.xml:12:5)", `href="/rules"`}},
 		{"indexed", stored(indexed), nil, []string{`class="notice good"`, "In the index, or on its way there</bdi> since <time datetime=\"2026-03-04T05:06:07Z\""}},
@@ -222,6 +222,9 @@ func TestDeletionGroups(t *testing.T) {
 		if !strings.Contains(body, want) {
 			t.Errorf("no %q in\n%s", want, body)
 		}
+	}
+	if n := strings.Count(body, ">Drop 8</button>"); n != 1 {
+		t.Errorf("%d buttons drop 8, want that of the reason alone: a drop leaves alone what an edit made", n)
 	}
 	_, body = visitPage(t, newConsole(t, admin.Reader, api), "/deletions")
 	for _, not := range []string{"<button>Release", "Release:", `type="checkbox"`} {

@@ -45,8 +45,8 @@ func decideDeletions(v *visit, do string) error {
 		return err
 	}
 	said := done.Words() + map[string]string{"release": " released.", "drop": " dropped."}[do]
-	if done.OfEdits > 0 {
-		said += " " + plural(done.OfEdits, "deletion", "deletions") + " by an edit of the rules stay: taking the edit back cancels them."
+	if stay := done.Stay(); stay != "" {
+		said += " " + stay + "."
 	}
 	back := url.Values{}
 	if !d.all { // otherwise none of them is left
@@ -185,7 +185,10 @@ func (d *decided) words() string {
 // consequences say what a decision does to so many losses, some of them new texts.
 func (d *decided) consequences() []string {
 	if d.do == "drop" {
-		return []string{"The documents stay in the index as they are.", "Each URL is fetched again. What is found then as before is pending anew."}
+		return []string{
+			"The documents stay in the index as they are.", "Each URL is fetched again. What is found then as before is pending anew.",
+			"What an edit of the rules made stays pending: taking the edit back cancels it.",
+		}
 	}
 	var all []string
 	if d.many > d.texts+d.moves {

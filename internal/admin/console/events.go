@@ -1,7 +1,6 @@
 package console
 
 import (
-	"net/url"
 	"strings"
 
 	"github.com/sextant-crawler/sextant/crawl/events"
@@ -29,12 +28,8 @@ func (d *eventsData) Kinds() [][2]string {
 
 func eventList(v *visit) (any, error) {
 	d := &eventsData{Kind: strings.TrimSpace(v.r.URL.Query().Get("kind"))}
-	ask, kept := url.Values{}, url.Values{}
-	if d.Kind != "" {
-		ask.Set("kind", d.Kind)
-		kept.Set("kind", d.Kind)
-	}
 	var err error
+	ask, kept := admin.Query("kind", d.Kind), admin.Query("kind", d.Kind)
 	d.Items, d.Next, err = paged[events.Event](v, "/events", ask, "/events", kept)
 	return d, err
 }

@@ -1,8 +1,7 @@
 package console
 
 import (
-	"net/url"
-
+	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -21,13 +20,7 @@ type figure struct {
 
 // groups are the figures of the crawl, of the index and of what went wrong.
 func groups(v *visit, d *overviewData) []group {
-	to := func(path string, query ...string) string {
-		q := url.Values{}
-		for i := 0; i < len(query); i += 2 {
-			q.Set(query[i], query[i+1])
-		}
-		return v.link(path, q)
-	}
+	to := func(path string, query ...string) string { return v.link(path, admin.Query(query...)) }
 	alarm := func(n uint64, kind string) string {
 		if n == 0 {
 			return ""

@@ -23,13 +23,7 @@ func outboxPages() []page {
 type outboxFilter struct{ State, Target, Source, URL string }
 
 func (f outboxFilter) query() url.Values {
-	q := url.Values{}
-	for name, value := range map[string]string{"state": f.State, "target": f.Target, "source": f.Source, "url": f.URL} {
-		if value != "" {
-			q.Set(name, value)
-		}
-	}
-	return q
+	return admin.Query("state", f.State, "target", f.Target, "source", f.Source, "url", f.URL)
 }
 
 func filterOf(q url.Values) outboxFilter {

@@ -106,17 +106,10 @@ func urls(v *visit) (any, error) {
 			d.Columns = append(d.Columns, c)
 		}
 	}
-	ask := url.Values{"limit": {strconv.Itoa(urlsListed)}}
-	kept := url.Values{}
+	ask := admin.Query("limit", strconv.Itoa(urlsListed), "sort", d.Sort, "cursor", query.Get("cursor"))
+	kept := admin.Query("sort", d.Sort)
 	for name, values := range d.Filter.Values {
 		ask[name], kept[name] = values, values
-	}
-	if d.Sort != "" {
-		ask.Set("sort", d.Sort)
-		kept.Set("sort", d.Sort)
-	}
-	if cursor := query.Get("cursor"); cursor != "" {
-		ask.Set("cursor", cursor)
 	}
 	var page admin.URLPage
 	err := v.get("/urls", ask, &page)

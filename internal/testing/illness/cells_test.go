@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/sextant-crawler/sextant/crawl/policy"
-	"github.com/sextant-crawler/sextant/internal/testing/sicksite"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -24,7 +23,7 @@ const (
 
 // cell is a field of the matrix.
 type cell struct {
-	illness sicksite.Illness
+	illness Illness
 	pages   int
 	policy  scheduler.Policy
 	course  course
@@ -36,13 +35,13 @@ func (c cell) String() string {
 }
 
 // options are the cell's site. Half of the cells have validators.
-func (c cell) options() sicksite.Options {
-	origin := "http://" + sicksite.Host
+func (c cell) options() Options {
+	origin := "http://" + Host
 	if c.illness.TLS() {
-		origin = "https://" + sicksite.Host
+		origin = "https://" + Host
 	}
 	validators := (int(c.illness)+c.pages)%2 == 0
-	return sicksite.Options{Documents: c.pages, Validators: validators, Answer: answerTime, Origin: origin}
+	return Options{Documents: c.pages, Validators: validators, Answer: answerTime, Origin: origin}
 }
 
 // change makes settings those of the cell. Every third looks for duplicates.
@@ -56,7 +55,7 @@ func (c cell) change(s *policy.Settings) {
 
 // choice is a set of cells: every illness with every number of pages and so on.
 type choice struct {
-	illnesses []sicksite.Illness
+	illnesses []Illness
 	pages     []int
 	policies  []scheduler.Policy
 	courses   []course
@@ -77,21 +76,21 @@ func (c choice) cells() []cell {
 }
 
 // parts are the illnesses of a part of a site, the last ones those of a part that is small.
-func parts() []sicksite.Illness {
-	return []sicksite.Illness{
-		sicksite.EverySecondPage, sicksite.EverySecondAnswer, sicksite.EverySixthPage, sicksite.FolderFails,
+func parts() []Illness {
+	return []Illness{
+		EverySecondPage, EverySecondAnswer, EverySixthPage, FolderFails,
 	}
 }
 
 // chosen are the cells of a usual test run: all illnesses of one site, and of each other number of pages, policy and
 // course the illnesses that are most unlike each other. make illness tries the whole matrix.
 func chosen() []choice {
-	all := sicksite.Illnesses()
-	errors := []sicksite.Illness{ // policies differ in what they make of these
-		sicksite.NotFound, sicksite.Unavailable, sicksite.ExpiredCertificate, sicksite.NoSuchName,
-		sicksite.EverySecondPage,
+	all := Illnesses()
+	errors := []Illness{ // policies differ in what they make of these
+		NotFound, Unavailable, ExpiredCertificate, NoSuchName,
+		EverySecondPage,
 	}
-	few := []sicksite.Illness{sicksite.NotFound, sicksite.SoftNotFoundAt, sicksite.SorryEach, sicksite.Challenge}
+	few := []Illness{NotFound, SoftNotFoundAt, SorryEach, Challenge}
 	cloudview := []scheduler.Policy{scheduler.CloudView}
 	return []choice{
 		{all, []int{16}, cloudview, []course{short}},
@@ -102,12 +101,13 @@ func chosen() []choice {
 		{parts()[2:], []int{60}, cloudview, []course{part}},
 		{few[:1], []int{16}, cloudview, []course{long, due, restarts, flapping, deaf}},
 		{few[2:3], []int{16}, cloudview, []course{long, due}},
+		{few[1:2], []int{1, 2}, cloudview, []course{long}},
 	}
 }
 
 // whole is the whole matrix.
 func whole() []choice {
-	all, sizes := sicksite.Illnesses(), []int{1, 2, 5, 16, 49, 50, 60, 300}
+	all, sizes := Illnesses(), []int{1, 2, 5, 16, 49, 50, 60, 300}
 	policies := []scheduler.Policy{scheduler.CloudView, scheduler.Cautious, scheduler.Smartsite}
 	return []choice{
 		{all, sizes, policies, []course{short}},

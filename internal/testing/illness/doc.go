@@ -1,5 +1,5 @@
 // Package illness tries to make a crawl lose what it must keep: sites of several sizes fall ill
-// in every way that internal/testing/sicksite knows, under every error policy, and get well again.
+// in every way that a Site knows, under every error policy, and get well again.
 // A document is lost if it leaves the index, or if a text that is not the site's own replaces it.
 // What must leave does so, too, and in time: pages, sections and hosts that are gone, sites that
 // move, redesigns. The tests use what an operator has, and look at what reaches an indexer.

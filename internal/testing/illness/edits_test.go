@@ -9,14 +9,13 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/crawl"
-	"github.com/sextant-crawler/sextant/internal/testing/sicksite"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // TestRemovedLeaveAtOnce: what the operator removes rests for no time.
 func TestRemovedLeaveAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, sicksite.Options{Documents: 60, Answer: answerTime}, nil)
+		w := newWorld(t, Options{Documents: 60, Answer: answerTime}, nil)
 		want := w.healthy()
 		time.Sleep(beforeIllness)
 		var pages []int
@@ -57,7 +56,7 @@ func TestLongKillListIsHeld(t *testing.T) {
 		pages = 12_001
 	}
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, sicksite.Options{Documents: pages}, nil)
+		w := newWorld(t, Options{Documents: pages}, nil)
 		want := w.healthy()
 		killed := len(want.below(w.site.URL(0) + "doc/"))
 		time.Sleep(beforeIllness)
@@ -96,7 +95,7 @@ func unrelated(n int) []string {
 // TestKillListTakenBack: what it would have taken off the index stays.
 func TestKillListTakenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, sicksite.Options{Documents: 300, Answer: answerTime}, nil)
+		w := newWorld(t, Options{Documents: 300, Answer: answerTime}, nil)
 		want := w.healthy()
 		time.Sleep(beforeIllness)
 		w.kill("/doc/")
@@ -111,7 +110,7 @@ func TestKillListTakenBack(t *testing.T) {
 // TestShortKillListLeaves: an edit that takes few documents off the index needs no word.
 func TestShortKillListLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, sicksite.Options{Documents: 60, Answer: answerTime}, nil)
+		w := newWorld(t, Options{Documents: 60, Answer: answerTime}, nil)
 		want := w.healthy()
 		time.Sleep(beforeIllness)
 		from := time.Now()
@@ -136,7 +135,7 @@ func TestRenamedBySettings(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%d", name, pages), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					w := newWorld(t, sicksite.Options{Documents: pages, Answer: answerTime, Query: true}, nil)
+					w := newWorld(t, Options{Documents: pages, Answer: answerTime, Query: true}, nil)
 					old := w.healthy()
 					time.Sleep(beforeIllness)
 					from := time.Now()

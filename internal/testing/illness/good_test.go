@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl"
-	"github.com/sextant-crawler/sextant/internal/testing/sicksite"
 )
 
 // What is wanted must happen, and soon: these are losses that are not illness.
@@ -25,7 +24,7 @@ const (
 // that finds it gone, and nothing else does, also where it was the only one.
 func TestLonePageLeaves(t *testing.T) {
 	for _, pages := range sizes(1, 2, 16) {
-		for _, how := range []sicksite.Illness{sicksite.NotFound, sicksite.Gone} {
+		for _, how := range []Illness{NotFound, Gone} {
 			inBubble(t, fmt.Sprintf("%s/%d", how, pages), func(t *testing.T) {
 				w, want := crawled(t, nil, pages)
 				w.site.End(how, pages-1)
@@ -98,9 +97,9 @@ func lastThird(pages int) []int {
 }
 
 // endings are how a third of a site goes, each an explicit loss.
-func endings() []sicksite.Illness {
-	return []sicksite.Illness{
-		sicksite.NotFound, sicksite.Noindex, sicksite.OneCanonical, sicksite.Disallowed, sicksite.MovedToOne,
+func endings() []Illness {
+	return []Illness{
+		NotFound, Noindex, OneCanonical, Disallowed, MovedToOne,
 	}
 }
 
@@ -126,7 +125,7 @@ func TestThirdLeaves(t *testing.T) {
 }
 
 func thirdLeaves(t *testing.T, hosts []goneHost) {
-	var sites []*sicksite.Site
+	var sites []*Site
 	for i, host := range hosts {
 		sites = append(sites, newSite(i, host.pages))
 	}
@@ -188,7 +187,7 @@ func TestOffDeletesAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, want := crawled(t, deleteAtOnce, 60)
 		from := time.Now()
-		w.site.FallIll(sicksite.NotFound)
+		w.site.FallIll(NotFound)
 		w.refresh(crawl.Selection{All: true})
 		time.Sleep(rest / 2)
 		if n := len(w.index.lost(want, from, time.Now())); n != 60 {

@@ -9,14 +9,13 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/policy"
-	"github.com/sextant-crawler/sextant/internal/testing/sicksite"
 )
 
 // Whole hosts that are gone, or have moved.
 
 // goneHost is a host that is taken down.
 type goneHost struct {
-	kind  sicksite.Illness
+	kind  Illness
 	pages int
 }
 
@@ -35,8 +34,8 @@ const shortGone = 12 * 24 * time.Hour
 // was taken down, and hardly anything of it before. A month costs seconds, so a usual test run
 // has several hosts in one crawl, and 12 days instead.
 func TestHostGone(t *testing.T) {
-	kinds := []sicksite.Illness{sicksite.NotFound, sicksite.NoSuchName, sicksite.Refused, sicksite.Parked}
-	hosts := []goneHost{{sicksite.NotFound, 1}}
+	kinds := []Illness{NotFound, NoSuchName, Refused, Parked}
+	hosts := []goneHost{{NotFound, 1}}
 	var each [][]goneHost
 	for _, kind := range kinds {
 		hosts = append(hosts, goneHost{kind, 5})
@@ -52,7 +51,7 @@ func TestHostGone(t *testing.T) {
 }
 
 func takeDown(t *testing.T, hosts []goneHost) {
-	var sites []*sicksite.Site
+	var sites []*Site
 	for i, host := range hosts {
 		sites = append(sites, newSite(i, host.pages))
 	}
@@ -87,9 +86,9 @@ func takeDown(t *testing.T, hosts []goneHost) {
 }
 
 // newSite is the ith of several sites, at a host of its own.
-func newSite(i, pages int) *sicksite.Site {
+func newSite(i, pages int) *Site {
 	origin := fmt.Sprintf("http://host%d.test", i)
-	return sicksite.New(sicksite.Options{Documents: pages, Answer: answerTime, Origin: origin, Seed: i + 1})
+	return New(Options{Documents: pages, Answer: answerTime, Origin: origin, Seed: i + 1})
 }
 
 // TestSiteMoves: where all pages answer 301 to their twins at https, at www or in another
@@ -97,13 +96,13 @@ func newSite(i, pages int) *sicksite.Site {
 // page is in the index in neither form.
 func TestSiteMoves(t *testing.T) {
 	for name, to := range map[string]string{
-		"https": "https://" + sicksite.Host, "www": "http://www." + sicksite.Host, "domain": "http://new.test",
+		"https": "https://" + Host, "www": "http://www." + Host, "domain": "http://new.test",
 	} {
 		for _, pages := range sizes(1, 2, 16) {
 			inBubble(t, fmt.Sprintf("%s/%d", name, pages), func(t *testing.T) {
-				names := []string{"www." + sicksite.Host, "new.test"}
-				site := sicksite.Options{Documents: pages, Answer: answerTime, Names: names}
-				w, old := crawledOf(t, nil, sicksite.New(site))
+				names := []string{"www." + Host, "new.test"}
+				site := Options{Documents: pages, Answer: answerTime, Names: names}
+				w, old := crawledOf(t, nil, New(site))
 				w.site.Move(to)
 				moved := time.Now()
 				w.refresh(crawl.Selection{All: true}) // the home page has to say so at two visits, a day apart
@@ -123,7 +122,7 @@ func TestSiteMoves(t *testing.T) {
 
 // twin is the same path at another origin.
 func twin(url, origin string) string {
-	return origin + strings.TrimPrefix(url, "http://"+sicksite.Host)
+	return origin + strings.TrimPrefix(url, "http://"+Host)
 }
 
 // wantTwins wants the index to have the twins of documents, and nothing else.
@@ -154,9 +153,9 @@ func (x *index) gaps(lost []order, origin string) (n int) {
 // TestSorryPagesLeave: pages that an illness has put into the index leave when the site is
 // well, after a week where they are many.
 func TestSorryPagesLeave(t *testing.T) {
-	kinds := []sicksite.Illness{sicksite.SorryEach}
+	kinds := []Illness{SorryEach}
 	if wantsAll() {
-		kinds = append(kinds, sicksite.LoginRedirectEach)
+		kinds = append(kinds, LoginRedirectEach)
 	}
 	for _, kind := range kinds {
 		for _, pages := range sizes(16) {
@@ -182,8 +181,8 @@ func TestSorryPagesLeave(t *testing.T) {
 }
 
 // manySites are sites of so many pages each, at hosts of their own.
-func manySites(hosts, pages int) []*sicksite.Site {
-	var sites []*sicksite.Site
+func manySites(hosts, pages int) []*Site {
+	var sites []*Site
 	for i := range hosts {
 		sites = append(sites, newSite(i, pages))
 	}
@@ -191,7 +190,7 @@ func manySites(hosts, pages int) []*sicksite.Site {
 }
 
 // illTogether has many sites fall ill for some hours, which are one group.
-func illTogether(t *testing.T, kind sicksite.Illness, sites []*sicksite.Site) {
+func illTogether(t *testing.T, kind Illness, sites []*Site) {
 	w, want := crawledOf(t, readRobotsHourly, sites...)
 	from := time.Now()
 	for _, site := range sites {
@@ -211,19 +210,19 @@ func illTogether(t *testing.T, kind sicksite.Illness, sites []*sicksite.Site) {
 
 // TestManyHostsBehindOneGate: small sites that fall ill together lose no more than one site does.
 func TestManyHostsBehindOneGate(t *testing.T) {
-	kinds := []sicksite.Illness{
-		sicksite.SignOn, sicksite.NotFound, sicksite.Noindex, sicksite.LoginRedirectEach, sicksite.SoftNotFound, sicksite.BlockedByRule,
+	kinds := []Illness{
+		SignOn, NotFound, Noindex, LoginRedirectEach, SoftNotFound, BlockedByRule,
 	}
 	hosts := 30
 	if wantsAll() {
-		kinds, hosts = sicksite.Illnesses(), 150
+		kinds, hosts = Illnesses(), 150
 	}
 	for _, kind := range kinds {
 		if kind.TLS() {
 			continue
 		}
 		for _, pages := range []int{1, 2} {
-			if pages == 1 && kind != sicksite.SignOn && !wantsAll() {
+			if pages == 1 && kind != SignOn && !wantsAll() {
 				continue
 			}
 			inBubble(t, fmt.Sprintf("%s/%d", kind, pages), func(t *testing.T) {
@@ -235,9 +234,9 @@ func TestManyHostsBehindOneGate(t *testing.T) {
 
 // TestOneFolderOfEachHost: nor do those a part of which is ill.
 func TestOneFolderOfEachHost(t *testing.T) {
-	kinds, hosts := []sicksite.Illness{sicksite.FolderFails}, 5
+	kinds, hosts := []Illness{FolderFails}, 5
 	if wantsAll() {
-		kinds, hosts = append(kinds, sicksite.EverySixthPage), 20
+		kinds, hosts = append(kinds, EverySixthPage), 20
 	}
 	for _, kind := range kinds {
 		inBubble(t, kind.String(), func(t *testing.T) { illTogether(t, kind, manySites(hosts, 49)) })
@@ -282,13 +281,13 @@ func TestIllnessDoesNotFlap(t *testing.T) {
 // a group by itself.
 func TestNeighbourIsIll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		second := sicksite.New(sicksite.Options{
-			Documents: 60, Answer: answerTime, Origin: "http://" + sicksite.Neighbour, Seed: 1,
+		second := New(Options{
+			Documents: 60, Answer: answerTime, Origin: "http://" + Neighbour, Seed: 1,
 		})
-		w, want := crawledOf(t, nil, sicksite.New(sicksite.Options{Documents: 60, Answer: answerTime}), second)
+		w, want := crawledOf(t, nil, New(Options{Documents: 60, Answer: answerTime}), second)
 		from := time.Now()
 		w.site.Drop(59)
-		second.FallIll(sicksite.NotFound)
+		second.FallIll(NotFound)
 		w.refresh(crawl.Selection{All: true})
 		time.Sleep(atOnce)
 		w.wantGone(want.below(w.site.URL(0)), from, 59)

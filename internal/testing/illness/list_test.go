@@ -11,7 +11,6 @@ import (
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher/extract/feeds"
-	"github.com/sextant-crawler/sextant/internal/testing/sicksite"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -31,10 +30,10 @@ func newListed(t *testing.T, hosts, items int) (*listed, documents) {
 	for i := range items {
 		l.items = append(l.items, i)
 	}
-	site := sicksite.New(sicksite.Options{Documents: 1, Answer: answerTime})
+	site := New(Options{Documents: 1, Answer: answerTime})
 	l.world = newWorldOf(t, func(s *policy.Settings) {
 		s.Rules.Roots, s.Rules.DefaultAccept, s.Rules.DefaultIndex = nil, true, true
-		list := parse(t, "http://"+sicksite.Host+listPath)
+		list := parse(t, "http://"+Host+listPath)
 		s.Sources = []policy.Source{{URL: list, Kind: scheduler.KindXML, XML: xmlDocuments(t)}}
 	}, site)
 	l.write()
@@ -73,7 +72,7 @@ func (l *listed) write() {
 	var b strings.Builder
 	for _, i := range l.items {
 		fmt.Fprintf(&b, `<item at="%s"><title>%s</title><text>%s</text></item>`,
-			l.url(i), sicksite.Title(i), sicksite.Text(i))
+			l.url(i), Title(i), Text(i))
 	}
 	l.site.Put(listPath, "text/xml", "<list>"+b.String()+"</list>")
 }
@@ -81,7 +80,7 @@ func (l *listed) write() {
 // read has the list asked for.
 func (l *listed) read() {
 	l.t.Helper()
-	l.refresh(crawl.Selection{URLs: []string{"http://" + sicksite.Host + listPath}})
+	l.refresh(crawl.Selection{URLs: []string{"http://" + Host + listPath}})
 }
 
 // TestEmptyList: a list that is empty for some hours, or lacks half of its items, loses

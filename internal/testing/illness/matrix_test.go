@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl"
-	"github.com/sextant-crawler/sextant/internal/testing/sicksite"
 )
 
 // What may be lost of a group of so many documents within a day: the first day of an
@@ -96,7 +95,7 @@ func (c cell) try(t *testing.T, r *result) {
 	w.site.FallIll(c.illness)
 	c.run(w, from)
 	r.answersWhenIll, r.pending = w.site.Answers()-asked, undone(w.status())
-	if c.course == due && r.answersWhenIll == 0 && c.illness < sicksite.ExpiredCertificate {
+	if c.course == due && r.answersWhenIll == 0 && c.illness < ExpiredCertificate {
 		t.Error("the site was asked for nothing while it was ill")
 	}
 	missing, changed, strange := w.index.at(time.Now()).state(want)
@@ -153,7 +152,7 @@ func (c cell) run(w *world, from time.Time) {
 
 // refresh is the operator's, twice of the home page where that is what is ill.
 func (c cell) refresh(w *world) {
-	if c.illness == sicksite.HomeElsewhere {
+	if c.illness == HomeElsewhere {
 		for range 2 {
 			w.refresh(crawl.Selection{URLs: []string{w.site.URL(0)}})
 			time.Sleep(time.Minute)

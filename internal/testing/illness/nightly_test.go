@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl/policy"
-	"github.com/sextant-crawler/sextant/internal/testing/sicksite"
 )
 
 // A crawl that runs once a night cannot wait beyond the end of a run.
@@ -30,9 +29,9 @@ func (w *world) nights(n int) {
 // TestNightlyRunsOfAnIllSite: one night, or two, of an illness take hardly anything out of
 // the index, and the first night after it has all of it back.
 func TestNightlyRunsOfAnIllSite(t *testing.T) {
-	kinds := append(parts(), sicksite.NotFound)
+	kinds := append(parts(), NotFound)
 	if wantsAll() {
-		kinds = sicksite.Illnesses()
+		kinds = Illnesses()
 	}
 	for _, kind := range kinds {
 		for _, pages := range sizes(16) {
@@ -76,7 +75,7 @@ func TestNightlyRunsOfWhatIsGone(t *testing.T) {
 		t.Run(fmt.Sprint(pages), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, sicksite.Options{Documents: pages, Answer: answerTime}, nightlySettings)
+				w := newWorld(t, Options{Documents: pages, Answer: answerTime}, nightlySettings)
 				w.once()
 				want := w.complete()
 				gone := []int{pages - 1}

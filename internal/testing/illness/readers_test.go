@@ -14,7 +14,6 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 	reading "github.com/sextant-crawler/sextant/fetcher/extract/documents"
-	"github.com/sextant-crawler/sextant/internal/testing/sicksite"
 )
 
 // reader reads the PDF files of sick sites, unless it fails for a reason of this machine.
@@ -27,7 +26,7 @@ func (r *reader) Read(_ context.Context, _ string, body []byte) (extract.Page, e
 	if reason := r.fails.Load(); reason != nil {
 		return extract.Page{}, &reading.Error{Reason: *reason, Words: "the machine has no time for it"}
 	}
-	file, ok := bytes.CutPrefix(body, []byte(sicksite.PDFHead))
+	file, ok := bytes.CutPrefix(body, []byte(PDFHead))
 	title, text, whole := bytes.Cut(file, []byte("\n"))
 	if !ok || !whole {
 		return extract.Page{}, errors.New("not a file of a sick site")
@@ -85,6 +84,6 @@ func TestKilledReaders(t *testing.T) {
 }
 
 func newReaderWorld(t *testing.T, r *reader, pages int) *world {
-	site := sicksite.Options{Documents: pages, Answer: answerTime, PDF: true}
+	site := Options{Documents: pages, Answer: answerTime, PDF: true}
 	return newWorld(t, site, func(s *policy.Settings) { s.Documents = r })
 }

@@ -18,8 +18,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/sextant-crawler/sextant/internal/testing/sicksite"
 )
 
 // The real form: the program as it is built, its own indexer, and a site on loopback. The
@@ -68,11 +66,11 @@ func TestRealIllness(t *testing.T) {
 
 // realIllnesses are those that can be had without a name server and without patience: the
 // program keeps a robots.txt for a day. Of apologies that differ but for an identifier some stand for all.
-func realIllnesses() []sicksite.Illness {
-	return slices.DeleteFunc(sicksite.Illnesses(), func(i sicksite.Illness) bool {
+func realIllnesses() []Illness {
+	return slices.DeleteFunc(Illnesses(), func(i Illness) bool {
 		switch i {
-		case sicksite.Disallowed, sicksite.SignOn, sicksite.Parked, sicksite.ContinueToSee, sicksite.Incident,
-			sicksite.BlockedByRule, sicksite.EverySixthPage:
+		case Disallowed, SignOn, Parked, ContinueToSee, Incident,
+			BlockedByRule, EverySixthPage:
 			return true
 		}
 		return i.DNS()
@@ -83,18 +81,18 @@ func realIllnesses() []sicksite.Illness {
 type realWorld struct {
 	t            *testing.T
 	program, dir string
-	site         *sicksite.Server
+	site         *Server
 	indexer      string // "127.0.0.1:PORT"
 	lost         int
 	recovered    string
 }
 
-func (r *realWorld) try(illness sicksite.Illness, pages int) {
+func (r *realWorld) try(illness Illness, pages int) {
 	t := r.t
 	r.recovered = "never"
 	var err error
-	site := sicksite.Options{Documents: pages, Validators: pages%2 == 0, RetryAfter: 5}
-	r.site, err = sicksite.NewServer(site, illness.TLS())
+	site := Options{Documents: pages, Validators: pages%2 == 0, RetryAfter: 5}
+	r.site, err = NewServer(site, illness.TLS())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +106,7 @@ func (r *realWorld) try(illness sicksite.Illness, pages int) {
 	})
 
 	r.site.Site().FallIll(illness)
-	if illness == sicksite.HomeElsewhere {
+	if illness == HomeElsewhere {
 		for range 2 {
 			r.command("refresh", r.site.Site().URL(0))
 			time.Sleep(realRest)
@@ -173,7 +171,7 @@ func (r *realWorld) startService() {
 	if schema := r.output("schema"); bytes.Contains(schema, []byte("deletionRestS")) {
 		rests = fmt.Sprintf(` deletionRestS="%.0f" deletionConfirmS="%.0f"`, realRest.Seconds(), realConfirm.Seconds())
 	}
-	text := fmt.Sprintf(realConfig, rests, r.site.Site().URL(0), sicksite.SickType, r.indexer)
+	text := fmt.Sprintf(realConfig, rests, r.site.Site().URL(0), SickType, r.indexer)
 	roots := filepath.Join(r.dir, "roots.pem")
 	for path, content := range map[string][]byte{r.config(): []byte(text), roots: r.site.Roots()} {
 		if err := os.WriteFile(path, content, 0o600); err != nil {

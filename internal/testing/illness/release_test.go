@@ -7,13 +7,12 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl"
-	"github.com/sextant-crawler/sextant/internal/testing/sicksite"
 )
 
 // released has a third of a site go and the operator release it.
 func released(t *testing.T, pages int) (*world, documents) {
 	t.Helper()
-	w := newWorld(t, sicksite.Options{Documents: pages, Answer: answerTime}, nil)
+	w := newWorld(t, Options{Documents: pages, Answer: answerTime}, nil)
 	want := w.healthy()
 	time.Sleep(beforeIllness)
 	from := time.Now()
@@ -35,7 +34,7 @@ func TestOutageAfterRelease(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, _ := released(t, pages)
 				left, from := w.index.at(time.Now()), time.Now()
-				w.site.FallIll(sicksite.NotFound)
+				w.site.FallIll(NotFound)
 				w.refresh(crawl.Selection{All: true})
 				time.Sleep(3 * time.Minute)
 				w.wantSpared(left, from)
@@ -79,11 +78,11 @@ func TestReleasedPagesGoAgain(t *testing.T) {
 // TestIllHostIsReleased: the operator's word holds for an ill host, too.
 func TestIllHostIsReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, sicksite.Options{Documents: 60, Answer: answerTime}, nil)
+		w := newWorld(t, Options{Documents: 60, Answer: answerTime}, nil)
 		want := w.healthy()
 		time.Sleep(beforeIllness)
 		from := time.Now()
-		w.site.FallIll(sicksite.NotFound)
+		w.site.FallIll(NotFound)
 		for range 3 {
 			w.refresh(crawl.Selection{All: true})
 			time.Sleep(time.Hour)

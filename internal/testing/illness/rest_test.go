@@ -7,13 +7,12 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl"
-	"github.com/sextant-crawler/sextant/internal/testing/sicksite"
 )
 
 // dropLast takes the last page off a site that was crawled, and has that found out.
 func dropLast(t *testing.T) (*world, documents) {
 	t.Helper()
-	w := newWorld(t, sicksite.Options{Documents: 60, Answer: answerTime}, nil)
+	w := newWorld(t, Options{Documents: 60, Answer: answerTime}, nil)
 	want := w.healthy()
 	time.Sleep(beforeIllness)
 	w.site.Drop(59)
@@ -63,7 +62,7 @@ func TestPageComesBack(t *testing.T) {
 		t.Run(fmt.Sprint(page), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, sicksite.Options{Documents: 60, Answer: answerTime, Validators: true}, nil)
+				w := newWorld(t, Options{Documents: 60, Answer: answerTime, Validators: true}, nil)
 				want := w.healthy()
 				time.Sleep(beforeIllness)
 				from := time.Now()

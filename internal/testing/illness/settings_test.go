@@ -10,14 +10,13 @@ import (
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher"
-	"github.com/sextant-crawler/sextant/internal/testing/sicksite"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // settings are the defaults of the configuration, for the sites of some roots: no pause between
 // requests, since answers take their time, and nobody looks for duplicates, which costs time.
-func settings(t *testing.T, n *sicksite.Network, roots ...string) policy.Settings {
+func settings(t *testing.T, n *Network, roots ...string) policy.Settings {
 	t.Helper()
 	s := policy.Settings{
 		Name: "test", Workers: 2, RobotsAgent: "Sextant", MaxRedirects: 10,
@@ -29,7 +28,7 @@ func settings(t *testing.T, n *sicksite.Network, roots ...string) policy.Setting
 	for _, root := range roots {
 		s.Rules.Roots = append(s.Rules.Roots, actionrules.Root{URL: parse(t, root), Site: true, Group: "default"})
 	}
-	s.Space.MIME = &crawlspace.MIMETypes{Types: []crawlspace.Text{{Value: sicksite.SickType}}}
+	s.Space.MIME = &crawlspace.MIMETypes{Types: []crawlspace.Text{{Value: SickType}}}
 	return s
 }
 

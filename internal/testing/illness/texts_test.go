@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl"
-	"github.com/sextant-crawler/sextant/internal/testing/sicksite"
 )
 
 // New texts that are the site's own.
@@ -15,7 +14,7 @@ import (
 // redesigned has a site that was crawled take new titles and texts, and all of it asked for.
 func redesigned(t *testing.T, pages int) *world {
 	t.Helper()
-	w := newWorld(t, sicksite.Options{Documents: pages, Answer: answerTime, Validators: true}, nil)
+	w := newWorld(t, Options{Documents: pages, Answer: answerTime, Validators: true}, nil)
 	w.healthy()
 	time.Sleep(beforeIllness)
 	w.site.Redesign()
@@ -80,7 +79,7 @@ func TestLivePage(t *testing.T) {
 		t.Run(fmt.Sprint(pages), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, sicksite.Options{Documents: pages, Answer: answerTime}, nil)
+				w := newWorld(t, Options{Documents: pages, Answer: answerTime}, nil)
 				want := w.healthy()
 				time.Sleep(beforeIllness)
 				news := pages - 1

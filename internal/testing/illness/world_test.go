@@ -15,7 +15,6 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/policy"
-	"github.com/sextant-crawler/sextant/internal/testing/sicksite"
 	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
@@ -26,7 +25,7 @@ func TestMain(m *testing.M) {
 	nobody := net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 		return nil, net.ErrClosed
 	}}
-	_, _ = nobody.LookupHost(context.Background(), sicksite.Host)
+	_, _ = nobody.LookupHost(context.Background(), Host)
 	testdir.InMemory()
 	goleak.VerifyTestMain(m)
 }
@@ -36,9 +35,9 @@ func TestMain(m *testing.M) {
 type world struct {
 	t        *testing.T
 	dir      string
-	site     *sicksite.Site // the first one
-	sites    []*sicksite.Site
-	network  *sicksite.Network
+	site     *Site // the first one
+	sites    []*Site
+	network  *Network
 	index    *index
 	settings policy.Settings
 	log      *slog.Logger
@@ -50,13 +49,13 @@ type world struct {
 
 // newWorld makes a world of one site, in which nothing runs yet. change, which may be nil, is
 // of the settings.
-func newWorld(t *testing.T, o sicksite.Options, change func(*policy.Settings)) *world {
+func newWorld(t *testing.T, o Options, change func(*policy.Settings)) *world {
 	t.Helper()
-	return newWorldOf(t, change, sicksite.New(o))
+	return newWorldOf(t, change, New(o))
 }
 
 // newWorldOf has several sites.
-func newWorldOf(t *testing.T, change func(*policy.Settings), sites ...*sicksite.Site) *world {
+func newWorldOf(t *testing.T, change func(*policy.Settings), sites ...*Site) *world {
 	t.Helper()
 	w := &world{t: t, dir: testdir.Linked(t), site: sites[0], sites: sites, index: &index{}}
 	w.log = slog.New(slog.DiscardHandler)
@@ -64,7 +63,7 @@ func newWorldOf(t *testing.T, change func(*policy.Settings), sites ...*sicksite.
 		w.log = slog.New(slog.NewTextHandler(t.Output(), nil))
 	}
 	var err error
-	if w.network, err = sicksite.NewNetwork(sites...); err != nil {
+	if w.network, err = NewNetwork(sites...); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -88,11 +87,11 @@ func newWorldOf(t *testing.T, change func(*policy.Settings), sites ...*sicksite.
 // in the index then. change is as in newWorld.
 func crawled(t *testing.T, change func(*policy.Settings), pages int) (*world, documents) {
 	t.Helper()
-	return crawledOf(t, change, sicksite.New(sicksite.Options{Documents: pages, Answer: answerTime}))
+	return crawledOf(t, change, New(Options{Documents: pages, Answer: answerTime}))
 }
 
 // crawledOf has several sites.
-func crawledOf(t *testing.T, change func(*policy.Settings), sites ...*sicksite.Site) (*world, documents) {
+func crawledOf(t *testing.T, change func(*policy.Settings), sites ...*Site) (*world, documents) {
 	t.Helper()
 	w := newWorldOf(t, change, sites...)
 	docs := w.healthy()

@@ -41,6 +41,7 @@ const (
 	flagSketch
 	flagLively
 	flagLostAt
+	flagBefore
 	flagGiven
 	flagsEnd
 )
@@ -77,6 +78,7 @@ func recordFlags(rec *scheduler.Record) uint64 {
 		{!rec.Sketch.IsZero() || rec.Reading != 0, flagSketch},
 		{rec.Lively != 0, flagLively},
 		{!rec.LostAt.IsZero(), flagLostAt},
+		{!rec.Before.IsZero(), flagBefore},
 		{rec.Given != 0, flagGiven},
 	} {
 		if s.set {
@@ -259,6 +261,9 @@ func appendReading(b []byte, f uint64, rec *scheduler.Record) []byte {
 	if f&flagLostAt != 0 {
 		b = appendSeconds(b, rec.LostAt)
 	}
+	if f&flagBefore != 0 {
+		b = rec.Before.Append(b)
+	}
 	if f&flagGiven != 0 {
 		b = binary.LittleEndian.AppendUint32(b, rec.Given)
 	}
@@ -298,6 +303,9 @@ func (r *reader) reading(f uint64, rec *scheduler.Record) {
 	}
 	if f&flagLostAt != 0 {
 		rec.LostAt = r.seconds()
+	}
+	if f&flagBefore != 0 {
+		rec.Before = r.sketch()
 	}
 	if f&flagGiven != 0 {
 		if b := r.bytes(4); b != nil {

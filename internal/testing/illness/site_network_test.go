@@ -1,4 +1,4 @@
-package sicksite
+package illness
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package sicksite
+package illness
 
 import (
 	"crypto/tls"
@@ -15,10 +15,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // ask is a GET of a site that no network is before.
 func ask(s *Site, path string, header ...string) *httptest.ResponseRecorder {
