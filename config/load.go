@@ -171,15 +171,11 @@ func Tree(name string, raw []byte) (text []byte, file *Markup, err error) {
 	if !ok {
 		return nil, nil, p.report.Err()
 	}
-	if _, f := newScan(src).run(); f != nil {
-		p.report.errorf(src.position(f.offset), "%s", f.message)
-		return nil, nil, p.report.Err()
-	}
 	s := newScan(newSource(name, lineFeeds(src.data)))
 	s.whole = true
-	_, f := s.run()
-	if f != nil {
-		return nil, nil, fmt.Errorf("%s: %s", name, f.message)
+	if _, f := s.run(); f != nil {
+		p.report.errorf(s.src.position(f.offset), "%s", f.message)
+		return nil, nil, p.report.Err()
 	}
 	return s.src.data, &s.file, nil
 }

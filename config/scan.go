@@ -25,7 +25,7 @@ const (
 type Markup struct {
 	Start, End int // of the start tag, or of the whole comment or instruction
 	Last       int // behind the end tag; 0 for a comment or an instruction
-	TextAt     int // where the first text directly inside begins that is not white space; 0 if there is none
+	TextAt     int // where the first text directly inside begins that is not white space; 0: there is no such text
 	Children   []*Markup
 
 	name    xml.Name   // its Space is the prefix as it is written

@@ -322,37 +322,43 @@ func TestDepthIsAnEdit(t *testing.T) {
 	}
 }
 
-// TestMoveOfItemInTwoLists: a document that two lists have, and that may not leave its target yet, stays held when one of
-// the lists drops it. It counts once, and leaves once.
+// TestMoveOfItemInTwoLists: a document that two lists have, and that may not leave its target yet, stays held when one
+// of the lists drops it. It counts once, and leaves once.
 func TestMoveOfItemInTwoLists(t *testing.T) {
-	inMoving(t, "XML", 16, func(t *testing.T, m *moving) {
-		both := m.settings.Sources
-		m.people(16)
-		other := m.settings.Sources[0]
-		other.URL = parse(t, hostA+"/others.xml")
-		body := func(from int) answered {
-			var b strings.Builder
-			for i := from; i < 16; i++ {
-				fmt.Fprintf(&b, `<p u="/d/%d"><t>%s</t></p>`, i, prose(uint64(i), 40, "person")) //nolint:gosec // small
+	for _, first := range []bool{true, false} {
+		inMoving(t, "XML", 16, func(t *testing.T, m *moving) {
+			m.people(16)
+			one := m.settings.Sources[0]
+			other := one
+			other.URL = parse(t, hostA+"/others.xml")
+			body := func(from int) answered {
+				var b strings.Builder
+				for i := from; i < 16; i++ {
+					fmt.Fprintf(&b, `<p u="/d/%d"><t>%s</t></p>`, i, prose(uint64(i), 40, "person")) //nolint:gosec // small
+				}
+				return answered{kind: "text/xml", body: "<a>" + b.String() + "</a>"}
 			}
-			return answered{kind: "text/xml", body: "<a>" + b.String() + "</a>"}
-		}
-		m.set(hostA+"/others.xml", body(0))
-		m.settings.Sources = append(slices.Clone(both), other)
-		m.take(false)
-		m.rules("new", 0)
-		m.take(false)
-		m.want("held", 16, 0, 16, 0)
-		m.set(hostA+"/others.xml", body(8))
-		if _, err := m.crawl.Refresh(t.Context(), Selection{URLs: []string{hostA + "/others.xml"}}); err != nil {
-			t.Fatal(err)
-		}
-		m.quiet()
-		m.want("one list is shorter", 16, 0, 16, 0)
-		if e := m.last(); e.Deletions != 16 || e.State != deletion.EditHeld {
-			t.Errorf("%+v, want its 16 held", e)
-		}
-		m.release(scheduler.DeletionFilter{Edit: m.last().Number}, 16)
-		m.want("released", 0, 16, 0, 0)
-	})
+			m.set(other.URL.String(), body(0))
+			m.settings.Sources = append(slices.Clone(m.settings.Sources), other)
+			m.take(false)
+			m.rules("new", 0)
+			m.take(false)
+			m.want("held", 16, 0, 16, 0)
+			shorter := other.URL.String()
+			if first {
+				shorter = one.URL.String()
+			}
+			m.set(shorter, body(8))
+			if _, err := m.crawl.Refresh(t.Context(), Selection{URLs: []string{shorter}}); err != nil {
+				t.Fatal(err)
+			}
+			m.quiet()
+			m.want("one list is shorter", 16, 0, 16, 0)
+			if e := m.last(); e.Deletions != 16 || e.State != deletion.EditHeld {
+				t.Errorf("%s: %+v, want its 16 held", shorter, e)
+			}
+			m.release(scheduler.DeletionFilter{Edit: m.last().Number}, 16)
+			m.want("released", 0, 16, 0, 0)
+		})
+	}
 }

@@ -59,7 +59,7 @@ func (f *Frontier) HandOver(ctx context.Context, l *Lease, r Result, settled fun
 	f.mu.Unlock()
 
 	edit, err := f.owner.Edit(ctx)
-	if tellsOfHost(r.Fault) {
+	if l.Record.Indexed && tellsOfHost(r.Fault) {
 		_, r.silent = f.owner.Standing(l.Record.Host)
 	}
 	c := outcome(&l.Record, &r, set, edit, now, f.jitter())

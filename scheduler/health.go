@@ -109,7 +109,10 @@ func (f *Frontier) observed(ctx context.Context, l *Lease, told Response) (ill b
 	if err != nil {
 		return ill, err
 	}
-	pending, _ := f.owner.Standing(h.key)
+	var pending int
+	if ill {
+		pending, _ = f.owner.Standing(h.key)
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if h.live.health.observe(l.Key, told, d.Count, uint64(pending), time.Now()) { //nolint:gosec // a count

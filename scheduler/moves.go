@@ -97,8 +97,8 @@ func (f *Frontier) NoteLists(ctx context.Context, keys []weburl.Key) error {
 	return SaveValue(ctx, f.store, listsName, listsWhat, lists)
 }
 
-// ReadLists queues the noted lists. A list that waits already, or is in flight, stays noted: that reading may have begun
-// before its documents were allowed to leave.
+// ReadLists queues the noted lists. A list that waits already, or is in flight, stays noted: that reading may have
+// begun before its documents were allowed to leave.
 func (f *Frontier) ReadLists(ctx context.Context) error {
 	if f.Settings().LeavesTarget == nil || f.noLists.Load() {
 		return nil

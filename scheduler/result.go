@@ -84,7 +84,7 @@ type Result struct {
 	Decided Source
 	// RulesVersion names the rules that the URL and its links were judged by.
 	RulesVersion uint64
-	// silent says that the host has given no good response for a day, set by the frontier.
+	// silent says that the host has given no good response for a day. The frontier sets it for indexed URLs.
 	silent bool
 }
 

@@ -190,7 +190,7 @@ type Reader interface {
 	// Lookup returns a URL's record, or ErrNotFound.
 	Lookup(ctx context.Context, k weburl.Key) (Record, error)
 	// Remembers reports whether memory alone shows that a URL is known and not Record.Gone. It returns false if a read
-	// would be needed. It is for links: as rarely as a Store passes over a link, it returns true for a URL that is not known.
+	// would be needed. It is for links: as rarely as a Store passes over a link, it returns true for an unknown URL.
 	Remembers(k weburl.Key) bool
 	// Inspect calls fn for each stored record that f selects, in order of keys,
 	// over a consistent snapshot.

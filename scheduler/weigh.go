@@ -189,8 +189,11 @@ func (w *weighing) loses() bool {
 	case old.Lively >= livelyAfter && !w.verdict.lookAlike:
 		return false
 	}
+	if old.Reading == d.Reading {
+		return true
+	}
 	pending, _ := w.f.owner.Standing(old.Host)
-	return old.Reading == d.Reading || pending > 0 // else a fault may be why it is another
+	return pending > 0 // else a fault may be why it is another
 }
 
 // returns reports whether the new text is the one that a loss took from the document: it was a fault.
@@ -239,7 +242,8 @@ func (w *weighing) settle(ill bool, edit uint64) {
 		off := *w.set // it leaves as where losses are not confirmed
 		off.Deletions.Off = true
 		*c = outcome(old, w.r, &off, edit, time.Now(), w.f.jitter())
-		if n := &c.Next; old.MovePending() { // the other document has its new source: until the move is allowed this one stays
+		// The other document has the new source. This one stays until its move is allowed.
+		if n := &c.Next; old.MovePending() {
 			c.Order = nil
 			keep(n, old)
 			n.LossPending, n.Reason, n.LastError = true, old.Reason, old.LastError

@@ -125,7 +125,8 @@ func printRunning(w io.Writer, s *admin.Status) {
 			comma(r.Judged), count(r.Known, "stored URL"), r.Excluded+r.Elsewhere, r.Readmitted, r.Retimed, r.Reread, r.Renewed)
 	}
 	if r := s.Robots; r != nil {
-		row(w, "robots", "stricter robots.txt: %s judged by it, %d excluded; hosts still to judge %d", count(r.Judged, "stored URL"), r.Excluded, r.Origins)
+		row(w, "robots", "stricter robots.txt: %s judged by it, %d excluded; hosts still to judge %d",
+			count(r.Judged, "stored URL"), r.Excluded, r.Origins)
 	}
 	if s.Trapped > 0 {
 		row(w, "traps", "%s refused", count(s.Trapped, "link"))
@@ -227,7 +228,8 @@ func printDeletions(w io.Writer, s *admin.Status) {
 		for _, e := range s.Edits[:more] {
 			losses, moves = losses+e.Pending, moves+e.Moves
 		}
-		row(w, "rules", "%s: %s pending; see sextant deletions --by edit", count(more, "older edit"), admin.LossWords(losses, 0, moves))
+		words := admin.LossWords(losses, 0, moves)
+		row(w, "rules", "%s: %s pending; see sextant deletions --by edit", count(more, "older edit"), words)
 	}
 	for _, e := range s.Edits[more:] {
 		row(w, "rules", "%s", e)

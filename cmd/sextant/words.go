@@ -92,7 +92,7 @@ func shellWords(s *meter.ShellsStatus) string {
 	if s.Hosts > len(hosts) {
 		hosts = append(hosts, "and "+count(s.Hosts-len(hosts), "more host"))
 	}
-	return fmt.Sprintf("%s that only scripts fill, with hardly any text: %s", count(s.Pages, "page"), strings.Join(hosts, ", "))
+	return fmt.Sprintf("%s that only scripts fill, with hardly any text: %s", count(s.Pages, "page"), join(hosts))
 }
 
 // fieldWords tells of the fields that were looked for.

@@ -114,10 +114,14 @@ type keyed struct {
 	review
 }
 
-// of returns the review of a record that may have changed since: if a link leads to its URL in fewer steps now, another.
+// of returns the review of a record that may have changed since the URL was judged. It judges the URL again if a link
+// leads to it in fewer steps now.
 func (k *keyed) of(r *scheduler.Record) *review {
+	if int(r.Depth) == k.link.Depth {
+		return &k.review
+	}
 	u, ok := weburl.FromCanonical(r.URL)
-	if !ok || int(r.Depth) == k.link.Depth {
+	if !ok {
 		return &k.review
 	}
 	o := reviewOf(k.policy, u, r)

@@ -83,8 +83,8 @@ func (o *review) time(r scheduler.Record) (scheduler.Record, timed) {
 }
 
 // renews reports whether rules or roots give a document other metas, or another source, than it was
-// pushed with. Items of an XML list are read again with the list. Pages whose loss is pending are fetched anyway, except
-// for losses of edits. A document that is to leave a target stays under its source for now.
+// pushed with. Items of an XML list are read again with the list. Pages whose loss is pending are fetched anyway,
+// except for losses of edits. A document that is to leave a target stays under its source for now.
 func (o *review) renews(r *scheduler.Record) bool {
 	return r.Kind == scheduler.KindPage && o.differs(r)
 }

@@ -283,7 +283,8 @@ func (v *visit) read(ctx context.Context, response *fetcher.Response, result *sc
 	v.visitor.trial.readPage(p, read, directives, follows)
 	if follows {
 		if p.LinksCut {
-			v.log.Info("a page has more links than are read: the rest is ignored", "url", v.lease.URL.String(), "links", len(p.Links))
+			v.log.Info("a page has more links than are read: the rest is ignored",
+				"url", v.lease.URL.String(), "links", len(p.Links))
 		}
 		if result.Links, err = v.admitted(ctx, v.links(p)); err != nil {
 			return err

@@ -71,7 +71,8 @@ func confirmed(c *call, s crawl.Selection) error {
 	if err != nil || n.URLs <= RemovedUnasked {
 		return err
 	}
-	return newProblem(http.StatusConflict, codeUnconfirmed, "this removes %s and deletes %s: send it with yes=true in the query, if that is meant",
+	return newProblem(http.StatusConflict, codeUnconfirmed,
+		"this removes %s and deletes %s: send it with yes=true in the query, if that is meant",
 		counted(uint64(max(n.URLs, 0)), "URL"), counted(uint64(max(n.Documents, 0)), "document"))
 }
 

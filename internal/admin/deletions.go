@@ -75,7 +75,7 @@ type Decided struct {
 	OfEdits   int `json:"of_edits,omitempty"`
 }
 
-// Stay says which losses a drop left alone, and why. It is empty if there are none.
+// Stay names the losses that a drop left alone, with the reason. It returns "" if the drop left none alone.
 func (n *Decided) Stay() string {
 	if n.OfEdits == 0 {
 		return ""

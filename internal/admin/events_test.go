@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"context"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -123,24 +122,20 @@ func TestRoundsAreEvents(t *testing.T) {
 	}
 }
 
-// editedCrawler has edits of the rules.
-type editedCrawler struct {
-	fakeCrawler
-	edits *[]deletion.Edit
-}
-
-func (c editedCrawler) Losses(context.Context) (*Losses, error) { return &Losses{edits: *c.edits}, nil }
-
 // TestReleasedByWord: what --yes carries out is an event, once; what is few leaves without one.
 func TestReleasedByWord(t *testing.T) {
-	list := []deletion.Edit{{Number: 7, Sent: 1}, {Number: 8, Word: true, Sent: 2}}
-	c := editedCrawler{fakeCrawler{name: "a", store: storetest.NewMemory()}, &list}
+	c := fakeCrawler{name: "a", store: storetest.NewMemory()}
 	s := NewServer([]Crawler{c}, fakeService{}, fakeConfig{}, nil, slog.New(slog.DiscardHandler))
-	status := &Status{Status: crawl.Status{Crawler: "a"}}
-	s.watcher.see(t.Context(), c, status)
-	list = []deletion.Edit{{Number: 7, Sent: 2}, {Number: 8, Word: true, Sent: 412}}
-	for range 2 {
+	see := func(edits ...deletion.Edit) {
+		status := &Status{Status: crawl.Status{Crawler: "a"}}
+		if err := status.AddDeletions(t.Context(), c.store, &PendingTally{}, &Losses{edits: edits}); err != nil {
+			t.Fatal(err)
+		}
 		s.watcher.see(t.Context(), c, status)
+	}
+	see(deletion.Edit{Number: 7, Sent: 1}, deletion.Edit{Number: 8, Word: true, Sent: 2})
+	for range 2 {
+		see(deletion.Edit{Number: 7, Sent: 2}, deletion.Edit{Number: 8, Word: true, Sent: 412})
 	}
 	all, err := events.List(t.Context(), c.store)
 	if err != nil || len(all) != 1 || all[0].Edit != 8 || all[0].Text != "deletions or moves off a target released by --yes: 410" {

@@ -252,7 +252,7 @@ func TestAnotherLinksFragment(t *testing.T) {
 	}
 }
 
-// TestRemovedAndKilled: of an unknown URL that would not be indexed nobody is advised to add it.
+// TestRemovedAndKilled: explain does not advise adding an unknown URL that would not be indexed.
 func TestRemovedAndKilled(t *testing.T) {
 	for _, tt := range []struct {
 		x          Explanation

@@ -285,6 +285,7 @@ func (s *Status) AddDeletions(ctx context.Context, store scheduler.Reader, tally
 	s.Losing = l.losing(&s.PendingCounts)
 	s.LosingHosts = len(s.Losing)
 	s.Losing = s.Losing[:min(losingShown, len(s.Losing))]
+	s.sent = sentByWord(l.edits)
 	for _, e := range l.edits {
 		if one := (EditStatus{Edit: e, Pending: s.byEdit[e.Number], Moves: s.moves[e.Number]}); one.Pending > 0 || e.State == deletion.EditOpen {
 			s.Edits = append(s.Edits, one)

@@ -18,7 +18,8 @@ type Status struct {
 	Losing      []LosingHost `json:"losing,omitempty"`
 	// Edits are the edits of the rules whose deletions are pending, or by which stored
 	// URLs are being judged; the oldest comes first.
-	Edits []EditStatus `json:"edits,omitempty"`
+	Edits []EditStatus      `json:"edits,omitempty"`
+	sent  map[uint64]uint64 // see sentByWord
 	// ClosedFor counts the hosts that may not be visited yet, by the word for the reason.
 	// NextOpening is when the first of them opens, nil if there is none.
 	ClosedFor   map[string]int `json:"closed_for,omitempty"`

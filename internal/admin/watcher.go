@@ -11,6 +11,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl/events"
 	"github.com/sextant-crawler/sextant/internal/clock"
+	"github.com/sextant-crawler/sextant/scheduler/deletion"
 )
 
 // watcher.mu guards reloads. The goroutine of the history calls see; those of requests call changed.
@@ -80,7 +81,10 @@ func (w *watcher) note(ctx context.Context, c Crawler, e events.Event) {
 
 // see compares a status with the one before.
 func (w *watcher) see(ctx context.Context, c Crawler, s *Status) {
-	now := &sighting{refused: s.ConfigError, ill: map[string]bool{}, down: map[string]bool{}, silent: map[string]LosingHost{}}
+	now := &sighting{
+		refused: s.ConfigError, sent: s.sent,
+		ill: map[string]bool{}, down: map[string]bool{}, silent: map[string]LosingHost{},
+	}
 	if s.ConfigLoadedAt != nil {
 		now.loaded = *s.ConfigLoadedAt
 	}
@@ -98,7 +102,6 @@ func (w *watcher) see(ctx context.Context, c Crawler, s *Status) {
 			now.silent[h.Host] = h
 		}
 	}
-	now.sent = sentByWord(ctx, c)
 	before := w.last[c.Name()]
 	_, now.round = c.LastRound()
 	if w.last[c.Name()] = now; before == nil {
@@ -221,13 +224,11 @@ func (w *watcher) edited(s *Status) events.Event {
 }
 
 // sentByWord counts the losses that the operator's word for the rules has carried out, by edit.
-func sentByWord(ctx context.Context, c Crawler) map[uint64]uint64 {
+func sentByWord(edits []deletion.Edit) map[uint64]uint64 {
 	sent := map[uint64]uint64{}
-	if l, err := c.Losses(ctx); err == nil {
-		for _, e := range l.edits {
-			if e.Word {
-				sent[e.Number] = e.Sent
-			}
+	for _, e := range edits {
+		if e.Word {
+			sent[e.Number] = e.Sent
 		}
 	}
 	return sent
@@ -237,7 +238,8 @@ func sentByWord(ctx context.Context, c Crawler) map[uint64]uint64 {
 func (w *watcher) released(ctx context.Context, c Crawler, before, now *sighting) {
 	for _, edit := range slices.Sorted(maps.Keys(now.sent)) {
 		if n := now.sent[edit] - min(before.sent[edit], now.sent[edit]); n > 0 {
-			w.note(ctx, c, events.Event{Kind: events.Edit, Edit: edit, Text: fmt.Sprintf("deletions or moves off a target released by --yes: %d", n)})
+			text := fmt.Sprintf("deletions or moves off a target released by --yes: %d", n)
+			w.note(ctx, c, events.Event{Kind: events.Edit, Edit: edit, Text: text})
 		}
 	}
 }

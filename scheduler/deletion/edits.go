@@ -105,7 +105,8 @@ func (d *Owner) Edits() []Edit {
 	return slices.Clone(d.edits.list)
 }
 
-// Edit is the number of the edit that losses for the operator's reasons belong to now, or 0: the one that is being judged, else the first that is held, since a visit may find more of that, else a new one.
+// Edit returns the number of the edit that losses for the operator's reasons belong to now, or 0: the edit that is being
+// judged, else the first one that is held, since a visit may find more of its losses, else a new one.
 func (d *Owner) Edit(ctx context.Context) (uint64, error) {
 	list, err := d.edited(ctx)
 	if len(list) == 0 {

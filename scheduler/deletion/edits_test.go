@@ -411,10 +411,10 @@ func TestManyEdits(t *testing.T) {
 			t.Errorf("%d edits from %+v, want the first one forgotten", len(all), all[0])
 		}
 		if _, err := s.owner.Release(s.t.Context(), scheduler.DeletionFilter{Edit: 1}); !errors.Is(err, scheduler.ErrNotFound) {
-			t.Errorf("Release = %v, want that there is nothing of it", err)
+			t.Errorf("Release = %v, want ErrNotFound for a forgotten edit", err)
 		}
 		if _, err := s.owner.Release(s.t.Context(), scheduler.DeletionFilter{Edit: 99}); !errors.Is(err, scheduler.ErrNotFound) {
-			t.Errorf("Release = %v, want that there is none", err)
+			t.Errorf("Release = %v, want ErrNotFound for an unknown edit", err)
 		}
 	})
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Release is the operator's word: the selected losses are carried out, whatever their host is like and however many
-// they are, and none that is found later. It returns how many there were, and ErrNotFound where f selects an edit alone
-// of which nothing is known.
+// Release carries out the selected losses at the operator's word, whatever their host is like and however many they
+// are, and none that is found later. It returns their number. The error is ErrNotFound if f selects only an edit, and
+// that edit is not known.
 func (d *Owner) Release(ctx context.Context, f scheduler.DeletionFilter) (int, error) {
 	d.judging.Lock()
 	defer d.judging.Unlock()

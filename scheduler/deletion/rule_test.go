@@ -235,8 +235,8 @@ func TestHostIsGone(t *testing.T) {
 	}
 }
 
-// TestHostIsGoneBeforeItsRetries: the losses of a host that is gone do not wait for retries, of which a large one has
-// more than there is time for. An outage of 29 days loses nothing.
+// TestHostIsGoneBeforeItsRetries: the losses of a host that is gone do not wait for retries. A large host has more of
+// them than there is time for. An outage of 29 days loses nothing.
 func TestHostIsGoneBeforeItsRetries(t *testing.T) {
 	for _, back := range []bool{false, true} {
 		crawling(t, func(s *crawl) { s.set.MaxTemporaryErrors = 1000 }, func(s *crawl) {
@@ -260,8 +260,8 @@ func TestHostIsGoneBeforeItsRetries(t *testing.T) {
 	}
 }
 
-// TestAllAreAsked: the retries of a host that is down, which has few turns, leave some for documents that were not asked
-// for yet.
+// TestAllAreAsked: the retries of a host that is down and has few turns leave some turns for documents that were not
+// asked for yet.
 func TestAllAreAsked(t *testing.T) {
 	crawling(t, func(s *crawl) { s.set.Throttle = 5 * time.Minute }, func(s *crawl) {
 		all := pages("a.test", 80)

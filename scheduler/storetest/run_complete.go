@@ -211,8 +211,8 @@ func linksShutOutInFlight(f *fixture) {
 	}
 }
 
-// linksNearer: a page whose own links were too deep waits again, to be read in full, when a shorter way to it brings them
-// within the levels that are crawled.
+// linksNearer: a page whose own links were too deep waits again, to be read in full, when a shorter way to it brings
+// them within the levels that are crawled.
 func linksNearer(f *fixture) {
 	for i, c := range []struct {
 		was, depth, levels uint16

@@ -186,7 +186,7 @@ func (d *decided) words() string {
 func (d *decided) consequences() []string {
 	if d.do == "drop" {
 		return []string{
-			"The documents stay in the index as they are.", "Each URL is fetched again. What is found then as before is pending anew.",
+			"The documents stay in the index as they are.", "Each URL is fetched again. If the fault is still there, the deletion is pending again.",
 			"What an edit of the rules made stays pending: taking the edit back cancels it.",
 		}
 	}

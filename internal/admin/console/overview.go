@@ -146,7 +146,8 @@ func troubles(v *visit, s *admin.Status) []trouble {
 	for _, e := range s.Edits {
 		if e.State == deletion.EditHeld && e.Pending > 0 {
 			edit := strconv.FormatUint(e.Number, 10)
-			say("edit-"+edit, "warn", "Edit "+edit+" of the rules: "+e.Words()+" pending until the operator's word.", "/deletions", "Look at them", url.Values{"edit": {edit}})
+			words := "Edit " + edit + " of the rules: " + e.Words() + " pending until the operator's word."
+			say("edit-"+edit, "warn", words, "/deletions", "Look at them", url.Values{"edit": {edit}})
 		}
 	}
 	if n := s.IllHosts; n > 0 {

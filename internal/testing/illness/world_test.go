@@ -22,10 +22,10 @@ import (
 
 func TestMain(m *testing.M) {
 	// Package net keeps a channel for all that look names up: it must belong to no bubble.
-	nobody := net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+	resolver := net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 		return nil, net.ErrClosed
 	}}
-	_, _ = nobody.LookupHost(context.Background(), Host)
+	_, _ = resolver.LookupHost(context.Background(), Host)
 	testdir.InMemory()
 	goleak.VerifyTestMain(m)
 }
