@@ -198,6 +198,45 @@ func TestCollectDamaged(t *testing.T) {
 	}
 }
 
+// TestCommitCollects: the first commit of a process removes value log files that are garbage, and so does one after
+// which collectAfter bytes have entered the value log.
+func TestCommitCollects(t *testing.T) {
+	dir, o := longBodies(t, 4)
+	first := filepath.Join(dir, "000001.vlog")
+	whole, err := os.ReadFile(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := openStore(t, dir, o)
+	deliver(t, s, 4)
+	closeStore(t, s)
+	merge(t, dir, o)
+	e, err := openEngine(dir, &o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() })
+	commit := func(value []byte) {
+		t.Helper()
+		if err := e.Commit(func(yield func(key, value []byte) bool) { yield([]byte("v"), value) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if commit([]byte("short")); there(t, first) {
+		t.Fatal("the first commit left a file whose values are all gone")
+	}
+	if err := os.WriteFile(first, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e.logged = collectAfter - e.long
+	if commit(make([]byte, e.long-1)); !there(t, first) {
+		t.Error("a commit of a short value removed a file")
+	}
+	if commit(make([]byte, e.long)); there(t, first) || e.logged != 0 {
+		t.Errorf("the commit of byte %d of the value log left a file whose values are all gone", collectAfter)
+	}
+}
+
 func there(t *testing.T, name string) bool {
 	t.Helper()
 	_, err := os.Stat(name)
