@@ -4,14 +4,14 @@ import "github.com/sextant-crawler/sextant/actionrules/match"
 
 // index finds the rules that hold for a URL without looking at the others.
 //
-// Each rule becomes clauses: what is left where an Or at its top is taken apart.
+// Each rule becomes clauses: the alternatives of an Or at its top.
 // Equal clauses of different rules are one, with the effect that their rules have
 // together. A clause is looked at only when one of its atoms is found that it
 // needs to hold; one that holds with no atom found (a Not) is assumed to, and
 // looked at only when one of the atoms is found that it needs to fail.
 //
 // What one URL touches is spread over large tables, so that each look at another
-// place costs more than what is done there: entries are small and flat.
+// place costs more than the work there, so entries are small and flat.
 type index struct {
 	fields  [len(fieldNames)]fieldIndex
 	tried   []trigger // regular expressions for whose texts no literal is known

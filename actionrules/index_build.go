@@ -207,7 +207,7 @@ func (b *indexBuilder) addClause(id int32) {
 	b.clauses = append(b.clauses, c)
 }
 
-// compile makes the steps of a test with what comes next, and returns the first.
+// compile makes the steps of a test, followed by next, and returns the first.
 // The atom found is known to hold.
 func (b *indexBuilder) compile(id, yes, no, found int32) int32 {
 	e := &b.graph.exprs[id]

@@ -49,7 +49,7 @@ func (m *matcher) simplified() *matcher {
 	return &matcher{field: m.field, kind: kind, norm: m.norm, literal: text}
 }
 
-// parse is the syntax tree of the expression, nil where there is none.
+// parse returns the syntax tree of the expression, or nil.
 func (m *matcher) parse() *syntax.Regexp {
 	tree, err := syntax.Parse(m.re.String(), syntax.Perl)
 	if err != nil {
@@ -75,7 +75,7 @@ const (
 	maxInClass      = 4   // members of a class that literals are made longer by
 )
 
-// contents is what is known of the texts that a part of an expression matches.
+// contents describes the texts that a part of an expression matches.
 type contents struct {
 	exact []string // all of them; nil if that is not known or too much
 	need  []string // one of these stands in each of them; nil if none is known
@@ -166,7 +166,7 @@ func inspect(re *syntax.Regexp, folded bool) contents {
 func literalContents(re *syntax.Regexp, folded bool) contents {
 	text := string(re.Rune)
 	switch {
-	case strings.ContainsRune(text, utf8.RuneError): // matches what is not UTF-8, too
+	case strings.ContainsRune(text, utf8.RuneError): // matches invalid UTF-8, too
 		return contents{}
 	case re.Flags&syntax.FoldCase == 0 || strings.IndexFunc(text, hasCase) < 0:
 		return contents{exact: []string{text}}

@@ -43,7 +43,7 @@ func misplaced(a Atom) string {
 	return ""
 }
 
-// extensionList knows several extensions in one value, and says how to write them; "" if a value is none.
+// extensionList recognizes several extensions in one value, and returns how to write them; "" for any other value.
 func extensionList(a Atom) string {
 	if a.Kind != KindSuffix || !isPlain(a) {
 		return ""

@@ -39,7 +39,7 @@ const (
 	KindLength
 )
 
-// Norm is what is done to both sides before they are compared.
+// Norm normalizes both sides before they are compared.
 type Norm uint8
 
 // The norms. NormNorm, the default, ignores case, percent-decodes once and strips

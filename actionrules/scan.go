@@ -25,7 +25,7 @@ type token struct {
 
 // scan splits an RE2 expression (syntax of package regexp/syntax) and hands the
 // tokens to yield until that says no. It accepts every string; what is not valid
-// expression comes out as operators, and the parser says what is wrong.
+// expression comes out as operators, and the parser reports the error.
 func scan(expr string, yield func(token) bool) {
 	for i := 0; i < len(expr); {
 		if strings.HasPrefix(expr[i:], `\Q`) {

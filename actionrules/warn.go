@@ -90,7 +90,7 @@ func atoms(c Condition, f func(Atom)) {
 	}
 }
 
-// doubtful says what is wrong with an atom that can hardly be meant as it is written, the
+// doubtful explains why an atom can hardly be meant as it is written, the
 // likeliest reason only; "" if nothing is.
 func doubtful(a Atom) string {
 	if text := misplaced(a); text != "" {

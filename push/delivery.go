@@ -35,7 +35,7 @@ type delivery struct {
 	delivering
 	repeat   time.Time // see Claim; zero once it is done
 	failures int       // in a row
-	doubtful bool      // a checkpoint failed or what was pushed got lost: a push that succeeds proves no recovery
+	doubtful bool      // a checkpoint failed, or pushed orders got lost: a push that succeeds proves no recovery
 
 	// Under relay.mu.
 	looks  uint64 // counts requests to look at the outbox
@@ -165,7 +165,7 @@ func (d *delivery) wait(ctx context.Context) {
 	}
 }
 
-// sooner is the earlier of two times, of which a may be zero for none.
+// sooner returns the earlier of two times. A zero a means no time.
 func sooner(a, b time.Time) time.Time {
 	if a.IsZero() || b.Before(a) {
 		return b
@@ -298,7 +298,7 @@ func (d *delivery) push(ctx context.Context) error {
 	return nil
 }
 
-// checkpoint makes safe what was sent. If nothing was pushed since the last checkpoint,
+// checkpoint makes the sent orders safe. If nothing was pushed since the last checkpoint,
 // the target is not asked.
 func (d *delivery) checkpoint(ctx context.Context) error {
 	if d.pushed {

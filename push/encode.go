@@ -88,8 +88,8 @@ func appendMetas(b []byte, metas map[string][]string) []byte {
 	return append(b, '}')
 }
 
-// appendQuoted writes a string as encoding/json does: what is special in HTML and in
-// JavaScript escaped, what is not UTF-8 replaced.
+// appendQuoted writes a string as encoding/json does: with the special characters of HTML and
+// JavaScript escaped, and invalid UTF-8 replaced.
 func appendQuoted(b []byte, s string) []byte {
 	b = append(b, '"')
 	start := 0

@@ -41,7 +41,7 @@ type Listed struct {
 	RefusedAt     time.Time
 }
 
-// Selection chooses orders of the outbox; what is left empty chooses all.
+// Selection selects orders of the outbox. An empty field selects all.
 type Selection struct {
 	State State
 	// Target chooses the dead letters of a target and what it does not have safely.

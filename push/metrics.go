@@ -13,7 +13,7 @@ import (
 type Times struct {
 	Kind       string             // TargetSettings.Kind
 	Push       histogram.Snapshot // a batch, with the repetitions of its requests
-	Checkpoint histogram.Snapshot // making safe what was pushed
+	Checkpoint histogram.Snapshot // of a checkpoint
 	Failures   uint64             // of either, and of reading the outbox
 }
 

@@ -127,6 +127,6 @@ type Target interface {
 	Push(ctx context.Context, entries []Entry) ([]Refusal, error)
 	// Checkpoint returns nil when all that was pushed, up to seq, is safe.
 	Checkpoint(ctx context.Context, seq uint64) error
-	// Close lets go of what is open; unsafe entries are pushed again next time.
+	// Close releases the target's connections and files. Unsafe entries are pushed again next time.
 	Close() error
 }

@@ -59,7 +59,7 @@ type TargetStatus struct {
 	Bytes     uint64 // of the documents that it took
 	Deletions uint64
 	Refused   uint64 // became dead letters
-	Rewinds   uint64 // times that the indexer lost what was not safe
+	Rewinds   uint64 // times that the indexer lost unsafe orders
 	LastError string // stays after recovery
 	// DownSince is the first failure of those that go on; zero while all is well.
 	DownSince time.Time
@@ -72,7 +72,7 @@ type Relay struct {
 	log        *slog.Logger
 	deliveries []*delivery
 	claim      Claim
-	turns      *Turns        // nil: nobody else feeds the targets
+	turns      *Turns        // nil: this relay alone feeds the targets
 	done       chan struct{} // closed when Run returns
 
 	mu       sync.Mutex
@@ -208,7 +208,7 @@ func (r *Relay) Urge() (done func()) {
 	}
 }
 
-// Drained blocks until every target has safely what waits in the outbox, at a
+// Drained blocks until every target has all orders of the outbox safely, at a
 // moment when nothing does. While it waits, batches and checkpoints do not wait
 // for their age. A target that is down keeps it waiting until ctx ends. It
 // returns ErrStopped if Run returns first. Any number of callers may wait.

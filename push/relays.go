@@ -67,10 +67,10 @@ type running struct {
 	stop  context.CancelFunc
 	ended chan struct{}
 	err   error  // once ended is closed
-	calm  func() // ends what Urge began; nil: nobody urges
+	calm  func() // ends the effect of Urge; nil without one
 }
 
-// NewRelays makes relays of which there is none yet.
+// NewRelays makes an empty set of relays.
 func NewRelays(log *slog.Logger) *Relays {
 	return &Relays{log: log, running: map[int]*running{}, changed: make(chan struct{})}
 }
@@ -100,7 +100,7 @@ func (r *Relays) Add(number int, relay *Relay) error {
 	return nil
 }
 
-// Remove stops a relay, and returns when it asks nobody for anything any more.
+// Remove stops a relay, and returns when its last request has ended.
 func (r *Relays) Remove(number int) error {
 	r.mu.Lock()
 	n := r.running[number]

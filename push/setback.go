@@ -41,7 +41,7 @@ func (d *delivery) fail(err error) time.Duration {
 	if rewound {
 		d.known, d.doubtful = false, true
 	} else {
-		// Read again what was not pushed: newer orders may have replaced it.
+		// Read the orders again that were not pushed: newer ones may have replaced them.
 		d.dropBatch()
 	}
 	pause := min(firstBackoff<<min(d.failures-1, 6), maxBackoff)

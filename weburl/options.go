@@ -55,7 +55,7 @@ func (o Options) Fingerprint() string {
 // there is nothing to do it is u, without allocation.
 //
 // A path or query with a '%' that begins no percent-encoding stays as it is: what
-// is canonical in it depends on what stands beside that. So does a segment like
+// is canonical in it depends on its neighbours. So does a segment like
 // "..;jsessionid=1", which without its session id would lead elsewhere.
 func (o Options) Apply(u URL) URL {
 	if o == (Options{}) || u.IsZero() {

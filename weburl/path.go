@@ -60,7 +60,7 @@ func dotSegment(s string) int {
 // appendEscaped writes the component of s that begins at i and goes as far as its
 // bytes belong to it: those of class keep, the others percent-encoded, and those
 // that are percent-encoded normalised as by normalisePercent. In out, the
-// component begins at start. The end is -1 for what is not ordinary.
+// component begins at start. The end is -1 for a component that is not ordinary.
 func appendEscaped(out []byte, start int, s string, i int, keep uint8) (_ []byte, end int) {
 	for {
 		run := i

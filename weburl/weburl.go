@@ -80,7 +80,7 @@ func (u URL) Port() string {
 // Path begins with a slash and has no query.
 func (u URL) Path() string { return u.s[u.pathStart:u.pathEnd] }
 
-// Query is what follows the question mark, without it; empty if there is none.
+// Query returns the text after the question mark, or "".
 func (u URL) Query() string {
 	if int(u.pathEnd) == len(u.s) {
 		return ""

@@ -15,7 +15,7 @@ type expression struct {
 	prefixes []string
 	suffixes []string
 	guarded  []guarded
-	rest     *regexp.Regexp // alternatives that need no text; nil if there are none
+	rest     *regexp.Regexp // alternatives that need no text; nil without such alternatives
 }
 
 // guarded is an alternative with a text that every match holds.

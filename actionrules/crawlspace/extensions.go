@@ -85,7 +85,7 @@ func hasExtension(path string) bool {
 	return dot >= 0 && dot+1 < len(name)
 }
 
-// judge looks up what stands behind each dot of the file name, so that lists may
+// judge looks up the text behind each dot of the file name, so that lists may
 // hold tar.gz too.
 func (g *extensionGate) judge(l Link) (Reason, bool) {
 	if l.Exempt {

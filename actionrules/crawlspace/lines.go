@@ -65,7 +65,7 @@ func (f *faults) readLines(content []byte, yield func(line)) {
 	}
 }
 
-// notText finds the first character that no rule can hold, column 0 if there is none.
+// notText returns the column of the first character that no rule can hold, or 0.
 func notText(s string) (column int, what string) {
 	column = 1
 	for i, r := range s {

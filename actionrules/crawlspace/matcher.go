@@ -51,7 +51,7 @@ type node struct {
 	best  int32  // the first rule here and below
 	// The children with labels lie side by side.
 	children, count int32
-	star            int32 // the child that is a wildcard, 0 if there is none
+	star            int32 // the child that is a wildcard, or 0
 	starNumber      int32 // of a wildcard: its number from 1; it has no label
 }
 
@@ -136,7 +136,7 @@ func shared(a, b string) string {
 	return a[:n]
 }
 
-// child is the child whose label begins with c, 0 if there is none.
+// child returns the child whose label begins with c, or 0.
 func (m *matcher) child(n *node, c byte) int32 {
 	i := bytes.IndexByte(m.firsts[n.children:n.children+n.count], c)
 	if i < 0 {

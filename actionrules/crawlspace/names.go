@@ -7,7 +7,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Canonical says what is dropped from URLs, so that several spellings of a page are
+// Canonical names the parts of URLs that are dropped, so that several spellings of a page are
 // one URL.
 type Canonical struct {
 	weburl.Options

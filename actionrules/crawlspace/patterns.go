@@ -148,7 +148,7 @@ func parseEntry(s string, reason Reason) (entry, error) {
 	return entry{expr: e, reason: reason}, err
 }
 
-// spelled is a substring as canonical URLs spell it: blanks and what is not ASCII escaped.
+// spelled returns a substring as canonical URLs spell it, with blanks and non-ASCII characters escaped.
 func spelled(s string) string { return escape(strings.ReplaceAll(s, " ", "%20")) }
 
 // parseTexts reads substrings; empty ones are left out.

@@ -63,7 +63,7 @@ func (p *ruleParser) line(l line) {
 	p.target(l, r, kind.text, targets)
 }
 
-// target reads what comes behind action and type.
+// target reads the rest of a line, behind action and type.
 func (p *ruleParser) target(l line, r rule, kind string, targets []word) {
 	if kind == "address" {
 		p.address(l, r, targets)

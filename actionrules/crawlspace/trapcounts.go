@@ -39,7 +39,7 @@ func appendPattern(out []byte, u weburl.URL) (_ []byte, general bool) {
 }
 
 // patternKey is cut from a cryptographic hash, because patterns come from strangers:
-// nobody must be able to use up the budget of somebody else's pages.
+// a site must not be able to use up the budget of another site's pages.
 func patternKey(pattern []byte) uint64 {
 	h := sha256.Sum256(pattern)
 	return binary.BigEndian.Uint64(h[:])

@@ -144,7 +144,7 @@ func (t *Traps) hostIsFull(u weburl.URL) bool {
 	return t.settings.MaxURLsPerHost > 0 && t.hosts != nil && t.hosts.HostURLs(u.HostKey()) >= t.settings.MaxURLsPerHost
 }
 
-// repeated is a part of u that stands in it too often; kind is "" if there is none.
+// repeated returns a part of u that occurs in it too often, with its kind; kind is "" if no part does.
 func (t *Traps) repeated(u weburl.URL) (part, kind string) {
 	// A slash at the end is not an empty segment.
 	if part, ok := repeats(strings.TrimSuffix(u.Path()[1:], "/"), '/', t.settings.MaxRepeats); ok {

@@ -17,7 +17,7 @@ const (
 	StatusElsewhere = 761
 )
 
-// Link is a URL with what is known of the link that led to it.
+// Link is a URL with the known properties of the link that led to it.
 type Link struct {
 	URL weburl.URL
 	// Host is the host as the link spelled it, without port; see SpelledHost. Empty,

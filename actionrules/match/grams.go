@@ -21,7 +21,7 @@ func gramLevel(text string) int {
 }
 
 const (
-	// commonText is made of what stands in very many URLs: a piece of it is a bad
+	// commonText consists of parts of very many URLs: a piece of it is a bad
 	// one to find a literal by.
 	commonText = "https://www. http://www. .com/ .org/ .net/ .de/ index.html .htm .php? .aspx? &id= ?id= ?page= &page= /page/ /news/ /en/ /de/ /20"
 	// searched is how much of a literal is looked at for a good piece.

@@ -31,11 +31,11 @@ type Settings struct {
 	Index string // or an alias that has one index to write to
 
 	Pipeline       string // ingest pipeline of the documents; none if empty
-	CreateTemplate bool   // makes an index template where there is none of its name
+	CreateTemplate bool   // makes an index template unless one of that name exists
 	OpenSearch     bool   // the server is OpenSearch, whose templates differ
 
 	Fields wire.Names
-	Server wire.Settings // of the node or what stands before the nodes
+	Server wire.Settings // of the node, or of the load balancer in front of the nodes
 	Limits wire.Limits
 }
 
@@ -114,7 +114,7 @@ func (t *Target) encode(e push.Entry) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// send makes a _bulk request, and again for what was turned away for now.
+// send makes a _bulk request, and another one for the items that were refused temporarily.
 func (t *Target) send(ctx context.Context, items []wire.Item) ([]push.Refusal, error) {
 	var refused []push.Refusal
 	for attempt := 0; ; attempt++ {

@@ -63,7 +63,7 @@ func (s Settings) Equal(other Settings) bool {
 	return s == other
 }
 
-// output is what is needed of an *os.File.
+// output has the methods of *os.File that the target calls.
 type output interface {
 	io.WriterAt
 	io.Closer
@@ -81,7 +81,7 @@ type Target struct {
 	path    string
 	number  uint64 // in the name of the last file
 	size    int64  // whole lines of out
-	synced  int64  // of these, what is on disk for sure
+	synced  int64  // of these, on disk for sure
 	torn    bool   // there may be bytes behind size
 	newName bool   // the directory must be synced too
 	buf     []byte // lines not written yet

@@ -73,7 +73,7 @@ func (t *Target) Push(ctx context.Context, entries []push.Entry) ([]push.Refusal
 	return t.Spread(ctx, entries, t.set.Limits, func(push.Entry) ([]byte, error) { return nil, nil }, t.send)
 }
 
-// Checkpoint commits what was pushed.
+// Checkpoint commits the pushed documents.
 func (t *Target) Checkpoint(ctx context.Context, _ uint64) error {
 	if t.set.NoCommit || !t.pushed {
 		return ctx.Err()

@@ -105,7 +105,7 @@ func (t *Target) Present(ctx context.Context, uris []string) (map[string]bool, e
 	return out, nil
 }
 
-// Sync makes safe what was pushed, without a checkpoint.
+// Sync makes the pushed documents safe, without a checkpoint.
 func (t *Target) Sync(ctx context.Context) error {
 	_, err := t.do(ctx, request{method: http.MethodPost, command: "sync"})
 	return t.refreshed(ctx, err)

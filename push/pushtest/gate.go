@@ -52,7 +52,7 @@ func NewGate(t testing.TB, receiver string, kill func()) *Gate {
 	return g
 }
 
-// Next sets what becomes of the next requests, in place of what was set before.
+// Next sets how the next requests end, in place of an earlier setting.
 func (g *Gate) Next(faults ...Fault) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -296,7 +296,7 @@ func (m *model) cursor(name string) uint64 {
 	return c
 }
 
-// relay pushes one batch behind sent, and may make safe what was sent.
+// relay pushes one batch behind sent, and may make the sent orders safe.
 func (m *model) relay(target push.Target, sent uint64, checkpoint bool) uint64 {
 	fail := func(err error) uint64 {
 		if errors.Is(err, push.ErrRewind) {
@@ -356,7 +356,7 @@ func (m *model) order() {
 	}
 }
 
-// faults are none in most steps, and a kill in some.
+// faults returns no fault in most steps, and a kill in some.
 func (m *model) faults(step int) []Fault {
 	kinds := []Fault{
 		{Status: 500}, {Status: 503, Header: "Retry-After: 0"}, {LoseAnswer: true}, {CutAnswer: true}, {Cut: true}, {Status: 401}, {},

@@ -23,7 +23,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/permit"
 )
 
-// MaxAnswer bounds what is read of an answer where a Request does not say more:
+// MaxAnswer is the number of bytes read of a response unless a Request allows more:
 // numbers, and words of errors.
 const MaxAnswer = 64 << 10
 
@@ -221,7 +221,7 @@ type Request struct {
 	ContentType string
 	Body        []byte
 	Header      http.Header // further ones
-	MaxAnswer   int64       // bounds what is read of the answer; 0: MaxAnswer
+	MaxAnswer   int64       // bytes read of the response; 0: MaxAnswer
 }
 
 // Do makes a request with its repetitions and returns the body of an answer of

@@ -29,7 +29,7 @@ func parts() []string {
 // Parts are the names that parts of a document have by themselves, metas included.
 func Parts() []string { return append(parts(), "metas") }
 
-// CheckName says what is wrong with a name in Names, nil if a document can have it.
+// CheckName returns an error if no document can have a name of Names.
 func CheckName(name string) error {
 	if name == "metas" || slices.Contains(parts(), name) || strings.HasPrefix(name, MetaPrefix) && len(name) > len(MetaPrefix) {
 		return nil
@@ -60,7 +60,7 @@ func (n Names) of(part string) (string, bool) {
 	return name, name != ""
 }
 
-// Fields is d under the names of n, without what is empty. The metas that n does not
+// Fields returns the fields of d under the names of n, without empty ones. The metas that n does not
 // name are together under the name of "metas", or, where meta is not nil, each under
 // the name that it gives; "" drops it. Two parts of one name share it as a list.
 func (n Names) Fields(d *push.Document, meta func(name string) string) map[string]any {
@@ -118,7 +118,7 @@ func (n Names) metas(out map[string]any, metas map[string][]string, meta func(st
 	}
 }
 
-// add puts value under name, after what is there.
+// add appends value to the values of name.
 func add(out map[string]any, name string, value any) {
 	before, there := out[name]
 	if !there {

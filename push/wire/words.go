@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// MaxWords bounds what is kept of an error's words, in bytes.
+// MaxWords is the number of bytes kept of an error's message.
 const MaxWords = 1000
 
 // Words are the words in the body of an error answer: the text of an XML
