@@ -95,7 +95,7 @@ type lasting struct {
 type gates struct {
 	limits     *limits
 	permit     permit.Permit // to ask sites for anything; nil: always
-	share      *share        // of the slots of all Crawls; nil: they share none
+	share      *share        // of the slots of all Crawls; nil: not shared
 	outboxFull atomic.Int32  // workers that wait for the outbox
 }
 
@@ -314,7 +314,7 @@ func (c *Crawl) runWorkers(ctx context.Context, once Once) error {
 	return errors.Join(err, watch.Wait())
 }
 
-// start does what comes before the first page. The reload of the roots and the
+// start prepares the first page. The reload of the roots and the
 // judging of stored URLs exclude each other.
 func (c *Crawl) start(ctx context.Context, renew bool) error {
 	c.replacing.Lock()

@@ -26,7 +26,7 @@ const (
 	// retryPause is how long a job rests after an error of the store.
 	retryPause = 5 * time.Second
 	// keepEvery is how often a value is stored that changes all the time; a crash forgets
-	// what was counted since.
+	// the counts since then.
 	keepEvery = time.Minute
 )
 

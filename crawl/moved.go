@@ -47,7 +47,7 @@ func (c *Crawl) homeLeads(ctx context.Context, from, to weburl.URL, firm bool) e
 	})
 }
 
-// heading gathers what is to be known to judge where a page of a root's site leads.
+// heading gathers the facts needed to judge where a page of a root's site leads.
 func (c *Crawl) heading(ctx context.Context, p *policy.Policy, root, from, to weburl.URL) (h policy.Heading, err error) {
 	h = policy.Heading{From: from, To: to, Now: time.Now().UTC().Truncate(time.Second)}
 	if !to.IsZero() {
@@ -66,7 +66,7 @@ func (c *Crawl) heading(ctx context.Context, p *policy.Policy, root, from, to we
 	return h, err
 }
 
-// endOf follows what is stored of where a URL redirects to: a site may move in two steps.
+// endOf follows the stored redirects of a URL: a site may move in two steps.
 func (c *Crawl) endOf(ctx context.Context, u weburl.URL) (weburl.URL, error) {
 	for range redirectSteps {
 		r, err := scheduler.Find(ctx, c.store, u.Key())

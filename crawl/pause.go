@@ -43,7 +43,7 @@ func ResumeStored(ctx context.Context, store scheduler.Store) error {
 func (c *Crawl) setPaused(ctx context.Context, value string, apply func()) error {
 	c.pausing.Lock()
 	defer c.pausing.Unlock()
-	ctx = context.WithoutCancel(ctx) // what is stored is in force, whoever still waits for it
+	ctx = context.WithoutCancel(ctx) // a stored pause is in force, even if its caller has gone
 	if err := c.store.SetValue(ctx, scheduler.CrawlValue(pausedName), []byte(value)); err != nil {
 		return fmt.Errorf("storing whether the crawl is paused: %w", err)
 	}

@@ -60,7 +60,7 @@ func (c *Crawl) Prepare(ctx context.Context, s policy.Settings) (*Change, error)
 	return ch, nil
 }
 
-// make compiles the settings, and makes what fetches by them out of what is in force.
+// make compiles the settings, and makes their fetchers from those in force.
 // c.replacing is held.
 func (ch *Change) make(ctx context.Context) error {
 	p, err := policy.Stored(ctx, ch.settings, ch.c.store)
@@ -147,7 +147,7 @@ func (c *Crawl) enforce(ctx context.Context, old, next *visit.Rules, edit, renew
 		}
 	}
 	c.rules.swap(next)
-	ctx = context.WithoutCancel(ctx) // the rest belongs to what is in force
+	ctx = context.WithoutCancel(ctx) // the rest belongs to the settings in force
 	next.Gear.Accesses.Adopt()
 	c.frontier.Apply(policy.FrontierSettings(p))
 	c.gates.limits.apply(&p.Settings)

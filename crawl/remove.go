@@ -18,7 +18,7 @@ import (
 // URLs are removed by some goroutines at once, since the store commits them together; the
 // command waits for them.
 
-// Removed says what was removed.
+// Removed counts the removed URLs and documents.
 type Removed struct {
 	URLs      int `json:"urls"`
 	Deletions int `json:"deletions"` // orders for the indexer among them
@@ -112,7 +112,7 @@ func (s *selector) kill(ctx context.Context, p *policy.Policy, store scheduler.R
 	return p.Settings.AddKilled(urls)
 }
 
-// remove removes what is selected, and tells gone of the URLs that had documents.
+// remove removes the selected URLs, and calls gone for those that had documents.
 func (s *selector) remove(ctx context.Context, p *policy.Policy, store scheduler.Store, gone func(context.Context, []weburl.Key) error) (done Removed, err error) {
 	roots := p.RootKeys()
 	var urls, deletions atomic.Int64

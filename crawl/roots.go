@@ -12,7 +12,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Roots of the configuration are the operator's own links: what is stored of them says so,
+// Roots of the configuration are the operator's own links: their records say so,
 // so that they are never forgotten, and one that is not known is added whenever it is asked
 // for. One that is taken out of the configuration is a page like others.
 

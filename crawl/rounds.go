@@ -45,7 +45,7 @@ func (r *rounds) visited(k weburl.Key) {
 	}
 }
 
-// round is what is stored of rounds: a round begins with its start URLs and lists being queued, and
+// round is the stored state of rounds: a round begins with its start URLs and lists being queued, and
 // ends when none of them waits any more.
 type round struct {
 	Running bool      `json:"running,omitempty"`
@@ -110,7 +110,7 @@ func (c *Crawl) round(ctx context.Context, r *round, interval time.Duration, beg
 	if err := c.saveRound(ctx, r); err != nil {
 		return err
 	}
-	return c.endRound(ctx, r) // finds what is awaited
+	return c.endRound(ctx, r) // finds the URLs that the round waits for
 }
 
 // roundLinks are what a round asks for: start URLs, and the sitemaps, feeds and XML files that the

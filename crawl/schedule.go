@@ -24,7 +24,7 @@ const (
 	scheduleAhead = time.Hour
 )
 
-// lastRun is what is stored of a schedule.
+// lastRun is the stored state of a schedule.
 type lastRun struct {
 	At time.Time `json:"at"` // when it last ran, or was first seen
 	// Running says that the run had not come to its end.
@@ -38,7 +38,7 @@ type Schedule struct {
 	Next        time.Time
 }
 
-// schedules are what is known of them beside the settings.
+// schedules has their state beside the settings.
 type schedules struct {
 	changed chan struct{} // capacity 1: a reload may have changed them
 	plan    atomic.Pointer[[]Schedule]
@@ -146,7 +146,7 @@ func (c *Crawl) saveRuns(ctx context.Context, runs map[string]lastRun) error {
 	return scheduler.SaveValue(ctx, c.store, scheduler.CrawlValue(schedulesName), schedulesWhat, runs)
 }
 
-// dueRun says what is to be stored of a schedule now, and when it runs next. A
+// dueRun returns the state of a schedule to store now, and its next run. A
 // schedule that was never seen before has missed nothing; of several runs that
 // were missed one is caught up.
 func dueRun(s cron.Schedule, last lastRun, now time.Time) (run lastRun, next time.Time) {

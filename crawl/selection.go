@@ -59,7 +59,7 @@ type SelectionError struct{ Err error }
 
 func (e *SelectionError) Error() string { return e.Err.Error() }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the underlying error.
 func (e *SelectionError) Unwrap() error { return e.Err }
 
 // errNothingSelected is the answer to an empty Selection.
@@ -159,7 +159,7 @@ func (s *selector) selects(r *scheduler.Record) bool {
 // many there were.
 func (s *selector) addRoots(ctx context.Context, p *policy.Policy, frontier *scheduler.Frontier) (int, error) {
 	if s.Source != "" || s.Filter != nil {
-		return 0, nil // what is not known was never pushed, and has no status
+		return 0, nil // an unknown URL was never pushed, and has no status
 	}
 	links := slices.DeleteFunc(p.RootLinks(nil), func(l scheduler.Link) bool {
 		if len(s.URLs) > 0 {

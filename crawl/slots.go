@@ -54,7 +54,7 @@ func (s *Slots) share() *share {
 func (sh *share) take(ctx context.Context) error {
 	s := sh.slots
 	s.mu.Lock()
-	if s.free > 0 { // then nobody waits
+	if s.free > 0 { // then no worker waits
 		s.free--
 		sh.used++
 		s.mu.Unlock()
@@ -112,7 +112,7 @@ func (sh *share) waits() bool {
 	return len(sh.queue) > 0
 }
 
-// next returns a lease, and what is to be called when the worker is done with it.
+// next returns a lease, and the function to call when the worker is done with it.
 func (c *Crawl) next(ctx context.Context) (lease *scheduler.Lease, done func(), err error) {
 	lease, done, err = c.nextShared(ctx)
 	c.meter.Taken.Count(lease)

@@ -35,7 +35,7 @@ type Status struct {
 	// Paused says that the operator paused the crawl.
 	Paused bool `json:"paused,omitempty"`
 	// Idle says why workers wait, IdleCode in one of the Idle words; both are empty
-	// while URLs are given out. With IdleSlotsFull nobody is idle, and Idle is empty.
+	// while URLs are given out. With IdleSlotsFull no worker is idle, and Idle is empty.
 	Idle     string `json:"idle,omitempty"`
 	IdleCode string `json:"idle_code,omitempty"`
 	// Spent is what the workers spent their time with since the process started, in
@@ -70,7 +70,7 @@ type Status struct {
 	// Duplicates tells of the documents that are compared with each other; nil where
 	// they are not.
 	Duplicates *copies.Status `json:"duplicates,omitempty"`
-	// Patterns are those of URLs that lead to copies; nil while there is none.
+	// Patterns are those of URLs that lead to copies; nil while no pattern is known.
 	Patterns *copies.PatternsStatus `json:"patterns,omitempty"`
 	// Sessions are the accounts that Fetch elements log in with.
 	Sessions []visit.SessionStatus `json:"sessions,omitempty"`
@@ -143,7 +143,7 @@ type TargetStatus struct {
 	Deletions uint64     `json:"deletions"`
 	Refused   uint64     `json:"refused"`
 	Bytes     uint64     `json:"bytes"`   // of documents that it took
-	Rewinds   uint64     `json:"rewinds"` // times that the indexer lost what was not safe
+	Rewinds   uint64     `json:"rewinds"` // times that the indexer lost unsafe orders
 	DownSince *time.Time `json:"down_since,omitempty"`
 	LastError string     `json:"last_error,omitempty"`
 	// Times are for metrics alone.

@@ -47,7 +47,7 @@ func (c *Crawl) countHosts(ctx context.Context) error {
 	return nil
 }
 
-// trapCounts returns what the traps in force have counted, nil if there are none.
+// trapCounts returns the counts of the traps in force, or nil without traps.
 func (c *Crawl) trapCounts() any {
 	now := c.inForce()
 	if now.Gear.Traps == nil {

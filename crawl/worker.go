@@ -77,7 +77,7 @@ func (c *Crawl) ended(ctx context.Context, lease *scheduler.Lease, err error, fa
 }
 
 // unrecoverable errors of the store end the crawl: fetching goes to waste when
-// nothing can be stored, and the message must reach somebody.
+// nothing can be stored, and the message must be seen.
 func unrecoverable(err error) bool {
 	return errors.Is(err, scheduler.ErrFull) || errors.Is(err, scheduler.ErrDamaged) || errors.Is(err, scheduler.ErrClosed)
 }

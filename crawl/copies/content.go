@@ -19,7 +19,7 @@ func hashOf(sum [16]byte) [16]byte {
 	return sum
 }
 
-// Content is what is compared of a page.
+// Content holds the parts of a page that are compared.
 type Content struct {
 	near.Signature // zero: the text is too short to tell
 
@@ -45,7 +45,7 @@ func (c *Content) titlesBy(f *near.Frame) []uint32 {
 	return c.titles
 }
 
-// Compare makes what is compared of the lease's document, whose hash is sum. The title is the
+// Compare makes the Content of the lease's document, whose hash is sum. The title is the
 // page's own, "" if it has none.
 func (d *Detector) Compare(l *scheduler.Lease, document *push.Document, title string, host weburl.HostKey, sum [16]byte) *Content {
 	c := &Content{hash: hashOf(sum), source: document.Source, host: host}
@@ -73,7 +73,7 @@ func documentOf(r *scheduler.Record) *Content { return contentOf(r, r.PushedSour
 func contentOf(r *scheduler.Record, source string) *Content {
 	c := &Content{hash: hashOf(r.Hash), source: source, host: r.Host}
 	if r.Signature != "" {
-		// One that cannot be read is none.
+		// A damaged one counts as missing.
 		c.Signature, _ = near.DecodeSignature([]byte(r.Signature))
 	}
 	c.setPlace()

@@ -37,7 +37,7 @@ func IsCopy(r *scheduler.Record) bool {
 	return r.DuplicateOf != "" && (r.Reason == scheduler.ReasonCopy || r.Reason == scheduler.ReasonNearCopy)
 }
 
-// Store is what a Detector reads, and where it keeps what is known of hosts.
+// Store holds the records that a Detector reads, and its knowledge of hosts.
 type Store interface {
 	scheduler.Lookuper
 	scheduler.Inspector
@@ -56,7 +56,7 @@ type Detector struct {
 	next    weburl.Key // from here on Load reads; it belongs to the caller of Begin and Load
 
 	mu       sync.Mutex  // guards the rest; never held while the store is read
-	pages    *near.Table // documents, and copies: what is like one is like the other
+	pages    *near.Table // documents and copies: a page that is like one is like the other
 	copies   *near.Table // by the original's key
 	inFlight map[weburl.Key]*Content
 	searches map[*search]struct{}

@@ -21,7 +21,7 @@ const (
 	maxNotes = 8
 )
 
-// host is what is known of one.
+// host is the knowledge of one host.
 type host struct {
 	key     weburl.HostKey
 	frame   *near.Frame
@@ -34,7 +34,7 @@ type host struct {
 // frameValue names the store's value that keeps the frame of a host.
 func frameValue(k weburl.HostKey) scheduler.ValueName { return scheduler.HostValue(k, "crawl.frame") }
 
-// host gives what is known of one, nil if it must be read first. The mutex is held.
+// host returns the knowledge of a host, or nil if it must be read first. The mutex is held.
 func (d *Detector) host(k weburl.HostKey) *host {
 	e := d.hosts[k]
 	if e == nil {
@@ -121,7 +121,7 @@ func (h *host) shared(titles []uint32) {
 	}
 }
 
-// Notes are what is to be stored with a page of a host: frames that have grown.
+// Notes returns the values to store with a page of a host: frames that have grown.
 func (d *Detector) Notes(k weburl.HostKey) (notes []scheduler.Note) {
 	if d == nil {
 		return nil

@@ -14,7 +14,7 @@ const (
 	loadPatience = 500 * time.Millisecond
 	// loadBatch is how many records are read before others have their turn.
 	loadBatch = 5000
-	// tendEvery is how often what is known of hosts is held against the copies found.
+	// tendEvery is the time between two comparisons of the known frames with the copies found.
 	tendEvery = time.Minute
 )
 

@@ -85,7 +85,7 @@ func makesWay(r *scheduler.Record, page weburl.Key) bool {
 	return false
 }
 
-// candidate gives what is known of a candidate, and whether it is a document; nil if it is
+// candidate returns a candidate, and whether it is a document; nil if it is
 // none, or must be read first. One that is not what it is held for is forgotten. The mutex
 // is held.
 func (d *Detector) candidate(s *search, at candidate) (c *Content, isDocument bool) {

@@ -36,7 +36,7 @@ const (
 	MaxParameters = 16
 )
 
-// Pattern is what was learnt of URLs of a site: those with a parameter, or those with a
+// Pattern was learnt from URLs of a site: those with a parameter, or those with a
 // path of this form, in which # stands for digits.
 type Pattern struct {
 	Origin    string `json:"origin"`
@@ -79,7 +79,7 @@ type Patterns struct {
 	cut    int64 // links, since the process started
 }
 
-// digits is a path with # for each run of digits, "" if there is none.
+// digits returns a path with # for each run of digits, or "" for a path without digits.
 func digits(path string) string {
 	if !strings.ContainsAny(path, "0123456789") {
 		return ""
@@ -235,7 +235,7 @@ func (p *Patterns) count() {
 	p.cut++
 }
 
-// NewPatterns makes Patterns that go on from what was stored.
+// NewPatterns makes Patterns that continue from the stored state.
 func NewPatterns(stored []Pattern) *Patterns {
 	p := &Patterns{counts: map[patternKey]*Pattern{}}
 	for i := range stored {

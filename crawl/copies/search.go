@@ -17,7 +17,7 @@ type search struct {
 	frames  []hostFrame                      // of the few hosts that are asked for
 	reads   weburl.Key                       // is being read, or was
 	stale   bool                             // it changed meanwhile
-	// lacks reads what was asked for and is not there.
+	// lacks lists the pages that were asked for and are not loaded.
 	lacks func(context.Context) error
 }
 
@@ -96,7 +96,7 @@ func (d *Detector) frame(s *search, k weburl.HostKey) *near.Frame {
 	return nil
 }
 
-// Original returns the document that the lease's is a copy of, nil if it is none, and how
+// Original returns the document that the lease's is a copy of, or nil, and how
 // much of its text the two share in percent. From then on, until Settle or Abandon, the
 // lease's counts as a document for others that come at the same time.
 func (d *Detector) Original(ctx context.Context, l *scheduler.Lease, c *Content) (of *scheduler.Record, why scheduler.Reason, overlap uint8, err error) {

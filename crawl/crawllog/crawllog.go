@@ -39,13 +39,13 @@ type Log struct {
 
 	writing sync.Mutex // held while file is used; taken before mu
 	path    string
-	file    File   // nil: lines are dropped, nobody asked for them
-	rest    []byte // of what was taken from waiting and is not written
+	file    File   // nil: lines are dropped
+	rest    []byte // taken from waiting, not yet written
 	begun   []byte // the begin of the first line of rest that is in the file already
 	failed  bool   // the last write failed
 }
 
-// File is what is needed of an os.File.
+// File has the methods of os.File that the log calls.
 type File interface {
 	Write(p []byte) (int, error)
 	Close() error
@@ -155,7 +155,7 @@ func (l *Log) Run(ctx context.Context) error {
 	}
 }
 
-// Close writes what is left and closes the file.
+// Close writes the remaining lines and closes the file.
 func (l *Log) Close() error {
 	return l.Reopen("")
 }

@@ -56,7 +56,7 @@ func DocStatus(b scheduler.Became) string {
 	return docNone
 }
 
-// Lengths of what stands in a line, in bytes as written in it: URLs have a limit of
+// Lengths of the fields of a line, in bytes as written: URLs have a limit of
 // their own, which is lower.
 const (
 	logFieldBytes   = 16 << 10

@@ -8,7 +8,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// All workers add to what is remembered by host; mu guards the map.
+// All workers add to the times by host; mu guards the map.
 
 // maxMeteredHosts are remembered: with more than that, one that is new takes the place of any
 // other.
@@ -20,7 +20,7 @@ type byHost[T any] struct {
 	hosts map[weburl.HostKey]T
 }
 
-// put changes what is remembered of a host. The caller holds mu.
+// put changes the times of a host. The caller holds mu.
 func (b *byHost[T]) put(host weburl.HostKey, h T) {
 	if b.hosts == nil {
 		b.hosts = map[weburl.HostKey]T{}
@@ -34,7 +34,7 @@ func (b *byHost[T]) put(host weburl.HostKey, h T) {
 	b.hosts[host] = h
 }
 
-// of is what is remembered of a host.
+// of returns the times of a host.
 func (b *byHost[T]) of(host weburl.HostKey) (h T, known bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -125,7 +125,7 @@ func (p *HostPages) AddLogIn(host weburl.HostKey, name string) {
 	defer p.mu.Unlock()
 	h := p.hosts[host]
 	if len(h.LogIns) < maxHostLogIns && !slices.Contains(h.LogIns, name) {
-		h.LogIns = append(slices.Clip(h.LogIns), name) // what was given away is not changed
+		h.LogIns = append(slices.Clip(h.LogIns), name) // callers may hold the old slice
 		p.put(host, h)
 	}
 }

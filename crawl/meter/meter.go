@@ -13,7 +13,7 @@ import (
 )
 
 // Meter counts what the workers of one crawl do, since the process started. The zero value
-// is ready. All workers share it: what is no atomic counter has a mutex of its own.
+// is ready. All workers share it: each part that is not an atomic counter has a mutex.
 type Meter struct {
 	Requests, Pages, Bytes atomic.Int64
 	Unavailable            atomic.Int64 // pages whose unavailable_after was over

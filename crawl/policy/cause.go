@@ -56,7 +56,7 @@ func (p *Policy) NoIndexCause(v *Verdict) crawlspace.Reason {
 	return c
 }
 
-// ruleCause is a rule, by its index; -1 is none.
+// ruleCause returns the cause for a rule, by its index; -1 means no rule.
 func (p *Policy) ruleCause(i int) crawlspace.Reason {
 	if i < 0 {
 		return crawlspace.Reason{Gate: GateDefault}

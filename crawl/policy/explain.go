@@ -54,7 +54,7 @@ func NewExplainer(s Settings, moved Moves, counts TrapCounts) (*Explainer, error
 // Found is how a URL was found: the link that admitted it, if it is a page that is stored. The zero
 // value is a new link on a start page.
 type Found struct {
-	// Known says that the URL is stored: what is asked of new links only passes it.
+	// Known says that the URL is stored: gates for new links alone let it pass.
 	Known        bool
 	Depth        int
 	HostSpelling string

@@ -9,7 +9,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Inside says what is looked for in pages that become documents. A page that no condition of it
+// Inside selects the Fields of pages that become documents. A page that no condition of it
 // matches costs nothing.
 type Inside struct {
 	Fields []Field
@@ -38,7 +38,7 @@ type Field struct {
 	Name string
 	// Match says in which pages it is looked for; nil: in all.
 	Match func(weburl.URL) bool
-	// Selector is what is written; Kind and Key are its parts.
+	// Selector is the attribute's text; Kind and Key are its parts.
 	Selector string
 	Kind     tree.Kind
 	Key      string

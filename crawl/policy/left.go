@@ -16,7 +16,7 @@ type left struct {
 	to     map[string]string   // by origin: that of the new place
 }
 
-// newLeft compiles rules for the places that sites of roots have left; nil if there are none.
+// newLeft compiles rules for the places that sites of roots have left, or returns nil.
 func newLeft(rules actionrules.RuleSet, roots []actionrules.Root, moved Moves) (*left, error) {
 	l := left{to: map[string]string{}}
 	var before []actionrules.Root

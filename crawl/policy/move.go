@@ -14,10 +14,10 @@ import (
 
 // Moves are stored as JSON.
 
-// Moves are what is known of roots whose home pages lead to other sites, by the root's URL.
+// Moves has the roots whose home pages lead to other sites, by the root's URL.
 type Moves map[string]Move
 
-// Move is what is known of one.
+// Move is the move of one root's site.
 type Move struct {
 	// To is the page in whose site the root's site is crawled, "" for the root's own place.
 	To string `json:"to,omitempty"`
@@ -66,7 +66,7 @@ type Heading struct {
 	Now        time.Time
 }
 
-// After is what is known after a page of root's site was asked for. With nothing stored of
+// After returns the move as it is after a request for a page of root's site. With nothing stored of
 // it a site moves at once, by any redirect; else by a permanent one alone, seen again after
 // moveAfter: a temporary one may lead to a log-in or maintenance page. When the home page
 // is a page again, its site is crawled again at once, and the other place is left when that
@@ -100,7 +100,7 @@ func (m Move) After(root weburl.URL, h *Heading) Move {
 	return m.seen(h.To, h)
 }
 
-// cameBack is what is known after the home page of a site that moved to place was a page.
+// cameBack returns the move after the home page of a site that had moved to place was a page.
 func (m Move) cameBack(root, place weburl.URL, h *Heading) Move {
 	sure := *h
 	sure.Firm = true
@@ -214,7 +214,7 @@ func movedRoots(roots []actionrules.Root, moved Moves) []actionrules.Root {
 			out = append(out, root)
 			continue
 		}
-		// The old home page stays a root, or nobody would see it come back.
+		// The old home page stays a root: otherwise its return would not be noticed.
 		home := root
 		home.Site = m.Back
 		out = append(out, home)

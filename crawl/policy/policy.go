@@ -46,7 +46,7 @@ type Policy struct {
 	left     *left              // where sites were before they moved; nil: none did
 	Sources  []Source           // sorted by key
 	Since    time.Time
-	// Fingerprint identifies rules and crawl space, version what is made of a page, too:
+	// Fingerprint identifies rules and crawl space, version also the reading of pages:
 	// one that was read under another version is fetched without validators.
 	Fingerprint string
 	Version     uint64

@@ -34,7 +34,7 @@ type Settings struct {
 	// called every RejectListEvery (60 s if 0), and what it gives holds from then on.
 	ReadRejectList  func() (*crawlspace.File, error)
 	RejectListEvery time.Duration
-	// AddKilled adds URLs to the file of Space.KillExact, on the disk; nil where there is none.
+	// AddKilled adds URLs to the file of Space.KillExact on disk; nil without such a file.
 	AddKilled func(urls []string) error
 
 	IgnoreRobots   bool // ignoreRobotsTxt
@@ -101,7 +101,7 @@ type Settings struct {
 	// where there are none.
 	Converters []extract.Converter
 	Convert    Convert
-	// Inside is what is looked for in pages, by Pages; nil: nothing is.
+	// Inside selects the Fields to look for, by Pages; nil: no Fields.
 	Inside *Inside
 	Pages  PageSearcher
 	// MaxPDFBytes limits bodies of PDF files in place of Fetcher's MaxBodyBytes; 0: it does not.

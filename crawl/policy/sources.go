@@ -102,7 +102,7 @@ func (p *Policy) SourceLink(u weburl.URL, kind scheduler.Kind, referrer string) 
 	return scheduler.Link{URL: u, Fifo: sourceFifo, Kind: kind, Referrer: referrer}, v, v.Inside()
 }
 
-// SourceOf is the source of the configuration that a URL is, nil if it is none.
+// SourceOf returns the configuration's source with that URL, or nil.
 func (p *Policy) SourceOf(k weburl.Key) *Source {
 	i, ok := slices.BinarySearchFunc(p.Sources, k, func(s Source, k weburl.Key) int { return s.URL.Key().Compare(k) })
 	if !ok {

@@ -110,7 +110,7 @@ type Widening struct {
 	Origins []string `json:"origins,omitempty"`
 }
 
-// since compares with what was let in before; nil if there is nothing new. sites are the roots
+// since compares with the earlier width; nil if nothing new is let in. sites are the roots
 // of p whose sites count.
 func (w *Width) since(old *Width, sites []actionrules.Root) *Widening {
 	var n Widening

@@ -13,10 +13,10 @@ import (
 )
 
 // The progress belongs to Run; others begin it anew, wake it and ask how far it is. mu guards
-// it, and is held while it is stored, so that what is stored is never newer than what is in
+// it, and is held while it is stored, so that the stored state is never newer than the one in
 // force.
 
-// Progress is what is stored of the pass.
+// Progress is the stored state of the pass.
 type Progress struct {
 	Rules string    `json:"rules"` // fingerprint of rules and crawl space
 	Since time.Time `json:"since"` // when they came into force
@@ -152,7 +152,7 @@ func (a *pass) open(ctx context.Context, p *policy.Policy, word, now bool) error
 	return a.anew(ctx, p, counts.Known == 0, now)
 }
 
-// Stored reads what is stored of the pass, and its next key; the zero state
+// Stored reads the state of the pass, and its next key; the zero state
 // if nothing is.
 func Stored(ctx context.Context, store scheduler.Reader) (s Progress, next weburl.Key, err error) {
 	if err := scheduler.LoadValue(ctx, store, scheduler.CrawlValue(passName), passWhat, &s); err != nil {

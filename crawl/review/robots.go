@@ -13,8 +13,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// When an origin's robots.txt becomes stricter, RunRobots judges what is stored of it, and
-// takes out what is forbidden now. It runs in a goroutine that the crawl starts; workers add
+// When an origin's robots.txt becomes stricter, RunRobots judges its stored URLs, and
+// takes out those that are forbidden now. It runs in a goroutine that the crawl starts; workers add
 // origins, under the mutex that guards them. The origins are stored, and each keeps its mark
 // in its robots.txt until all of it was judged, so that this begins again after a crash; the
 // same URL judged twice is changed once.

@@ -8,7 +8,7 @@ import (
 )
 
 // again is what a pass does about when stored URLs are fetched again: settings of refresh, and
-// rules that let more in, act on what is stored already.
+// rules that let more in, act on stored URLs.
 type again struct {
 	settings *scheduler.Settings
 	// retime gives URLs other times, by settings in force since a time.

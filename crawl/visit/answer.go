@@ -80,7 +80,7 @@ func (v *visit) redirect(ctx context.Context, location string, status int, resul
 		return nil
 	}
 	result.Location = link.URL.String()
-	if link.URL.Key() == v.lease.Key { // they differ only in what is dropped from URLs
+	if link.URL.Key() == v.lease.Key { // they differ only in parts that are dropped from URLs
 		result.Fault = fault.BadRedirect
 		result.Words = fmt.Sprintf("redirect: %v: %s is known under this name (%s)", errRedirectLoop, target, p.Space.Renamed(target).Gate)
 		return nil

@@ -27,7 +27,7 @@ func (v *visit) canonical(ctx context.Context, p extract.Page) (string, schedule
 	}
 	u, err := BaseOf(v.lease.URL, p).Resolve(p.Canonical)
 	if err != nil {
-		return "", scheduler.Link{}, nil //nolint:nilerr // what is no URL is no canonical
+		return "", scheduler.Link{}, nil //nolint:nilerr // an invalid URL is no canonical
 	}
 	link, verdict, ok := v.policy.Link(crawlspace.Link{URL: u, Host: v.spelling(p.Canonical, u), Depth: int(v.lease.Record.Depth) + 1})
 	if !ok || link.URL.Key() == v.lease.Key {
@@ -56,7 +56,7 @@ const (
 	leadsBack // to the page that it began at
 )
 
-// canonicalEnd follows what is stored of u and of what it stands for, as far as the URL
+// canonicalEnd follows the stored canonical URLs from u on, as far as the URL
 // of the second result.
 func (v *visit) canonicalEnd(ctx context.Context, u weburl.URL, page weburl.Key) (chainEnd, weburl.Key, error) {
 	for range maxCanonicals {
@@ -83,7 +83,7 @@ func (v *visit) canonicalEnd(ctx context.Context, u weburl.URL, page weburl.Key)
 			return noDocument, u.Key(), nil
 		}
 		if u, err = weburl.Parse(next); err != nil {
-			return noDocument, u.Key(), nil //nolint:nilerr // what is no URL is no document
+			return noDocument, u.Key(), nil //nolint:nilerr // an invalid URL is no document
 		}
 	}
 	return noDocument, u.Key(), nil
@@ -152,7 +152,7 @@ func (*visit) eachPage(pages []string, fn func(weburl.URL) error) error {
 // begins at u comes to, and fetches it again if that is known to be no document.
 func (v *visit) await(ctx context.Context, page, u weburl.URL) error {
 	for at := u.Key(); ; {
-		// First, so that either the outcome of what is waited for is seen here, or its
+		// First, so that either the outcome of the awaited page is seen here, or its
 		// visit sees this page.
 		kept := v.visitor.namers.add(at, page.String())
 		end, last, err := v.canonicalEnd(ctx, u, page.Key())
@@ -183,7 +183,7 @@ func (v *visit) again(ctx context.Context, page weburl.URL) error {
 	}
 	canonical, err := weburl.Parse(r.DuplicateOf)
 	if err != nil {
-		return nil //nolint:nilerr // what is no URL is no canonical
+		return nil //nolint:nilerr // an invalid URL is no canonical
 	}
 	if end, _, err := v.canonicalEnd(ctx, canonical, page.Key()); err != nil || end != noDocument {
 		return err

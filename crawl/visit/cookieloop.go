@@ -76,7 +76,7 @@ func (v *visit) againWithCookies(r *fetcher.Response) error {
 	location := r.Header.Get("Location")
 	target, err := targetOf(v.lease.URL, location)
 	self := errors.Is(err, errRedirectLoop)
-	if err == nil { // they may differ only in what is dropped from URLs
+	if err == nil { // they may differ only in parts that are dropped from URLs
 		link, _, ok := v.policy.Link(crawlspace.Link{URL: target, Host: v.spelling(location, target), Depth: int(v.lease.Record.Depth)})
 		self = ok && link.URL.Key() == v.lease.Key
 	}

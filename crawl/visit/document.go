@@ -99,7 +99,7 @@ func (v *visit) document(response *fetcher.Response, p extract.Page, in *inside,
 	}
 	if v.policy.Settings.PushContent && !directives.NoArchive {
 		document.Content = response.Body
-		if p.Content != nil { // without what is not to be searched
+		if p.Content != nil { // without the parts that must not be searched
 			document.Content, document.Charset = p.Content, p.ContentCharset
 		}
 	}

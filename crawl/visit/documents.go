@@ -110,7 +110,7 @@ func (v *visit) convertTextless(ctx context.Context, c *extract.Converter, body 
 	return found, true, nil
 }
 
-// Words of extraction_error for what has no text though nothing failed.
+// Words of extraction_error for files without text though nothing failed.
 const (
 	noTextInside = "no-text"  // it was read
 	notRead      = "not-read" // nothing reads its type

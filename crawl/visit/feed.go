@@ -89,11 +89,11 @@ func (r *items) item(i feeds.Item) error {
 	return r.document(i.Reference(), p)
 }
 
-// document takes what is to be a document under a URL. Without a URL it is ignored.
+// document takes an item as a document under its URL. An item without a URL is ignored.
 func (r *items) document(href string, p extract.Page) error {
 	u, err := r.base.Resolve(href)
 	if href == "" || err != nil {
-		return nil //nolint:nilerr // what has no page has no URL to be indexed under
+		return nil //nolint:nilerr // an item without a page has no URL to be indexed under
 	}
 	link, verdict, ok := r.v.policy.Link(crawlspace.Link{URL: u, Host: HostIn(href), Depth: r.v.policy.ListedDepth()})
 	if ok {

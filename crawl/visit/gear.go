@@ -6,7 +6,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/robots"
 )
 
-// Rules are what is in force at a moment: what decides about URLs, and what fetches them.
+// Rules are in force at a moment: the policy that decides about URLs, and the fetchers.
 // They are immutable; a page keeps those that it began under.
 type Rules struct {
 	Policy *policy.Policy

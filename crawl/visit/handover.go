@@ -15,7 +15,7 @@ import (
 // A worker hands the outcome of its page over and goes on with the next one. What follows when
 // it is stored happens in the goroutine of the store that tells of it, for all pages of a
 // commit; only what waits for the store again has a goroutine of its own. The mutex of
-// handedOver guards what is on its way, and is taken when a page is handed over, when it has ended, and to
+// handedOver guards the pages in flight, and is taken when a page is handed over, when it has ended, and to
 // tell of the oldest.
 
 const (
@@ -103,7 +103,7 @@ func (r *Visitor) AwaitRoom() { r.handed.awaitRoom() }
 func (r *Visitor) AwaitStored() { r.handed.wait() }
 
 // Storing is for how long the oldest of the outcomes that are not stored yet has been on its
-// way, 0 if there is none.
+// way, or 0.
 func (r *Visitor) Storing() time.Duration { return r.handed.oldest() }
 
 // sizeOf is about what an outcome takes in memory.

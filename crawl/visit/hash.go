@@ -14,7 +14,7 @@ import (
 	"github.com/sextant-crawler/sextant/push"
 )
 
-// HashKey is the secret under which a store's documents are hashed. Nobody outside knows it, so nobody can make two
+// HashKey is the secret under which a store's documents are hashed. It is known only here, so that no site can make two
 // documents that look equal.
 type HashKey [highwayhash.Size]byte
 

@@ -16,7 +16,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// inside is what was found in a page by Fields. The zero value is that of a page that has none.
+// inside holds the values of a page's Fields. The zero value is that of a page without any.
 type inside struct {
 	fields []Found
 }
@@ -94,10 +94,10 @@ type search struct {
 	body   []byte
 	found  tree.Found
 	failed string // the reason why it was not done
-	taken  int    // of what was picked
+	taken  int    // of the picked values
 }
 
-// next is what was found for the next pick.
+// next returns the values of the next pick.
 func (s *search) next() tree.Picked {
 	s.taken++
 	return s.found.Picked[s.taken-1]

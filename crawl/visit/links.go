@@ -38,7 +38,7 @@ func (v *visit) links(p extract.Page) []scheduler.Link {
 	add := func(href string) {
 		u, err := b.Resolve(href)
 		if err != nil {
-			return // mailto:, javascript: and what is no URL at all are no links
+			return // mailto:, javascript: and invalid URLs are no links
 		}
 		k := u.Key()
 		if !judgesKnown && v.store.Remembers(k) {

@@ -19,7 +19,7 @@ import (
 // not held over a request.
 
 const (
-	// maxRobotsSteps bounds what is asked for the robots.txt of another origin: with redirects.
+	// maxRobotsSteps bounds the requests for the robots.txt of another origin, redirects included.
 	maxRobotsSteps = 6
 	// othersRest is how long another host's rest may last for a page to wait for it.
 	othersRest = 10 * time.Second

@@ -27,7 +27,7 @@ type Sight struct {
 	Answer *fetcher.Response
 	// Location is where the answer, or a meta refresh, leads to.
 	Location string
-	// Page is what was read of a 200, nil if nothing was. Read says that something reads
+	// Page is the page read from a 200, or nil. Read says that something reads
 	// its type.
 	Page       *extract.Page
 	Read       bool

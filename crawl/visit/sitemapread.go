@@ -126,7 +126,7 @@ func forgetValidators(result *scheduler.Result) {
 	result.ETag, result.LastModified, result.Date = "", "", ""
 }
 
-// words are the counts of what was not taken.
+// words returns the counts of entries that were not taken.
 func (r *reading) words() string {
 	var s string
 	for _, c := range []struct {
@@ -238,7 +238,7 @@ func (r *reading) child(u weburl.URL, e feeds.Entry) error {
 	return nil
 }
 
-// flush stores what was gathered; at the end pages are left to the completion.
+// flush stores the gathered links; at the end pages are left to the completion.
 func (r *reading) flush(end bool) error {
 	var err error
 	if r.links, err = r.v.admitted(r.ctx, r.links); err != nil {
@@ -315,7 +315,7 @@ func (r *reading) namedByHost(u weburl.URL) (bool, error) {
 			}
 			parent, err := r.v.store.Lookup(r.ctx, from.Key())
 			if err != nil || !parent.Kind.IsSource() {
-				break // what is not known any more names nothing
+				break // a forgotten URL names nothing
 			}
 			r.ancestors[from.Key()] = true
 			at = parent.Referrer

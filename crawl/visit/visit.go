@@ -43,7 +43,7 @@ type visit struct {
 
 // step is what a stage came to: an answer to go on with, or the outcome of the visit.
 type step struct {
-	asked    Asked // what was asked for so far
+	asked    Asked // the requests so far
 	response *fetcher.Response
 	failure  error             // of the request, if there is no response
 	outcome  *scheduler.Result // nil: go on
@@ -57,7 +57,7 @@ type leaseEnded struct{ cause error }
 func (e leaseEnded) Error() string { return fmt.Sprintf("the lease has ended: %v", e.cause) }
 
 // Page takes one lease through all stages: rules, robots.txt, fetch, read, judge the
-// links. It returns what was asked for, once the outcome is handed over to be stored. ended
+// links. It returns the requests that it made, once the outcome is handed over to be stored. ended
 // is called once, in any goroutine, when that has been done or has failed, and all that
 // follows from it is done: perhaps before Page returns.
 func (r *Visitor) Page(ctx context.Context, by *Rules, lease *scheduler.Lease, slot *meter.Slot, ended func(error)) Asked {

@@ -71,7 +71,7 @@ type Sites interface {
 	WasRoot(k weburl.Key) bool
 }
 
-// Asked is what was asked for with a lease.
+// Asked counts the requests made with a lease.
 type Asked uint8
 
 const (

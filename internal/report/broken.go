@@ -171,7 +171,7 @@ func (b *Broken) parts(ctx context.Context, store Store, limit int, pages linked
 	return nil
 }
 
-// leftOf returns what was left of a URL when it was forgotten before; zero if it was not.
+// leftOf returns the trace of a URL that was forgotten before, or zero.
 func leftOf(ctx context.Context, store Store, k weburl.Key) (left scheduler.Gone, err error) {
 	err = store.Gone(ctx, k, func(found weburl.Key, g scheduler.Gone) error {
 		if found == k {
@@ -238,7 +238,7 @@ func linksCut(ctx context.Context, store Store, page weburl.Key) (cut bool, err 
 	return cut, err
 }
 
-// reads reports whether what is known of a page's links still holds.
+// reads reports whether the stored links of a page are still valid.
 func reads(r *scheduler.Record) bool {
 	return r.Class == scheduler.OK || r.Class == scheduler.Temporary
 }

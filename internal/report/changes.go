@@ -29,7 +29,7 @@ type Change struct {
 	Change string    `json:"change"` // one of ChangeKinds
 	At     time.Time `json:"at"`     // the last time that this happened to it
 	URL    string    `json:"url"`
-	Class  string    `json:"class"` // as of `sextant urls`; "" of what is forgotten
+	Class  string    `json:"class"` // as of `sextant urls`; "" for forgotten URLs
 	Status int       `json:"status"`
 	Source string    `json:"source"` // that its document is, or was, pushed under
 	Words  string    `json:"words,omitempty"`

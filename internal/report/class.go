@@ -25,7 +25,7 @@ const (
 	ErrorNoText     = "no_text"    // a document without text, or of a type that nothing reads
 	ErrorAppShell   = "app_shell"  // a page that only its scripts fill
 	ErrorNoField    = "no_field"   // a page without a field that the configuration looks for
-	ErrorRendering  = "rendering"  // the browser failed with a page, or there is none
+	ErrorRendering  = "rendering"  // the browser failed with a page, or is missing
 	ErrorOther      = "other"
 )
 
@@ -35,10 +35,10 @@ func ErrorClasses() []string {
 		ErrorClient, ErrorServer, ErrorRobots, ErrorTooLarge, ErrorUnreadable, ErrorNoText, ErrorAppShell, ErrorNoField, ErrorRendering, ErrorOther}
 }
 
-// errorClass is the class of what is wrong with a URL, "" if nothing is.
+// errorClass returns the class of a URL's error, or "".
 func errorClass(r *scheduler.Record) string { return ErrorClassOf(r.Class, r.Reason) }
 
-// ErrorClassOf is the class of what is wrong with a URL of a class, for a reason; "" if
+// ErrorClassOf returns the class of the error of a URL of a class, for a reason; "" if
 // nothing is.
 func ErrorClassOf(c scheduler.Class, r scheduler.Reason) string {
 	switch c {

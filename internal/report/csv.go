@@ -9,7 +9,7 @@ import (
 )
 
 // CSV writes reports by RFC 4180, with a header line. A cell that a spreadsheet would
-// take for a formula gets an apostrophe before it: much of what is in reports comes from
+// take for a formula gets an apostrophe before it: much of a report comes from
 // strangers.
 type CSV struct {
 	out     *csv.Writer
@@ -60,7 +60,7 @@ func (c *CSV) row(cells []string) {
 	c.err = c.out.Write(cells)
 }
 
-// End writes what is still in memory.
+// End writes the rows that are still in memory.
 func (c *CSV) End() error {
 	if c.err == nil {
 		c.out.Flush()

@@ -26,7 +26,7 @@ type Documents struct {
 	ByHost   []HostCount   `json:"by_host"` // those with the most URLs first
 }
 
-// SourceCount counts what is pushed under one source.
+// SourceCount counts the documents pushed under one source.
 type SourceCount struct {
 	Source  string `json:"source"`
 	Indexed int    `json:"indexed"`

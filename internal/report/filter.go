@@ -54,7 +54,7 @@ func (f *Filter) may(r *scheduler.Record) bool {
 	return wide.Selects(r)
 }
 
-// fated reports whether what became of the URL is what is asked for.
+// fated reports whether the URL has the fate that is asked for.
 func (f *Filter) fated(r *scheduler.Record) bool {
 	if f.Fate == nil && f.Reason == nil {
 		return true

@@ -10,7 +10,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// HostRow is what is stored of one host. The names of the JSON are a contract.
+// HostRow summarizes one stored host. The names of the JSON are a contract.
 type HostRow struct {
 	Host      string `json:"host"` // as in http://www.example.com
 	URLs      int    `json:"urls"`

@@ -44,7 +44,7 @@ type linkedPages []linkedPage
 // target is what a link may go to: a URL that is asked about, or one that redirects to it.
 type target struct {
 	of   int32      // index in urls
-	same int32      // the next target with the same print, -1 if there is none
+	same int32      // the next target with the same print, or -1
 	step int32      // how many redirects are between
 	via  weburl.Key // zero: the URL itself
 }

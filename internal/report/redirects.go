@@ -10,7 +10,7 @@ import (
 )
 
 // A crawl sees one redirect at a time, and which chain they make only what is stored tells. So redirects
-// in a circle are found when somebody asks.
+// in a circle are found when a report asks.
 
 // MaxRedirects is how many redirects are followed to a page: the most that maxRedirects allows.
 const MaxRedirects = 100

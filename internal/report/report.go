@@ -30,7 +30,7 @@ type Store interface {
 	// Outlinks calls fn for the links of each page from a key on, in order of keys. fn
 	// must not keep them.
 	Outlinks(ctx context.Context, from weburl.Key, fn func(page weburl.Key, links scheduler.LinkPrints) error) error
-	// Gone calls fn for what is left of each URL that was forgotten after an error.
+	// Gone calls fn for the trace of each URL that was forgotten after an error.
 	Gone(ctx context.Context, from weburl.Key, fn func(weburl.Key, scheduler.Gone) error) error
 	// Orders calls fn for the selected orders of the outbox.
 	Orders(ctx context.Context, sel push.Selection, fn func(push.Listed) error) error

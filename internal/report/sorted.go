@@ -107,7 +107,7 @@ func sortable(v any) string {
 // sortMemory is how many bytes of rows a sorter holds; more go to files.
 const sortMemory = 32 << 20
 
-// sorter puts rows into an order within a bound of memory: what is beyond it goes to
+// sorter puts rows into an order within a bound of memory: rows beyond it go to
 // temporary files without a name, sorted, which are merged. With a limit only the first
 // rows are kept, so that a page needs no file.
 type sorter[R any] struct {
@@ -154,7 +154,7 @@ func (s *sorter[R]) add(row *R) error {
 	return s.spill()
 }
 
-// sort sorts the rows in memory and drops what is beyond the limit.
+// sort sorts the rows in memory and drops those beyond the limit.
 func (s *sorter[R]) sort() {
 	slices.SortFunc(s.rows, func(a, b sortedRow) int { return s.order.compare(a.Place, b.Place) })
 	if s.limit == 0 || len(s.rows) <= s.limit {

@@ -31,7 +31,7 @@ type StoredURL struct {
 	FetchedAt    *time.Time `json:"fetched_at,omitempty"`
 	NextAt       *time.Time `json:"next_at,omitempty"`
 	// Fate is what became of the URL, one of DocumentStatuses, and Reason the word for why
-	// (scheduler.Reason), empty if there is none.
+	// (scheduler.Reason), or empty.
 	Fate      string `json:"fate"`
 	Reason    string `json:"reason,omitempty"`
 	Errors    int    `json:"errors"`

@@ -23,7 +23,7 @@ func eachRecord(ctx context.Context, store Store, keep func(*scheduler.Record) b
 	})
 }
 
-// goneURL is what is left of a URL, under its key.
+// goneURL is the trace of a forgotten URL, under its key.
 type goneURL struct {
 	key  weburl.Key
 	host weburl.HostKey

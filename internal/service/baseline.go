@@ -35,7 +35,7 @@ type baseline struct {
 	log  *slog.Logger
 
 	mu   sync.Mutex
-	read bool // what was kept
+	read bool // the stored baseline
 	now  kept
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/notices"
 )
 
-// noticesFile remembers in the data directory what was told.
+// noticesFile remembers the sent notices, in the data directory.
 const noticesFile = "notices.json"
 
 // Receivers are those of a configuration.

@@ -132,7 +132,7 @@ func (o *offline) HostURLs(ctx context.Context, u weburl.URL) (int, error) {
 	return policy.StoredHostURLs(ctx, o.store, u)
 }
 
-// frontier returns a frontier that is not run. It only knows what is stored.
+// frontier returns a frontier that is not run. It knows only the store.
 func (o *offline) frontier() *scheduler.Frontier {
 	return scheduler.New(o.store, scheduler.DefaultSettings(), slog.New(slog.DiscardHandler))
 }

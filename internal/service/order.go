@@ -21,7 +21,7 @@ import (
 //  1. s.Stop, by the first signal: no reload begins any more, and no Crawler takes a new
 //     URL. A reload that goes on is finished, it changes nothing on disk by halves.
 //  2. Each crawl.Run: pages in flight are finished and committed, then the frontier
-//     stores which hosts must rest, the relay ends (what is unsent stays in the outbox),
+//     stores which hosts must rest, the relay ends (unsent orders stay in the outbox),
 //     and the last lines of the crawl log are written.
 //  3. The door: status and commands are answered as long as a page may be in flight.
 //  4. The onlookers: notices, with a last one if a Crawler failed; the watch of

@@ -44,7 +44,7 @@ type NotDone struct {
 	Unsent  uint64 `json:"unsent"`  // orders
 }
 
-// Later is what waits for a time, or for a person.
+// Later counts URLs and orders that wait for a time, or for a person.
 type Later struct {
 	Timed       uint64 `json:"timed"` // retries and refreshes
 	FifosOff    uint64 `json:"fifos_off"`

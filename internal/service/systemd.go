@@ -41,7 +41,7 @@ func newNotifier(getenv func(string) string, log *slog.Logger) *notifier {
 }
 
 // send sends one message of several variables. Only its first failure is logged: the service
-// runs as well if nobody listens.
+// runs as well without a listener.
 func (n *notifier) send(state ...string) {
 	if n == nil || n.socket == "" {
 		return

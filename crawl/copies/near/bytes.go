@@ -55,7 +55,7 @@ func inRange(x, from, to uint64) uint64 {
 	return (x + (0x80-from)*ones) &^ (x + (0x7f-to)*ones)
 }
 
-// gather makes eight bits of the highest bits of eight bytes, of which no other is set.
+// gather makes eight bits of the highest bits of eight bytes, whose other bits are zero.
 func gather(x uint64) uint64 { return x >> 7 * 0x0102040810204080 >> 56 }
 
 // foldCase brings the letters among eight bytes of a word to lower case: ASCII that is no

@@ -9,7 +9,7 @@ import (
 type difference struct {
 	own       float64 // pairs beyond the frame of the one that has fewer
 	counted   bool    // own was counted where there is no frame
-	onlyFrame bool    // there are none
+	onlyFrame bool    // no pairs differ
 	// pairs are those that one of the two has alone: one has less, the other more.
 	pairs, less, more float64
 	grams             float64

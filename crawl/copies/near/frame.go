@@ -28,14 +28,14 @@ type Frame struct {
 	frame   frame // once learnt
 }
 
-// frame is what is learnt.
+// frame is the result of learning.
 type frame struct {
 	// level is that of most sampled documents. At level n the frame is known for the
 	// lower 1/2^n of all hashes, with 2^n places for each position of a sketch there.
 	level   int
 	pairs   places              // at that level, of the frame
 	size    int                 // about how many pairs the frame has
-	known   [sketchWords]uint64 // positions of sketches of which the frame is known
+	known   [sketchWords]uint64 // positions of sketches at which the frame is known
 	clean   [sketchWords]uint64 // those of them that are not of the frame
 	numbers numberSet           // bits of numbers that are of the frame
 	title   []token             // of the frame: in half of the titles, and without digits

@@ -21,7 +21,7 @@ const (
 	OtherTitle                 // the titles differ
 	NoTitle                    // the texts differ, and the title tells nothing
 	Short                      // there is too little text beyond the frame
-	Long                       // the text is longer than what is compared
+	Long                       // the text is longer than the compared part
 	OtherText                  // the texts differ
 	SameWords                  // all words are equal
 	Numbers                    // a few numbers differ, as in dates and counters

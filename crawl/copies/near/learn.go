@@ -37,7 +37,7 @@ func (s *sampled) at(level int) (p places) {
 	return p
 }
 
-// learn makes a frame of documents, of which there are enough.
+// learn makes a frame of documents. There must be enough of them.
 func learn(all []*sampled) (f frame) {
 	f.learnPairs(all)
 	f.learnNumbers(all)

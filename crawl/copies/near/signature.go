@@ -18,10 +18,10 @@ const (
 	numeralBits = 96
 )
 
-// Signature is what is kept of a text: enough to say later of two texts, without
+// Signature stands for a text: it is enough to tell later of two texts, without
 // either, in how many words they differ, in how many places, and how much of that is
 // numbers. It knows nothing of frames: what belongs to the frame is left out when two
-// are compared, by what is known of the frame then. The zero Signature is that of a text
+// are compared, by the frame that is known then. The zero Signature is that of a text
 // that is too short for one.
 //
 // Sketches are of sets: each member changes one bit. So what two texts share falls out
@@ -32,12 +32,12 @@ type Signature struct {
 	pairs   uint32              // how many different ones
 	sketch  [sketchWords]uint64 // of pairs of words
 	grams   [gramSets]uint64    // of grams
-	numbers numberSet           // of numbers, with what stands before them
+	numbers numberSet           // of numbers, with the words before them
 	title   tokens
-	cut     bool // the text is longer than what was sketched
+	cut     bool // the text is longer than the sketched part
 }
 
-// IsZero says that there is none.
+// IsZero reports whether the text has no signature.
 func (s *Signature) IsZero() bool { return s.pairs == 0 }
 
 // Place is where a page with the signature stands in a Table. Only those of one source

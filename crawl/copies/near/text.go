@@ -21,7 +21,7 @@ const (
 	numberParts = 128
 )
 
-// Text is what was read out of a text: its Signature, and what a frame is learnt from.
+// Text holds a text's Signature and the values that a frame is learnt from.
 type Text struct {
 	Signature
 	fine *finePlaces // nil: no frame is learnt from it
@@ -36,9 +36,9 @@ const fineParts = 16
 // reader goes once over a text.
 type reader struct {
 	pairs   [sketchBits * pairParts / 64]uint64    // that were seen
-	numbers [numeralBits * numberParts / 64]uint64 // that were seen, with what stands before them
+	numbers [numeralBits * numberParts / 64]uint64 // that were seen, with the words before them
 	batch   [batchWords]word
-	// last are the hashes of the last words, of which gram is made: a number, and several in
+	// last are the hashes of the last words, which gram is made of: a number, and several in
 	// a row, are one. before is what the last one brings to a pair.
 	last   [gramWords]uint64
 	gram   uint64
@@ -47,7 +47,7 @@ type reader struct {
 	// The sketches, with room for any number that its place may have.
 	sketch [8]uint64
 	grams  [4]uint64
-	// The last word was a number, and chain is it with what stands before it.
+	// The last word was a number, and chain is it with the words before it.
 	inNumber bool
 	chain    uint64
 }

@@ -134,7 +134,7 @@ func lookAt(text string) (inWords, signs uint64, ok bool) {
 	return inWords, signs, true
 }
 
-// signHash hashes what stands between two words, except for white space.
+// signHash hashes the characters between two words, except for white space.
 func signHash(text string) (hash uint64) {
 	for i := range len(text) {
 		if c := text[i]; c > ' ' {
