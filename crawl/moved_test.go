@@ -62,10 +62,17 @@ func TestTemporaryRedirectMovesNoSite(t *testing.T) {
 func TestMovedForGood(t *testing.T) {
 	skipShortDays(t)
 	inWorld(t, func(t *testing.T, w *world) {
-		old := w.site(hostA, 40)
+		site := func(origin string, n int) []string { // with a home page that has the same text at both places
+			urls := w.site(origin, n)
+			home := w.pages[origin+"/"]
+			home.body = prose(7, 60, "welcome") + strings.ReplaceAll(home.body, origin, "")
+			w.set(origin+"/", home)
+			return urls
+		}
+		old := site(hostA, 40)
 		w.begin()
 		w.quiet()
-		now := w.site(hostB, 30) // ten pages have not moved with the others
+		now := site(hostB, 30) // ten pages have not moved with the others
 		w.set(hostA+"/", answered{status: 301, to: hostB + "/"})
 		again := func() { w.refresh(Selection{URLs: []string{hostA + "/"}}) }
 		again()
@@ -92,7 +99,7 @@ func TestMovedForGood(t *testing.T) {
 		if n := len(of(hostA, w.index())); n != 10 {
 			t.Errorf("%d documents of the old place after days, want 10", n)
 		}
-		w.site(hostB, 31) // one more has followed
+		site(hostB, 31) // one more has followed
 		w.refresh(Selection{URLs: []string{hostB + "/"}})
 		time.Sleep(25 * time.Hour)
 		if diff := cmp.Diff(old[32:], of(hostA, w.index())); diff != "" {
@@ -106,7 +113,7 @@ func TestMovedForGood(t *testing.T) {
 		}
 		// The home page is a page again: its site is crawled again at once, and the other
 		// place is left a day later.
-		w.site(hostA, 41)
+		site(hostA, 41)
 		again()
 		if n := len(of(hostA, w.index())); n != 42 || len(of(hostB, w.index())) != 32 {
 			t.Errorf("%v after the home page came back", w.index())
@@ -115,7 +122,7 @@ func TestMovedForGood(t *testing.T) {
 		again()
 		time.Sleep(24 * time.Hour)
 		if n := len(of(hostA, w.index())); n != 42 || len(of(hostB, w.index())) != 0 {
-			t.Errorf("%v a day after the home page came back", w.index())
+			t.Errorf("%d old and %v a day after the home page came back", n, of(hostB, w.index()))
 		}
 		w.end()
 	}, hostA+"/")

@@ -10,6 +10,7 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/review"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
@@ -361,4 +362,103 @@ func TestMoveOfItemInTwoLists(t *testing.T) {
 			m.want("released", 0, 16, 0, 0)
 		})
 	}
+}
+
+// TestFaultLeavesEditHeld: an outage, or one text for all pages, takes nothing from a held edit: when the host is well
+// again, more than a day after another edit, what the first edit held is still its own, and waits for the word.
+func TestFaultLeavesEditHeld(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		noIndex  bool
+		response answered
+	}{
+		{"move, 404", false, answered{status: 404}},
+		{"move, apology", false, answered{body: prose(5000, 40, "sorry")}},
+		{"NoIndex, 404", true, answered{status: 404}},
+	} {
+		inMoving(t, "pages", 16, func(t *testing.T, m *moving) {
+			rules := func(version int) {
+				m.rules(map[bool]string{false: "new"}[c.noIndex], version)
+				if c.noIndex {
+					m.settings.Rules.Rules = append(m.settings.Rules.Rules, actionrules.Rule{If: path(m.paths), Then: []actionrules.Action{{Verb: actionrules.NoIndex}}})
+				}
+			}
+			rules(0)
+			m.take(false)
+			m.want(c.name+": held", 16, 0, 16, 0)
+			first := m.last()
+			well := m.respond(c.response)
+			m.refreshAll()
+			m.settings.Space.MaxPathDepth = &crawlspace.Limit{Max: 20} // concerns none of the pages
+			m.take(false)
+			time.Sleep(25 * time.Hour)
+			m.quiet()
+			well()
+			m.refreshAll()
+			time.Sleep(25 * time.Hour)
+			m.quiet()
+			m.want(c.name+": well again", 16, 0, 16, 0)
+			_, edits := m.crawl.Losses()
+			if e := edits[first.Number-1]; e.State != deletion.EditHeld || e.Deletions != 16 {
+				t.Errorf("%s: %+v, want its 16 held", c.name, e)
+			}
+			m.settings.Rules.Rules = m.settings.Rules.Rules[:1]
+			m.take(false)
+			m.want(c.name+": taken back", 16, 0, 0, 0)
+		})
+	}
+}
+
+// respond has all pages but the home page give one response until the function that it returns is called.
+func (m *moving) respond(a answered) (well func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before := m.pages
+	m.pages = map[string]answered{hostA + "/": before[hostA+"/"]}
+	for url := range before {
+		if url != hostA+"/" {
+			m.pages[url] = a
+		}
+	}
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.pages = before
+	}
+}
+
+func (m *moving) refreshAll() {
+	m.t.Helper()
+	if _, err := m.crawl.Refresh(m.t.Context(), Selection{All: true}); err != nil {
+		m.t.Fatal(err)
+	}
+	m.quiet()
+}
+
+// TestPreviewNamesHeld: a preview counts what an edit holds and the new rules take out, too, and says when so few are
+// left that they leave.
+func TestPreviewNamesHeld(t *testing.T) {
+	inMoving(t, "pages", 16, func(t *testing.T, m *moving) {
+		noIndex := func(prefix string) {
+			m.rules("", 0)
+			m.settings.Rules.Rules = append(m.settings.Rules.Rules, actionrules.Rule{If: path(prefix), Then: []actionrules.Action{{Verb: actionrules.NoIndex}}})
+		}
+		noIndex("/p")
+		m.take(false)
+		m.want("held", 16, 0, 16, 0)
+		for _, c := range []struct {
+			prefix   string
+			pending  uint64
+			narrowed bool
+		}{{"/p", 16, false}, {"/p00", 10, false}, {"/p000", 1, true}, {"/none", 0, false}} {
+			noIndex(c.prefix)
+			p, err := review.NewPreview(t.Context(), m.settings, m.store, 1)
+			if err != nil || p.Pending != c.pending || p.Narrowed != c.narrowed {
+				t.Errorf("NoIndex of %s: %+v, %v", c.prefix, p, err)
+			}
+		}
+		noIndex("/p000")
+		m.take(false)
+		m.want("narrowed", 15, 0, 0, 0)
+	})
 }

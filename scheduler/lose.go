@@ -27,11 +27,10 @@ func askAfter(visits uint8, d *Deletions) time.Duration {
 // next keeps what old says of it, and what may be a mishap of the site is no evidence of how often
 // the page changes. Where losses are not confirmed the document leaves at once.
 // next.Reason says why; reason says it to people and to the indexer. Forget is as in Completion.
-// There is no order where an edit deletes the document already: what one edit has pending no other
-// one carries out.
+// There is no order where a loss for the operator's rules is pending that stays: see staysLost.
 func lose(next, old *Record, edit uint64, reason string, set *Settings, now time.Time) (o *Order, forget bool) {
 	off := set.Deletions.Off
-	if !off && old.LossPending && old.Reason.Operators() && old.Reason != ReasonTarget && next.Reason.Operators() {
+	if !off && staysLost(old, next.Reason) {
 		keep(next, old)
 		return nil, false
 	}
@@ -49,6 +48,19 @@ func lose(next, old *Record, edit uint64, reason string, set *Settings, now time
 	o.Loss, o.Day = &loss, set.Deletions.Confirm
 	keepPending(next, old, set, now)
 	return o, false
+}
+
+// staysLost reports whether the pending loss of old's document stays as it is although the document is to go for
+// another reason. What an edit of the rules has pending no other edit carries out, and no fault of a site takes it from
+// its edit: it waits for the operator. Only a move off a target becomes a deletion if the rules want that.
+func staysLost(old *Record, found Reason) bool {
+	switch {
+	case !old.LossPending || !old.Reason.Operators():
+		return false
+	case found.Operators():
+		return old.Reason != ReasonTarget
+	}
+	return old.Reason != ReasonRenamed
 }
 
 // explicit reports whether the page or its site itself says that the document is to go, by the

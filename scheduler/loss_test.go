@@ -92,15 +92,17 @@ func TestLose(t *testing.T) {
 	if o, _ = lose(&next, &old, 7, "renamed", settings(), start()); o.Edit != 0 || o.Loss.Explicit {
 		t.Errorf("by a rename: %+v, %+v; want none of the edit's, and not explicit", o, o.Loss)
 	}
-	// What one edit has pending no other one carries out; a page's own wish replaces it.
-	old.LossPending, old.Reason = true, ReasonRules
-	next.Reason = ReasonKilled
-	if o, _ = lose(&next, &old, 8, "kill list", settings(), start()); o != nil || !next.Indexed {
-		t.Errorf("by a second edit: %+v", o)
-	}
-	next.Reason = ReasonNotFound
-	if o, _ = lose(&next, &old, 8, "404", settings(), start()); o == nil || o.Edit != 0 {
-		t.Errorf("by a 404 after an edit: %+v", o)
+	for _, c := range []struct {
+		was, found Reason
+		stays      bool
+	}{
+		{ReasonRules, ReasonKilled, true}, {ReasonRules, ReasonNotFound, true}, {ReasonTarget, ReasonNotFound, true},
+		{ReasonTarget, ReasonKilled, false}, {ReasonRenamed, ReasonNotFound, false}, {ReasonNotFound, ReasonRules, false},
+	} {
+		old.LossPending, old.Reason, next.Reason = true, c.was, c.found
+		if o, _ = lose(&next, &old, 8, "", settings(), start()); (o == nil) != c.stays || !next.Indexed {
+			t.Errorf("%s is pending, and %s found: %+v", c.was, c.found, o)
+		}
 	}
 	next.Reason = ReasonKilled
 	if o, _ = lose(&next, &old, 8, "kill list", settings(atOnce), start()); o == nil || o.Loss != nil || next.Indexed || next.LossPending {

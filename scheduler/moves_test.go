@@ -52,7 +52,7 @@ func TestLeaves(t *testing.T) {
 }
 
 // TestVisitsOfMoves: a document that is to leave a target is kept current while that is pending, what a visit finds is
-// pending from then on, and nothing else ends it than a loss of another kind, or rules that give the old source.
+// pending from then on, and nothing ends it except the operator and rules that give the old source.
 func TestVisitsOfMoves(t *testing.T) {
 	other := "other"
 	move := func(r Result) Result {
@@ -80,11 +80,11 @@ func TestVisitsOfMoves(t *testing.T) {
 		"pending":                    {leaving("other", false), move(document(1, "web")), false, false, NoReason, ReasonTarget, false},
 		"pending, changed":           {leaving("other", false), move(page(mixed(text(1), text(2), 20))), false, true, NoReason, ReasonTarget, false},
 		"pending, changed, ill":      {leaving("other", false), move(page(mixed(text(1), text(2), 20))), true, false, NoReason, ReasonTarget, false},
-		"pending, another text":      {leaving("other", false), move(page(text(2))), false, false, ReasonNewText, ReasonNewText, false},
+		"pending, another text":      {leaving("other", false), move(page(text(2))), false, false, NoReason, ReasonTarget, false},
 		"another text is pending":    {newText, move(page(text(2))), false, false, ReasonNewText, ReasonNewText, false},
 		"pending, elsewhere":         {leaving("third", false), move(document(1, "web")), false, false, ReasonTarget, ReasonTarget, false},
 		"pending, taken back":        {leaving("other", false), document(1, "web"), false, false, NoReason, NoReason, true},
-		"pending, 404":               {leaving("other", false), status(404), false, false, ReasonNotFound, ReasonNotFound, false},
+		"pending, 404":               {leaving("other", false), status(404), false, false, NoReason, ReasonTarget, false},
 		"pending, fails":             {leaving("other", false), status(429), false, false, NoReason, ReasonTarget, false},
 		"allowed":                    {leaving("other", true), allowed, false, true, NoReason, NoReason, false},
 		"allowed, fails":             {leaving("other", true), status(429), false, false, NoReason, ReasonClientError, false},

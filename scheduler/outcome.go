@@ -93,14 +93,14 @@ func outcome(old *Record, r *Result, set *Settings, edit uint64, now time.Time, 
 }
 
 // still keeps in mind what a visit that failed does not end: that a document was lost before it was sent, until it is
-// sent or is to go, and that it is to leave a target.
+// sent or is to go, and that a loss for the operator's rules is pending.
 func (j *judgement) still() {
 	n, old := &j.c.Next, j.old
 	switch {
 	case !n.Indexed || j.c.Order != nil:
 	case old.BodyLost():
 		n.Reason = ReasonBodyLost
-	case old.MovePending() && !j.c.CancelDeletion:
+	case !j.c.CancelDeletion && (old.MovePending() || !n.Reason.Operators() && staysLost(old, n.Reason)):
 		n.Reason, n.LastError = old.Reason, old.LastError
 	}
 }

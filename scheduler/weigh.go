@@ -12,6 +12,9 @@ const (
 	// lossBelow is how alike two texts of a page are at least if the new one is no loss, sameAbove how
 	// alike if they are the same.
 	lossBelow, sameAbove = 0.2, 0.5
+	// replacesAbove is how alike a document is at least to the one that takes its place. At half, a slip that names the
+	// first of ten similar products as the canonical URL of all took nine of ten documents.
+	replacesAbove = 0.8
 	// updatePause is the time after which a changed document of an ill host is fetched again.
 	updatePause = 10 * time.Minute
 )
@@ -152,7 +155,7 @@ func Replaces(
 		return false, false, err
 	}
 	forGood := next.Class != Redirect || next.Reason == ReasonMoved || isPermanent(next.Status)
-	return forGood && t.Indexed && !t.LossPending && sketch.Same(old.Sketch, t.Sketch, template), true, nil
+	return forGood && t.Indexed && !t.LossPending && sketch.Same(old.Sketch, t.Sketch, replacesAbove, template), true, nil
 }
 
 // tells is what the response says of the host.
@@ -199,7 +202,7 @@ func (w *weighing) loses() bool {
 // returns reports whether the new text is the one that a loss took from the document: it was a fault.
 func (w *weighing) returns() bool {
 	before := w.l.Record.Before
-	return w.isText && before.HasText() && sketch.Same(before, w.text, w.template)
+	return w.isText && before.HasText() && sketch.Same(before, w.text, sameAbove, w.template)
 }
 
 // resembles reports whether the new text is enough like the one in the index. A host of a few documents has no
@@ -238,20 +241,19 @@ func (w *weighing) settle(ill bool, edit uint64) {
 	}
 	switch {
 	case o == nil:
-	case o.Op == OrderDelete && o.Edit == 0 && (w.replaced && !ill || old.MovePending() && (w.replaced || w.unvisited)):
+	case o.Op == OrderDelete && o.Edit == 0 && w.replaced && !ill:
 		off := *w.set // it leaves as where losses are not confirmed
 		off.Deletions.Off = true
 		*c = outcome(old, w.r, &off, edit, time.Now(), w.f.jitter())
-		// The other document has the new source. This one stays until its move is allowed.
-		if n := &c.Next; old.MovePending() {
-			c.Order = nil
-			keep(n, old)
-			n.LossPending, n.Reason, n.LastError = true, old.Reason, old.LastError
-		}
 	case o.Op == OrderDelete && o.Loss != nil:
 		if w.isText { // a copy of another document
 			o.Loss.Explicit = !w.verdict.lookAlike
 		}
+	case w.lost && old.MovePending(): // a fault does not take the move from its edit
+		c.Order, c.CancelDeletion = nil, false
+		n := &c.Next
+		keep(n, old)
+		n.LossPending, n.Reason, n.LastError = true, old.Reason, old.LastError
 	case w.lost:
 		w.keepText()
 	case ill:

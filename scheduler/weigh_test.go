@@ -185,7 +185,7 @@ func TestReplaced(t *testing.T) {
 	}
 	duplicate := status(200)
 	duplicate.DuplicateOf, duplicate.Reason = target, ReasonCopy
-	same := stored(mixed(text(1), text(2), 16))
+	same := stored(mixed(text(1), text(2), 26))
 	same.Class = OK
 	change := func(c func(*Record)) *Record { r := same; c(&r); return &r }
 	for name, c := range map[string]struct {
@@ -200,7 +200,7 @@ func TestReplaced(t *testing.T) {
 		"duplicate":                {duplicate, &same, false, true, NotCounted},
 		"ill":                      {redirect(301), &same, true, false, NotCounted},
 		"302":                      {redirect(302), &same, false, false, BadResponse},
-		"another text":             {redirect(301), change(func(r *Record) { r.Sketch = mixed(text(1), text(2), 15) }), false, false, BadResponse},
+		"another text":             {redirect(301), change(func(r *Record) { r.Sketch = mixed(text(1), text(2), 25) }), false, false, BadResponse},
 		"no document":              {redirect(301), change(func(r *Record) { r.Indexed = false }), false, false, BadResponse},
 		"itself about to go":       {redirect(301), change(func(r *Record) { r.LossPending = true }), false, false, BadResponse},
 		"not fetched yet":          {redirect(301), change(func(r *Record) { r.Class = Pending }), false, false, NotCounted},

@@ -81,6 +81,13 @@ func printPreview(w io.Writer, p *review.Preview) {
 			fmt.Fprintf(w, "          and %d more\n", more)
 		}
 	}
+	if p.Pending > 0 {
+		fate := "they stay so"
+		if p.Narrowed {
+			fate = "so few are left that they go without your word"
+		}
+		fmt.Fprintf(w, "%8d  pending by earlier edits, and still to go: %s\n", p.Pending, fate)
+	}
 	if p.Retimed > 0 {
 		fmt.Fprintf(w, "%8d  fetched again at other times\n", p.Retimed)
 	}

@@ -42,7 +42,11 @@ type Preview struct {
 	// not deleted, but replaced.
 	Held    uint64 `json:"held"`
 	Allowed uint64 `json:"allowed"`
-	Indexed uint64 `json:"indexed"` // documents before
+	// Pending counts what earlier edits have pending, and the new rules take out, too. Narrowed says that this is less
+	// than now, and few enough to leave without the operator's word.
+	Pending  uint64 `json:"pending"`
+	Narrowed bool   `json:"narrowed,omitempty"`
+	Indexed  uint64 `json:"indexed"` // documents before
 	// Retimed are due at another time, because the settings of refresh are others. Reread
 	// would be fetched again in the background: the new rules let more in, and these may have
 	// links that were outside. Where pages are refreshed, that waits for their refresh.
@@ -56,7 +60,8 @@ type Preview struct {
 	Renewed PreviewGroup `json:"renewed"`
 	AtOnce  uint64       `json:"renewed_at_once"`
 
-	edited uint64 // losses that belong to the edit
+	edited    uint64 // losses that belong to the edit
+	cancelled uint64 // losses of earlier edits that it cancels
 }
 
 // keptNote is that of settings that name some of the XML files of before.
@@ -143,14 +148,21 @@ func NewPreview(ctx context.Context, s policy.Settings, store scheduler.Reader, 
 	if !s.Frontier.Deletions.Off && out.edited > out.Allowed {
 		out.Held = out.edited
 	}
+	out.Narrowed = out.cancelled > 0 && out.Pending > 0 && out.edited+out.Pending <= out.Allowed
 	return out, nil
 }
 
 // judge puts one URL into its groups.
 func (v *Preview) judge(o *review, r *scheduler.Record, samples int) {
 	p, e := o.policy, o.effect(r)
-	if o.loses(r) {
+	switch {
+	case o.loses(r):
 		v.edited++
+	case !r.Indexed || !r.LossPending || !r.Reason.Operators() || r.Reason == scheduler.ReasonRenamed:
+	case e == readmitted, e == kept:
+		v.cancelled++
+	default:
+		v.Pending++
 	}
 	if policy.Outside(r) == 0 {
 		taken := p.Judge(o.link)

@@ -115,7 +115,7 @@ func (o *review) effect(r *scheduler.Record) effect {
 	case o.indexed && o.moves(r):
 		return leaves
 	case o.indexed && r.LossPending &&
-		(unwanted(r) || r.Reason == scheduler.ReasonTarget && !o.settings().Leaves(r, o.Decision.Source)):
+		(byRules(r.Reason) || r.Reason == scheduler.ReasonTarget && !o.settings().Leaves(r, o.Decision.Source)):
 		return kept
 	case o.indexed && unwanted(r) && !r.Indexed && r.State != scheduler.Waiting &&
 		r.Kind != scheduler.KindItem: // the document of an item is in its list
@@ -168,12 +168,17 @@ func (o *review) follows(r *scheduler.Record) bool {
 	return r.Reason == scheduler.ReasonMoved
 }
 
-// unwanted reports whether a page was read, and has no document because of the operator's rules
-// or kill list alone, or is to have none.
+// unwanted reports whether a page was read, and has no document, or loses it, because of the operator's rules
+// or kill list alone.
 func unwanted(r *scheduler.Record) bool {
-	return r.Class == scheduler.OK && slices.Contains([]scheduler.Reason{
+	return r.Class == scheduler.OK && byRules(r.Reason)
+}
+
+// byRules reports whether a page that is fetched has no document for a reason: the operator's rules or kill list alone.
+func byRules(r scheduler.Reason) bool {
+	return slices.Contains([]scheduler.Reason{
 		scheduler.ReasonNotIndexed, scheduler.ReasonKilled, scheduler.ReasonListGone, scheduler.ReasonNoTarget,
-	}, r.Reason)
+	}, r)
 }
 
 // fifo is where the rules put a stored URL. One that was never fetched stays in

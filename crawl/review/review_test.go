@@ -147,7 +147,7 @@ func TestDepthWhileJudged(t *testing.T) {
 		if o.explain(); o.effect(&r) != excluded {
 			t.Fatalf("effect %d of depth 3", o.effect(&r))
 		}
-		if err := v.apply(t.Context(), []keyed{{l.URL.Key(), o}}, &Counts{}); err != nil {
+		if err := v.apply(t.Context(), []keyed{{l.URL.Key(), true, o}}, &Counts{}); err != nil {
 			t.Fatal(err)
 		}
 		if r, err = store.Lookup(t.Context(), l.URL.Key()); err != nil || r.Indexed != (depth == 1) {

@@ -88,6 +88,7 @@ func endKey() weburl.Key { return weburl.Key(bytes.Repeat([]byte{0xff}, len(webu
 type done struct {
 	effect effect
 	timed  timed
+	change bool
 }
 
 // judged is a batch of stored URLs with what a policy says of them.
@@ -102,7 +103,8 @@ type judged struct {
 	found      findings
 }
 
-// findings are the reviews of URLs that change, in order of keys, and how many of those that wait lose their documents.
+// findings are the reviews of URLs that change, in order of keys. expected counts those that wait and lose their
+// documents.
 type findings struct {
 	reviews  []keyed
 	expected uint64
@@ -110,7 +112,8 @@ type findings struct {
 
 // keyed is the review of one URL.
 type keyed struct {
-	key weburl.Key
+	key  weburl.Key
+	lost bool // as loses, when the URL was judged
 	review
 }
 
@@ -233,7 +236,7 @@ func judgePart(p *policy.Policy, batch []scheduler.KeyedRecord, again *again) (f
 		o.again = again
 		if o.effect(r) != unaffected || o.timed(r) != untimed {
 			o.explain()
-			found.reviews = append(found.reviews, keyed{batch[i].Key, o})
+			found.reviews = append(found.reviews, keyed{batch[i].Key, o.loses(r), o})
 		}
 	}
 	return found
@@ -262,21 +265,21 @@ func (v *Reviewer) apply(ctx context.Context, reviews []keyed, n *Counts) error 
 			return err
 		}
 	}
-	did := make([]done, len(reviews)) // by the last call about each
+	did := make([]*done, len(reviews)) // by the last call about each
 	var gone []weburl.Key
 	// Not cancelled half-way: the store calls the function until it returns.
-	_, err := v.Frontier.Revise(context.WithoutCancel(ctx), keys, func(k weburl.Key, r scheduler.Record) *scheduler.Change {
+	changed, err := v.Frontier.Revise(context.WithoutCancel(ctx), keys, func(k weburl.Key, r scheduler.Record) *scheduler.Change {
 		i, ok := slices.BinarySearchFunc(reviews, k, func(o keyed, k weburl.Key) int { return o.key.Compare(k) })
 		if !ok {
 			return nil
 		}
 		o := reviews[i].of(&r)
 		if !v.Crawl.Policy().Same(o.policy) { // r may be of a page that began under the rules in force; their pass judges it
-			did[i] = done{}
+			did[i] = &done{}
 			return nil
 		}
-		did[i] = done{o.effect(&r), o.timed(&r)}
 		change := o.change(&r)
+		did[i] = &done{o.effect(&r), o.timed(&r), change != nil}
 		if change != nil && change.Delete != "" && r.Indexed && o.policy.Settings.Frontier.Deletions.Off {
 			gone = append(gone, k) // else they are told of when they leave
 		}
@@ -285,10 +288,38 @@ func (v *Reviewer) apply(ctx context.Context, reviews []keyed, n *Counts) error 
 	if err != nil {
 		return err
 	}
+	left := -changed
 	for _, d := range did {
-		n.count(d.effect, d.timed)
+		if d == nil || d.change {
+			left++
+		}
+		if d != nil {
+			n.count(d.effect, d.timed)
+		}
+	}
+	if left > 0 {
+		if err := v.expect(ctx, reviews, n); err != nil {
+			return err
+		}
 	}
 	return v.Freed(ctx, gone)
+}
+
+// expect counts the URLs of reviews that became due before they were changed: their visits find their losses.
+func (v *Reviewer) expect(ctx context.Context, reviews []keyed, n *Counts) error {
+	for i := range reviews {
+		if !reviews[i].lost {
+			continue
+		}
+		r, err := scheduler.Find(ctx, v.Store, reviews[i].key)
+		if err != nil {
+			return err
+		}
+		if r != nil && r.State == scheduler.Waiting && reviews[i].loses(r) {
+			n.Expected++
+		}
+	}
+	return nil
 }
 
 // JudgeAgain judges the URL of a page that ended, if other rules than those that
@@ -311,7 +342,7 @@ func (v *Reviewer) JudgeAgain(ctx context.Context, began *policy.Policy, key web
 			o := reviewOf(p, u, &r)
 			o.again = v.pass.again(p)
 			o.explain()
-			if err := v.apply(ctx, []keyed{{key, o}}, &Counts{}); err != nil {
+			if err := v.apply(ctx, []keyed{{key, false, o}}, &Counts{}); err != nil {
 				return err
 			}
 		}

@@ -31,7 +31,7 @@ func relayOf(c config.Crawler, h Home, outbox push.Outbox, log *slog.Logger) (*p
 var sourcesName = scheduler.CrawlValue("push.sources")
 
 // rememberSources stores which sources the targets take. It warns of a target that took others at the last start: its
-// documents of then are neither pushed nor deleted because of that.
+// documents of then are not pushed because of that, and deleted only where no target takes them.
 func rememberSources(ctx context.Context, store scheduler.Values, targets []config.Push, log *slog.Logger) error {
 	const what = "which push sources the targets take"
 	before, now := map[string][]string{}, map[string][]string{}
@@ -45,7 +45,8 @@ func rememberSources(ctx context.Context, store scheduler.Values, targets []conf
 		}
 		if took, known := before[t.Name]; known && !slices.Equal(took, now[t.Name]) {
 			log.Warn("this push target takes another source than before: `sextant refresh --all --full` pushes the "+
-				"documents that it takes now; those that it no longer takes stay in its index",
+				"documents that it takes now; those that it no longer takes stay in its index while another target takes "+
+				"them, else they are deleted like those of an edit of the rules",
 				"target", t.Name, "before", took, "now", now[t.Name])
 		}
 	}

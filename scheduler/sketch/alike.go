@@ -150,12 +150,12 @@ func oneIf(is bool) float64 {
 	return 0
 }
 
-// Same reports whether two documents have the same text: at least half of what templates leave of it. If they leave too
-// little to tell, it must be all of the text and the title: a title alone is no proof.
-func Same(a, b Sketch, templates ...*Template) bool {
+// Same reports whether two documents have the same text: their texts without templates are alike at least so much. If
+// templates leave too little to tell, it must be all of the text and the title: a title alone is no proof.
+func Same(a, b Sketch, least float64, templates ...*Template) bool {
 	equal, bins := a.compare(&b, templates)
 	if bins >= minBins {
-		return 2*equal >= bins
+		return float64(equal) >= least*float64(bins)
 	}
 	return a == b && a.Minima != [Bins]uint8{}
 }
