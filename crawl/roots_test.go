@@ -107,7 +107,7 @@ func TestRootLeadsOutLater(t *testing.T) {
 				root := w.settings.Rules.Roots[0].URL.String()
 				home := w.settings.Rules.Roots[0].URL
 				var pages []string
-				for _, u := range w.site(hostA, 20)[1:] {
+				for _, u := range w.site(hostA, 60)[1:] {
 					page := home.Origin() + strings.TrimSuffix(home.PathAndQuery(), "/") + u[len(hostA):]
 					w.page(page)
 					pages = append(pages, page)
@@ -115,7 +115,7 @@ func TestRootLeadsOutLater(t *testing.T) {
 				w.page(root, pages...)
 				w.begin()
 				w.quiet()
-				if n := len(w.index()); n != 21 {
+				if n := len(w.index()); n != 61 {
 					t.Fatalf("%s: %d documents", name, n)
 				}
 				w.set(root, answered{status: 301, to: hostB + "/"})
@@ -128,7 +128,7 @@ func TestRootLeadsOutLater(t *testing.T) {
 					w.refresh(Selection{All: true})
 					time.Sleep(25 * time.Hour)
 				}
-				if n := len(w.index()); n < 20 {
+				if n := len(w.index()); n < 60 {
 					t.Errorf("%s, all %v: %d documents left", name, all, n)
 				}
 				w.end()
