@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -211,40 +210,4 @@ func drawCondition(depth int) *rapid.Generator[actionrules.Condition] {
 			Value: rapid.SampledFrom([]string{"/", "/a", "/A", "/a/b", "/ab", "b", "a", "a.com", ".gif", `\.\*`, `a\.`, "/%61"}).Draw(t, "value"),
 		}
 	})
-}
-
-// What a rule costs must not depend on how many there are, nor on how deep its
-// conditions are nested.
-func BenchmarkIdleRules(b *testing.B) {
-	rule := func(i int) actionrules.Rule {
-		return actionrules.Rule{
-			If: actionrules.And{Of: []actionrules.Condition{
-				actionrules.Domain(fmt.Sprintf("host%d.example.com", i%100), 0, false, actionrules.Position{}),
-				actionrules.Atom{Field: actionrules.FieldPath, Kind: actionrules.KindPrefix, Norm: 0, Value: fmt.Sprintf("/a/section-%d/", i)},
-			}},
-			Then: []actionrules.Action{{Verb: actionrules.Accept}, {Verb: actionrules.Index}},
-		}
-	}
-	deep := func(int) actionrules.Rule {
-		var c actionrules.Condition = actionrules.Atom{Field: actionrules.FieldPath, Kind: actionrules.KindPrefix, Norm: 0, Value: "/a"}
-		for range maxConditionSize/2 - 1 {
-			c = actionrules.And{Of: []actionrules.Condition{actionrules.Not{Of: c}}}
-		}
-		return actionrules.Rule{If: c, Then: []actionrules.Action{{Verb: actionrules.Accept}}}
-	}
-	for name, c := range map[string]struct {
-		n    int
-		rule func(int) actionrules.Rule
-	}{"flat/100": {100, rule}, "flat/10000": {10_000, rule}, "deep/100": {100, deep}} {
-		b.Run(name, func(b *testing.B) {
-			rules := make([]actionrules.Rule, c.n)
-			for i := range rules {
-				rules[i] = c.rule(i)
-			}
-			for b.Loop() {
-				idleRules(rules)
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(c.n), "ns/rule")
-		})
-	}
 }

@@ -51,7 +51,7 @@ func labelled(prefix string) []actionrules.Rule {
 // foretells how many.
 func TestMetasWrittenLater(t *testing.T) {
 	const age = 40 * time.Hour
-	for _, size := range []int{1, 16, 300} {
+	for _, size := range []int{1, 16, 60} {
 		for _, tt := range []struct {
 			name    string
 			refresh func(s *policy.Settings)

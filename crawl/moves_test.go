@@ -148,9 +148,9 @@ func (m *moving) release(f scheduler.DeletionFilter, want int) {
 // then.
 func TestMoveOffTarget(t *testing.T) {
 	for _, kind := range kindsOfMoves {
-		for _, n := range []int{1, 16, 300} {
+		for _, n := range []int{1, 16, 60} {
 			for _, restart := range []bool{false, true} {
-				if testing.Short() && n == 300 {
+				if testing.Short() && n == 60 {
 					continue
 				}
 				t.Run(fmt.Sprintf("%d %s restart %v", n, kind, restart), func(t *testing.T) {

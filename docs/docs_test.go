@@ -305,14 +305,6 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-func BenchmarkOpen(b *testing.B) {
-	for b.Loop() {
-		if _, err := Open(); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 // TestHeadingIDs: as code hosts make them, so that one link works in both places.
 func TestHeadingIDs(t *testing.T) {
 	source := "# When the disk is full, or `disk_low`\n\n## Über 5 GB?\n\n## Same\n\n## Same\n"

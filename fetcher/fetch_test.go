@@ -7,7 +7,6 @@ import (
 	"compress/zlib"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -373,21 +372,5 @@ func testConnectionIsReused(t *testing.T, newFetcher maker) {
 	}
 	if len(connections) != 1 {
 		t.Errorf("5 requests took %d connections", len(connections))
-	}
-}
-
-func BenchmarkFetch(b *testing.B) {
-	body := bytes.Repeat([]byte("0123456789abcde\n"), 15<<10/16)
-	addr := serve(b, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(body) })
-	s := DefaultSettings()
-	s.Exempt = []string{addr}
-	f := New(s, slog.New(slog.DiscardHandler))
-	defer f.Close()
-	u := mustURL(b, "http://"+addr)
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := f.Fetch(b.Context(), Request{URL: u}); err != nil {
-			b.Fatal(err)
-		}
 	}
 }

@@ -66,29 +66,3 @@ func FuzzEncode(f *testing.F) {
 		sameJSON(t, push.Document{URL: "http://a.test/", Text: text, Title: title, Metas: map[string][]string{meta: {title, text}}})
 	})
 }
-
-// BenchmarkEncode is a page with 8 KiB of text and 10 metas.
-func BenchmarkEncode(b *testing.B) {
-	d := push.Document{
-		URL: "http://a.test/some/page.html", Title: "A page", Text: strings.Repeat("Some words of text, and an é now and then. ", 190),
-		ContentType: "text/html", Charset: "utf-8", Language: "en", FetchedAt: time.Unix(1e9, 0).UTC(), Metas: map[string][]string{},
-	}
-	for _, name := range strings.Fields("author description keywords date robots viewport generator og:title og:type theme") {
-		d.Metas[name] = []string{"a value of some length"}
-	}
-	for _, how := range []struct {
-		name   string
-		encode func() ([]byte, error)
-	}{{"encode", d.Encode}, {"marshal", func() ([]byte, error) { return json.Marshal(d) }}} {
-		b.Run(how.name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				body, err := how.encode()
-				if err != nil {
-					b.Fatal(err)
-				}
-				b.SetBytes(int64(len(body)))
-			}
-		})
-	}
-}

@@ -297,16 +297,6 @@ func TestRefreshAllocates(t *testing.T) {
 	}
 }
 
-func BenchmarkInterval(b *testing.B) {
-	h, set := history(12, 3, day), settings(smart)
-	b.ReportAllocs()
-	var sum time.Duration
-	for b.Loop() {
-		sum += interval(set, h.observed(day, 0, true), time.Hour, 0.5)
-	}
-	_ = sum
-}
-
 // TestWaitIsCounted: a page that is pressed is due earlier by the time that it will
 // have to wait, so that it is visited after the optimal interval.
 func TestWaitIsCounted(t *testing.T) {

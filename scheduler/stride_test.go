@@ -208,10 +208,3 @@ func TestStrideFlapping(t *testing.T) {
 		t.Errorf("the light source got %d picks, want 9", picks[Index])
 	}
 }
-
-func BenchmarkStride(b *testing.B) {
-	s := newStride(DefaultSettings().Weights)
-	for b.Loop() {
-		s.pick(allReady)
-	}
-}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/internal/testing/seeded"
+	"github.com/sextant-crawler/sextant/internal/testing/testrun"
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
 	"github.com/sextant-crawler/sextant/push/pushtest"
 )
@@ -134,7 +135,7 @@ func TestBothSidesKilled(t *testing.T) {
 	if n := len(indexedURLs(t, data)); n < 60 || n > 95 {
 		t.Errorf("%d documents are left, want some gone and most there", n)
 	}
-	for _, o := range fileOrders(t, filepath.Join(data, "out")) {
+	for _, o := range testrun.Orders(t, filepath.Join(data, "out")) {
 		if d := o.Deletion; o.Op == "delete" && (!gone[d.URL] || d.Reason != "404 Not Found") {
 			t.Errorf("%s was deleted for %q", d.URL, d.Reason)
 		}

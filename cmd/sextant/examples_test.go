@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/internal/demo/site"
+	"github.com/sextant-crawler/sextant/internal/testing/testrun"
 	"github.com/sextant-crawler/sextant/push"
 )
 
@@ -137,7 +138,7 @@ func TestExamplesCrawl(t *testing.T) {
 // crawled lists the documents that the crawl has written, each with source and metas.
 func crawled(t *testing.T, dir string) string {
 	var lines []string
-	for _, d := range fileDocuments(t, dir) {
+	for _, d := range testrun.Documents(t, dir) {
 		line := d.URL
 		if d.Source != "" {
 			line += "  source=" + d.Source

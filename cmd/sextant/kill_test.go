@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"log"
 	"log/slog"
@@ -26,8 +24,8 @@ import (
 	"github.com/sextant-crawler/sextant/internal/demo/indexer"
 	"github.com/sextant-crawler/sextant/internal/testing/seeded"
 	"github.com/sextant-crawler/sextant/internal/testing/testdir"
+	"github.com/sextant-crawler/sextant/internal/testing/testrun"
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
-	"github.com/sextant-crawler/sextant/push"
 )
 
 // beMain makes the test binary the program itself, so that tests can start and
@@ -129,7 +127,7 @@ func killedCrawl(t *testing.T, site *counted, r *rand.Rand, at *int) []string {
 	if code, out, errOut := sextant(t, "", "verify", "-d", data); code != exitOK {
 		t.Fatalf("verify after a kill: exit %d\n%s%s", code, out, errOut)
 	}
-	documents := fileDocuments(t, filepath.Join(data, "out"))
+	documents := testrun.Documents(t, filepath.Join(data, "out"))
 	indexed, err := server.URIs("kill")
 	if err != nil {
 		t.Fatal(err)
@@ -171,50 +169,4 @@ func startIndexer(t *testing.T, dir string) (*indexer.Server, string) {
 		}
 	})
 	return server, listener.Addr().String()
-}
-
-// order is a line of the file target.
-type order struct {
-	Op       string
-	Document push.Document
-	Deletion push.Deletion
-}
-
-// fileOrders reads what the file target has written.
-func fileOrders(t *testing.T, dir string) []order {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no files in %s: %v", dir, err)
-	}
-	slices.Sort(files)
-	var orders []order
-	for _, name := range files {
-		content, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for line := range bytes.Lines(content) {
-			var o order
-			if err := json.Unmarshal(line, &o); err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			orders = append(orders, o)
-		}
-	}
-	return orders
-}
-
-// fileDocuments replays the file target: the documents that stand at the end.
-func fileDocuments(t *testing.T, dir string) map[string]push.Document {
-	t.Helper()
-	documents := map[string]push.Document{}
-	for _, o := range fileOrders(t, dir) {
-		if o.Op == "add" {
-			documents[o.Document.URL] = o.Document
-		} else {
-			delete(documents, o.Deletion.URL)
-		}
-	}
-	return documents
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/internal/testing/seeded"
+	"github.com/sextant-crawler/sextant/internal/testing/testrun"
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
 )
 
@@ -138,7 +139,7 @@ func TestServiceUnderLoad(t *testing.T) {
 	}
 	for _, name := range []string{"one", "two"} {
 		verifyData(t, filepath.Join(l.dir, "data", name))
-		if n := len(fileDocuments(t, filepath.Join(l.dir, "data", name, "out"))); n < pages {
+		if n := len(testrun.Documents(t, filepath.Join(l.dir, "data", name, "out"))); n < pages {
 			t.Errorf("%s: %d documents of %d pages", name, n, pages)
 		}
 		checkCrawlLog(t, filepath.Join(l.dir, name+".log"), pages)

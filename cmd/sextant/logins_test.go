@@ -35,6 +35,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/internal/testing/testkdc"
 	"github.com/sextant-crawler/sextant/internal/testing/testport"
+	"github.com/sextant-crawler/sextant/internal/testing/testrun"
 )
 
 // guarded is a site of four pages for those whom admit lets in; it answers the others
@@ -287,7 +288,7 @@ func TestLogIns(t *testing.T) {
 						t.Fatalf("%v: exit %d\n%s%s", c, code, out, errOut)
 					}
 				}
-				return slices.Sorted(maps.Keys(fileDocuments(t, filepath.Join(data, "out"))))
+				return slices.Sorted(maps.Keys(testrun.Documents(t, filepath.Join(data, "out"))))
 			}
 			want := []string{site.URL + "/", site.URL + "/a", site.URL + "/b", site.URL + "/c"}
 			if diff := cmp.Diff(want, crawl(text)); diff != "" {
@@ -353,7 +354,7 @@ func TestSingleSignOn(t *testing.T) {
 			t.Fatalf("%v: exit %d\n%s%s", c, code, out, errOut)
 		}
 	}
-	if diff := cmp.Diff([]string{web.Origin + "/", web.Origin + "/a.html"}, slices.Sorted(maps.Keys(fileDocuments(t, filepath.Join(data, "out"))))); diff != "" {
+	if diff := cmp.Diff([]string{web.Origin + "/", web.Origin + "/a.html"}, slices.Sorted(maps.Keys(testrun.Documents(t, filepath.Join(data, "out"))))); diff != "" {
 		t.Errorf("documents (-want +got):\n%s", diff)
 	}
 	_, out, _ := sextant(t, "", "fetch", "-c", config, web.Origin+"/")

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/internal/testing/testneed"
+	"github.com/sextant-crawler/sextant/internal/testing/testrun"
 )
 
 // pythonDocs is where Debian's python3-doc lies.
@@ -59,7 +60,7 @@ func TestPythonDocumentation(t *testing.T) {
 		}
 	}
 	slices.Sort(want)
-	documents := fileDocuments(t, filepath.Join(data, "out"))
+	documents := testrun.Documents(t, filepath.Join(data, "out"))
 	files := slices.Sorted(maps.Keys(documents))
 	if diff := cmp.Diff(want, files); diff != "" {
 		t.Errorf("documents in files (-reachable +got):\n%s", diff)

@@ -21,6 +21,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
 	"github.com/sextant-crawler/sextant/internal/testing/testdocs"
 	"github.com/sextant-crawler/sextant/internal/testing/testneed"
+	"github.com/sextant-crawler/sextant/internal/testing/testrun"
 	"github.com/sextant-crawler/sextant/push"
 )
 
@@ -87,20 +88,7 @@ func crawlDocuments(t *testing.T, site, attributes string) (map[string]push.Docu
 // command said.
 func crawlConfigured(t *testing.T, site, config string) (map[string]push.Document, string) {
 	t.Helper()
-	dir := t.TempDir()
-	path := filepath.Join(dir, "CrawlConfig.xml")
-	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	out, err := process(t, "run", "--once", "--listen=off", "-c", path, "-d", filepath.Join(dir, "data")).CombinedOutput()
-	if err != nil {
-		t.Fatalf("run --once: %v\n%s", err, out)
-	}
-	got := map[string]push.Document{}
-	for u, d := range fileDocuments(t, filepath.Join(dir, "data", "out")) {
-		got[strings.TrimPrefix(u, site+"/")] = d
-	}
-	return got, string(out)
+	return testrun.Once(t, func(args ...string) *exec.Cmd { return process(t, args...) }, site, config)
 }
 
 // TestCrawlDocuments crawls a site with the program, as its user does.

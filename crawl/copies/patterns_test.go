@@ -64,17 +64,3 @@ func TestPatternsAreLearnt(t *testing.T) {
 		}
 	}
 }
-
-// BenchmarkMatch is what a link costs while no pattern cuts any off.
-func BenchmarkMatch(b *testing.B) {
-	p := NewPatterns([]Pattern{{Origin: "http://h", Parameter: "sid", Copies: 50}})
-	u, err := weburl.Parse("http://h/archive/2026/11/story-17.html?page=2&sort=date")
-	if err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		if p.Match(u) != nil {
-			b.Fatal("it is cut off")
-		}
-	}
-}

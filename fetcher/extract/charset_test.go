@@ -174,24 +174,3 @@ func FuzzPrescan(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkDecode(b *testing.B) {
-	page := syntheticPage(1)
-	latin := bytes.ReplaceAll(page, []byte("&eacute;"), []byte("\xe9"))
-	for name, tt := range map[string]struct {
-		body   []byte
-		header string
-	}{
-		"utf-8 by header": {page, "text/html; charset=utf-8"}, "utf-8 by meta": {page, "text/html"}, "windows-1252": {latin, "text/html; charset=iso-8859-1"},
-	} {
-		b.Run(name, func(b *testing.B) {
-			b.SetBytes(int64(len(tt.body)))
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, _, err := decode(tt.body, tt.header); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}

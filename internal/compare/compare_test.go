@@ -72,31 +72,3 @@ func TestRunEnds(t *testing.T) {
 		}
 	}
 }
-
-// BenchmarkRun compares a million URLs, of which a hundredth differs.
-func BenchmarkRun(b *testing.B) {
-	n := 1_000_000
-	if testing.Short() {
-		n = 10_000
-	}
-	set := func(skip int) Set {
-		return func(fn func(string) error) error {
-			for i := range n {
-				if i%100 == skip {
-					continue
-				}
-				if err := fn(fmt.Sprintf("http://www.example.com/a/path/of/some/length/%d.html", i)); err != nil {
-					return err
-				}
-			}
-			return nil
-		}
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		c, err := Run(set(1), set(2), 0, func(string) error { return nil }, func(string) error { return nil })
-		if err != nil || c.Missing != uint64(n/100) || c.Foreign != uint64(n/100) {
-			b.Fatal(c, err)
-		}
-	}
-}

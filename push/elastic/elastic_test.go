@@ -208,18 +208,3 @@ func FuzzParseAnswer(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkEncode(b *testing.B) {
-	target, err := New(Settings{Index: "web", Server: wire.Settings{URL: "http://h"}})
-	if err != nil {
-		b.Fatal(err)
-	}
-	e := pushtest.Doc("http://host/page.html", strings.Repeat("All words of a page of some length. ", 5000/36))
-	b.SetBytes(int64(len(e.Body)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := target.encode(e); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

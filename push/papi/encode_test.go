@@ -53,22 +53,3 @@ func FuzzDocument(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkDocuments(b *testing.B) {
-	e := pushtest.Doc("http://host/page.html", strings.Repeat("All words of a page of some length. ", 5000/36))
-	set := Settings{StampPart: "stamp"}
-	b.ReportAllocs()
-	b.SetBytes(int64(100 * len(e.Body)))
-	for b.Loop() {
-		form := newForm()
-		items := make([]wire.Item, 100)
-		for i := range items {
-			wire, err := form.document(i, e, &set)
-			if err != nil {
-				b.Fatal(err)
-			}
-			items[i].Wire = wire
-		}
-		_ = form.body(items)
-	}
-}

@@ -86,15 +86,11 @@ func TestDamagedFiles(t *testing.T) {
 	dir, _ := damagedFixture(t, 2000)
 	files := filesOf(t, dir)
 	var cases []damagedStore
-	some := 7
-	if testing.Short() {
-		some = 16
-	}
 	rounds := attackRounds(t, 1)
 	for range max(1, rounds/10) {
 		for _, file := range files {
 			for _, h := range harms(r, file.name, file.size) {
-				if rounds == 1 && r.IntN(some) > 0 {
+				if rounds == 1 && r.IntN(16) > 0 {
 					continue // some of them will do
 				}
 				cases = append(cases, damagedStore{From: dir, Harms: []harm{h}, ReadOnly: r.IntN(3) == 0})

@@ -91,10 +91,7 @@ func TestDamagedBytes(t *testing.T) {
 	rounds := attackRounds(t, 1)
 	every := 1 // of so many cases one is judged
 	if rounds == 1 {
-		every = 509
-	}
-	if testing.Short() {
-		every = 640 // all run without it; the race detector sees no more in many
+		every = 640
 	}
 	for _, dir := range []string{closed, killed} {
 		t.Run(filepath.Base(dir), func(t *testing.T) {

@@ -133,7 +133,7 @@ func TestQueuesInChunks(t *testing.T) {
 		}
 		want[p] = slices.Delete(want[p], i, i+1)
 	}
-	for step := range 400 {
+	for step := range 150 {
 		all := places()
 		var p scheduler.Place
 		if len(all) > 0 {

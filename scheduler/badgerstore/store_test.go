@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/dgraph-io/badger/v4"
 	"go.uber.org/goleak"
@@ -400,19 +399,6 @@ func TestCloseEndsWalk(t *testing.T) {
 	if err := s.Close(); !errors.Is(err, scheduler.ErrClosed) {
 		t.Errorf("second Close: %v", err)
 	}
-}
-
-func BenchmarkOpenClose(b *testing.B) {
-	for b.Loop() {
-		s, err := Open(filepath.Join(b.TempDir(), "s"), Options{})
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := s.Close(); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed())/float64(b.N)/float64(time.Millisecond), "ms/op")
 }
 
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }

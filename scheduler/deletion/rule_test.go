@@ -219,6 +219,9 @@ func TestPool(t *testing.T) {
 func TestHostIsGone(t *testing.T) {
 	for _, documents := range []int{1, 2, 5, 12} {
 		for name, a := range map[string]answer{"refused": fails(fault.Refused), "500": status(500), "parked": leads(302, pages("parked.test", 1)[0])} {
+			if documents != 5 && name != "refused" {
+				continue // a month goes by
+			}
 			t.Run(fmt.Sprintf("%d documents, %s", documents, name), func(t *testing.T) {
 				crawling(t, nil, func(s *crawl) {
 					all := pages("a.test", documents)
@@ -449,7 +452,7 @@ func (s *crawl) born(host string) answer {
 
 // TestDocumentsOfTheFault: documents that come with a fault neither make its losses few nor vouch for the host.
 func TestDocumentsOfTheFault(t *testing.T) {
-	for _, documents := range []int{5, 16, 49, 100} {
+	for _, documents := range []int{5, 16, 60} {
 		t.Run(fmt.Sprint(documents), func(t *testing.T) {
 			crawling(t, nil, func(s *crawl) {
 				all := pages("a.test", documents)

@@ -215,25 +215,3 @@ func TestAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
-
-// BenchmarkAlike compares two documents of a host with two templates.
-func BenchmarkAlike(b *testing.B) {
-	r := rand.New(rand.NewPCG(1, 2))
-	host := make([]Sketch, 32)
-	for i := range host {
-		host[i] = anySketch(r, 4)
-	}
-	documents, responses := TemplateOf(host[:16]), TemplateOf(host[16:])
-	b.Run("alike", func(b *testing.B) {
-		b.ReportAllocs()
-		for i := 0; b.Loop(); i++ {
-			Alike(host[i%32], host[(i+1)%32], &documents, &responses)
-		}
-	})
-	b.Run("template", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			TemplateOf(host)
-		}
-	})
-}

@@ -249,27 +249,6 @@ func TestTitles(t *testing.T) {
 	}
 }
 
-// BenchmarkJudge is what a second look costs, and what it costs to learn a frame.
-func BenchmarkJudge(b *testing.B) {
-	frame := siteFrame()
-	x, y := Read("A b", many(menu, "menu")+many(200, "own")), Read("A b", many(menu, "menu")+many(210, "own"))
-	b.Run("judge", func(b *testing.B) {
-		for b.Loop() {
-			Judge(&x.Signature, &y.Signature, frame, frame)
-		}
-	})
-	b.Run("learn", func(b *testing.B) {
-		for b.Loop() {
-			learn(frame.different())
-		}
-	})
-	b.Run("with", func(b *testing.B) {
-		for b.Loop() {
-			frame.With(Key{}, x)
-		}
-	})
-}
-
 var reasons = [...]string{
 	UnknownFrame: "too few documents of the host are known",
 	OtherTitle:   "the titles differ",

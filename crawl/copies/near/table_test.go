@@ -135,25 +135,3 @@ func TestCommonTitle(t *testing.T) {
 		t.Errorf("%d pages are found by a title that all have, want %d", got, MaxTitled+1)
 	}
 }
-
-// BenchmarkTable takes pages in, and looks others up, in a million.
-func BenchmarkTable(b *testing.B) {
-	r := rand.New(rand.NewPCG(5, 6))
-	x := New()
-	for i := range uint64(1_000_000) {
-		x.Add(Place{Body: r.Uint32(), Title: r.Uint32()}, keyOf(i))
-	}
-	b.Run("look up", func(b *testing.B) {
-		for b.Loop() {
-			x.Text(r.Uint32(), func(Key) bool { return true })
-			x.Title(r.Uint32(), func(uint32, Key) bool { return true })
-		}
-		b.ReportMetric(float64(x.Bytes())/float64(x.Len()), "B/page")
-	})
-	b.Run("add", func(b *testing.B) {
-		y := New()
-		for b.Loop() {
-			y.Add(Place{Body: r.Uint32(), Title: r.Uint32()}, Key{})
-		}
-	})
-}

@@ -132,7 +132,7 @@ func TestHostile(t *testing.T) {
 		{"laughs", archiveOf(laughs + `<d>` + paragraph + `<w:t>&b;</w:t></d>`), "before", nil},
 		{"an entity that is a file", archiveOf(`<!DOCTYPE d [<!ENTITY f SYSTEM "file:///etc/passwd">]><d><w:t>&f;</w:t></d>`), "", nil},
 		{"broken off", archiveOf(`<d>` + paragraph + `<w:p`), "before", nil},
-		{"nested deeply", archiveOf(`<d>` + paragraph + strings.Repeat("<w:r>", 5_000_000)), "before", nil},
+		{"nested deeply", archiveOf(`<d>` + paragraph + strings.Repeat("<w:r>", 500_000)), "before", nil},
 		{"more ends than starts", archiveOf(`</a></b>` + `<d>` + paragraph + `</d></d></d>`), "before", nil},
 		{"names outside of it", testdocs.Zip(
 			testdocs.Part{Name: "../../../etc/passwd", Body: "x"}, testdocs.Part{Name: "/word/Document.xml", Body: `<d>` + paragraph + `</d>`},

@@ -125,13 +125,3 @@ func fonts() string {
 	}
 	return b.String()
 }
-
-func BenchmarkRTF(b *testing.B) {
-	body := []byte(`{\rtf1\ansi ` + strings.Repeat(`Some {\b words} of text, and \'e9 a few \u8364? more.\par `, 20_000) + `}`)
-	b.SetBytes(int64(len(body)))
-	for b.Loop() {
-		if _, err := Read(b.Context(), RTF, body); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

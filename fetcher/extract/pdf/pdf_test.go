@@ -200,21 +200,3 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
-
-// BenchmarkRead reads the file that SEXTANT_PDF names, or one of 20 short pages.
-func BenchmarkRead(b *testing.B) {
-	body := testdocs.PDF(testdocs.PDFFile{Content: content, Pages: strings.Split(strings.Repeat("Some text of a page,", 20), ",")})
-	if name := os.Getenv("SEXTANT_PDF"); name != "" {
-		var err error
-		if body, err = os.ReadFile(name); err != nil {
-			b.Fatal(err)
-		}
-	}
-	r := newReader(b)
-	b.SetBytes(int64(len(body)))
-	for b.Loop() {
-		if _, err := r.Read(b.Context(), body); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

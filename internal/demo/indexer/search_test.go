@@ -190,39 +190,3 @@ func TestStatus(t *testing.T) {
 		t.Errorf("status %s, want %s", body, want)
 	}
 }
-
-// BenchmarkEnumerate lists twenty thousand documents in twenty segments.
-func BenchmarkEnumerate(b *testing.B) {
-	c := open(b, indexer.Settings{})
-	for batch := range 20 {
-		var parts []part
-		for i := range 1000 {
-			parts = append(parts, page(fmt.Sprint(i), fmt.Sprintf("http://a/%d/%d", batch, i), "words")...)
-		}
-		c.must(c.add(parts...))
-		c.sync()
-	}
-	for b.Loop() {
-		if n := strings.Count(c.must(c.get("enumerate_synced_entries", nil)), "\n"); n != 20_000 {
-			b.Fatalf("%d entries", n)
-		}
-	}
-	b.ReportMetric(20_000*float64(b.N)/b.Elapsed().Seconds(), "entries/s")
-}
-
-// BenchmarkAddAndSync takes a thousand documents of a kilobyte in one request and syncs.
-func BenchmarkAddAndSync(b *testing.B) {
-	c := open(b, indexer.Settings{})
-	words := strings.Repeat("crawler index search frontier ", 34)
-	n := 0
-	for b.Loop() {
-		var parts []part
-		for range 1000 {
-			n++
-			parts = append(parts, page(fmt.Sprint(n), fmt.Sprintf("http://a/%d", n), fmt.Sprint(words, n))...)
-		}
-		c.must(c.add(parts...))
-		c.sync()
-	}
-	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "docs/s")
-}

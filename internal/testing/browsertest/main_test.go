@@ -57,6 +57,12 @@ func testMain(m *testing.M) (code int) {
 	return m.Run()
 }
 
+// sextant prepares the program, which ends with the test.
+func sextant(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	return exec.CommandContext(t.Context(), program, args...)
+}
+
 func failed(err error) int {
 	fmt.Fprintln(os.Stderr, err)
 	return 1

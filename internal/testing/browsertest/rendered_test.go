@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/sextant-crawler/sextant/internal/testing/testrun"
 )
 
 // These tests crawl with the program and a Chromium of its own. What they say of time are lower bounds, which hold on a slow machine, too.
@@ -103,7 +105,8 @@ func TestRenderedPoliteness(t *testing.T) {
 		for (let i = 0; i < 50; i++) all.push(fetch('/api/' + i));
 		await Promise.allSettled(all);
 		document.body.innerHTML = '<p id=done>what the scripts have made</p><a href="OTHER/after">after</a>'; })()`, "OTHER", other))
-	documents, said := crawlConfigured(t, a.URL, fmt.Sprintf(`<CrawlConfig><Crawler name="app" nthreads="2" throttleTimeMS="%d">
+	run := func(args ...string) *exec.Cmd { return sextant(t, args...) }
+	documents, said := testrun.Once(t, run, a.URL, fmt.Sprintf(`<CrawlConfig><Crawler name="app" nthreads="2" throttleTimeMS="%d">
 		<Root url="%[2]s/many"/><Root url="%[2]s/next"/><Root url="%[3]s/own"/>
 		<Rules><Rule><Path val="/after"/><Accept/><Index/></Rule></Rules>
 		<Browser command="%[4]s" timeoutS="600"/><Fetch name="app" render="auto" renderSelector="#done"><Host val="127.0.0.1"/></Fetch>
@@ -243,7 +246,7 @@ func TestRenderedIntranet(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		got := fileDocuments(t, filepath.Join(data, "out"))
+		got := testrun.Documents(t, filepath.Join(data, "out"))
 		for path, text := range want {
 			d := got[site.URL+path]
 			if !strings.Contains(d.Text, text) || strings.Contains(d.Text, "Menu of all") || strings.Contains(d.Text, "log in") {
@@ -369,7 +372,7 @@ func TestRenderingEnds(t *testing.T) {
 	if n := len(site.of("/slow")); n != 2 {
 		t.Errorf("the page was rendered %d times: once by the process that was killed, and once to its end, was meant", n)
 	}
-	if d := fileDocuments(t, filepath.Join(data, "out"))[site.URL+"/"]; !strings.Contains(d.Text, "what came at last") {
+	if d := testrun.Documents(t, filepath.Join(data, "out"))[site.URL+"/"]; !strings.Contains(d.Text, "what came at last") {
 		t.Errorf("the document is %+v", d)
 	}
 	// That of the process that was killed lies there still.
