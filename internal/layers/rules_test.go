@@ -30,7 +30,7 @@ type Border struct {
 	Tests bool
 }
 
-// ProjectRules are the rules of this project; docs/architecture.md gives the reasons.
+// ProjectRules are the rules of this project; docs/project/architecture.md gives the reasons.
 func ProjectRules() Rules {
 	return Rules{
 		Levels: [][]string{

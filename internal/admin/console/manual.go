@@ -5,9 +5,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
-	"path"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/sextant-crawler/sextant/docs"
@@ -46,7 +44,7 @@ func manual(v *visit) error {
 	if query := strings.TrimSpace(v.r.URL.Query().Get("q")); query != "" {
 		query = cut(query, 100)
 		v.console.show(v, http.StatusOK, "manual", "Search in the manual", manualData{
-			Contents: contents(all, ""), Query: query, Found: all.Search(query, maxFound), Most: maxFound,
+			Contents: all.Contents(), Query: query, Found: all.Search(query, maxFound), Most: maxFound,
 		})
 		return nil
 	}
@@ -57,22 +55,8 @@ func manual(v *visit) error {
 	case page.Address() != v.r.URL.Path:
 		return v.redirect(page.Address(), url.Values{}, "")
 	}
-	v.console.show(v, http.StatusOK, "manual", page.Title, manualData{Contents: contents(all, page.Path), Page: page, Body: v.keepCrawler(page.Body)})
+	v.console.show(v, http.StatusOK, "manual", page.Title, manualData{Contents: all.Contents(), Page: page, Body: v.keepCrawler(page.Body)})
 	return nil
-}
-
-// contents are those of the manual. Pages of a folder, as the decisions are, stand in it
-// for a reader of one of them only.
-func contents(all *docs.Manual, at string) []docs.Part {
-	folder := path.Dir(at)
-	parts := slices.Clone(all.Contents())
-	for i := range parts {
-		parts[i].Pages = slices.DeleteFunc(slices.Clone(parts[i].Pages), func(p *docs.Page) bool {
-			in, name := path.Split(p.Path)
-			return in != "" && name != "" && path.Clean(in) != folder
-		})
-	}
-	return parts
 }
 
 // manualLink is a link of a page to another one, with its section.
