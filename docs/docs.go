@@ -15,6 +15,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 )
 
 //go:embed *.md *.svg *.yaml moving/*.md
@@ -27,6 +28,8 @@ const Root = "/docs/"
 type Manual struct {
 	parts  []Part
 	byPath map[string]*Page
+	// indexed builds the index at the first search.
+	indexed func() (*searchable, error)
 }
 
 // Part is a heading of index.md with the pages below it.
@@ -65,6 +68,7 @@ func Open() (*Manual, error) { return open(files) }
 
 func open(from fs.FS) (*Manual, error) {
 	m := &Manual{byPath: map[string]*Page{}}
+	m.indexed = sync.OnceValues(m.index)
 	sources, err := readPages(from)
 	if err != nil {
 		return nil, err

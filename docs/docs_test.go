@@ -272,39 +272,6 @@ func TestBrokenManuals(t *testing.T) {
 	}
 }
 
-func TestSearch(t *testing.T) {
-	m, err := open(folder("# Entry\n\nAbout horses.\n\n- [A](a.md)", "a.md", "# A\n\nAbout horses.\n\n## Horses\n\nRun "+strings.Repeat("and walk ", 60)+"until the end.\n\n## Cows\n\nCows and HORSES, `code`.\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, f := range m.Search("hOrses", 10) {
-		got = append(got, f.Page.Address()+"#"+f.Heading.ID)
-	}
-	if want := []string{"/docs/a#horses", "/docs/a#a", "/docs/a#cows"}; !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
-	if f := m.Search("the end", 1); len(f) != 1 || !strings.HasPrefix(f[0].Text, "… ") || !strings.HasSuffix(f[0].Text, "until the end.") {
-		t.Errorf("got %+v", f)
-	}
-	if f := m.Search("horses code", 10); len(f) != 1 || f[0].Heading.Text != "Cows" {
-		t.Errorf("got %+v", f)
-	}
-	for _, nothing := range []string{"", " ", "sheep", "horses sheep"} {
-		if f := m.Search(nothing, 10); len(f) != 0 {
-			t.Errorf("%q finds %+v", nothing, f)
-		}
-	}
-	for _, odd := range []string{"İİİİİİİİİİİİİİİİİİİİİ end", strings.Repeat("İ", 200) + "x"} {
-		m, err := open(folder("# T\n\n- [A](a.md)", "a.md", "# A\n\n"+odd))
-		if err != nil {
-			t.Fatal(err)
-		}
-		m.Search("x", 3)
-		m.Search("end", 3)
-	}
-}
-
 func BenchmarkOpen(b *testing.B) {
 	for b.Loop() {
 		if _, err := Open(); err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // maxFound is how many sections a search in the manual shows.
-const maxFound = 40
+const maxFound = 20
 
 func manualPages() []page {
 	return []page{{pattern: "GET /docs/", role: admin.Reader, nav: "Manual", title: "Manual", template: "manual", answer: manual}}
@@ -43,8 +43,12 @@ func manual(v *visit) error {
 	}
 	if query := strings.TrimSpace(v.r.URL.Query().Get("q")); query != "" {
 		query = cut(query, 100)
+		found, err := all.Search(query, maxFound)
+		if err != nil {
+			return err
+		}
 		v.console.show(v, http.StatusOK, "manual", "Search in the manual", manualData{
-			Contents: all.Contents(), Query: query, Found: all.Search(query, maxFound), Most: maxFound,
+			Contents: all.Contents(), Query: query, Found: found, Most: maxFound,
 		})
 		return nil
 	}
