@@ -26,7 +26,6 @@ type manualData struct {
 	Body     template.HTML
 	Query    string
 	Found    []docs.Found
-	Most     int
 }
 
 // manual answers with a page, a file that a page shows, or the answer of a search.
@@ -48,7 +47,7 @@ func manual(v *visit) error {
 			return err
 		}
 		v.console.show(v, http.StatusOK, "manual", "Search in the manual", manualData{
-			Contents: all.Contents(), Query: query, Found: found, Most: maxFound,
+			Contents: all.Contents(), Query: query, Found: found,
 		})
 		return nil
 	}
