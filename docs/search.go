@@ -27,6 +27,7 @@ type Found struct {
 const (
 	maxOfPage = 2  // sections of one page in the result of a search
 	maxWords  = 20 // words of a query; the rest is ignored
+	inHeading = 10 // boost of a heading that has all words
 )
 
 // boosts weigh the fields of a section: its heading, the titles of its page and part, its text.
@@ -35,6 +36,7 @@ func boosts() map[string]float64 { return map[string]float64{"heading": 5, "page
 // synonyms are words that readers use in place of the manual's.
 func synonyms() map[string]string {
 	return map[string]string{
+		"nightly": "night", "down": "refuses fails", "read-only": "colleagues reader", "missing": "not index",
 		"ram": "memory", "cpu": "cores machine", "javascript": "rendering scripts", "js": "rendering javascript",
 		"ajax": "rendering", "spa": "rendering javascript", "docker": "container", "podman": "container",
 		"kubernetes": "container", "k8s": "container kubernetes", "menu": "RemoveElements",
@@ -42,7 +44,7 @@ func synonyms() map[string]string {
 		"login": "log-in", "logins": "log-in", "log-in": "login", "password": "log-in", "sso": "kerberos",
 		"slack": "notices", "teams": "notices", "email": "notices", "notification": "notices",
 		"delete": "remove deletions", "deleted": "deletions", "unindex": "remove", "interval": "refresh",
-		"recrawl": "refresh", "frequency": "refresh", "exclude": "ignore", "skip": "ignore", "certificate": "TLS",
+		"recrawl": "refresh", "frequency": "refresh", "exclude": "ignore leave", "skip": "ignore leave", "certificate": "TLS",
 		"ssl": "TLS certificate", "https": "TLS", "opensearch": "elasticsearch", "slow": "tuning",
 		"faster": "tuning slow pace", "speed": "tuning pace", "throttle": "politeness", "rate": "politeness",
 		"dedupe": "duplicates", "duplicate": "duplicates", "trap": "endless", "traps": "endless",
@@ -150,9 +152,15 @@ func (m *Manual) Search(text string, limit int) ([]Found, error) {
 	return found, nil
 }
 
-// asked is the query for some words: any of them, with their synonyms at half the weight.
+// asked is the query for some words: any of them, with their synonyms at half the weight. A heading with all of them
+// counts most.
 func asked(words []string) query.Query {
 	either := bleve.NewDisjunctionQuery()
+	whole := bleve.NewMatchQuery(strings.Join(words, " "))
+	whole.SetField("heading")
+	whole.SetOperator(query.MatchQueryOperatorAnd)
+	whole.SetBoost(inHeading)
+	either.AddQuery(whole)
 	for _, word := range words {
 		word = strings.Trim(word, `?!.,;:"'()`)
 		if len(words) > 1 && strings.Contains(fillers, " "+word+" ") {

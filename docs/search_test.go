@@ -15,7 +15,8 @@ func TestSearch(t *testing.T) {
 		t.Fatal(err)
 	}
 	for query, want := range map[string]string{
-		"hOrse": "/docs/a#horses", "walks": "/docs/a#horses", "how much RAM?": "/docs/b#memory", "forgetting": "/docs/b#memory",
+		"hOrse": "/docs/a#horses", "walks": "/docs/a#horses",
+		"how much RAM?": "/docs/b#memory", "forgetting": "/docs/b#memory",
 		"": "", " ": "", "sheep": "", "the": "", `"*~+(`: "", strings.Repeat("x ", 1000): "",
 	} {
 		found, err := m.Search(query, 10)
@@ -33,7 +34,8 @@ func TestSearch(t *testing.T) {
 			t.Errorf("%.20q: %d sections, two of a page are shown", query, len(found))
 		}
 	}
-	if f, err := m.Search("sunset", 1); err != nil || len(f) != 1 || !strings.HasPrefix(f[0].Text, "… ") || !strings.HasSuffix(f[0].Text, "until sunset.") {
+	f, err := m.Search("sunset", 1)
+	if err != nil || len(f) != 1 || !strings.HasPrefix(f[0].Text, "… ") || !strings.HasSuffix(f[0].Text, "until sunset.") {
 		t.Errorf("%+v, %v", f, err)
 	}
 	for _, odd := range []string{strings.Repeat("İ", 22) + " ending", strings.Repeat("İ", 200) + "ending"} {

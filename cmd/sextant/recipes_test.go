@@ -18,8 +18,10 @@ import (
 func recipeSite(t *testing.T) string {
 	t.Helper()
 	pages := map[string]string{
-		"/": `<title>Home</title><nav>Menu</nav><p>Welcome to all</p><a href=/news/a></a><a href=/docs/b></a><a href=/calendar/1></a>
-<a href=/products/lamp></a><a href=/file.pdf></a><a href=/secret.html></a><a href="/page?b=2&amp;a=1&amp;PHPSESSID=7"></a><a href=/in/wiki></a><a href=/logout></a>`,
+		"/": `<title>Home</title><nav>Menu</nav><p>Welcome to all</p><a href=/news/a></a>
+<a href=/docs/b></a><a href=/calendar/1></a>
+<a href=/products/lamp></a><a href=/file.pdf></a><a href=/secret.html></a>
+<a href="/page?b=2&amp;a=1&amp;PHPSESSID=7"></a><a href=/in/wiki></a><a href=/logout></a>`,
 		"/news/a":        "<title>News</title>Something new",
 		"/docs/b":        "<title>Docs</title>How it works",
 		"/calendar/1":    "<title>Day 1</title><a href=/calendar/2>next</a>",
@@ -77,7 +79,7 @@ func recipes(t *testing.T) map[string]string {
 	return all
 }
 
-// TestRecipesAreAccepted: check reports neither errors nor warnings, apart from programs that are not installed here.
+// TestRecipesAreAccepted: check reports neither errors nor warnings, apart from programs that are missing here.
 func TestRecipesAreAccepted(t *testing.T) {
 	dir := t.TempDir()
 	writeRecipeFiles(t, dir)
@@ -110,7 +112,8 @@ func writeRecipeFiles(t *testing.T, dir string) {
 	t.Helper()
 	server := httptest.NewTLSServer(http.NotFoundHandler())
 	defer server.Close()
-	for name, content := range map[string][]byte{"kill_exact.cfg": nil, "ca.pem": pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})} {
+	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	for name, content := range map[string][]byte{"kill_exact.cfg": nil, "ca.pem": authority} {
 		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -171,8 +174,8 @@ func crawlRecipe(t *testing.T, site, text string) map[string]push.Document {
 	if err := os.WriteFile(filepath.Join(dir, "kill_exact.cfg"), []byte(site+"/secret.html\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	text = strings.NewReplacer("https://www.example.com", site, "http://www.example.com", site, "www.example.com", "127.0.0.1",
-		"<Crawler ", `<Crawler throttleTimeMS="0" `).Replace(text)
+	text = strings.NewReplacer("https://www.example.com", site, "http://www.example.com", site,
+		"www.example.com", "127.0.0.1", "<Crawler ", `<Crawler throttleTimeMS="0" `).Replace(text)
 	path := filepath.Join(dir, "CrawlConfig.xml")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
