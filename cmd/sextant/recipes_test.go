@@ -87,7 +87,9 @@ func TestRecipesAreAccepted(t *testing.T) {
 	if len(all) < 20 {
 		t.Errorf("only %d recipes", len(all))
 	}
-	env := map[string]string{"SITE_HOST": "www.example.com", "SEARCH_URL": "https://search.example.com:9200", "SEARCH_INDEX": "web"}
+	env := map[string]string{
+		"SITE_HOST": "www.example.com", "SEARCH_URL": "https://search.example.com:9200", "SEARCH_INDEX": "web",
+	}
 	for title, text := range all {
 		lookups := config.Lookups{ReadFile: os.ReadFile, Env: func(name string) (string, bool) {
 			if v, ok := env[name]; ok {
