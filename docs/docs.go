@@ -1,5 +1,6 @@
 // Package docs is the manual: the pages of this folder, which a program can carry and
 // show. They are Markdown and read well as files, too; index.md gives their order.
+// The folders decisions and project are for developers and stay in the repository.
 //
 // Nothing in a page can run where it is shown: raw HTML is left out, there are no
 // inline styles, and links that leave this folder become plain text, unless they lead
@@ -14,25 +15,21 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 )
 
-//go:embed *.md *.svg *.yaml decisions/*.md moving/*.md
+//go:embed *.md *.svg *.yaml moving/*.md
 var files embed.FS
 
 // Root is the path under which the links of pages expect to be served.
 const Root = "/docs/"
 
-// decisions is the folder of pages that index.md names as a whole: they come in the
-// order of their numbers.
-const decisions = "decisions/"
-
-// listHead is the begin of the page that lists them.
-const listHead = "# Decisions\n\nWhy things are as they are: what was decided, what speaks for it, and what it costs.\n\n"
-
 // Manual is all pages. It does not change, and may be used at once.
 type Manual struct {
 	parts  []Part
 	byPath map[string]*Page
+	// indexed builds the index at the first search.
+	indexed func() (*searchable, error)
 }
 
 // Part is a heading of index.md with the pages below it.
@@ -43,7 +40,7 @@ type Part struct {
 
 // Page is one page as HTML.
 type Page struct {
-	// Path is its address below Root: empty for the entry, "rules", "decisions/0001-record-decisions".
+	// Path is its address below Root: empty for the entry, "rules", "moving/ibm".
 	Path string
 	// Title is its own, Name the one that index.md gives it, which is short.
 	Title, Name string
@@ -71,6 +68,7 @@ func Open() (*Manual, error) { return open(files) }
 
 func open(from fs.FS) (*Manual, error) {
 	m := &Manual{byPath: map[string]*Page{}}
+	m.indexed = sync.OnceValues(m.index)
 	sources, err := readPages(from)
 	if err != nil {
 		return nil, err
@@ -88,38 +86,17 @@ func open(from fs.FS) (*Manual, error) {
 	return m, nil
 }
 
-// readPages gives the Markdown of all pages by file name, and the list of decisions
-// as a page of its own.
+// readPages reads the Markdown of all pages by file name.
 func readPages(from fs.FS) (map[string][]byte, error) {
 	sources := map[string][]byte{}
-	var list strings.Builder
-	list.WriteString(listHead)
-	err := fs.WalkDir(from, ".", func(name string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(from, ".", func(name string, _ fs.DirEntry, err error) error {
 		if err != nil || path.Ext(name) != ".md" {
 			return err
 		}
-		if sources[name], err = fs.ReadFile(from, name); err != nil {
-			return err
-		}
-		if base, ok := strings.CutPrefix(name, decisions); ok {
-			number, _, _ := strings.Cut(base, "-")
-			fmt.Fprintf(&list, "%s. [%s](%s)\n", strings.TrimLeft(number, "0"), bare(titleOf(sources[name])), base)
-		}
-		return nil
+		sources[name], err = fs.ReadFile(from, name)
+		return err
 	})
-	if list.Len() > len(listHead) {
-		sources[decisions+"index.md"] = []byte(list.String())
-	}
 	return sources, err
-}
-
-// bare is the title of a decision without its number.
-func bare(title string) string {
-	title = strings.TrimLeft(strings.TrimLeft(title, "0123456789"), ".: ")
-	if title != "" {
-		title = strings.ToUpper(title[:1]) + title[1:]
-	}
-	return title
 }
 
 // inOrder puts the pages in the order in which index.md names them.
@@ -150,12 +127,6 @@ func (m *Manual) inOrder(index []byte) error {
 		}
 		page.Name = item.text
 		add(page)
-		if item.page == decisions {
-			for _, name := range m.under(decisions) {
-				m.byPath[name].Name = bare(m.byPath[name].Title)
-				add(m.byPath[name])
-			}
-		}
 	}
 	if len(order) != len(m.byPath) {
 		for name, page := range m.byPath {
@@ -168,18 +139,6 @@ func (m *Manual) inOrder(index []byte) error {
 		page.Previous, order[i].Next = order[i], page
 	}
 	return nil
-}
-
-// under are the paths of the pages in a folder, its list left out.
-func (m *Manual) under(folder string) []string {
-	var names []string
-	for name := range m.byPath {
-		if strings.HasPrefix(name, folder) && name != folder {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
 }
 
 // Contents are the parts in reading order; the first has no title and holds the entry.
@@ -197,12 +156,6 @@ func pathOf(name string) string {
 	name = strings.TrimSuffix(name, ".md")
 	if name == "index" {
 		return ""
-	}
-	if folder, ok := strings.CutSuffix(name, "/index"); ok {
-		return folder + "/"
-	}
-	if name+"/" == decisions {
-		return decisions
 	}
 	return name
 }

@@ -65,16 +65,6 @@ func render(name string, source []byte, sources map[string][]byte) (*Page, error
 	return p, nil
 }
 
-// titleOf is the first heading of a file.
-func titleOf(source []byte) string {
-	for n := parse(source).FirstChild(); n != nil; n = n.NextSibling() {
-		if h, ok := n.(*ast.Heading); ok {
-			return words(h, source)
-		}
-	}
-	return ""
-}
-
 // words is the text of a node without its markup.
 func words(n ast.Node, source []byte) string {
 	var b strings.Builder
@@ -162,9 +152,6 @@ func address(from, link string, sources map[string][]byte) (string, bool) {
 		fragment = "#" + fragment
 	}
 	to := path.Join(path.Dir(from), file)
-	if to == strings.TrimSuffix(decisions, "/") {
-		return Root + decisions + fragment, true
-	}
 	if _, ok := sources[to]; ok {
 		return Root + pathOf(to) + fragment, true
 	}

@@ -1,26 +1,62 @@
 package docs
 
 import (
-	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/blevesearch/bleve/v2"
+	"github.com/blevesearch/bleve/v2/analysis/lang/en"
+	"github.com/blevesearch/bleve/v2/search/query"
 	"github.com/yuin/goldmark/ast"
 )
 
-// section is what stands under one heading.
+// section is the text under one heading.
 type section struct {
 	heading Heading
 	text    string
-	folded  string // for the search
 }
 
-// Found is a section in which a search found all its words.
+// Found is a section that a search found.
 type Found struct {
 	Page    *Page
 	Heading Heading
-	// Text is what stands around the first of the words.
+	// Text is an excerpt around the first word of the query.
 	Text string
 }
+
+const (
+	maxOfPage = 2  // sections of one page in the result of a search
+	maxWords  = 20 // words of a query; the rest is ignored
+	inHeading = 10 // boost of a heading that has all words
+)
+
+// boosts weigh the fields of a section: its heading, the titles of its page and part, its text.
+func boosts() map[string]float64 { return map[string]float64{"heading": 5, "page": 6, "text": 1} }
+
+// synonyms are words that readers use in place of the manual's.
+func synonyms() map[string]string {
+	return map[string]string{
+		"nightly": "night", "down": "refuses fails", "read-only": "colleagues reader", "missing": "not index",
+		"ram": "memory", "cpu": "cores machine", "javascript": "rendering scripts", "js": "rendering javascript",
+		"ajax": "rendering", "spa": "rendering javascript", "docker": "container", "podman": "container",
+		"kubernetes": "container", "k8s": "container kubernetes", "menu": "RemoveElements",
+		"menus": "RemoveElements", "navigation": "RemoveElements menus", "boilerplate": "MainContent menus",
+		"login": "log-in", "logins": "log-in", "log-in": "login", "password": "log-in", "sso": "kerberos",
+		"slack": "notices", "teams": "notices", "email": "notices", "notification": "notices",
+		"delete": "remove deletions", "deleted": "deletions", "unindex": "remove", "interval": "refresh",
+		"recrawl": "refresh", "frequency": "refresh", "exclude": "ignore leave", "skip": "ignore leave", "certificate": "TLS",
+		"ssl": "TLS certificate", "https": "TLS", "opensearch": "elasticsearch", "slow": "tuning",
+		"faster": "tuning slow pace", "speed": "tuning pace", "throttle": "politeness", "rate": "politeness",
+		"dedupe": "duplicates", "duplicate": "duplicates", "trap": "endless", "traps": "endless",
+		"infinite": "endless", "loop": "endless", "calendar": "endless", "rss": "feeds", "word": "office",
+		"excel": "office", "powerpoint": "office", "prometheus": "metrics", "grafana": "dashboard",
+		"schedule": "refresh", "update": "upgrade", "rest": "API", "curl": "API", "wildcard": "patterns",
+		"regex": "patterns", "regexp": "patterns",
+	}
+}
+
+// fillers are words of questions that the analyzer keeps and that tell nothing.
+const fillers = " much many can sextant does get want need use make set up without only all same way different "
 
 // sectionsOf cuts a page at its headings.
 func sectionsOf(doc ast.Node, source []byte) []section {
@@ -36,47 +72,123 @@ func sectionsOf(doc ast.Node, source []byte) []section {
 	}
 	for i := range all {
 		all[i].text = strings.Join(strings.Fields(all[i].text), " ")
-		all[i].folded = strings.ToLower(all[i].heading.Text + " " + all[i].text)
 	}
 	return all
 }
 
-// Search finds the sections that contain all words of a query, in any case, at most
-// limit of them, the entry left out: first those whose heading has the words, then in reading order.
-func (m *Manual) Search(query string, limit int) []Found {
-	wanted := strings.Fields(strings.ToLower(query))
-	if len(wanted) == 0 {
-		return nil
+// place is a section and its page.
+type place struct {
+	page *Page
+	*section
+}
+
+// searchable is an index of all sections by their number in places.
+type searchable struct {
+	bleve.Index
+	places []place
+}
+
+// index puts every section into an index in memory. The entry is left out: it only names the other pages.
+func (m *Manual) index() (*searchable, error) {
+	mapping := bleve.NewIndexMapping()
+	mapping.DefaultAnalyzer = en.AnalyzerName
+	mapping.StoreDynamic, mapping.DocValuesDynamic = false, false
+	index, err := bleve.NewMemOnly(mapping)
+	if err != nil {
+		return nil, err
 	}
-	var titled, others []Found
+	var places []place
+	batch := index.NewBatch()
 	for _, part := range m.parts {
 		for _, page := range part.Pages {
-			if page.Path == "" {
-				continue // it names what the other pages say
-			}
 			for i := range page.sections {
-				s := &page.sections[i]
-				switch {
-				case holds(strings.ToLower(s.heading.Text), wanted):
-					titled = append(titled, Found{page, s.heading, around80(s.text, wanted[0])})
-				case holds(s.folded, wanted):
-					others = append(others, Found{page, s.heading, around80(s.text, wanted[0])})
+				if page.Path == "" {
+					continue
 				}
+				s := &page.sections[i]
+				fields := map[string]string{"heading": s.heading.Text, "text": s.text}
+				if i == 0 {
+					fields["page"] = page.Title + " " + page.Name
+				}
+				if err := batch.Index(strconv.Itoa(len(places)), fields); err != nil {
+					return nil, err
+				}
+				places = append(places, place{page, s})
 			}
 		}
 	}
-	found := slices.Concat(titled, others)
-	return found[:min(limit, len(found))]
+	return &searchable{index, places}, index.Batch(batch)
 }
 
-func holds(text string, words []string) bool {
-	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) })
+// Search returns the sections that fit a query best, at most limit of them and two of a page. It compares
+// stems, ranks sections that have more and rarer of the words first, and counts titles more than text.
+// It may be called at once by several callers.
+func (m *Manual) Search(text string, limit int) ([]Found, error) {
+	wanted := strings.Fields(strings.ToLower(text))
+	wanted = wanted[:min(len(wanted), maxWords)]
+	if len(wanted) == 0 {
+		return nil, nil
+	}
+	index, err := m.indexed()
+	if err != nil {
+		return nil, err
+	}
+	result, err := index.Search(bleve.NewSearchRequestOptions(asked(wanted), 4*limit, 0, false))
+	if err != nil {
+		return nil, err
+	}
+	var found []Found
+	of := map[*Page]int{}
+	for _, hit := range result.Hits {
+		n, err := strconv.Atoi(hit.ID)
+		if err != nil {
+			return nil, err
+		}
+		p := index.places[n]
+		if of[p.page]++; of[p.page] <= maxOfPage && len(found) < limit {
+			found = append(found, Found{p.page, p.heading, excerpt(p.text, wanted)})
+		}
+	}
+	return found, nil
 }
 
-// around80 cuts about 80 characters before and 160 after a word out of text, at
-// blanks.
-func around80(text, word string) string {
-	at := min(max(strings.Index(strings.ToLower(text), word), 0), len(text)) // lower case may be longer
+// asked is the query for some words: any of them, with their synonyms at half the weight. A heading with all of them
+// counts most.
+func asked(words []string) query.Query {
+	either := bleve.NewDisjunctionQuery()
+	whole := bleve.NewMatchQuery(strings.Join(words, " "))
+	whole.SetField("heading")
+	whole.SetOperator(query.MatchQueryOperatorAnd)
+	whole.SetBoost(inHeading)
+	either.AddQuery(whole)
+	for _, word := range words {
+		word = strings.Trim(word, `?!.,;:"'()`)
+		if len(words) > 1 && strings.Contains(fillers, " "+word+" ") {
+			continue
+		}
+		for field, boost := range boosts() {
+			for text, share := range map[string]float64{word: 1, synonyms()[word]: 0.5} {
+				match := bleve.NewMatchQuery(text)
+				match.SetField(field)
+				match.SetBoost(boost * share)
+				either.AddQuery(match)
+			}
+		}
+	}
+	return either
+}
+
+// excerpt cuts about 80 characters before and 160 after the first of the words out of text, at blanks.
+func excerpt(text string, words []string) string {
+	folded, at := strings.ToLower(text), len(text)
+	for _, word := range words {
+		if i := strings.Index(folded, word); i >= 0 && len(word) > 3 {
+			at = min(at, i) // lower case may be longer than text
+		}
+	}
+	if at == len(text) {
+		at = 0
+	}
 	begin, end := 0, len(text)
 	if at > 80 {
 		begin = at - 80

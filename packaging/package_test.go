@@ -100,6 +100,9 @@ func TestContents(t *testing.T) {
 				t.Errorf("%s: %s is not in the package", arch, want)
 			}
 		}
+		if developers := regexp.MustCompile(`docs/(decisions|project)/.*`).FindString(list); developers != "" {
+			t.Errorf("%s: the package has %s, which is for developers", arch, developers)
+		}
 		if foreign := regexp.MustCompile(`(?m)^.*(_test\.go| [^r][a-z]*/[a-z]+ ).*$`).FindString(list); foreign != "" {
 			t.Errorf("%s: %s", arch, foreign)
 		}

@@ -11,7 +11,7 @@ import (
 // LossClass says how large a part of its group a loss belongs to. Numbers are stored.
 type LossClass uint8
 
-// The classes (docs/scheduling.md, "When a document leaves").
+// The classes (docs/deletions.md, "When a document leaves").
 const (
 	LossFew  LossClass = iota // at most two documents, or one in a hundred
 	LossSome                  // at most one in five
@@ -80,7 +80,7 @@ type StoredDeletion struct {
 	Loss
 }
 
-// Deletions says how losses are confirmed before they are carried out (docs/scheduling.md).
+// Deletions says how losses are confirmed before they are carried out (docs/deletions.md).
 type Deletions struct {
 	// Off carries out each loss at once, as the Exalead manual has it.
 	Off bool

@@ -17,7 +17,7 @@ import (
 func pagesWithCommands(t *testing.T) []string {
 	t.Helper()
 	var pages []string
-	for _, pattern := range []string{"*.md", "docs/*.md", "docs/moving/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/moving/*.md", "docs/project/*.md"} {
 		found, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(pattern)))
 		if err != nil {
 			t.Fatal(err)

@@ -107,13 +107,10 @@ func TestReadmeExample(t *testing.T) {
 	}
 }
 
-// TestSchedulingConfiguration: the elements on the page are ones that check accepts.
+// TestSchedulingConfiguration: check accepts the elements on the pages about scheduling and refresh.
 func TestSchedulingConfiguration(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "scheduling.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	blocks := regexp.MustCompile("(?s)```xml\n(.*?)```").FindAllStringSubmatch(string(page), -1)
+	pages := readText(t, "..", "..", "docs", "scheduling.md") + readText(t, "..", "..", "docs", "refresh.md")
+	blocks := regexp.MustCompile("(?s)```xml\n(.*?)```").FindAllStringSubmatch(pages, -1)
 	if len(blocks) < 3 {
 		t.Errorf("only %d blocks found", len(blocks))
 	}
@@ -149,7 +146,7 @@ func TestPageConfigurations(t *testing.T) {
 
 // TestLibraryPage: the code on the page is that of the examples that run.
 func TestLibraryPage(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "library.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "project", "library.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

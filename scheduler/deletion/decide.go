@@ -58,7 +58,7 @@ func Class(n, documents int) scheduler.LossClass {
 	return scheduler.LossMost
 }
 
-// Decide is the rule (docs/scheduling.md, "When a document leaves"). It is a pure function.
+// Decide is the rule (docs/deletions.md, "When a document leaves"). It is a pure function.
 func Decide(d *scheduler.StoredDeletion, g *Group, now time.Time) Decision {
 	class := g.Class
 	if d.Reason == scheduler.ReasonItemGone { // its group is the list

@@ -1,5 +1,5 @@
 // Package deletion owns the pending losses: documents that would leave the index, or whose text would become another
-// one. It judges host after host by one rule (Decide; docs/scheduling.md, "When a document leaves"), carries losses
+// one. It judges host after host by one rule (Decide; docs/deletions.md, "When a document leaves"), carries losses
 // out, and keeps the edits of the rules that made some. The Frontier tells it what happened (scheduler.DeletionOwner).
 //
 // Owner.Run is its one goroutine; a mutex guards what is in memory, another is held while losses

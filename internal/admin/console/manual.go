@@ -5,9 +5,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
-	"path"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/sextant-crawler/sextant/docs"
@@ -15,7 +13,7 @@ import (
 )
 
 // maxFound is how many sections a search in the manual shows.
-const maxFound = 40
+const maxFound = 20
 
 func manualPages() []page {
 	return []page{{pattern: "GET /docs/", role: admin.Reader, nav: "Manual", title: "Manual", template: "manual", answer: manual}}
@@ -28,7 +26,6 @@ type manualData struct {
 	Body     template.HTML
 	Query    string
 	Found    []docs.Found
-	Most     int
 }
 
 // manual answers with a page, a file that a page shows, or the answer of a search.
@@ -45,8 +42,12 @@ func manual(v *visit) error {
 	}
 	if query := strings.TrimSpace(v.r.URL.Query().Get("q")); query != "" {
 		query = cut(query, 100)
+		found, err := all.Search(query, maxFound)
+		if err != nil {
+			return err
+		}
 		v.console.show(v, http.StatusOK, "manual", "Search in the manual", manualData{
-			Contents: contents(all, ""), Query: query, Found: all.Search(query, maxFound), Most: maxFound,
+			Contents: all.Contents(), Query: query, Found: found,
 		})
 		return nil
 	}
@@ -57,22 +58,8 @@ func manual(v *visit) error {
 	case page.Address() != v.r.URL.Path:
 		return v.redirect(page.Address(), url.Values{}, "")
 	}
-	v.console.show(v, http.StatusOK, "manual", page.Title, manualData{Contents: contents(all, page.Path), Page: page, Body: v.keepCrawler(page.Body)})
+	v.console.show(v, http.StatusOK, "manual", page.Title, manualData{Contents: all.Contents(), Page: page, Body: v.keepCrawler(page.Body)})
 	return nil
-}
-
-// contents are those of the manual. Pages of a folder, as the decisions are, stand in it
-// for a reader of one of them only.
-func contents(all *docs.Manual, at string) []docs.Part {
-	folder := path.Dir(at)
-	parts := slices.Clone(all.Contents())
-	for i := range parts {
-		parts[i].Pages = slices.DeleteFunc(slices.Clone(parts[i].Pages), func(p *docs.Page) bool {
-			in, name := path.Split(p.Path)
-			return in != "" && name != "" && path.Clean(in) != folder
-		})
-	}
-	return parts
 }
 
 // manualLink is a link of a page to another one, with its section.

@@ -20,7 +20,10 @@ import (
 	"github.com/sextant-crawler/sextant/internal/testing/testlog"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// Bleve starts these when the program starts.
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/blevesearch/bleve_index_api.AnalysisWorker"))
+}
 
 // door is a real server with a console, without a crawl.
 type door struct {

@@ -297,7 +297,7 @@ func (w *world) followed(when string, k *admin.Knowledge, stored []scheduler.Key
 }
 
 // forgets reports whether a URL may be forgotten once it is fetched again: with forgetDeleted
-// those that answer with an error are (docs/scheduling.md).
+// those that answer with an error are (docs/deletions.md).
 func (w *world) forgets(u weburl.URL) bool {
 	p, served := w.trial.Pages[u.String()]
 	return w.settings.Frontier.ForgetDeleted && (!served || p.Status >= http.StatusBadRequest)

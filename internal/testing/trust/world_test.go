@@ -30,7 +30,8 @@ import (
 
 func TestMain(m *testing.M) {
 	testdir.InMemory()
-	goleak.VerifyTestMain(m)
+	// Bleve starts these when the program starts.
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/blevesearch/bleve_index_api.AnalysisWorker"))
 }
 
 // world is the sites of a case, the crawl of them, and the index that it fills.
