@@ -228,14 +228,8 @@ func (s *Store) walk(ctx context.Context, view kv.View, prefix, seek []byte, val
 		}
 		return fn(key, value)
 	})
-	if errors.Is(err, errEnough) {
-		return nil
-	}
-	return err
+	return enough(err)
 }
-
-// errEnough ends a walk early.
-var errEnough = errors.New("enough")
 
 // ended says why a long method has to stop, nil if it has not.
 func (s *Store) ended(ctx context.Context) error {
