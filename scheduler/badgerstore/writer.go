@@ -4,7 +4,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 )
 
@@ -16,19 +15,9 @@ import (
 
 // writeBatches is the writer: it makes batches durable, in order, and answers.
 func (s *Store) writeBatches() {
-	bodies := segments.Writer{Dir: s.dir}
-	if s.sync {
-		bodies.SyncNames = func() error { return badgerfiles.SyncDir(s.dir) }
-	}
-	defer func() { _ = bodies.Close() }() // what counts is synced
 	for b := range s.batches {
 		begin := time.Now()
-		if b.err = bodies.Write(b.bodies); b.err == nil {
-			s.reach(atBodies)
-			b.err = s.writeBatch(b)
-		} else {
-			b.err = refused(s.dir, b.err)
-		}
+		b.err = s.writeBatch(b)
 		s.timing.add(time.Since(begin), len(b.acks), b.count)
 		if b.err == nil {
 			c := b.counters
@@ -50,6 +39,10 @@ func (s *Store) writeBatches() {
 
 // writeBatch makes one batch durable.
 func (s *Store) writeBatch(b *batch) error {
+	if err := s.kv.Append(segments.Pieces(b.bodies)); err != nil {
+		return err
+	}
+	s.reach(atBodies)
 	s.reach(atBeforeCommit)
 	err := s.kv.Commit(b.all())
 	if err == nil {
