@@ -3,6 +3,7 @@ package badgerstore
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"iter"
 	"log/slog"
@@ -73,6 +74,9 @@ func (e *engine) Close() error {
 
 // Commit implements kv.Engine.
 func (e *engine) Commit(changes iter.Seq2[[]byte, []byte]) error {
+	if err := e.Files.Sync(); err != nil {
+		return refused(e.dir, err)
+	}
 	txn := e.db.NewTransaction(true)
 	defer txn.Discard()
 	var err error
@@ -102,8 +106,8 @@ func (e *engine) Commit(changes iter.Seq2[[]byte, []byte]) error {
 }
 
 // Append implements kv.Bodies.
-func (e *engine) Append(pieces iter.Seq[kv.Piece]) error {
-	if err := e.Files.Append(pieces); err != nil {
+func (e *engine) Append(segment, offset uint64, value []byte) error {
+	if err := e.Files.Append(segment, offset, value); err != nil {
 		return refused(e.dir, err)
 	}
 	return nil
@@ -256,3 +260,31 @@ func (v view) Walk(prefix, from []byte, values bool, fn func(key, value []byte) 
 	}
 	return nil
 }
+
+// What Save writes stands beside Badger's files.
+const (
+	knownFile    = "fingerprints"
+	knownFileNew = knownFile + ".new" // not published yet
+)
+
+// Save implements kv.Engine.
+func (e *engine) Save(write func(io.Writer) error) (publish func() error, err error) {
+	f, err := os.Create(filepath.Join(e.dir, knownFileNew))
+	if err != nil {
+		return nil, err
+	}
+	if err = write(f); err == nil {
+		err = f.Sync()
+	}
+	return e.publishKnown, errors.Join(err, f.Close())
+}
+
+func (e *engine) publishKnown() error {
+	if err := os.Rename(filepath.Join(e.dir, knownFileNew), filepath.Join(e.dir, knownFile)); err != nil {
+		return err
+	}
+	return badgerfiles.SyncDir(e.dir)
+}
+
+// Load implements kv.Engine.
+func (e *engine) Load() (io.ReadCloser, error) { return os.Open(filepath.Join(e.dir, knownFile)) }

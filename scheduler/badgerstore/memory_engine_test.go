@@ -108,17 +108,16 @@ func (e *memory) Commit(changes iter.Seq2[[]byte, []byte]) error {
 }
 
 // Append implements kv.Engine.
-func (e *memory) Append(pieces iter.Seq[kv.Piece]) error {
+func (e *memory) Append(segment, offset uint64, value []byte) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for p := range pieces {
-		if e.segments == nil {
-			e.segments = map[uint64][]byte{}
-		}
-		if e.segments[p.Segment] = append(e.segments[p.Segment], p.Bytes...); uint64(len(e.segments[p.Segment])) != p.Offset+uint64(len(p.Bytes)) {
-			return errors.New("a piece does not follow the one before it")
-		}
+	if uint64(len(e.segments[segment])) != offset {
+		return errors.New("a body does not follow the one before it")
 	}
+	if e.segments == nil {
+		e.segments = map[uint64][]byte{}
+	}
+	e.segments[segment] = append(e.segments[segment], value...)
 	return nil
 }
 

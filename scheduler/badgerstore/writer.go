@@ -3,8 +3,6 @@ package badgerstore
 import (
 	"sync"
 	"time"
-
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 )
 
 // The settler is one goroutine. Its mutex guards the list of what is to be told; committer
@@ -39,8 +37,11 @@ func (s *Store) writeBatches() {
 
 // writeBatch makes one batch durable.
 func (s *Store) writeBatch(b *batch) error {
-	if err := s.kv.Append(segments.Pieces(b.bodies)); err != nil {
-		return err
+	for i := range b.bodies {
+		n := &b.bodies[i]
+		if err := s.kv.Append(n.Place.Segment, n.Place.Offset, n.Bytes); err != nil {
+			return err
+		}
 	}
 	s.reach(atBodies)
 	s.reach(atBeforeCommit)

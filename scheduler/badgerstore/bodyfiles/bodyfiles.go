@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -46,34 +45,29 @@ type Files struct {
 	// synced.
 	SyncNames func() error
 
-	number uint64
-	file   *os.File // written last; nil: none
+	number  uint64
+	file    *os.File // written last; nil: none
+	changed bool     // since the last Sync
 }
 
 var _ kv.Bodies = (*Files)(nil)
 
 // Append implements kv.Bodies.
-func (f *Files) Append(pieces iter.Seq[kv.Piece]) error {
-	written := false
-	for p := range pieces {
-		if err := f.turn(p.Segment); err != nil {
-			return err
-		}
-		if _, err := f.file.WriteAt(p.Bytes, int64(p.Offset)); err != nil {
-			return err
-		}
-		written = true
+func (f *Files) Append(segment, offset uint64, value []byte) error {
+	if err := f.turn(segment); err != nil {
+		return err
 	}
-	if !written {
-		return nil
-	}
-	return f.sync()
+	f.changed = true
+	_, err := f.file.WriteAt(value, int64(offset))
+	return err
 }
 
-func (f *Files) sync() error {
-	if f.file == nil || f.SyncNames == nil {
+// Sync makes what was appended durable.
+func (f *Files) Sync() error {
+	if !f.changed || f.SyncNames == nil {
 		return nil
 	}
+	f.changed = false
 	return f.file.Sync()
 }
 
@@ -82,7 +76,7 @@ func (f *Files) turn(n uint64) error {
 	if f.file != nil && f.number == n {
 		return nil
 	}
-	if err := f.sync(); err != nil {
+	if err := f.Sync(); err != nil {
 		return err
 	}
 	if err := f.Close(); err != nil {

@@ -3,10 +3,7 @@ package bodyfiles
 import (
 	"errors"
 	"path/filepath"
-	"slices"
 	"testing"
-
-	"github.com/sextant-crawler/sextant/scheduler/store/kv"
 )
 
 func TestNumber(t *testing.T) {
@@ -23,13 +20,12 @@ func TestNumber(t *testing.T) {
 // TestAppendFails: a body whose file cannot be written is an error of the write.
 func TestAppendFails(t *testing.T) {
 	refused := errors.New("no")
-	piece := slices.Values([]kv.Piece{{Segment: 1, Bytes: []byte("x")}})
 	w := Files{Dir: t.TempDir(), SyncNames: func() error { return refused }}
-	if err := w.Append(piece); !errors.Is(err, refused) {
+	if err := w.Append(1, 0, []byte("x")); !errors.Is(err, refused) {
 		t.Errorf("%v, want %v", err, refused)
 	}
 	w = Files{Dir: filepath.Join(t.TempDir(), "missing")}
-	if err := w.Append(piece); err == nil {
+	if err := w.Append(1, 0, []byte("x")); err == nil {
 		t.Error("no error in a directory that is missing")
 	}
 }

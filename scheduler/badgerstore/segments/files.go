@@ -12,7 +12,6 @@ package segments
 
 import (
 	"hash/crc32"
-	"iter"
 	"log/slog"
 	"slices"
 	"sync"
@@ -36,18 +35,6 @@ type Body struct {
 
 // Sum is the checksum of a body, as a record.BodyPlace has it.
 func Sum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
-
-// Pieces are bodies as an engine writes them.
-func Pieces(bodies []Body) iter.Seq[kv.Piece] {
-	return func(yield func(kv.Piece) bool) {
-		for i := range bodies {
-			b := &bodies[i]
-			if !yield(kv.Piece{Segment: b.Place.Segment, Offset: b.Place.Offset, Bytes: b.Bytes}) {
-				return
-			}
-		}
-	}
-}
 
 // Files are the segments of a store.
 type Files struct {

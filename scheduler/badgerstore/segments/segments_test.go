@@ -51,7 +51,12 @@ func TestWriteAndRead(t *testing.T) {
 		place := record.BodyPlace{Segment: uint64(1 + i/2), Offset: uint64(i % 2 * 100), Length: uint64(len(b)), Sum: Sum(b)}
 		bodies = append(bodies, Body{place, b})
 	}
-	if err := errors.Join(w.Append(Pieces(bodies[:3])), w.Append(Pieces(bodies[3:])), w.Close()); err != nil {
+	for _, b := range bodies {
+		if err := w.Append(b.Place.Segment, b.Place.Offset, b.Bytes); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(w.Sync(), w.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if synced != 3 {

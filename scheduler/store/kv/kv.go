@@ -52,9 +52,9 @@ type View interface {
 
 // Bodies are long values, which stand in segments: they have a number, a segment and an offset in place of a key.
 type Bodies interface {
-	// Append stores pieces, and returns when they are durable. What was stored there before is replaced. One goroutine
-	// at a time calls it.
-	Append(pieces iter.Seq[Piece]) error
+	// Append stores a value with the next Commit, or before it. What was stored there before is replaced. The goroutine
+	// that commits calls it.
+	Append(segment, offset uint64, value []byte) error
 	// Segment opens a segment for reading. Its errors wrap fs.ErrNotExist, io.EOF or syscall.EIO where bytes are lost.
 	Segment(n uint64) (Segment, error)
 	// Drop removes a segment if it is there.
@@ -62,12 +62,6 @@ type Bodies interface {
 	// Keep drops all segments but the needed ones and the last, and what the last has from offset end on. It is called
 	// before Append.
 	Keep(needed func(n uint64) bool, last, end uint64) error
-}
-
-// Piece is a value that stands in a segment.
-type Piece struct {
-	Segment, Offset uint64
-	Bytes           []byte
 }
 
 // Segment reads a segment. Any number of goroutines may call ReadAt at once.
