@@ -53,7 +53,7 @@ func limits() map[string]limit {
 		"internal/report":              {17, aim},
 		"internal/service":             {13, aim},
 		"scheduler":                    {15, exempt},
-		"scheduler/badgerstore":        {16, 97},
+		"scheduler/badgerstore":        {17, 97},
 		"scheduler/badgerstore/record": {8, aim},
 	}
 }
