@@ -74,7 +74,7 @@ func (e *engine) Close() error {
 
 // Commit implements kv.Engine.
 func (e *engine) Commit(changes iter.Seq2[[]byte, []byte]) error {
-	if err := e.Files.Sync(); err != nil {
+	if err := e.Sync(); err != nil {
 		return refused(e.dir, err)
 	}
 	txn := e.db.NewTransaction(true)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 )
 
 // Keys in the first page and in the largest; each page has twice as many as the one before.
@@ -35,7 +36,7 @@ func (g *group) pages(prefix, from []byte, values bool, fn func(key, value []byt
 		if !errors.Is(err, errEnough) {
 			return err
 		}
-		from = append(page[size-1].key, 0)
+		from = slices.Concat(page[size-1].key, []byte{0})
 	}
 }
 
