@@ -37,7 +37,7 @@ func ProjectRules() Rules {
 			{"actionrules/match", "config/words", "crawl/ration", "docs", "fetcher/fault", "fetcher/extract/markup", "fetcher/http1", "fetcher/processes", "scheduler/histogram", "scheduler/sketch", "scheduler/store/kv", "fetcher/permit", "config/secret", "internal/clock", "weburl"},
 			{"actionrules", "crawl/copies/near", "fetcher", "fetcher/kerberos", "fetcher/render", "push", "scheduler/badgerstore/fingerprints"},
 			{"scheduler"},
-			{"push/wire", "scheduler/badgerstore/badgerfiles", "scheduler/badgerstore/record", "scheduler/deletion"},
+			{"push/wire", "scheduler/badgerstore/badgerfiles", "scheduler/badgerstore/bodyfiles", "scheduler/badgerstore/record", "scheduler/deletion"},
 			{
 				"actionrules/crawlspace", "crawl/crawllog", "crawl/events", "crawl/meter", "fetcher/auth", "fetcher/extract", "fetcher/extract/feeds", "fetcher/robots",
 				"push/elastic", "push/file", "push/funnelback", "push/papi", "push/solr", "push/webhook",

@@ -114,7 +114,7 @@ func liveSize(t *testing.T, s *Store) int64 {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := readBackup(t.Context(), dir, r, Options{MemtableBytes: DefaultMemtableBytes, Logger: s.log}); err != nil {
+	if err := load(dir, Options{MemtableBytes: DefaultMemtableBytes, Logger: s.log}, newRestored(t.Context(), r).next); err != nil {
 		t.Fatal(err)
 	}
 	live := openStore(t, dir, Options{ReadOnly: true})

@@ -250,12 +250,10 @@ func (s *Store) Due(ctx context.Context, now time.Time, refresh scheduler.Source
 }
 
 func (g *group) due(ctx context.Context, now time.Time, refresh scheduler.Source, n int, ps *places) (time.Time, error) {
-	view := g.s.kv.View()
-	defer view.Close()
 	var next time.Time
 	floor := uint64(math.MaxUint64)
 	seek := record.OrderSeek(record.KindTimed, g.s.dueFloor)
-	err := g.s.walk(ctx, view, []byte{record.KindTimed}, seek, false, func(key, _ []byte) error {
+	err := g.pagesUntil(ctx, []byte{record.KindTimed}, seek, false, func(key, _ []byte) error {
 		if len(key) != record.TimedKeyLen {
 			return g.s.damaged(fmt.Sprintf("key %x", key), record.ErrLength)
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/testing/seeded"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/bodyfiles"
 )
 
 // region is some bytes of a file.
@@ -40,7 +40,7 @@ func trusted(t *testing.T, dir string, f storeFile) []region {
 		return []region{{0, 32}, {f.size - 12, 12}}
 	case f.name == badgerfiles.DiscardName:
 		return []region{{0, 32}, {f.size - 16, 16}}
-	case ext == segments.Ext:
+	case ext == bodyfiles.Ext:
 		return []region{{0, 4}, {f.size - 4, 4}}
 	}
 	return []region{{0, min(f.size, 64)}, {max(0, f.size-16), min(f.size, 16)}}

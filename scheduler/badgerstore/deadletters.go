@@ -81,10 +81,8 @@ func (s *Store) takeDead(ctx context.Context, selection push.Selection, fn func(
 	}
 	n := 0
 	err = s.changeLost(ctx, true, func(g *group, ps *places) error {
-		view := g.s.kv.View()
-		defer view.Close()
 		prefix := sel.deadPrefix()
-		return s.walk(ctx, view, prefix, prefix, true, func(key, value []byte) error {
+		return g.pagesUntil(ctx, prefix, prefix, true, func(key, value []byte) error {
 			_, k, d, err := s.deadLetter(key, value)
 			if err != nil || !sel.takes(k, &d.Order) {
 				return err
@@ -110,10 +108,8 @@ func (s *Store) takeDead(ctx context.Context, selection push.Selection, fn func(
 
 // dropDeadOf removes a target's dead letters.
 func (g *group) dropDeadOf(ctx context.Context, target string) error {
-	view := g.s.kv.View()
-	defer view.Close()
 	prefix := record.DeadPrefix(target)
-	return g.s.walk(ctx, view, prefix, prefix, true, func(key, value []byte) error {
+	return g.pagesUntil(ctx, prefix, prefix, true, func(key, value []byte) error {
 		_, k, d, err := g.s.deadLetter(key, value)
 		if err != nil {
 			return err

@@ -27,7 +27,7 @@ type edits struct {
 	arena arena
 	long  int64 // kv.Limits.Long
 
-	size, bytes int64 // as Badger counts it, and of values
+	size, bytes int64 // as kv.Limits counts it, and of values
 	count       int64 // edits that are not replaced
 	mark        int   // where the step begins
 }

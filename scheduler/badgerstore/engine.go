@@ -3,6 +3,7 @@ package badgerstore
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"iter"
 	"log/slog"
@@ -15,8 +16,8 @@ import (
 
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/bodyfiles"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 	"github.com/sextant-crawler/sextant/scheduler/store/kv"
 )
 
@@ -29,6 +30,7 @@ type engine struct {
 	log      *slog.Logger
 	readOnly bool
 	disk
+	*bodyfiles.Files
 	tableBytes int64                   // Options.MemtableBytes
 	long       int64                   // Options.longValue
 	commit     func(*badger.Txn) error // Txn.Commit, but in tests
@@ -48,8 +50,13 @@ func openEngine(dir string, o *Options) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	files := &bodyfiles.Files{Dir: dir}
+	if o.Durability == Sync {
+		files.SyncNames = func() error { return badgerfiles.SyncDir(dir) }
+	}
 	return &engine{
-		db: db, dir: dir, lock: lock, log: o.Logger, readOnly: o.ReadOnly, disk: o.disk(),
+		Files: files,
+		db:    db, dir: dir, lock: lock, log: o.Logger, readOnly: o.ReadOnly, disk: o.disk(),
 		tableBytes: o.MemtableBytes, long: o.longValue(), commit: (*badger.Txn).Commit,
 		sync: o.Durability == Sync, directory: badgerfiles.Directory{Path: dir},
 		logged: collectAfter, // by an earlier process
@@ -58,7 +65,7 @@ func openEngine(dir string, o *Options) (*engine, error) {
 
 // Close implements kv.Engine.
 func (e *engine) Close() error {
-	err := e.db.Close()
+	err := errors.Join(e.Files.Close(), e.db.Close())
 	if err == nil && !e.readOnly && !e.failed {
 		err = badgerfiles.MarkClosed(e.dir)
 	}
@@ -67,6 +74,9 @@ func (e *engine) Close() error {
 
 // Commit implements kv.Engine.
 func (e *engine) Commit(changes iter.Seq2[[]byte, []byte]) error {
+	if err := e.Sync(); err != nil {
+		return refused(e.dir, err)
+	}
 	txn := e.db.NewTransaction(true)
 	defer txn.Discard()
 	var err error
@@ -91,6 +101,14 @@ func (e *engine) Commit(changes iter.Seq2[[]byte, []byte]) error {
 	if e.logged >= collectAfter {
 		e.logged = 0
 		collectGarbage(e.db, e.dir, e.log)
+	}
+	return nil
+}
+
+// Append implements kv.Bodies.
+func (e *engine) Append(segment, offset uint64, value []byte) error {
+	if err := e.Files.Append(segment, offset, value); err != nil {
+		return refused(e.dir, err)
 	}
 	return nil
 }
@@ -172,7 +190,7 @@ func (e *engine) Stats() (st kv.Stats, err error) {
 	}
 	files, err := os.ReadDir(e.dir)
 	for _, f := range files {
-		sum := map[string]*int64{".sst": &st.TableBytes, ".mem": &st.LogBytes, ".vlog": &st.ValueBytes, segments.Ext: &st.BodyBytes}[filepath.Ext(f.Name())]
+		sum := map[string]*int64{".sst": &st.TableBytes, ".mem": &st.LogBytes, ".vlog": &st.ValueBytes, bodyfiles.Ext: &st.BodyBytes}[filepath.Ext(f.Name())]
 		if sum == nil {
 			continue
 		}
@@ -242,3 +260,31 @@ func (v view) Walk(prefix, from []byte, values bool, fn func(key, value []byte) 
 	}
 	return nil
 }
+
+// What Save writes stands beside Badger's files.
+const (
+	knownFile    = "fingerprints"
+	knownFileNew = knownFile + ".new" // not published yet
+)
+
+// Save implements kv.Engine.
+func (e *engine) Save(write func(io.Writer) error) (publish func() error, err error) {
+	f, err := os.Create(filepath.Join(e.dir, knownFileNew))
+	if err != nil {
+		return nil, err
+	}
+	if err = write(f); err == nil {
+		err = f.Sync()
+	}
+	return e.publishKnown, errors.Join(err, f.Close())
+}
+
+func (e *engine) publishKnown() error {
+	if err := os.Rename(filepath.Join(e.dir, knownFileNew), filepath.Join(e.dir, knownFile)); err != nil {
+		return err
+	}
+	return badgerfiles.SyncDir(e.dir)
+}
+
+// Load implements kv.Engine.
+func (e *engine) Load() (io.ReadCloser, error) { return os.Open(filepath.Join(e.dir, knownFile)) }

@@ -16,6 +16,22 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
+// Open opens the store in dir and makes it if it is not there. It takes the same
+// time however much is stored, if the store was closed: otherwise it reads all tables, to
+// see that they are whole. The errors wrap scheduler.ErrLocked, ErrFormat,
+// ErrDamaged or ErrFull where one of them fits. The caller must Close the store.
+func Open(dir string, o Options) (*Store, error) {
+	e, err := openEngine(dir, &o)
+	if err != nil {
+		return nil, err
+	}
+	s := newStore(e, dir, o)
+	if err := s.start(); err != nil {
+		return nil, errors.Join(err, e.db.Close(), unlock(e.lock)) // it is not closed cleanly
+	}
+	return s, nil
+}
+
 // Exists reports whether dir holds a store, without opening it.
 func Exists(dir string) bool {
 	info, err := os.Stat(filepath.Join(dir, badger.ManifestFilename))

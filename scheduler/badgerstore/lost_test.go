@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/bodyfiles"
 )
 
 // lostPages are the documents of a lossBench; the body of the first one is damaged.
@@ -34,7 +34,7 @@ func newLossBench(t *testing.T, change func(*scheduler.Record)) bench {
 		})
 	}
 	closeStore(t, b.s)
-	name := filepath.Join(dir, segments.Name(1))
+	name := filepath.Join(dir, bodyfiles.Name(1))
 	bytes, err := os.ReadFile(name)
 	b.must(err)
 	bytes[10] ^= 1

@@ -12,24 +12,8 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/store/kv"
 )
 
-// Open starts the committer and the writer, and the goroutine that loads the fingerprints;
+// start starts the committer and the writer, and the goroutine that loads the fingerprints;
 // Close waits for them.
-
-// Open opens the store in dir and makes it if it is not there. It takes the same
-// time however much is stored, if the store was closed: otherwise it reads all tables, to
-// see that they are whole. The errors wrap scheduler.ErrLocked, ErrFormat,
-// ErrDamaged or ErrFull where one of them fits. The caller must Close the store.
-func Open(dir string, o Options) (*Store, error) {
-	e, err := openEngine(dir, &o)
-	if err != nil {
-		return nil, err
-	}
-	s := newStore(e, dir, o)
-	if err := s.start(); err != nil {
-		return nil, errors.Join(err, e.db.Close(), unlock(e.lock)) // it is not closed cleanly
-	}
-	return s, nil
-}
 
 // newStore makes a store that nothing was read of yet.
 func newStore(e kv.Engine, dir string, o Options) *Store {
@@ -39,7 +23,7 @@ func newStore(e kv.Engine, dir string, o Options) *Store {
 		loaded: make(chan loaded, 1), settler: newSettler(),
 		saveAfter: cmp.Or(o.saveAfter, saveAfter), stores: max(1, o.Stores),
 		quit: make(chan struct{}), stop: make(chan struct{}),
-		segments: segments.New(dir, o.Logger, uint64(cmp.Or(o.segmentBytes, segments.DefaultBytes)), segments.RecentBytes/max(1, o.Stores)),
+		segments: segments.New(e, o.Logger, uint64(cmp.Or(o.segmentBytes, segments.DefaultBytes)), segments.RecentBytes/max(1, o.Stores)),
 	}
 }
 

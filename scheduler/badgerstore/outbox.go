@@ -216,9 +216,7 @@ func (g *group) safe(ctx context.Context, target string, seq uint64) error {
 // dropPassed removes the waiting orders numbered from to seq. passed is called with
 // the number of each before its removal can be committed, to move the cursors along.
 func (g *group) dropPassed(ctx context.Context, from, seq uint64, passed func(uint64)) error {
-	view := g.s.kv.View()
-	defer view.Close()
-	return g.s.walk(ctx, view, []byte{record.KindOrder}, record.OrderSeek(record.KindOrder, from), false, func(key, _ []byte) error {
+	return g.pagesUntil(ctx, []byte{record.KindOrder}, record.OrderSeek(record.KindOrder, from), false, func(key, _ []byte) error {
 		if len(key) != record.OrderKeyLen {
 			return g.s.damaged(fmt.Sprintf("key %x", key), record.ErrLength)
 		}

@@ -15,8 +15,8 @@ import (
 	"github.com/sextant-crawler/sextant/internal/testing/testlog"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/bodyfiles"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -152,7 +152,7 @@ func TestEntriesInOrder(t *testing.T) {
 func TestRecentBodiesAreInMemory(t *testing.T) {
 	b := newBench(t, "x")
 	b.crawl("http://a.test/1", document("one"))
-	names, err := filepath.Glob(filepath.Join(b.s.dir, "*"+segments.Ext))
+	names, err := filepath.Glob(filepath.Join(b.s.dir, "*"+bodyfiles.Ext))
 	if err != nil || len(names) != 1 {
 		t.Fatalf("segments: %v, %v", names, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/bodyfiles"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 )
 
@@ -147,7 +148,7 @@ func TestPendingBodyIsLost(t *testing.T) {
 			b.crawl(pageURL(1+i), document(long(fmt.Sprint("body ", i))))
 		}
 		closeStore(t, b.s)
-		name := filepath.Join(dir, segments.Name(1))
+		name := filepath.Join(dir, bodyfiles.Name(1))
 		content, err := os.ReadFile(name)
 		b.must(err)
 		content[10] ^= 1

@@ -1,15 +1,46 @@
 package badgerstore
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
+	"io"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/backupfile"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 )
 
-// restored looks at what a backup must have.
+// restored reads a backup, and looks at what it must have.
 type restored struct {
+	ctx              context.Context
+	from             *backupfile.Reader
+	report           BackupReport
 	format, counters bool // whether they were there
+}
+
+func newRestored(ctx context.Context, r io.Reader) *restored {
+	return &restored{ctx: ctx, from: backupfile.NewReader(r)}
+}
+
+// next returns the next key and its value as a new store has it; io.EOF at the end of a whole backup.
+func (seen *restored) next() (key, value []byte, err error) {
+	key, value, err = seen.from.Next()
+	if errors.Is(err, io.EOF) {
+		seen.report.Bytes = seen.from.Read
+		return nil, nil, cmp.Or(seen.missing(), err)
+	}
+	if err == nil {
+		err = seen.ctx.Err()
+	}
+	if err == nil {
+		value, err = seen.check(key, value)
+	}
+	if err == nil {
+		seen.report.count(key)
+	}
+	return key, value, err
 }
 
 // check returns the value as it is to be stored.

@@ -6,25 +6,16 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/fingerprints"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/scheduler/store/kv"
 )
 
-// The file is written by a goroutine of Store.background, one at a time. Its form is a
-// number (8 bytes), then what fingerprints.Set.Save writes.
-
-// The file of fingerprints stands beside Badger's: its number (8 bytes), then what
-// fingerprints.Set.Save writes. Numbers are drawn by lot.
-const (
-	knownFile    = "fingerprints"
-	knownFileNew = knownFile + ".new" // not complete yet
-)
+// The file is written by a goroutine of Store.background, one at a time, and kept by the engine. Its form is a
+// number (8 bytes), then what fingerprints.Set.Save writes. Numbers are drawn by lot.
 
 // When a file is written while the store is open: after so many changes, and after an
 // eighth of the set has changed.
@@ -63,7 +54,7 @@ func (s *Store) readKnown() (loaded, error) {
 
 // loadFile reads the file if it is one that belongs to the store's state.
 func (s *Store) loadFile(saved record.Saved) (loaded, uint64, error) {
-	f, err := os.Open(filepath.Join(s.dir, knownFile))
+	f, err := s.kv.Load()
 	if err != nil {
 		return loaded{}, 0, err
 	}
@@ -71,29 +62,29 @@ func (s *Store) loadFile(saved record.Saved) (loaded, uint64, error) {
 	r := bufio.NewReaderSize(untilClosed{s, f}, 1<<20)
 	var number uint64
 	if err := binary.Read(r, binary.BigEndian, &number); err != nil {
-		return loaded{}, 0, fmt.Errorf("%s: %w", f.Name(), err)
+		return loaded{}, 0, fmt.Errorf("file of fingerprints: %w", err)
 	}
 	if number == 0 || number != saved.Number && number != saved.Before {
-		return loaded{}, 0, fmt.Errorf("%s belongs to another state of the store", f.Name())
+		return loaded{}, 0, errors.New("the file of fingerprints belongs to another state of the store")
 	}
 	set, mark, err := fingerprints.Load(r)
 	if err != nil {
-		return loaded{}, 0, fmt.Errorf("%s: %w", f.Name(), err)
+		return loaded{}, 0, fmt.Errorf("file of fingerprints: %w", err)
 	}
 	return loaded{set: set, mark: mark}, number, nil
 }
 
-// untilClosed is a file whose reading or writing ends with the store.
+// untilClosed is a reader that ends with the store.
 type untilClosed struct {
 	s *Store
-	f *os.File
+	r io.Reader
 }
 
 func (u untilClosed) Read(b []byte) (int, error) {
 	if err := u.s.ended(context.Background()); err != nil {
 		return 0, err
 	}
-	return u.f.Read(b)
+	return u.r.Read(b)
 }
 
 // saveWhenDue begins to write the file in the background if enough has changed.
@@ -163,49 +154,37 @@ func (s *Store) submit(w *write) error {
 // is as good as before, or better. commit stores a change; it must be durable when it returns.
 func (s *Store) saveKnown(set *fingerprints.Set, mark uint64, commit func(*write) error) error {
 	saved := record.Saved{Number: rand.Uint64() | 1, Before: s.fileNumber, Synced: s.sync}
-	if err := s.writeKnown(set, mark, saved.Number); err != nil {
+	publish, err := s.kv.Save(func(w io.Writer) error { return writeKnown(w, set, mark, saved.Number) })
+	if err != nil {
 		return err
 	}
 	s.reach(atSnapshotWritten)
 	if err := commit(&write{apply: func(g *group) error { g.set(record.SavedKey(), saved.Encode()); return nil }}); err != nil {
 		return err
 	}
-	if err := os.Rename(filepath.Join(s.dir, knownFileNew), filepath.Join(s.dir, knownFile)); err != nil {
+	if err := publish(); err != nil {
 		return err
 	}
 	s.fileNumber = saved.Number
-	if err := badgerfiles.SyncDir(s.dir); err != nil {
-		return err
-	}
 	s.reach(atSnapshotRenamed)
 	return commit(&write{alone: true, apply: func(g *group) error { return g.dropRemovals(mark) }})
 }
 
-func (s *Store) writeKnown(set *fingerprints.Set, mark, number uint64) (err error) {
-	f, err := os.Create(filepath.Join(s.dir, knownFileNew))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	w := bufio.NewWriterSize(f, 1<<20)
+func writeKnown(to io.Writer, set *fingerprints.Set, mark, number uint64) error {
+	w := bufio.NewWriterSize(to, 1<<20)
 	if err := binary.Write(w, binary.BigEndian, number); err != nil {
 		return err
 	}
 	if err := set.Save(w, mark); err != nil {
 		return err
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	return f.Sync()
+	return w.Flush()
 }
 
 // dropRemovals removes the notes up to a number.
 func (g *group) dropRemovals(mark uint64) error {
-	view := g.s.kv.View()
-	defer view.Close()
 	from := record.RemovalSeek(g.s.known.dropped + 1)
-	err := view.Walk([]byte{record.KindRemoval}, from, false, func(key, _ []byte) error { // Store.walk would end with Close
+	err := g.pages([]byte{record.KindRemoval}, from, false, func(key, _ []byte) error {
 		if len(key) != record.RemovalKeyLen {
 			return g.s.damaged(fmt.Sprintf("key %x", key), record.ErrLength)
 		}
@@ -215,7 +194,7 @@ func (g *group) dropRemovals(mark uint64) error {
 		g.remove(key)
 		return g.seal()
 	})
-	if err != nil && !errors.Is(err, errEnough) {
+	if err != nil {
 		return err
 	}
 	g.s.known.dropped = mark // if that fails, they stay, and are dropped by the next process

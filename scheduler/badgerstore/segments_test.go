@@ -15,6 +15,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/bodyfiles"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 	"github.com/sextant-crawler/sextant/scheduler/store/kv"
@@ -43,7 +44,7 @@ func segmentFiles(t *testing.T, dir string) (numbers []uint64) {
 		t.Fatal(err)
 	}
 	for _, f := range files {
-		if n := segments.Number(f.Name()); n > 0 {
+		if n := bodyfiles.Number(f.Name()); n > 0 {
 			numbers = append(numbers, n)
 		}
 	}
@@ -249,11 +250,11 @@ func TestSegmentsAfterCrash(t *testing.T) {
 		b.crawl(pageURL(i), document(long(fmt.Sprint("body ", i))))
 	}
 	closeStore(t, b.s)
-	name := filepath.Join(dir, segments.Name(2))
+	name := filepath.Join(dir, bodyfiles.Name(2))
 	whole, err := os.ReadFile(name)
 	b.must(err)
 	b.must(os.WriteFile(name, append(bytes.Clone(whole), "half a body"...), 0o600))
-	b.must(os.WriteFile(filepath.Join(dir, segments.Name(3)), []byte("begun"), 0o600))
+	b.must(os.WriteFile(filepath.Join(dir, bodyfiles.Name(3)), []byte("begun"), 0o600))
 	b.must(os.WriteFile(filepath.Join(dir, "outbox-1.seg"), []byte("not ours"), 0o600))
 	b = newSegmentBench(t, dir, "x")
 	b.wantSegments(1, 2)
@@ -287,7 +288,7 @@ func TestDamagedBody(t *testing.T) {
 				b.crawl(pageURL(i), document(long(fmt.Sprint("body ", i))), func(c *scheduler.Completion) { c.Next.Hash, c.Next.ETag = [16]byte{1}, "e" })
 			}
 			closeStore(t, b.s)
-			b.must(damage(filepath.Join(dir, segments.Name(1))))
+			b.must(damage(filepath.Join(dir, bodyfiles.Name(1))))
 			b = newSegmentBench(t, dir, "x")
 			if faults := faultsIn(t, b.s); len(faults) == 0 || !strings.Contains(faults[0].Words, segments.ErrDamaged.Error()) {
 				t.Errorf("faults: %+v", faults)

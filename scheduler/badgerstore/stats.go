@@ -16,7 +16,7 @@ type Stats struct {
 	Writes  uint64 // of callers, in them
 	Keys    uint64 // written or removed, in them
 	Waiting int    // writes that wait for the committer now
-	// LastCommit and LongestCommit are how long Badger took for the last commit and
+	// LastCommit and LongestCommit are how long the engine took for the last commit and
 	// for the longest of the last minute or so.
 	LastCommit, LongestCommit time.Duration
 	CommitTimes               histogram.Snapshot // of all of them

@@ -160,7 +160,7 @@ func (st stock) make(t testing.TB, dir string, o Options) *Store {
 	}
 	quiet := o
 	quiet.Logger = slog.New(slog.DiscardHandler)
-	if _, err := readBackup(t.Context(), dir, r, quiet); err != nil {
+	if err := load(dir, quiet, newRestored(t.Context(), r).next); err != nil {
 		t.Fatal(err)
 	}
 	made := time.Since(begin)

@@ -7,8 +7,8 @@
 // the writer has, and its own, in this order; it is answered when its batch is durable: to a
 // caller that waits the writer says so, of completions the settler tells, one after the other.
 // If the database refuses a batch, that one and the next fail, and nothing is written until
-// the store is opened again. The database is a kv.Engine; engine.go has the one on Badger, and nothing else
-// calls Badger, except for Restore. Keys and encodings are those of package record.
+// the store is opened again. The database is a kv.Engine. The one on Badger stands in the files engine*.go; no other file
+// refers to them. Keys and encodings are those of package record.
 //
 // A usual page costs no read: fingerprints in memory tell that its links are known
 // (known.go), its own record is what Queue gave if nothing has changed it since
@@ -17,10 +17,10 @@
 // (queues.go, documents.go). Two unknown links of it cost a read each, because nothing is
 // stored as new that was not looked up; so do links to URLs that are gone.
 //
-// Bodies of documents lie in segment files beside Badger's, see package segments: they are
+// Bodies of documents lie in segments, which the engine keeps in files beside Badger's, see package segments: they are
 // written once, before the batch that names them, and a segment is removed when nothing
-// in it is needed any more. Deletions are values like any other. Only values longer than Options.longValue (314 KiB by default) enter
-// Badger's value log; see collectGarbage for when its files are removed.
+// in it is needed any more. Deletions are values like any other. Only values longer than Options.longValue (314 KiB by
+// default) enter Badger's value log; see collectGarbage for when its files are removed.
 //
 // Memory: at most five memtables of MemtableBytes and a third, 53 MiB with the default
 // and 11 MiB until 8 MiB were written, and tables in the making, see badgerOptions;
@@ -121,10 +121,6 @@ type Options struct {
 	segmentBytes int64
 }
 
-// longValue is the length from which values enter the value log: a quarter of what
-// Badger takes in one transaction, so that a page with a shorter body fits.
-func (o Options) longValue() int64 { return o.MemtableBytes * 15 / 100 / 4 }
-
 // Store implements scheduler.Store, and push.Outbox through Outbox. Its methods
 // may be called at once by any number of goroutines.
 type Store struct {
@@ -150,7 +146,7 @@ type Store struct {
 	onWork    func([]scheduler.Place) // see OnWork
 
 	// Owned by the committer.
-	failed     error  // of a commit that is perhaps half known to Badger: no more writes
+	failed     error  // of a commit that is perhaps stored: no more writes
 	dueFloor   uint64 // no timed URL is before
 	touched    touched
 	known      known
@@ -228,14 +224,8 @@ func (s *Store) walk(ctx context.Context, view kv.View, prefix, seek []byte, val
 		}
 		return fn(key, value)
 	})
-	if errors.Is(err, errEnough) {
-		return nil
-	}
-	return err
+	return enough(err)
 }
-
-// errEnough ends a walk early.
-var errEnough = errors.New("enough")
 
 // ended says why a long method has to stop, nil if it has not.
 func (s *Store) ended(ctx context.Context) error {
@@ -252,6 +242,15 @@ func (s *Store) words(err error) error { return fmt.Errorf("store %s: %w", s.dir
 
 // damaged is what reading something gives that cannot be.
 func (s *Store) damaged(what string, err error) error { return damaged(s.dir, what, err) }
+
+func damaged(dir, what string, err error) error {
+	if errors.Is(err, scheduler.ErrDamaged) {
+		return err // it names what it is
+	}
+	return fmt.Errorf("store %s: %w: %s: %w; %s", dir, scheduler.ErrDamaged, what, err, adviceDamaged)
+}
+
+const adviceDamaged = "restore the directory from a backup, or move it away and crawl anew"
 
 // ClosedCleanly implements scheduler.Store. A new store counts as closed cleanly.
 func (s *Store) ClosedCleanly() bool { return s.clean }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/bodyfiles"
 )
 
 // lastVersion is the number of the last transaction that Badger finds in a store.
@@ -83,14 +83,14 @@ func TestTornLogs(t *testing.T) {
 	for i := range 2 * len(tears) {
 		tornLog(t, r, name, whole, i%len(tears))
 		want := lastVersion(t, copied(t, image))
-		torn, err := badgerfiles.Check(image, segments.Ext)
+		torn, err := badgerfiles.Check(image, bodyfiles.Ext)
 		if err == nil {
 			err = badgerfiles.Repair(image, torn)
 		}
 		if err != nil || len(torn) != 1 {
 			t.Fatalf("%s: %v, %v", tears[i%len(tears)], torn, err)
 		}
-		if again, err := badgerfiles.Check(image, segments.Ext); err != nil || len(again) > 0 {
+		if again, err := badgerfiles.Check(image, bodyfiles.Ext); err != nil || len(again) > 0 {
 			t.Fatalf("after the repair: %v, %v", again, err)
 		}
 		if got := lastVersion(t, copied(t, image)); got != want {
@@ -100,7 +100,7 @@ func TestTornLogs(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(image, "00002.mem"), whole, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := badgerfiles.Check(image, segments.Ext); err != nil {
+		if _, err := badgerfiles.Check(image, bodyfiles.Ext); err != nil {
 			t.Errorf("as the last but one: %v", err)
 		}
 		if err := os.Remove(filepath.Join(image, "00002.mem")); err != nil {

@@ -189,7 +189,7 @@ func (v *verification) fingerprints() {
 		return
 	}
 	if extra := v.set.Len() - v.hits; extra > 0 {
-		v.fault("", "%d of %d fingerprints are of no URL that is known and not gone: links to them would be lost; remove the file %s, it is made anew",
-			extra, v.set.Len(), knownFile)
+		v.fault("", "%d of %d fingerprints are of no URL that is known and not gone: links to them would be lost; remove the file fingerprints, it is made anew",
+			extra, v.set.Len())
 	}
 }

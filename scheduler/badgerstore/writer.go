@@ -3,9 +3,6 @@ package badgerstore
 import (
 	"sync"
 	"time"
-
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 )
 
 // The settler is one goroutine. Its mutex guards the list of what is to be told; committer
@@ -16,19 +13,9 @@ import (
 
 // writeBatches is the writer: it makes batches durable, in order, and answers.
 func (s *Store) writeBatches() {
-	bodies := segments.Writer{Dir: s.dir}
-	if s.sync {
-		bodies.SyncNames = func() error { return badgerfiles.SyncDir(s.dir) }
-	}
-	defer func() { _ = bodies.Close() }() // what counts is synced
 	for b := range s.batches {
 		begin := time.Now()
-		if b.err = bodies.Write(b.bodies); b.err == nil {
-			s.reach(atBodies)
-			b.err = s.writeBatch(b)
-		} else {
-			b.err = refused(s.dir, b.err)
-		}
+		b.err = s.writeBatch(b)
 		s.timing.add(time.Since(begin), len(b.acks), b.count)
 		if b.err == nil {
 			c := b.counters
@@ -50,6 +37,13 @@ func (s *Store) writeBatches() {
 
 // writeBatch makes one batch durable.
 func (s *Store) writeBatch(b *batch) error {
+	for i := range b.bodies {
+		n := &b.bodies[i]
+		if err := s.kv.Append(n.Place.Segment, n.Place.Offset, n.Bytes); err != nil {
+			return err
+		}
+	}
+	s.reach(atBodies)
 	s.reach(atBeforeCommit)
 	err := s.kv.Commit(b.all())
 	if err == nil {

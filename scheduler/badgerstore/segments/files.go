@@ -1,64 +1,46 @@
-// Package segments keeps the bodies of documents in files, one body behind the other and
-// nothing else in them.
+// Package segments keeps the bodies of documents in the segments of a kv.Bodies.
 //
 // The store's committer gives each body its place. The store's writer appends the bodies
-// of a batch, and syncs them before the batch itself, so that what an order names is
+// of a batch before it commits the batch, so that what an order names is
 // there. What a crash leaves behind the last body that was committed belongs to nobody,
 // and is written over. A segment's record.Segment counts the bodies in it that are needed;
-// when none is needed any more, its file is removed.
+// when none is needed any more, the segment is dropped.
 //
-// The package starts no goroutine. A Writer belongs to the store's writer, a Reader to one
-// goroutine, and of Files each method says who may call it. One mutex, in Files, guards
-// which files are being read, another one the bodies that were written last.
+// The package starts no goroutine. A Reader belongs to one goroutine, and of Files each method says who may call it. One mutex, in Files, guards
+// which segments are being read, another one the bodies that were written last.
 package segments
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
+	"hash/crc32"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
+	"github.com/sextant-crawler/sextant/scheduler/store/kv"
 )
-
-// Ext is the end of the name of a segment file.
-const Ext = ".seg"
 
 const (
 	// DefaultBytes is where a segment ends; its last body may go beyond.
 	DefaultBytes = 32 << 20
-	prefix       = "outbox-"
-	digits       = 10
+	// Slack is how many segments may be there beyond twice of what is needed.
+	Slack = 4
 )
 
-// Slack is how many segments may be there beyond twice of what is needed.
-const Slack = 4
-
-// Name is the name of the file of a segment.
-func Name(n uint64) string {
-	return fmt.Sprintf("%s%0*d%s", prefix, digits, n, Ext)
+// Body is a body that is to be written to its place. It must not change until then.
+type Body struct {
+	Place record.BodyPlace
+	Bytes []byte
 }
 
-// Number is the inverse of Name, 0 for other names.
-func Number(name string) uint64 {
-	n, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimPrefix(name, prefix), Ext), 10, 64)
-	if err != nil || Name(n) != name {
-		return 0
-	}
-	return n
-}
+// Sum is the checksum of a body, as a record.BodyPlace has it.
+func Sum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 
 // Files are the segments of a store.
 type Files struct {
-	dir string
-	log *slog.Logger
-	max uint64 // where a segment ends
+	stored kv.Bodies
+	log    *slog.Logger
+	max    uint64 // where a segment ends
 
 	// Owned by the committer: the states that are durable, and the sums of their Size and
 	// Live.
@@ -78,12 +60,13 @@ type Files struct {
 // goneSegment is removed when no Reader is left that began before the epoch.
 type goneSegment struct{ number, epoch uint64 }
 
-// New makes the Files of a directory; most is the length at which a segment ends, remembered how many bytes of bodies Remember keeps.
-func New(dir string, log *slog.Logger, most uint64, remembered int) *Files {
-	return &Files{dir: dir, log: log, max: most, recent: recent{most: remembered}, readers: map[*Reader]uint64{}}
+// New makes the Files of what is stored; most is the length at which a segment ends, remembered how many bytes of bodies
+// Remember keeps.
+func New(stored kv.Bodies, log *slog.Logger, most uint64, remembered int) *Files {
+	return &Files{stored: stored, log: log, max: most, recent: recent{most: remembered}, readers: map[*Reader]uint64{}}
 }
 
-// Open takes over the states of the segments, and removes files that belong to none: a
+// Open takes over the states of the segments, and removes those that have none: a
 // crash may leave one that was begun, or one that was not removed yet. end is the length
 // of the current segment. It is called once, before the committer begins.
 func (f *Files) Open(states map[uint64]record.Segment, current, end uint64, readOnly bool) error {
@@ -94,30 +77,7 @@ func (f *Files) Open(states map[uint64]record.Segment, current, end uint64, read
 	if readOnly {
 		return nil
 	}
-	list, err := os.ReadDir(f.dir)
-	if err != nil {
-		return err
-	}
-	for _, file := range list {
-		n := Number(file.Name())
-		if n == 0 {
-			continue
-		}
-		name := filepath.Join(f.dir, file.Name())
-		switch _, used := states[n]; {
-		case n == current:
-			if info, err := file.Info(); err != nil || info.Size() <= int64(end) {
-				continue
-			}
-			err = os.Truncate(name, int64(end))
-		case !used:
-			err = os.Remove(name)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return f.stored.Keep(func(n uint64) bool { _, needed := states[n]; return needed }, current, end)
 }
 
 // Full reports whether a segment of this length ends here. Anybody may ask.
@@ -189,7 +149,7 @@ func (f *Files) Sweep() {
 	})
 	f.mu.Unlock()
 	for _, g := range now {
-		if err := os.Remove(filepath.Join(f.dir, Name(g.number))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := f.stored.Drop(g.number); err != nil {
 			f.log.Warn("cannot remove a file of the outbox that is not needed any more; the next start tries again", "error", err)
 		}
 	}

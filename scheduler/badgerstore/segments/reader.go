@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"syscall"
 
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
+	"github.com/sextant-crawler/sextant/scheduler/store/kv"
 )
 
 // ErrDamaged is a body that is not what was stored.
@@ -21,7 +20,7 @@ var ErrDamaged = errors.New("the body is damaged")
 type Reader struct {
 	files  *Files
 	number uint64
-	file   *os.File // nil: none
+	file   kv.Segment // nil: none
 }
 
 // Reader makes a Reader. It must be called before the snapshot is opened. Anybody may call
@@ -79,7 +78,7 @@ func (r *Reader) Read(p record.BodyPlace) ([]byte, error) {
 		return nil, lost(err)
 	}
 	if Sum(b) != p.Sum {
-		return nil, fmt.Errorf("%w: %d bytes from byte %d on of %s do not fit their checksum", ErrDamaged, p.Length, p.Offset, Name(p.Segment))
+		return nil, fmt.Errorf("%w: %d bytes from byte %d on of segment %d do not fit their checksum", ErrDamaged, p.Length, p.Offset, p.Segment)
 	}
 	return b, nil
 }
@@ -87,7 +86,7 @@ func (r *Reader) Read(p record.BodyPlace) ([]byte, error) {
 func (r *Reader) readAt(b []byte, p record.BodyPlace) error {
 	if r.file == nil || r.number != p.Segment {
 		r.leave()
-		f, err := os.Open(filepath.Join(r.files.dir, Name(p.Segment)))
+		f, err := r.files.stored.Segment(p.Segment)
 		if err != nil {
 			return err
 		}

@@ -12,17 +12,20 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/bodyfiles"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 )
 
 func newFiles(t *testing.T, states map[uint64]record.Segment, current, end uint64) *Files {
 	t.Helper()
-	f := New(t.TempDir(), slog.New(slog.DiscardHandler), 1000, RecentBytes)
+	f := New(&bodyfiles.Files{Dir: t.TempDir()}, slog.New(slog.DiscardHandler), 1000, RecentBytes)
 	if err := f.Open(states, current, end, false); err != nil {
 		t.Fatal(err)
 	}
 	return f
 }
+
+func dirOf(f *Files) string { return f.stored.(*bodyfiles.Files).Dir }
 
 // list returns the segments whose files are there.
 func list(t *testing.T, dir string) (numbers []uint64) {
@@ -32,7 +35,7 @@ func list(t *testing.T, dir string) (numbers []uint64) {
 		t.Fatal(err)
 	}
 	for _, file := range files {
-		numbers = append(numbers, Number(file.Name()))
+		numbers = append(numbers, bodyfiles.Number(file.Name()))
 	}
 	return numbers
 }
@@ -40,14 +43,20 @@ func list(t *testing.T, dir string) (numbers []uint64) {
 func TestWriteAndRead(t *testing.T) {
 	f := newFiles(t, map[uint64]record.Segment{}, 0, 0)
 	synced := 0
-	w := Writer{Dir: f.dir, SyncNames: func() error { synced++; return nil }}
+	w := f.stored.(*bodyfiles.Files)
+	w.SyncNames = func() error { synced++; return nil }
 	var bodies []Body
 	for i := range 6 {
 		b := bytes.Repeat([]byte{byte('a' + i)}, 10+i)
 		place := record.BodyPlace{Segment: uint64(1 + i/2), Offset: uint64(i % 2 * 100), Length: uint64(len(b)), Sum: Sum(b)}
 		bodies = append(bodies, Body{place, b})
 	}
-	if err := errors.Join(w.Write(bodies[:3]), w.Write(bodies[3:]), w.Close()); err != nil {
+	for _, b := range bodies {
+		if err := w.Append(b.Place.Segment, b.Place.Offset, b.Bytes); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(w.Sync(), w.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if synced != 3 {
@@ -110,13 +119,13 @@ func TestSweep(t *testing.T) {
 	states := map[uint64]record.Segment{1: {Entries: 1}, 2: {Entries: 1}, 3: {Entries: 1}}
 	f := newFiles(t, states, 3, 0)
 	for n := range maps.Keys(states) {
-		if err := os.WriteFile(filepath.Join(f.dir, Name(n)), nil, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dirOf(f), bodyfiles.Name(n)), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	want := func(when string, want ...uint64) {
 		t.Helper()
-		if d := cmp.Diff(want, list(t, f.dir)); d != "" {
+		if d := cmp.Diff(want, list(t, dirOf(f))); d != "" {
 			t.Errorf("%s (-want +got):\n%s", when, d)
 		}
 	}
@@ -170,49 +179,25 @@ func TestEmpty(t *testing.T) {
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
 	for n := range uint64(4) {
-		if err := os.WriteFile(filepath.Join(dir, Name(n+1)), make([]byte, 50), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, bodyfiles.Name(n+1)), make([]byte, 50), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	states := map[uint64]record.Segment{2: {Entries: 1, Live: 40, Size: 50}}
-	f := New(dir, slog.New(slog.DiscardHandler), 1000, RecentBytes)
+	f := New(&bodyfiles.Files{Dir: dir}, slog.New(slog.DiscardHandler), 1000, RecentBytes)
 	if err := f.Open(maps.Clone(states), 3, 30, true); err != nil {
 		t.Fatal(err)
 	}
 	if got := list(t, dir); len(got) != 4 {
 		t.Errorf("opened for reading, %v are left", got)
 	}
-	if err := New(dir, f.log, 1000, RecentBytes).Open(states, 3, 30, false); err != nil {
+	if err := New(f.stored, f.log, 1000, RecentBytes).Open(states, 3, 30, false); err != nil {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff([]uint64{2, 3}, list(t, dir)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	if info, err := os.Stat(filepath.Join(dir, Name(3))); err != nil || info.Size() != 30 {
+	if info, err := os.Stat(filepath.Join(dir, bodyfiles.Name(3))); err != nil || info.Size() != 30 {
 		t.Errorf("the current segment: %v, %v, want 30 bytes", info, err)
-	}
-}
-
-func TestNumber(t *testing.T) {
-	for name, want := range map[string]uint64{
-		Name(7): 7, "outbox-0000000001.seg": 1, Name(1e12): 1e12,
-		"outbox-1.seg": 0, "outbox-.seg": 0, "outbox-0000000000.seg": 0, "outbox-00000000-1.seg": 0, "000001.sst": 0,
-	} {
-		if got := Number(name); got != want {
-			t.Errorf("%s: %d, want %d", name, got, want)
-		}
-	}
-}
-
-// TestWriterFails: a body whose file cannot be written is an error of the write.
-func TestWriterFails(t *testing.T) {
-	refused := errors.New("no")
-	w := Writer{Dir: t.TempDir(), SyncNames: func() error { return refused }}
-	if err := w.Write([]Body{{record.BodyPlace{Segment: 1}, []byte("x")}}); !errors.Is(err, refused) {
-		t.Errorf("%v, want %v", err, refused)
-	}
-	w = Writer{Dir: filepath.Join(t.TempDir(), "missing")}
-	if err := w.Write([]Body{{record.BodyPlace{Segment: 1}, []byte("x")}}); err == nil {
-		t.Error("no error in a directory that is missing")
 	}
 }

@@ -4,7 +4,10 @@
 // Errors of reading wrap scheduler.ErrDamaged if what is stored cannot be read.
 package kv
 
-import "iter"
+import (
+	"io"
+	"iter"
+)
 
 // Engine is a database. View, Version and Stats may be called at once by any number of
 // goroutines, Commit by one at a time.
@@ -15,6 +18,12 @@ type Engine interface {
 	// its key. Keys are distinct. After an error the changes may be stored or not, and no other Commit
 	// is allowed.
 	Commit(changes iter.Seq2[[]byte, []byte]) error
+	Bodies
+	// Save has write write what Load reads once publish has returned; until then Load reads what was published before.
+	// One goroutine at a time calls Save, Load and publish.
+	Save(write func(io.Writer) error) (publish func() error, err error)
+	// Load opens what was published last. The error wraps fs.ErrNotExist if nothing was.
+	Load() (io.ReadCloser, error)
 	// Room returns an error that wraps scheduler.ErrFull if there is no room for a commit.
 	Room() error
 	// Limits returns what one commit may hold.
@@ -39,6 +48,26 @@ type View interface {
 	// fn may read the view.
 	Walk(prefix, from []byte, values bool, fn func(key, value []byte) error) error
 	Close()
+}
+
+// Bodies are long values, which stand in segments: they have a number, a segment and an offset in place of a key.
+type Bodies interface {
+	// Append stores a value with the next Commit, or before it. What was stored there before is replaced. The goroutine
+	// that commits calls it.
+	Append(segment, offset uint64, value []byte) error
+	// Segment opens a segment for reading. Its errors wrap fs.ErrNotExist, io.EOF or syscall.EIO where bytes are lost.
+	Segment(n uint64) (Segment, error)
+	// Drop removes a segment if it is there.
+	Drop(n uint64) error
+	// Keep drops all segments but the needed ones and the last, and what the last has from offset end on. It is called
+	// before Append.
+	Keep(needed func(n uint64) bool, last, end uint64) error
+}
+
+// Segment reads a segment. Any number of goroutines may call ReadAt at once.
+type Segment interface {
+	io.ReaderAt
+	io.Closer
 }
 
 // Limits are those of one commit. A value of Long bytes or more is stored elsewhere, and

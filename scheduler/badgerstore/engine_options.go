@@ -1,13 +1,6 @@
 package badgerstore
 
 import (
-	"math"
-	"os"
-	"path/filepath"
-	"runtime/debug"
-	"strconv"
-	"strings"
-
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/options"
 
@@ -74,68 +67,6 @@ const (
 	baseLevelBytes = 128 << 20
 )
 
-// DefaultMemoryBudget is the memory that LimitMemory allows a process where nothing
-// else is said, in bytes.
-const DefaultMemoryBudget = 1 << 30
-
-// leastMemory is the least that LimitMemory leaves to Go: below, the collector would
-// do nothing else.
-const leastMemory = 96 << 20
-
-// collectAt is the percentage of what lives by which the heap grows before Go collects. A third to two thirds of
-// what lives are Badger's tables in the making, without pointers: to collect costs little beside what it frees.
-const collectAt = 75
-
-// LimitMemory has Go collect somewhat earlier than by itself, unless the environment sets GOGC, and sets
-// the limit at which Go's garbage collector works harder, so that the process stays within budget bytes (0: DefaultMemoryBudget, or three quarters of what
-// the process's cgroup allows if that is less); outside is memory that Go does not see
-// (Stats.FingerprintBytes of all stores). It is to be called again when outside has
-// grown. It returns the limit that it set; 0 if it left it alone because the environment
-// sets GOMEMLIMIT. Files that are mapped do not count.
-func LimitMemory(budget, outside int64) int64 {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(collectAt)
-	}
-	if os.Getenv("GOMEMLIMIT") != "" {
-		return 0
-	}
-	limit := max(MemoryBudget(budget)-outside, leastMemory)
-	debug.SetMemoryLimit(limit)
-	return limit
-}
-
-// MemoryBudget is the budget that LimitMemory takes: the given one, or what it takes in
-// place of 0.
-func MemoryBudget(budget int64) int64 {
-	if budget > 0 {
-		return budget
-	}
-	return min(DefaultMemoryBudget, cgroupLimit("/proc/self/cgroup", "/sys/fs/cgroup")/4*3)
-}
-
-// cgroupLimit is the least memory.max and memory.high of the process's cgroup (version 2) and those
-// above it, MaxInt64 if there is none.
-func cgroupLimit(self, root string) int64 {
-	least := int64(math.MaxInt64)
-	b, err := os.ReadFile(self)
-	if err != nil {
-		return least
-	}
-	_, group, ok := strings.Cut(string(b), "0::")
-	if !ok {
-		return least
-	}
-	group, _, _ = strings.Cut(group, "\n")
-	for dir := filepath.Join(root, filepath.Clean("/"+group)); strings.HasPrefix(dir, root); dir = filepath.Dir(dir) {
-		for _, name := range []string{"memory.max", "memory.high"} {
-			b, err := os.ReadFile(filepath.Join(dir, name))
-			if err != nil {
-				continue
-			}
-			if n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil { // else it is "max"
-				least = min(least, n)
-			}
-		}
-	}
-	return least
-}
+// longValue is the length from which values enter the value log: a quarter of what
+// Badger takes in one transaction, so that a page with a shorter body fits.
+func (o Options) longValue() int64 { return o.MemtableBytes * 15 / 100 / 4 }

@@ -14,18 +14,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-const (
-	adviceDamaged = "restore the directory from a backup, or move it away and crawl anew"
-	adviceLocked  = "send the command to the running service (its socket is in the data directory), or stop that process first"
-)
-
-// damaged is what reading something gives that cannot be.
-func damaged(dir, what string, err error) error {
-	if errors.Is(err, scheduler.ErrDamaged) {
-		return err // it names what it is
-	}
-	return fmt.Errorf("store %s: %w: %s: %w; %s", dir, scheduler.ErrDamaged, what, err, adviceDamaged)
-}
+const adviceLocked = "send the command to the running service (its socket is in the data directory), or stop that process first"
 
 // guard makes an error of a panic in Badger's reading of tables: it trusts the lengths at
 // the end of a block, which may have decayed since it was looked at.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/bodyfiles"
 )
 
 // lockDirectory locks a store's directory: against all others, or for reading against
@@ -58,7 +58,7 @@ func tidy(d *os.File, o Options) error {
 	}
 	var torn []badgerfiles.Torn
 	if err == nil {
-		if torn, err = badgerfiles.Check(dir, segments.Ext); err != nil {
+		if torn, err = badgerfiles.Check(dir, bodyfiles.Ext); err != nil {
 			err = openError(dir, err)
 		}
 	}

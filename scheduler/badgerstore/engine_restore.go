@@ -1,0 +1,164 @@
+package badgerstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/pb"
+	"github.com/dgraph-io/ristretto/v2/z"
+
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
+)
+
+// restoring is the end of the name of a directory with half a store.
+const restoring = ".restoring"
+
+// HalfRestored names what a restore to dir left that goes on or was killed, where dir has no
+// store: whoever opens one there would begin without a word with an empty one.
+func HalfRestored(dir string) (half string, ok bool) {
+	half = filepath.Clean(dir) + restoring
+	_, err := os.Lstat(half)
+	return half, err == nil && !Exists(dir)
+}
+
+// Restore makes a store in dir from what Backup wrote. dir must be missing or empty;
+// there is nothing in it until all of the backup is read, found whole, verified and safe on
+// disk: until then it is made beside, in dir with ".restoring" behind its name. Where it
+// fails, nothing of what it made is left, the directories above dir included. Of o, only
+// Logger and MemtableBytes count. The store does not count as closed cleanly: since the
+// backup, requests have been made that it does not know of. Errors wrap
+// scheduler.ErrDamaged if r is not a whole backup, ErrFormat if it is of another version.
+func Restore(ctx context.Context, dir string, r io.Reader, o Options) (report BackupReport, err error) {
+	if err := vacant(dir); err != nil {
+		return BackupReport{}, err
+	}
+	o = Options{Logger: o.Logger, MemtableBytes: o.MemtableBytes}
+	o.fill()
+	part := filepath.Clean(dir) + restoring
+	above := missing(filepath.Dir(part))
+	defer func() {
+		if err != nil {
+			for _, d := range above {
+				_ = os.Remove(d) // only if it is empty; else it is somebody else's by now
+			}
+		}
+	}()
+	if err := os.MkdirAll(filepath.Dir(part), 0o750); err != nil {
+		return BackupReport{}, fmt.Errorf("store: %w", err)
+	}
+	if err := os.Mkdir(part, 0o700); errors.Is(err, fs.ErrExist) {
+		return BackupReport{}, fmt.Errorf("store %s: %s is there, from a restore that runs or was killed: wait for it, or remove that directory", dir, part)
+	} else if err != nil {
+		return BackupReport{}, fmt.Errorf("store: %w", err)
+	}
+	report, err = restoreInto(ctx, part, r, o)
+	if err == nil {
+		err = publish(part, dir)
+	}
+	if err != nil {
+		return report, errors.Join(fmt.Errorf("store %s: restore: %w", dir, err), os.RemoveAll(part))
+	}
+	return report, nil
+}
+
+// missing are the directories up to dir that are not there, the innermost first.
+func missing(dir string) (list []string) {
+	for ; ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+			return list
+		}
+		list = append(list, dir)
+	}
+}
+
+// vacant reports whether a store can be restored to dir.
+func vacant(dir string) error {
+	files, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("store: %w", err)
+	case len(files) > 0:
+		return fmt.Errorf("store %s: a backup is restored to a new or empty directory only, and this one holds %s: name another one or move it away", dir, files[0].Name())
+	}
+	return nil
+}
+
+// publish gives a whole store its name.
+func publish(part, dir string) error {
+	if err := badgerfiles.SyncDir(part); err != nil {
+		return err
+	}
+	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) { // only if it is empty
+		return err
+	}
+	if err := os.Rename(part, dir); err != nil {
+		return err
+	}
+	return badgerfiles.SyncDir(filepath.Dir(part))
+}
+
+func restoreInto(ctx context.Context, dir string, r io.Reader, o Options) (BackupReport, error) {
+	b := newRestored(ctx, r)
+	if err := load(dir, o, b.next); err != nil {
+		return b.report, err
+	}
+	report := b.report
+	o.ReadOnly = true
+	s, err := Open(dir, o)
+	if err != nil {
+		return report, err
+	}
+	found, err := s.Verify(ctx, func(f Fault) { s.log.Warn("fault in the restored store", "url", f.URL, "fault", f.Words) })
+	report.Faults = found.Faults
+	return report, errors.Join(err, s.Close())
+}
+
+// loadBytes is how much is handed to Badger at once, about.
+const loadBytes = 1 << 20
+
+// load fills a new database with what next returns, up to io.EOF, in order of the keys: it is written as tables of
+// the last level, with nothing to compact.
+func load(dir string, o Options, next func() (key, value []byte, err error)) (err error) {
+	db, err := tryBadger(badgerOptions(dir, o))
+	if err != nil {
+		return openError(dir, err)
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	tables := db.NewStreamWriter()
+	defer tables.Cancel() // does nothing after Flush
+	if err := tables.Prepare(); err != nil {
+		return err
+	}
+	buf := z.NewBuffer(2*loadBytes, "restore")
+	defer func() { err = errors.Join(err, buf.Release()) }()
+	for {
+		key, value, err := next()
+		if errors.Is(err, io.EOF) {
+			return errors.Join(tables.Write(buf), tables.Flush())
+		}
+		if err != nil {
+			return err
+		}
+		kv := &pb.KV{Key: key, Value: value, Version: 1}
+		if key[0] == record.KindGone {
+			kv.ExpiresAt = record.GoneUntil(value)
+		}
+		badger.KVToBuffer(kv, buf)
+		if buf.LenNoPadding() < loadBytes {
+			continue
+		}
+		if err := tables.Write(buf); err != nil {
+			return err
+		}
+		buf.Reset()
+	}
+}
