@@ -91,8 +91,9 @@ func keepPending(next, old *Record, set *Settings, now time.Time) {
 	if old.LossPending {
 		next.Misses = old.Misses + min(1, 255-old.Misses)
 	}
-	// Not before the back-off of a temporary error is over.
-	if at := now.Add(askAfter(next.Misses, &set.Deletions)); next.Errors == 0 || at.After(next.NextAt) {
+	// Not before the back-off of a temporary error is over, and not later than the page is due anyway.
+	at := now.Add(askAfter(next.Misses, &set.Deletions))
+	if next.State != Timed || at.After(next.NextAt) == (next.Errors > 0) {
 		next.State, next.NextAt = Timed, at
 	}
 }

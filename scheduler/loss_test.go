@@ -110,6 +110,19 @@ func TestLose(t *testing.T) {
 	}
 }
 
+// TestPendingKeepsItsAge: a pending loss has its page asked for sooner than its age does, never later.
+func TestPendingKeepsItsAge(t *testing.T) {
+	for age, want := range map[time.Duration]time.Duration{0: day, 15 * time.Minute: 15 * time.Minute, 7 * day: day} {
+		old := indexed()
+		old.LossPending, old.Reason, old.Misses = true, ReasonNoIndex, 3
+		set := settings(func(s *Settings) { s.MinimumAged = age })
+		c := outcome(&old, &Result{Status: 200, Reason: ReasonNoIndex}, set, 0, start(), 0)
+		if got := c.Next.NextAt.Sub(start()); !c.Next.LossPending || got != want {
+			t.Errorf("age %v: asked for again after %v, want %v; %+v", age, got, want, c.Next)
+		}
+	}
+}
+
 // TestCarryOut: what a record says once a loss is carried out.
 func TestCarryOut(t *testing.T) {
 	pending := indexed()

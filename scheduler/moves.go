@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/sextant-crawler/sextant/weburl"
@@ -15,7 +14,7 @@ import (
 // it has ReasonTarget and no body. While it is pending the document stays under its source and is kept current
 // there: its visits, and the readings of its list, push what is new. When it is carried out nothing is sent; the
 // record says that the document may leave (the same reason, and no loss), and its page is fetched, or its list read,
-// in full. A mutex in readNow guards what the store finds: it may call back after the caller gave up.
+// in full.
 
 // moving returns the order for a document that is to leave a target because the rules give it another source: a loss of
 // the edit, without a body. Until it is carried out the document stays under its source and is kept current there. From
@@ -108,44 +107,28 @@ func (f *Frontier) ReadLists(ctx context.Context) error {
 		f.noLists.Store(err == nil)
 		return err
 	}
-	keys := map[weburl.Key]string{}
+	left := map[weburl.Key]string{}
 	for _, list := range lists {
 		if u, ok := weburl.FromCanonical(list); ok {
-			keys[u.Key()] = list
+			left[u.Key()] = list
 		}
 	}
-	read, err := f.readNow(ctx, slices.Collect(maps.Keys(keys)))
-	if err != nil {
-		return err
-	}
-	var left []string
-	for k, list := range keys {
-		r, err := Find(ctx, f.store, k)
-		if err != nil {
-			return err
-		}
-		if r != nil && !read[k] {
-			left = append(left, list)
-		}
-	}
-	slices.Sort(left)
-	return SaveValue(ctx, f.store, listsName, listsWhat, left)
-}
-
-// readNow queues those of some lists that do not wait yet, to be read in full, and returns them.
-func (f *Frontier) readNow(ctx context.Context, lists []weburl.Key) (map[weburl.Key]bool, error) {
-	var mu sync.Mutex
-	read := map[weburl.Key]bool{}
 	// Not cancelled half-way: the store calls the function until it returns.
-	_, err := f.Revise(context.WithoutCancel(ctx), lists, func(k weburl.Key, r Record) *Change {
-		mu.Lock()
-		defer mu.Unlock()
-		read[k] = true
+	_, err := f.Revise(context.WithoutCancel(ctx), slices.Collect(maps.Keys(left)), func(k weburl.Key, r Record) *Change {
+		delete(left, k)
 		r.State, r.Source, r.NextAt = Waiting, r.Fifo, time.Time{}
 		r.ETag, r.LastModified, r.Date = "", "", ""
 		return &Change{Next: r}
 	})
-	mu.Lock()
-	defer mu.Unlock()
-	return maps.Clone(read), err
+	if err != nil {
+		return err
+	}
+	for k := range left {
+		if r, err := Find(ctx, f.store, k); err != nil {
+			return err
+		} else if r == nil {
+			delete(left, k)
+		}
+	}
+	return SaveValue(ctx, f.store, listsName, listsWhat, slices.Sorted(maps.Values(left)))
 }

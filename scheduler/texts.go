@@ -27,12 +27,6 @@ const (
 	textHosts = 1000
 )
 
-// textVerdict is what comparisons say of a new text.
-type textVerdict struct {
-	alike     float64 // to the text in the index
-	lookAlike bool    // it is like those that other documents have now
-}
-
 // hostTexts is what the last responses of a host brought in place of its documents.
 type hostTexts struct {
 	responses []newText // the newest last
@@ -73,29 +67,29 @@ func (t texts) host(k weburl.HostKey) *hostTexts {
 	return h
 }
 
-// responded takes in the response for a document of old, with a new text if is, and compares that.
-// template is that of the host's documents.
+// responded takes in the response for a document of old, with a new text if is, and returns how alike that is to the text
+// in the index, and whether it is like those that other documents have now. template is that of the host's documents.
 func (t texts) responded(
 	old *Record, k weburl.Key, text sketch.Sketch, is bool, template *sketch.Template,
-) (v textVerdict) {
+) (alike float64, lookAlike bool) {
 	h := t[old.Host]
 	if h == nil {
 		if !is {
-			return v
+			return 0, false
 		}
 		h = t.host(old.Host)
 	}
 	if is {
-		v = h.judge(old, k, text, template)
+		alike, lookAlike = h.judge(old, k, text, template)
 	}
 	if len(h.responses) == textsKept {
 		h.responses = slices.Delete(h.responses, 0, 1)
 	}
 	h.responses = append(h.responses, newText{k, text, is})
-	return v
+	return alike, lookAlike
 }
 
-func (h *hostTexts) judge(old *Record, k weburl.Key, text sketch.Sketch, template *sketch.Template) (v textVerdict) {
+func (h *hostTexts) judge(old *Record, k weburl.Key, text sketch.Sketch, template *sketch.Template) (float64, bool) {
 	all := make([]sketch.Sketch, 0, textsKept)
 	var others []weburl.Key
 	for i := range h.responses {
@@ -112,9 +106,7 @@ func (h *hostTexts) judge(old *Record, k weburl.Key, text sketch.Sketch, templat
 		}
 	}
 	common := sketch.TemplateOf(all)
-	v.alike = sketch.Alike(old.Sketch, text, template, &common)
-	v.lookAlike = len(others) >= othersAlike
-	return v
+	return sketch.Alike(old.Sketch, text, template, &common), len(others) >= othersAlike
 }
 
 var targetSeed = maphash.MakeSeed()
@@ -151,32 +143,24 @@ func (f *Frontier) TemplateOf(ctx context.Context, k weburl.HostKey) (*sketch.Te
 		return &t, nil
 	}
 	f.mu.Unlock()
-	t, err := ReadTemplate(ctx, f.store, k)
+	d, err := f.store.Documents(ctx, k)
 	if err != nil {
 		return nil, err
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	h := f.texts.host(k)
-	h.template, h.readAt = t, time.Now()
-	return &t, nil
-}
-
-// ReadTemplate reads what the texts of a host's documents have in common.
-func ReadTemplate(ctx context.Context, store Store, k weburl.HostKey) (t sketch.Template, err error) {
-	d, err := store.Documents(ctx, k)
-	if err != nil {
-		return t, err
-	}
 	var all []sketch.Sketch
 	for _, key := range d.Sample {
-		r, err := Find(ctx, store, key)
+		r, err := Find(ctx, f.store, key)
 		if err != nil {
-			return t, err
+			return nil, err
 		}
 		if r != nil && r.Indexed && !r.Sketch.IsZero() {
 			all = append(all, r.Sketch)
 		}
 	}
-	return sketch.TemplateOf(all), nil
+	t := sketch.TemplateOf(all)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	h := f.texts.host(k)
+	h.template, h.readAt = t, time.Now()
+	return &t, nil
 }

@@ -32,11 +32,12 @@ type weighing struct {
 	template  *sketch.Template // of the host's documents, nil until it is needed
 	text      sketch.Sketch    // the new one
 	isText    bool             // there is one
-	verdict   textVerdict
-	target    string // the page that it leads to, or names as its original
-	replaced  bool   // the document there takes the place of this one
-	unvisited bool   // that was not visited yet
-	lost      bool   // the document would leave, or get another text
+	alike     float64          // to the text in the index
+	lookAlike bool             // it is like those that other documents have now, or a log-in form
+	target    string           // the page that it leads to, or names as its original
+	replaced  bool             // the document there takes the place of this one
+	unvisited bool             // that was not visited yet
+	lost      bool             // the document would leave, or get another text
 }
 
 // weigh decides which orders of a completion are pending, and returns what the response says of the
@@ -108,8 +109,8 @@ func (w *weighing) compare() error {
 	f := w.f
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	w.verdict = f.texts.responded(old, w.l.Key, w.text, w.isText, w.template)
-	w.verdict.lookAlike = w.verdict.lookAlike || w.isText && w.r.LoginForm
+	w.alike, w.lookAlike = f.texts.responded(old, w.l.Key, w.text, w.isText, w.template)
+	w.lookAlike = w.lookAlike || w.isText && w.r.LoginForm
 	return nil
 }
 
@@ -137,25 +138,25 @@ func (w *weighing) follow() error {
 	}
 	w.target = target
 	is, visited, err := Replaces(w.ctx, w.f.store, old, n, target, w.template)
-	w.replaced, w.unvisited = is, !visited
+	w.replaced, w.unvisited = is, visited == nil
 	return err
 }
 
 // Replaces reports whether the document at target takes the place of the one of old, as next says,
-// and whether target was visited yet. A redirect does so only if it is permanent.
+// and target's record, nil if it was not visited yet. A redirect does so only if it is permanent.
 func Replaces(
 	ctx context.Context, store Lookuper, old, next *Record, target string, template *sketch.Template,
-) (is, visited bool, err error) {
+) (is bool, visited *Record, err error) {
 	u, ok := weburl.FromCanonical(target)
 	if !ok {
-		return false, true, nil
+		return false, nil, nil
 	}
 	t, err := Find(ctx, store, u.Key())
 	if err != nil || t == nil || t.Class == Pending {
-		return false, false, err
+		return false, nil, err
 	}
 	forGood := next.Class != Redirect || next.Reason == ReasonMoved || isPermanent(next.Status)
-	return forGood && t.Indexed && !t.LossPending && sketch.Same(old.Sketch, t.Sketch, replacesAbove, template), true, nil
+	return forGood && t.Indexed && !t.LossPending && sketch.Same(old.Sketch, t.Sketch, replacesAbove, template), t, nil
 }
 
 // tells is what the response says of the host.
@@ -165,7 +166,7 @@ func (w *weighing) tells() (Response, error) {
 	case old.Kind != KindPage, !tellsOfHost(w.r.Fault), w.replaced,
 		n.Reason.Operators() && n.Reason != ReasonTarget, n.Reason == ReasonUnavailable, n.Reason == ReasonMoved:
 		return NotCounted, nil
-	case w.lost && w.isText && !w.verdict.lookAlike:
+	case w.lost && w.isText && !w.lookAlike:
 		// A new text says nothing, unless the page had nearly the same at its last visit.
 		d, err := w.pending()
 		if d.Replaces && sketch.Alike(d.Sketch, w.text, w.template) >= sameAbove {
@@ -189,7 +190,7 @@ func (w *weighing) loses() bool {
 		return o != nil && o.Reason != ReasonTarget
 	case !w.isText || d == nil || w.resembles() || !old.Sketch.HasText() || w.returns():
 		return false
-	case old.Lively >= livelyAfter && !w.verdict.lookAlike:
+	case old.Lively >= livelyAfter && !w.lookAlike:
 		return false
 	}
 	if old.Reading == d.Reading {
@@ -209,9 +210,9 @@ func (w *weighing) returns() bool {
 // template yet: the frame of its pages, which an apology has too, counts there.
 func (w *weighing) resembles() bool {
 	if *w.template == (sketch.Template{}) {
-		return w.verdict.alike >= sameAbove
+		return w.alike >= sameAbove
 	}
-	return w.verdict.alike >= lossBelow
+	return w.alike >= lossBelow
 }
 
 // shared reports whether several documents of the host lead to one place.
@@ -247,7 +248,7 @@ func (w *weighing) settle(ill bool, edit uint64) {
 		*c = outcome(old, w.r, &off, edit, time.Now(), w.f.jitter())
 	case o.Op == OrderDelete && o.Loss != nil:
 		if w.isText { // a copy of another document
-			o.Loss.Explicit = !w.verdict.lookAlike
+			o.Loss.Explicit = !w.lookAlike
 		}
 	case w.lost && old.MovePending(): // a fault does not take the move from its edit
 		c.Order, c.CancelDeletion = nil, false
@@ -268,7 +269,7 @@ func (w *weighing) settle(ill bool, edit uint64) {
 // keepText makes the order of a new text pending.
 func (w *weighing) keepText() {
 	n, o, now := &w.c.Next, w.c.Order, time.Now()
-	loss := NewLoss(!w.verdict.lookAlike, now)
+	loss := NewLoss(!w.lookAlike, now)
 	loss.Hash, loss.Sketch = n.Hash, n.Sketch
 	o.Loss, o.Day, o.Reason, o.Text = &loss, w.set.Deletions.Confirm, ReasonNewText, "its text is another one"
 	n.Reason, n.LastError = o.Reason, o.Text

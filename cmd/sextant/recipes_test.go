@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/internal/testing/testrun"
 	"github.com/sextant-crawler/sextant/push"
 )
 
@@ -188,7 +189,7 @@ func crawlRecipe(t *testing.T, site, text string) map[string]push.Document {
 		t.Fatalf("run --once: %v\n%s", err, out)
 	}
 	got := map[string]push.Document{}
-	for u, d := range fileDocuments(t, filepath.Join(dir, "data", "out")) {
+	for u, d := range testrun.Documents(t, filepath.Join(dir, "data", "out")) {
 		got[strings.TrimPrefix(u, site+"/")] = d
 	}
 	return got

@@ -127,12 +127,11 @@ func (b *bench) sample(ctx context.Context) ([]weburl.Key, error) {
 	b.d.mu.Unlock()
 	var good, replaced, others []weburl.Key
 	for _, k := range keys {
-		r, err := b.d.store.Lookup(ctx, k)
+		r, err := scheduler.Find(ctx, b.d.store, k)
 		switch {
-		case errors.Is(err, scheduler.ErrNotFound):
 		case err != nil:
 			return nil, err
-		case !r.Indexed || r.Kind != scheduler.KindPage || !h.older(r.FoundAt): // it cannot be asked for, or came since
+		case r == nil || !r.Indexed || r.Kind != scheduler.KindPage || !h.older(r.FoundAt): // it cannot be asked for, or came since
 		case !r.LossPending:
 			good = append(good, k)
 		case r.Reason == scheduler.ReasonNewText:

@@ -113,14 +113,12 @@ func (d *Owner) Edit(ctx context.Context) (uint64, error) {
 		return 0, err
 	}
 	last := list[len(list)-1]
-	if last.State == EditOpen {
+	held := slices.IndexFunc(list, func(e Edit) bool { return e.State == EditHeld })
+	switch {
+	case last.State == EditOpen, held < 0 && time.Since(last.Judged) < editLasts:
 		return last.Number, err
-	}
-	if i := slices.IndexFunc(list, func(e Edit) bool { return e.State == EditHeld }); i >= 0 {
-		return list[i].Number, err
-	}
-	if time.Since(last.Judged) < editLasts {
-		return last.Number, err
+	case held >= 0:
+		return list[held].Number, err
 	}
 	return 0, err
 }

@@ -234,12 +234,16 @@ func (b *bench) goodBut(document weburl.Key) (at, back time.Time) {
 	return at, h.back
 }
 
-// wakeAt has the host judged again at a time, or soon if that is over; zero is no time.
+// wakeAt has the host judged again at a time, but not at once. A time that is over changes nothing any more: its loss
+// waits for a visit, which has the host judged.
 func (b *bench) wakeAt(at time.Time) {
-	if soonest := b.now.Add(judgePause); !at.IsZero() && at.Before(soonest) {
+	if !at.After(b.now) {
+		return
+	}
+	if soonest := b.now.Add(judgePause); at.Before(soonest) {
 		at = soonest
 	}
-	if !at.IsZero() && at.Before(b.next) {
+	if at.Before(b.next) {
 		b.next = at
 	}
 }
@@ -251,12 +255,10 @@ func (d *Owner) Finish(ctx context.Context) (asked int, err error) {
 	if err != nil || asked > 0 || until.IsZero() {
 		return asked, err
 	}
-	timer := time.NewTimer(time.Until(until))
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return 0, ctx.Err()
-	case <-timer.C:
+	case <-time.After(time.Until(until)):
 		return 1, nil
 	}
 }

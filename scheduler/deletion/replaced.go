@@ -64,7 +64,8 @@ func (b *bench) findReplaced(ctx context.Context) error {
 	return nil
 }
 
-// isReplaced reports whether another document replaces the one of a loss.
+// isReplaced reports whether another document replaces the one of a loss. A page that is to do so later is fetched again
+// if it is known as a copy of that document.
 func (b *bench) isReplaced(ctx context.Context, l *scheduler.StoredDeletion) (bool, error) {
 	r, err := scheduler.Find(ctx, b.d.store, l.Key)
 	if err != nil || r == nil {
@@ -78,22 +79,10 @@ func (b *bench) isReplaced(ctx context.Context, l *scheduler.StoredDeletion) (bo
 	if err != nil {
 		return false, err
 	}
-	is, _, err := scheduler.Replaces(ctx, b.d.store, r, r, target, template)
-	if err != nil || is {
+	is, t, err := scheduler.Replaces(ctx, b.d.store, r, r, target, template)
+	if err != nil || is || t == nil || t.DuplicateOf != r.URL || t.State == scheduler.Waiting {
 		return is, err
 	}
-	return false, b.makeWay(ctx, r, target)
-}
-
-// makeWay has the page that is to take the place of a document fetched again if it is known as a copy of that.
-func (b *bench) makeWay(ctx context.Context, r *scheduler.Record, target string) error {
-	u, ok := weburl.FromCanonical(target)
-	if !ok {
-		return nil
-	}
-	t, err := scheduler.Find(ctx, b.d.store, u.Key())
-	if err != nil || t == nil || t.DuplicateOf != r.URL || t.State == scheduler.Waiting {
-		return err
-	}
-	return b.d.askFor(ctx, []weburl.Key{u.Key()})
+	u, _ := weburl.FromCanonical(target)
+	return false, b.d.askFor(ctx, []weburl.Key{u.Key()})
 }

@@ -1,12 +1,14 @@
 package deletion_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/sextant-crawler/sextant/fetcher/fault"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -85,6 +87,34 @@ func TestSection(t *testing.T) {
 		s.is("before a day", 5, 0)
 		s.pass(time.Hour)
 		s.is("after 25 hours", 0, 5)
+	})
+}
+
+// TestJudgedSeldom: a host is not judged again and again while its losses wait for visits.
+func TestJudgedSeldom(t *testing.T) {
+	judged := 0
+	crawling(t, func(s *crawl) {
+		s.store = func(store scheduler.Store) scheduler.Store {
+			return &storetest.Faulty{Store: store, Before: func(_ context.Context, method string) error {
+				if method == "Deletions" {
+					judged++
+				}
+				return nil
+			}}
+		}
+	}, func(s *crawl) {
+		all := pages("a.test", 100)
+		s.index(all...)
+		s.says(status(404), all[:5]...)
+		s.visit(all[:5]...)
+		s.pass(2 * time.Hour)
+		s.visit(all[:5]...) // the fourth time: the next one is a day later
+		s.pass(22*time.Hour + 5*time.Minute)
+		judged = 0
+		s.pass(time.Hour)
+		if s.is("after 25 hours", 5, 0); judged > 10 {
+			t.Errorf("the host was judged %d times in an hour", judged)
+		}
 	})
 }
 
