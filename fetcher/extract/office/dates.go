@@ -8,6 +8,9 @@ import (
 	"time"
 )
 
+// maxStyles number formats and styles of a workbook are known.
+const maxStyles = 100_000
+
 // dateForm is what a number format shows of a date; the zero value shows a number.
 type dateForm uint8
 
@@ -29,7 +32,7 @@ func (d *dates) define(id int, code string) {
 	if d.codes == nil {
 		d.codes = map[int]dateForm{}
 	}
-	if len(d.codes) < maxIdentified {
+	if len(d.codes) < maxStyles {
 		d.codes[id] = formOf(code)
 	}
 }
@@ -46,7 +49,7 @@ func (d *dates) style(id int) {
 	case id == 22:
 		form = showsDate | showsTime
 	}
-	if len(d.styles) < maxSharedStrings {
+	if len(d.styles) < maxStyles {
 		d.styles = append(d.styles, form)
 	}
 }
