@@ -34,7 +34,7 @@ func limits() map[string]limit {
 	return map[string]limit{
 		"actionrules":                  {11, aim},
 		"actionrules/crawlspace":       {10, aim},
-		"cmd/sextant":                  {19, aim},
+		"cmd/sextant":                  {6, aim},
 		"config":                       {15, 115},
 		"crawl":                        {18, 83},
 		"crawl/copies/near":            {16, aim},
@@ -51,7 +51,7 @@ func limits() map[string]limit {
 		"internal/report":              {17, aim},
 		"internal/service":             {13, aim},
 		"scheduler":                    {15, exempt},
-		"scheduler/badgerstore":        {18, 106},
+		"scheduler/badgerstore":        {17, 98},
 		"scheduler/badgerstore/record": {8, aim},
 	}
 }
