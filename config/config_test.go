@@ -91,7 +91,7 @@ func TestEverySetting(t *testing.T) {
 		Push: []Push{
 			{
 				Name: "lines", Content: true, TargetSettings: push.TargetSettings{Kind: "file", Source: new("s")},
-				Settings: file.Settings{Name: "lines", Dir: "out", RotateBytes: 4096},
+				Settings: file.Settings{Name: "lines", Dir: "out", RotateBytes: 4096, Retention: 7 * time.Second},
 			},
 			{
 				Name: "papi", TargetSettings: push.TargetSettings{Kind: "papi", BatchCount: 5, BatchBytes: 4096, BatchAge: 6 * time.Millisecond},

@@ -116,8 +116,6 @@ func standing(elements map[string]*Element, e *Element) string {
 
 func statusSentence(s Status) string {
 	switch s {
-	case Ineffective:
-		return " *Ineffective in this version.*"
 	case Refused:
 		return " *Refused by this version.*"
 	case Supported, NoEffect:

@@ -38,8 +38,6 @@ const (
 	Supported Status = iota
 	// NoEffect is CloudView's own: accepted, and listed as a note.
 	NoEffect
-	// Ineffective is not done by this version yet and harmless to ignore: a warning.
-	Ineffective
 	// Refused is not done by this version yet, and ignoring it would crawl, index
 	// or push what the writer forbade, or lose data: an error.
 	Refused
@@ -220,12 +218,6 @@ func text(name string, t Type, def, doc string) Attribute {
 // unique marks an attribute by which elements are told apart.
 func unique(a Attribute) Attribute {
 	a.Unique = true
-	return a
-}
-
-// ineffective marks an attribute that this version ignores.
-func ineffective(inert string, a Attribute) Attribute {
-	a.Status, a.Inert = Ineffective, inert
 	return a
 }
 

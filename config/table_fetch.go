@@ -30,7 +30,7 @@ func fetchElements() []Element {
 		}, Doc: "The browser for pages whose Fetch has render. It has no network: the crawler makes its requests. A configuration that comes over the network may name only the command that the file on the machine names."},
 		{Name: "Addresses", Parents: []string{"Crawler"}, Once: true, Attributes: []Attribute{
 			{Name: "private", Type: Enum, Default: "allow", Values: []string{"allow", "deny"},
-				Doc: "Whether to connect to private addresses (RFC 1918, RFC 4193, RFC 6598) that no address rule allows. deny also counts for hosts that a Root names; proxies are always allowed."},
+				Doc: "Whether to connect to private addresses (RFC 1918, RFC 4193, RFC 6598) that no address rule allows. deny also counts for hosts that a Root names, and includes loopback and link-local addresses; proxies are always allowed."},
 		}, Doc: "Which IP addresses the crawler may connect to."},
 	}
 }

@@ -120,7 +120,7 @@ func filePush() []Attribute {
 	return []Attribute{
 		text("dir", Path, "", "Folder of the files; out in the data directory if absent."),
 		ranged("rotateBytes", Bytes, "268435456", 1024, 1<<40, "Size at which a new file is started."),
-		ineffective("0", ranged("retentionS", Seconds, "0", 0, 100*year, "Age at which a file is removed; 0 is never.")),
+		ranged("retentionS", Seconds, "0", 0, 100*year, "Age at which a file is removed that is not written any more; 0 is never."),
 	}
 }
 
@@ -222,7 +222,7 @@ func opens[S any, T push.Target](s S, open func(S) (T, error)) (any, opener) {
 }
 
 func makeFile(r *pushReader) (any, opener) {
-	s := file.Settings{Name: r.name, RotateBytes: r.number("rotateBytes")}
+	s := file.Settings{Name: r.name, RotateBytes: r.number("rotateBytes"), Retention: r.duration("retentionS")}
 	if dir := r.str("dir"); dir != "" {
 		s.Dir = filepath.Clean(r.p.resolvePath(dir))
 	}

@@ -165,9 +165,6 @@ func (p *parser) elementSpec(e *Markup, parent *node, scope *namespaces) *Elemen
 	case NoEffect:
 		p.inert = append(p.inert, inert{e.Start, "<" + e.name.Local + ">"})
 		return nil
-	case Ineffective:
-		p.warnf(e.Start, "<%s> is not in this version yet and has no effect", e.name.Local)
-		return nil
 	case Refused:
 		p.errorf(e.Start, "<%s> is not supported by this version yet", e.name.Local)
 		return nil

@@ -105,9 +105,6 @@ func (p *parser) attribute(n *node, a xml.Attr, at place) bool {
 		p.errorf(at.name, "%s is not supported by this version yet", p.written(spec, a.Value))
 		return false
 	}
-	if spec.Status == Ineffective && !spec.isInert(value) {
-		p.warnf(at.name, "%s is not in this version yet and has no effect", p.written(spec, a.Value))
-	}
 	n.attrs = append(n.attrs, attr{spec: spec, place: at, text: value})
 	return true
 }

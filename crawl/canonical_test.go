@@ -65,6 +65,35 @@ func TestCanonicals(t *testing.T) {
 	}
 }
 
+// TestCanonicalHeader: a Link header names the canonical URL of pages and of documents, before the
+// page's own and relative to the requested URL.
+func TestCanonicalHeader(t *testing.T) {
+	site := testsite.New(t, testsite.Options{Pages: 1})
+	origin := site.Origins()[0]
+	set := func(path, contentType, body, link string) {
+		header := map[string]string{"Content-Type": contentType}
+		if link != "" {
+			header["Link"] = link
+		}
+		site.Set(path, testsite.Page{Body: body, Header: header})
+	}
+	set("/file", "application/pdf", "%PDF-file", `<`+origin+`/whole>; rel="canonical"`)
+	set("/whole", "application/pdf", "%PDF-whole", "")
+	set("/dir/page", "text/html", `<base href="/elsewhere/"><link rel=canonical href="/own"><p>text of a page`,
+		`</style.css>; rel=preload, <other>; rel=canonical`)
+	set("/dir/other", "text/html", "<p>text of another page", "")
+	set("/own", "text/html", "<p>text of its own", "")
+	site.Set("/start", testsite.HTML("start", "start", "/file", "/dir/page"))
+	b := newBench(t, origin+"/start")
+	b.settings.Documents = newFakeDocuments()
+	b.settings.Rules.DefaultAccept, b.settings.Rules.DefaultIndex, b.settings.Rules.DefaultFollow = true, true, true
+	b.once()
+	// The page's own canonical stays a link of the page.
+	if diff := cmp.Diff([]string{"/dir/other", "/own", "/start", "/whole"}, b.paths(origin)); diff != "" {
+		t.Errorf("documents (-want +got):\n%s", diff)
+	}
+}
+
 // TestDeadCanonicalOfManyPages: pages that name one URL, which turns out to be no
 // document in one way or another, are all documents in the end.
 func TestDeadCanonicalOfManyPages(t *testing.T) {

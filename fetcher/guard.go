@@ -22,7 +22,7 @@ import (
 type dialer struct {
 	net    net.Dialer
 	strict *net.Resolver   // of the same servers; see sureOf
-	exempt map[string]bool // "host:port" as dialled
+	exempt map[string]bool // "host:port" as dialled, no names
 	judge  func(netip.Addr) (allowed, matched bool, words string)
 	deny   bool   // private addresses
 	proxy  string // "host:port" of the proxy, always dialled
@@ -36,10 +36,14 @@ type dialer struct {
 func newDialer(s Settings) *dialer {
 	d := &dialer{exempt: make(map[string]bool, len(s.Exempt)), judge: s.Judge, deny: s.DenyPrivate, connect: s.Connect, handshake: s.TLSTimeout, permit: s.Permit}
 	for _, hostPort := range s.Exempt {
-		if host, port, err := net.SplitHostPort(hostPort); err == nil {
-			hostPort = net.JoinHostPort(host, port)
+		host, port, err := net.SplitHostPort(hostPort)
+		if err != nil {
+			continue
 		}
-		d.exempt[hostPort] = true
+		// The owner of a name decides where it leads, so that a name proves nothing.
+		if _, err := netip.ParseAddr(host); err == nil || host == "localhost" {
+			d.exempt[net.JoinHostPort(host, port)] = true
+		}
 	}
 	d.net = net.Dialer{Timeout: s.ConnectTimeout, Resolver: s.Names.resolver(s.Resolver, false)}
 	d.strict = s.Names.resolver(s.Resolver, true)
@@ -117,8 +121,8 @@ func (t *attempt) judgeAddress(a netip.Addr) *refusedAddress {
 			exempt, deny = true, false
 		}
 	}
-	if deny && isPrivate(meant(a)) {
-		return &refusedAddress{address: a.String(), why: "it is private, and private addresses are denied"}
+	if deny && IsInternal(a) {
+		return &refusedAddress{address: a.String(), why: "it is internal, and private addresses are denied"}
 	}
 	if why := refusal(a, exempt); why != "" {
 		return &refusedAddress{address: a.String(), why: "it is " + why}
@@ -178,7 +182,7 @@ func refusal(a netip.Addr, exempt bool) string {
 	default:
 		return ""
 	}
-	return "a " + kind + " address; to crawl it, name this host and port in a start URL"
+	return "a " + kind + " address; to crawl it, write a start URL with the address itself, or an address rule"
 }
 
 // meant is the address that packets to a reach in the end: IPv4 inside IPv6 is

@@ -215,7 +215,7 @@ func TestOneKindOfAddressIsEnough(t *testing.T) {
 		}
 		return one(q.reply("127.0.0.1"))
 	})
-	f := newFetcher(t, func(set *Settings) { set.Resolver = s.resolver() }, "a.test.:"+port, "a.test:"+port)
+	f := newFetcher(t, func(set *Settings) { set.Resolver, set.Judge = s.resolver(), allowAll })
 	resp, err := f.Fetch(t.Context(), Request{URL: mustURL(t, "http://a.test.:"+port+"/")})
 	if err != nil || resp.Status != http.StatusOK {
 		t.Errorf("got %+v, %v", resp, err)

@@ -43,15 +43,16 @@ type Settings struct {
 
 	// Exempt are the "host:port" (net.JoinHostPort of weburl.URL's Host and Port)
 	// at which an address is allowed that is refused otherwise: loopback, link-local,
-	// multicast, unspecified. Metadata addresses of clouds stay refused.
+	// multicast, unspecified. Metadata addresses of clouds stay refused. Hosts other than
+	// addresses and localhost are ignored, since DNS decides where a name leads.
 	Exempt []string
 	// Judge, if not nil, is asked about each address that is to be dialled, before
 	// the built-in refusals: matched says that it decides, words by what. An address
 	// that it allows is refused only if it is a cloud's metadata address. It is
 	// called by several goroutines at once.
 	Judge func(a netip.Addr) (allowed, matched bool, words string)
-	// DenyPrivate refuses addresses of private networks (RFC 1918, RFC 4193) and of
-	// carriers behind a translation (RFC 6598) that Judge does not allow, also those of
+	// DenyPrivate refuses addresses of private networks (RFC 1918, RFC 4193), of carriers
+	// behind a translation (RFC 6598), loopback and link-local ones that Judge does not allow, also those of
 	// Exempt, and in whatever form of IPv6 they are written. As with what is refused
 	// otherwise the fault is fault.Address: names lead astray for a while.
 	DenyPrivate bool

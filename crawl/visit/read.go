@@ -51,14 +51,18 @@ func (v *visit) extract(ctx context.Context, r *fetcher.Response) (p extract.Pag
 	return p, true, err
 }
 
-// refreshHeader takes in what the answer's header says of a refresh. It goes before the
-// page's own, and its target is relative to the URL that was asked for.
-func (v *visit) refreshHeader(r *fetcher.Response, p *extract.Page) {
-	seconds, target := extract.Refresh(r.Header.Get("Refresh"))
-	if target == "" {
-		return
+// linkHeaders puts what the response's header names into the page: the target of a Refresh and the
+// canonical URL of a Link. They replace the page's own, and are relative to the requested URL.
+func (v *visit) linkHeaders(r *fetcher.Response, p *extract.Page) {
+	base := BaseOf(v.lease.URL, extract.Page{})
+	if seconds, target := extract.Refresh(r.Header.Get("Refresh")); target != "" {
+		if u, err := base.Resolve(target); err == nil {
+			p.Refresh, p.RefreshAfter = u.String(), seconds
+		}
 	}
-	if u, err := BaseOf(v.lease.URL, extract.Page{}).Resolve(target); err == nil {
-		p.Refresh, p.RefreshAfter = u.String(), seconds
+	if target := extract.CanonicalLink(r.Header.Values("Link")); target != "" {
+		if u, err := base.Resolve(target); err == nil {
+			p.Canonical = u.String()
+		}
 	}
 }

@@ -267,7 +267,7 @@ func (v *visit) read(ctx context.Context, response *fetcher.Response, result *sc
 		}
 		v.log.Warn("a page is longer than maxBodyBytes: the rest of it is not read", "url", v.lease.URL.String(), "bytes", len(response.Body))
 	}
-	v.refreshHeader(response, &p)
+	v.linkHeaders(response, &p)
 	result.LoginPage, result.LoginForm = v.visitor.logins.is(v.lease, &p), p.Password
 	if p.Refresh != "" && p.RefreshAfter <= refreshIsRedirect && !isItself(v.lease, p) {
 		return v.redirect(ctx, p.Refresh, 0, result)

@@ -86,7 +86,7 @@ func (t *tab) render(ctx context.Context, timeout time.Duration) (out Rendered, 
 }
 
 var (
-	errSlow        = &Error{TimedOut, "the page gives no answer: its scripts do not pause"}
+	errSlow        = &Error{TimedOut, "the page gives no answer: its scripts do not pause, or the machine is too busy"}
 	errPageCrashed = &Error{Crashed, "the page crashed: it took too much memory, or met a fault of the browser"}
 )
 

@@ -44,7 +44,7 @@ func limits() map[string]limit {
 		"crawl/visit":                  {22, 93},
 		"fetcher":                      {18, aim},
 		"fetcher/auth":                 {12, aim},
-		"fetcher/extract":              {18, aim},
+		"fetcher/extract":              {17, aim},
 		"fetcher/extract/feeds":        {12, aim},
 		"fetcher/extract/office":       {17, aim},
 		"internal/admin":               {17, 93},

@@ -8,8 +8,8 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 )
 
-// readDOCX reads a document of WordprocessingML: the text in its order, then foot- and
-// endnotes, comments, headers and footers. Deleted text and field codes are left out.
+// readDOCX reads a document of WordprocessingML: the text in its order, then chunks in other
+// formats, SmartArt and charts, foot- and endnotes, comments, headers and footers. Deleted text and field codes are left out.
 func readDOCX(a *archive, b *extract.Builder) error {
 	root := a.relationsOf("")
 	main := mainPart(&root, "word/document.xml")
@@ -18,6 +18,9 @@ func readDOCX(a *archive, b *extract.Builder) error {
 	related.links(b)
 	w := &words{b: b}
 	if err := a.walk(main, w); err != nil {
+		return err
+	}
+	if err := errors.Join(a.chunks(&related, b), a.drawn(&related, b, "diagramData", "chart")); err != nil {
 		return err
 	}
 	seen := map[string]bool{}
@@ -51,12 +54,13 @@ type words struct {
 	b     *extract.Builder
 	in    bool // in an element that holds text
 	code  bool // in a field code
+	cats  bool // the categories of a chart were read: each of its series repeats them
 	field strings.Builder
 }
 
 func (w *words) start(e *xml.StartElement) bool {
 	switch e.Name.Local {
-	case "t":
+	case "t", "v": // v is a name in a chart
 		w.in = true
 	case "instrText":
 		w.code = true
@@ -71,8 +75,12 @@ func (w *words) start(e *xml.StartElement) bool {
 		w.b.Break()
 	case "noBreakHyphen":
 		w.b.Write([]byte("-"))
-	case "Fallback", "del", "moveFrom":
-		return true // what Choice has said already; what is no longer there
+	case "cat":
+		again := w.cats
+		w.cats = true
+		return again
+	case "Fallback", "del", "moveFrom", "numCache", "numLit":
+		return true // what Choice has said already; what is no longer there; the numbers of a chart
 	}
 	return false
 }
@@ -81,6 +89,9 @@ func (w *words) end(name string) {
 	switch name {
 	case "t":
 		w.in = false
+	case "v":
+		w.in = false
+		w.b.Break()
 	case "instrText":
 		w.code = false
 	case "p", "tc":

@@ -7,7 +7,8 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 )
 
-// readPPTX reads a presentation: its slides in their order, each with its notes.
+// readPPTX reads a presentation: its slides in their order, each with its
+// SmartArt, charts and notes.
 func readPPTX(a *archive, b *extract.Builder) error {
 	root := a.relationsOf("")
 	main := mainPart(&root, "ppt/presentation.xml")
@@ -28,6 +29,9 @@ func readPPTX(a *archive, b *extract.Builder) error {
 		}
 		of := a.relationsOf(part)
 		of.links(b)
+		if err := a.drawn(&of, b, "diagramData", "chart"); err != nil {
+			return err
+		}
 		for _, notes := range of.parts("notesSlide") {
 			b.Break()
 			if err := a.walk(notes, &words{b: b}); err != nil && !errors.Is(err, errNoPart) {

@@ -29,6 +29,7 @@ const (
 	toFonts
 	toInfo     // what stands in the information group, outside of its parts
 	toProperty // a part of the information group, named by group.property
+	toShape    // of a drawing: its text box alone has text
 )
 
 // group is the state that a closing brace restores.
@@ -36,7 +37,8 @@ type group struct {
 	to       destination
 	property string
 	hidden   bool
-	skip     int // characters after \u that stand for the same
+	box      bool // in a text box or an annotation, which separate words
+	skip     int  // characters after \u that stand for the same
 	font     int
 	stamp    *stamp // of \creatim and \revtim
 }
@@ -130,6 +132,9 @@ func (r *rtfReader) close() {
 	ended := r.group
 	r.group = r.outer[len(r.outer)-1]
 	r.outer = r.outer[:len(r.outer)-1]
+	if ended.box && !r.group.box {
+		r.b.Break()
+	}
 	if ended.to == toInstruction && r.group.to != toInstruction {
 		if href := hyperlink(string(r.info["instruction"])); href != "" {
 			r.b.Link(href)
@@ -214,8 +219,10 @@ func (r *rtfReader) byte(c byte) {
 		r.skipping--
 		return
 	}
-	if r.group.to == toNowhere || r.group.to == toInfo || r.group.to == toFonts {
+	switch r.group.to {
+	case toNowhere, toInfo, toFonts, toShape:
 		return
+	case toText, toInstruction, toProperty:
 	}
 	r.high = 0
 	r.bytes = append(r.bytes, c)
@@ -274,7 +281,7 @@ func (r *rtfReader) write(text []byte) {
 		r.keep("instruction", text)
 	case toProperty:
 		r.keep(r.group.property, text)
-	case toNowhere, toFonts, toInfo:
+	case toNowhere, toFonts, toInfo, toShape:
 	}
 }
 

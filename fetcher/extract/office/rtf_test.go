@@ -37,6 +37,10 @@ func TestRTF(t *testing.T) {
 		{"binary data", `a\bin5 }}\{{b`, "ab"},
 		{"binary data past the end", `a\bin99999999999 b`, "a"},
 		{"headers and footnotes are text", `{\header h}a{\footnote f}`, "haf"},
+		{"a text box", `a{\shp{\*\shpinst\shpleft1{\sp{\sn shapeType}{\sv 202}}{\shptxt \par box{\b ed}\par}}{\shprslt{\*\do{\dptxbxtext box}}\par box}}b`, "a boxed b"},
+		{"an old text box", `a{\*\do\dobxcolumn{\dptxbxtext box}\dpx1}b`, "a box b"},
+		{"an annotation", `a{\*\atnid S}{\*\atnauthor Sam}\chatn{\*\annotation{\*\atnref 1}note}b`, "a note b"},
+		{"an annotation of what is left out", `a{\*\unknown{\*\annotation note}{\shptxt box}}b`, "ab"},
 		{"what follows the end", `a}b`, "a"},
 		{"a title is no text", `{\info{\title T}{\operator O}{\*\unknown U}}a{\title b}`, "ab"},
 	}

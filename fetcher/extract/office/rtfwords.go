@@ -29,7 +29,7 @@ func (r *rtfReader) word(word string, n int, has bool) {
 		r.skipping--
 		return
 	}
-	if r.destination(word) || r.character(word) {
+	if r.destination(word) || r.drawn(word) || r.character(word) {
 		return
 	}
 	switch word {
@@ -93,7 +93,7 @@ func (r *rtfReader) destination(word string) bool {
 		to, at = toInfo, &r.created
 	case "revtim":
 		to, at = toInfo, &r.modified
-	case "colortbl", "stylesheet", "pict", "objdata", "objclass", "objname", "listtext", "pntext", "nonshppict",
+	case "colortbl", "stylesheet", "pict", "objdata", "objclass", "objname", "listtext", "pntext", "nonshppict", "shprslt",
 		"bkmkstart", "bkmkend", "xe", "tc", "template", "printim", "buptim", "operator", "manager", "company",
 		"category", "hlinkbase", "nextfile", "filetbl", "listtable", "themedata", "datastore", "xmlnstbl":
 	default:
@@ -109,6 +109,26 @@ func (r *rtfReader) destination(word string) bool {
 		}
 	default:
 		r.group.to = to
+	}
+	return true
+}
+
+// drawn obeys the words of drawings and annotations. The destinations that hold a drawing have text
+// in its text box alone.
+func (r *rtfReader) drawn(word string) bool {
+	from, to := toText, toText
+	switch word {
+	case "shpinst", "do":
+		to = toShape
+	case "shptxt", "dptxbxtext":
+		from = toShape
+	case "annotation":
+	default:
+		return false
+	}
+	if r.flush(); r.group.to == from {
+		r.group.to, r.group.box = to, true
+		r.b.Break()
 	}
 	return true
 }

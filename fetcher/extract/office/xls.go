@@ -14,12 +14,14 @@ import (
 const (
 	xlsFormula    = 0x0006
 	xlsEOF        = 0x000a
+	xlsDateMode   = 0x0022
 	xlsFilePass   = 0x002f
 	xlsContinue   = 0x003c
 	xlsCodePage   = 0x0042
 	xlsBoundSheet = 0x0085
 	xlsMulRK      = 0x00bd
 	xlsRString    = 0x00d6
+	xlsXF         = 0x00e0
 	xlsSST        = 0x00fc
 	xlsLabelSST   = 0x00fd
 	xlsTXO        = 0x01b6
@@ -29,7 +31,9 @@ const (
 	xlsBoolErr    = 0x0205
 	xlsString     = 0x0207
 	xlsRK         = 0x027e
+	xlsFormat     = 0x041e
 	xlsBOF        = 0x0809
+	xlsSeriesText = 0x100d
 	biff8         = 0x0600
 )
 
@@ -44,6 +48,7 @@ type xlsReader struct {
 	wide   bool           // BIFF8: strings say how many bytes a character has
 	sheets map[int]string // names by where the sheet begins
 	shared []string
+	dates  dates
 	n      int
 }
 
@@ -117,23 +122,43 @@ func (x *xlsReader) record(kind, begin int, d []byte) {
 	case xlsString:
 		x.cell(x.long(d))
 	case xlsNumber:
-		x.float(part(d, 6, 8))
+		x.float(le16(d, 4), part(d, 6, 8))
 	case xlsRK:
-		x.number(rk(le32(d, 6)))
+		x.number(le16(d, 4), rk(le32(d, 6)))
 	case xlsMulRK:
 		for at := 4; at+6 <= len(d)-2; at += 6 {
-			x.number(rk(le32(d, at+2)))
+			x.number(le16(d, at), rk(le32(d, at+2)))
 		}
 	case xlsBoolErr:
 		if len(d) >= 8 && d[7] == 0 {
 			x.boolean(d[6])
 		}
 	case xlsFormula:
-		x.formula(part(d, 6, 8))
+		x.formula(le16(d, 4), part(d, 6, 8))
 	case xlsTXO:
 		x.textBox(le16(d, 10))
 	case xlsHLink:
 		x.b.Link(monikerURL(d))
+	default:
+		x.format(kind, d)
+	}
+}
+
+// format reads how cells show dates, and the titles of charts.
+func (x *xlsReader) format(kind int, d []byte) {
+	switch kind {
+	case xlsDateMode:
+		x.dates.from1904 = le16(d, 0) == 1
+	case xlsFormat:
+		if code := part(d, 2, int64(len(d))); x.wide {
+			x.dates.define(le16(d, 0), x.long(code))
+		} else {
+			x.dates.define(le16(d, 0), x.short(code))
+		}
+	case xlsXF:
+		x.dates.style(le16(d, 2))
+	case xlsSeriesText:
+		x.cell(x.short(part(d, 2, int64(len(d)))))
 	}
 }
 
@@ -147,11 +172,11 @@ func (x *xlsReader) cell(text string) {
 }
 
 // formula writes the value of a formula; that of a string follows in a record of its own.
-func (x *xlsReader) formula(value []byte) {
+func (x *xlsReader) formula(style int, value []byte) {
 	switch {
 	case len(value) < 8:
 	case value[6] != 0xff || value[7] != 0xff:
-		x.float(value)
+		x.float(style, value)
 	case value[0] == 1:
 		x.boolean(value[2])
 	}
@@ -165,14 +190,16 @@ func (x *xlsReader) boolean(v byte) {
 	}
 }
 
-func (x *xlsReader) float(value []byte) {
+func (x *xlsReader) float(style int, value []byte) {
 	if len(value) == 8 {
-		x.number(math.Float64frombits(binary.LittleEndian.Uint64(value)))
+		x.number(style, math.Float64frombits(binary.LittleEndian.Uint64(value)))
 	}
 }
 
-func (x *xlsReader) number(v float64) {
-	if !math.IsNaN(v) && !math.IsInf(v, 0) {
+func (x *xlsReader) number(style int, v float64) {
+	if date := x.dates.shown(style, v); date != "" {
+		x.cell(date)
+	} else if !math.IsNaN(v) && !math.IsInf(v, 0) {
 		x.cell(strconv.FormatFloat(v, 'g', -1, 64))
 	}
 }

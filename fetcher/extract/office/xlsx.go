@@ -10,12 +10,12 @@ import (
 )
 
 // readXLSX reads a workbook: for each sheet its name and cells, row by row, then
-// comments. Numbers are as they are stored, so a date is a count of days.
+// drawings and comments. Numbers are as they are stored, dates in the form of ISO 8601.
 func readXLSX(a *archive, b *extract.Builder) error {
 	root := a.relationsOf("")
 	main := mainPart(&root, "xl/workbook.xml")
 	officeProperties(a, b)
-	sheets := identified{element: "sheet"}
+	sheets := workbook{identified: identified{element: "sheet"}}
 	if err := a.walk(main, &sheets); err != nil {
 		return err
 	}
@@ -26,6 +26,9 @@ func readXLSX(a *archive, b *extract.Builder) error {
 			return err
 		}
 	}
+	for _, part := range related.parts("styles") {
+		_ = a.walk(part, &sheets.dates) // without it, dates are numbers
+	}
 	for _, sheet := range sheets.found {
 		part := related.byID(sheet.id)
 		b.Break()
@@ -34,11 +37,14 @@ func readXLSX(a *archive, b *extract.Builder) error {
 		if part == "" {
 			continue
 		}
-		if err := a.walk(part, &cells{b: b, shared: shared.all}); err != nil && !errors.Is(err, errNoPart) {
+		if err := a.walk(part, &cells{b: b, shared: shared.all, dates: &sheets.dates}); err != nil && !errors.Is(err, errNoPart) {
 			return err
 		}
 		of := a.relationsOf(part)
 		of.links(b)
+		if err := a.drawn(&of, b, "drawing"); err != nil {
+			return err
+		}
 		for _, comments := range of.parts("comments") {
 			b.Break()
 			if err := a.walk(comments, &words{b: b}); err != nil && !errors.Is(err, errNoPart) {
@@ -47,6 +53,19 @@ func readXLSX(a *archive, b *extract.Builder) error {
 		}
 	}
 	return nil
+}
+
+// workbook has the sheets in their order, and how cells show dates.
+type workbook struct {
+	identified
+	dates dates
+}
+
+func (w *workbook) start(e *xml.StartElement) bool {
+	if e.Name.Local == "workbookPr" {
+		w.dates.from1904, _ = strconv.ParseBool(attribute(e, "date1904"))
+	}
+	return w.identified.start(e)
 }
 
 // sharedStrings are what cells refer to by number.
@@ -87,6 +106,8 @@ func (s *sharedStrings) text(t []byte) {
 type cells struct {
 	b      *extract.Builder
 	shared []string
+	dates  *dates
+	style  int
 	kind   string // of the open cell
 	in     bool   // in a value or a text
 	value  strings.Builder
@@ -96,6 +117,7 @@ func (c *cells) start(e *xml.StartElement) bool {
 	switch e.Name.Local {
 	case "c":
 		c.kind = attribute(e, "t")
+		c.style, _ = strconv.Atoi(attribute(e, "s")) // 0 is the default
 	case "v", "t":
 		c.in = true
 		c.value.Reset()
@@ -137,6 +159,12 @@ func (c *cells) shown(element string) string {
 			return "TRUE"
 		}
 		return "FALSE"
+	case c.kind == "" || c.kind == "n":
+		if v, err := strconv.ParseFloat(strings.TrimSpace(value), 64); err == nil {
+			if date := c.dates.shown(c.style, v); date != "" {
+				return date
+			}
+		}
 	}
 	return value
 }

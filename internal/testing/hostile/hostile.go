@@ -77,7 +77,7 @@ func Start(t testing.TB) *Servers {
 		s.URLs[name] = "https://" + listen(b) + "/"
 	}
 	wrongHost := listen(s.secure(nil, ok))
-	s.URLs["wrong host in the certificate"] = "https://wrong.test" + port(wrongHost) + "/"
+	s.URLs["wrong host in the certificate"] = "https://localhost" + port(wrongHost) + "/"
 	s.URLs["nobody listens"] = "http://" + testport.Reserve(t) + "/"
 	plain := listen(afterRobots(text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")))
 	names := zone()
