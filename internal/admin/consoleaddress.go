@@ -17,10 +17,6 @@ var errNoConsole = &Declined{Err: errors.New("the service has no console: it was
 // Shows tells the server, before Run, that it has a console at a URL.
 func (s *Server) Shows(url string) { s.console = url }
 
-func (s *Server) consoleRoutes() []route {
-	return []route{{method: "GET", path: "/api/v1/console", role: Operator, answer: s.consoleAddress}}
-}
-
 func (s *Server) consoleAddress(*call) (any, error) {
 	if s.console == "" {
 		return nil, errNoConsole

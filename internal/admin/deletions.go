@@ -12,18 +12,6 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// deletionRoutes are about pending deletions.
-func (s *Server) deletionRoutes() []route {
-	const path = "/api/v1/deletions"
-	const filter = "host reason edit up_to url"
-	return []route{
-		{method: "GET", path: path, role: Reader, crawler: true, query: filter + " limit cursor", answer: s.deletions},
-		{method: "GET", path: path + "/counts", role: Reader, crawler: true, query: filter + " by limit", answer: s.deletionCounts},
-		{method: "POST", path: path + "/release", role: Operator, crawler: true, query: "yes", change: "release deletions", answer: s.release},
-		{method: "POST", path: path + "/drop", role: Operator, crawler: true, change: "drop deletions", answer: s.drop},
-	}
-}
-
 // chosen walks over the deletions that a request asks for. Of url a part may be asked for.
 func (c *call) chosen() (each func(fn func(scheduler.StoredDeletion) error) error, err error) {
 	q, err := ParseDeletionQuery(c.query)

@@ -9,10 +9,6 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/events"
 )
 
-func (s *Server) eventRoutes() []route {
-	return []route{{method: "GET", path: "/api/v1/events", role: Reader, crawler: true, query: "kind limit cursor", answer: s.events}}
-}
-
 // events lists events, the latest first: a cursor is the number of the next.
 func (s *Server) events(c *call) (any, error) {
 	from, err := parseSeq(c.query.Get("cursor"))

@@ -76,15 +76,6 @@ func closedWords(reason string) string {
 	return words
 }
 
-// hostRoutes tell of hosts, beside the list of the longest queues.
-func (s *Server) hostRoutes() []route {
-	return []route{
-		{method: "GET", path: "/api/v1/host", role: Reader, crawler: true, query: "host", answer: s.host},
-		{method: "GET", path: "/api/v1/hosts/all", role: Reader, crawler: true, heavy: true, query: "host sort from limit", answer: s.allHosts},
-		{method: "GET", path: "/api/v1/hosts/ill", role: Reader, crawler: true, answer: s.ill},
-	}
-}
-
 // allHosts lists the hosts that URLs are stored of.
 func (s *Server) allHosts(c *call) (any, error) {
 	o, err := report.ParseOptions(report.KindDocuments, url.Values{"host": {c.query.Get("host")}, "from": {c.query.Get("from")}}, time.Now())

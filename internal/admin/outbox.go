@@ -10,15 +10,6 @@ import (
 	"github.com/sextant-crawler/sextant/push"
 )
 
-// outboxRoutes are the operator's commands on the outbox.
-func (s *Server) outboxRoutes() []route {
-	return []route{
-		{method: "GET", path: "/api/v1/outbox", role: Reader, crawler: true, query: "state target source url limit cursor", answer: s.orders},
-		{method: "POST", path: "/api/v1/outbox/retry", role: Operator, crawler: true, change: "retry dead letters", answer: decidesDead(Crawler.RetryDead)},
-		{method: "POST", path: "/api/v1/outbox/drop", role: Operator, crawler: true, change: "drop dead letters", answer: decidesDead(Crawler.DropDead)},
-	}
-}
-
 // OutboxOrder is an order of the outbox as it is printed.
 type OutboxOrder struct {
 	State  push.State `json:"state"`

@@ -11,22 +11,6 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// reportRoutes only read.
-func (s *Server) reportRoutes() []route {
-	routes := []route{{method: "GET", path: "/api/v1/links", role: Reader, crawler: true, heavy: true, query: "to limit", answer: s.links}}
-	for _, kind := range report.Kinds() {
-		query := "format host since top pages sort"
-		if report.Streamed(kind) {
-			query += " limit from"
-		}
-		routes = append(routes, route{
-			method: "GET", path: "/api/v1/report/" + kind, role: Reader, crawler: true, heavy: true, query: query,
-			answer: func(c *call) (any, error) { return s.report(c, kind) },
-		})
-	}
-	return routes
-}
-
 func (s *Server) report(c *call, kind string) (any, error) {
 	query := c.query
 	o, err := report.ParseOptions(kind, query, time.Now())

@@ -10,15 +10,6 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
-// deletionPages are for the pending deletions.
-func deletionPages() []page {
-	return []page{
-		{pattern: "GET /deletions", role: admin.Reader, nav: "Deletions", title: "Deletions", template: "deletions", data: deletions},
-		{pattern: "POST /deletions/release", role: admin.Operator, title: "Release deletions", template: "confirm", answer: func(v *visit) error { return decideDeletions(v, "release") }},
-		{pattern: "POST /deletions/drop", role: admin.Operator, title: "Drop deletions", template: "confirm", answer: func(v *visit) error { return decideDeletions(v, "drop") }},
-	}
-}
-
 // deletionFilter narrows the deletions, by a part of their URLs, too.
 type deletionFilter struct {
 	admin.DeletionQuery

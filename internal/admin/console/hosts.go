@@ -16,13 +16,6 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-func hostPages() []page {
-	return []page{
-		{pattern: "GET /hosts", role: admin.Reader, nav: "Hosts", title: "Hosts", template: "hosts", data: hosts},
-		{pattern: "GET /hosts/{host}", role: admin.Reader, title: "Host", template: "host", data: oneHost},
-	}
-}
-
 const (
 	// hostsShown are on one page, of the first hostsListed of an order.
 	hostsShown  = 100

@@ -15,18 +15,6 @@ import (
 	"github.com/sextant-crawler/sextant/internal/report"
 )
 
-// inspectorPages tell all that is known of one URL, and why.
-func inspectorPages() []page {
-	return []page{
-		{pattern: "GET /url", role: admin.Reader, nav: "Inspector", title: "URL inspector", template: "inspector", data: inspector},
-		{pattern: "GET /url/rule", role: admin.Operator, answer: ruleOf},
-		{pattern: "POST /url/add", role: admin.Operator, answer: addOne},
-		{pattern: "POST /url/refresh", role: admin.Operator, answer: refreshOne},
-		{pattern: "POST /url/fetch", role: admin.Operator, title: "Dry run", answer: fetchOne},
-		{pattern: "POST /url/remove", role: admin.Operator, title: "Remove a URL", template: "confirm", answer: removeOne},
-	}
-}
-
 const (
 	// linksShown are the pages that link to a URL, and rulesShown the rules that did not
 	// match, that one page shows.

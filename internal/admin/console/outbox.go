@@ -10,15 +10,6 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
-// outboxPages are for what indexers do not have yet.
-func outboxPages() []page {
-	return []page{
-		{pattern: "GET /outbox", role: admin.Reader, nav: "Outbox", title: "Outbox", template: "outbox", data: outbox},
-		{pattern: "POST /outbox/retry", role: admin.Operator, title: "Retry", answer: func(v *visit) error { return decideLetters(v, "retry") }},
-		{pattern: "POST /outbox/drop", role: admin.Operator, title: "Drop", template: "confirm", answer: func(v *visit) error { return decideLetters(v, "drop") }},
-	}
-}
-
 // outboxFilter selects orders.
 type outboxFilter struct{ State, Target, Source, URL string }
 

@@ -15,15 +15,6 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
 )
 
-func overviewPages() []page {
-	return []page{
-		{pattern: "GET /{$}", role: admin.Reader, nav: "Overview", title: "Overview", template: "overview", data: overview},
-		{pattern: "POST /pause", role: admin.Operator, answer: func(v *visit) error { return steer(v, "/pause", "The crawl is paused. What is in flight is finished.") }},
-		{pattern: "POST /resume", role: admin.Operator, answer: func(v *visit) error { return steer(v, "/resume", "The crawl goes on.") }},
-		{pattern: "POST /add", role: admin.Operator, answer: add},
-	}
-}
-
 // overviewData is what the overview shows.
 type overviewData struct {
 	admin.Status

@@ -15,14 +15,6 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
-// rulesPages are the editor of the configuration. Its text is the operator's.
-func rulesPages() []page {
-	return []page{
-		{pattern: "GET /rules", role: admin.Operator, nav: "Configuration", title: "Configuration", template: "rules", data: rules},
-		{pattern: "POST /rules", role: admin.Operator, title: "Configuration", answer: sendRules},
-	}
-}
-
 // rulesData is what the editor shows. Without the script it is a text with two buttons,
 // and what they gave.
 type rulesData struct {

@@ -15,15 +15,6 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// urlPages list stored URLs, to recrawl or remove some or all that a filter finds.
-func urlPages() []page {
-	return []page{
-		{pattern: "GET /urls", role: admin.Reader, nav: "URLs", title: "URLs", template: "urls", data: urls},
-		{pattern: "POST /urls/refresh", role: admin.Operator, title: "Recrawl URLs", template: "confirm", answer: func(v *visit) error { return decideURLs(v, "refresh") }},
-		{pattern: "POST /urls/remove", role: admin.Operator, title: "Remove URLs", template: "confirm", answer: func(v *visit) error { return decideURLs(v, "remove") }},
-	}
-}
-
 // urlsListed are on one page.
 const urlsListed = 100
 
