@@ -51,8 +51,3 @@ func isOneOf(kind, kinds string) bool {
 	}
 	return false
 }
-
-// Events calls fn for each event, the latest first.
-func (c *Client) Events(ctx context.Context, kinds string, fn func(events.Event) error) error {
-	return stream(ctx, c, "/api/v1/events", Query("kind", kinds), fn)
-}

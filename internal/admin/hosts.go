@@ -2,7 +2,6 @@ package admin
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"net/url"
 	"slices"
@@ -146,9 +145,4 @@ func (s *Server) hosts(c *call) (any, error) {
 		return nil
 	})
 	return hosts, err
-}
-
-// Hosts returns the n hosts with the longest queues, and up to n more that rest longest.
-func (c *Client) Hosts(ctx context.Context, n int) ([]HostStatus, error) {
-	return get[[]HostStatus](ctx, c, "/api/v1/hosts", url.Values{"n": {strconv.Itoa(n)}})
 }
