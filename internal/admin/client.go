@@ -151,7 +151,11 @@ func (c *Client) decode(ctx context.Context, method, path string, query url.Valu
 		return err
 	}
 	defer answer.Body.Close()
-	return json.NewDecoder(answer.Body).Decode(into)
+	text, err := io.ReadAll(answer.Body) // whole, or its writer is cut off
+	if err != nil {
+		return fmt.Errorf("the answer of %s broke off: %w", path, err)
+	}
+	return json.Unmarshal(text, into)
 }
 
 // Each calls fn for each item of a list of the API.

@@ -41,7 +41,7 @@ func (c *Client) Refresh(ctx context.Context, s Selection) (all crawl.Refreshed,
 // CountSelected counts the selected URLs that Remove would remove.
 func (c *Client) CountSelected(ctx context.Context, s Selection) (all crawl.SelectedCount, err error) {
 	err = postBatches(ctx, c, "/selected", nil, s.URLs, s.batch, func(n crawl.SelectedCount) {
-		all.URLs, all.Documents = all.URLs+n.URLs, all.Documents+n.Documents
+		all.URLs, all.Documents, all.Roots = all.URLs+n.URLs, all.Documents+n.Documents, all.Roots+n.Roots
 	})
 	return all, err
 }

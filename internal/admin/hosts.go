@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/sextant-crawler/sextant/internal/clock"
@@ -126,21 +125,15 @@ func (h HostStatus) Why() string {
 	return closedWords(h.ClosedBy)
 }
 
-// maxHosts is how many hosts a request may name: all places are read for it.
-const maxHosts = MaxLimit
-
 // hosts lists the hosts with the longest queues, then some that rest longest. The list
 // has no cursor, because its order changes all the time.
 func (s *Server) hosts(c *call) (any, error) {
-	n := defaultLimit
-	if written := c.query.Get("n"); written != "" {
-		var err error
-		if n, err = strconv.Atoi(written); err != nil || n < 1 || n > maxHosts {
-			return nil, wrong("n %q is no number from 1 to %d", written, maxHosts)
-		}
+	n, err := c.atMost("n")
+	if err != nil {
+		return nil, err
 	}
 	hosts := []HostStatus{}
-	err := c.crawler.Hosts(c.r.Context(), n, func(info scheduler.HostInfo) error {
+	err = c.crawler.Hosts(c.r.Context(), cmp.Or(n, defaultLimit), func(info scheduler.HostInfo) error {
 		hosts = append(hosts, NewHostStatus(info))
 		return nil
 	})

@@ -3,6 +3,7 @@ package console
 import (
 	"encoding/json"
 	"errors"
+	"io"
 	"mime"
 	"net/http"
 	"net/url"
@@ -198,7 +199,10 @@ func (d *rulesData) save(v *visit, text, do string) error {
 		return err
 	}
 	defer answer.Body.Close()
-	err = json.NewDecoder(answer.Body).Decode(saved)
+	answered, err := io.ReadAll(answer.Body)
+	if err == nil {
+		err = json.Unmarshal(answered, saved)
+	}
 	d.Saved, d.ETag = saved, saved.ETag
 	return err
 }
