@@ -9,14 +9,6 @@ import (
 	"path/filepath"
 )
 
-// caseRoutes read and write the test cases that are kept beside the configuration.
-func (s *Server) caseRoutes() []route {
-	return []route{
-		{method: "GET", path: "/api/v1/config/cases", role: Operator, answer: s.readCases},
-		{method: "PUT", path: "/api/v1/config/cases", role: Operator, change: "write test cases", body: maxCasesBytes, answer: s.writeCases},
-	}
-}
-
 const (
 	casesName     = "cases.txt"
 	casesMedia    = "text/plain; charset=utf-8"

@@ -10,20 +10,6 @@ import (
 	"github.com/sextant-crawler/sextant/crawl"
 )
 
-// changeRoutes are the operator's commands on a Crawler.
-func (s *Server) changeRoutes() []route {
-	const path = "/api/v1/"
-	return []route{
-		{method: "POST", path: path + "add", role: Operator, crawler: true, change: "add", answer: posted(s.add)},
-		{method: "POST", path: path + "refresh", role: Operator, crawler: true, change: "refresh", answer: selecting(s.refresh)},
-		{method: "POST", path: path + "remove", role: Operator, crawler: true, change: "remove", query: "yes", answer: selecting(s.remove)},
-		{method: "POST", path: path + "selected", role: Reader, crawler: true, heavy: true, answer: selecting(s.selected)},
-		{method: "POST", path: path + "pause", role: Operator, crawler: true, change: "pause", answer: s.pause},
-		{method: "POST", path: path + "resume", role: Operator, crawler: true, change: "resume", answer: s.resume},
-		{method: "GET", path: path + "backup", role: Operator, crawler: true, change: "backup", heavy: true, answer: s.backup},
-	}
-}
-
 func (s *Server) add(c *call, body urlList) (any, error) {
 	c.target = body.words()
 	submitted, err := c.crawler.Submit(c.r.Context(), body.URLs)

@@ -12,15 +12,6 @@ import (
 	"time"
 )
 
-// configRoutes read and write the configuration. Its text is the operator's.
-func (s *Server) configRoutes() []route {
-	return []route{
-		{method: "GET", path: "/api/v1/config", role: Operator, answer: s.readConfig},
-		{method: "PUT", path: "/api/v1/config", role: Operator, change: "write configuration", query: "yes now", body: maxConfigBytes, heavy: true, answer: s.writeConfig},
-		{method: "POST", path: "/api/v1/reload", role: Operator, change: "reload", query: "yes now", answer: s.reload},
-	}
-}
-
 const configMedia = "application/xml"
 
 // configTag is the entity tag of a configuration's text.

@@ -13,14 +13,6 @@ import (
 	"time"
 )
 
-// versionRoutes read what was the configuration before. Its text is the operator's.
-func (s *Server) versionRoutes() []route {
-	return []route{
-		{method: "GET", path: "/api/v1/config/versions", role: Operator, query: "limit cursor", answer: s.configVersions},
-		{method: "GET", path: "/api/v1/config/version", role: Operator, query: "name", answer: s.configVersion},
-	}
-}
-
 // ConfigVersion is a text that was the configuration, and is kept beside it.
 type ConfigVersion struct {
 	Name     string    `json:"name"`     // of its file

@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"context"
 	"errors"
 )
 
@@ -17,18 +16,9 @@ var errNoConsole = &Declined{Err: errors.New("the service has no console: it was
 // Shows tells the server, before Run, that it has a console at a URL.
 func (s *Server) Shows(url string) { s.console = url }
 
-func (s *Server) consoleRoutes() []route {
-	return []route{{method: "GET", path: "/api/v1/console", role: Operator, answer: s.consoleAddress}}
-}
-
 func (s *Server) consoleAddress(*call) (any, error) {
 	if s.console == "" {
 		return nil, errNoConsole
 	}
 	return ConsoleAddress{s.console, s.access.settings.OperatorToken}, nil
-}
-
-// Console says where the service's console is.
-func (c *Client) Console(ctx context.Context) (ConsoleAddress, error) {
-	return get[ConsoleAddress](ctx, c, "/api/v1/console", nil)
 }

@@ -9,10 +9,6 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/events"
 )
 
-func (s *Server) eventRoutes() []route {
-	return []route{{method: "GET", path: "/api/v1/events", role: Reader, crawler: true, query: "kind limit cursor", answer: s.events}}
-}
-
 // events lists events, the latest first: a cursor is the number of the next.
 func (s *Server) events(c *call) (any, error) {
 	from, err := parseSeq(c.query.Get("cursor"))
@@ -43,20 +39,8 @@ func ListEvents(ctx context.Context, s events.Reader, kinds string) ([]events.Ev
 	if kinds == "" {
 		return all, err
 	}
-	return slices.DeleteFunc(all, func(e events.Event) bool { return !isOneOf(e.Kind, kinds) }), err
-}
-
-// isOneOf reports whether a kind is one of those with commas between.
-func isOneOf(kind, kinds string) bool {
-	for one := range strings.SplitSeq(kinds, ",") {
-		if strings.TrimSpace(one) == kind {
-			return true
-		}
-	}
-	return false
-}
-
-// Events calls fn for each event, the latest first.
-func (c *Client) Events(ctx context.Context, kinds string, fn func(events.Event) error) error {
-	return stream(ctx, c, "/api/v1/events", Query("kind", kinds), fn)
+	wanted := strings.Split(kinds, ",")
+	return slices.DeleteFunc(all, func(e events.Event) bool {
+		return !slices.ContainsFunc(wanted, func(kind string) bool { return strings.TrimSpace(kind) == e.Kind })
+	}), err
 }

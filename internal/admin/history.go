@@ -234,10 +234,6 @@ func (r *ring) columns(crawler string, after int64) History {
 	return out
 }
 
-func (s *Server) historyRoutes() []route {
-	return []route{{method: "GET", path: "/api/v1/history", role: Reader, crawler: true, query: "span since", answer: s.past}}
-}
-
 // past tells figures over time.
 func (s *Server) past(c *call) (any, error) {
 	span := 0

@@ -2,11 +2,9 @@ package admin
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"net/url"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/sextant-crawler/sextant/internal/clock"
@@ -76,15 +74,6 @@ func closedWords(reason string) string {
 	return words
 }
 
-// hostRoutes tell of hosts, beside the list of the longest queues.
-func (s *Server) hostRoutes() []route {
-	return []route{
-		{method: "GET", path: "/api/v1/host", role: Reader, crawler: true, query: "host", answer: s.host},
-		{method: "GET", path: "/api/v1/hosts/all", role: Reader, crawler: true, heavy: true, query: "host sort from limit", answer: s.allHosts},
-		{method: "GET", path: "/api/v1/hosts/ill", role: Reader, crawler: true, answer: s.ill},
-	}
-}
-
 // allHosts lists the hosts that URLs are stored of.
 func (s *Server) allHosts(c *call) (any, error) {
 	o, err := report.ParseOptions(report.KindDocuments, url.Values{"host": {c.query.Get("host")}, "from": {c.query.Get("from")}}, time.Now())
@@ -136,28 +125,17 @@ func (h HostStatus) Why() string {
 	return closedWords(h.ClosedBy)
 }
 
-// maxHosts is how many hosts a request may name: all places are read for it.
-const maxHosts = MaxLimit
-
 // hosts lists the hosts with the longest queues, then some that rest longest. The list
 // has no cursor, because its order changes all the time.
 func (s *Server) hosts(c *call) (any, error) {
-	n := defaultLimit
-	if written := c.query.Get("n"); written != "" {
-		var err error
-		if n, err = strconv.Atoi(written); err != nil || n < 1 || n > maxHosts {
-			return nil, wrong("n %q is no number from 1 to %d", written, maxHosts)
-		}
+	n, err := c.atMost("n")
+	if err != nil {
+		return nil, err
 	}
 	hosts := []HostStatus{}
-	err := c.crawler.Hosts(c.r.Context(), n, func(info scheduler.HostInfo) error {
+	err = c.crawler.Hosts(c.r.Context(), cmp.Or(n, defaultLimit), func(info scheduler.HostInfo) error {
 		hosts = append(hosts, NewHostStatus(info))
 		return nil
 	})
 	return hosts, err
-}
-
-// Hosts returns the n hosts with the longest queues, and up to n more that rest longest.
-func (c *Client) Hosts(ctx context.Context, n int) ([]HostStatus, error) {
-	return get[[]HostStatus](ctx, c, "/api/v1/hosts", url.Values{"n": {strconv.Itoa(n)}})
 }

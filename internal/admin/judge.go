@@ -8,21 +8,6 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// judgeRoutes say what would become of URLs, and change nothing. Those that take the
-// text of a configuration are the operator's: what it names is read.
-func (s *Server) judgeRoutes() []route {
-	const path = "/api/v1/"
-	return []route{
-		{method: "GET", path: path + "explain", role: Reader, crawler: true, query: "url", answer: s.explainGet},
-		{method: "POST", path: path + "explain", role: Reader, crawler: true, body: maxConfigBytes, heavy: true, answer: posted(s.explain)},
-		{method: "POST", path: path + "test", role: Reader, crawler: true, body: maxConfigBytes, heavy: true, answer: posted(s.test)},
-		{method: "POST", path: path + "check", role: Operator, body: maxConfigBytes, heavy: true, answer: posted(s.check)},
-		{method: "POST", path: path + "preview", role: Operator, crawler: true, body: maxConfigBytes, heavy: true, answer: posted(s.preview)},
-		{method: "POST", path: path + "fetch", role: Operator, crawler: true, heavy: true, answer: posted(s.fetch)},
-		{method: "POST", path: path + "push/verify", role: Operator, crawler: true, heavy: true, answer: s.pushVerify},
-	}
-}
-
 // maxConfigBytes is the largest body that holds a configuration.
 const maxConfigBytes = 64 << 20
 

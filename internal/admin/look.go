@@ -1,8 +1,6 @@
 package admin
 
 import (
-	"strings"
-
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl/copies"
 	"github.com/sextant-crawler/sextant/crawl/policy"
@@ -10,25 +8,6 @@ import (
 	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/weburl"
 )
-
-// lookRoutes show what is stored and what the service does.
-func (s *Server) lookRoutes() []route {
-	return []route{
-		{method: "GET", path: "/api/v1/openapi.yaml", role: Reader, answer: openAPI},
-		{method: "GET", path: "/api/v1/status", role: Reader, answer: s.status},
-		{method: "GET", path: "/api/v1/hosts", role: Reader, crawler: true, query: "n", answer: s.hosts},
-		{method: "GET", path: "/api/v1/urls", role: Reader, crawler: true, query: strings.Join(report.FilterNames(), " ") + " match sort limit cursor", answer: s.urls},
-		{method: "GET", path: "/api/v1/url", role: Reader, crawler: true, query: "url", answer: s.url},
-		{method: "GET", path: "/api/v1/document", role: Reader, crawler: true, query: "url", answer: s.document},
-		{method: "GET", path: "/api/v1/robots", role: Reader, crawler: true, query: "url agent original", answer: s.robots},
-		{method: "GET", path: "/api/v1/moves", role: Reader, crawler: true, answer: s.moves},
-		{method: "GET", path: "/api/v1/traps", role: Reader, crawler: true, query: "host", answer: s.traps},
-		{method: "GET", path: "/api/v1/sessions", role: Reader, crawler: true, answer: s.sessions},
-		{method: "GET", path: "/api/v1/duplicates", role: Reader, crawler: true, answer: s.duplicates},
-		{method: "GET", path: "/api/v1/verify", role: Reader, crawler: true, heavy: true, answer: s.verify},
-		{method: "GET", path: "/api/v1/schema", role: Reader, query: "part namespace", answer: s.schema},
-	}
-}
 
 func (s *Server) robots(c *call) (any, error) {
 	query := c.query

@@ -10,15 +10,6 @@ import (
 	"github.com/sextant-crawler/sextant/push"
 )
 
-// outboxRoutes are the operator's commands on the outbox.
-func (s *Server) outboxRoutes() []route {
-	return []route{
-		{method: "GET", path: "/api/v1/outbox", role: Reader, crawler: true, query: "state target source url limit cursor", answer: s.orders},
-		{method: "POST", path: "/api/v1/outbox/retry", role: Operator, crawler: true, change: "retry dead letters", answer: decidesDead(Crawler.RetryDead)},
-		{method: "POST", path: "/api/v1/outbox/drop", role: Operator, crawler: true, change: "drop dead letters", answer: decidesDead(Crawler.DropDead)},
-	}
-}
-
 // OutboxOrder is an order of the outbox as it is printed.
 type OutboxOrder struct {
 	State  push.State `json:"state"`
@@ -162,27 +153,17 @@ func (c *Client) Orders(ctx context.Context, sel push.Selection, fn func(OutboxO
 	}
 	for batch := range batches(sel.URLs) {
 		q["url"] = batch
-		if err := stream(ctx, c, "/api/v1/outbox", q, fn); err != nil {
+		if err := Each(ctx, c, "/outbox", q, fn); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// RetryDead sends the orders of the selected dead letters again, and gives how many
-// there were.
-func (c *Client) RetryDead(ctx context.Context, d DeadLetters) (int, error) {
-	return c.decideDead(ctx, "/api/v1/outbox/retry", d)
-}
-
-// DropDead drops them.
-func (c *Client) DropDead(ctx context.Context, d DeadLetters) (int, error) {
-	return c.decideDead(ctx, "/api/v1/outbox/drop", d)
-}
-
-func (c *Client) decideDead(ctx context.Context, path string, d DeadLetters) (n int, err error) {
+// DecideLetters has the selected dead letters sent again (retry) or dropped (drop), and gives how many there were.
+func (c *Client) DecideLetters(ctx context.Context, do string, d DeadLetters) (n int, err error) {
 	body := func(batch []string) any { d.URLs = batch; return d }
-	err = postBatches(ctx, c, path, nil, d.URLs, body, func(done DecidedLetters) { n += done.DeadLetters })
+	err = postBatches(ctx, c, "/outbox/"+do, nil, d.URLs, body, func(done DecidedLetters) { n += done.DeadLetters })
 	return n, err
 }
 

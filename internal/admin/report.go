@@ -4,28 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/url"
 	"time"
 
 	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/weburl"
 )
-
-// reportRoutes only read.
-func (s *Server) reportRoutes() []route {
-	routes := []route{{method: "GET", path: "/api/v1/links", role: Reader, crawler: true, heavy: true, query: "to limit", answer: s.links}}
-	for _, kind := range report.Kinds() {
-		query := "format host since top pages sort"
-		if report.Streamed(kind) {
-			query += " limit from"
-		}
-		routes = append(routes, route{
-			method: "GET", path: "/api/v1/report/" + kind, role: Reader, crawler: true, heavy: true, query: query,
-			answer: func(c *call) (any, error) { return s.report(c, kind) },
-		})
-	}
-	return routes
-}
 
 func (s *Server) report(c *call, kind string) (any, error) {
 	query := c.query
@@ -88,10 +71,5 @@ func (c *Client) Report(ctx context.Context, kind string, o report.Options, to r
 }
 
 func reported[E report.Entry](ctx context.Context, c *Client, kind string, o report.Options, to report.Sink) error {
-	return stream(ctx, c, "/api/v1/report/"+kind, o.Query(), func(e E) error { return to.Put(e) })
-}
-
-// Links calls fn for each page that links to a URL.
-func (c *Client) Links(ctx context.Context, to string, fn func(report.LinkedFrom) error) error {
-	return stream(ctx, c, "/api/v1/links", url.Values{"to": {to}}, fn)
+	return Each(ctx, c, "/report/"+kind, o.Query(), func(e E) error { return to.Put(e) })
 }

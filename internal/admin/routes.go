@@ -33,11 +33,6 @@ type route struct {
 // pattern is the route in the words of http.ServeMux.
 func (r *route) pattern() string { return r.method + " " + r.path }
 
-// routes are all that the service answers to, except for what Mount adds.
-func (s *Server) routes() []route {
-	return slices.Concat(s.openRoutes(), s.lookRoutes(), s.judgeRoutes(), s.configRoutes(), s.versionRoutes(), s.caseRoutes(), s.changeRoutes(), s.deletionRoutes(), s.outboxRoutes(), s.reportRoutes(), s.hostRoutes(), s.historyRoutes(), s.eventRoutes(), s.consoleRoutes())
-}
-
 // call is a request that its caller may make.
 type call struct {
 	w       http.ResponseWriter

@@ -240,16 +240,6 @@ func (h *headOnly) WriteHeader(int) {}
 // Write drops the body.
 func (h *headOnly) Write(p []byte) (int, error) { return len(p), nil }
 
-// openRoutes are the routes that do not belong to the API.
-func (s *Server) openRoutes() []route {
-	return []route{
-		{method: "GET", path: "/healthz", role: Nobody, plain: http.HandlerFunc(healthz)},
-		{method: "GET", path: "/readyz", role: Nobody, plain: http.HandlerFunc(s.readyz)},
-		{method: "GET", path: "/status", role: Local, answer: s.status},
-		{method: "GET", path: "/metrics", role: Local, plain: s.metrics()},
-	}
-}
-
 // About is what a Server says of its process. The zero value says nothing.
 type About struct {
 	Version string // of the program

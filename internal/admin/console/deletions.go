@@ -10,15 +10,6 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
-// deletionPages are for the pending deletions.
-func deletionPages() []page {
-	return []page{
-		{pattern: "GET /deletions", role: admin.Reader, nav: "Deletions", title: "Deletions", template: "deletions", data: deletions},
-		{pattern: "POST /deletions/release", role: admin.Operator, title: "Release deletions", template: "confirm", answer: func(v *visit) error { return decideDeletions(v, "release") }},
-		{pattern: "POST /deletions/drop", role: admin.Operator, title: "Drop deletions", template: "confirm", answer: func(v *visit) error { return decideDeletions(v, "drop") }},
-	}
-}
-
 // deletionFilter narrows the deletions, by a part of their URLs, too.
 type deletionFilter struct {
 	admin.DeletionQuery
@@ -156,14 +147,9 @@ func (d *deletionsData) group(v *visit) error {
 
 // statusOf is the status of the chosen Crawler.
 func statusOf(v *visit) (*admin.Status, error) {
-	var all []admin.Status
-	if err := v.get("/status", nil, &all); err != nil {
+	all, err := v.api.Status(v.r.Context())
+	if err != nil {
 		return nil, err
 	}
-	for i := range all {
-		if all[i].Crawler == v.crawler {
-			return &all[i], nil
-		}
-	}
-	return &admin.Status{}, nil
+	return &all[0], nil
 }

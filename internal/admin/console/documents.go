@@ -13,15 +13,6 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
-// documentPages show documents as they were sent.
-func documentPages() []page {
-	return []page{
-		{pattern: "GET /documents", role: admin.Reader, title: "Document as sent", template: "documents", data: document},
-		{pattern: "GET /documents/text", role: admin.Reader, title: "Document as sent", answer: documentText},
-		{pattern: "GET /documents/content", role: admin.Reader, title: "Document as sent", answer: documentContent},
-	}
-}
-
 const (
 	// textShown is how many characters of a document's text a page shows, contentShown
 	// how many of the page's own bytes.

@@ -7,11 +7,6 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
-// eventPages list what operators and the service did.
-func eventPages() []page {
-	return []page{{pattern: "GET /events", role: admin.Reader, nav: "Events", title: "Events", template: "events", data: eventList}}
-}
-
 type eventsData struct {
 	Kind  string
 	Items []events.Event

@@ -16,13 +16,6 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-func hostPages() []page {
-	return []page{
-		{pattern: "GET /hosts", role: admin.Reader, nav: "Hosts", title: "Hosts", template: "hosts", data: hosts},
-		{pattern: "GET /hosts/{host}", role: admin.Reader, title: "Host", template: "host", data: oneHost},
-	}
-}
-
 const (
 	// hostsShown are on one page, of the first hostsListed of an order.
 	hostsShown  = 100
@@ -184,7 +177,8 @@ func (d *hostsData) later(v *visit) (bool, error) {
 func hostList(v *visit, from int) ([]admin.HostStatus, error) {
 	var all []admin.HostStatus
 	n := min(from+hostsShown+1, hostsListed)
-	return all, v.get("/hosts", url.Values{"n": {strconv.Itoa(n)}}, &all)
+	err := v.get("/hosts", url.Values{"n": {strconv.Itoa(n)}}, &all)
+	return all, err
 }
 
 // part is what of a list stands on a page.

@@ -15,10 +15,6 @@ import (
 // maxFound is how many sections a search in the manual shows.
 const maxFound = 20
 
-func manualPages() []page {
-	return []page{{pattern: "GET /docs/", role: admin.Reader, nav: "Manual", title: "Manual", template: "manual", answer: manual}}
-}
-
 // manualData is a page of the manual, or what a search in it found.
 type manualData struct {
 	Contents []docs.Part

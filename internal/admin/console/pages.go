@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
-	"slices"
 
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
@@ -30,22 +29,43 @@ type page struct {
 	answer func(*visit) error
 }
 
-// pages are all paths, in the order of the navigation.
+// pages are all paths, in the order of the navigation. A page, or a form's button, is one row.
 func pages() []page {
-	return slices.Concat(
-		overviewPages(),
-		urlPages(),
-		inspectorPages(),
-		hostPages(),
-		rulesPages(),
-		outboxPages(),
-		deletionPages(),
-		documentPages(),
-		reportPages(),
-		eventPages(),
-		manualPages(),
-		signInPages(),
-	)
+	return []page{
+		{pattern: "GET /{$}", role: admin.Reader, nav: "Overview", title: "Overview", template: "overview", data: overview},
+		{pattern: "POST /pause", role: admin.Operator, answer: func(v *visit) error { return steer(v, "/pause", "The crawl is paused. What is in flight is finished.") }},
+		{pattern: "POST /resume", role: admin.Operator, answer: func(v *visit) error { return steer(v, "/resume", "The crawl goes on.") }},
+		{pattern: "POST /add", role: admin.Operator, answer: add},
+		{pattern: "GET /urls", role: admin.Reader, nav: "URLs", title: "URLs", template: "urls", data: urls},
+		{pattern: "POST /urls/refresh", role: admin.Operator, title: "Recrawl URLs", template: "confirm", answer: func(v *visit) error { return decideURLs(v, "refresh") }},
+		{pattern: "POST /urls/remove", role: admin.Operator, title: "Remove URLs", template: "confirm", answer: func(v *visit) error { return decideURLs(v, "remove") }},
+		{pattern: "GET /url", role: admin.Reader, nav: "Inspector", title: "URL inspector", template: "inspector", data: inspector},
+		{pattern: "GET /url/rule", role: admin.Operator, answer: ruleOf},
+		{pattern: "POST /url/add", role: admin.Operator, answer: addOne},
+		{pattern: "POST /url/refresh", role: admin.Operator, answer: refreshOne},
+		{pattern: "POST /url/fetch", role: admin.Operator, title: "Dry run", answer: fetchOne},
+		{pattern: "POST /url/remove", role: admin.Operator, title: "Remove a URL", template: "confirm", answer: removeOne},
+		{pattern: "GET /hosts", role: admin.Reader, nav: "Hosts", title: "Hosts", template: "hosts", data: hosts},
+		{pattern: "GET /hosts/{host}", role: admin.Reader, title: "Host", template: "host", data: oneHost},
+		{pattern: "GET /rules", role: admin.Operator, nav: "Configuration", title: "Configuration", template: "rules", data: rules},
+		{pattern: "POST /rules", role: admin.Operator, title: "Configuration", answer: sendRules},
+		{pattern: "GET /outbox", role: admin.Reader, nav: "Outbox", title: "Outbox", template: "outbox", data: outbox},
+		{pattern: "POST /outbox/retry", role: admin.Operator, title: "Retry", answer: func(v *visit) error { return decideLetters(v, "retry") }},
+		{pattern: "POST /outbox/drop", role: admin.Operator, title: "Drop", template: "confirm", answer: func(v *visit) error { return decideLetters(v, "drop") }},
+		{pattern: "GET /deletions", role: admin.Reader, nav: "Deletions", title: "Deletions", template: "deletions", data: deletions},
+		{pattern: "POST /deletions/release", role: admin.Operator, title: "Release deletions", template: "confirm", answer: func(v *visit) error { return decideDeletions(v, "release") }},
+		{pattern: "POST /deletions/drop", role: admin.Operator, title: "Drop deletions", template: "confirm", answer: func(v *visit) error { return decideDeletions(v, "drop") }},
+		{pattern: "GET /documents", role: admin.Reader, title: "Document as sent", template: "documents", data: document},
+		{pattern: "GET /documents/text", role: admin.Reader, title: "Document as sent", answer: documentText},
+		{pattern: "GET /documents/content", role: admin.Reader, title: "Document as sent", answer: documentContent},
+		{pattern: "GET /reports", role: admin.Reader, nav: "Reports", title: "Reports", template: "reports", data: func(v *visit) (any, error) { return &reportData{}, nil }},
+		{pattern: "GET /reports/{kind}", role: admin.Reader, title: "Report", template: "reports", data: reportOf},
+		{pattern: "GET /events", role: admin.Reader, nav: "Events", title: "Events", template: "events", data: eventList},
+		{pattern: "GET /docs/", role: admin.Reader, nav: "Manual", title: "Manual", template: "manual", answer: manual},
+		{pattern: "GET /signin", role: admin.Nobody, title: "Sign in", template: "signin", data: signInForm},
+		{pattern: "POST /signin", role: admin.Nobody, answer: signIn},
+		{pattern: "POST /signout", role: admin.Nobody, answer: signOut},
+	}
 }
 
 //go:embed templates/*.html

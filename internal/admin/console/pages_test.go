@@ -163,7 +163,7 @@ func TestHostsByParts(t *testing.T) {
 	for i := range 1000 {
 		all = append(all, admin.HostStatus{Host: "http://h.test:" + string(rune('0'+i%10)), Waiting: uint64(1000 - i)})
 	}
-	c := newConsole(t, admin.Reader, answers(t, map[string]any{"GET /hosts": all, "GET /status": []admin.Status{}}))
+	c := newConsole(t, admin.Reader, answers(t, map[string]any{"GET /hosts": all, "GET /status": []map[string]string{{"crawler": "a"}}}))
 	next := regexp.MustCompile(`rel="next" href="([^"]*)"`)
 	path, pages, rows := "/hosts?show=waiting", 0, 0
 	for path != "" && pages < 20 {

@@ -15,14 +15,6 @@ import (
 	"github.com/sextant-crawler/sextant/internal/report"
 )
 
-// reportPages show the reports, and give them as CSV.
-func reportPages() []page {
-	return []page{
-		{pattern: "GET /reports", role: admin.Reader, nav: "Reports", title: "Reports", template: "reports", data: func(v *visit) (any, error) { return &reportData{}, nil }},
-		{pattern: "GET /reports/{kind}", role: admin.Reader, title: "Report", template: "reports", data: reportOf},
-	}
-}
-
 // entriesShown are how many entries of a report a page shows, pagesShown the pages of a
 // broken link.
 const (

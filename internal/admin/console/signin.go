@@ -8,14 +8,6 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
-func signInPages() []page {
-	return []page{
-		{pattern: "GET /signin", role: admin.Nobody, title: "Sign in", template: "signin", data: signInForm},
-		{pattern: "POST /signin", role: admin.Nobody, answer: signIn},
-		{pattern: "POST /signout", role: admin.Nobody, answer: signOut},
-	}
-}
-
 // SignedIn says whose session a request belongs to; it is what admin.Access asks. A
 // request that changes something must say that it comes from a page of this service.
 func (c *Console) SignedIn(tokens interface {
