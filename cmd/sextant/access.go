@@ -61,21 +61,6 @@ func checkListen(c *cli.Context) error {
 	return nil
 }
 
-func tokenCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "token",
-		Usage: "print the path of an API token's file; create the file if there is none",
-		Description: "With the token, programs reach a service over TCP:\n" +
-			"  curl -H \"Authorization: Bearer $(cat $(sextant token))\" http://127.0.0.1:7370/api/v1/status\n" +
-			"A reader can see everything that is stored, and change nothing. Only an operator can read and try configurations, " +
-			"and use fetch, push verify and backup. After you create or change a token, run sextant reload. On this machine " +
-			"the other commands need no token: they use the socket in the data directory.",
-		Flags: flags(append(tokenFlags(),
-			&cli.StringFlag{Name: "role", Value: "operator", Usage: "which token: `operator|reader`"})...),
-		Action: printToken,
-	}
-}
-
 func printToken(c *cli.Context) error {
 	role := admin.Operator
 	switch c.String("role") {

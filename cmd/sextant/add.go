@@ -12,16 +12,6 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
-func addCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "add",
-		Usage:     "add URLs as roots: they are crawled next, if the rules allow it",
-		ArgsUsage: "URL... (- reads them from stdin)",
-		Flags:     flags(),
-		Action:    add,
-	}
-}
-
 func add(c *cli.Context) error {
 	urls, err := urlArguments(c)
 	if err != nil {

@@ -10,25 +10,11 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
-func backupCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "backup",
-		Usage:     "write a copy of the store to a file, even while the service runs",
-		ArgsUsage: "FILE (- is stdout)",
-		Description: "A backup holds everything that is known of URLs, and the outbox, as of one moment. It does not hold the " +
-			"configuration, or files written by targets of kind file. FILE appears when it is complete; an existing FILE is " +
-			"replaced only with --force.",
-		Flags: flags(&cli.BoolFlag{Name: "force", Usage: "replace FILE if it exists"}),
-		Action: func(c *cli.Context) error {
-			if c.NArg() != 1 {
-				return wrongUse("backup: name one file, or - for stdout")
-			}
-			return backup(c, c.Args().First())
-		},
+func backup(c *cli.Context) error {
+	if c.NArg() != 1 {
+		return wrongUse("backup: name one file, or - for stdout")
 	}
-}
-
-func backup(c *cli.Context, name string) error {
+	name := c.Args().First()
 	if name == "-" {
 		return writeBackup(c, c.App.Writer)
 	}

@@ -18,19 +18,6 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-func checkCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "check",
-		Usage: "check the configuration: all errors, then warnings",
-		Description: "With --data, check also warns of rules and Refresh elements that match none of the stored URLs. If pages are to be rendered, it has the browser " +
-			"render a small page of its own, as the user who runs it, for half a minute at most. With --json " +
-			"each finding is a line, and the last line is a summary.",
-		Flags: flags(&cli.BoolFlag{Name: "patterns", Usage: "print each pattern beside the regular expression that it became"},
-			&cli.BoolFlag{Name: "no-browser", Usage: "do not try whether the browser of a configuration that renders can be used: start no program"}),
-		Action: check,
-	}
-}
-
 // checked is the last line of check --json.
 type checked struct {
 	Valid    bool                 `json:"valid"`

@@ -17,26 +17,6 @@ import (
 	"github.com/sextant-crawler/sextant/internal/clock"
 )
 
-func deletionsCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "deletions",
-		Usage:     "list pending deletions, new texts and moves; release or drop them",
-		ArgsUsage: "[release|drop URL...] (- reads them from stdin)",
-		Description: "A document leaves, or gets a text that shares next to nothing with its old one, when that is confirmed: the more documents " +
-			"of a host are to, the longer that takes. A good response cancels it. release carries out what is pending now, at once; drop " +
-			"discards it and fetches the URLs again. drop leaves alone what an edit of the rules made: taking the edit back cancels that.",
-		Flags: flags(
-			&cli.StringFlag{Name: "host", Usage: "only deletions of this `HOST` name, or scheme://host:port"},
-			&cli.StringFlag{Name: "reason", Usage: "only deletions with this `REASON`, such as not_found"},
-			&cli.StringFlag{Name: "edit", Usage: "only deletions by edit `N` of the rules"},
-			&cli.StringFlag{Name: "by", Usage: "count them by `host|reason|class|edit`, or by several, separated by commas"},
-			&cli.BoolFlag{Name: "all", Usage: "release or drop all of them"},
-			&cli.BoolFlag{Name: "yes", Usage: "confirm the release of more than 100 deletions"},
-		),
-		Action: deletions,
-	}
-}
-
 func deletions(c *cli.Context) error {
 	what, urls, err := decision(c, "release", "drop")
 	if err != nil {

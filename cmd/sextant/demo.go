@@ -40,21 +40,6 @@ const (
 	slowBy = 3
 )
 
-func demoCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "demo",
-		Usage: "crawl built-in sites into a built-in indexer, with the console open",
-		Description: "Crawls three invented sites on this machine for most of a minute, while the console shows it. Then it says " +
-			"what to try, and serves until Ctrl-C. All data is in a temporary folder, which is removed at the end.",
-		Flags: append([]cli.Flag{
-			&cli.BoolFlag{Name: "once", Usage: "crawl as fast as possible, then exit"},
-			&cli.DurationFlag{Name: "pace", Usage: "pause between two requests to a site (default: 400ms, with --once 5ms)"},
-			&cli.IntFlag{Name: "port", Value: demoPort, Usage: "the console's `PORT`; sites and indexer take the next four. If a port is in use, a free one is chosen; 0: choose all"},
-		}, logFlags()...),
-		Action: runDemo,
-	}
-}
-
 // demo is the sample sites, the indexer, the service, and what is said about them.
 type demo struct {
 	dir     string

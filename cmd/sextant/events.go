@@ -12,19 +12,6 @@ import (
 	"github.com/sextant-crawler/sextant/internal/clock"
 )
 
-func eventsCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "events",
-		Usage:       "print what operators and the service did",
-		Description: "The latest 1,000 events are kept, even over restarts. The newest is printed last.",
-		Flags: flags(
-			&cli.StringFlag{Name: "kind", Usage: "only these `KINDS`, separated by commas, such as reload,pause"},
-			&cli.IntFlag{Name: "limit", Usage: "print only the latest `N`"},
-		),
-		Action: listEvents,
-	}
-}
-
 func listEvents(c *cli.Context) error {
 	var all []events.Event
 	err := ask(c, toRead, func(client *admin.Client) error {

@@ -18,18 +18,6 @@ import (
 	"github.com/sextant-crawler/sextant/internal/service"
 )
 
-func explainCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "explain",
-		Usage:     "explain what happens to a URL, and which rules decide it",
-		ArgsUsage: "URL... (- reads them from stdin)",
-		Description: "Where the data directory has a store, it also shows the stored state. The decision is " +
-			"the one for a newly discovered link.",
-		Flags:  flags(),
-		Action: explain,
-	}
-}
-
 // explainGC lets the heap grow further before it is collected than in a service: of a command
 // with 100,000 rules that ends after a second, a quarter would be the collector's.
 const explainGC = 300

@@ -31,29 +31,14 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-func fetchCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "fetch",
-		Usage:     "fetch one page and show what a crawl would do with it; stores nothing",
-		ArgsUsage: "URL",
-		Description: "URLs that rules, full traps or robots.txt exclude are not fetched. Redirects are not followed. Pauses, " +
-			"log-ins and refused addresses are those of the crawl; hours of a Throttle are ignored. Sites " +
-			"that have moved are known only where the data directory has a store. The exit code is 1 if there is no page.",
-		Flags: flags(&cli.IntFlag{Name: "text", Value: 500, Usage: "print up to `N` characters of the text; 0 is all"},
-			&cli.BoolFlag{Name: "render", Usage: "render the page, whatever the configuration says, and show it before and after"}),
-		Action: func(c *cli.Context) error {
-			if c.NArg() != 1 {
-				return wrongUse("fetch: name one URL")
-			}
-			if c.Int("text") < 0 {
-				return wrongUse("--text is 0 or more")
-			}
-			return fetchOne(c, c.Args().First())
-		},
+func fetchOne(c *cli.Context) error {
+	if c.NArg() != 1 {
+		return wrongUse("fetch: name one URL")
 	}
-}
-
-func fetchOne(c *cli.Context, raw string) error {
+	if c.Int("text") < 0 {
+		return wrongUse("--text is 0 or more")
+	}
+	raw := c.Args().First()
 	u, err := weburl.Parse(raw)
 	if err != nil {
 		if err := showUnreadable(c, raw, err); err != nil {

@@ -15,23 +15,6 @@ import (
 	"github.com/sextant-crawler/sextant/config/format"
 )
 
-func fmtCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "fmt",
-		Usage:     "format the configuration: indentation and line breaks",
-		ArgsUsage: "[FILE]",
-		Description: "Prints the formatted text, or replaces the file with -w. The meaning of the configuration never " +
-			"changes: attributes keep their order, comments and blank lines stay. Without FILE it formats the file that " +
-			"the other commands would read; FILE may be a folder, or - for stdin.",
-		Flags: append([]cli.Flag{
-			&cli.BoolFlag{Name: "write", Aliases: []string{"w"}, Usage: "replace the file if its layout differs"},
-			&cli.BoolFlag{Name: "check", Usage: "print nothing, and exit with 1 if the layout differs"},
-			configFlag(), dataFlag(),
-		}, logFlags()...),
-		Action: formatConfig,
-	}
-}
-
 func formatConfig(c *cli.Context) error {
 	if c.NArg() > 1 {
 		return wrongUse("fmt takes one file, found %q, too", c.Args().Get(1))

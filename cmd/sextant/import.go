@@ -11,22 +11,6 @@ import (
 	"github.com/sextant-crawler/sextant/config/importer"
 )
 
-func importCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "import",
-		Usage:     "convert another crawler's configuration to CrawlConfig.xml",
-		ArgsUsage: "FILE",
-		Description: "Formats: ibm (crawl.rules), funnelback (collection.cfg), list (start URLs with Elastic's " +
-			"allow and deny or Norconex's include and exclude lines), smartsite (key=value), norconex (XML of version 3). What cannot be " +
-			"converted is an error with its line; with --force it becomes a comment. An exclude is never left out.",
-		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "format", Usage: "`ibm|funnelback|list|smartsite|norconex`"},
-			&cli.BoolFlag{Name: "force", Usage: "write the result even if something has no counterpart"},
-		}, logFlags()...),
-		Action: importConfig,
-	}
-}
-
 func importConfig(c *cli.Context) error {
 	if c.NArg() != 1 {
 		return wrongUse("import: name one file")

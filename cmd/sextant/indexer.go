@@ -13,24 +13,6 @@ import (
 // defaultIndexerListen is the port of CloudView's push server on a default install.
 const defaultIndexerListen = "127.0.0.1:10002"
 
-func indexerCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "indexer",
-		Usage: "run a small indexer to try things out: Push API, _bulk, webhooks, search page",
-		Description: "For trials and tests: documents are kept in an embedded " +
-			"index under --data, and can be searched on its page.",
-		Flags: append([]cli.Flag{
-			dataFlag(),
-			&cli.StringFlag{Name: "listen", Value: defaultIndexerListen, Usage: "`ADDR` to serve on, loopback only", EnvVars: env("indexer-listen")},
-			&cli.StringFlag{Name: "user", Usage: "require HTTP Basic with this `NAME`", EnvVars: env("user")},
-			&cli.StringFlag{Name: "password", Usage: "the password of --user; better set in SEXTANT_PASSWORD", EnvVars: env("password")},
-			&cli.StringFlag{Name: "webhook-secret", Usage: "require webhooks to be signed with this `SECRET`; better set in SEXTANT_WEBHOOK_SECRET", EnvVars: env("webhook-secret")},
-			&cli.StringFlag{Name: "fail", Usage: "fail on purpose, for tests: `SCRIPT`"},
-		}, logFlags()...),
-		Action: runIndexer,
-	}
-}
-
 func runIndexer(c *cli.Context) error {
 	log, err := newLogger(c)
 	if err != nil {

@@ -1,5 +1,5 @@
 // Command sextant crawls web sites into an indexer by the rules of a
-// CrawlConfig.xml. One file holds one command: flags in, words out. What runs is in package
+// CrawlConfig.xml. commands.go has a row for each command. What runs is in package
 // service.
 //
 // It starts one goroutine for signals, and those of the demo. Each is waited for where it is
@@ -121,14 +121,9 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 			if name := c.Args().First(); name != "" {
 				return wrongUse("there is no command %q%s (sextant help lists them)", name, didYouMean(c.App, name))
 			}
-			return helpCommand().Action(c)
+			return printHelp(c)
 		},
-		Commands: []*cli.Command{
-			runCommand(), demoCommand(), checkCommand(), fmtCommand(), explainCommand(), fetchCommand(), testCommand(), addCommand(),
-			refreshCommand(), removeCommand(), urlsCommand(), reportCommand(), eventsCommand(), deletionsCommand(), outboxCommand(),
-			statusCommand(), pauseCommand(), resumeCommand(), reloadCommand(), previewCommand(), verifyCommand(), pushCommand(), backupCommand(), restoreCommand(), importCommand(), schemaCommand(), tokenCommand(), consoleCommand(), indexerCommand(), readDocumentCommand(), convertDocumentCommand(),
-			notifyCommand(), versionCommand(), manCommand(), completionCommand(), completeCommand(), helpCommand(),
-		},
+		Commands: commands(),
 	}
 	for _, command := range app.Commands {
 		command.OnUsageError = usageError

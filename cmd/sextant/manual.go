@@ -34,62 +34,35 @@ func helpInstead(args []string) []string {
 	}
 }
 
-func helpCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "help",
-		Usage:     "show what a command does, and its options",
-		ArgsUsage: "[COMMAND]",
-		Action: func(c *cli.Context) error {
-			name := c.Args().First()
-			text, ok := manual.Help(c.App, name)
-			if !ok {
-				return wrongUse("there is no command %q%s", name, didYouMean(c.App, name))
-			}
-			_, err := io.WriteString(c.App.Writer, text)
+func printHelp(c *cli.Context) error {
+	name := c.Args().First()
+	text, ok := manual.Help(c.App, name)
+	if !ok {
+		return wrongUse("there is no command %q%s", name, didYouMean(c.App, name))
+	}
+	_, err := io.WriteString(c.App.Writer, text)
+	return err
+}
+
+func printCompletion(c *cli.Context) error {
+	if c.NArg() == 1 {
+		if ok, err := manual.WriteCompletion(c.App.Writer, c.Args().First()); ok {
 			return err
-		},
+		}
 	}
+	return wrongUse("completion: write completion bash, zsh or fish")
 }
 
-func completionCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "completion",
-		Usage:     "print a completion script for bash, zsh or fish",
-		ArgsUsage: "bash|zsh|fish",
-		Description: "bash: source <(sextant completion bash)\n" +
-			"zsh: sextant completion zsh > a file _sextant in a folder of $fpath\n" +
-			"fish: sextant completion fish | source",
-		Action: func(c *cli.Context) error {
-			if c.NArg() == 1 {
-				if ok, err := manual.WriteCompletion(c.App.Writer, c.Args().First()); ok {
-					return err
-				}
-			}
-			return wrongUse("completion: write completion bash, zsh or fish")
-		},
-	}
+func completeWords(c *cli.Context) error {
+	return manual.WriteOffers(c.App.Writer, manual.Reference(c.App), c.Args().Slice())
 }
 
-// completeCommand is what the scripts of completion run.
-func completeCommand() *cli.Command {
-	return &cli.Command{Name: "__complete", Hidden: true, ArgsUsage: "WORD...", Action: func(c *cli.Context) error {
-		return manual.WriteOffers(c.App.Writer, manual.Reference(c.App), c.Args().Slice())
-	}}
-}
-
-func manCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "man",
-		Usage:       "print the manual page sextant(1)",
-		Description: "Its date is that of SOURCE_DATE_EPOCH (seconds since 1970), or today's.",
-		Action: func(c *cli.Context) error {
-			date, err := manualDate(os.Getenv("SOURCE_DATE_EPOCH"))
-			if err != nil {
-				return err
-			}
-			return manual.WritePage(c.App.Writer, c.App, date)
-		},
+func printManual(c *cli.Context) error {
+	date, err := manualDate(os.Getenv("SOURCE_DATE_EPOCH"))
+	if err != nil {
+		return err
 	}
+	return manual.WritePage(c.App.Writer, c.App, date)
 }
 
 // manualDate is the date that a reproducible build wants, else today.

@@ -16,19 +16,6 @@ import (
 // testNotice bounds a test, in which somebody waits.
 const testNotice = 20 * time.Second
 
-func notifyCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "notify",
-		Usage: "send a test notice to each <Notify> of the configuration",
-		Description: "The notice says that it is a test, and nothing about the crawl. No service needs to " +
-			"run. The exit code is 1 if a webhook does not accept it or a command fails.",
-		Flags: flags(
-			&cli.BoolFlag{Name: "test", Usage: "send it"},
-		),
-		Action: sendTestNotice,
-	}
-}
-
 func sendTestNotice(c *cli.Context) error {
 	if c.Args().Present() || !c.Bool("test") {
 		return wrongUse("write sextant notify --test: the service sends all other notices by itself")

@@ -13,26 +13,6 @@ import (
 	"github.com/sextant-crawler/sextant/push"
 )
 
-func outboxCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "outbox",
-		Usage:     "list what indexers do not have yet or have refused; retry or drop dead letters",
-		ArgsUsage: "[retry|drop URL...] (- reads them from stdin)",
-		Description: "Without an argument it lists the orders. Dead letters are documents and deletions that an " +
-			"indexer refused for good, with its message. retry sends them again, to all targets, unless a newer " +
-			"order of the URL has replaced them; drop discards them.",
-		Flags: flags(
-			&cli.StringFlag{Name: "state", Usage: "only orders in this `STATE`: waiting, pending or dead"},
-			&cli.StringFlag{Name: "target", Usage: "only the dead letters of the push target `NAME`, and what it does not have yet"},
-			&cli.StringFlag{Name: "source", Usage: "only documents of the push source `NAME`"},
-			&cli.StringSliceFlag{Name: "url", Usage: "only orders of this `URL`; may be repeated"},
-			&cli.BoolFlag{Name: "count", Usage: "print counts instead of orders"},
-			&cli.BoolFlag{Name: "all", Usage: "retry or drop all dead letters"},
-		),
-		Action: outbox,
-	}
-}
-
 func outbox(c *cli.Context) error {
 	what, urls, err := decision(c, "retry", "drop")
 	if err != nil {

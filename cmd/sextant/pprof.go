@@ -9,13 +9,6 @@ import (
 	"github.com/sextant-crawler/sextant/internal/service"
 )
 
-func pprofFlag() cli.Flag {
-	return &cli.StringFlag{
-		Name: "pprof", EnvVars: env("pprof"),
-		Usage: "serve Go's profiles under /debug/pprof/ on this loopback `ADDR` (default: off)",
-	}
-}
-
 // startPprof serves profiles where the flag says so, until stop is called.
 func startPprof(c *cli.Context, log *slog.Logger) (stop func(), err error) {
 	l, err := listenPprof(c)

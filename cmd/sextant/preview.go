@@ -12,27 +12,13 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
-func previewCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "preview",
-		Usage:     "show what a changed configuration would do to the stored URLs; changes nothing",
-		ArgsUsage: "NEWCONFIG",
-		Description: "It sees only stored URLs: links that were ignored so far are not stored. If the " +
-			"new rules allow more, pages that may contain such links are read again.",
-		Flags: flags(&cli.IntFlag{Name: "samples", Value: 5, Usage: "show up to `N` URLs of each kind"}),
-		Action: func(c *cli.Context) error {
-			if c.NArg() != 1 {
-				return wrongUse("preview: name the changed configuration, one file or folder")
-			}
-			if c.Int("samples") < 0 {
-				return wrongUse("--samples is 0 or more")
-			}
-			return preview(c)
-		},
-	}
-}
-
 func preview(c *cli.Context) error {
+	if c.NArg() != 1 {
+		return wrongUse("preview: name the changed configuration, one file or folder")
+	}
+	if c.Int("samples") < 0 {
+		return wrongUse("--samples is 0 or more")
+	}
 	parsed, err := loadFile(c, c.Args().First())
 	if err != nil {
 		return err

@@ -12,24 +12,6 @@ import (
 	"github.com/sextant-crawler/sextant/push/wire"
 )
 
-func pushCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "push",
-		Usage:     "compare what was pushed with what the index of a papi target holds (push verify)",
-		ArgsUsage: "verify",
-		Description: "Lists documents that the index lacks, and foreign ones that the crawl does not know. The exit code is 1 " +
-			"if there are any. --repair fetches and pushes missing documents again. " +
-			"--delete-foreign deletes foreign ones, including those that others have pushed to the connector.",
-		Flags: flags(
-			&cli.StringFlag{Name: "target", Usage: "the Push with this `NAME`, if there are several of kind papi"},
-			&cli.BoolFlag{Name: "repair", Usage: "fetch documents that the index lacks again, and push them"},
-			&cli.BoolFlag{Name: "delete-foreign", Usage: "delete documents from the index that this crawl does not know as pushed"},
-			&cli.IntFlag{Name: "samples", Value: 10, Usage: "print up to `N` URLs of each kind"},
-		),
-		Action: pushVerify,
-	}
-}
-
 func pushVerify(c *cli.Context) error {
 	if c.NArg() != 1 || c.Args().First() != "verify" {
 		return wrongUse("push: write push verify, followed by options only")

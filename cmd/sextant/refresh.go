@@ -9,18 +9,6 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
-func refreshCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "refresh",
-		Usage:     "fetch stored URLs again",
-		ArgsUsage: "[URL...] (- reads them from stdin)",
-		Description: "They wait in the fifo index, or in refresh if smart refresh is on, and are requested " +
-			"conditionally. If no service runs, they wait for its next start.",
-		Flags:  selectionFlags(&cli.BoolFlag{Name: "full", Usage: "fetch whole pages, and push them even if they have not changed"}),
-		Action: refresh,
-	}
-}
-
 func refresh(c *cli.Context) error {
 	selection, err := selectionOf(c)
 	if err != nil {

@@ -13,21 +13,6 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
-func removeCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "remove",
-		Usage:     "forget stored URLs and delete their documents",
-		ArgsUsage: "[URL...] (- reads them from stdin)",
-		Description: "Deletions that you order are sent at once. If a page still links to a URL, it is found " +
-			"again when that page changes, unless --forever adds it to the kill list. Roots in the configuration stay.",
-		Flags: selectionFlags(
-			&cli.BoolFlag{Name: "forever", Usage: "also add the URLs to the file of <Kill exact=\"FILE\"/>, so that none comes back"},
-			&cli.BoolFlag{Name: "yes", Usage: "confirm the removal of more than 100 URLs, or of all"},
-		),
-		Action: remove,
-	}
-}
-
 func remove(c *cli.Context) error {
 	selection, err := selectionOf(c)
 	if err != nil {

@@ -13,24 +13,6 @@ import (
 	"github.com/sextant-crawler/sextant/internal/report"
 )
 
-func reportCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "report",
-		Usage:     "report broken links, errors, documents or changes",
-		ArgsUsage: "broken|errors|documents|changes",
-		Flags: flags(
-			&cli.StringFlag{Name: "since", Usage: "only what happened since this `TIME|DURATION`, such as 2026-01-31, 36h, 7d (default for changes: 24h)"},
-			&cli.StringFlag{Name: "host", Usage: "only URLs of this `HOST` name, or scheme://host:port"},
-			&cli.IntFlag{Name: "top", Value: report.TopHosts, Usage: "show the `N` hosts with the most, 0: all"},
-			&cli.IntFlag{Name: "pages", Usage: "show `N` pages of each broken link, 0: all (the default for --csv and --json)"},
-			&cli.StringFlag{Name: "sort", Usage: "sort by this `COLUMN` of the CSV; -at is latest first"},
-			&cli.IntFlag{Name: "limit", Usage: "print only the first `N` (broken, changes)"},
-			&cli.BoolFlag{Name: "csv", Usage: "print CSV with a header line"},
-		),
-		Action: makeReport,
-	}
-}
-
 // pagesShown is how many pages of a broken link people are shown.
 const pagesShown = 10
 

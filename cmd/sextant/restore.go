@@ -14,22 +14,11 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
-func restoreCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "restore",
-		Usage:     "create the store from a backup, in a data directory without a store",
-		ArgsUsage: "FILE (- is stdin)",
-		Flags:     flags(),
-		Action: func(c *cli.Context) error {
-			if c.NArg() != 1 {
-				return wrongUse("restore: name one file, or - for stdin")
-			}
-			return restore(c, c.Args().First())
-		},
+func restore(c *cli.Context) error {
+	if c.NArg() != 1 {
+		return wrongUse("restore: name one file, or - for stdin")
 	}
-}
-
-func restore(c *cli.Context, name string) error {
+	name := c.Args().First()
 	log, err := newLogger(c)
 	if err != nil {
 		return err

@@ -18,21 +18,18 @@ import (
 // defaultListen is where the service answers for health, status, metrics and API.
 const defaultListen = "127.0.0.1:7370"
 
-func runCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "run",
-		Usage: "crawl until stopped, or with --once until nothing is left to do",
-		Description: "The first SIGTERM or SIGINT lets pages in flight finish, the second one stops at once. " +
-			"Without --crawler, all Crawlers of the configuration run.",
-		Flags: append(flags(
-			&cli.BoolFlag{Name: "once", Usage: "end when nothing is waiting, in flight or unsent"},
-			&cli.Int64Flag{Name: "max-pages", Usage: "end after `N` pages, for a trial"},
-			&cli.DurationFlag{Name: "drain-timeout", Usage: "how long --once waits for an indexer that is down, such as 90s or 10m (default: for ever)"},
-			&cli.StringFlag{Name: "listen", Value: defaultListen, Usage: "`ADDR` of the API, health, status and metrics; off for none. Beyond loopback it needs --tls-cert and --tls-key", EnvVars: env("listen")},
-			yesToEdit(), renewNow(), memoryFlag(), threadsFlag(), pprofFlag(),
-		), accessFlags()...),
-		Action: runCrawl,
-	}
+// runFlags are those of run, whose environment variables set it up in a container.
+func runFlags() []cli.Flag {
+	return append(flags(
+		&cli.BoolFlag{Name: "once", Usage: "end when nothing is waiting, in flight or unsent"},
+		&cli.Int64Flag{Name: "max-pages", Usage: "end after `N` pages, for a trial"},
+		&cli.DurationFlag{Name: "drain-timeout", Usage: "how long --once waits for an indexer that is down, such as 90s or 10m (default: for ever)"},
+		&cli.StringFlag{Name: "listen", Value: defaultListen, Usage: "`ADDR` of the API, health, status and metrics; off for none. Beyond loopback it needs --tls-cert and --tls-key", EnvVars: env("listen")},
+		yesToEdit(), renewNow(),
+		&cli.StringFlag{Name: "memory-limit", EnvVars: env("memory-limit"), Usage: "`SIZE` of memory to stay below, such as 512MiB or 2GiB, mapped files not counted; or off (default: 1GiB, or three quarters of the container's if that is less); GOMEMLIMIT takes precedence"},
+		&cli.IntFlag{Name: "threads", EnvVars: env("threads"), Usage: "fetch at most `N` URLs at once, all Crawlers together (default: the sum of their nthreads)"},
+		&cli.StringFlag{Name: "pprof", EnvVars: env("pprof"), Usage: "serve Go's profiles under /debug/pprof/ on this loopback `ADDR` (default: off)"},
+	), accessFlags()...)
 }
 
 func runCrawl(c *cli.Context) error {
@@ -142,20 +139,6 @@ func printSummary(c *cli.Context, crawls []service.CrawlSummary) error {
 		}
 	}
 	return nil
-}
-
-func threadsFlag() cli.Flag {
-	return &cli.IntFlag{
-		Name: "threads", EnvVars: env("threads"),
-		Usage: "fetch at most `N` URLs at once, all Crawlers together (default: the sum of their nthreads)",
-	}
-}
-
-func memoryFlag() cli.Flag {
-	return &cli.StringFlag{
-		Name: "memory-limit", EnvVars: env("memory-limit"),
-		Usage: "`SIZE` of memory to stay below, such as 512MiB or 2GiB, mapped files not counted; or off (default: 1GiB, or three quarters of the container's if that is less); GOMEMLIMIT takes precedence",
-	}
 }
 
 // memoryBudget reads the flag: bytes, 0 without it, or service.NoMemoryLimit.

@@ -15,37 +15,30 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-func statusCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "status",
-		Usage: "show the state of the crawl, with or without a running service",
-		Flags: flags(readyFlag(), &cli.IntFlag{Name: "hosts", Usage: "also show the `N` hosts with the longest queues, and some that rest longest"}),
-		Action: func(c *cli.Context) error {
-			if c.Bool("ready") {
-				return ready(c)
-			}
-			if c.Int("hosts") < 0 {
-				return wrongUse("--hosts is 0 or more")
-			}
-			all, err := statuses(c)
-			if err != nil {
+func printStatuses(c *cli.Context) error {
+	if c.Bool("ready") {
+		return ready(c)
+	}
+	if c.Int("hosts") < 0 {
+		return wrongUse("--hosts is 0 or more")
+	}
+	all, err := statuses(c)
+	if err != nil {
+		return err
+	}
+	for i, s := range all {
+		if c.Bool("json") {
+			if err := json.NewEncoder(c.App.Writer).Encode(s); err != nil {
 				return err
 			}
-			for i, s := range all {
-				if c.Bool("json") {
-					if err := json.NewEncoder(c.App.Writer).Encode(s); err != nil {
-						return err
-					}
-					continue
-				}
-				if i > 0 {
-					fmt.Fprintln(c.App.Writer)
-				}
-				printStatus(c.App.Writer, &s, painter(c))
-			}
-			return nil
-		},
+			continue
+		}
+		if i > 0 {
+			fmt.Fprintln(c.App.Writer)
+		}
+		printStatus(c.App.Writer, &s, painter(c))
 	}
+	return nil
 }
 
 // statuses are those of the Crawlers that are meant.

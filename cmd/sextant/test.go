@@ -14,20 +14,6 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
-func testCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "test",
-		Usage:     "check decisions against your own test cases",
-		ArgsUsage: "[FILE...]",
-		Description: "A case is a line: a URL, then what is expected of it, as in\n" +
-			"  http://www.example.com/news/a   crawl index fifo=redir source=news meta:kind=news\n" +
-			"  http://www.example.com/logo.gif ignore by=rules line=12   # comments like this\n" +
-			"Without FILE, the cases are those of cases.txt beside the configuration, which the console shows and edits.",
-		Flags:  flags(),
-		Action: testRules,
-	}
-}
-
 func testRules(c *cli.Context) error {
 	parsed, _, err := loadConfig(c)
 	if err != nil {

@@ -39,21 +39,6 @@ func filterOf(c *cli.Context) url.Values {
 	return query
 }
 
-func urlsCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "urls",
-		Usage: "list stored URLs and their state, as JSON Lines",
-		Flags: flags(append(filterFlags(),
-			&cli.StringFlag{Name: "source", Usage: "only URLs that were pushed under this `SOURCE`"},
-			&cli.StringFlag{Name: "match", Usage: "only URLs that match this `XMLCONDITION`, such as <Path val=\"/a\"/>"},
-			&cli.StringFlag{Name: "sort", Usage: "sort by this `COLUMN`; -fetched_at is latest first"},
-			&cli.IntFlag{Name: "limit", Usage: "print only the first `N`"},
-			linksToFlag(),
-		)...),
-		Action: listURLs,
-	}
-}
-
 func listURLs(c *cli.Context) error {
 	if c.IsSet("links-to") {
 		return listLinks(c, c.String("links-to"))
@@ -101,11 +86,6 @@ func listURLs(c *cli.Context) error {
 
 // errEnough ends a list that prints its first entries only.
 var errEnough = errors.New("enough was printed")
-
-// linksToFlag is the flag of the urls command that asks for pages instead of URLs.
-func linksToFlag() cli.Flag {
-	return &cli.StringFlag{Name: "links-to", Usage: "print the pages that link to this `URL`, as JSON Lines"}
-}
 
 // listLinks prints the pages that link to a URL.
 func listLinks(c *cli.Context, to string) error {

@@ -9,15 +9,6 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
-func verifyCommand() *cli.Command {
-	return &cli.Command{
-		Name:   "verify",
-		Usage:  "check the whole store: every URL is in exactly one place",
-		Flags:  flags(),
-		Action: verify,
-	}
-}
-
 func verify(c *cli.Context) error {
 	faults := 0
 	err := askEach(c, func(client *admin.Client) error {

@@ -56,15 +56,8 @@ func build() buildInfo {
 	return b
 }
 
-func versionCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "version",
-		Usage: "print version, commit, Go version and platform",
-		Flags: []cli.Flag{jsonFlag()},
-		Action: func(c *cli.Context) error {
-			return say(c, build(), "sextant "+versionWords())
-		},
-	}
+func printVersion(c *cli.Context) error {
+	return say(c, build(), "sextant "+versionWords())
 }
 
 // versionWords are what --version tells.

@@ -36,7 +36,7 @@ func limits() map[string]limit {
 	return map[string]limit{
 		"actionrules":                  {11, aim},
 		"actionrules/crawlspace":       {10, aim},
-		"cmd/sextant":                  {19, aim},
+		"cmd/sextant":                  {6, aim},
 		"config":                       {15, 115},
 		"crawl":                        {18, 83},
 		"crawl/copies/near":            {16, aim},

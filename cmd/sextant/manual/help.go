@@ -11,25 +11,6 @@ import (
 // HelpWidth is the most columns of a line of help.
 const HelpWidth = 100
 
-// Group is what commands have in common, for the help.
-type Group struct {
-	Title    string
-	Commands []string
-}
-
-// Groups are the commands in the order of the help, by what one wants.
-func Groups() []Group {
-	return []Group{
-		{"Crawl", []string{"demo", "run", "add", "refresh", "remove", "pause", "resume", "reload"}},
-		{"Look", []string{"status", "console", "urls", "explain", "fetch", "report", "events"}},
-		{"Decide", []string{"deletions", "outbox"}},
-		{"Configure", []string{"check", "fmt", "test", "preview", "import", "schema"}},
-		{"Maintain", []string{"backup", "restore", "verify", "push"}},
-		{"Access and notices", []string{"token", "notify"}},
-		{"Tools", []string{"indexer", "completion", "man", "version", "help"}},
-	}
-}
-
 // Help returns the help of the command of this name, or of the program if name is empty; ok is
 // false if there is no such command.
 func Help(app *cli.App, name string) (text string, ok bool) {
@@ -47,13 +28,16 @@ func Help(app *cli.App, name string) (text string, ok bool) {
 func appHelp(app *cli.App) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "sextant: %s\n\nUsage: sextant COMMAND [OPTION]... [ARGUMENT]...\n", app.Usage)
-	for _, group := range Groups() {
-		fmt.Fprintf(&b, "\n%s\n", group.Title)
-		for _, name := range group.Commands {
-			if c := app.Command(name); c != nil && !c.Hidden {
-				helpRow(&b, 13, c.Name, c.Usage)
-			}
+	category := ""
+	for _, c := range app.Commands {
+		if c.Hidden {
+			continue
 		}
+		if c.Category != category {
+			category = c.Category
+			fmt.Fprintf(&b, "\n%s\n", category)
+		}
+		helpRow(&b, 13, c.Name, c.Usage)
 	}
 	b.WriteString("\nEnvironment\n")
 	for _, v := range Variables(app) {

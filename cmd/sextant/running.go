@@ -1,0 +1,79 @@
+package main
+
+import (
+	"github.com/sextant-crawler/sextant/cmd/sextant/manual"
+	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/urfave/cli/v2"
+)
+
+func pause(c *cli.Context) error {
+	client, err := theService(c, c.String("crawler"), "start it with sextant run, then pause")
+	if err != nil {
+		return err
+	}
+	if err := client.Pause(c.Context); err != nil {
+		return err
+	}
+	return saidDone(c, "paused")
+}
+
+// resume ends a pause. Without a service it ends one that a service left behind, for a run that is to end by itself.
+func resume(c *cli.Context) error {
+	if err := ask(c, toChange, func(client *admin.Client) error { return client.Resume(c.Context) }); err != nil {
+		return err
+	}
+	return saidDone(c, "resumed")
+}
+
+func reload(c *cli.Context) error {
+	client, err := theService(c, "", "a changed configuration takes effect at its next start")
+	if err != nil {
+		return err
+	}
+	done, err := client.Reload(c.Context, admin.ReloadOptions{Yes: c.Bool("yes"), Now: c.Bool("now")})
+	if err != nil {
+		return declined(err)
+	}
+	word := "reloaded"
+	if len(done.AfterRestart) > 0 {
+		word += "; changed, and in force only after a restart: " + join(done.AfterRestart)
+	}
+	return saidDone(c, word)
+}
+
+// yesToEdit is the operator's word for what changed rules delete. No environment variable
+// gives it: it would be said for ever.
+func yesToEdit() cli.Flag {
+	return &cli.BoolFlag{Name: "yes", Usage: "let changed rules delete any number of documents"}
+}
+
+// renewNow says when documents are fetched that get other metas, or another source. No environment
+// variable does: it would be said for ever.
+func renewNow() cli.Flag {
+	return &cli.BoolFlag{Name: "now", Usage: "fetch documents at once that get other metas, or another source, by rules or roots"}
+}
+
+// ready is the health check of containers: a service that does not run is not ready,
+// whatever its store says.
+func ready(c *cli.Context) error {
+	client, err := theService(c, "", "start it with sextant run")
+	if err != nil {
+		return no(err)
+	}
+	if err := client.Ready(c.Context); err != nil {
+		return no(err)
+	}
+	return saidDone(c, "ready")
+}
+
+func console(c *cli.Context) error {
+	client, err := theService(c, "", "start it with sextant run, then console")
+	if err != nil {
+		return err
+	}
+	at, err := client.Console(c.Context)
+	if err != nil {
+		return err
+	}
+	return say(c, at, at.URL+"\nsign in with the operator's token: cat "+manual.Quoted(at.TokenFile))
+}
