@@ -168,7 +168,7 @@ func unmatched(c *cli.Context, parsed *config.File, crawler config.Crawler) ([]c
 		return nil
 	}
 	home := service.HomeOf(parsed, crawler, c.String("data"))
-	err := askFor(c, crawler.Name, readOnly(home), func(client *admin.Client) error { return client.Stored(c.Context, nil, look) })
+	err := askFor(c, crawler.Name, readOnly(home), func(client *admin.Client) error { return admin.Each(c.Context, client, "/urls", nil, look) })
 	if err != nil || known == 0 {
 		return nil, err
 	}

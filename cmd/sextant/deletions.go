@@ -46,12 +46,21 @@ func deletions(c *cli.Context) error {
 	return releaseDeletions(c, query)
 }
 
+// decideDeletions has the selected deletions released or dropped.
+func decideDeletions(c *cli.Context, do string, q admin.DeletionQuery) (done admin.Decided, err error) {
+	err = ask(c, toDecide, func(client *admin.Client) (err error) {
+		done, err = client.DecideDeletions(c.Context, do, q)
+		return err
+	})
+	return done, err
+}
+
 // releaseDeletions has the selected deletions leave.
 func releaseDeletions(c *cli.Context, q admin.DeletionQuery) error {
 	if err := askRelease(c, &q); err != nil {
 		return err
 	}
-	done, err := asked(c, toDecide, (*admin.Client).Release, q)
+	done, err := decideDeletions(c, "release", q)
 	if err != nil || done.Deletions == 0 && q.Edit == 0 || c.Bool("json") {
 		return noneDecided(c, q, &done, err)
 	}
@@ -61,7 +70,7 @@ func releaseDeletions(c *cli.Context, q admin.DeletionQuery) error {
 
 // dropDeletions discards the selected deletions, except those of edits.
 func dropDeletions(c *cli.Context, q admin.DeletionQuery) error {
-	done, err := asked(c, toDecide, (*admin.Client).DropDeletions, q)
+	done, err := decideDeletions(c, "drop", q)
 	if err != nil || done.Deletions+done.OfEdits == 0 || c.Bool("json") {
 		return noneDecided(c, q, &done, err)
 	}
@@ -97,8 +106,8 @@ func askRelease(c *cli.Context, q *admin.DeletionQuery) error {
 	what := "carries out " + count(n, "deletion")
 	if n == 0 {
 		err := ask(c, toForesee, func(client *admin.Client) error {
-			counts, err := client.DeletionCounts(c.Context, *q, nil)
-			if err != nil {
+			var counts admin.DeletionCounts
+			if err := client.Get(c.Context, "/deletions/counts", q.Values(), &counts); err != nil {
 				return err
 			}
 			n, q.UpTo = int(counts.Pending), counts.UpTo //nolint:gosec // no count is so large
@@ -143,7 +152,7 @@ func deletionQuery(c *cli.Context) (q admin.DeletionQuery, err error) {
 func listDeletions(c *cli.Context, q admin.DeletionQuery) error {
 	text := func(d *admin.Deletion) error { return printDeletion(c.App.Writer, d) }
 	return list(c, toForesee, noDeletion, text, func(client *admin.Client, fn func(admin.Deletion) error) error {
-		return client.Deletions(c.Context, q, fn)
+		return admin.Each(c.Context, client, "/deletions", q.Values(), fn)
 	})
 }
 
@@ -188,8 +197,10 @@ func countDeletions(c *cli.Context, q admin.DeletionQuery) error {
 		return nil
 	}
 	err := list(c, toForesee, noDeletion, text, func(client *admin.Client, fn func(admin.DeletionGroup) error) error {
-		counts, err := client.DeletionCounts(c.Context, q, by)
-		if err != nil {
+		var counts admin.DeletionCounts
+		query := q.Values()
+		query.Set("by", strings.Join(by, ","))
+		if err := client.Get(c.Context, "/deletions/counts", query, &counts); err != nil {
 			return err
 		}
 		for _, g := range counts.Items {

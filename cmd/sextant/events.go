@@ -15,7 +15,7 @@ import (
 func listEvents(c *cli.Context) error {
 	var all []events.Event
 	err := ask(c, toRead, func(client *admin.Client) error {
-		return client.Events(c.Context, c.String("kind"), func(e events.Event) error { all = append(all, e); return nil })
+		return admin.Each(c.Context, client, "/events", admin.Query("kind", c.String("kind")), func(e events.Event) error { all = append(all, e); return nil })
 	})
 	if err != nil {
 		return err

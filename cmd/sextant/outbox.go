@@ -33,11 +33,12 @@ func outbox(c *cli.Context) error {
 	if d.All == (len(d.URLs) > 0 || d.Target != "" || d.Source != nil) {
 		return wrongUse("outbox %s: name URLs, --target or --source, or write --all", what)
 	}
-	done, by := "sent again", (*admin.Client).RetryDead
-	if what == "drop" {
-		done, by = "dropped", (*admin.Client).DropDead
-	}
-	n, err := asked(c, toChange, by, d)
+	done := map[string]string{"retry": "sent again", "drop": "dropped"}[what]
+	n := 0
+	err = ask(c, toChange, func(client *admin.Client) (err error) {
+		n, err = client.DecideLetters(c.Context, what, d)
+		return err
+	})
 	if err == nil {
 		err = say(c, admin.DecidedLetters{DeadLetters: n}, count(n, "dead letter")+" "+done)
 	}

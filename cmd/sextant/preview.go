@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
@@ -27,11 +28,14 @@ func preview(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	var p *review.Preview
+	path, err := filepath.Abs(c.Args().First())
+	if err != nil {
+		return err
+	}
+	p, samples := &review.Preview{}, c.Int("samples")
 	// A service reads the file itself: it is the owner's, as is the socket.
 	err = askFor(c, crawler.Name, readOnly(h), func(client *admin.Client) error {
-		p, err = client.Preview(c.Context, c.Args().First(), c.Int("samples"))
-		return err
+		return client.Post(c.Context, "/preview", nil, admin.PreviewRequest{Path: path, Samples: &samples}, p)
 	})
 	if err != nil {
 		return err

@@ -21,7 +21,8 @@ func pushVerify(c *cli.Context) error {
 	if o.Repair {
 		of = toSelect
 	}
-	report, err := asked(c, of, (*admin.Client).PushVerify, o)
+	report := &compare.Report{}
+	err := ask(c, of, func(client *admin.Client) error { return client.Post(c.Context, "/push/verify", nil, o, report) })
 	if errors.Is(err, admin.ErrDeclined) {
 		err = wrongUse("%w", err) // the exit code 1 would tell of a difference
 	}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/sextant-crawler/sextant/cmd/sextant/manual"
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/urfave/cli/v2"
@@ -11,7 +13,7 @@ func pause(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := client.Pause(c.Context); err != nil {
+	if err := client.Post(c.Context, "/pause", nil, nil, new(struct{})); err != nil {
 		return err
 	}
 	return saidDone(c, "paused")
@@ -19,7 +21,7 @@ func pause(c *cli.Context) error {
 
 // resume ends a pause. Without a service it ends one that a service left behind, for a run that is to end by itself.
 func resume(c *cli.Context) error {
-	if err := ask(c, toChange, func(client *admin.Client) error { return client.Resume(c.Context) }); err != nil {
+	if err := ask(c, toChange, func(client *admin.Client) error { return client.Post(c.Context, "/resume", nil, nil, new(struct{})) }); err != nil {
 		return err
 	}
 	return saidDone(c, "resumed")
@@ -30,15 +32,16 @@ func reload(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	done, err := client.Reload(c.Context, admin.ReloadOptions{Yes: c.Bool("yes"), Now: c.Bool("now")})
-	if err != nil {
+	var done admin.Reloaded
+	word := admin.Query("yes", fmt.Sprint(c.Bool("yes")), "now", fmt.Sprint(c.Bool("now")))
+	if err := client.Post(c.Context, "/reload", word, nil, &done); err != nil {
 		return declined(err)
 	}
-	word := "reloaded"
+	said := "reloaded"
 	if len(done.AfterRestart) > 0 {
-		word += "; changed, and in force only after a restart: " + join(done.AfterRestart)
+		said += "; changed, and in force only after a restart: " + join(done.AfterRestart)
 	}
-	return saidDone(c, word)
+	return saidDone(c, said)
 }
 
 // yesToEdit is the operator's word for what changed rules delete. No environment variable
@@ -71,8 +74,8 @@ func console(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	at, err := client.Console(c.Context)
-	if err != nil {
+	var at admin.ConsoleAddress
+	if err := client.Get(c.Context, "/console", nil, &at); err != nil {
 		return err
 	}
 	return say(c, at, at.URL+"\nsign in with the operator's token: cat "+manual.Quoted(at.TokenFile))

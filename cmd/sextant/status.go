@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/url"
 	"slices"
+	"strconv"
 
 	"github.com/urfave/cli/v2"
 
@@ -47,7 +49,7 @@ func statuses(c *cli.Context) (all []admin.Status, err error) {
 		these, err := client.Status(c.Context)
 		for i := range these {
 			if n := c.Int("hosts"); err == nil && n > 0 {
-				these[i].HostList, err = client.Hosts(c.Context, n)
+				err = client.Get(c.Context, "/hosts", url.Values{"n": {strconv.Itoa(n)}}, &these[i].HostList)
 			}
 		}
 		all = append(all, these...)

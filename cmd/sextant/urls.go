@@ -70,7 +70,7 @@ func listURLs(c *cli.Context) error {
 	}
 	n, text := 0, func(u *report.StoredURL) error { return json.NewEncoder(c.App.Writer).Encode(u) }
 	each := func(client *admin.Client, fn func(report.StoredURL) error) error {
-		return client.Stored(c.Context, query, func(u report.StoredURL) error {
+		return admin.Each(c.Context, client, "/urls", query, func(u report.StoredURL) error {
 			if n++; limit > 0 && n > limit {
 				return errEnough
 			}
@@ -101,5 +101,7 @@ func listLinks(c *cli.Context, to string) error {
 	out := json.NewEncoder(c.App.Writer)
 	out.SetEscapeHTML(false)
 	show := func(l report.LinkedFrom) error { return out.Encode(l) }
-	return ask(c, toRead, func(client *admin.Client) error { return client.Links(c.Context, u.String(), show) })
+	return ask(c, toRead, func(client *admin.Client) error {
+		return admin.Each(c.Context, client, "/links", url.Values{"to": {u.String()}}, show)
+	})
 }

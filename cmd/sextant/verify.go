@@ -12,8 +12,8 @@ import (
 func verify(c *cli.Context) error {
 	faults := 0
 	err := askEach(c, func(client *admin.Client) error {
-		v, err := client.Verify(c.Context)
-		if err != nil {
+		var v admin.Verification
+		if err := client.Get(c.Context, "/verify", nil, &v); err != nil {
 			return err
 		}
 		faults += len(v.Faults)

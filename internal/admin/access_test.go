@@ -469,7 +469,7 @@ func TestMounted(t *testing.T) {
 func TestPeer(t *testing.T) {
 	d := openDoor(t, nil, nil)
 	c := dial(t, d.data, "")
-	if err := c.Pause(t.Context()); err != nil {
+	if err := c.Post(t.Context(), "/pause", nil, nil, new(struct{})); err != nil {
 		t.Fatal(err)
 	}
 	if want := fmt.Sprintf(`what=pause who="operator uid %d`, os.Getuid()); !strings.Contains(d.log.String(), want) {

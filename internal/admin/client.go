@@ -3,23 +3,23 @@ package admin
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl"
-	"github.com/sextant-crawler/sextant/crawl/review"
 )
 
 // SocketPath is where the service of a data directory listens.
@@ -59,9 +59,9 @@ func dialWithin(ctx context.Context, data, crawler string, limit time.Duration) 
 	c := &Client{http: http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}, crawler: crawler}
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	answer, err := c.ask(within, http.MethodGet, "/healthz", nil, nil)
+	answer, err := c.Ask(within, http.MethodGet, "/healthz", nil, nil, nil)
 	if err == nil {
-		return c, answer.Close()
+		return c, answer.Body.Close()
 	}
 	if _, unreachable := errors.AsType[*url.Error](err); !unreachable {
 		return c, nil // it answers that it is not well
@@ -75,70 +75,110 @@ func dialWithin(ctx context.Context, data, crawler string, limit time.Duration) 
 	return nil, refused(data)
 }
 
-// accept asks for JSON, and for lists whole.
-const accept = jsonLines + ", application/json, */*;q=0.1"
+// apiPath is where the routes of the API are, which Get, Post and Each ask.
+const apiPath = "/api/v1"
 
-// ask makes a request and returns the body of a 200; the caller closes it.
-func (c *Client) ask(ctx context.Context, method, path string, query url.Values, body io.Reader) (io.ReadCloser, error) {
-	if query == nil {
-		query = url.Values{}
+// Ask makes a request and returns a response of status 200, whose body the caller closes. An error of the service wraps
+// its Problem. The client's Crawler is named unless the query names one.
+func (c *Client) Ask(ctx context.Context, method, path string, query url.Values, header http.Header, body io.Reader) (*http.Response, error) {
+	all := url.Values{}
+	maps.Copy(all, query)
+	if c.crawler != "" && !all.Has("crawler") {
+		all.Set("crawler", c.crawler)
 	}
-	if c.crawler != "" {
-		query.Set("crawler", c.crawler)
-	}
-	request, err := http.NewRequestWithContext(ctx, method, "http://localhost"+path+"?"+query.Encode(), body)
+	request, err := http.NewRequestWithContext(ctx, method, "http://localhost"+path+"?"+all.Encode(), body)
 	if err != nil {
 		return nil, err
 	}
-	if body != nil {
-		request.Header.Set("Content-Type", "application/json")
-	}
-	request.Header.Set("Accept", accept)
+	request.Header.Set("Accept", "application/json, */*;q=0.1")
+	maps.Copy(request.Header, header)
 	response, err := c.http.Do(request)
 	if err != nil {
 		return nil, fmt.Errorf("the running service: %w", err)
 	}
 	if response.StatusCode == http.StatusOK {
-		return response.Body, nil
+		return response, nil
 	}
 	defer response.Body.Close()
 	words, err := io.ReadAll(io.LimitReader(response.Body, maxProblemBytes))
 	if err != nil {
 		return nil, err
 	}
-	return nil, saidNo(words)
+	return nil, saidNo(response.StatusCode, words)
 }
 
-// saidNo makes an error from a response other than success.
-func saidNo(body []byte) error {
+// saidNo makes an error from a response other than success. It wraps a Problem.
+func saidNo(status int, body []byte) error {
 	var p Problem
 	var now Readiness
 	switch err := json.Unmarshal(body, &p); {
 	case err == nil && p.Detail != "":
 	case err == nil && json.Unmarshal(body, &now) == nil && len(now.Problems) > 0:
-		return errors.New(now.String())
+		p.Detail = now.String()
 	default:
-		return errors.New(strings.TrimSpace(string(body))) // of another version
+		p.Detail = strings.TrimSpace(string(body)) // of another version
 	}
+	p.Status, p.Title = status, cmp.Or(p.Title, http.StatusText(status))
 	switch p.Code {
 	case codeWrongUse:
-		return fmt.Errorf("%w: %s", ErrRefused, p.Detail)
+		return fmt.Errorf("%w: %w", ErrRefused, &p)
 	case codeDeclined:
-		return fmt.Errorf("%w: %s", ErrDeclined, p.Detail)
+		return fmt.Errorf("%w: %w", ErrDeclined, &p)
 	case codeNotKnown:
-		return ErrNotKnown
+		return fmt.Errorf("%w: %w", ErrNotKnown, &p)
 	default:
-		return errors.New(p.Detail)
+		return &p
 	}
 }
 
-func (c *Client) decode(ctx context.Context, method, path string, query url.Values, body io.Reader, into any) error {
-	answer, err := c.ask(ctx, method, path, query, body)
+// Get asks a route of the API for JSON.
+func (c *Client) Get(ctx context.Context, path string, query url.Values, into any) error {
+	return c.decode(ctx, http.MethodGet, path, query, nil, into)
+}
+
+// Post sends a body as JSON to a route of the API, and reads its answer.
+func (c *Client) Post(ctx context.Context, path string, query url.Values, body, into any) error {
+	b, err := json.Marshal(body)
 	if err != nil {
 		return err
 	}
-	defer answer.Close()
-	return json.NewDecoder(answer).Decode(into)
+	return c.decode(ctx, http.MethodPost, path, query, bytes.NewReader(b), into)
+}
+
+func (c *Client) decode(ctx context.Context, method, path string, query url.Values, body io.Reader, into any) error {
+	answer, err := c.Ask(ctx, method, apiPath+path, query, http.Header{"Content-Type": {"application/json"}}, body)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body) // whole, or its writer is cut off
+	if err != nil {
+		return fmt.Errorf("the answer of %s broke off: %w", path, err)
+	}
+	return json.Unmarshal(text, into)
+}
+
+// Each calls fn for each item of a list of the API.
+func Each[T any](ctx context.Context, c *Client, path string, query url.Values, fn func(T) error) error {
+	answer, err := c.Ask(ctx, http.MethodGet, apiPath+path, query, http.Header{"Accept": {jsonLines}}, nil)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	lines := json.NewDecoder(bufio.NewReader(answer.Body))
+	for {
+		var v T
+		err := lines.Decode(&v)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("the list broke off: %w", err)
+		}
+		if err := fn(v); err != nil {
+			return err
+		}
+	}
 }
 
 // Query makes a query of names and values. Empty values are left out.
@@ -160,12 +200,6 @@ func word[T comparable](v T) string {
 	return fmt.Sprint(v)
 }
 
-// get asks for JSON.
-func get[T any](ctx context.Context, c *Client, path string, query url.Values) (out T, err error) {
-	err = c.decode(ctx, http.MethodGet, path, query, nil, &out)
-	return out, err
-}
-
 // For returns the client of another Crawler.
 func (c *Client) For(crawler string) *Client {
 	other := *c
@@ -175,8 +209,8 @@ func (c *Client) For(crawler string) *Client {
 
 // Status returns the status of every Crawler, or of the client's own.
 func (c *Client) Status(ctx context.Context) ([]Status, error) {
-	all, err := get[[]Status](ctx, c, "/status", nil)
-	if err != nil {
+	var all []Status
+	if err := c.Get(ctx, "/status", nil, &all); err != nil {
 		return nil, err
 	}
 	var meant []Status
@@ -195,7 +229,7 @@ func (c *Client) Status(ctx context.Context) ([]Status, error) {
 // the results so far.
 func (c *Client) Submit(ctx context.Context, urls []string) (all []crawl.Submitted, err error) {
 	body := func(batch []string) any { return urlList{batch} }
-	err = postBatches(ctx, c, "/api/v1/add", nil, urls, body, func(out []crawl.Submitted) { all = append(all, out...) })
+	err = postBatches(ctx, c, "/add", nil, urls, body, func(out []crawl.Submitted) { all = append(all, out...) })
 	return all, err
 }
 
@@ -206,20 +240,6 @@ type urlList struct {
 
 // words are for the log.
 func (l *urlList) words() string { return Selection{URLs: l.URLs}.String() }
-
-// post sends a body as JSON.
-func (c *Client) post(ctx context.Context, path string, body, into any) error {
-	return c.postWith(ctx, path, nil, body, into)
-}
-
-// postWith is post with a query.
-func (c *Client) postWith(ctx context.Context, path string, query url.Values, body, into any) error {
-	b, err := json.Marshal(body)
-	if err != nil {
-		return err
-	}
-	return c.decode(ctx, http.MethodPost, path, query, bytes.NewReader(b), into)
-}
 
 // Bounds of one request's URLs, far below what the server takes.
 const (
@@ -244,65 +264,11 @@ func batches(urls []string) iter.Seq[[]string] {
 	}
 }
 
-// storedRobots returns the verdict of the stored robots.txt of a URL for agent, in the words of
-// report.Robots. With original it is read as the text of 1994 says.
-func (c *Client) storedRobots(ctx context.Context, agent string, original bool, u string) (string, error) {
-	return get[string](ctx, c, "/api/v1/robots", url.Values{"url": {u}, "agent": {agent}, "original": {strconv.FormatBool(original)}})
-}
-
-// Reload has the service read its configuration again. It returns ErrDeclined with the errors of a
-// configuration that cannot be used.
-func (c *Client) Reload(ctx context.Context, o ReloadOptions) (out Reloaded, err error) {
-	query := Query("yes", word(o.Yes), "now", word(o.Now))
-	err = c.decode(ctx, http.MethodPost, "/api/v1/reload", query, nil, &out)
-	return out, err
-}
-
-// Preview has the service judge its stored URLs by the configuration at path. It names up
-// to samples URLs of each kind.
-func (c *Client) Preview(ctx context.Context, path string, samples int) (*review.Preview, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return nil, err
-	}
-	var out review.Preview
-	err = c.post(ctx, "/api/v1/preview", PreviewRequest{Path: path, Samples: &samples}, &out)
-	return &out, err
-}
-
-// Verify has the service prove its store's invariant.
-func (c *Client) Verify(ctx context.Context) (Verification, error) {
-	return get[Verification](ctx, c, "/api/v1/verify", nil)
-}
-
 // Ready asks the service whether it is ready; the error says why it is not.
 func (c *Client) Ready(ctx context.Context) error {
-	answer, err := c.ask(ctx, http.MethodGet, "/readyz", nil, nil)
+	answer, err := c.Ask(ctx, http.MethodGet, "/readyz", nil, nil, nil)
 	if err != nil {
 		return err
 	}
-	return answer.Close()
-}
-
-// stream reads JSON Lines.
-func stream[T any](ctx context.Context, c *Client, path string, query map[string][]string, fn func(T) error) error {
-	answer, err := c.ask(ctx, http.MethodGet, path, query, nil)
-	if err != nil {
-		return err
-	}
-	defer answer.Close()
-	lines := json.NewDecoder(bufio.NewReader(answer))
-	for {
-		var v T
-		err := lines.Decode(&v)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("the list broke off: %w", err)
-		}
-		if err := fn(v); err != nil {
-			return err
-		}
-	}
+	return answer.Body.Close()
 }

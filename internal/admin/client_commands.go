@@ -17,7 +17,7 @@ func postBatches[A any](ctx context.Context, c *Client, path string, query url.V
 ) error {
 	for batch := range batches(urls) {
 		var done A
-		if err := c.postWith(ctx, path, query, body(batch), &done); err != nil {
+		if err := c.Post(ctx, path, query, body(batch), &done); err != nil {
 			return err
 		}
 		add(done)
@@ -31,7 +31,7 @@ func (s Selection) batch(urls []string) any { s.URLs = urls; return s }
 // Refresh queues the selected URLs once more. With an error the counts are those of the
 // requests before.
 func (c *Client) Refresh(ctx context.Context, s Selection) (all crawl.Refreshed, err error) {
-	err = postBatches(ctx, c, "/api/v1/refresh", nil, s.URLs, s.batch, func(done crawl.Refreshed) {
+	err = postBatches(ctx, c, "/refresh", nil, s.URLs, s.batch, func(done crawl.Refreshed) {
 		all.URLs, all.Waiting, all.Excluded = all.URLs+done.URLs, all.Waiting+done.Waiting, all.Excluded+done.Excluded
 		all.HeldUp += done.HeldUp
 	})
@@ -40,15 +40,15 @@ func (c *Client) Refresh(ctx context.Context, s Selection) (all crawl.Refreshed,
 
 // CountSelected counts the selected URLs that Remove would remove.
 func (c *Client) CountSelected(ctx context.Context, s Selection) (all crawl.SelectedCount, err error) {
-	err = postBatches(ctx, c, "/api/v1/selected", nil, s.URLs, s.batch, func(n crawl.SelectedCount) {
-		all.URLs, all.Documents = all.URLs+n.URLs, all.Documents+n.Documents
+	err = postBatches(ctx, c, "/selected", nil, s.URLs, s.batch, func(n crawl.SelectedCount) {
+		all.URLs, all.Documents, all.Roots = all.URLs+n.URLs, all.Documents+n.Documents, all.Roots+n.Roots
 	})
 	return all, err
 }
 
 // Remove removes the selected URLs, however many they are. Its errors are those of Refresh.
 func (c *Client) Remove(ctx context.Context, s Selection) (all crawl.Removed, err error) {
-	err = postBatches(ctx, c, "/api/v1/remove", withYes(), s.URLs, s.batch, func(done crawl.Removed) {
+	err = postBatches(ctx, c, "/remove", withYes(), s.URLs, s.batch, func(done crawl.Removed) {
 		all.URLs, all.Deletions, all.Unknown = all.URLs+done.URLs, all.Deletions+done.Deletions, all.Unknown+done.Unknown
 		all.Roots = append(all.Roots, done.Roots...)
 	})
@@ -58,24 +58,14 @@ func (c *Client) Remove(ctx context.Context, s Selection) (all crawl.Removed, er
 // withYes is the operator's word.
 func withYes() url.Values { return url.Values{"yes": {"true"}} }
 
-// Pause takes no new URL until Resume.
-func (c *Client) Pause(ctx context.Context) error {
-	return c.post(ctx, "/api/v1/pause", struct{}{}, new(struct{}))
-}
-
-// Resume goes on after Pause.
-func (c *Client) Resume(ctx context.Context) error {
-	return c.post(ctx, "/api/v1/resume", struct{}{}, new(struct{}))
-}
-
 // Backup writes a copy of the store to w. After an error it is not whole.
 func (c *Client) Backup(ctx context.Context, w io.Writer) error {
-	answer, err := c.ask(ctx, http.MethodGet, "/api/v1/backup", nil, nil)
+	answer, err := c.Ask(ctx, http.MethodGet, apiPath+"/backup", nil, nil, nil)
 	if err != nil {
 		return err
 	}
-	defer answer.Close()
-	if _, err := io.Copy(w, answer); err != nil {
+	defer answer.Body.Close()
+	if _, err := io.Copy(w, answer.Body); err != nil {
 		return fmt.Errorf("the backup broke off: %w", err)
 	}
 	return nil

@@ -37,17 +37,17 @@ func TestCommands(t *testing.T) {
 	if _, err := a.Refresh(ctx, Selection{Match: "<Pat/>"}); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "--match:1:1") {
 		t.Errorf("a faulty condition: %v", err)
 	}
-	if err := errors.Join(a.Pause(ctx), a.Resume(ctx)); err != nil {
+	if err := errors.Join(a.Post(ctx, "/pause", nil, nil, new(struct{})), a.Post(ctx, "/resume", nil, nil, new(struct{}))); err != nil {
 		t.Error(err)
 	}
 	var copied strings.Builder
 	if err := a.Backup(ctx, &copied); err != nil || copied.String() != "a backup" {
 		t.Errorf("Backup: %q, %v", copied.String(), err)
 	}
-	if n, err := a.Release(ctx, DeletionQuery{URLs: many}); n.Deletions != len(many) || err != nil {
+	if n, err := a.DecideDeletions(ctx, "release", DeletionQuery{URLs: many}); n.Deletions != len(many) || err != nil {
 		t.Errorf("Release of %d: %+v, %v", len(many), n, err)
 	}
-	if n, err := a.DropDeletions(ctx, DeletionQuery{All: true}); n != (Decided{Deletions: 10, NewTexts: 1, OfEdits: 1}) || err != nil {
+	if n, err := a.DecideDeletions(ctx, "drop", DeletionQuery{All: true}); n != (Decided{Deletions: 10, NewTexts: 1, OfEdits: 1}) || err != nil {
 		t.Errorf("DropDeletions of all: %+v, %v", n, err)
 	}
 }
@@ -64,19 +64,19 @@ func TestFailingCommands(t *testing.T) {
 		a := dial(t, data, "")
 		_, refreshErr := a.Refresh(t.Context(), Selection{All: true})
 		_, removeErr := a.Remove(t.Context(), Selection{All: true})
-		_, releaseErr := a.Release(t.Context(), DeletionQuery{All: true})
+		_, releaseErr := a.DecideDeletions(t.Context(), "release", DeletionQuery{All: true})
 		for what, err := range map[string]error{"refresh": refreshErr, "remove": removeErr, "release": releaseErr} {
 			if err == nil || !strings.Contains(err.Error(), tt.broken.Error()) || errors.Is(err, ErrDeclined) != (tt.want != nil) || errors.Is(err, ErrRefused) {
 				t.Errorf("%s with %v: %v", what, tt.broken, err)
 			}
 		}
-		if err := a.Pause(t.Context()); err == nil {
+		if err := a.Post(t.Context(), "/pause", nil, nil, new(struct{})); err == nil {
 			t.Error("a failed pause is none")
 		}
 		if err := a.Backup(t.Context(), io.Discard); err == nil {
 			t.Error("half a backup is a whole one")
 		}
-		if err := a.Deletions(t.Context(), DeletionQuery{}, func(Deletion) error { return nil }); err == nil {
+		if err := Each(t.Context(), a, "/deletions", nil, func(Deletion) error { return nil }); err == nil {
 			t.Error("a list that breaks off is none")
 		}
 	}

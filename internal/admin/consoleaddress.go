@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"context"
 	"errors"
 )
 
@@ -22,9 +21,4 @@ func (s *Server) consoleAddress(*call) (any, error) {
 		return nil, errNoConsole
 	}
 	return ConsoleAddress{s.console, s.access.settings.OperatorToken}, nil
-}
-
-// Console says where the service's console is.
-func (c *Client) Console(ctx context.Context) (ConsoleAddress, error) {
-	return get[ConsoleAddress](ctx, c, "/api/v1/console", nil)
 }

@@ -2,20 +2,12 @@ package admin
 
 import (
 	"cmp"
-	"context"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler"
 )
-
-// DeletionCounts counts them by some of DeletionGroupings.
-func (c *Client) DeletionCounts(ctx context.Context, q DeletionQuery, by []string) (*DeletionCounts, error) {
-	query := q.Values()
-	query.Set("by", strings.Join(by, ","))
-	return get[*DeletionCounts](ctx, c, "/api/v1/deletions/counts", query)
-}
 
 // DeletionCounts count pending deletions.
 type DeletionCounts struct {

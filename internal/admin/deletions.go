@@ -165,24 +165,15 @@ func decided(c *call, done Decided, err error) (any, error) {
 	return done, soFar(err, "%d were decided before", done.Deletions)
 }
 
-// Deletions calls fn for each deletion that the query selects. It ignores q.URLs.
-func (c *Client) Deletions(ctx context.Context, q DeletionQuery, fn func(Deletion) error) error {
-	return stream(ctx, c, "/api/v1/deletions", q.Values(), fn)
-}
-
-// Release carries out the selected deletions, however many, and gives how many there were.
-func (c *Client) Release(ctx context.Context, q DeletionQuery) (Decided, error) {
-	return c.decideDeletions(ctx, "/api/v1/deletions/release", withYes(), q)
-}
-
-// DropDeletions drops them instead; their URLs are fetched again. Deletions of edits stay.
-func (c *Client) DropDeletions(ctx context.Context, q DeletionQuery) (Decided, error) {
-	return c.decideDeletions(ctx, "/api/v1/deletions/drop", nil, q)
-}
-
-func (c *Client) decideDeletions(ctx context.Context, path string, query url.Values, q DeletionQuery) (all Decided, err error) {
+// DecideDeletions has the selected deletions released or dropped, however many, and gives how many there were. Those of
+// edits are not dropped. URLs of what is dropped are fetched again.
+func (c *Client) DecideDeletions(ctx context.Context, do string, q DeletionQuery) (all Decided, err error) {
+	var word url.Values
+	if do == "release" {
+		word = withYes()
+	}
 	body := func(batch []string) any { q.URLs = batch; return q }
-	err = postBatches(ctx, c, path, query, q.URLs, body, all.Add)
+	err = postBatches(ctx, c, "/deletions/"+do, word, q.URLs, body, all.Add)
 	return all, err
 }
 
@@ -207,7 +198,7 @@ func (c *Client) deletionOf(ctx context.Context, s *report.StoredURL) (found *De
 	q := DeletionQuery{Host: originOf(s.URL)}
 	query := q.Values()
 	query.Set("url", s.URL)
-	err = stream(ctx, c, "/api/v1/deletions", query, func(d Deletion) error {
+	err = Each(ctx, c, "/deletions", query, func(d Deletion) error {
 		if d.URL == s.URL {
 			found = &d
 		}

@@ -21,10 +21,10 @@ func TestDeletionsOfClient(t *testing.T) {
 	a := dial(t, data, "")
 	var got []Deletion
 	add := func(d Deletion) error { got = append(got, d); return nil }
-	if err := a.Deletions(t.Context(), DeletionQuery{UpTo: 2}, add); err != nil {
+	if err := Each(t.Context(), a, "/deletions", Query("up_to", "2"), add); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Deletions(t.Context(), DeletionQuery{Host: "a.test"}, add); err != nil {
+	if err := Each(t.Context(), a, "/deletions", Query("host", "a.test"), add); err != nil {
 		t.Fatal(err)
 	}
 	at := func(s int64) time.Time { return time.Unix(s, 0).UTC() }
@@ -36,17 +36,17 @@ func TestDeletionsOfClient(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	counts, err := a.DeletionCounts(t.Context(), DeletionQuery{}, []string{"host", "class"})
-	wantCounts := &DeletionCounts{Pending: 3, NewTexts: 1, OfIllHosts: 2, UpTo: 3, Groups: 3, Items: []DeletionGroup{
+	counts, err := asked[DeletionCounts](t, a, "/deletions/counts", "by", "host,class")
+	wantCounts := DeletionCounts{Pending: 3, NewTexts: 1, OfIllHosts: 2, UpTo: 3, Groups: 3, Items: []DeletionGroup{
 		{Host: "http://a.test", Class: "few", Pending: 1, NewTexts: 1}, {Host: "https://b.test", Class: "edit", Pending: 1}, {Host: "https://b.test", Class: "most", Pending: 1},
 	}}
 	if diff := cmp.Diff(wantCounts, counts); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	if _, err := a.DeletionCounts(t.Context(), DeletionQuery{Reason: "404"}, nil); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), `"404" is not a reason`) {
+	if _, err := asked[DeletionCounts](t, a, "/deletions/counts", "reason", "404"); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), `"404" is not a reason`) {
 		t.Errorf("a reason that is none: %v", err)
 	}
-	if _, err := a.Release(t.Context(), DeletionQuery{Edit: 99}); !errors.Is(err, ErrDeclined) || !strings.Contains(err.Error(), "no edit 99 of the rules is remembered") {
+	if _, err := a.DecideDeletions(t.Context(), "release", DeletionQuery{Edit: 99}); !errors.Is(err, ErrDeclined) || !strings.Contains(err.Error(), "no edit 99 of the rules is remembered") {
 		t.Errorf("an edit that is not remembered: %v", err)
 	}
 }

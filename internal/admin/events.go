@@ -39,20 +39,8 @@ func ListEvents(ctx context.Context, s events.Reader, kinds string) ([]events.Ev
 	if kinds == "" {
 		return all, err
 	}
-	return slices.DeleteFunc(all, func(e events.Event) bool { return !isOneOf(e.Kind, kinds) }), err
-}
-
-// isOneOf reports whether a kind is one of those with commas between.
-func isOneOf(kind, kinds string) bool {
-	for one := range strings.SplitSeq(kinds, ",") {
-		if strings.TrimSpace(one) == kind {
-			return true
-		}
-	}
-	return false
-}
-
-// Events calls fn for each event, the latest first.
-func (c *Client) Events(ctx context.Context, kinds string, fn func(events.Event) error) error {
-	return stream(ctx, c, "/api/v1/events", Query("kind", kinds), fn)
+	wanted := strings.Split(kinds, ",")
+	return slices.DeleteFunc(all, func(e events.Event) bool {
+		return !slices.ContainsFunc(wanted, func(kind string) bool { return strings.TrimSpace(kind) == e.Kind })
+	}), err
 }

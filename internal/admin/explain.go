@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strconv"
 	"sync"
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
@@ -154,21 +155,24 @@ func KnowledgeOf(ctx context.Context, c Explained) (k Knowledge, err error) {
 
 // Knowledge is that of the running service.
 func (c *Client) Knowledge(ctx context.Context) (k Knowledge, err error) {
-	if k.Moved, err = get[policy.Moves](ctx, c, "/api/v1/moves", nil); err != nil {
+	if err := errors.Join(c.Get(ctx, "/moves", nil, &k.Moved), c.Get(ctx, "/traps", nil, &k.Traps)); err != nil {
 		return k, err
 	}
-	if k.Traps, err = get[policy.TrapCounts](ctx, c, "/api/v1/traps", nil); err != nil {
-		return k, err
-	}
-	k.HostURLs = func(u weburl.URL) (int, error) {
-		counts, err := get[TrapCounts](ctx, c, "/api/v1/traps", url.Values{"host": {u.Origin()}})
+	k.HostURLs = func(u weburl.URL) (n int, err error) {
+		var counts TrapCounts
+		err = c.Get(ctx, "/traps", url.Values{"host": {u.Origin()}}, &counts)
 		return counts.HostURLs, err
 	}
-	k.Lookup = func(u weburl.URL) (report.StoredURL, error) { return c.storedOne(ctx, u.String()) }
+	k.Lookup = func(u weburl.URL) (s report.StoredURL, err error) {
+		err = c.Get(ctx, "/url", url.Values{"url": {u.String()}}, &s)
+		return s, err
+	}
 	k.Deletion = func(s report.StoredURL) (*Deletion, error) { return c.deletionOf(ctx, &s) }
 	k.Refused = deadLetters(func(sel push.Selection, fn func(OutboxOrder) error) error { return c.Orders(ctx, sel, fn) })
-	k.Robots = func(agent string, original bool, u weburl.URL) (string, error) {
-		return c.storedRobots(ctx, agent, original, u.String())
+	k.Robots = func(agent string, original bool, u weburl.URL) (said string, err error) {
+		ask := url.Values{"url": {u.String()}, "agent": {agent}, "original": {strconv.FormatBool(original)}}
+		err = c.Get(ctx, "/robots", ask, &said)
+		return said, err
 	}
 	return k, nil
 }

@@ -2,11 +2,9 @@ package admin
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"net/url"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/sextant-crawler/sextant/internal/clock"
@@ -127,28 +125,17 @@ func (h HostStatus) Why() string {
 	return closedWords(h.ClosedBy)
 }
 
-// maxHosts is how many hosts a request may name: all places are read for it.
-const maxHosts = MaxLimit
-
 // hosts lists the hosts with the longest queues, then some that rest longest. The list
 // has no cursor, because its order changes all the time.
 func (s *Server) hosts(c *call) (any, error) {
-	n := defaultLimit
-	if written := c.query.Get("n"); written != "" {
-		var err error
-		if n, err = strconv.Atoi(written); err != nil || n < 1 || n > maxHosts {
-			return nil, wrong("n %q is no number from 1 to %d", written, maxHosts)
-		}
+	n, err := c.atMost("n")
+	if err != nil {
+		return nil, err
 	}
 	hosts := []HostStatus{}
-	err := c.crawler.Hosts(c.r.Context(), n, func(info scheduler.HostInfo) error {
+	err = c.crawler.Hosts(c.r.Context(), cmp.Or(n, defaultLimit), func(info scheduler.HostInfo) error {
 		hosts = append(hosts, NewHostStatus(info))
 		return nil
 	})
 	return hosts, err
-}
-
-// Hosts returns the n hosts with the longest queues, and up to n more that rest longest.
-func (c *Client) Hosts(ctx context.Context, n int) ([]HostStatus, error) {
-	return get[[]HostStatus](ctx, c, "/api/v1/hosts", url.Values{"n": {strconv.Itoa(n)}})
 }

@@ -18,7 +18,12 @@ const NotRunning = "not running"
 // InProcess returns a client of a Crawler that no service runs. The routes of the API answer it in this process.
 func InProcess(c Crawler, service Service, configuration Configuration) *Client {
 	s := NewServer([]Crawler{c}, service, configuration, nil, slog.New(slog.DiscardHandler))
-	return &Client{http: http.Client{Transport: handlerTransport{s.As(Caller{Role: Operator, Socket: true, Remote: "command"})}}}
+	return ClientOf(s.As(Caller{Role: Operator, Socket: true, Remote: "command"}), "")
+}
+
+// ClientOf returns a client of a handler in this process, as Server.As returns one. Crawler is as for Dial.
+func ClientOf(h http.Handler, crawler string) *Client {
+	return &Client{http: http.Client{Transport: handlerTransport{h}}, crawler: crawler}
 }
 
 // handlerTransport answers requests by a handler.
@@ -26,11 +31,6 @@ type handlerTransport struct{ handler http.Handler }
 
 // RoundTrip implements http.RoundTripper.
 func (t handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	return RoundTrip(t.handler, r)
-}
-
-// RoundTrip has h answer a request, without a connection. The caller must close the body of the response.
-func RoundTrip(h http.Handler, r *http.Request) (*http.Response, error) {
 	if r.Body == nil {
 		r.Body = http.NoBody
 	}
@@ -39,7 +39,7 @@ func RoundTrip(h http.Handler, r *http.Request) (*http.Response, error) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = write.CloseWithError(a.serve(h, r)) // it never fails
+		_ = write.CloseWithError(a.serve(t.handler, r)) // it never fails
 	}()
 	<-a.begun
 	a.response.Body = &pipedBody{read, ended}

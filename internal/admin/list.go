@@ -33,14 +33,17 @@ var errPageFull = errors.New("the page is full")
 var errCursor = wrong("the cursor is not from a page of this list: begin without one")
 
 // limitOf reads ?limit=; 0 without it.
-func limitOf(c *call) (int, error) {
-	written := c.query.Get("limit")
+func limitOf(c *call) (int, error) { return c.atMost("limit") }
+
+// atMost reads a parameter that bounds a list; 0 without it.
+func (c *call) atMost(name string) (int, error) {
+	written := c.query.Get(name)
 	if written == "" {
 		return 0, nil
 	}
 	n, err := strconv.Atoi(written)
 	if err != nil || n < 1 || n > MaxLimit {
-		return 0, wrong("limit %q is no number from 1 to %d", written, MaxLimit)
+		return 0, wrong("%s %q is no number from 1 to %d", name, written, MaxLimit)
 	}
 	return n, nil
 }

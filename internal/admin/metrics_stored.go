@@ -11,12 +11,9 @@ import (
 func outboxMetrics() []metric {
 	lag := section(func(s *Status) *OutboxDetails { return s.OutboxLag })
 	return []metric{
-		{name: "sextant_outbox_entries", kind: gauge, labels: []string{"state"}, help: "Orders in the outbox: waiting for an indexer; pending deletions and new texts, which no indexer knows of; dead (refused for good).",
-			value: func(s *Status, emit emitValue) {
-				emit(float64(s.Outbox.Waiting), "waiting")
-				emit(float64(s.Outbox.Pending), "pending")
-				emit(float64(s.Outbox.Dead), "dead")
-			}},
+		byWord("sextant_outbox_entries", gauge, "state", "Orders in the outbox: waiting for an indexer; pending deletions and new texts, which no indexer knows of; dead (refused for good).", func(s *Status) map[string]uint64 {
+			return map[string]uint64{"waiting": s.Outbox.Waiting, "pending": s.Outbox.Pending, "dead": s.Outbox.Dead}
+		}),
 		lag("sextant_outbox_bytes", gauge, "Bytes of documents and deletions that wait: outboxMaxBytes bounds them.", func(o *OutboxDetails) float64 { return float64(o.Bytes) }),
 		moment("sextant_outbox_oldest_timestamp_seconds", "When the oldest order that waits was made, as a Unix time; absent if none waits.", func(s *Status) *time.Time { return orNone(s.OutboxLag).Oldest }),
 		{name: "sextant_deletions_pending", kind: gauge, labels: []string{"reason", "class"}, help: "Pending deletions and new texts, by reason (new_text for the latter), and by how many documents of their host are concerned: few, some or most; or edit, of an edit of the rules.",
@@ -105,8 +102,7 @@ func readingMetrics() []metric {
 	shells := section(func(s *Status) *meter.ShellsStatus { return s.Shells })
 	field := series(func(s *Status) []meter.FieldStatus { return orNone(s.Fields).Fields }, []string{"field"}, func(f *meter.FieldStatus) []string { return []string{f.Name} })
 	return []metric{
-		{name: "sextant_documents_read_total", kind: counter, labels: []string{"kind"}, help: "PDF and office documents that were read.",
-			value: func(s *Status, emit emitValue) { number(orNone(s.Documents).Read, emit) }},
+		byWord("sextant_documents_read_total", counter, "kind", "PDF and office documents that were read.", func(s *Status) map[string]int64 { return orNone(s.Documents).Read }),
 		{name: "sextant_documents_failed_total", kind: counter, labels: []string{"kind", "reason"}, help: "PDF and office documents that could not be read.",
 			value: func(s *Status, emit emitValue) {
 				for kind, reasons := range orNone(s.Documents).Failed {
@@ -119,8 +115,7 @@ func readingMetrics() []metric {
 		field("sextant_field_pages_total", counter, "Pages in which a Field was looked for.", func(f *meter.FieldStatus) float64 { return float64(f.Pages) }),
 		field("sextant_field_empty_total", counter, "Pages in which a Field was not found.", func(f *meter.FieldStatus) float64 { return float64(f.Empty) }),
 		field("sextant_field_cut_total", counter, "Pages of which a Field with their content was cut at its maxBytes.", func(f *meter.FieldStatus) float64 { return float64(f.Cut) }),
-		{name: "sextant_field_failed_total", kind: counter, labels: []string{"reason"}, help: "Pages that could not be searched for fields or their main content.",
-			value: func(s *Status, emit emitValue) { number(orNone(s.Fields).Failed, emit) }},
+		byWord("sextant_field_failed_total", counter, "reason", "Pages that could not be searched for fields or their main content.", func(s *Status) map[string]int64 { return orNone(s.Fields).Failed }),
 		{name: "sextant_document_read_duration_seconds", kind: spread, labels: []string{"kind"}, help: "Duration of reading a PDF or office document, the wait for a process included.",
 			times: func(s *Status, emit emitTimes) { durations(s.Timings.Documents, emit) }},
 		duplicates("sextant_duplicates_originals", gauge, "Documents that others are compared with.", func(d *copies.Status) float64 { return float64(d.Documents) }),

@@ -89,10 +89,13 @@ func orNone[T any](part *T) *T {
 	return part
 }
 
-func number[T int | int64 | uint64](m map[string]T, emit emitValue) {
-	for label, n := range m {
-		emit(float64(n), label)
-	}
+// byWord makes a metric with a value for each word of a label.
+func byWord[T int | int64 | uint64 | float64](name string, kind metricKind, label, help string, values func(*Status) map[string]T) metric {
+	return metric{name: name, kind: kind, labels: []string{label}, help: help, value: func(s *Status, emit emitValue) {
+		for word, n := range values(s) {
+			emit(float64(n), word)
+		}
+	}}
 }
 
 func yes(b bool) float64 {
@@ -113,10 +116,8 @@ func idleReasons() []string {
 func crawlMetrics() []metric {
 	return []metric{
 		one("sextant_urls_known", gauge, "URLs that the store knows.", func(s *Status) float64 { return float64(s.Known) }),
-		{name: "sextant_urls", kind: gauge, labels: []string{"class"}, help: "Known URLs by the class of their last outcome: pending, ok, redirect, ignored, temporary, permanent.",
-			value: func(s *Status, emit emitValue) { number(s.ByClass, emit) }},
-		{name: "sextant_urls_pending", kind: gauge, labels: []string{"source"}, help: "URLs that wait in a source or are in flight.",
-			value: func(s *Status, emit emitValue) { number(s.Pending, emit) }},
+		byWord("sextant_urls", gauge, "class", "Known URLs by the class of their last outcome: pending, ok, redirect, ignored, temporary, permanent.", func(s *Status) map[string]uint64 { return s.ByClass }),
+		byWord("sextant_urls_pending", gauge, "source", "URLs that wait in a source or are in flight.", func(s *Status) map[string]uint64 { return s.Pending }),
 		one("sextant_urls_in_flight", gauge, "URLs that are being fetched, read or stored.", func(s *Status) float64 { return float64(s.InFlight) }),
 		one("sextant_urls_timed", gauge, "URLs whose retry or refresh lies in the future.", func(s *Status) float64 { return float64(s.Timed) }),
 		moment("sextant_next_due_timestamp_seconds", "When the first retry or refresh is due, as a Unix time; absent if none is known.", func(s *Status) *time.Time { return s.NextDue }),
@@ -129,12 +130,7 @@ func crawlMetrics() []metric {
 					emit(yes(s.IdleCode == reason), reason)
 				}
 			}},
-		{name: "sextant_worker_seconds_total", kind: counter, labels: []string{"activity"}, help: "Time of all workers by what they did or waited for: work, fetch, store, url, rate, outbox.",
-			value: func(s *Status, emit emitValue) {
-				for activity, seconds := range s.Spent {
-					emit(seconds, activity)
-				}
-			}},
+		byWord("sextant_worker_seconds_total", counter, "activity", "Time of all workers by what they did or waited for: work, fetch, store, url, rate, outbox.", func(s *Status) map[string]float64 { return s.Spent }),
 		{name: "sextant_schedule_next_run_timestamp_seconds", kind: gauge, labels: []string{"schedule", "group", "match"}, help: "When a Refresh schedule runs next, as a Unix time; one in the past was missed.",
 			value: func(s *Status, emit emitValue) {
 				seen := map[[3]string]bool{}

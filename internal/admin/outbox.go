@@ -153,27 +153,17 @@ func (c *Client) Orders(ctx context.Context, sel push.Selection, fn func(OutboxO
 	}
 	for batch := range batches(sel.URLs) {
 		q["url"] = batch
-		if err := stream(ctx, c, "/api/v1/outbox", q, fn); err != nil {
+		if err := Each(ctx, c, "/outbox", q, fn); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// RetryDead sends the orders of the selected dead letters again, and gives how many
-// there were.
-func (c *Client) RetryDead(ctx context.Context, d DeadLetters) (int, error) {
-	return c.decideDead(ctx, "/api/v1/outbox/retry", d)
-}
-
-// DropDead drops them.
-func (c *Client) DropDead(ctx context.Context, d DeadLetters) (int, error) {
-	return c.decideDead(ctx, "/api/v1/outbox/drop", d)
-}
-
-func (c *Client) decideDead(ctx context.Context, path string, d DeadLetters) (n int, err error) {
+// DecideLetters has the selected dead letters sent again (retry) or dropped (drop), and gives how many there were.
+func (c *Client) DecideLetters(ctx context.Context, do string, d DeadLetters) (n int, err error) {
 	body := func(batch []string) any { d.URLs = batch; return d }
-	err = postBatches(ctx, c, path, nil, d.URLs, body, func(done DecidedLetters) { n += done.DeadLetters })
+	err = postBatches(ctx, c, "/outbox/"+do, nil, d.URLs, body, func(done DecidedLetters) { n += done.DeadLetters })
 	return n, err
 }
 

@@ -70,14 +70,3 @@ func (p crawlerPushed) Still(ctx context.Context) error {
 	}
 	return err
 }
-
-// PushVerify compares what was pushed with what the index of a target holds.
-func (c *Client) PushVerify(ctx context.Context, o compare.Options) (*compare.Report, error) {
-	body := struct {
-		compare.Options
-		Samples int `json:"samples"` // none is not the default
-	}{o, o.Samples}
-	out := new(compare.Report)
-	err := c.post(ctx, "/api/v1/push/verify", body, out)
-	return out, err
-}

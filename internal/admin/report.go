@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/url"
 	"time"
 
 	"github.com/sextant-crawler/sextant/internal/report"
@@ -72,10 +71,5 @@ func (c *Client) Report(ctx context.Context, kind string, o report.Options, to r
 }
 
 func reported[E report.Entry](ctx context.Context, c *Client, kind string, o report.Options, to report.Sink) error {
-	return stream(ctx, c, "/api/v1/report/"+kind, o.Query(), func(e E) error { return to.Put(e) })
-}
-
-// Links calls fn for each page that links to a URL.
-func (c *Client) Links(ctx context.Context, to string, fn func(report.LinkedFrom) error) error {
-	return stream(ctx, c, "/api/v1/links", url.Values{"to": {to}}, fn)
+	return Each(ctx, c, "/report/"+kind, o.Query(), func(e E) error { return to.Put(e) })
 }

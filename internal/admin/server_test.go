@@ -207,40 +207,40 @@ func TestClient(t *testing.T) {
 		t.Errorf("Status = %+v, %v", all, err)
 	}
 	var listed []string
-	err := a.Stored(ctx, url.Values{"host": {"b.test"}, "class": {"pending"}, "status": {"0"}, "fifo": {"index"}}, func(u report.StoredURL) error {
+	err := Each(ctx, a, "/urls", url.Values{"host": {"b.test"}, "class": {"pending"}, "status": {"0"}, "fifo": {"index"}}, func(u report.StoredURL) error {
 		listed = append(listed, u.URL)
 		return nil
 	})
 	if err != nil || len(listed) != 1 || listed[0] != "http://b.test/2" {
 		t.Errorf("Stored = %v, %v", listed, err)
 	}
-	if u, err := a.storedOne(ctx, "http://a.test/1"); err != nil || u.Class != "pending" {
+	if u, err := asked[report.StoredURL](t, a, "/url", "url", "http://a.test/1"); err != nil || u.Class != "pending" {
 		t.Errorf("storedOne = %+v, %v", u, err)
 	}
-	if _, err := a.storedOne(ctx, "http://a.test/unknown"); !errors.Is(err, ErrNotKnown) {
+	if _, err := asked[report.StoredURL](t, a, "/url", "url", "http://a.test/unknown"); !errors.Is(err, ErrNotKnown) {
 		t.Errorf("storedOne of an unknown URL: %v", err)
 	}
 	if got, err := a.Submit(ctx, []string{"x", "y"}); err != nil || len(got) != 1 || got[0].URL != "x y" {
 		t.Errorf("Submit = %+v, %v", got, err)
 	}
-	if v, err := a.Verify(ctx); err != nil || v.URLs != 7 || len(v.Faults) != 1 {
+	if v, err := asked[Verification](t, a, "/verify"); err != nil || v.URLs != 7 || len(v.Faults) != 1 {
 		t.Errorf("Verify = %+v, %v", v, err)
 	}
-	if _, err := a.Reload(ctx, ReloadOptions{}); !errors.Is(err, ErrDeclined) || !strings.Contains(err.Error(), "CrawlConfig.xml:3:5") {
+	if err := a.Post(ctx, "/reload", nil, nil, new(Reloaded)); !errors.Is(err, ErrDeclined) || !strings.Contains(err.Error(), "CrawlConfig.xml:3:5") {
 		t.Errorf("Reload of a broken configuration: %v", err)
 	}
 	next := filepath.Join(t.TempDir(), "new.xml")
 	if err := os.WriteFile(next, []byte("broken"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Preview(ctx, next, 3); !errors.Is(err, ErrDeclined) || !strings.Contains(err.Error(), ":3:5: broken") {
+	if err := a.Post(ctx, "/preview", nil, PreviewRequest{Path: next}, nil); !errors.Is(err, ErrDeclined) || !strings.Contains(err.Error(), ":3:5: broken") {
 		t.Errorf("Preview of a broken configuration: %v", err)
 	}
 	unnamed := dial(t, data, "")
 	if all, err := unnamed.Status(ctx); err != nil || len(all) != 2 {
 		t.Errorf("Status of all = %+v, %v", all, err)
 	}
-	if _, err := unnamed.Verify(ctx); err == nil || !strings.Contains(err.Error(), "--crawler") {
+	if _, err := asked[Verification](t, unnamed, "/verify"); err == nil || !strings.Contains(err.Error(), "--crawler") {
 		t.Errorf("a command for one of two Crawlers without a name: %v", err)
 	}
 	if c, err := Dial(ctx, t.TempDir(), ""); c != nil || err != nil {
@@ -299,11 +299,11 @@ func TestMetrics(t *testing.T) {
 func TestHosts(t *testing.T) {
 	data, _ := serve(t, fakeCrawler{name: "a", store: storeWith(t, "http://a.test/1", "http://b.test/1", "http://b.test/2", "http://c.test/1")})
 	a := dial(t, data, "")
-	hosts, err := a.Hosts(t.Context(), 2)
+	hosts, err := asked[[]HostStatus](t, a, "/hosts", "n", "2")
 	if err != nil || len(hosts) != 2 || hosts[0].Host != "http://b.test" || hosts[0].Waiting != 2 || hosts[1].Waiting != 1 {
 		t.Errorf("Hosts = %+v, %v", hosts, err)
 	}
-	if _, err := a.Hosts(t.Context(), 0); !errors.Is(err, ErrRefused) {
+	if _, err := asked[[]HostStatus](t, a, "/hosts", "n", "0"); !errors.Is(err, ErrRefused) {
 		t.Errorf("Hosts of none: %v", err)
 	}
 }
@@ -363,4 +363,11 @@ func TestSocketPath(t *testing.T) {
 	if SocketPath("d") != filepath.Join("d", "sextant.sock") {
 		t.Error("the socket has moved")
 	}
+}
+
+// asked is what a route of the API gives for a query of names and values.
+func asked[T any](t *testing.T, c *Client, path string, query ...string) (out T, err error) {
+	t.Helper()
+	err = c.Get(t.Context(), path, Query(query...), &out)
+	return out, err
 }

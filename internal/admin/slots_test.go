@@ -41,7 +41,7 @@ func TestSlowBodies(t *testing.T) {
 		}
 	}
 	owner := dial(t, d.data, "")
-	if _, err := owner.Verify(t.Context()); err != nil {
+	if _, err := asked[Verification](t, owner, "/verify"); err != nil {
 		t.Errorf("over the socket: %v", err)
 	}
 }
@@ -99,7 +99,7 @@ func TestSlotsInOrder(t *testing.T) {
 				t.Errorf("%s: %d %s", who.name, answer.StatusCode, body)
 			}
 		}
-		if _, err := owner.Verify(t.Context()); err == nil {
+		if _, err := asked[Verification](t, owner, "/verify"); err == nil {
 			may = append(may, "socket")
 		}
 		if got := strings.Join(may, " "); got != want {

@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"context"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -143,14 +142,4 @@ func (s *Server) url(c *call) (any, error) {
 		err = notKnown(u)
 	}
 	return stored, err
-}
-
-// Stored calls fn for each stored URL that the query (as for report.ParseFilter) selects.
-func (c *Client) Stored(ctx context.Context, query url.Values, fn func(report.StoredURL) error) error {
-	return stream(ctx, c, "/api/v1/urls", query, fn)
-}
-
-// storedOne looks a URL up. It returns ErrNotKnown if the service does not know it.
-func (c *Client) storedOne(ctx context.Context, u string) (report.StoredURL, error) {
-	return get[report.StoredURL](ctx, c, "/api/v1/url", url.Values{"url": {u}})
 }

@@ -40,7 +40,7 @@ func decideDeletions(v *visit, do string) error {
 	if form.Get("sure") == "" {
 		return d.ask(v)
 	}
-	done, err := d.send(v)
+	done, err := v.api.DecideDeletions(v.r.Context(), do, d.query)
 	if err != nil {
 		return err
 	}
@@ -53,31 +53,6 @@ func decideDeletions(v *visit, do string) error {
 		back = d.filter.back()
 	}
 	return v.redirect("/deletions", back, said)
-}
-
-// chosenAtOnce is how many URLs one request of the API names.
-const chosenAtOnce = 500
-
-// send has the API decide, and gives how many there were.
-func (d *decided) send(v *visit) (all admin.Decided, err error) {
-	batches := [][]string{nil} // one request, where no URL is named
-	if len(d.query.URLs) > 0 {
-		batches = slices.Collect(slices.Chunk(d.query.URLs, chosenAtOnce))
-	}
-	var word url.Values
-	if d.do == "release" {
-		word = url.Values{"yes": {"true"}}
-	}
-	for _, batch := range batches {
-		q := d.query
-		q.URLs = batch
-		var done admin.Decided
-		if err := v.post("/deletions/"+d.do, word, q, &done); err != nil {
-			return all, err
-		}
-		all.Add(done)
-	}
-	return all, nil
 }
 
 // choose finds what is selected, and how many they are.

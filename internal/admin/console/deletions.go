@@ -147,14 +147,9 @@ func (d *deletionsData) group(v *visit) error {
 
 // statusOf is the status of the chosen Crawler.
 func statusOf(v *visit) (*admin.Status, error) {
-	var all []admin.Status
-	if err := v.get("/status", nil, &all); err != nil {
+	all, err := v.api.Status(v.r.Context())
+	if err != nil {
 		return nil, err
 	}
-	for i := range all {
-		if all[i].Crawler == v.crawler {
-			return &all[i], nil
-		}
-	}
-	return &admin.Status{}, nil
+	return &all[0], nil
 }

@@ -177,7 +177,8 @@ func (d *hostsData) later(v *visit) (bool, error) {
 func hostList(v *visit, from int) ([]admin.HostStatus, error) {
 	var all []admin.HostStatus
 	n := min(from+hostsShown+1, hostsListed)
-	return all, v.get("/hosts", url.Values{"n": {strconv.Itoa(n)}}, &all)
+	err := v.get("/hosts", url.Values{"n": {strconv.Itoa(n)}}, &all)
+	return all, err
 }
 
 // part is what of a list stands on a page.

@@ -1,8 +1,6 @@
 package console
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -147,25 +145,14 @@ func (d *inspected) sortRules() {
 // lines asks for the first entries of a list of JSON Lines, with 0 as most for all; more
 // says that there are others.
 func lines[T any](v *visit, path string, query url.Values, most int) (list []T, more bool, err error) {
-	var text []byte
 	if most > 0 {
 		query.Set("limit", fmt.Sprint(most+1))
 	}
-	if _, err := v.ask(http.MethodGet, path, query, http.Header{"Accept": {"application/jsonl"}}, nil, &text); err != nil {
-		return nil, false, err
+	err = admin.Each(v.r.Context(), v.api, path, query, func(one T) error { list = append(list, one); return nil })
+	if more = most > 0 && len(list) > most; more {
+		list = list[:most]
 	}
-	in := json.NewDecoder(bytes.NewReader(text))
-	for in.More() {
-		if most > 0 && len(list) == most {
-			return list, true, nil
-		}
-		var one T
-		if err := in.Decode(&one); err != nil {
-			return nil, false, fmt.Errorf("the answer of %s: %w", path, err)
-		}
-		list = append(list, one)
-	}
-	return list, false, nil
+	return list, more, err
 }
 
 // formURL is the URL of a form.
@@ -187,8 +174,8 @@ func addOne(v *visit) error {
 	if err != nil {
 		return err
 	}
-	var done []crawl.Submitted
-	if err := v.post("/add", nil, map[string][]string{"urls": {raw}}, &done); err != nil {
+	done, err := v.api.Submit(v.r.Context(), []string{raw})
+	if err != nil {
 		return err
 	}
 	words := "Nothing was added."
@@ -206,8 +193,8 @@ func refreshOne(v *visit) error {
 	if err != nil {
 		return err
 	}
-	var done crawl.Refreshed
-	if err := v.post("/refresh", nil, admin.Selection{URLs: []string{raw}, Full: v.r.PostForm.Get("full") != ""}, &done); err != nil {
+	done, err := v.api.Refresh(v.r.Context(), admin.Selection{URLs: []string{raw}, Full: v.r.PostForm.Get("full") != ""})
+	if err != nil {
 		return err
 	}
 	words := "It waits to be fetched again."
@@ -237,8 +224,8 @@ func removeOne(v *visit) error {
 			Action: v.link("/url/remove", nil), Fields: []field{{"url", raw}}, Back: v.link("/url", url.Values{"url": {raw}}),
 		})
 	}
-	var done crawl.Removed
-	if err := v.post("/remove", nil, admin.Selection{URLs: []string{raw}, Forever: v.r.PostForm.Get("forever") != ""}, &done); err != nil {
+	done, err := v.api.Remove(v.r.Context(), admin.Selection{URLs: []string{raw}, Forever: v.r.PostForm.Get("forever") != ""})
+	if err != nil {
 		return err
 	}
 	words := "It was not known: nothing was removed."

@@ -102,11 +102,11 @@ func decideLetters(v *visit, do string) error {
 	}
 	n := 0
 	for i := range orders {
-		var done admin.DecidedLetters
-		if err := v.post("/outbox/"+do, nil, &orders[i], &done); err != nil {
+		done, err := v.api.DecideLetters(v.r.Context(), do, orders[i])
+		if err != nil {
 			return err
 		}
-		n += done.DeadLetters
+		n += done
 	}
 	if do == "drop" {
 		return v.redirect("/outbox", filter.query(), plural(n, "dead letter", "dead letters")+" dropped.")
@@ -139,11 +139,9 @@ func lettersOf(values []string) []admin.DeadLetters {
 	}
 	var all []admin.DeadLetters
 	for target, urls := range byTarget {
-		for some := range slices.Chunk(urls, chosenAtOnce) {
-			d := admin.DeadLetters{Target: target}
-			d.URLs = some
-			all = append(all, d)
-		}
+		d := admin.DeadLetters{Target: target}
+		d.URLs = urls
+		all = append(all, d)
 	}
 	slices.SortStableFunc(all, func(a, b admin.DeadLetters) int { return cmp.Compare(a.Target, b.Target) })
 	return all

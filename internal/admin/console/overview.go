@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/clock"
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -48,15 +47,11 @@ type classRow struct {
 }
 
 func overview(v *visit) (any, error) {
-	var all []admin.Status
-	if err := v.get("/status", nil, &all); err != nil {
+	status, err := statusOf(v)
+	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(all, func(s admin.Status) bool { return s.Crawler == v.crawler })
-	if i < 0 {
-		return nil, fmt.Errorf("the API tells nothing of the Crawler %q", v.crawler)
-	}
-	d := overviewData{Status: all[i], Is: all[i].State()}
+	d := overviewData{Status: *status, Is: status.State()}
 	for _, n := range d.Pending {
 		d.Waiting += n
 	}
@@ -177,7 +172,7 @@ func (v *visit) may(path string) bool {
 
 // steer has the API do something that needs no more than its name.
 func steer(v *visit, path, done string) error {
-	if err := v.post(path, nil, struct{}{}, nil); err != nil {
+	if err := v.post(path, nil, nil, new(struct{})); err != nil {
 		return err
 	}
 	return v.redirect("/", nil, done)
@@ -190,8 +185,8 @@ func add(v *visit) error {
 		return err
 	}
 	urls := strings.Fields(form.Get("urls"))
-	var done []crawl.Submitted
-	if err := v.post("/add", nil, map[string]any{"urls": urls}, &done); err != nil {
+	done, err := v.api.Submit(v.r.Context(), urls)
+	if err != nil {
 		return err
 	}
 	counts, first := map[string]int{}, ""

@@ -3,6 +3,7 @@ package console
 import (
 	"encoding/json"
 	"errors"
+	"io"
 	"mime"
 	"net/http"
 	"net/url"
@@ -56,8 +57,8 @@ func rules(v *visit) (any, error) {
 	}
 	d.Line, _ = strconv.Atoi(v.r.URL.Query().Get("line")) // else none
 	if name := v.r.URL.Query().Get("take"); name != "" && d.Refused == "" {
-		var old []byte
-		if _, err := v.ask(http.MethodGet, "/config/version", url.Values{"name": {name}}, nil, nil, &old); err != nil {
+		_, old, err := v.text("/config/version", url.Values{"name": {name}})
+		if err != nil {
 			return nil, err
 		}
 		d.Taken = name
@@ -69,8 +70,7 @@ func rules(v *visit) (any, error) {
 // readRules reads what is saved.
 func readRules(v *visit) (*rulesData, error) {
 	d := &rulesData{}
-	var text []byte
-	header, err := v.ask(http.MethodGet, "/config", nil, nil, nil, &text)
+	header, text, err := v.text("/config", nil)
 	if err != nil {
 		return nil, err
 	}
@@ -90,8 +90,7 @@ func readRules(v *visit) (*rulesData, error) {
 
 // readCases reads the test cases; that they cannot be read keeps nobody from the rules.
 func (d *rulesData) readCases(v *visit) error {
-	var cases []byte
-	header, err := v.ask(http.MethodGet, "/config/cases", nil, nil, nil, &cases)
+	header, cases, err := v.text("/config/cases", nil)
 	if p, ok := errors.AsType[*admin.Problem](err); ok {
 		d.CasesRefused = p.Detail
 		return nil
@@ -191,14 +190,20 @@ func (d *rulesData) save(v *visit, text, do string) error {
 			return nil
 		}
 	}
-	_, err := v.ask(http.MethodPut, "/config", query, header, []byte(text), saved)
+	answer, err := v.api.Ask(v.r.Context(), http.MethodPut, "/api/v1/config", query, header, strings.NewReader(text))
 	if p, ok := errors.AsType[*admin.Problem](err); ok {
 		d.Problem = p
 		return nil
 	}
-	if err == nil {
-		d.Saved, d.ETag = saved, saved.ETag
+	if err != nil {
+		return err
 	}
+	defer answer.Body.Close()
+	answered, err := io.ReadAll(answer.Body)
+	if err == nil {
+		err = json.Unmarshal(answered, saved)
+	}
+	d.Saved, d.ETag = saved, saved.ETag
 	return err
 }
 

@@ -161,8 +161,8 @@ func decideURLs(v *visit, do string) error {
 		return v.redirect("/urls", filter.Values, "None was selected: nothing was done.")
 	}
 	selection.Forever = form.Get("forever") != ""
-	var n crawl.SelectedCount
-	if err := v.post("/selected", nil, selection, &n); err != nil {
+	n, err := v.api.CountSelected(v.r.Context(), selection)
+	if err != nil {
 		return err
 	}
 	if do == "refresh" {
@@ -184,16 +184,14 @@ func decideURLs(v *visit, do string) error {
 // sendURLs has the API do it, and says what was done.
 func sendURLs(v *visit, do string, selection admin.Selection) (string, error) {
 	if do == "remove" {
-		var done crawl.Removed
-		err := v.post("/remove", url.Values{"yes": {"true"}}, selection, &done)
+		done, err := v.api.Remove(v.r.Context(), selection)
 		words := plural(done.URLs, "URL", "URLs") + " removed, " + plural(done.Deletions, "deletion", "deletions") + " ordered."
 		if n := len(done.Roots); n > 0 {
 			words += " " + plural(n, "start URL of the configuration stays.", "start URLs of the configuration stay.")
 		}
 		return words, err
 	}
-	var done crawl.Refreshed
-	err := v.post("/refresh", nil, selection, &done)
+	done, err := v.api.Refresh(v.r.Context(), selection)
 	words := plural(done.URLs, "URL waits", "URLs wait") + " to be crawled again."
 	if done.Waiting > 0 {
 		words += " " + plural(done.Waiting, "was waiting already.", "were waiting already.")

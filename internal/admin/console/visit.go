@@ -1,15 +1,12 @@
 package console
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
@@ -24,6 +21,7 @@ type visit struct {
 	session *session // nil without one
 	// crawler is the one that the page is about: the chosen one, or the only one.
 	crawler string
+	api     *admin.Client // with the visitor's rights, for that Crawler
 }
 
 // begin says who visits, and whether they may.
@@ -42,6 +40,7 @@ func (v *visit) begin() error {
 	if err := v.choose(); err != nil {
 		return err
 	}
+	v.api = admin.ClientOf(v.console.service.As(caller), v.crawler)
 	if caller.Role >= v.page.role {
 		return nil
 	}
@@ -98,61 +97,26 @@ func withQuery(path string, q url.Values) string {
 	return path + "?" + q.Encode()
 }
 
-// get asks the API for path, without /api/v1, and reads the JSON of its answer. The
-// visitor's Crawler is named. Into may be nil. An answer that is no success is an
-// *admin.Problem.
+// get asks a route of the API for JSON. The visitor's Crawler is named unless the query names one. An answer that is no
+// success is an *admin.Problem.
 func (v *visit) get(path string, query url.Values, into any) error {
-	_, err := v.ask(http.MethodGet, path, query, nil, nil, into)
-	return err
+	return v.api.Get(v.r.Context(), path, query, into)
 }
 
 // post has the API change something; body is sent as JSON.
 func (v *visit) post(path string, query url.Values, body, into any) error {
-	b, err := json.Marshal(body)
-	if err != nil {
-		return err
-	}
-	_, err = v.ask(http.MethodPost, path, query, http.Header{"Content-Type": {"application/json"}}, b, into)
-	return err
+	return v.api.Post(v.r.Context(), path, query, body, into)
 }
 
-// ask makes any request of the API. Into may be a *[]byte, which takes the answer as
-// it is.
-func (v *visit) ask(method, path string, query url.Values, header http.Header, body []byte, into any) (http.Header, error) {
-	q := url.Values{}
-	maps.Copy(q, query)
-	if v.crawler != "" && !q.Has("crawler") {
-		q.Set("crawler", v.crawler)
-	}
-	r, err := http.NewRequestWithContext(v.r.Context(), method, withQuery("/api/v1"+path, q), bytes.NewReader(body))
+// text asks a route of the API for a text, as it is.
+func (v *visit) text(path string, query url.Values) (http.Header, []byte, error) {
+	answer, err := v.api.Ask(v.r.Context(), http.MethodGet, "/api/v1"+path, query, nil, nil)
 	if err != nil {
-		return nil, err
-	}
-	maps.Copy(r.Header, header)
-	r.RemoteAddr = v.r.RemoteAddr
-	answer, err := admin.RoundTrip(v.console.service.As(v.caller), r)
-	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer answer.Body.Close()
-	text, err := io.ReadAll(http.MaxBytesReader(nil, answer.Body, maxAnswer))
-	if err != nil {
-		return nil, fmt.Errorf("the answer of %s broke off: %w", path, err)
-	}
-	if answer.StatusCode >= http.StatusMultipleChoices {
-		return answer.Header, problemOf(answer.StatusCode, text)
-	}
-	switch into := into.(type) {
-	case nil:
-		return answer.Header, nil
-	case *[]byte:
-		*into = text
-		return answer.Header, nil
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		return answer.Header, fmt.Errorf("the answer of %s: %w", path, err)
-	}
-	return answer.Header, nil
+	text, err := io.ReadAll(answer.Body)
+	return answer.Header, text, err
 }
 
 // paged asks for a page of a list of the API, the one at the cursor that the visitor has.
@@ -179,19 +143,4 @@ func (v *visit) form() (url.Values, error) {
 		return nil, &admin.Problem{Title: "Bad request", Status: http.StatusBadRequest, Detail: "the form cannot be read"}
 	}
 	return v.r.PostForm, nil
-}
-
-// maxAnswer is how much of an answer of the API a page takes.
-const maxAnswer = 64 << 20
-
-// problemOf reads an answer other than success.
-func problemOf(status int, answer []byte) *admin.Problem {
-	p := &admin.Problem{}
-	if json.Unmarshal(answer, p) != nil || p.Detail == "" {
-		p.Detail = strings.TrimSpace(string(answer))
-	}
-	if p.Status = status; p.Title == "" {
-		p.Title = http.StatusText(status)
-	}
-	return p
 }
