@@ -51,7 +51,7 @@ func limits() map[string]limit {
 		"internal/report":              {17, aim},
 		"internal/service":             {13, aim},
 		"scheduler":                    {15, exempt},
-		"scheduler/badgerstore":        {18, 106},
+		"scheduler/badgerstore":        {17, 98},
 		"scheduler/badgerstore/record": {8, aim},
 	}
 }

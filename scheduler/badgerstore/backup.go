@@ -17,6 +17,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
+	"github.com/sextant-crawler/sextant/scheduler/store/kv"
 )
 
 // BackupReport is what a backup or a restore has gone over.
@@ -47,13 +48,13 @@ func (r *BackupReport) count(key []byte) {
 func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
 	var report BackupReport
 	b := backupfile.NewWriter(w)
-	err := s.viewBodies(ctx, func(txn *badger.Txn, bodies *segments.Reader) error {
+	err := s.viewBodies(ctx, func(view kv.View, bodies *segments.Reader) error {
 		if s.readOnly { // then it costs little beside the rest
-			if err := s.checksums(); err != nil {
+			if err := s.kv.Check(); err != nil {
 				return s.damaged("tables", err)
 			}
 		}
-		v, err := read(txn, record.CountersKey())
+		v, err := view.Get(record.CountersKey())
 		if err != nil || v == nil {
 			return s.damaged("counters", errors.Join(err, errors.New("there is nothing to back up")))
 		}
@@ -61,26 +62,18 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
 		if err != nil {
 			return s.damaged("counters", err)
 		}
-		if err := s.walk(ctx, txn, nil, nil, false, func(item *badger.Item) error {
-			if string(item.Key()) == string(record.SavedKey()) || item.Key()[0] == record.KindSegment {
+		if err := s.walk(ctx, view, nil, nil, true, func(key, value []byte) error {
+			if string(key) == string(record.SavedKey()) || key[0] == record.KindSegment {
 				return nil // the files are not in the backup
 			}
-			var written error
-			err := valueOf(item, func(v []byte) error {
-				v, err := whole(bodies, item.Key(), v)
-				if err != nil {
-					return err
-				}
-				written = b.Add(item.Key(), v)
-				return written
-			})
-			switch {
-			case written != nil:
-				return s.words(fmt.Errorf("backup: %w", written))
-			case err != nil:
-				return s.damaged(fmt.Sprintf("key %x", item.Key()), err)
+			v, err := whole(bodies, key, value)
+			if err != nil {
+				return s.damaged(fmt.Sprintf("key %x", key), err)
 			}
-			report.count(item.Key())
+			if err := b.Add(key, v); err != nil {
+				return s.words(fmt.Errorf("backup: %w", err))
+			}
+			report.count(key)
 			return nil
 		}); err != nil {
 			return err

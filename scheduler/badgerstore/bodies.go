@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
+	"github.com/sextant-crawler/sextant/scheduler/store/kv"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -111,10 +110,10 @@ func (g *group) setSegmentState(n uint64, st record.Segment) {
 }
 
 // viewBodies is view, with a reader of bodies.
-func (s *Store) viewBodies(ctx context.Context, fn func(*badger.Txn, *segments.Reader) error) error {
+func (s *Store) viewBodies(ctx context.Context, fn func(kv.View, *segments.Reader) error) error {
 	r := s.segments.Reader()
 	defer r.Close()
-	return s.view(ctx, func(txn *badger.Txn) error { return fn(txn, r) })
+	return s.view(ctx, func(view kv.View) error { return fn(view, r) })
 }
 
 // OnWork has fn told of places that get work otherwise than by what its caller asks for: URLs whose documents are lost.
@@ -185,12 +184,12 @@ func (g *group) readAgain(k weburl.Key, rec *scheduler.Record, ps *places) error
 // openSegments reads the states of the segments.
 func (s *Store) openSegments(c *record.Counters) error {
 	states := map[uint64]record.Segment{}
-	txn := s.db.NewTransaction(false)
-	defer txn.Discard()
-	err := s.walk(context.Background(), txn, []byte{record.KindSegment}, []byte{record.KindSegment}, false, func(item *badger.Item) error {
-		n, st, err := segmentOf(item)
+	view := s.kv.View()
+	defer view.Close()
+	err := s.walk(context.Background(), view, []byte{record.KindSegment}, []byte{record.KindSegment}, true, func(key, value []byte) error {
+		n, st, err := segmentOf(key, value)
 		if err != nil {
-			return s.damaged(fmt.Sprintf("key %x", item.Key()), err)
+			return s.damaged(fmt.Sprintf("key %x", key), err)
 		}
 		states[n] = st
 		return nil
@@ -202,16 +201,13 @@ func (s *Store) openSegments(c *record.Counters) error {
 }
 
 // segmentOf reads a segment's state.
-func segmentOf(item *badger.Item) (n uint64, st record.Segment, err error) {
-	if len(item.Key()) != record.SegmentKeyLen {
+func segmentOf(key, value []byte) (n uint64, st record.Segment, err error) {
+	if len(key) != record.SegmentKeyLen {
 		return 0, st, record.ErrLength
 	}
-	n, err = record.DecodeSeq(item.Key()[1:])
+	n, err = record.DecodeSeq(key[1:])
 	if err == nil {
-		err = valueOf(item, func(v []byte) error {
-			st, err = record.DecodeSegment(v)
-			return err
-		})
+		st, err = record.DecodeSegment(value)
 	}
 	return n, st, err
 }

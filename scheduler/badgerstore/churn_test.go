@@ -47,7 +47,7 @@ func TestChurn(t *testing.T) {
 	s = openStore(t, s.dir, o)
 	if asked {
 		begin := time.Now()
-		if err := s.db.Flatten(2); err != nil {
+		if err := badgerOf(s).db.Flatten(2); err != nil {
 			t.Fatal(err)
 		}
 		logSize(t, s, "after Flatten for "+time.Since(begin).Round(time.Second).String(), liveSize(t, s))
@@ -143,5 +143,5 @@ func logSize(t *testing.T, s *Store, when string, live int64) {
 	}
 	size := tableBytes(t, s)
 	t.Logf("%s: %d MiB, live %d MiB: %.2f times; %.0f bytes a URL; %s", when, size>>20, live>>20, float64(size)/float64(live),
-		float64(size)/float64(n.Known), levels(s.db))
+		float64(size)/float64(n.Known), levels(badgerOf(s).db))
 }

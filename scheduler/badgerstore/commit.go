@@ -103,17 +103,13 @@ func (s *Store) commitWrites() {
 		case <-g.company.ripe():
 		case l := <-s.loaded:
 			g.adopt(l)
-		case <-s.collect:
-			if g.barrier() == nil {
-				s.collectGarbage()
-			}
 		case <-s.stop:
 			g.saveLast() // the other writes left belong to callers that gave up
 			g.closeSnapshot()
 			return
 		}
 		if g.ahead == nil && len(g.batch.acks) == 0 {
-			g.closeSnapshot() // Badger keeps old versions for it
+			g.closeSnapshot() // the engine keeps old versions for it
 		}
 	}
 }
@@ -127,15 +123,10 @@ func (s *Store) pause() bool {
 	return len(s.writes) == 0
 }
 
-// signal tells the relay of new orders and the collector of much garbage.
-func (s *Store) signal(orders bool) {
-	if orders {
-		select {
-		case s.changed <- struct{}{}:
-		default:
-		}
-	}
-	if s.garbage.Load() >= collectAfter {
-		s.wakeCollector()
+// signal tells the relay of new orders.
+func (s *Store) signal() {
+	select {
+	case s.changed <- struct{}{}:
+	default:
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 )
@@ -68,23 +66,22 @@ func (s *Store) compact(victims map[uint64]bool) error {
 
 // namedIn lists at most so many orders and dead letters with their bodies in segments.
 func (s *Store) namedIn(victims map[uint64]bool, most int) (list []named, err error) {
-	txn := s.db.NewTransaction(false)
-	defer txn.Discard()
+	view := s.kv.View()
+	defer view.Close()
 	for _, kind := range []byte{record.KindOrder, record.KindHostLoss, record.KindEditLoss, record.KindDead} {
-		err := s.walk(context.Background(), txn, []byte{kind}, []byte{kind}, false, func(item *badger.Item) error {
+		err := s.walk(context.Background(), view, []byte{kind}, []byte{kind}, true, func(key, value []byte) error {
 			if len(list) == most {
 				return errEnough
 			}
-			o, err := orderAt(item)
+			o, err := orderIn(key, value)
 			if err != nil {
-				return s.damaged(fmt.Sprintf("key %x", item.Key()), err)
+				return s.damaged(fmt.Sprintf("key %x", key), err)
 			}
 			if !victims[o.Place.Segment] {
 				return nil
 			}
-			v, err := copyValue(item)
-			list = append(list, named{item.KeyCopy(nil), v})
-			return err
+			list = append(list, named{bytes.Clone(key), bytes.Clone(value)})
+			return nil
 		})
 		if err != nil {
 			return nil, err
@@ -93,15 +90,7 @@ func (s *Store) namedIn(victims map[uint64]bool, most int) (list []named, err er
 	return list, nil
 }
 
-// orderAt reads an order or that of a dead letter, valid while item is.
-func orderAt(item *badger.Item) (o record.Order, err error) {
-	err = valueOf(item, func(v []byte) error {
-		o, err = orderIn(item.Key(), v)
-		return err
-	})
-	return o, err
-}
-
+// orderIn reads an order or that of a dead letter, valid while v is.
 func orderIn(key, v []byte) (record.Order, error) {
 	if key[0] == record.KindDead {
 		d, err := record.DecodeDead(v)

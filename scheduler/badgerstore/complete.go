@@ -8,8 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -173,7 +171,7 @@ func (g *group) taken(c *scheduler.Completion) (scheduler.Record, error) {
 // large reports whether links may be too much for one transaction. One that may change what is stored of a known URL
 // writes its record again, with all of its links.
 func (g *group) large(c *scheduler.Completion) bool {
-	if 4*int64(len(c.Links)) > g.maxCount/2 {
+	if 4*int64(len(c.Links)) > g.limits.Keys/2 {
 		return true
 	}
 	var size, known int64 // known: at most, for the links of known URLs
@@ -184,7 +182,7 @@ func (g *group) large(c *scheduler.Completion) bool {
 			known += scheduler.MaxOutlinks * scheduler.LinkPrintLen
 		}
 	}
-	return size > g.maxSize/2 || size+known > g.maxSize*7/8
+	return size > g.limits.Bytes/2 || size+known > g.limits.Bytes*7/8
 }
 
 // finish replaces the record of a URL that was taken, and changes the outbox as the page
@@ -252,16 +250,16 @@ func (s *Store) Due(ctx context.Context, now time.Time, refresh scheduler.Source
 }
 
 func (g *group) due(ctx context.Context, now time.Time, refresh scheduler.Source, n int, ps *places) (time.Time, error) {
-	txn := g.s.db.NewTransaction(false)
-	defer txn.Discard()
+	view := g.s.kv.View()
+	defer view.Close()
 	var next time.Time
 	floor := uint64(math.MaxUint64)
 	seek := record.OrderSeek(record.KindTimed, g.s.dueFloor)
-	err := g.s.walk(ctx, txn, []byte{record.KindTimed}, seek, false, func(item *badger.Item) error {
-		if len(item.Key()) != record.TimedKeyLen {
-			return g.s.damaged(fmt.Sprintf("key %x", item.Key()), record.ErrLength)
+	err := g.s.walk(ctx, view, []byte{record.KindTimed}, seek, false, func(key, _ []byte) error {
+		if len(key) != record.TimedKeyLen {
+			return g.s.damaged(fmt.Sprintf("key %x", key), record.ErrLength)
 		}
-		at, k := record.SplitTimedKey(item.Key())
+		at, k := record.SplitTimedKey(key)
 		rec, err := g.record(k)
 		if err != nil {
 			return g.s.damaged("timed URL "+k.String(), err)

@@ -258,9 +258,9 @@ func judgeOne(t *testing.T, dir string, c damagedStore, want map[string]string) 
 	}
 	v.compare(t, s, want)
 	if !c.ReadOnly {
-		v.fault(s.changeAlone(t.Context(), func(g *group) error { g.s.collectGarbage(); return nil }))
+		v.fault(s.changeAlone(t.Context(), func(g *group) error { collect(g.s); return nil }))
 		if !c.Decayed {
-			v.fault(s.db.Flatten(1))
+			v.fault(badgerOf(s).db.Flatten(1))
 		}
 		v.compare(t, s, want)
 	}

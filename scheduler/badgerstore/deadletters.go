@@ -4,11 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
+	"github.com/sextant-crawler/sextant/scheduler/store/kv"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -23,9 +22,9 @@ func counted(n *int, err error) (int, error) {
 
 // Dead calls fn for each dead letter, target by target.
 func (s *Store) Dead(ctx context.Context, fn func(push.Dead) error) error {
-	return s.viewBodies(ctx, func(txn *badger.Txn, r *segments.Reader) error {
-		return s.walk(ctx, txn, []byte{record.KindDead}, []byte{record.KindDead}, false, func(item *badger.Item) error {
-			target, _, stored, err := s.deadLetter(item)
+	return s.viewBodies(ctx, func(view kv.View, r *segments.Reader) error {
+		return s.walk(ctx, view, []byte{record.KindDead}, []byte{record.KindDead}, true, func(key, value []byte) error {
+			target, _, stored, err := s.deadLetter(key, value)
 			if err != nil {
 				return err
 			}
@@ -38,17 +37,14 @@ func (s *Store) Dead(ctx context.Context, fn func(push.Dead) error) error {
 	})
 }
 
-// deadLetter reads a dead letter. What it gives is valid while item is.
-func (s *Store) deadLetter(item *badger.Item) (target string, k weburl.Key, d record.Dead, err error) {
-	target, k, err = record.SplitDeadKey(item.Key())
+// deadLetter reads a dead letter. What it gives is valid while value is.
+func (s *Store) deadLetter(key, value []byte) (target string, k weburl.Key, d record.Dead, err error) {
+	target, k, err = record.SplitDeadKey(key)
 	if err == nil {
-		err = valueOf(item, func(v []byte) error {
-			d, err = record.DecodeDead(v)
-			return err
-		})
+		d, err = record.DecodeDead(value)
 	}
 	if err != nil {
-		return target, k, d, s.damaged(fmt.Sprintf("dead letter %q", item.Key()), err)
+		return target, k, d, s.damaged(fmt.Sprintf("dead letter %q", key), err)
 	}
 	return target, k, d, nil
 }
@@ -80,22 +76,21 @@ func (s *Store) takeDead(ctx context.Context, selection push.Selection, fn func(
 	if err != nil {
 		return 0, err
 	}
-	if err := s.view(ctx, func(txn *badger.Txn) error { return s.findTarget(ctx, txn, &sel) }); err != nil {
+	if err := s.view(ctx, func(view kv.View) error { return s.findTarget(ctx, view, &sel) }); err != nil {
 		return 0, err
 	}
 	n := 0
 	err = s.changeLost(ctx, true, func(g *group, ps *places) error {
-		txn := g.s.db.NewTransaction(false)
-		defer txn.Discard()
+		view := g.s.kv.View()
+		defer view.Close()
 		prefix := sel.deadPrefix()
-		return s.walk(ctx, txn, prefix, prefix, false, func(item *badger.Item) error {
-			_, k, d, err := s.deadLetter(item)
+		return s.walk(ctx, view, prefix, prefix, true, func(key, value []byte) error {
+			_, k, d, err := s.deadLetter(key, value)
 			if err != nil || !sel.takes(k, &d.Order) {
 				return err
 			}
 			n++
 			// Another dead letter of the URL may have been taken for this one.
-			key := item.KeyCopy(nil)
 			if v, err := g.get(key); err != nil || v == nil {
 				return err
 			}
@@ -115,11 +110,11 @@ func (s *Store) takeDead(ctx context.Context, selection push.Selection, fn func(
 
 // dropDeadOf removes a target's dead letters.
 func (g *group) dropDeadOf(ctx context.Context, target string) error {
-	txn := g.s.db.NewTransaction(false)
-	defer txn.Discard()
+	view := g.s.kv.View()
+	defer view.Close()
 	prefix := record.DeadPrefix(target)
-	return g.s.walk(ctx, txn, prefix, prefix, false, func(item *badger.Item) error {
-		_, k, d, err := g.s.deadLetter(item)
+	return g.s.walk(ctx, view, prefix, prefix, true, func(key, value []byte) error {
+		_, k, d, err := g.s.deadLetter(key, value)
 		if err != nil {
 			return err
 		}

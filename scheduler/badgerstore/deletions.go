@@ -1,16 +1,15 @@
 package badgerstore
 
 import (
+	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"time"
-
-	"github.com/dgraph-io/badger/v4"
 
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
+	"github.com/sextant-crawler/sextant/scheduler/store/kv"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -29,7 +28,7 @@ func (s *Store) deletionOf(
 	}
 	p, ok, err := s.orderPlace(k, v)
 	if err == nil && !ok {
-		err = s.damaged("deletion of URL "+k.String(), errors.New("it is missing"))
+		err = s.damaged("deletion of URL "+k.String(), errMissing)
 	}
 	if err != nil {
 		return p, o, err
@@ -161,9 +160,9 @@ func (g *group) moveDeletion(k weburl.Key, old *scheduler.Record, m scheduler.De
 // Deletions implements scheduler.Store.
 func (s *Store) Deletions(ctx context.Context, g scheduler.DeletionGroup, fn func(scheduler.StoredDeletion) error) error {
 	prefix := record.PendingPrefix(record.PendingPlace(g.Host, g.Edit))
-	return s.view(ctx, func(txn *badger.Txn) error {
-		return s.walk(ctx, txn, prefix, prefix, true, func(item *badger.Item) error {
-			d, err := s.storedDeletion(item)
+	return s.view(ctx, func(view kv.View) error {
+		return s.walk(ctx, view, prefix, prefix, true, func(key, value []byte) error {
+			d, err := s.storedDeletion(key, value)
 			if err != nil {
 				return err
 			}
@@ -173,12 +172,12 @@ func (s *Store) Deletions(ctx context.Context, g scheduler.DeletionGroup, fn fun
 }
 
 // storedDeletion reads a pending loss.
-func (s *Store) storedDeletion(item *badger.Item) (scheduler.StoredDeletion, error) {
-	_, k, o, err := s.order(item)
+func (s *Store) storedDeletion(key, value []byte) (scheduler.StoredDeletion, error) {
+	_, k, o, err := s.order(key, value)
 	if err != nil {
 		return scheduler.StoredDeletion{}, err
 	}
-	p, _, err := record.SplitDeletionKey(item.Key())
+	p, _, err := record.SplitDeletionKey(key)
 	return o.Listed(k, p), err
 }
 
@@ -186,12 +185,12 @@ func (s *Store) storedDeletion(item *badger.Item) (scheduler.StoredDeletion, err
 func (s *Store) DeletionGroups(ctx context.Context, fn func(g scheduler.DeletionGroup, pending uint64) error) error {
 	var groups []scheduler.DeletionGroup
 	pending := map[scheduler.DeletionGroup]uint64{}
-	err := s.view(ctx, func(txn *badger.Txn) error {
+	err := s.view(ctx, func(view kv.View) error {
 		for _, kind := range []byte{record.KindHostLoss, record.KindEditLoss} {
-			err := s.walk(ctx, txn, []byte{kind}, []byte{kind}, false, func(item *badger.Item) error {
-				p, _, err := record.SplitDeletionKey(item.Key())
+			err := s.walk(ctx, view, []byte{kind}, []byte{kind}, false, func(key, _ []byte) error {
+				p, _, err := record.SplitDeletionKey(key)
 				if err != nil {
-					return s.damaged(fmt.Sprintf("key %x", item.Key()), err)
+					return s.damaged(fmt.Sprintf("key %x", key), err)
 				}
 				g := p.DeletionGroup()
 				if pending[g] == 0 {
@@ -222,13 +221,13 @@ func (s *Store) PendingDeletions(
 	if err != nil {
 		return err
 	}
-	return s.view(ctx, func(txn *badger.Txn) error {
-		keys, err := s.deletionKeys(ctx, txn, &f, named)
+	return s.view(ctx, func(view kv.View) error {
+		keys, err := s.deletionKeys(ctx, view, &f, named)
 		if err != nil {
 			return err
 		}
-		return s.eachOrder(ctx, txn, keys, func(item *badger.Item) error {
-			d, err := s.storedDeletion(item)
+		return s.eachOrder(ctx, view, keys, func(key, value []byte) error {
+			d, err := s.storedDeletion(key, value)
 			if err != nil || !f.Selects(&d) {
 				return err
 			}
@@ -239,10 +238,10 @@ func (s *Store) PendingDeletions(
 
 // deletionKeys are the keys of the deletions among which a filter chooses, oldest first.
 func (s *Store) deletionKeys(
-	ctx context.Context, txn *badger.Txn, f *scheduler.DeletionFilter, named []weburl.Key,
+	ctx context.Context, view kv.View, f *scheduler.DeletionFilter, named []weburl.Key,
 ) (keys [][]byte, err error) {
 	for _, k := range named {
-		v, err := read(txn, record.DeletionKey(k))
+		v, err := view.Get(record.DeletionKey(k))
 		if err != nil {
 			return nil, s.damaged("deletion of URL "+k.String(), err)
 		}
@@ -264,8 +263,8 @@ func (s *Store) deletionKeys(
 		prefixes[0] = record.PendingPrefix(record.PendingPlace(u.HostKey(), 0))
 	}
 	for _, prefix := range prefixes {
-		if err := s.walk(ctx, txn, prefix, prefix, false, func(item *badger.Item) error {
-			keys = append(keys, item.KeyCopy(nil))
+		if err := s.walk(ctx, view, prefix, prefix, false, func(key, _ []byte) error {
+			keys = append(keys, bytes.Clone(key))
 			return nil
 		}); err != nil {
 			return nil, err

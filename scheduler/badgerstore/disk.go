@@ -10,12 +10,9 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 )
 
-// collectAfter is how many bytes of bodies are removed until it is looked for value log
-// files that are all garbage.
+// collectAfter is how many bytes enter the value log until it is looked for files of it that are all
+// garbage.
 const collectAfter = 2 * record.MaxBody
-
-// room says ErrFull if the disk has less free space than it must have.
-func (s *Store) room() error { return s.roomIn(s.dir, s.needs()) }
 
 // disk is what a store wants of its disk.
 type disk struct {
@@ -30,28 +27,6 @@ func (o Options) disk() disk {
 	}
 	return d
 }
-
-// needs is the free space that the disk must have: MinFree, or what Badger may take before it gives anything back, if
-// that is more. It maps its tables before it fills them, and dies of
-// SIGBUS where there is no room. At worst all of level 0, which writes in bursts let grow to
-// six times its size, is merged with all of the level below, while another compaction merges
-// some tables and the memtables are written.
-func (s *Store) needs() int64 {
-	if s.minFree < 0 {
-		return s.minFree
-	}
-	need := tablesAtOnce * s.tableBytes
-	for _, l := range s.db.Levels() {
-		if l.Level == 0 || l.IsBaseLevel {
-			need += l.Size
-		}
-	}
-	return max(s.minFree, need)
-}
-
-// tablesAtOnce is how many tables are made at once, at most, beside a compaction of level 0:
-// eleven of another one, and five memtables.
-const tablesAtOnce = 16
 
 // roomIn is for the directory of a store, and the free space that it must have.
 func (d disk) roomIn(dir string, minFree int64) error {
@@ -86,11 +61,4 @@ func blocksBytes[N int64 | uint64](blocks N, block uint64) int64 {
 		return int64(n * block)
 	}
 	return math.MaxInt64
-}
-
-func (s *Store) wakeCollector() {
-	select {
-	case s.collect <- struct{}{}:
-	default:
-	}
 }

@@ -5,10 +5,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
+	"github.com/sextant-crawler/sextant/scheduler/store/kv"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -92,8 +91,8 @@ func (g *group) learnDocuments(key, value []byte) {
 
 // Documents implements scheduler.Store.
 func (s *Store) Documents(ctx context.Context, h weburl.HostKey) (docs scheduler.HostDocuments, err error) {
-	err = s.view(ctx, func(txn *badger.Txn) error {
-		v, err := read(txn, record.DocumentsKey(h))
+	err = s.view(ctx, func(view kv.View) error {
+		v, err := view.Get(record.DocumentsKey(h))
 		if err == nil {
 			var d record.Documents
 			d, err = record.DecodeDocuments(v)

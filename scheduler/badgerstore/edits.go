@@ -3,6 +3,7 @@ package badgerstore
 import (
 	"bytes"
 	"hash/maphash"
+	"iter"
 )
 
 // edit is a new value of a key; nil: the key is removed.
@@ -24,7 +25,7 @@ type edits struct {
 	list  []edit
 	slots []int32 // a hash table with open addressing: index in list, plus one; 0: free
 	arena arena
-	long  int64 // Store.long
+	long  int64 // kv.Limits.Long
 
 	size, bytes int64 // as Badger counts it, and of values
 	count       int64 // edits that are not replaced
@@ -135,17 +136,15 @@ func (e *edits) takeBack() []edit {
 	return step
 }
 
-// each calls fn for the newest edit of each key.
-func (e *edits) each(fn func(*edit) error) error {
-	for i := range e.list {
-		if e.list[i].replaced {
-			continue
-		}
-		if err := fn(&e.list[i]); err != nil {
-			return err
+// all are the newest values of all keys.
+func (e *edits) all() iter.Seq2[[]byte, []byte] {
+	return func(yield func(key, value []byte) bool) {
+		for i := range e.list {
+			if n := &e.list[i]; !n.replaced && !yield(n.key, n.value) {
+				return
+			}
 		}
 	}
-	return nil
 }
 
 // clear empties it; what was unusually large is given back.

@@ -60,16 +60,13 @@ func checkEdits(t *rapid.T, e *edits, want map[string]string) {
 	}
 	got := map[string]string{}
 	var size, bytes int64
-	if err := e.each(func(n *edit) error {
-		if _, twice := got[string(n.key)]; twice {
-			t.Fatalf("key %s comes twice", n.key)
+	for key, value := range e.all() {
+		if _, twice := got[string(key)]; twice {
+			t.Fatalf("key %s comes twice", key)
 		}
-		got[string(n.key)] = word(n.value)
-		size += int64(len(n.key)+len(n.value)) + 12
-		bytes += int64(len(n.value))
-		return nil
-	}); err != nil {
-		t.Fatal(err)
+		got[string(key)] = word(value)
+		size += int64(len(key)+len(value)) + 12
+		bytes += int64(len(value))
 	}
 	if !maps.Equal(got, want) {
 		t.Fatalf("edits %q, want %q", got, want)

@@ -116,7 +116,7 @@ func TestDiskNeeded(t *testing.T) {
 	const tables, bytes = 6, 40 << 20
 	for i := range tables {
 		for j := range 8 {
-			if err := s.SetValue(t.Context(), scheduler.CrawlValue(fmt.Sprint(i, j)), make([]byte, s.long/2)); err != nil {
+			if err := s.SetValue(t.Context(), scheduler.CrawlValue(fmt.Sprint(i, j)), make([]byte, badgerOf(s).long/2)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -3,6 +3,7 @@ package badgerstore
 import (
 	"cmp"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,13 +24,12 @@ import (
 // to be trusted: a compaction counts before it is done, and when the process is killed
 // in between, the next one counts the same again.
 //
-// The committer calls it when all that it was given is committed: no value is in a file
-// and not yet in a table. Readers only read values that are stored.
-func (s *Store) collectGarbage() {
-	s.garbage.Store(0)
-	files, err := os.ReadDir(s.dir)
+// Commit calls it when its transaction is committed, and at the first one of a process: no value is in a
+// file and not yet in a table. Readers only read values that are stored.
+func collectGarbage(db *badger.DB, dir string, log *slog.Logger) {
+	files, err := os.ReadDir(dir)
 	if err != nil {
-		s.log.Warn("cannot collect the value log", "error", err)
+		log.Warn("cannot collect the value log", "error", err)
 		return
 	}
 	files = slices.DeleteFunc(files, func(f os.DirEntry) bool { return filepath.Ext(f.Name()) != ".vlog" })
@@ -37,22 +37,22 @@ func (s *Store) collectGarbage() {
 		return cmp.Or(cmp.Compare(len(a.Name()), len(b.Name())), cmp.Compare(a.Name(), b.Name()))
 	})
 	for i := 0; i < len(files)-1; i++ { // the last is written to
-		name := filepath.Join(s.dir, files[i].Name())
-		used, err := s.holdsValue(name)
+		name := filepath.Join(dir, files[i].Name())
+		used, err := holdsValue(db, name)
 		if err == nil && !used {
 			// Badger has it open until it is closed.
 			err = errors.Join(os.Truncate(name, 0), os.Remove(name))
 		}
 		if err != nil {
-			s.log.Warn("cannot collect the value log", "error", err)
+			log.Warn("cannot collect the value log", "error", err)
 		}
 	}
 }
 
 // holdsValue reports whether a value of a value log file is stored, or may be: what is no
 // whole row of entries is left to Badger.
-func (s *Store) holdsValue(name string) (used bool, err error) {
-	defer s.guard(&err)
+func holdsValue(db *badger.DB, name string) (used bool, err error) {
+	defer guard(filepath.Dir(name), &err)
 	f, err := os.Open(name)
 	if err != nil {
 		return true, err
@@ -62,7 +62,7 @@ func (s *Store) holdsValue(name string) (used bool, err error) {
 	if err != nil {
 		return true, err
 	}
-	txn := s.db.NewTransaction(false)
+	txn := db.NewTransaction(false)
 	defer txn.Discard()
 	// A key that was damaged is stored nowhere, though its value is: so all must be whole.
 	whole, err := badgerfiles.EachEntry(f, info.Size(), func(_, _ int64, key []byte) bool {

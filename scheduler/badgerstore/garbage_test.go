@@ -75,10 +75,13 @@ func deliver(t *testing.T, s *Store, seq uint64) {
 	}
 }
 
+// collect removes the value log files that are garbage; no commit may be under way.
+func collect(s *Store) { e := badgerOf(s); collectGarbage(e.db, e.dir, e.log) }
+
 // collected lets the committer look for garbage.
 func collected(t *testing.T, s *Store) {
 	t.Helper()
-	if err := s.changeAlone(t.Context(), func(g *group) error { g.s.collectGarbage(); return nil }); err != nil {
+	if err := s.changeAlone(t.Context(), func(g *group) error { collect(g.s); return nil }); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -86,7 +89,7 @@ func collected(t *testing.T, s *Store) {
 // compacted lets Badger compact its tables.
 func compacted(t *testing.T, s *Store) {
 	t.Helper()
-	if err := s.db.Flatten(1); err != nil {
+	if err := badgerOf(s).db.Flatten(1); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -183,15 +186,54 @@ func TestCollectDamaged(t *testing.T) {
 		if err := os.WriteFile(first, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if used, err := s.holdsValue(first); err != nil || !used {
+		if used, err := holdsValue(badgerOf(s).db, first); err != nil || !used {
 			t.Errorf("%s: it counts as used: %v, %v", name, used, err)
 		}
 	}
 	if err := os.WriteFile(first, whole, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if used, err := s.holdsValue(first); err != nil || used {
+	if used, err := holdsValue(badgerOf(s).db, first); err != nil || used {
 		t.Errorf("whole: it counts as used: %v, %v", used, err)
+	}
+}
+
+// TestCommitCollects: the first commit of a process removes value log files that are garbage, and so does one after
+// which collectAfter bytes have entered the value log.
+func TestCommitCollects(t *testing.T) {
+	dir, o := longBodies(t, 4)
+	first := filepath.Join(dir, "000001.vlog")
+	whole, err := os.ReadFile(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := openStore(t, dir, o)
+	deliver(t, s, 4)
+	closeStore(t, s)
+	merge(t, dir, o)
+	e, err := openEngine(dir, &o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() })
+	commit := func(value []byte) {
+		t.Helper()
+		if err := e.Commit(func(yield func(key, value []byte) bool) { yield([]byte("v"), value) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if commit([]byte("short")); there(t, first) {
+		t.Fatal("the first commit left a file whose values are all gone")
+	}
+	if err := os.WriteFile(first, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e.logged = collectAfter - e.long
+	if commit(make([]byte, e.long-1)); !there(t, first) {
+		t.Error("a commit of a short value removed a file")
+	}
+	if commit(make([]byte, e.long)); there(t, first) || e.logged != 0 {
+		t.Errorf("the commit of byte %d of the value log left a file whose values are all gone", collectAfter)
 	}
 }
 

@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
+	"github.com/sextant-crawler/sextant/scheduler/store/kv"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -42,9 +41,8 @@ type batch struct {
 type group struct {
 	s *Store
 	// snap is what is stored without ahead; nil: not opened.
-	snap *badger.Txn
-	// maxSize and maxCount are Badger's limits of a transaction.
-	maxSize, maxCount int64
+	snap   kv.View
+	limits kv.Limits
 
 	batch *batch // in the making
 	ahead *batch // handed to the writer and not settled; nil: none
@@ -63,10 +61,9 @@ type group struct {
 }
 
 func newGroup(s *Store) *group {
-	c := *s.committed.Load()
+	c, limits := *s.committed.Load(), s.kv.Limits()
 	g := &group{
-		s: s, maxSize: s.db.MaxBatchSize() * 9 / 10, maxCount: s.db.MaxBatchCount() * 9 / 10,
-		batch: newBatch(s.long), spare: newBatch(s.long),
+		s: s, limits: limits, batch: newBatch(limits.Long), spare: newBatch(limits.Long),
 		sent: c, stepCount: c, nextCount: c,
 		docs: generations[weburl.HostKey, record.Documents]{size: docsGeneration},
 	}
@@ -87,9 +84,9 @@ func (g *group) changed(key []byte) (value []byte, ok bool) {
 }
 
 // stored is a snapshot of what is committed, without ahead.
-func (g *group) stored() *badger.Txn {
+func (g *group) stored() kv.View {
 	if g.snap == nil { // then nothing is ahead, or it would wait for that
-		g.snap = g.s.db.NewTransaction(false)
+		g.snap = g.s.kv.View()
 	}
 	return g.snap
 }
@@ -100,7 +97,7 @@ func (g *group) get(key []byte) ([]byte, error) {
 	if v, ok := g.changed(key); ok {
 		return v, nil
 	}
-	v, err := read(g.stored(), bytes.Clone(key))
+	v, err := g.stored().Get(bytes.Clone(key))
 	if err != nil {
 		return nil, g.s.damaged(fmt.Sprintf("key %x", key), err)
 	}
@@ -155,7 +152,7 @@ func (g *group) take(w *write) {
 	}
 	before, mark := g.batch.no, g.batch.mark
 	if err == nil {
-		err = g.apply(w)
+		err = w.apply(g)
 	}
 	if err == nil {
 		err = g.endStep()
@@ -175,11 +172,6 @@ func (g *group) take(w *write) {
 	}
 }
 
-func (g *group) apply(w *write) (err error) {
-	defer g.s.guard(&err)
-	return w.apply(g)
-}
-
 // barrier has everything so far committed.
 func (g *group) barrier() error {
 	if err := g.commit(); err != nil {
@@ -192,7 +184,7 @@ func (g *group) barrier() error {
 // even if the rest never happens.
 func (g *group) seal() error {
 	b := g.batch
-	if b.size < g.maxSize/4 && b.count < g.maxCount/4 && b.bytes+b.bodyBytes < groupBytes/4 {
+	if b.size < g.limits.Bytes/4 && b.count < g.limits.Keys/4 && b.bytes+b.bodyBytes < groupBytes/4 {
 		return nil
 	}
 	return g.endStep()
@@ -201,7 +193,7 @@ func (g *group) seal() error {
 // endStep lets the step join the batch, or the next one if this one is full.
 func (g *group) endStep() error {
 	b := g.batch
-	if b.size >= g.maxSize || b.count >= g.maxCount || b.bytes+b.bodyBytes > groupBytes {
+	if b.size >= g.limits.Bytes || b.count >= g.limits.Keys || b.bytes+b.bodyBytes > groupBytes {
 		if b.mark > 0 {
 			step, bodies := slices.Clone(b.takeBack()), b.takeBackBodies()
 			if err := g.commit(); err != nil {
@@ -243,7 +235,7 @@ func (g *group) commit() error {
 	err := g.settle()
 	if err == nil && len(b.list) > 0 {
 		g.s.reach(atGathered)
-		err = g.s.room()
+		err = g.s.kv.Room()
 	}
 	switch {
 	case err != nil:
@@ -259,7 +251,7 @@ func (g *group) commit() error {
 	b.counters, g.sent = g.stepCount, g.stepCount
 	b.done = make(chan struct{})
 	g.closeSnapshot()
-	g.snap = g.s.db.NewTransaction(false) // later it would wait for the batch
+	g.snap = g.s.kv.View() // later it would wait for the batch
 	g.ahead, g.batch, g.spare = b, g.spare, nil
 	g.batch.no = b.no + 1
 	g.s.batches <- b
@@ -296,25 +288,24 @@ func (g *group) settle() error {
 // learn keeps in memory what a durable batch has stored.
 func (g *group) learn(b *batch) {
 	gone := false
-	_ = b.each(func(e *edit) error {
-		switch e.key[0] {
+	for key, value := range b.all() {
+		switch key[0] {
 		case record.KindURL:
-			g.s.known.apply(weburl.Key(e.key[1:]), knowledgeOf(e.value) == isKnown)
+			g.s.known.apply(weburl.Key(key[1:]), knowledgeOf(value) == isKnown)
 		case record.KindPlace:
-			if q, err := record.DecodeQueue(e.value); err == nil {
+			if q, err := record.DecodeQueue(value); err == nil {
 				q.Done = bytes.Clone(q.Done)
-				g.places.put(record.SplitPlaceKey(e.key), q)
+				g.places.put(record.SplitPlaceKey(key), q)
 			}
 		case record.KindDocs:
-			g.learnDocuments(e.key, e.value)
+			g.learnDocuments(key, value)
 		case record.KindOrigin:
-			g.seenHosts.put(weburl.HostKey(e.key[1:]), struct{}{})
+			g.seenHosts.put(weburl.HostKey(key[1:]), struct{}{})
 		case record.KindSegment:
-			n, _ := record.DecodeSeq(e.key[1:])
-			gone = g.s.segments.Learn(n, e.value) || gone
+			n, _ := record.DecodeSeq(key[1:])
+			gone = g.s.segments.Learn(n, value) || gone
 		}
-		return nil
-	})
+	}
 	if gone {
 		g.s.background.Go(g.s.segments.Sweep)
 	}
@@ -327,7 +318,7 @@ func (g *group) learn(b *batch) {
 
 func (g *group) closeSnapshot() {
 	if g.snap != nil {
-		g.snap.Discard()
+		g.snap.Close()
 		g.snap = nil
 	}
 }

@@ -30,7 +30,7 @@ func TestFailedCommit(t *testing.T) {
 		begun, goOn := make(chan struct{}), make(chan struct{})
 		var once sync.Once
 		err := s.changeAlone(t.Context(), func(*group) error {
-			s.commit = func(txn *badger.Txn) error {
+			badgerOf(s).commit = func(txn *badger.Txn) error {
 				if failing.Load() {
 					once.Do(func() { close(begun) })
 					<-goOn
@@ -92,7 +92,7 @@ func TestFullDiskBehindCommit(t *testing.T) {
 	begun, goOn := make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	err := s.changeAlone(t.Context(), func(*group) error {
-		s.commit = func(txn *badger.Txn) error {
+		badgerOf(s).commit = func(txn *badger.Txn) error {
 			once.Do(func() { close(begun); <-goOn })
 			return txn.Commit()
 		}
@@ -109,7 +109,7 @@ func TestFullDiskBehindCommit(t *testing.T) {
 	<-begun
 	room := func(n int64) func(*group) error {
 		return func(g *group) error {
-			g.s.minFree = n
+			badgerOf(g.s).minFree = n
 			g.set(record.ValueKey(scheduler.CrawlValue("x")), []byte{1})
 			return nil
 		}

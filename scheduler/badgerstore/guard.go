@@ -14,9 +14,22 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
+const (
+	adviceDamaged = "restore the directory from a backup, or move it away and crawl anew"
+	adviceLocked  = "send the command to the running service (its socket is in the data directory), or stop that process first"
+)
+
+// damaged is what reading something gives that cannot be.
+func damaged(dir, what string, err error) error {
+	if errors.Is(err, scheduler.ErrDamaged) {
+		return err // it names what it is
+	}
+	return fmt.Errorf("store %s: %w: %s: %w; %s", dir, scheduler.ErrDamaged, what, err, adviceDamaged)
+}
+
 // guard makes an error of a panic in Badger's reading of tables: it trusts the lengths at
 // the end of a block, which may have decayed since it was looked at.
-func (s *Store) guard(err *error) {
+func guard(dir string, err *error) {
 	p := recover()
 	if p == nil {
 		return
@@ -24,7 +37,7 @@ func (s *Store) guard(err *error) {
 	if !bytes.Contains(debug.Stack(), []byte("dgraph-io/badger/v4/table.")) {
 		panic(p)
 	}
-	*err = s.damaged("a table", fmt.Errorf("%v", p))
+	*err = damaged(dir, "a table", fmt.Errorf("%v", p))
 }
 
 // leftOut notes in Badger's log that it goes on without a table.
@@ -55,13 +68,4 @@ func valueOf(item *badger.Item, fn func([]byte) error) error {
 		}
 		return fn(v)
 	})
-}
-
-// copyValue returns a copy of an item's value, never nil.
-func copyValue(item *badger.Item) (v []byte, err error) {
-	err = valueOf(item, func(b []byte) error {
-		v = append([]byte{}, b...)
-		return nil
-	})
-	return v, err
 }

@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/fingerprints"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
+	"github.com/sextant-crawler/sextant/scheduler/store/kv"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -78,7 +77,7 @@ func knowledgeOf(stored []byte) knowledge {
 }
 
 // known reports whether a URL is known, as this write must see it.
-func (g *group) known(k weburl.Key) (n knowledge, err error) {
+func (g *group) known(k weburl.Key) (knowledge, error) {
 	key := record.URLKey(k)
 	if v, ok := g.changed(key); ok {
 		return knowledgeOf(v), nil
@@ -87,16 +86,11 @@ func (g *group) known(k weburl.Key) (n knowledge, err error) {
 	if set != nil && set.Has(k) {
 		return isKnown, nil
 	}
-	item, err := g.stored().Get(key)
-	if errors.Is(err, badger.ErrKeyNotFound) {
-		return isUnknown, nil
-	}
-	if err == nil {
-		err = valueOf(item, func(v []byte) error { n = knowledgeOf(v); return nil })
-	}
+	v, err := g.stored().Get(key)
 	if err != nil {
 		return isUnknown, g.s.damaged("URL "+k.String(), err)
 	}
+	n := knowledgeOf(v)
 	if set != nil && n == isKnown {
 		set.Add(k)
 	}
@@ -146,31 +140,29 @@ func (s *Store) loadKnown() {
 // gatherKnown makes the set from all records.
 func (s *Store) gatherKnown() (loaded, error) {
 	c := s.committed.Load() // before the snapshot: what is removed later is applied again
-	txn := s.db.NewTransaction(false)
-	defer txn.Discard()
+	view := s.kv.View()
+	defer view.Close()
 	l := loaded{set: fingerprints.New(int(c.Known)), mark: c.Removals}
-	err := s.walk(context.Background(), txn, []byte{record.KindURL}, []byte{record.KindURL}, false, func(item *badger.Item) error {
-		if len(item.Key()) != record.URLKeyLen {
-			return s.damaged(fmt.Sprintf("key %x", item.Key()), record.ErrLength)
+	err := s.walk(context.Background(), view, []byte{record.KindURL}, []byte{record.KindURL}, true, func(key, value []byte) error {
+		if len(key) != record.URLKeyLen {
+			return s.damaged(fmt.Sprintf("key %x", key), record.ErrLength)
 		}
-		return valueOf(item, func(v []byte) error {
-			if knowledgeOf(v) == isKnown {
-				l.set.Add(weburl.Key(item.Key()[1:]))
-			}
-			return nil
-		})
+		if knowledgeOf(value) == isKnown {
+			l.set.Add(weburl.Key(key[1:]))
+		}
+		return nil
 	})
 	return l, err
 }
 
 // applyRemovals takes out of the set what was removed after its mark.
-func (s *Store) applyRemovals(txn *badger.Txn, l *loaded) error {
-	return s.walk(context.Background(), txn, []byte{record.KindRemoval}, record.RemovalSeek(l.mark+1), false, func(item *badger.Item) error {
-		if len(item.Key()) != record.RemovalKeyLen {
-			return s.damaged(fmt.Sprintf("key %x", item.Key()), record.ErrLength)
+func (s *Store) applyRemovals(view kv.View, l *loaded) error {
+	return s.walk(context.Background(), view, []byte{record.KindRemoval}, record.RemovalSeek(l.mark+1), false, func(key, _ []byte) error {
+		if len(key) != record.RemovalKeyLen {
+			return s.damaged(fmt.Sprintf("key %x", key), record.ErrLength)
 		}
 		var k weburl.Key
-		l.mark, k = record.SplitRemovalKey(item.Key())
+		l.mark, k = record.SplitRemovalKey(key)
 		l.set.Remove(k)
 		return nil
 	})

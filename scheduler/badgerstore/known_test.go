@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -168,7 +166,7 @@ func TestKnownWhileClosing(t *testing.T) {
 	closeStore(t, s)
 	s = settled(t, openStore(t, dir, quick))
 	var words strings.Builder
-	ended := &Store{db: s.db, dir: s.dir, log: textLogger(&words), clean: true, quit: make(chan struct{}), loaded: make(chan loaded, 1)}
+	ended := &Store{kv: s.kv, dir: s.dir, log: textLogger(&words), clean: true, quit: make(chan struct{}), loaded: make(chan loaded, 1)}
 	close(ended.quit)
 	if _, err := ended.readKnown(); !errors.Is(err, scheduler.ErrClosed) {
 		t.Fatalf("the set is read while the store is closed: %v", err)
@@ -246,16 +244,9 @@ func TestKnownUnsynced(t *testing.T) {
 	}
 }
 
-func countKeys(t *testing.T, s *Store, kind byte) (n int) {
+func countKeys(t *testing.T, s *Store, kind byte) int {
 	t.Helper()
-	txn := s.db.NewTransaction(false)
-	defer txn.Discard()
-	it := txn.NewIterator(badgerKeys(kind))
-	defer it.Close()
-	for it.Rewind(); it.Valid(); it.Next() {
-		n++
-	}
-	return n
+	return len(keysOfKind(t, s, kind))
 }
 
 func TestTouched(t *testing.T) {
@@ -295,8 +286,4 @@ func TestStats(t *testing.T) {
 		t.Errorf("%+v", st)
 	}
 	closeStore(t, s)
-}
-
-func badgerKeys(kind byte) badger.IteratorOptions {
-	return badger.IteratorOptions{Prefix: []byte{kind}}
 }

@@ -106,8 +106,8 @@ func TestMemtableAfterCrash(t *testing.T) {
 			t.Errorf("memtables of %d after a crash with %d, %v", size, left, err)
 		}
 		again := openStore(t, crashed, Options{MinFree: -1, MemtableBytes: small})
-		if again.tableBytes != left {
-			t.Errorf("opened with memtables of %d", again.tableBytes)
+		if badgerOf(again).tableBytes != left {
+			t.Errorf("opened with memtables of %d", badgerOf(again).tableBytes)
 		}
 		for i := range values {
 			if got, err := again.Value(t.Context(), scheduler.CrawlValue(fmt.Sprint("value ", i))); err != nil || len(got) != len(value) {

@@ -34,9 +34,6 @@ func (g *group) dropOrderAt(k weburl.Key, p record.OrderPlace) error {
 	g.remove(p.Key(k))
 	g.remove(p.IndexKey(k))
 	g.countOrder(p, ^uint64(0))
-	if p.Segment == 0 {
-		g.s.garbage.Add(int64(p.Size))
-	}
 	return g.release(p.Segment, p.Size)
 }
 

@@ -3,17 +3,17 @@ package badgerstore
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"time"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
+	"github.com/sextant-crawler/sextant/scheduler/store/kv"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -48,17 +48,17 @@ func (s *Store) Orders(ctx context.Context, selection push.Selection, fn func(pu
 	if err != nil {
 		return err
 	}
-	return s.view(ctx, func(txn *badger.Txn) error {
-		if err := s.findTarget(ctx, txn, &sel); err != nil {
+	return s.view(ctx, func(view kv.View) error {
+		if err := s.findTarget(ctx, view, &sel); err != nil {
 			return err
 		}
 		for _, part := range []struct {
 			state push.State
 			list  func() error
 		}{
-			{push.Waiting, func() error { return s.listWaiting(ctx, txn, &sel, fn) }},
-			{push.Pending, func() error { return s.listDeletions(ctx, txn, &sel, fn) }},
-			{push.DeadLetter, func() error { return s.listDead(ctx, txn, &sel, fn) }},
+			{push.Waiting, func() error { return s.listWaiting(ctx, view, &sel, fn) }},
+			{push.Pending, func() error { return s.listDeletions(ctx, view, &sel, fn) }},
+			{push.DeadLetter, func() error { return s.listDead(ctx, view, &sel, fn) }},
 		} {
 			if sel.State != "" && sel.State != part.state {
 				continue
@@ -72,15 +72,15 @@ func (s *Store) Orders(ctx context.Context, selection push.Selection, fn func(pu
 }
 
 // findTarget reads how far the selected target has come, if one is selected.
-func (s *Store) findTarget(ctx context.Context, txn *badger.Txn, sel *selected) (err error) {
+func (s *Store) findTarget(ctx context.Context, view kv.View, sel *selected) (err error) {
 	if sel.Target == "" {
 		return nil
 	}
 	var known bool
-	if sel.after, known, err = s.cursor(txn, sel.Target); err != nil || known {
+	if sel.after, known, err = s.cursor(view, sel.Target); err != nil || known {
 		return err
 	}
-	all, err := s.cursors(ctx, txn)
+	all, err := s.cursors(ctx, view)
 	if err != nil {
 		return err
 	}
@@ -88,8 +88,8 @@ func (s *Store) findTarget(ctx context.Context, txn *badger.Txn, sel *selected) 
 }
 
 // listOrder calls fn for an order if it is selected.
-func (s *Store) listOrder(item *badger.Item, state push.State, sel *selected, fn func(push.Listed) error) error {
-	seq, k, o, err := s.order(item)
+func (s *Store) listOrder(key, value []byte, state push.State, sel *selected, fn func(push.Listed) error) error {
+	seq, k, o, err := s.order(key, value)
 	if err != nil || !sel.takes(k, &o) {
 		return err
 	}
@@ -100,15 +100,15 @@ func (s *Store) listOrder(item *badger.Item, state push.State, sel *selected, fn
 }
 
 // listWaiting lists what waits. For some URLs it does not go over what is of others.
-func (s *Store) listWaiting(ctx context.Context, txn *badger.Txn, sel *selected, fn func(push.Listed) error) error {
+func (s *Store) listWaiting(ctx context.Context, view kv.View, sel *selected, fn func(push.Listed) error) error {
 	from := min(sel.after, math.MaxUint64-1) + 1
-	list := func(item *badger.Item) error { return s.listOrder(item, push.Waiting, sel, fn) }
+	list := func(key, value []byte) error { return s.listOrder(key, value, push.Waiting, sel, fn) }
 	if sel.keys == nil {
-		return s.walk(ctx, txn, []byte{record.KindOrder}, record.OrderSeek(record.KindOrder, from), false, list)
+		return s.walk(ctx, view, []byte{record.KindOrder}, record.OrderSeek(record.KindOrder, from), true, list)
 	}
 	var orders [][]byte
 	for k := range sel.keys {
-		v, err := read(txn, record.WaitingKey(k))
+		v, err := view.Get(record.WaitingKey(k))
 		if err != nil {
 			return err
 		}
@@ -120,32 +120,38 @@ func (s *Store) listWaiting(ctx context.Context, txn *badger.Txn, sel *selected,
 			orders = append(orders, p.Key(k))
 		}
 	}
-	return s.eachOrder(ctx, txn, byNumber(orders), list)
+	return s.eachOrder(ctx, view, byNumber(orders), list)
 }
 
 // listDeletions lists pending losses.
-func (s *Store) listDeletions(ctx context.Context, txn *badger.Txn, sel *selected, fn func(push.Listed) error) error {
+func (s *Store) listDeletions(ctx context.Context, view kv.View, sel *selected, fn func(push.Listed) error) error {
 	f := scheduler.DeletionFilter{URLs: sel.URLs}
-	keys, err := s.deletionKeys(ctx, txn, &f, slices.Collect(maps.Keys(sel.keys)))
+	keys, err := s.deletionKeys(ctx, view, &f, slices.Collect(maps.Keys(sel.keys)))
 	if err != nil {
 		return err
 	}
-	return s.eachOrder(ctx, txn, keys, func(item *badger.Item) error {
-		return s.listOrder(item, push.Pending, sel, fn)
+	return s.eachOrder(ctx, view, keys, func(key, value []byte) error {
+		return s.listOrder(key, value, push.Pending, sel, fn)
 	})
 }
 
+// errMissing is a key that another one names.
+var errMissing = errors.New("it is missing")
+
 // eachOrder calls fn for the orders under some keys.
-func (s *Store) eachOrder(ctx context.Context, txn *badger.Txn, keys [][]byte, fn func(*badger.Item) error) error {
+func (s *Store) eachOrder(ctx context.Context, view kv.View, keys [][]byte, fn func(key, value []byte) error) error {
 	for _, key := range keys {
 		if err := s.ended(ctx); err != nil {
 			return err
 		}
-		item, err := txn.Get(key)
+		value, err := view.Get(key)
+		if err == nil && value == nil {
+			err = errMissing
+		}
 		if err != nil {
 			return s.damaged(fmt.Sprintf("key %x", key), err)
 		}
-		if err := fn(item); err != nil {
+		if err := fn(key, value); err != nil {
 			return err
 		}
 	}
@@ -161,10 +167,10 @@ func byNumber(keys [][]byte) [][]byte {
 // numberIn is the number in the key of an order, and what stands behind it.
 func numberIn(key []byte) []byte { return key[max(len(key)-record.SeqLen-record.KeyLen, 0):] }
 
-func (s *Store) listDead(ctx context.Context, txn *badger.Txn, sel *selected, fn func(push.Listed) error) error {
+func (s *Store) listDead(ctx context.Context, view kv.View, sel *selected, fn func(push.Listed) error) error {
 	prefix := sel.deadPrefix()
-	return s.walk(ctx, txn, prefix, prefix, false, func(item *badger.Item) error {
-		target, k, d, err := s.deadLetter(item)
+	return s.walk(ctx, view, prefix, prefix, true, func(key, value []byte) error {
+		target, k, d, err := s.deadLetter(key, value)
 		if err != nil || !sel.takes(k, &d.Order) {
 			return err
 		}
@@ -195,13 +201,13 @@ type OutboxFigures struct {
 // OutboxFigures reads them, with a few reads for each target.
 func (s *Store) OutboxFigures(ctx context.Context) (OutboxFigures, error) {
 	f := OutboxFigures{Behind: map[string]time.Time{}}
-	err := s.view(ctx, func(txn *badger.Txn) error {
-		cursors, err := s.cursors(ctx, txn)
+	err := s.view(ctx, func(view kv.View) error {
+		cursors, err := s.cursors(ctx, view)
 		if err != nil {
 			return err
 		}
 		for target, cursor := range cursors {
-			if f.Behind[target], err = s.madeAfter(ctx, txn, cursor); err != nil {
+			if f.Behind[target], err = s.madeAfter(ctx, view, cursor); err != nil {
 				return err
 			}
 		}
@@ -211,7 +217,7 @@ func (s *Store) OutboxFigures(ctx context.Context) (OutboxFigures, error) {
 			}
 		}
 		if len(cursors) == 0 {
-			f.Oldest, err = s.madeAfter(ctx, txn, 0)
+			f.Oldest, err = s.madeAfter(ctx, view, 0)
 		}
 		return err
 	})
@@ -220,9 +226,9 @@ func (s *Store) OutboxFigures(ctx context.Context) (OutboxFigures, error) {
 }
 
 // madeAfter is when the first order above a number was made.
-func (s *Store) madeAfter(ctx context.Context, txn *badger.Txn, after uint64) (at time.Time, err error) {
-	err = s.walk(ctx, txn, []byte{record.KindOrder}, record.OrderSeek(record.KindOrder, min(after, math.MaxUint64-1)+1), false, func(item *badger.Item) error {
-		_, _, o, err := s.order(item)
+func (s *Store) madeAfter(ctx context.Context, view kv.View, after uint64) (at time.Time, err error) {
+	err = s.walk(ctx, view, []byte{record.KindOrder}, record.OrderSeek(record.KindOrder, min(after, math.MaxUint64-1)+1), true, func(key, value []byte) error {
+		_, _, o, err := s.order(key, value)
 		if err != nil {
 			return err
 		}

@@ -7,11 +7,10 @@ import (
 	"math"
 	"time"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
+	"github.com/sextant-crawler/sextant/scheduler/store/kv"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -29,9 +28,9 @@ func (o outbox) Changed() <-chan struct{} { return o.s.changed }
 
 // Cursor implements push.Outbox.
 func (o outbox) Cursor(ctx context.Context, target string) (seq uint64, err error) {
-	err = o.s.view(ctx, func(txn *badger.Txn) error {
+	err = o.s.view(ctx, func(view kv.View) error {
 		var known bool
-		if seq, known, err = o.s.cursor(txn, target); err == nil && !known {
+		if seq, known, err = o.s.cursor(view, target); err == nil && !known {
 			return errTarget(target)
 		}
 		return err
@@ -40,8 +39,8 @@ func (o outbox) Cursor(ctx context.Context, target string) (seq uint64, err erro
 }
 
 // cursor reads that of a target, if it is known.
-func (s *Store) cursor(txn *badger.Txn, target string) (seq uint64, known bool, err error) {
-	v, err := read(txn, record.CursorKey(target))
+func (s *Store) cursor(view kv.View, target string) (seq uint64, known bool, err error) {
+	v, err := view.Get(record.CursorKey(target))
 	if err == nil && v != nil {
 		seq, err = record.DecodeSeq(v)
 	}
@@ -62,9 +61,9 @@ func (o outbox) Entries(ctx context.Context, after uint64, n, maxBytes int) ([]p
 	}
 	var entries []push.Entry
 	size := 0
-	err := o.s.viewBodies(ctx, func(txn *badger.Txn, r *segments.Reader) error {
-		return o.s.walk(ctx, txn, []byte{record.KindOrder}, record.OrderSeek(record.KindOrder, after+1), false, func(item *badger.Item) error {
-			seq, _, stored, err := o.s.order(item)
+	err := o.s.viewBodies(ctx, func(view kv.View, r *segments.Reader) error {
+		return o.s.walk(ctx, view, []byte{record.KindOrder}, record.OrderSeek(record.KindOrder, after+1), true, func(key, value []byte) error {
+			seq, _, stored, err := o.s.order(key, value)
 			if err != nil {
 				return err
 			}
@@ -86,18 +85,14 @@ func (o outbox) Entries(ctx context.Context, after uint64, n, maxBytes int) ([]p
 	return entries, err
 }
 
-// order reads an order that is not a dead letter. What it gives is valid while item is.
-func (s *Store) order(item *badger.Item) (seq uint64, k weburl.Key, o record.Order, err error) {
-	p, k, err := record.SplitPlaceOf(item.Key())
+// order reads an order that is not a dead letter. What it gives is valid while value is.
+func (s *Store) order(key, value []byte) (seq uint64, k weburl.Key, o record.Order, err error) {
+	p, k, err := record.SplitPlaceOf(key)
 	if err != nil {
-		return 0, k, o, s.damaged(fmt.Sprintf("key %x", item.Key()), err)
+		return 0, k, o, s.damaged(fmt.Sprintf("key %x", key), err)
 	}
 	seq = p.Seq
-	err = valueOf(item, func(v []byte) error {
-		o, err = record.DecodeOrder(v)
-		return err
-	})
-	if err != nil {
+	if o, err = record.DecodeOrder(value); err != nil {
 		return seq, k, o, s.damaged(fmt.Sprintf("order %d", seq), err)
 	}
 	return seq, k, o, nil
@@ -172,16 +167,14 @@ func (g *group) cursors() (map[string]uint64, error) {
 	return g.s.cursors(context.Background(), g.stored())
 }
 
-func (s *Store) cursors(ctx context.Context, txn *badger.Txn) (map[string]uint64, error) {
+func (s *Store) cursors(ctx context.Context, view kv.View) (map[string]uint64, error) {
 	cursors := map[string]uint64{}
-	err := s.walk(ctx, txn, []byte{record.KindCursor}, []byte{record.KindCursor}, false, func(item *badger.Item) error {
-		v, err := copyValue(item)
-		if err == nil {
-			cursors[string(item.Key()[1:])], err = record.DecodeSeq(v)
-		}
+	err := s.walk(ctx, view, []byte{record.KindCursor}, []byte{record.KindCursor}, true, func(key, value []byte) error {
+		seq, err := record.DecodeSeq(value)
 		if err != nil {
-			return s.damaged(fmt.Sprintf("cursor %q", item.Key()[1:]), err)
+			return s.damaged(fmt.Sprintf("cursor %q", key[1:]), err)
 		}
+		cursors[string(key[1:])] = seq
 		return nil
 	})
 	return cursors, err
@@ -223,13 +216,13 @@ func (g *group) safe(ctx context.Context, target string, seq uint64) error {
 // dropPassed removes the waiting orders numbered from to seq. passed is called with
 // the number of each before its removal can be committed, to move the cursors along.
 func (g *group) dropPassed(ctx context.Context, from, seq uint64, passed func(uint64)) error {
-	txn := g.s.db.NewTransaction(false)
-	defer txn.Discard()
-	return g.s.walk(ctx, txn, []byte{record.KindOrder}, record.OrderSeek(record.KindOrder, from), false, func(item *badger.Item) error {
-		if len(item.Key()) != record.OrderKeyLen {
-			return g.s.damaged(fmt.Sprintf("key %x", item.Key()), record.ErrLength)
+	view := g.s.kv.View()
+	defer view.Close()
+	return g.s.walk(ctx, view, []byte{record.KindOrder}, record.OrderSeek(record.KindOrder, from), false, func(key, _ []byte) error {
+		if len(key) != record.OrderKeyLen {
+			return g.s.damaged(fmt.Sprintf("key %x", key), record.ErrLength)
 		}
-		at, k := record.SplitOrderKey(item.Key())
+		at, k := record.SplitOrderKey(key)
 		if at > seq {
 			return errEnough
 		}

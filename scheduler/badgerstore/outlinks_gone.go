@@ -4,10 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
+	"github.com/sextant-crawler/sextant/scheduler/store/kv"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -58,23 +57,19 @@ func (g *group) leave(k weburl.Key, gone *scheduler.Gone) error {
 // Outlinks calls fn for the links of each page that has some, from a key on, in order of keys. fn must
 // not keep links.
 func (s *Store) Outlinks(ctx context.Context, from weburl.Key, fn func(page weburl.Key, links scheduler.LinkPrints) error) error {
-	return s.view(ctx, func(txn *badger.Txn) error {
-		return s.walk(ctx, txn, []byte{record.KindURL}, record.URLKey(from), true, func(item *badger.Item) error {
-			if len(item.Key()) != record.URLKeyLen {
-				return s.damaged(fmt.Sprintf("key %x", item.Key()), record.ErrLength)
+	return s.view(ctx, func(view kv.View) error {
+		return s.walk(ctx, view, []byte{record.KindURL}, record.URLKey(from), true, func(key, value []byte) error {
+			if len(key) != record.URLKeyLen {
+				return s.damaged(fmt.Sprintf("key %x", key), record.ErrLength)
 			}
-			var caller error
-			err := valueOf(item, func(v []byte) error {
-				links, err := record.Links(v)
-				if err == nil && len(links) > 0 {
-					caller = fn(weburl.Key(item.Key()[1:]), links)
-				}
-				return err
-			})
+			links, err := record.Links(value)
 			if err != nil {
-				return s.damaged(fmt.Sprintf("links of URL %x", item.Key()[1:]), err)
+				return s.damaged(fmt.Sprintf("links of URL %x", key[1:]), err)
 			}
-			return caller
+			if len(links) == 0 {
+				return nil
+			}
+			return fn(weburl.Key(key[1:]), links)
 		})
 	})
 }
@@ -82,34 +77,28 @@ func (s *Store) Outlinks(ctx context.Context, from weburl.Key, fn func(page webu
 // Gone calls fn for what is left of each URL from a key on that was forgotten after an
 // error, in order of keys. The URL may be known again.
 func (s *Store) Gone(ctx context.Context, from weburl.Key, fn func(weburl.Key, scheduler.Gone) error) error {
-	return s.view(ctx, func(txn *badger.Txn) error {
-		return s.walk(ctx, txn, []byte{record.KindGone}, record.GoneKey(from), true, func(item *badger.Item) error {
-			if len(item.Key()) != record.URLKeyLen {
-				return s.damaged(fmt.Sprintf("key %x", item.Key()), record.ErrLength)
+	return s.view(ctx, func(view kv.View) error {
+		return s.walk(ctx, view, []byte{record.KindGone}, record.GoneKey(from), true, func(key, value []byte) error {
+			if len(key) != record.URLKeyLen {
+				return s.damaged(fmt.Sprintf("key %x", key), record.ErrLength)
 			}
-			var left scheduler.Gone
-			err := valueOf(item, func(v []byte) (err error) {
-				left, err = record.DecodeGone(v)
-				return err
-			})
+			left, err := record.DecodeGone(value)
 			if err != nil {
-				return s.damaged(fmt.Sprintf("what is left of URL %x", item.Key()[1:]), err)
+				return s.damaged(fmt.Sprintf("what is left of URL %x", key[1:]), err)
 			}
-			return fn(weburl.Key(item.Key()[1:]), left)
+			return fn(weburl.Key(key[1:]), left)
 		})
 	})
 }
 
 // left verifies what is left of a URL.
-func (v *verification) left(item *badger.Item) error {
-	if len(item.Key()) != record.URLKeyLen {
+func (v *verification) left(key, value []byte) error {
+	if len(key) != record.URLKeyLen {
 		return record.ErrLength
 	}
-	return valueOf(item, func(b []byte) error {
-		left, err := record.DecodeGone(b)
-		if u, ok := weburl.FromCanonical(left.URL); err == nil && (!ok || u.Key() != weburl.Key(item.Key()[1:])) {
-			v.fault(left.URL, "what is left of it is stored under the key of another URL")
-		}
-		return err
-	})
+	left, err := record.DecodeGone(value)
+	if u, ok := weburl.FromCanonical(left.URL); err == nil && (!ok || u.Key() != weburl.Key(key[1:])) {
+		v.fault(left.URL, "what is left of it is stored under the key of another URL")
+	}
+	return err
 }

@@ -7,25 +7,25 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dgraph-io/badger/v4"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
+	"github.com/sextant-crawler/sextant/scheduler/store/kv"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // eachDeletion calls fn for the pending losses, oldest first, with their bodies.
 func eachDeletion(ctx context.Context, s *Store, fn func(push.Entry, scheduler.StoredDeletion) error) error {
-	return s.viewBodies(ctx, func(txn *badger.Txn, r *segments.Reader) error {
-		keys, err := s.deletionKeys(ctx, txn, &scheduler.DeletionFilter{}, nil)
+	return s.viewBodies(ctx, func(view kv.View, r *segments.Reader) error {
+		keys, err := s.deletionKeys(ctx, view, &scheduler.DeletionFilter{}, nil)
 		if err != nil {
 			return err
 		}
-		return s.eachOrder(ctx, txn, keys, func(item *badger.Item) error {
-			seq, k, o, err := s.order(item)
+		return s.eachOrder(ctx, view, keys, func(key, value []byte) error {
+			seq, k, o, err := s.order(key, value)
 			if err != nil {
 				return err
 			}
@@ -33,7 +33,7 @@ func eachDeletion(ctx context.Context, s *Store, fn func(push.Entry, scheduler.S
 			if e.Body, e.Damage, err = r.Body(&o); err != nil {
 				return err
 			}
-			p, _, err := record.SplitDeletionKey(item.Key())
+			p, _, err := record.SplitDeletionKey(key)
 			if err != nil {
 				return err
 			}
@@ -265,9 +265,10 @@ func TestPendingOrderIsNew(t *testing.T) {
 	const url = "http://a.test/1"
 	b.crawl(url, pendingText("one"))
 	k := parse(t, url).Key()
-	p, o, err := b.s.deletionOf(k, func(key []byte) (v []byte, err error) {
-		err = b.s.db.View(func(txn *badger.Txn) error { v, err = read(txn, key); return err })
-		return v, err
+	p, o, err := b.s.deletionOf(k, func(key []byte) ([]byte, error) {
+		view := b.s.kv.View()
+		defer view.Close()
+		return view.Get(key)
 	})
 	b.must(err)
 	o.At = time.Unix(1000, 0).UTC() // as if that had been long ago

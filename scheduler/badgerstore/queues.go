@@ -4,10 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
+	"github.com/sextant-crawler/sextant/scheduler/store/kv"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -141,9 +140,9 @@ func (g *group) raise(p scheduler.Place, floor uint64) error {
 
 // Places implements scheduler.Store. It reads one small key for each place.
 func (s *Store) Places(ctx context.Context, fn func(scheduler.Place, uint64) error) error {
-	return s.view(ctx, func(txn *badger.Txn) error {
-		return s.walk(ctx, txn, []byte{record.KindPlace}, []byte{record.KindPlace}, false, func(item *badger.Item) error {
-			p, q, err := s.placeOf(item)
+	return s.view(ctx, func(view kv.View) error {
+		return s.walk(ctx, view, []byte{record.KindPlace}, []byte{record.KindPlace}, true, func(key, value []byte) error {
+			p, q, err := s.placeOf(key, value)
 			if err != nil {
 				return err
 			}
@@ -154,8 +153,8 @@ func (s *Store) Places(ctx context.Context, fn func(scheduler.Place, uint64) err
 
 // Waits implements scheduler.Store.
 func (s *Store) Waits(ctx context.Context, p scheduler.Place) (n uint64, err error) {
-	err = s.view(ctx, func(txn *badger.Txn) error {
-		q, err := s.placeState(txn, p)
+	err = s.view(ctx, func(view kv.View) error {
+		q, err := s.placeState(view, p)
 		n = q.Count
 		return err
 	})
@@ -163,24 +162,21 @@ func (s *Store) Waits(ctx context.Context, p scheduler.Place) (n uint64, err err
 }
 
 // placeOf reads a queue's state.
-func (s *Store) placeOf(item *badger.Item) (p scheduler.Place, q record.Queue, err error) {
-	if err = record.ErrLength; len(item.Key()) == record.PlaceKeyLen {
-		p = record.SplitPlaceKey(item.Key())
-		err = valueOf(item, func(v []byte) error {
-			q, err = record.DecodeQueue(v)
-			return err
-		})
+func (s *Store) placeOf(key, value []byte) (p scheduler.Place, q record.Queue, err error) {
+	if err = record.ErrLength; len(key) == record.PlaceKeyLen {
+		p = record.SplitPlaceKey(key)
+		q, err = record.DecodeQueue(value)
 	}
 	if err != nil {
-		return p, q, s.damaged(fmt.Sprintf("key %x", item.Key()), err)
+		return p, q, s.damaged(fmt.Sprintf("key %x", key), err)
 	}
 	return p, q, nil
 }
 
 // placeState reads a queue's state of a snapshot.
-func (s *Store) placeState(txn *badger.Txn, p scheduler.Place) (record.Queue, error) {
+func (s *Store) placeState(view kv.View, p scheduler.Place) (record.Queue, error) {
 	key := record.PlaceKey(p)
-	v, err := read(txn, key)
+	v, err := view.Get(key)
 	var q record.Queue
 	if err == nil {
 		q, err = record.DecodeQueue(v)

@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dgraph-io/badger/v4"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/internal/testing/seeded"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
+	"github.com/sextant-crawler/sextant/scheduler/store/kv"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -47,9 +47,9 @@ func together(t *testing.T, s *Store, n int, call func(i int) error) {
 // keysOf are the keys of a kind.
 func keysOfKind(t *testing.T, s *Store, kind byte) (keys []string) {
 	t.Helper()
-	if err := s.view(t.Context(), func(txn *badger.Txn) error {
-		return s.walk(t.Context(), txn, []byte{kind}, []byte{kind}, false, func(item *badger.Item) error {
-			keys = append(keys, fmt.Sprintf("%x", item.Key()))
+	if err := s.view(t.Context(), func(view kv.View) error {
+		return s.walk(t.Context(), view, []byte{kind}, []byte{kind}, false, func(key, _ []byte) error {
+			keys = append(keys, fmt.Sprintf("%x", key))
 			return nil
 		})
 	}); err != nil {

@@ -7,10 +7,9 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
+	"github.com/sextant-crawler/sextant/scheduler/store/kv"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -22,8 +21,8 @@ func (s *Store) Queue(ctx context.Context, p scheduler.Place, after uint64, n in
 	}
 	var urls []scheduler.WaitingURL
 	asOf := s.commits.Load() // before the snapshot, which may be newer then, never older
-	err := s.view(ctx, func(txn *badger.Txn) error {
-		q, err := s.placeState(txn, p)
+	err := s.view(ctx, func(view kv.View) error {
+		q, err := s.placeState(view, p)
 		if err != nil || q.Count == 0 {
 			return err
 		}
@@ -32,12 +31,12 @@ func (s *Store) Queue(ctx context.Context, p scheduler.Place, after uint64, n in
 			first = q.Floor
 			n = int(min(uint64(n), q.Count)) // nor over what was removed behind the last
 		}
-		return s.walk(ctx, txn, record.QueuePrefix(p), record.QueueKey(p, first), false, func(item *badger.Item) error {
-			return s.eachQueued(item, &q, func(seq uint64, k weburl.Key) error {
+		return s.walk(ctx, view, record.QueuePrefix(p), record.QueueKey(p, first), true, func(key, value []byte) error {
+			return s.eachQueued(key, value, &q, func(seq uint64, k weburl.Key) error {
 				if seq < first {
 					return nil
 				}
-				w, err := s.waiting(txn, item, seq, k)
+				w, err := s.waiting(view, key, seq, k)
 				if err != nil {
 					return err
 				}
@@ -53,19 +52,15 @@ func (s *Store) Queue(ctx context.Context, p scheduler.Place, after uint64, n in
 }
 
 // eachQueued calls fn for the URLs of a chunk that wait, as the state of its queue says.
-func (s *Store) eachQueued(item *badger.Item, q *record.Queue, fn func(seq uint64, k weburl.Key) error) error {
-	v, err := copyValue(item)
-	c := record.Chunk(v)
-	if err == nil && (len(item.Key()) != record.QueueKeyLen || !c.Valid()) {
-		err = record.ErrLength
+func (s *Store) eachQueued(key, value []byte, q *record.Queue, fn func(seq uint64, k weburl.Key) error) error {
+	c := record.Chunk(value)
+	if len(key) != record.QueueKeyLen || !c.Valid() {
+		return s.damaged(fmt.Sprintf("key %x", key), record.ErrLength)
 	}
-	if err != nil {
-		return s.damaged(fmt.Sprintf("key %x", item.Key()), err)
-	}
-	_, first := record.SplitQueueKey(item.Key())
+	_, first := record.SplitQueueKey(key)
 	chunk, bit := record.ChunkOf(first)
 	if bit != 1 {
-		return s.damaged(fmt.Sprintf("key %x", item.Key()), errors.New("no chunk of a queue begins with this number"))
+		return s.damaged(fmt.Sprintf("key %x", key), errors.New("no chunk of a queue begins with this number"))
 	}
 	done := q.Done.Of(chunk)
 	for seq := max(first, q.Floor); seq < first+c.Next(); seq++ {
@@ -81,26 +76,23 @@ func (s *Store) eachQueued(item *badger.Item, q *record.Queue, fn func(seq uint6
 }
 
 // waiting reads a URL that a queue's chunk names.
-func (s *Store) waiting(txn *badger.Txn, item *badger.Item, seq uint64, k weburl.Key) (w scheduler.WaitingURL, err error) {
+func (s *Store) waiting(view kv.View, key []byte, seq uint64, k weburl.Key) (w scheduler.WaitingURL, err error) {
 	w.Key, w.Seq = k, seq
-	w.Record, err = s.lookup(txn, k)
+	w.Record, err = s.lookup(view, k)
 	if errors.Is(err, scheduler.ErrNotFound) {
-		err = s.damaged(fmt.Sprintf("key %x", item.Key()), errors.New("the URL that it queues is not known"))
+		err = s.damaged(fmt.Sprintf("key %x", key), errors.New("the URL that it queues is not known"))
 	}
 	return w, err
 }
 
 // lookup reads a record of the snapshot.
-func (s *Store) lookup(txn *badger.Txn, k weburl.Key) (rec scheduler.Record, err error) {
-	item, err := txn.Get(record.URLKey(k))
-	if errors.Is(err, badger.ErrKeyNotFound) {
+func (s *Store) lookup(view kv.View, k weburl.Key) (rec scheduler.Record, err error) {
+	v, err := view.Get(record.URLKey(k))
+	if err == nil && v == nil {
 		return rec, scheduler.ErrNotFound
 	}
 	if err == nil {
-		err = valueOf(item, func(v []byte) error {
-			rec, err = record.Decode(v)
-			return err
-		})
+		rec, err = record.Decode(v)
 	}
 	if err != nil {
 		return rec, s.damaged("URL "+k.String(), err)
@@ -110,8 +102,8 @@ func (s *Store) lookup(txn *badger.Txn, k weburl.Key) (rec scheduler.Record, err
 
 // Host implements scheduler.Store.
 func (s *Store) Host(ctx context.Context, h weburl.HostKey) (state scheduler.HostState, err error) {
-	err = s.view(ctx, func(txn *badger.Txn) error {
-		v, err := read(txn, record.HostKey(h))
+	err = s.view(ctx, func(view kv.View) error {
+		v, err := view.Get(record.HostKey(h))
 		if err == nil && v != nil {
 			state, err = record.DecodeHost(v)
 		}
@@ -125,8 +117,8 @@ func (s *Store) Host(ctx context.Context, h weburl.HostKey) (state scheduler.Hos
 
 // Lookup implements scheduler.Store.
 func (s *Store) Lookup(ctx context.Context, k weburl.Key) (rec scheduler.Record, err error) {
-	err = s.view(ctx, func(txn *badger.Txn) error {
-		rec, err = s.lookup(txn, k)
+	err = s.view(ctx, func(view kv.View) error {
+		rec, err = s.lookup(view, k)
 		return err
 	})
 	return rec, err
@@ -134,31 +126,27 @@ func (s *Store) Lookup(ctx context.Context, k weburl.Key) (rec scheduler.Record,
 
 // Inspect implements scheduler.Store. It reads record by record and holds one at a time.
 func (s *Store) Inspect(ctx context.Context, f scheduler.Filter, fn func(weburl.Key, scheduler.Record) error) error {
-	return s.view(ctx, func(txn *badger.Txn) error {
-		return s.walk(ctx, txn, []byte{record.KindURL}, record.URLKey(f.From), true, func(item *badger.Item) error {
-			rec, err := s.recordOf(item)
+	return s.view(ctx, func(view kv.View) error {
+		return s.walk(ctx, view, []byte{record.KindURL}, record.URLKey(f.From), true, func(key, value []byte) error {
+			rec, err := s.recordOf(key, value)
 			if err != nil {
 				return err
 			}
 			if !selects(&f, &rec) {
 				return nil
 			}
-			return fn(weburl.Key(item.Key()[1:]), rec)
+			return fn(weburl.Key(key[1:]), rec)
 		})
 	})
 }
 
 // recordOf decodes the record at a key of record.KindURL.
-func (s *Store) recordOf(item *badger.Item) (rec scheduler.Record, err error) {
-	if len(item.Key()) != record.URLKeyLen {
-		return rec, s.damaged(fmt.Sprintf("key %x", item.Key()), record.ErrLength)
+func (s *Store) recordOf(key, value []byte) (rec scheduler.Record, err error) {
+	if len(key) != record.URLKeyLen {
+		return rec, s.damaged(fmt.Sprintf("key %x", key), record.ErrLength)
 	}
-	err = valueOf(item, func(v []byte) error {
-		rec, err = record.Decode(v)
-		return err
-	})
-	if err != nil {
-		return rec, s.damaged(fmt.Sprintf("URL %x", item.Key()[1:]), err)
+	if rec, err = record.Decode(value); err != nil {
+		return rec, s.damaged(fmt.Sprintf("URL %x", key[1:]), err)
 	}
 	return rec, nil
 }
@@ -181,8 +169,8 @@ func (s *Store) Counts(ctx context.Context) (scheduler.Counts, error) {
 
 // Value implements scheduler.Store.
 func (s *Store) Value(ctx context.Context, name scheduler.ValueName) (v []byte, err error) {
-	err = s.view(ctx, func(txn *badger.Txn) error {
-		v, err = read(txn, record.ValueKey(name))
+	err = s.view(ctx, func(view kv.View) error {
+		v, err = view.Get(record.ValueKey(name))
 		if err != nil {
 			return s.damaged("value "+name.String(), err)
 		}

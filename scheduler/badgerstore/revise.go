@@ -5,9 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/store/kv"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -86,8 +85,7 @@ func (s *Store) revise(ctx context.Context, keys []weburl.Key, ask reviser) ([]s
 func (s *Store) ask(ctx context.Context, keys []weburl.Key, ask reviser) ([]revision, error) {
 	var revisions []revision
 	asked := make(map[weburl.Key]struct{}, len(keys))
-	err := s.view(ctx, func(txn *badger.Txn) error {
-		get := func(key []byte) ([]byte, error) { return read(txn, key) }
+	err := s.view(ctx, func(view kv.View) error {
 		for _, k := range keys {
 			if err := s.ended(ctx); err != nil {
 				return err
@@ -96,14 +94,14 @@ func (s *Store) ask(ctx context.Context, keys []weburl.Key, ask reviser) ([]revi
 				continue
 			}
 			asked[k] = struct{}{}
-			rec, err := s.lookup(txn, k)
+			rec, err := s.lookup(view, k)
 			if errors.Is(err, scheduler.ErrNotFound) {
 				continue
 			}
 			if err != nil {
 				return err
 			}
-			next, err := ask(k, rec, get)
+			next, err := ask(k, rec, view.Get)
 			if err != nil {
 				return err
 			}

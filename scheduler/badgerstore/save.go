@@ -10,11 +10,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/fingerprints"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
+	"github.com/sextant-crawler/sextant/scheduler/store/kv"
 )
 
 // The file is written by a goroutine of Store.background, one at a time. Its form is a
@@ -32,8 +31,8 @@ const (
 const saveAfter = 100_000
 
 // savedFile reads which file belongs to a snapshot; the zero one if none was written.
-func (s *Store) savedFile(txn *badger.Txn) (record.Saved, error) {
-	v, err := read(txn, record.SavedKey())
+func (s *Store) savedFile(view kv.View) (record.Saved, error) {
+	v, err := view.Get(record.SavedKey())
 	if err != nil || v == nil {
 		return record.Saved{}, err
 	}
@@ -41,11 +40,10 @@ func (s *Store) savedFile(txn *badger.Txn) (record.Saved, error) {
 }
 
 // readKnown reads the file of fingerprints.
-func (s *Store) readKnown() (_ loaded, err error) {
-	defer s.guard(&err)
-	txn := s.db.NewTransaction(false)
-	defer txn.Discard()
-	saved, err := s.savedFile(txn)
+func (s *Store) readKnown() (loaded, error) {
+	view := s.kv.View()
+	defer view.Close()
+	saved, err := s.savedFile(view)
 	if err != nil {
 		return loaded{}, err
 	}
@@ -60,7 +58,7 @@ func (s *Store) readKnown() (_ loaded, err error) {
 		return loaded{}, err
 	}
 	s.fileNumber = number
-	return l, s.applyRemovals(txn, &l)
+	return l, s.applyRemovals(view, &l)
 }
 
 // loadFile reads the file if it is one that belongs to the store's state.
@@ -204,21 +202,21 @@ func (s *Store) writeKnown(set *fingerprints.Set, mark, number uint64) (err erro
 
 // dropRemovals removes the notes up to a number.
 func (g *group) dropRemovals(mark uint64) error {
-	txn := g.s.db.NewTransaction(false)
-	defer txn.Discard()
-	it := txn.NewIterator(badger.IteratorOptions{Prefix: []byte{record.KindRemoval}}) // walk would end with Close
-	defer it.Close()
-	for it.Seek(record.RemovalSeek(g.s.known.dropped + 1)); it.Valid(); it.Next() {
-		if len(it.Item().Key()) != record.RemovalKeyLen {
-			return g.s.damaged(fmt.Sprintf("key %x", it.Item().Key()), record.ErrLength)
+	view := g.s.kv.View()
+	defer view.Close()
+	from := record.RemovalSeek(g.s.known.dropped + 1)
+	err := view.Walk([]byte{record.KindRemoval}, from, false, func(key, _ []byte) error { // Store.walk would end with Close
+		if len(key) != record.RemovalKeyLen {
+			return g.s.damaged(fmt.Sprintf("key %x", key), record.ErrLength)
 		}
-		if n, _ := record.SplitRemovalKey(it.Item().Key()); n > mark {
-			break
+		if n, _ := record.SplitRemovalKey(key); n > mark {
+			return errEnough
 		}
-		g.remove(it.Item().Key())
-		if err := g.seal(); err != nil {
-			return err
-		}
+		g.remove(key)
+		return g.seal()
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return err
 	}
 	g.s.known.dropped = mark // if that fails, they stay, and are dropped by the next process
 	return nil

@@ -106,7 +106,7 @@ func leaveToClose(t *testing.T, s *Store, change func(context.Context) error) {
 	var once sync.Once
 	begun := make(chan struct{})
 	if err := s.changeAlone(t.Context(), func(*group) error {
-		s.commit = func(txn *badger.Txn) error {
+		badgerOf(s).commit = func(txn *badger.Txn) error {
 			once.Do(func() {
 				close(begun)
 				<-s.stop

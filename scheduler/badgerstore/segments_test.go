@@ -13,12 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
+	"github.com/sextant-crawler/sextant/scheduler/store/kv"
 )
 
 // smallSegments lets a segment end after a few documents of these tests.
@@ -223,12 +222,12 @@ func TestReaderKeepsSegments(t *testing.T) {
 	for i := range 9 {
 		b.crawl(pageURL(i), document(long(fmt.Sprint("body ", i))))
 	}
-	b.must(b.s.viewBodies(t.Context(), func(txn *badger.Txn, r *segments.Reader) error {
+	b.must(b.s.viewBodies(t.Context(), func(view kv.View, r *segments.Reader) error {
 		b.must(b.o.Safe(t.Context(), "x", 9))
 		b.wantSegments(1, 2, 3)
 		n := 0
-		return b.s.walk(t.Context(), txn, []byte{record.KindOrder}, []byte{record.KindOrder}, false, func(item *badger.Item) error {
-			_, _, o, err := b.s.order(item)
+		return b.s.walk(t.Context(), view, []byte{record.KindOrder}, []byte{record.KindOrder}, true, func(key, value []byte) error {
+			_, _, o, err := b.s.order(key, value)
 			b.must(err)
 			body, damage, err := r.Body(&o)
 			if err != nil || damage != "" || string(body) != long(fmt.Sprint("body ", n)) {

@@ -1,15 +1,11 @@
 package badgerstore
 
 import (
-	"io/fs"
-	"os"
-	"path/filepath"
 	"sync"
-	"syscall"
 	"time"
 
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 	"github.com/sextant-crawler/sextant/scheduler/histogram"
+	"github.com/sextant-crawler/sextant/scheduler/store/kv"
 )
 
 // timing.mu guards the times of commits: the writer adds them, any caller reads them.
@@ -24,12 +20,7 @@ type Stats struct {
 	// for the longest of the last minute or so.
 	LastCommit, LongestCommit time.Duration
 	CommitTimes               histogram.Snapshot // of all of them
-	// DiskFree and DiskSize are those of the disk that the store lies on, in bytes;
-	// MinFree must stay free, or nothing is written. 0: not known, or no bound.
-	DiskFree, DiskSize, MinFree int64
-	// TableBytes, LogBytes, ValueBytes and BodyBytes are the disk space of tables, memtable
-	// logs, the value log and the outbox's segments.
-	TableBytes, LogBytes, ValueBytes, BodyBytes int64
+	kv.Stats
 	// Fingerprints is how many URLs are known without a read, FingerprintBytes the
 	// memory that this takes. Loading says that they are still being read.
 	Fingerprints     int
@@ -44,39 +35,18 @@ type Stats struct {
 func (s *Store) Stats() (Stats, error) {
 	st := s.timing.stats()
 	st.Waiting = len(s.writes)
-	st.MinFree = max(s.needs(), 0)
 	count := s.committed.Load()
 	st.Entered, st.Changed, st.Left = count.Entered, count.Changed, count.Left
-	if free, size, err := s.space(s.dir); err == nil {
-		st.DiskFree, st.DiskSize = free, size
-	}
 	if set := s.known.set.Load(); set != nil {
 		st.Fingerprints, st.FingerprintBytes = set.Len(), set.Bytes()
 	} else {
 		st.Loading = !s.readOnly
 	}
-	files, err := os.ReadDir(s.dir)
-	if err != nil {
+	var err error
+	if st.Stats, err = s.kv.Stats(); err != nil {
 		return st, s.words(err)
 	}
-	for _, f := range files {
-		sum := map[string]*int64{".sst": &st.TableBytes, ".mem": &st.LogBytes, ".vlog": &st.ValueBytes, segments.Ext: &st.BodyBytes}[filepath.Ext(f.Name())]
-		if sum == nil {
-			continue
-		}
-		if info, err := f.Info(); err == nil {
-			*sum += allocated(info)
-		} // else it was removed meanwhile
-	}
 	return st, nil
-}
-
-// allocated is the disk space of a file: Badger makes large ones that are mostly holes.
-func allocated(info fs.FileInfo) int64 {
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return st.Blocks * 512
-	}
-	return info.Size()
 }
 
 // timing measures commits.

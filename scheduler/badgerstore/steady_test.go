@@ -112,7 +112,7 @@ func (w *workload) run(t *testing.T, lasts time.Duration) int {
 			}
 		})
 	}
-	w.watch(t, "store", lasts, w.s.db, func() int64 { return w.fresh.Load() / 2 }, w.s)
+	w.watch(t, "store", lasts, badgerOf(w.s).db, func() int64 { return w.fresh.Load() / 2 }, w.s)
 	workers.Wait()
 	report(t, "store", lasts, took)
 	return int(w.fresh.Load() / 2)

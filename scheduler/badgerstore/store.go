@@ -6,8 +6,9 @@
 // conflict, and making and writing overlap. A write sees what is stored, the batch that
 // the writer has, and its own, in this order; it is answered when its batch is durable: to a
 // caller that waits the writer says so, of completions the settler tells, one after the other.
-// If Badger refuses a batch, that one and the next fail, and nothing is written until
-// the store is opened again. Keys and encodings are those of package record.
+// If the database refuses a batch, that one and the next fail, and nothing is written until
+// the store is opened again. The database is a kv.Engine; engine.go has the one on Badger, and nothing else
+// calls Badger, except for Restore. Keys and encodings are those of package record.
 //
 // A usual page costs no read: fingerprints in memory tell that its links are known
 // (known.go), its own record is what Queue gave if nothing has changed it since
@@ -39,16 +40,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"sync"
 	"sync/atomic"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
+	"github.com/sextant-crawler/sextant/scheduler/store/kv"
 )
 
 // Durability says when a change counts as stored.
@@ -130,22 +128,15 @@ func (o Options) longValue() int64 { return o.MemtableBytes * 15 / 100 / 4 }
 // Store implements scheduler.Store, and push.Outbox through Outbox. Its methods
 // may be called at once by any number of goroutines.
 type Store struct {
-	db       *badger.DB
-	dir      string
-	lock     *os.File // of dir
-	segments *segments.Files
-	log      *slog.Logger
-	readOnly bool
-	disk
+	kv         kv.Engine
+	dir        string
+	segments   *segments.Files
+	log        *slog.Logger
+	readOnly   bool
 	firstOrder uint64 // Options.FirstOrder
-	tableBytes int64  // Options.MemtableBytes
-	long       int64  // Options.longValue
 	clean      bool   // closed by the last writer, as found at Open
 	at         func(point string)
-	commit     func(*badger.Txn) error // Txn.Commit, but in tests
-
-	sync      bool                  // commits are synced
-	directory badgerfiles.Directory // owned by the writer
+	sync       bool // commits are synced
 
 	// Between the callers and the goroutines.
 	committed atomic.Pointer[record.Counters]
@@ -156,8 +147,6 @@ type Store struct {
 	loaded    chan loaded
 	settler   settler
 	timing    timing
-	garbage   atomic.Int64 // bytes of bodies removed since the last look for garbage
-	collect   chan struct{}
 	onWork    func([]scheduler.Place) // see OnWork
 
 	// Owned by the committer.
@@ -185,8 +174,8 @@ var _ scheduler.Store = (*Store)(nil)
 const (
 	atGathered     = "gathered"      // a group of writes is applied, nothing is written yet
 	atBodies       = "bodies"        // its bodies are written, nothing else is
-	atBeforeCommit = "before-commit" // Badger is about to get the group
-	atCommitted    = "committed"     // Badger has it, nobody was answered
+	atBeforeCommit = "before-commit" // the engine is about to get the group
+	atCommitted    = "committed"     // it is durable, nobody was answered
 	atAnswered     = "answered"      // all of the group's writes are answered
 
 	atSnapshotWritten = "snapshot-written" // the fingerprints' file is there under its first name
@@ -220,34 +209,29 @@ func (s *Store) enter(ctx context.Context) error {
 func (s *Store) leave() { s.calls.Done() }
 
 // view calls fn with a consistent snapshot.
-func (s *Store) view(ctx context.Context, fn func(*badger.Txn) error) (err error) {
+func (s *Store) view(ctx context.Context, fn func(kv.View) error) error {
 	if err := s.enter(ctx); err != nil {
 		return err
 	}
 	defer s.leave()
-	defer s.guard(&err)
-	txn := s.db.NewTransaction(false)
-	defer txn.Discard()
-	return fn(txn)
+	view := s.kv.View()
+	defer view.Close()
+	return fn(view)
 }
 
-// walk calls fn for each key with the prefix, from the key seek on, until fn
+// walk calls fn for each key with the prefix, with its value if values is set, from the key seek on, until fn
 // gives an error (errEnough: none) or ctx or the store ends.
-func (s *Store) walk(ctx context.Context, txn *badger.Txn, prefix, seek []byte, values bool, fn func(*badger.Item) error) (err error) {
-	defer s.guard(&err)
-	it := txn.NewIterator(badger.IteratorOptions{Prefix: prefix, PrefetchValues: values, PrefetchSize: 16})
-	defer it.Close()
-	for it.Seek(seek); it.Valid(); it.Next() {
+func (s *Store) walk(ctx context.Context, view kv.View, prefix, seek []byte, values bool, fn func(key, value []byte) error) error {
+	err := view.Walk(prefix, seek, values, func(key, value []byte) error {
 		if err := s.ended(ctx); err != nil {
 			return err
 		}
-		if err := fn(it.Item()); errors.Is(err, errEnough) {
-			return nil
-		} else if err != nil {
-			return err
-		}
+		return fn(key, value)
+	})
+	if errors.Is(err, errEnough) {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // errEnough ends a walk early.
@@ -267,9 +251,7 @@ func (s *Store) ended(ctx context.Context) error {
 func (s *Store) words(err error) error { return fmt.Errorf("store %s: %w", s.dir, err) }
 
 // damaged is what reading something gives that cannot be.
-func (s *Store) damaged(what string, err error) error {
-	return fmt.Errorf("store %s: %w: %s: %w; %s", s.dir, scheduler.ErrDamaged, what, err, adviceDamaged)
-}
+func (s *Store) damaged(what string, err error) error { return damaged(s.dir, what, err) }
 
 // ClosedCleanly implements scheduler.Store. A new store counts as closed cleanly.
 func (s *Store) ClosedCleanly() bool { return s.clean }
@@ -292,11 +274,7 @@ func (s *Store) Close() error {
 	if !s.readOnly && s.failed == nil {
 		err = s.markClean(true)
 	}
-	err = errors.Join(err, s.db.Close())
-	if err == nil && !s.readOnly && s.failed == nil {
-		err = badgerfiles.MarkClosed(s.dir)
-	}
-	if err := errors.Join(err, unlock(s.lock)); err != nil {
+	if err = errors.Join(err, s.kv.Close()); err != nil {
 		return s.words(err)
 	}
 	return nil

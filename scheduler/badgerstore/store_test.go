@@ -34,6 +34,9 @@ func TestMain(m *testing.M) {
 // quick is for stores that need not outlive a power failure.
 var quick = Options{Durability: OS, MemtableBytes: MinMemtableBytes}
 
+// badgerOf is the engine of a store.
+func badgerOf(s *Store) *engine { return s.kv.(*engine) }
+
 func openStore(t testing.TB, dir string, o Options) *Store {
 	t.Helper()
 	s, err := Open(dir, o)
@@ -336,7 +339,7 @@ func TestEmptyLogs(t *testing.T) {
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir, quick)
-	s.minFree = 1 << 62
+	badgerOf(s).minFree = 1 << 62
 	_, _, err := s.Add(t.Context(), []scheduler.Link{linkTo(t, "http://a.test/")}, false)
 	if !errors.Is(err, scheduler.ErrFull) || !strings.Contains(err.Error(), "free some space") {
 		t.Fatalf("Add: %v", err)
@@ -356,14 +359,14 @@ func TestFullDisk(t *testing.T) {
 func TestFullDiskRecovers(t *testing.T) {
 	s := openStore(t, t.TempDir(), quick)
 	link := []scheduler.Link{linkTo(t, "http://a.test/")}
-	err := s.changeAlone(t.Context(), func(*group) error { s.minFree = 1 << 62; return nil })
+	err := s.changeAlone(t.Context(), func(*group) error { badgerOf(s).minFree = 1 << 62; return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := s.Add(t.Context(), link, false); !errors.Is(err, scheduler.ErrFull) {
 		t.Fatalf("Add: %v", err)
 	}
-	if err := s.change(t.Context(), func(*group) error { s.minFree = -1; return nil }); err != nil {
+	if err := s.change(t.Context(), func(*group) error { badgerOf(s).minFree = -1; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if _, n, err := s.Add(t.Context(), link, false); err != nil || n != 1 {

@@ -6,8 +6,6 @@ import (
 	"math"
 	"strings"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 )
 
@@ -90,11 +88,11 @@ func (g *group) forgetTargets(ctx context.Context, old map[string]uint64, low ui
 // firstOrder is the number of the oldest waiting order, or of the next one if there is none.
 func (g *group) firstOrder(ctx context.Context) (uint64, error) {
 	first := g.nextCount.Order + 1
-	err := g.s.walk(ctx, g.stored(), []byte{record.KindOrder}, []byte{record.KindOrder}, false, func(item *badger.Item) error {
-		if len(item.Key()) != record.OrderKeyLen {
-			return g.s.damaged(fmt.Sprintf("key %x", item.Key()), record.ErrLength)
+	err := g.s.walk(ctx, g.stored(), []byte{record.KindOrder}, []byte{record.KindOrder}, false, func(key, _ []byte) error {
+		if len(key) != record.OrderKeyLen {
+			return g.s.damaged(fmt.Sprintf("key %x", key), record.ErrLength)
 		}
-		first, _ = record.SplitOrderKey(item.Key())
+		first, _ = record.SplitOrderKey(key)
 		return errEnough
 	})
 	return first, err

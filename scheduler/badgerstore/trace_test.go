@@ -2,7 +2,6 @@ package badgerstore
 
 import (
 	"bytes"
-	"context"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -178,7 +177,7 @@ func TestGone(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 		key := l.URL.Key()
-		if err := store.view(context.Background(), func(txn *badger.Txn) error {
+		if err := badgerOf(store).db.View(func(txn *badger.Txn) error {
 			item, err := txn.Get(record.GoneKey(key))
 			if err == nil && item.ExpiresAt() != uint64(after.At.Add(scheduler.GoneFor).Unix()) {
 				t.Errorf("%s: it expires at %d", name, item.ExpiresAt())

@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/sextant-crawler/sextant/internal/clock"
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/fingerprints"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
+	"github.com/sextant-crawler/sextant/scheduler/store/kv"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -45,9 +43,9 @@ type Report struct {
 // could not go on, not that there are faults.
 func (s *Store) Verify(ctx context.Context, fn func(Fault)) (Report, error) {
 	v := verification{s: s, ctx: ctx, fn: fn, documents: map[weburl.HostKey][2]uint64{}, kept: map[uint64]record.Segment{}, segments: map[uint64]record.Segment{}}
-	err := s.viewBodies(ctx, func(txn *badger.Txn, bodies *segments.Reader) error {
-		v.txn, v.bodies = txn, bodies
-		if err := s.checksums(); err != nil {
+	err := s.viewBodies(ctx, func(view kv.View, bodies *segments.Reader) error {
+		v.view, v.bodies = view, bodies
+		if err := s.kv.Check(); err != nil {
 			v.fault("", "checksums of tables: %v; nothing else is looked at; %s", err, adviceDamaged)
 			return nil // reading such a table may end the process
 		}
@@ -56,7 +54,7 @@ func (s *Store) Verify(ctx context.Context, fn func(Fault)) (Report, error) {
 		}
 		for _, part := range []struct {
 			kind  byte
-			check func(*badger.Item) error
+			check func(key, value []byte) error
 		}{
 			{record.KindOrigin, v.origin}, {record.KindHost, v.host}, {record.KindURL, v.url}, {record.KindQueue, v.queued},
 			{record.KindPlace, v.place}, {record.KindRemoval, v.removal}, {record.KindTimed, v.timed},
@@ -65,9 +63,13 @@ func (s *Store) Verify(ctx context.Context, fn func(Fault)) (Report, error) {
 			{record.KindDocs, v.docs}, {record.KindGone, v.left},
 		} {
 			prefix := []byte{part.kind}
-			err := s.walk(ctx, txn, prefix, prefix, false, func(item *badger.Item) error {
-				if err := part.check(item); err != nil {
-					v.fault("", "key %q: %v", item.Key(), err)
+			err := s.walk(ctx, view, prefix, prefix, false, func(key, _ []byte) error {
+				value, err := view.Get(key) // one that cannot be read must not end the walk
+				if err == nil {
+					err = part.check(key, value)
+				}
+				if err != nil {
+					v.fault("", "key %q: %v", key, err)
 				}
 				return nil
 			})
@@ -90,27 +92,12 @@ func (s *Store) Verify(ctx context.Context, fn func(Fault)) (Report, error) {
 	return v.report, err
 }
 
-// checksums verifies all tables, also those that Open did not read. While the store is
-// written to Badger has to do it, which panics at some bad blocks.
-func (s *Store) checksums() (err error) {
-	if s.readOnly {
-		return badgerfiles.CheckTables(s.dir)
-	}
-	defer func() {
-		if p := recover(); p != nil {
-			s.log.Debug("Badger's message about a damaged block", "panic", p)
-			err = errors.New("a block is damaged, and what it held is lost")
-		}
-	}()
-	return s.db.VerifyChecksum()
-}
-
 // verification is a Verify under way. Its methods, one for a kind of key, report
 // faults that they understand and return what else is wrong with the key.
 type verification struct {
 	s      *Store
 	ctx    context.Context
-	txn    *badger.Txn
+	view   kv.View
 	fn     func(Fault)
 	report Report
 	count  record.Counters // again
@@ -137,44 +124,38 @@ func (v *verification) fault(url, format string, args ...any) {
 	v.fn(Fault{URL: url, Words: fmt.Sprintf(format, args...)})
 }
 
-func (v *verification) origin(item *badger.Item) error {
+func (v *verification) origin(key, value []byte) error {
 	v.report.Hosts++
 	v.count.Hosts++
-	if len(item.Key()) != record.HostKeyLen {
+	if len(key) != record.HostKeyLen {
 		return record.ErrLength
 	}
-	origin, err := copyValue(item)
-	if err != nil {
-		return err
-	}
-	u, err := weburl.Parse(string(origin))
+	u, err := weburl.Parse(string(value))
 	if err != nil {
 		return fmt.Errorf("origin of a host: %w", err)
 	}
-	if h := u.HostKey(); h != weburl.HostKey(item.Key()[1:]) {
-		v.fault("", "origin %s is stored under the key of another host", origin)
+	if h := u.HostKey(); h != weburl.HostKey(key[1:]) {
+		v.fault("", "origin %s is stored under the key of another host", value)
 	}
 	return nil
 }
 
-func (v *verification) host(item *badger.Item) error {
-	if len(item.Key()) != record.HostKeyLen {
+func (v *verification) host(key, value []byte) error {
+	if len(key) != record.HostKeyLen {
 		return record.ErrLength
 	}
-	return valueOf(item, func(b []byte) error {
-		_, err := record.DecodeHost(b)
-		return err
-	})
+	_, err := record.DecodeHost(value)
+	return err
 }
 
-func (v *verification) url(item *badger.Item) error {
+func (v *verification) url(key, value []byte) error {
 	v.report.URLs++
-	rec, err := v.s.recordOf(item)
+	rec, err := v.s.recordOf(key, value)
 	if err != nil {
 		return err
 	}
 	v.count.Add(&rec)
-	k := weburl.Key(item.Key()[1:])
+	k := weburl.Key(key[1:])
 	v.fingerprint(k, &rec)
 	v.identity(k, &rec)
 	if d := v.documents[rec.Host]; rec.Indexed || !rec.LostAt.IsZero() {
@@ -193,7 +174,7 @@ func (v *verification) url(item *badger.Item) error {
 	case scheduler.Waiting:
 		return v.waits(k, &rec)
 	case scheduler.Timed:
-		at, err := read(v.txn, record.TimedKey(rec.NextAt, k))
+		at, err := v.view.Get(record.TimedKey(rec.NextAt, k))
 		if err != nil {
 			return err
 		}
@@ -217,26 +198,26 @@ func (v *verification) identity(k weburl.Key, rec *scheduler.Record) {
 	case u.HostKey() != rec.Host || u.Origin() != rec.Origin:
 		v.fault(rec.URL, "record names another host: %q", rec.Origin)
 	}
-	if origin, err := read(v.txn, record.OriginKey(rec.Host)); err != nil || origin == nil {
+	if origin, err := v.view.Get(record.OriginKey(rec.Host)); err != nil || origin == nil {
 		v.fault(rec.URL, "host %s is not in the list of hosts", rec.Origin)
 	}
 }
 
 // known finds the record that a key of another kind belongs to.
 func (v *verification) known(k weburl.Key, what string) (scheduler.Record, bool) {
-	rec, err := v.s.lookup(v.txn, k)
+	rec, err := v.s.lookup(v.view, k)
 	if errors.Is(err, scheduler.ErrNotFound) {
 		v.fault("", "%s is of a URL that is not known, with key %s", what, k)
 	}
 	return rec, err == nil // an unreadable record was reported
 }
 
-func (v *verification) timed(item *badger.Item) error {
+func (v *verification) timed(key, value []byte) error {
 	v.report.Timed++
-	if len(item.Key()) != record.TimedKeyLen {
+	if len(key) != record.TimedKeyLen {
 		return record.ErrLength
 	}
-	at, k := record.SplitTimedKey(item.Key())
+	at, k := record.SplitTimedKey(key)
 	rec, ok := v.known(k, "an entry of the list of times")
 	if ok && (rec.State != scheduler.Timed || record.SortableTime(rec.NextAt) != at) {
 		v.fault(rec.URL, "is in the list of times for %s, but its record does not say so (state %d)",
@@ -249,7 +230,7 @@ func (v *verification) timed(item *badger.Item) error {
 func (v *verification) now() *record.Counters { return v.s.committed.Load() }
 
 func (v *verification) counters() error {
-	b, err := read(v.txn, record.CountersKey())
+	b, err := v.view.Get(record.CountersKey())
 	if err != nil {
 		return err
 	}

@@ -3,8 +3,6 @@ package badgerstore
 import (
 	"fmt"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -15,7 +13,7 @@ func (v *verification) deletes(k weburl.Key, rec *scheduler.Record) error {
 	if !rec.LossPending {
 		return nil
 	}
-	at, err := read(v.txn, record.DeletionKey(k))
+	at, err := v.view.Get(record.DeletionKey(k))
 	if err == nil && at == nil {
 		v.fault(rec.URL, "a loss of it is said to be pending, but there is none")
 	}
@@ -23,16 +21,12 @@ func (v *verification) deletes(k weburl.Key, rec *scheduler.Record) error {
 }
 
 // docs compares what is kept of a host's documents with them.
-func (v *verification) docs(item *badger.Item) error {
-	if len(item.Key()) != record.HostKeyLen {
+func (v *verification) docs(key, value []byte) error {
+	if len(key) != record.HostKeyLen {
 		return record.ErrLength
 	}
-	h := weburl.HostKey(item.Key()[1:])
-	b, err := copyValue(item)
-	if err != nil {
-		return err
-	}
-	d, err := record.DecodeDocuments(b)
+	h := weburl.HostKey(key[1:])
+	d, err := record.DecodeDocuments(value)
 	if err != nil {
 		return err
 	}

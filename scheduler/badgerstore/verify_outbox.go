@@ -4,22 +4,16 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-func (v *verification) cursor(item *badger.Item) error {
-	b, err := copyValue(item)
+func (v *verification) cursor(key, value []byte) error {
+	seq, err := record.DecodeSeq(value)
 	if err != nil {
 		return err
 	}
-	seq, err := record.DecodeSeq(b)
-	if err != nil {
-		return err
-	}
-	target := string(item.Key()[1:])
+	target := string(key[1:])
 	if seq > v.now().Order {
 		v.fault("", "cursor of target %q is %d, above the newest order %d", target, seq, v.now().Order)
 	}
@@ -32,13 +26,13 @@ func (v *verification) cursor(item *badger.Item) error {
 }
 
 // order checks an order that is not a dead letter.
-func (v *verification) order(item *badger.Item) error {
+func (v *verification) order(key, value []byte) error {
 	v.report.Orders++
-	seq, k, o, err := v.s.order(item)
+	seq, k, o, err := v.s.order(key, value)
 	if err != nil {
 		return err
 	}
-	place, _, err := record.SplitPlaceOf(item.Key())
+	place, _, err := record.SplitPlaceOf(key)
 	if err != nil {
 		return err
 	}
@@ -56,7 +50,7 @@ func (v *verification) order(item *badger.Item) error {
 	if err := v.body(&o, fmt.Sprintf("order %d", seq)); err != nil {
 		return err
 	}
-	at, err := read(v.txn, place.IndexKey(k))
+	at, err := v.view.Get(place.IndexKey(k))
 	if err != nil {
 		return err
 	}
@@ -115,8 +109,8 @@ func (v *verification) body(o *record.Order, what string) error {
 }
 
 // segment notes what is kept of a segment.
-func (v *verification) segment(item *badger.Item) error {
-	n, st, err := segmentOf(item)
+func (v *verification) segment(key, value []byte) error {
+	n, st, err := segmentOf(key, value)
 	if err != nil {
 		return err
 	}
@@ -141,25 +135,21 @@ func (v *verification) endSegments() {
 }
 
 // byURL checks that a URL's entry names an order that is there.
-func (v *verification) byURL(item *badger.Item) error {
-	if len(item.Key()) != record.URLKeyLen {
+func (v *verification) byURL(key, value []byte) error {
+	if len(key) != record.URLKeyLen {
 		return record.ErrLength
 	}
-	k := weburl.Key(item.Key()[1:])
-	b, err := copyValue(item)
+	k := weburl.Key(key[1:])
+	p, err := record.DecodeOrderPlace(value)
 	if err != nil {
 		return err
 	}
-	p, err := record.DecodeOrderPlace(b)
-	if err != nil {
-		return err
-	}
-	if kind := item.Key()[0]; p.IndexKey(k)[0] != kind {
+	if kind := key[0]; p.IndexKey(k)[0] != kind {
 		return fmt.Errorf("it names an order in state %q", p.Kind)
 	}
-	if _, err := v.txn.Get(p.Key(k)); err != nil {
+	if o, err := v.view.Get(p.Key(k)); err != nil || o == nil {
 		url := ""
-		if rec, err := v.s.lookup(v.txn, k); err == nil {
+		if rec, err := v.s.lookup(v.view, k); err == nil {
 			url = rec.URL
 		}
 		v.fault(url, "outbox names order %d for key %s, but it is missing", p.Seq, k)
@@ -167,10 +157,10 @@ func (v *verification) byURL(item *badger.Item) error {
 	return nil
 }
 
-func (v *verification) dead(item *badger.Item) error {
+func (v *verification) dead(key, value []byte) error {
 	v.report.Dead++
 	v.count.Dead++
-	target, k, d, err := v.s.deadLetter(item)
+	target, k, d, err := v.s.deadLetter(key, value)
 	if err != nil {
 		return err
 	}

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -23,11 +21,11 @@ type queueWalk struct {
 
 // waits verifies that a URL whose record says so stands in its queue.
 func (v *verification) waits(k weburl.Key, rec *scheduler.Record) error {
-	b, err := read(v.txn, record.QueueKey(placeOf(rec), rec.Seq))
+	b, err := v.view.Get(record.QueueKey(placeOf(rec), rec.Seq))
 	if err != nil {
 		return err
 	}
-	q, err := v.s.placeState(v.txn, placeOf(rec))
+	q, err := v.s.placeState(v.view, placeOf(rec))
 	if err != nil {
 		return nil // told with the state
 	}
@@ -47,13 +45,13 @@ func (v *verification) waits(k weburl.Key, rec *scheduler.Record) error {
 }
 
 // queued verifies a chunk of a queue.
-func (v *verification) queued(item *badger.Item) error {
-	if len(item.Key()) != record.QueueKeyLen {
+func (v *verification) queued(key, value []byte) error {
+	if len(key) != record.QueueKeyLen {
 		return record.ErrLength
 	}
-	if p, _ := record.SplitQueueKey(item.Key()); !v.queue.met || v.queue.at != p {
+	if p, _ := record.SplitQueueKey(key); !v.queue.met || v.queue.at != p {
 		v.endQueue()
-		state, err := v.s.placeState(v.txn, p)
+		state, err := v.s.placeState(v.view, p)
 		if state.Count > 0 {
 			v.statesMet++
 		}
@@ -63,7 +61,7 @@ func (v *verification) queued(item *badger.Item) error {
 		}
 	}
 	all := record.Queue{Done: v.queue.state.Done} // with those below the floor
-	return v.s.eachQueued(item, &all, v.entry)
+	return v.s.eachQueued(key, value, &all, v.entry)
 }
 
 // entry verifies an entry of a queue; they come queue by queue, lowest number first.
@@ -99,15 +97,15 @@ func (v *verification) endQueue() {
 }
 
 // place reads a queue's state. What it says of chunks must be of some that are there.
-func (v *verification) place(item *badger.Item) error {
+func (v *verification) place(key, value []byte) error {
 	v.states++
-	p, q, err := v.s.placeOf(item)
+	p, q, err := v.s.placeOf(key, value)
 	if err != nil {
 		return err
 	}
 	for i := range q.Done.Len() {
 		chunk, of := q.Done.At(i)
-		b, err := read(v.txn, record.QueueKey(p, chunk*record.ChunkLen))
+		b, err := v.view.Get(record.QueueKey(p, chunk*record.ChunkLen))
 		if err != nil {
 			return err
 		}
@@ -124,33 +122,35 @@ func (v *verification) endPlaces() error {
 	if v.states == v.statesMet {
 		return nil
 	}
-	return v.s.walk(v.ctx, v.txn, []byte{record.KindPlace}, []byte{record.KindPlace}, false, func(item *badger.Item) error {
-		p, _, err := v.s.placeOf(item)
+	return v.s.walk(v.ctx, v.view, []byte{record.KindPlace}, []byte{record.KindPlace}, true, func(key, value []byte) error {
+		p, _, err := v.s.placeOf(key, value)
 		if err != nil {
 			return nil // told before
 		}
-		it := v.txn.NewIterator(badger.IteratorOptions{Prefix: record.QueuePrefix(p)})
-		defer it.Close()
-		if it.Rewind(); !it.Valid() {
+		prefix := record.QueuePrefix(p)
+		err = v.view.Walk(prefix, prefix, false, func(_, _ []byte) error { return errEnough })
+		if err == nil {
 			v.fault("", "source %d of host %x has a state, but nothing waits there", p.Source, p.Host)
+		} else if errors.Is(err, errEnough) {
+			err = nil
 		}
-		return nil
+		return err
 	})
 }
 
 // removal checks a note of a removed URL.
-func (v *verification) removal(item *badger.Item) error {
-	if len(item.Key()) != record.RemovalKeyLen {
+func (v *verification) removal(key, value []byte) error {
+	if len(key) != record.RemovalKeyLen {
 		return record.ErrLength
 	}
-	n, k := record.SplitRemovalKey(item.Key())
+	n, k := record.SplitRemovalKey(key)
 	if n > v.now().Removals {
 		v.fault("", "note of removal %d is above the number of removals, %d", n, v.now().Removals)
 	}
 	if v.set == nil || !v.set.Has(k) {
 		return nil
 	}
-	b, err := read(v.txn, record.URLKey(k))
+	b, err := v.view.Get(record.URLKey(k))
 	if err == nil && knowledgeOf(b) != isKnown {
 		v.fault("", "URL with key %s was removed or is gone, but its fingerprint says that it is known", k)
 	}
@@ -160,7 +160,7 @@ func (v *verification) removal(item *badger.Item) error {
 // openSet reads the fingerprints as the next process would, if the file is that of the
 // snapshot; without one there is nothing that could be wrong.
 func (v *verification) openSet() error {
-	saved, err := v.s.savedFile(v.txn)
+	saved, err := v.s.savedFile(v.view)
 	if err != nil {
 		return fmt.Errorf("name of the fingerprints' file: %w", err)
 	}
@@ -173,7 +173,7 @@ func (v *verification) openSet() error {
 		return nil
 	}
 	v.set = l.set
-	return v.s.applyRemovals(v.txn, &l)
+	return v.s.applyRemovals(v.view, &l)
 }
 
 // fingerprint counts the known URLs that the set holds.

@@ -1,16 +1,16 @@
 package badgerstore
 
 import (
+	"bytes"
 	"context"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
+	"github.com/sextant-crawler/sextant/scheduler/store/kv"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -54,11 +54,10 @@ func TestVerifyFindsEachLostKey(t *testing.T) {
 	free := map[byte]bool{record.KindHost: true, 'f': true, 'm': true}
 	s := fill(t)
 	var keys, values [][]byte
-	if err := s.db.View(func(txn *badger.Txn) error {
-		return s.walk(t.Context(), txn, nil, nil, true, func(item *badger.Item) error {
-			v, err := item.ValueCopy(nil)
-			keys, values = append(keys, item.KeyCopy(nil)), append(values, v)
-			return err
+	if err := s.view(t.Context(), func(view kv.View) error {
+		return s.walk(t.Context(), view, nil, nil, true, func(key, value []byte) error {
+			keys, values = append(keys, bytes.Clone(key)), append(values, append([]byte{}, value...))
+			return nil
 		})
 	}); err != nil {
 		t.Fatal(err)
@@ -88,12 +87,7 @@ func TestVerifyFindsEachLostKey(t *testing.T) {
 // put changes a key behind the store's back; a nil value removes it.
 func put(t *testing.T, s *Store, key, value []byte) {
 	t.Helper()
-	if err := s.db.Update(func(txn *badger.Txn) error {
-		if value == nil {
-			return txn.Delete(key)
-		}
-		return txn.Set(key, value)
-	}); err != nil {
+	if err := s.kv.Commit(func(yield func(key, value []byte) bool) { yield(key, value) }); err != nil {
 		t.Fatal(err)
 	}
 }

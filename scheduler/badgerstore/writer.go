@@ -1,18 +1,10 @@
 package badgerstore
 
 import (
-	"errors"
-	"fmt"
-	"strings"
 	"sync"
-	"syscall"
 	"time"
 
-	"github.com/dgraph-io/badger/v4"
-
-	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 )
 
@@ -35,7 +27,7 @@ func (s *Store) writeBatches() {
 			s.reach(atBodies)
 			b.err = s.writeBatch(b)
 		} else {
-			b.err = s.refused(b.err)
+			b.err = refused(s.dir, b.err)
 		}
 		s.timing.add(time.Since(begin), len(b.acks), b.count)
 		if b.err == nil {
@@ -43,7 +35,9 @@ func (s *Store) writeBatches() {
 			s.committed.Store(&c)
 			s.commits.Store(b.no)
 			s.segments.Remember(b.bodies)
-			s.signal(b.orders)
+			if b.orders {
+				s.signal()
+			}
 		}
 		// Last, so that a caller that is answered finds its write in the counters, too.
 		s.answerAll(b, b.err)
@@ -56,42 +50,12 @@ func (s *Store) writeBatches() {
 
 // writeBatch makes one batch durable.
 func (s *Store) writeBatch(b *batch) error {
-	txn := s.db.NewTransaction(true)
-	defer txn.Discard()
-	err := b.each(func(e *edit) error { return change(txn, e.key, e.value) })
+	s.reach(atBeforeCommit)
+	err := s.kv.Commit(b.all())
 	if err == nil {
-		s.reach(atBeforeCommit)
-		err = s.commit(txn)
+		s.reach(atCommitted)
 	}
-	if err == nil && s.sync {
-		err = s.directory.Sync()
-	}
-	if err != nil {
-		return s.refused(err)
-	}
-	s.reach(atCommitted)
-	return nil
-}
-
-// change puts one edit into a transaction; a nil value removes the key.
-func change(txn *badger.Txn, key, value []byte) error {
-	switch {
-	case value == nil:
-		return txn.Delete(key)
-	case key[0] == record.KindGone:
-		e := badger.NewEntry(key, value)
-		e.ExpiresAt = record.GoneUntil(value)
-		return txn.SetEntry(e)
-	}
-	return txn.Set(key, value)
-}
-
-// refused says what to do after a write that the disk or Badger refused.
-func (s *Store) refused(err error) error {
-	if errors.Is(err, syscall.ENOSPC) || strings.Contains(err.Error(), syscall.ENOSPC.Error()) {
-		return fmt.Errorf("store %s: %w: a write failed, free some space and open the store again: %w", s.dir, scheduler.ErrFull, err)
-	}
-	return fmt.Errorf("store %s: a write failed, open the store again: %w", s.dir, err)
+	return err
 }
 
 // answerAll answers a batch's writes.
