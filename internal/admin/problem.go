@@ -34,7 +34,7 @@ const (
 	codeNotReady    = "not_ready"    // 503: the service opens its stores, or closes them
 	problemType     = "about:blank"  // RFC 9457, 4.2.1
 	problemMedia    = "application/problem+json"
-	maxProblemBytes = 1 << 20
+	maxProblemBytes = 64 << 20 // findings included
 )
 
 // Problem is the answer to a request that was not done (RFC 9457).

@@ -189,7 +189,7 @@ func TestHostsByParts(t *testing.T) {
 	if got := w.Header().Get("Location"); got != "/hosts/https:%2F%2Fa.test%2Fx%3Fy" {
 		t.Errorf("the search leads to %s", got)
 	}
-	if code, _ := visitPage(t, newConsole(t, admin.Reader, answers(t, map[string]any{"GET /host": admin.HostDetails{}, "GET /status": []admin.Status{}, "GET /hosts/all": report.HostsPage{}})), w.Header().Get("Location")); code != http.StatusOK {
+	if code, _ := visitPage(t, newConsole(t, admin.Reader, answers(t, map[string]any{"GET /host": admin.HostDetails{}, "GET /status": []map[string]string{{"crawler": "a"}}, "GET /hosts/all": report.HostsPage{}})), w.Header().Get("Location")); code != http.StatusOK {
 		t.Errorf("the page of the host: %d", code)
 	}
 }
