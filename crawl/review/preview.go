@@ -42,11 +42,11 @@ type Preview struct {
 	// not deleted, but replaced.
 	Held    uint64 `json:"held"`
 	Allowed uint64 `json:"allowed"`
+	Indexed uint64 `json:"indexed"` // documents before
 	// Pending counts what earlier edits have pending, and the new rules take out, too. Narrowed says that this is less
 	// than now, and few enough to leave without the operator's word.
 	Pending  uint64 `json:"pending"`
 	Narrowed bool   `json:"narrowed,omitempty"`
-	Indexed  uint64 `json:"indexed"` // documents before
 	// Retimed are due at another time, because the settings of refresh are others. Reread
 	// would be fetched again in the background: the new rules let more in, and these may have
 	// links that were outside. Where pages are refreshed, that waits for their refresh.
