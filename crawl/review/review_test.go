@@ -156,6 +156,46 @@ func TestDepthWhileJudged(t *testing.T) {
 	}
 }
 
+// TestDueWhileJudged: a document that an edit takes, and whose URL becomes due between its judgement and the change,
+// counts as one that its visit will take.
+func TestDueWhileJudged(t *testing.T) {
+	s := everything()
+	s.Space.MaxLinkDepth = &crawlspace.Limit{Max: 2}
+	p, err := policy.New(s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := storetest.NewMemory()
+	v := Reviewer{Parts: Parts{
+		Frontier: scheduler.New(store, s.Frontier, slog.New(slog.DiscardHandler)), Store: store, Crawl: fixed{p: p},
+		Freed: func(context.Context, []weburl.Key) error { return nil },
+	}}
+	l := storetest.Link("http://a.test/3", scheduler.Index)
+	l.Kind, l.Depth, l.Item = scheduler.KindItem, 3, &scheduler.Item{Document: scheduler.Document{Body: []byte("x"), Hash: [16]byte{1}}}
+	if _, err := v.Frontier.Add(t.Context(), []scheduler.Link{l}, false); err != nil {
+		t.Fatal(err)
+	}
+	r, err := store.Lookup(t.Context(), l.URL.Key())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := v.Frontier.Revise(t.Context(), []weburl.Key{l.URL.Key()}, func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
+		r.State, r.Source = scheduler.Waiting, scheduler.Refresh
+		return &scheduler.Change{Next: r}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	o := reviewOf(p, l.URL, &r)
+	o.explain()
+	var n Counts
+	if err := v.apply(t.Context(), []keyed{{l.URL.Key(), o.loses(&r), o}}, &n); err != nil {
+		t.Fatal(err)
+	}
+	if n.Expected != 1 || n.Excluded != 0 {
+		t.Errorf("%+v, want the document expected to go at its visit", n)
+	}
+}
+
 // fixed is a crawl whose rules never change.
 type fixed struct {
 	Crawl

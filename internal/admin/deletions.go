@@ -92,7 +92,7 @@ func (s *Server) release(c *call) (any, error) {
 	}
 	out.Deletions, err = q.Decide(c.r.Context(), c.crawler.Reports().PendingDeletions, c.crawler.Release)
 	answer, err := decided(c, out, err)
-	c.nothing = c.nothing && q.Edit == 0 // the word for an edit counts for what it finds later
+	c.nothing = c.nothing && q.Edit == 0 // a release closes the edit
 	return answer, err
 }
 

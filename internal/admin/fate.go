@@ -93,8 +93,11 @@ func (f *Fetched) Verdict() Answer {
 	}
 	a := AnswerOf(&StoredExplanation{Known: true, StoredURL: f.Stored})
 	a.Head = "would not be indexed"
-	if a.Fate.InIndex() {
+	switch {
+	case a.Fate.InIndex():
 		a.Head = "would be indexed"
+	case a.Reason == scheduler.ReasonCanonical: // the dry run does not fetch that URL
+		a.Why += "; it is indexed if that has no document"
 	}
 	return a
 }
@@ -106,7 +109,7 @@ const renewed = "its page is fetched, or its list read; an item that its feed no
 func AnswerOf(s *StoredExplanation) Answer {
 	if !s.Known {
 		return Answer{
-			Fate: scheduler.FatePending, Head: "not in the index", Why: "no link to it was found yet, or it was removed",
+			Fate: scheduler.FatePending, Head: "not in the index", Why: "no link to it was found yet, or only beyond maxLinkDepth, or it was removed",
 			Help: "Add it, or link to it from a page that is crawled.",
 		}
 	}

@@ -67,7 +67,7 @@ func TestAnswers(t *testing.T) {
 		want   string
 		notes  []string
 	}{
-		{&StoredExplanation{}, "not in the index: no link to it was found yet, or it was removed", nil},
+		{&StoredExplanation{}, "not in the index: no link to it was found yet, or only beyond maxLinkDepth, or it was removed", nil},
 		{of(scheduler.FateIndexed, report.StoredURL{}), "in the index, or on its way there", nil},
 		{of(scheduler.FateIndexed, report.StoredURL{Reason: "timeout", LastError: "time-out"}), "in the index, or on its way there", []string{"At the last visit: its host takes too long (time-out)."}},
 		{of(scheduler.FateIndexed, report.StoredURL{Reason: "target"}), "in the index, or on its way there",
@@ -237,6 +237,10 @@ func TestForetold(t *testing.T) {
 	dry := Fetched{Stored: knownURL(scheduler.FateNoindexPage, report.StoredURL{Reason: "noindex"}).StoredURL}
 	if got, want := dry.Verdict().String(), "would not be indexed: the page says noindex"; got != want {
 		t.Errorf("a dry run: %q, want %q", got, want)
+	}
+	dry.Stored = knownURL(scheduler.FateCanonical, report.StoredURL{Reason: "canonical"}).StoredURL
+	if got, words := dry.Verdict().String(), "it is indexed if that has no document"; !strings.Contains(got, words) {
+		t.Errorf("a dry run of a page with a canonical: %q, want %q", got, words)
 	}
 }
 

@@ -223,12 +223,10 @@ func (memoryView) Close() {}
 
 // openInMemory opens stores on engines in memory as if they lay in directories.
 func openInMemory() storetest.Opener {
-	dirs := map[string]*memory{}
+	var dirs sync.Map // tests are parallel
 	return func(t *testing.T, dir string) storetest.Store {
-		if dirs[dir] == nil {
-			dirs[dir] = &memory{}
-		}
-		s := newStore(dirs[dir], dir, Options{Logger: discard(), saveAfter: 50, segmentBytes: 1000})
+		engine, _ := dirs.LoadOrStore(dir, &memory{})
+		s := newStore(engine.(*memory), dir, Options{Logger: discard(), saveAfter: 50, segmentBytes: 1000})
 		if err := s.start(); err != nil {
 			t.Fatal(err)
 		}
