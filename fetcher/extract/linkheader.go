@@ -3,7 +3,7 @@ package extract
 import "strings"
 
 // CanonicalLink returns the target of the first link with the relation canonical in the values of
-// Link headers (RFC 8288 section 3), as written, and "" if there is none. A link with an anchor is
+// Link headers (RFC 8288 section 3) as written, or "" without one. A link with an anchor is
 // skipped: it is about another resource (RFC 8288 section 3.2).
 func CanonicalLink(values []string) string {
 	for _, value := range values {

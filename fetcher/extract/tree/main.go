@@ -23,7 +23,7 @@ func (p *page) mainText() string {
 	return textOf(article)
 }
 
-// main is the element with the main content, nil if there is none that stands out. Notices about
+// main returns the element with the main content, or nil if no element stands out. Notices about
 // cookies and dialogs are not looked at.
 func (p *page) main() *html.Node {
 	if p.looked {

@@ -29,7 +29,7 @@ func TestMainIsNoNotice(t *testing.T) {
 	if err != nil || found.Main != "" {
 		t.Errorf("a box beside a page that scripts show: %.200q, %v", found.Main, err)
 	}
-	// What is looked for after that is still in the tree.
+	// The tree still holds the notices afterwards.
 	found, err = Read(t.Context(), &Order{Main: true, Picks: []Pick{{Select: "css:.a > .cookie ~ p"}, {Select: "markdown:main"}, {Select: "css:.a > .cookie ~ p"}}},
 		[]byte(`<div class="a"><b>1</b><i class="cookie">2</i><p>3</p></div>`+long))
 	if err != nil || len(found.Picked) != 3 || len(found.Picked[0].Values) != 1 || len(found.Picked[2].Values) != 1 {
