@@ -144,7 +144,7 @@ func TestSlips(t *testing.T) {
 		"an ignored extension's source": {"", root + rules(`<Rule><Ext val=".xml"/><Source name="a"/></Rule>`), `<IgnoredExtensions> refuses ".xml" before a rule is asked`, nil},
 		"an ignored extension's meta":   {"", root + rules(`<Rule><Ext val=".xml"/><AddMeta name="a" value="b"/></Rule>`), `<IgnoredExtensions> refuses ".xml" before a rule is asked`, nil},
 		"a proxy and address rules": {"", alone + bounds + `<CrawlSpace rules="c"/><Fetch proxy="http://proxy:3128"><Host val="www.example.com"/></Fetch>`,
-			"with a proxy the only address dialled is the proxy's", map[string][]byte{"c": []byte("allow address 10.0.0.0 255.0.0.0\nallow domain www.example.com\nforbid domain *\n")}},
+			"address rules do not limit what a proxy fetches", map[string][]byte{"c": []byte("allow address 10.0.0.0 255.0.0.0\nallow domain www.example.com\nforbid domain *\n")}},
 	} {
 		got := warned(t, c.attributes, c.inside, c.files)
 		switch {

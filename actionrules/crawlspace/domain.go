@@ -206,24 +206,17 @@ func (g *domainGate) decide(l Link) *rule {
 	return &g.rules[best].rule
 }
 
-func (g *domainGate) judge(l Link) (Reason, bool) {
-	if r := g.decide(l); r != nil && !r.allow {
+func (g *domainGate) judge(l Link) (Reason, bool) { return g.decide(l).judge() }
+
+func (g *domainGate) explain(l Link) GateAnswer { return ruleAnswer(GateDomain, g.decide(l)) }
+
+// judge is the answer of a gate whose first matching rule is r; nil lets the link pass.
+func (r *rule) judge() (Reason, bool) {
+	if r != nil && !r.allow {
 		return r.reason, false
 	}
 	return Reason{}, true
 }
-
-// scan looks at one rule after the other, as explain does.
-func (g *domainGate) scan(l Link) *rule {
-	for i, r := range g.rules {
-		if (r.port == "" || r.port == l.URL.Port()) && matches(r.host, g.host(l), whole) {
-			return &g.rules[i].rule
-		}
-	}
-	return nil
-}
-
-func (g *domainGate) explain(l Link) GateAnswer { return ruleAnswer(GateDomain, g.scan(l)) }
 
 // ruleAnswer is the answer of a gate whose first rule decides.
 func ruleAnswer(g Gate, r *rule) GateAnswer {
