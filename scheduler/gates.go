@@ -11,7 +11,7 @@ import (
 )
 
 // Pauses that no completion stored, such as one that a log-in page required, are kept from one run to the next in the
-// value restsName. It holds the time of saving (8 bytes), then pairs of a host and the end of its pause (8 bytes), in
+// value restsName. Form: the time of saving (8 bytes), then pairs of a host and the end of its pause (8 bytes), in
 // nanoseconds since 1970, big endian. The entry allHosts holds the time until which requests may have gone unrecorded.
 
 // Closing is the reason why a host may not be visited yet.

@@ -14,8 +14,8 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/store/kv"
 )
 
-// A goroutine of Store.background writes the file, one at a time; the engine keeps it. It holds a random number (8
-// bytes), then the output of fingerprints.Set.Save.
+// A goroutine of Store.background writes the file, one at a time; the engine keeps it. Form: a random number (8 bytes),
+// then the output of fingerprints.Set.Save.
 
 // The file is written while the store is open after saveAfter changes, once an eighth of the set has changed.
 const saveAfter = 100_000
