@@ -24,7 +24,7 @@ type allowance struct {
 	used     bool
 }
 
-// allowText is the part of a message that a comment names; ok is false if it is another comment.
+// allowText returns the part of a message that a comment names; ok is false if it is another comment.
 func allowText(comment string) (text string, ok bool) {
 	text, ok = strings.CutPrefix(strings.TrimSpace(comment), allowMark)
 	return strings.Join(strings.Fields(text), " "), ok

@@ -126,7 +126,7 @@ func compoundKeys(op byte, of []conditionKeys) conditionKeys {
 	return conditionKeys{key: key, enough: []conditionKey{key}, implied: []conditionKey{key}}
 }
 
-// common is what all conditions imply.
+// common returns what all conditions imply.
 func common(of []conditionKeys) []conditionKey {
 	count := make(map[conditionKey]int)
 	for i, o := range of {
@@ -156,7 +156,7 @@ func atomKey(a actionrules.Atom) conditionKey {
 	return conditionKey{op: 'a', form: atomForm{a.Regexp, a.Field, a.Kind, a.Norm}, value: value}
 }
 
-// plainValue is an atom's value as it is compared, if it is a plain one: no
+// plainValue returns an atom's value as it is compared, if it is a plain one: no
 // operators, and nothing that the norm treats otherwise than by ignoring case.
 func plainValue(a actionrules.Atom) (string, bool) {
 	special := func(r rune) bool { return r == '\\' || r == '%' || r > '~' }

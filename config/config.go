@@ -31,7 +31,7 @@ type Crawler struct {
 	// the file. Of those that do not, Rules have what the crawl space makes of them.
 	Written struct{ Accept, Index, Follow bool }
 
-	// ReadDocuments says whether PDF and office documents are read, by Reading.
+	// ReadDocuments reports whether PDF and office documents are read, by Reading.
 	ReadDocuments bool
 	Reading       documents.Settings
 	// Browser renders pages, where a Fetch says so.

@@ -204,7 +204,7 @@ func (p *parser) where(n *node, all *[]choice) (match func(weburl.URL) bool, ok 
 	return matcher.Match, true
 }
 
-// inside is what is looked for in pages.
+// inside returns what is looked for in pages.
 func (c *Crawler) inside() *policy.Inside {
 	if c.Inside == nil {
 		c.Inside = &policy.Inside{}

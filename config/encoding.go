@@ -59,7 +59,7 @@ func (n notation) decode(raw []byte) ([]byte, *fault) {
 	return decodeDeclared(raw, name, at)
 }
 
-// declaredEncoding is what the XML declaration says and the offset where.
+// declaredEncoding returns what the XML declaration says and the offset where.
 func declaredEncoding(raw []byte) (name string, at int) {
 	head := raw[:min(len(raw), 1024)]
 	m := regexp.MustCompile(`^<\?xml\s[^>]*?encoding\s*=\s*["']([^"'>]*)["']`).FindSubmatchIndex(head)

@@ -48,7 +48,7 @@ func expand(value string, env func(name string) (value, complaint string)) (stri
 	return out.String(), errs
 }
 
-// variableName is the longest name of a variable that s begins with.
+// variableName returns the longest name of a variable that s begins with.
 func variableName(s string) string {
 	for i := 0; i < len(s); i++ {
 		c := s[i]

@@ -166,7 +166,7 @@ func (p *parser) warnOfInsecure(n *node, what string) {
 	}
 }
 
-// authorities are those of the system and of caFile, nil where that is not written.
+// authorities returns those of the system and of caFile, nil where that is not written.
 func (p *parser) authorities(n *node) *x509.CertPool {
 	a := n.attr("caFile")
 	if a == nil {
@@ -208,7 +208,7 @@ type writtenHeader struct {
 	at         int
 }
 
-// writtenHeaders are the children of that name, without those that are wrong; complaint
+// writtenHeaders returns the children of that name, without those that are wrong; complaint
 // says of a key why it cannot be written.
 func (p *parser) writtenHeaders(parent *node, element string, complaint func(key string) string) []writtenHeader {
 	var out []writtenHeader

@@ -95,7 +95,7 @@ func (n *node) spell(b *strings.Builder) {
 	fmt.Fprintf(b, "</%s>\n", n.spec.Name)
 }
 
-// plain is an attribute's value in one of the spellings that mean the same.
+// plain returns an attribute's value in one of the spellings that mean the same.
 func (n *node) plain(a *Attribute) string {
 	v := n.str(a.Name)
 	switch {

@@ -77,7 +77,7 @@ func (l *laterRules) addLength(key conditionKey) {
 	l.lengths[key.form][len(key.value)] = true
 }
 
-// overriding is the last of the rules that together override all actions where
+// overriding returns the last of the rules that together override all actions where
 // the given conditions hold; 0 if some action is not overridden.
 func (l *laterRules) overriding(actions []actionrules.Action, implied []conditionKey) int {
 	var by [dimensions]int

@@ -25,7 +25,7 @@ type Lookups struct {
 	Env func(name string) (string, bool)
 	// ReadFile reads a file that the configuration names.
 	ReadFile func(path string) ([]byte, error)
-	// Exists says whether there is a file or a folder.
+	// Exists reports whether there is a file or a folder.
 	Exists func(path string) bool
 	// Unrunnable says why a file that exists cannot be run as a program; "" if it can.
 	Unrunnable func(path string) string

@@ -58,7 +58,7 @@ func originOf(raw string) string {
 	return ""
 }
 
-// belongs says whether all that is written of a Fetch's authentication belongs to
+// belongs reports whether all that is written of a Fetch's authentication belongs to
 // its kind, and all that it needs is there.
 func (p *parser) belongs(n *node, kind string) bool {
 	good := true
@@ -109,7 +109,7 @@ func neededForAuth(name, kind string) bool {
 	return false
 }
 
-// authKind is the kind of authentication with its own settings. What it needs is
+// authKind returns the kind of authentication with its own settings. What it needs is
 // written.
 func (p *parser) authKind(n *node, login *policy.Login) (auth.Kind, error) {
 	switch n.str("auth") {
@@ -202,7 +202,7 @@ func (p *parser) smallRealm(n *node) {
 	}
 }
 
-// realms are those of kdc, or of the krb5.conf, with the realm that is written.
+// realms returns those of kdc, or of the krb5.conf, with the realm that is written.
 func (p *parser) realms(n *node, login *policy.Login) (kerberos.Realms, error) {
 	conf, kdcs := n.attr("krb5Conf"), strings.Fields(n.str("kdc"))
 	if conf != nil && len(kdcs) > 0 {
@@ -286,7 +286,7 @@ func fieldsOf(fetch *node) []auth.Field {
 	return out
 }
 
-// loginIdentity is a digest of all that makes a session.
+// loginIdentity returns a digest of all that makes a session.
 func loginIdentity(fetch *node) [32]byte {
 	h := sha256.New()
 	write := func(n *node) {

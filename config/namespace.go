@@ -37,7 +37,7 @@ func (s *namespaces) enter(e *Markup) *namespaces {
 	return inner
 }
 
-// uri is the namespace that a prefix stands for; "" where it is declared nowhere.
+// uri returns the namespace that a prefix stands for; "" where it is declared nowhere.
 func (s *namespaces) uri(prefix string) string {
 	for ; s != nil; s = s.outer {
 		if uri, ok := s.uris[prefix]; ok {
@@ -51,7 +51,7 @@ func isDeclaration(a xml.Attr) bool {
 	return a.Name.Space == "xmlns" || a.Name.Space == "" && a.Name.Local == "xmlns"
 }
 
-// knownNamespace says whether elements of a namespace are read: any version of
+// knownNamespace reports whether elements of a namespace are read: any version of
 // both of CloudView's, and none. Real files leave declarations out, so an
 // undeclared prefix counts as none.
 func knownNamespace(uri string) bool {
@@ -75,7 +75,7 @@ func (p *parser) checkPrefix(e *Markup, scope *namespaces) {
 	p.report.notef(p.position(e.Start), "the prefix %s is declared nowhere, so that other programs refuse the file: write xmlns:%s=\"%s21\" in <CrawlConfig>", clip(prefix), clip(prefix), rulesNamespace)
 }
 
-// isForeign says whether an attribute is one of those that XML itself allows
+// isForeign reports whether an attribute is one of those that XML itself allows
 // anywhere: declarations, xml:* and xsi:*.
 func isForeign(a xml.Attr, scope *namespaces) bool {
 	return isDeclaration(a) || a.Name.Space == "xml" || a.Name.Space == "xsi" ||

@@ -40,7 +40,7 @@ func (t Push) Open(data string, log *slog.Logger) (push.Target, error) {
 	return push.WithoutContent(target), nil
 }
 
-// Same says whether both are the same target, wherever they stand in the file.
+// Same reports whether both are the same target, wherever they stand in the file.
 func (t Push) Same(other Push) bool {
 	t.At, other.At = actionrules.Position{}, actionrules.Position{}
 	t.open, other.open = nil, nil
@@ -152,7 +152,7 @@ func leavesTarget(targets []Push) func(from, to string) bool {
 	return func(from, to string) bool { return from != to && narrowed[from] }
 }
 
-// onlySources are those of Settings.OnlySources.
+// onlySources returns those of Settings.OnlySources.
 func onlySources(targets []Push) (sources []string) {
 	for _, p := range targets {
 		if p.Source == nil {
@@ -164,7 +164,7 @@ func onlySources(targets []Push) (sources []string) {
 	return slices.Compact(sources)
 }
 
-// outputFolder is where a target of kind file writes.
+// outputFolder returns where a target of kind file writes.
 func outputFolder(dir, data string) string {
 	if dir == "" {
 		return filepath.Join(data, "out")

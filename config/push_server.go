@@ -17,7 +17,7 @@ type pushReader struct {
 	name, crawler string // of the target and of its Crawler
 }
 
-// server is how the target's server is reached. token makes a header of a token; nil where
+// server returns how the target's server is reached. token makes a header of a token; nil where
 // the kind has none.
 func (r *pushReader) server(token func(secret.Value) wire.Header) wire.Settings {
 	n := r.node
@@ -41,7 +41,7 @@ func (r *pushReader) server(token func(secret.Value) wire.Header) wire.Settings 
 	return s
 }
 
-// limits are those of requests.
+// limits returns those of requests.
 func (r *pushReader) limits() wire.Limits {
 	return wire.Limits{Bytes: int(r.number("maxRequestBytes")), Requests: int(r.number("connections"))}
 }

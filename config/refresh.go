@@ -63,7 +63,7 @@ func (p *parser) refreshes(crawler *node, c *Crawler) {
 	}
 }
 
-// sectionAges are the ages of a Refresh, nil if it has none.
+// sectionAges returns the ages of a Refresh, nil if it has none.
 func sectionAges(n *node, c *Crawler) (*scheduler.Section, *fault) {
 	least, greatest, fixed := n.attr("smartRefreshMinAgeS"), n.attr("smartRefreshMaxAgeS"), n.attr("minimumAgedS")
 	smart := n.boolean("smartRefresh") || least != nil || greatest != nil

@@ -264,7 +264,7 @@ func (p *parser) compileErrors(errs []error) {
 	}
 }
 
-// patternOffset is the place in the file of a fault inside of the value that
+// patternOffset returns the place in the file of a fault inside of the value that
 // begins at start.
 func (p *parser) patternOffset(start int, fault *actionrules.PatternError) int {
 	data := p.src.data

@@ -2,7 +2,7 @@ package config
 
 import "reflect"
 
-// same says whether two values are alike: by their method Equal where they have one, as
+// same reports whether two values are alike: by their method Equal where they have one, as
 // secrets and pools of certificates do, otherwise part by part.
 func same(a, b reflect.Value) bool {
 	if a.IsValid() != b.IsValid() {

@@ -20,7 +20,7 @@ type SchemaDocument struct {
 	Text      []byte
 }
 
-// Schema is the XML schema (XSD 1.0) of CrawlConfig.xml for a version of
+// Schema returns the XML schema (XSD 1.0) of CrawlConfig.xml for a version of
 // CloudView's two namespaces, such as "21": first the document of crawls, by
 // which a file is validated, then that of conditions. Each imports the other by
 // its Name, because conditions may stand in both namespaces.
@@ -237,7 +237,7 @@ func (s *schemaWriter) orders(sequence *etree.Element, many, once []*Element) {
 	}
 }
 
-// children are the elements that this version allows in an element.
+// children returns the elements that this version allows in an element.
 func (s *schemaWriter) children(key string) []*Element {
 	var out []*Element
 	for _, child := range s.table.children[key] {

@@ -136,7 +136,7 @@ func TestSchemaAgreesWithParser(t *testing.T) {
 	}
 }
 
-// changes are what is done to an element, by a name.
+// changes returns what is done to an element, by a name.
 func changes(e *Element) map[string]func(*etree.Element) {
 	all := map[string]func(*etree.Element){
 		"as-is":             func(*etree.Element) {},
@@ -255,7 +255,7 @@ func companyOfFetch(el *etree.Element, a *Attribute, value string) {
 	}
 }
 
-// values are those of an attribute at the borders of what is allowed.
+// values returns those of an attribute at the borders of what is allowed.
 func values(a *Attribute) map[string]string {
 	all := map[string]string{"sample": sampleValue(a)}
 	switch {
@@ -332,7 +332,7 @@ func sampleValue(a *Attribute) string {
 	}
 }
 
-// example is a file in which an element stands at its place, as bare as it can.
+// example returns a file in which an element stands at its place, as bare as it can.
 func example(table *schema, e *Element) (*etree.Document, *etree.Element) {
 	doc := etree.NewDocument()
 	root := doc.CreateElement("CrawlConfig")
@@ -416,7 +416,7 @@ func TestSchemaVersion(t *testing.T) {
 	}
 }
 
-// besideTime are the other times of deletions, as wide as they may be: the four rise.
+// besideTime returns the other times of deletions, as wide as they may be: the four rise.
 func besideTime(name string) map[string]string {
 	all := []string{"deletionRestS", "deletionConfirmS", "deletionHoldS", "deletionGoneS"}
 	i := slices.Index(all, name)

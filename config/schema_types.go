@@ -51,7 +51,7 @@ func attribute(t *etree.Element, a *Attribute) {
 	restriction(union.CreateElement("xs:simpleType"), base, facets...)
 }
 
-// restriction is the schema's type of an attribute; no base means any string.
+// restriction returns the schema's type of an attribute; no base means any string.
 func (a *Attribute) restriction() (base string, facets []facet) {
 	switch {
 	case a.Status == NoEffect:

@@ -38,7 +38,7 @@ func newSource(file string, data []byte) *source {
 	return s
 }
 
-// position is the line and column of a byte offset; an offset outside of the
+// position returns the line and column of a byte offset; an offset outside of the
 // file counts as its nearest end.
 func (s *source) position(offset int) actionrules.Position {
 	offset = min(max(offset, 0), len(s.data))
@@ -47,7 +47,7 @@ func (s *source) position(offset int) actionrules.Position {
 	return actionrules.Position{File: s.file, Line: line, Column: column}
 }
 
-// offset is the inverse of position for a place inside the file.
+// offset returns the inverse of position for a place inside the file.
 func (s *source) offset(at actionrules.Position) int {
 	if at.Line < 1 || at.Line > len(s.starts) {
 		return 0
@@ -87,7 +87,7 @@ func (s *source) runesBefore(offset int) int {
 	return n
 }
 
-// lastText is the offset behind the last character that is not white space.
+// lastText returns the offset behind the last character that is not white space.
 func (s *source) lastText() int {
 	i := len(s.data)
 	for i > 0 && isSpace(s.data[i-1]) {

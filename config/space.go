@@ -165,7 +165,7 @@ func (p *parser) compileSpace(c *Crawler) {
 	}
 }
 
-// isLimited says whether crawl.rules, Patterns or StartURLMatch limit the space.
+// isLimited reports whether crawl.rules, Patterns or StartURLMatch limit the space.
 // Then the start state is accepted, indexed and followed unless it is written
 // (IBM: the crawler accepts any URL that it discovers unless a rule forbids it).
 func isLimited(s *crawlspace.Settings) bool {
@@ -173,7 +173,7 @@ func isLimited(s *crawlspace.Settings) bool {
 		s.StartURLMatch != nil && (s.StartURLMatch.Host || s.StartURLMatch.Scheme)
 }
 
-// isListed says whether all that is crawled is named: by start URLs, sitemaps, feeds or files. Then
+// isListed reports whether all that is crawled is named: by start URLs, sitemaps, feeds or files. Then
 // that is the start state, too (Smartsite: discovery is switched off for such tasks).
 func isListed(crawler *node) bool {
 	off := slices.ContainsFunc(crawler.children, func(n *node) bool { return n.spec.Name == "Discovery" && !n.boolean("enabled") })
@@ -296,7 +296,7 @@ func (p *parser) extensions(n *node) *crawlspace.Extensions {
 	return x
 }
 
-// value is an attribute's value with its place; empty where it is not written.
+// value returns an attribute's value with its place; empty where it is not written.
 func (p *parser) value(n *node, name string) crawlspace.Text {
 	return crawlspace.Text{Value: n.str(name), At: p.position(n.valueAt(name))}
 }

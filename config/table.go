@@ -118,10 +118,10 @@ type Element struct {
 	Doc string
 }
 
-// key is what the element is known by in the table.
+// key returns what the element is known by in the table.
 func (e *Element) key() string { return cmp.Or(e.Key, e.Name) }
 
-// Elements is the one table of CrawlConfig.xml, in the order of the schema:
+// Elements returns the one table of CrawlConfig.xml, in the order of the schema:
 // element, parents, attributes with type, default and range, and what this
 // version does with them. The slices are the caller's own.
 func Elements() []Element {
@@ -150,7 +150,7 @@ func newSchema() *schema {
 	return s
 }
 
-// inside is the element of a name inside of another one, nil if none can stand there.
+// inside returns the element of a name inside of another one, nil if none can stand there.
 func (s *schema) inside(parent *Element, name string) *Element {
 	for _, key := range s.children[parent.key()] {
 		if e := s.elements[key]; e.Name == name {
@@ -160,7 +160,7 @@ func (s *schema) inside(parent *Element, name string) *Element {
 	return nil
 }
 
-// namesInside are those of the elements that can stand in another one.
+// namesInside returns those of the elements that can stand in another one.
 func (s *schema) namesInside(parent *Element) []string {
 	var names []string
 	for _, key := range s.children[parent.key()] {
@@ -169,7 +169,7 @@ func (s *schema) namesInside(parent *Element) []string {
 	return names
 }
 
-// attribute is the description of one attribute, nil if there is none.
+// attribute returns the description of one attribute, nil if there is none.
 func (e *Element) attribute(name string) *Attribute {
 	for i := range e.Attributes {
 		if e.Attributes[i].Name == name {
@@ -179,7 +179,7 @@ func (e *Element) attribute(name string) *Attribute {
 	return nil
 }
 
-// attributeNames are those of the attributes that have an effect.
+// attributeNames returns those of the attributes that have an effect.
 func (e *Element) attributeNames() []string {
 	names := make([]string, 0, len(e.Attributes))
 	for i := range e.Attributes {
@@ -190,7 +190,7 @@ func (e *Element) attributeNames() []string {
 	return names
 }
 
-// isNumber says whether values of the type are whole numbers with a range.
+// isNumber reports whether values of the type are whole numbers with a range.
 func (t Type) isNumber() bool {
 	return t == Int || t == Milliseconds || t == Seconds || t == Bytes
 }

@@ -77,7 +77,7 @@ func sourceElements() []Element {
 	}
 }
 
-// sitemapAttributes are those of Crawler about all sitemaps.
+// sitemapAttributes returns those of Crawler about all sitemaps.
 func sitemapAttributes() []Attribute {
 	return []Attribute{
 		boolean("crawlSitemaps", "true", "Whether to read the sitemaps that robots.txt names.").into(func(c *Crawler) any { return &c.CrawlSitemaps }),

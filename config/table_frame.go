@@ -53,7 +53,7 @@ func frameElements() []Element {
 	}
 }
 
-// sourceNames are the six URL sources by their numbers.
+// sourceNames returns the six URL sources by their numbers.
 func sourceNames() []string {
 	return []string{"user", "redir", "index", "index_follow", "follow", "refresh"}
 }
@@ -151,7 +151,7 @@ func readAttributes() []Attribute {
 	}
 }
 
-// crawlElements are the targets of documents, and when and how fast pages are asked for.
+// crawlElements returns the targets of documents, and when and how fast pages are asked for.
 func crawlElements() []Element {
 	return append(pushElements(), []Element{
 		{Name: "Throttle", Parents: []string{"Crawler"}, Attributes: []Attribute{

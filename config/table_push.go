@@ -16,7 +16,7 @@ import (
 	"github.com/sextant-crawler/sextant/push/wire"
 )
 
-// pushElements are the targets of documents.
+// pushElements returns the targets of documents.
 func pushElements() []Element {
 	return []Element{
 		{Name: "Push", Parents: []string{"Crawler"},
@@ -55,7 +55,7 @@ type pushKind struct {
 // overHTTP says that the target has a server.
 func (k *pushKind) overHTTP() bool { return slices.Contains(k.needed, "url") }
 
-// pushKinds are the kinds of targets, in the order of the reference.
+// pushKinds returns the kinds of targets, in the order of the reference.
 func pushKinds() []pushKind {
 	server, token, split, gzip := serverPush(), tokenPush(), splitPush(), gzipPush()
 	return []pushKind{
@@ -69,7 +69,7 @@ func pushKinds() []pushKind {
 	}
 }
 
-// kindOfPush is the kind of that name, which the table has found valid.
+// kindOfPush returns the kind of that name, which the table has found valid.
 func kindOfPush(name string) *pushKind {
 	for _, k := range pushKinds() {
 		if k.name == name {
@@ -79,7 +79,7 @@ func kindOfPush(name string) *pushKind {
 	return nil
 }
 
-// namesOfPush are the kinds for which that holds.
+// namesOfPush returns the kinds for which that holds.
 func namesOfPush(holds func(*pushKind) bool) []string {
 	var names []string
 	for _, k := range pushKinds() {
@@ -92,7 +92,7 @@ func namesOfPush(holds func(*pushKind) bool) []string {
 
 func kindsWithFields() []string { return namesOfPush(func(k *pushKind) bool { return k.fields }) }
 
-// attributesOfKinds are those of all kinds, each with the kinds that have it.
+// attributesOfKinds returns those of all kinds, each with the kinds that have it.
 func attributesOfKinds() []Attribute {
 	var all []Attribute
 	for _, k := range pushKinds() {
@@ -124,7 +124,7 @@ func filePush() []Attribute {
 	}
 }
 
-// serverPush are those of all targets over HTTP.
+// serverPush returns those of all targets over HTTP.
 func serverPush() []Attribute {
 	return []Attribute{
 		text("url", HTTPURL, "", "Address of the server, such as http://host:10002 (papi), https://host:9200 (elasticsearch, opensearch), http://host:8983/solr (solr), https://host:8443 (funnelback), or the whole address of a webhook; required."),
@@ -140,7 +140,7 @@ func serverPush() []Attribute {
 	}
 }
 
-// tokenPush are those of targets that take several requests at once, and tokens.
+// tokenPush returns those of targets that take several requests at once, and tokens.
 func tokenPush() []Attribute {
 	return []Attribute{
 		text("token", SecretString, "", "Sent as Authorization: Bearer, to funnelback as X-Security-Token, to elasticsearch as Authorization: ApiKey; ${ENV} or file:PATH keep it out of the file."),
@@ -211,7 +211,7 @@ func webhookPush() []Attribute {
 	}
 }
 
-// ours is a name on the wire that must not be empty.
+// ours returns a name on the wire that must not be empty.
 func ours(name, def, doc string) Attribute {
 	return Attribute{Name: name, Default: def, NotEmpty: true, Doc: doc}
 }

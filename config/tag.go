@@ -48,7 +48,7 @@ func attributePlaces(out []place, data []byte, start, end int) []place {
 	}
 }
 
-// rawLength is how many bytes of raw, an attribute's value as it is written,
+// rawLength returns how many bytes of raw, an attribute's value as it is written,
 // stand for the first n bytes of the value as it is read: references such as
 // &amp; are longer than what they mean, and CR LF is one line feed.
 func rawLength(raw []byte, n int) int {
@@ -75,7 +75,7 @@ func rawLength(raw []byte, n int) int {
 	return i
 }
 
-// referenceLength is how many bytes of UTF-8 &name; means.
+// referenceLength returns how many bytes of UTF-8 &name; means.
 func referenceLength(name []byte) int {
 	if len(name) < 2 || name[0] != '#' {
 		return 1 // amp, lt, gt, quot, apos

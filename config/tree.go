@@ -188,7 +188,7 @@ const knownNames = 400
 // longestName is more than any name that somebody would write for one of the known.
 const longestName = 40
 
-// elementHint is what to write instead of an unknown element.
+// elementHint returns what to write instead of an unknown element.
 func (p *parser) elementHint(parent, name string, known []string) string {
 	if p.report.full() {
 		return ""
@@ -246,7 +246,7 @@ func (n *node) has(r Role) bool {
 	return slices.ContainsFunc(n.children, func(child *node) bool { return child.spec.Role == r })
 }
 
-// attr is the attribute of that name, nil if it is not written.
+// attr returns the attribute of that name, nil if it is not written.
 func (n *node) attr(name string) *attr {
 	for i := range n.attrs {
 		if n.attrs[i].spec.Name == name {
@@ -256,15 +256,15 @@ func (n *node) attr(name string) *attr {
 	return nil
 }
 
-// written says whether the attribute stands in the file and is valid.
+// written reports whether the attribute stands in the file and is valid.
 func (n *node) written(name string) bool { return n.attr(name) != nil }
 
-// missing says whether the attribute does not stand in the file at all.
+// missing reports whether the attribute does not stand in the file at all.
 func (n *node) missing(name string) bool {
 	return !n.written(name) && !slices.Contains(n.faulty, name)
 }
 
-// valueAt is where the attribute's value begins, or else the element.
+// valueAt returns where the attribute's value begins, or else the element.
 func (n *node) valueAt(name string) int {
 	if a := n.attr(name); a != nil {
 		return a.value
@@ -272,7 +272,7 @@ func (n *node) valueAt(name string) int {
 	return n.at
 }
 
-// str is the attribute's value or its default.
+// str returns the attribute's value or its default.
 func (n *node) str(name string) string {
 	if a := n.attr(name); a != nil {
 		return a.text

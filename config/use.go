@@ -60,7 +60,7 @@ func (p *parser) mayName(element string, spec *Attribute, written, value string,
 	return false
 }
 
-// secretFile is the file that a secret is read from, if it is written as file:PATH. A
+// secretFile returns the file that a secret is read from, if it is written as file:PATH. A
 // variable whose value begins with file: is a secret that happens to look like that.
 func secretFile(written, value string) (string, bool) {
 	if !strings.HasPrefix(written, "file:") {

@@ -183,7 +183,7 @@ func (p *parser) resolvePath(path string) string {
 	return filepath.Join(filepath.Dir(p.src.file), path)
 }
 
-// cause is a file error without the path, which stands in the message already.
+// cause returns a file error without the path, which stands in the message already.
 func cause(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return errors.New("no such file")
@@ -198,7 +198,7 @@ func withoutPath(err error) error {
 	return err
 }
 
-// isInert says whether a value asks for nothing that this version lacks.
+// isInert reports whether a value asks for nothing that this version lacks.
 func (a *Attribute) isInert(value string) bool {
 	if a.Type == Bool && a.Inert != "" {
 		return isTrue(value) == isTrue(a.Inert)
@@ -323,7 +323,7 @@ func (n *node) duration(name string) time.Duration {
 	return time.Duration(n.number(name)) * unit
 }
 
-// choice is the index of an Enum's value.
+// choice returns the index of an Enum's value.
 func (n *node) choice(name string) int {
 	v := n.str(name)
 	for i, s := range n.spec.attribute(name).Values {

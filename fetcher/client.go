@@ -38,7 +38,7 @@ type Fetcher struct {
 	logger    *slog.Logger
 }
 
-// New makes a Fetcher. It uses no proxy of the environment.
+// New returns a Fetcher. It uses no proxy of the environment.
 func New(s Settings, logger *slog.Logger) *Fetcher {
 	s = s.withDefaults()
 	d := newDialer(s)
@@ -220,7 +220,7 @@ func (f *Fetcher) receive(ctx context.Context, r Request, out *Response, w *wire
 	return out, 0, nil
 }
 
-// requestHeader is the shared header, or a copy with the conditions in it. A
+// requestHeader returns the shared header, or a copy with the conditions in it. A
 // validator that cannot be a header's value is left out.
 func (f *Fetcher) requestHeader(r Request) (http.Header, bool) {
 	etag, modified := sendable(r.ETag), sendable(r.LastModified)

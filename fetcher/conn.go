@@ -86,7 +86,7 @@ func hasEnded(c net.Conn) bool {
 	}
 }
 
-// lowest is the connection under all layers, nil if it is not one of ours.
+// lowest returns the connection under all layers, nil if it is not one of ours.
 func lowest(c net.Conn) *watchedConn {
 	var found *watchedConn
 	for {

@@ -25,7 +25,7 @@ const (
 	zstdWindow = 8 << 20
 )
 
-// contentCodings are the codings of a body in the order of their application,
+// contentCodings returns the codings of a body in the order of their application,
 // in lower case (RFC 9110 section 8.4).
 func contentCodings(h http.Header) []string {
 	values := h["Content-Encoding"]

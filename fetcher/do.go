@@ -122,7 +122,7 @@ func (f *Fetcher) send(ctx context.Context, w *way, req *http.Request) (*http.Re
 	return nil, why, err
 }
 
-// overLive is a round trip of the transport, made again where the connection had been closed before anything
+// overLive returns a round trip of the transport, made again where the connection had been closed before anything
 // could be sent over it.
 func (f *Fetcher) overLive(ctx context.Context, w *way, req *http.Request) (*http.Response, error) {
 	for {
@@ -150,7 +150,7 @@ func (f *Fetcher) overLive(ctx context.Context, w *way, req *http.Request) (*htt
 	}
 }
 
-// permitted is an error, once ctx has ended, if the request must not be made.
+// permitted returns an error, once ctx has ended, if the request must not be made.
 func (f *Fetcher) permitted(ctx context.Context) error {
 	if f.settings.Permit == nil {
 		return nil
@@ -273,7 +273,7 @@ func (b *ownedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// failed is the error that the caller gets.
+// failed returns the error that the caller gets.
 func (b *ownedBody) failed(why fault.Fault, err error) error {
 	if b.ctx.Err() != nil {
 		return b.ctx.Err()

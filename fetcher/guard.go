@@ -144,7 +144,7 @@ func (t *attempt) byRules(a netip.Addr) (allowed, matched bool, words string) {
 	return allowed, matched, words
 }
 
-// reason is why no connection came about. net gives the error of the first
+// reason returns why no connection came about. net gives the error of the first
 // address, which may be a refusal though others were dialled in vain.
 func (t *attempt) reason(err error) error {
 	t.mu.Lock()
@@ -185,7 +185,7 @@ func refusal(a netip.Addr, exempt bool) string {
 	return "a " + kind + " address; to crawl it, write a start URL with the address itself, or an address rule"
 }
 
-// meant is the address that packets to a reach in the end: IPv4 inside IPv6 is
+// meant returns the address that packets to a reach in the end: IPv4 inside IPv6 is
 // taken out of its mapped (RFC 4291), NAT64 (RFC 6052, 8215), 6to4 (RFC 3056)
 // and compatible (RFC 4291) forms.
 func meant(a netip.Addr) netip.Addr {

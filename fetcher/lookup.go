@@ -11,7 +11,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Address is what a host's addresses are known by: the lowest of them, so that it
+// Address returns what a host's addresses are known by: the lowest of them, so that it
 // does not change with the order in which DNS gives them. The guard is not asked.
 // It asks Settings.Names, for at most the connect time-out. The error is
 // an *Error, or that of ctx if ctx ended.

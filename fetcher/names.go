@@ -59,7 +59,7 @@ type kept struct {
 	until   time.Time
 }
 
-// NewNames makes an empty Names.
+// NewNames returns an empty Names.
 func NewNames() *Names {
 	return &Names{answers: map[question]kept{}, asking: map[question]chan struct{}{}}
 }
@@ -125,7 +125,7 @@ func (n *Names) answer(ctx context.Context, q question, ask func() ([]byte, erro
 	return message, trouble
 }
 
-// find is what any server answered to q, or else how its own server failed. The
+// find returns what any server answered to q, or else how its own server failed. The
 // caller holds mu.
 func (n *Names) find(q question) (kept, bool) {
 	now := time.Now()
@@ -163,7 +163,7 @@ var (
 	errReferral = errors.New("the DNS server sends to other servers instead of asking them")
 )
 
-// lifetime is how long an answer to a question of a kind may be kept, 0 for not at
+// lifetime returns how long an answer to a question of a kind may be kept, 0 for not at
 // all. trouble is why it says nothing about the name, not even that it does not
 // exist. A truncated answer is for the resolver to ask again.
 func lifetime(message []byte, kind dnsmessage.Type) (ttl time.Duration, trouble error) {
@@ -214,7 +214,7 @@ func negativeLifetime(authorities []dnsmessage.Resource) time.Duration {
 	return troubleTTL // without SOA it should not be kept at all
 }
 
-// seconds is a time to live by RFC 2181 section 8: with the highest bit it is 0.
+// seconds returns a time to live by RFC 2181 section 8: with the highest bit it is 0.
 func seconds(ttl uint32) time.Duration {
 	if ttl > math.MaxInt32 {
 		return 0

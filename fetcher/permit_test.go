@@ -17,7 +17,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// asks are the ways to make a request.
+// asks returns the ways to make a request.
 func asks(f *Fetcher, address string) map[string]func(context.Context) error {
 	u, err := weburl.Parse(address)
 	if err != nil {

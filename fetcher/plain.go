@@ -41,7 +41,7 @@ func newPlain(f *Fetcher, dial func(context.Context, string, string) (net.Conn, 
 	})}
 }
 
-// lines are those of h in the order of net/http. With what is more than a line, or none, net/http
+// lines returns those of h in the order of net/http. With what is more than a line, or none, net/http
 // knows what to do, or to say.
 func lines(h http.Header) (out []byte, ok bool) {
 	for name, values := range h {

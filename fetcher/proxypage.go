@@ -9,7 +9,7 @@ import (
 // maxSaid bounds what a proxy's header says in an error.
 const maxSaid = 100
 
-// proxyPage is the fault that an answer tells which an HTTP proxy gave of its own
+// proxyPage returns the fault that an answer tells which an HTTP proxy gave of its own
 // instead of the host's, nil for others. It knows a proxy by an error in Proxy-Status
 // (RFC 9209), by X-Squid-Error, and by Proxy-Authenticate, which concerns only the next
 // on the way (RFC 9110 section 11.7.1). Via and Proxy-Connection are not marks: proxies
@@ -34,7 +34,7 @@ func (f *Fetcher) proxyPage(u *url.URL, resp *http.Response) *proxyError {
 	}
 }
 
-// proxyStatus is the error, "" for none, of the last member of Proxy-Status, which is
+// proxyStatus returns the error, "" for none, of the last member of Proxy-Status, which is
 // that of the proxy next to us. The values are a list of structured fields (RFC 9651).
 func proxyStatus(values []string) string {
 	said, quoted := "", false

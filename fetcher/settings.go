@@ -59,7 +59,7 @@ type Settings struct {
 	// Pace, if not nil, is called with the length of each piece of a body, as it
 	// came over the wire, and may wait before it returns: no more is read meanwhile,
 	// and none of the time-outs above runs. An error ends the request; it should be
-	// that of ctx. It is called by several goroutines at once.
+	// that of ctx. It is called concurrently.
 	Pace func(ctx context.Context, n int) error
 	// Permit is asked before each request, which ends when the permit does; nil: nobody is
 	// asked. A request that is not made or is cut for its sake gives the error of a ctx that ended.
@@ -87,7 +87,7 @@ type Settings struct {
 	Names *Names
 }
 
-// DefaultSettings are the documented defaults.
+// DefaultSettings returns the documented defaults.
 func DefaultSettings() Settings {
 	return Settings{
 		UserAgent:             "Sextant",
@@ -103,7 +103,7 @@ func DefaultSettings() Settings {
 	}
 }
 
-// UserAgent is the customary form of a crawler's user agent, "Sextant/1.0
+// UserAgent returns the customary form of a crawler's user agent, "Sextant/1.0
 // (+https://example.com/bot)". An empty part is left out.
 func UserAgent(version, contact string) string {
 	s := "Sextant"
@@ -130,7 +130,7 @@ func (s Settings) withDefaults() Settings {
 	return s
 }
 
-// header is what each request carries.
+// header returns what each request carries.
 func (s Settings) header() http.Header {
 	h := s.Header.Clone()
 	if h == nil {

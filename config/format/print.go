@@ -31,7 +31,7 @@ func (p *printer) name(n *config.Markup) []byte {
 	return raw[:bytes.IndexAny(raw, " \t\n/>")]
 }
 
-// body is all between an element's tags.
+// body returns all between an element's tags.
 func (p *printer) body(n *config.Markup) []byte {
 	inside := p.text[n.End:n.Last]
 	return inside[:max(0, bytes.LastIndexByte(inside, '<'))]
@@ -143,7 +143,7 @@ func tagEnd(n *config.Markup) string {
 	return ">"
 }
 
-// inOneLine is the element if its author wrote it in one line and it fits.
+// inOneLine returns the element if its author wrote it in one line and it fits.
 func (p *printer) inOneLine(n *config.Markup, width int) ([]byte, bool) {
 	text, ok := p.appendLine(nil, n, 4*width) // bytes
 	return text, ok && utf8.RuneCount(text) <= width && bytes.IndexByte(p.text[n.Start:n.Last], '\n') < 0

@@ -22,7 +22,7 @@ const (
 	viaProxy  = `write <Fetch name="proxy" proxy="http://HOST:PORT"/> and fetcher="proxy" on the Crawler; also proxyUser and proxyPassword`
 )
 
-// counterparts are the keys that have one (Funnelback, "Web crawler
+// counterparts returns the keys that have one (Funnelback, "Web crawler
 // configuration options").
 func counterparts() map[string]counterpart {
 	return map[string]counterpart{
@@ -134,7 +134,7 @@ func (c *collection) leaveOut(l line, key, value, why string, told bool) {
 	c.untranslated = append(c.untranslated, l.errorf("%s: %s", key, why))
 }
 
-// shown is a value as it may stand in a comment: not where the key sounds like a
+// shown returns a value as it may stand in a comment: not where the key sounds like a
 // secret.
 func shown(key, value string) string {
 	key = strings.ToLower(key)
@@ -240,7 +240,7 @@ func number(elementName, name string, unit int64) counterpart {
 	}
 }
 
-// limits are the range of an attribute that is a number.
+// limits returns the range of an attribute that is a number.
 func limits(elementName, name string) (least, most int64) {
 	for _, e := range config.Elements() {
 		for _, a := range e.Attributes {

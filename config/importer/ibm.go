@@ -61,7 +61,7 @@ func suggestRoots(d *document, file *crawlspace.File, space *crawlspace.Space) b
 	return roots > 0
 }
 
-// allowedByName is the URL that a line of crawl.rules allows by name, if it does.
+// allowedByName returns the URL that a line of crawl.rules allows by name, if it does.
 func allowedByName(line string) (u weburl.URL, ok bool) {
 	words := strings.Fields(line)
 	if words[0] != "allow" {

@@ -33,7 +33,7 @@ const (
 	Norconex Format = "norconex"
 )
 
-// Formats are all of them.
+// Formats returns all of them.
 func Formats() []Format { return []Format{IBM, Funnelback, List, Smartsite, Norconex} }
 
 // maxFaults bounds how many faults of a file an error lists.

@@ -146,7 +146,7 @@ func wildcards(pattern string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\.\*`).Replace(pattern)
 }
 
-// hosts is a rule that keeps the crawl on the hosts of the start URLs.
+// hosts returns a rule that keeps the crawl on the hosts of the start URLs.
 func (r *listReader) hosts() []string {
 	var origins []string
 	for _, s := range r.sections {
@@ -209,7 +209,7 @@ func rule(condition, action string) string {
 	return "<Rule>" + condition + element(action) + "</Rule>"
 }
 
-// anyOf is an Or, unless there is one condition only.
+// anyOf returns an Or, unless there is one condition only.
 func anyOf(conditions []string) string {
 	if len(conditions) == 1 {
 		return conditions[0]

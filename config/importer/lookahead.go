@@ -111,7 +111,7 @@ func absentFirst(expression string, whole bool) (absent []string, rest string) {
 	return absent, rest
 }
 
-// scanTo is how far it is to the bracket that closes what s is the inside of, the length if none does, and
+// scanTo returns how far it is to the bracket that closes what s is the inside of, the length if none does, and
 // whether there is a | before, in no other bracket.
 func scanTo(s string) (end int, bar bool) {
 	depth, class := 0, 0
@@ -141,7 +141,7 @@ func scanTo(s string) (end int, bar bool) {
 	return len(s), bar
 }
 
-// conditionElement is the element of a condition.
+// conditionElement returns the element of a condition.
 func conditionElement(c actionrules.Condition) string {
 	switch t := c.(type) {
 	case actionrules.Atom:

@@ -27,7 +27,7 @@ type norconex struct {
 // norconexDelay is Norconex's pause where none is written, in milliseconds.
 const norconexDelay = "3000"
 
-// norconexElements are the elements of a crawler that have a counterpart.
+// norconexElements returns the elements of a crawler that have a counterpart.
 func norconexElements() map[string]func(*norconex, *node) {
 	filterList := func(of func(*norconex) *filters) func(*norconex, *node) {
 		return func(x *norconex, n *node) { x.readFilters(of(x), n) }
@@ -54,7 +54,7 @@ func norconexElements() map[string]func(*norconex, *node) {
 	}
 }
 
-// norconexWorkings are how Norconex does its work: they say nothing of what is crawled.
+// norconexWorkings returns how Norconex does its work: they say nothing of what is crawled.
 func norconexWorkings() []string {
 	return []string{"workDir", "tempDir", "logsDir", "progressDir", "maxConcurrentCrawlers", "crawlersStartInterval", "maxMemoryPool", "maxMemoryInstance",
 		"dataStoreEngine", "crawlDataStoreFactory", "keepDownloads", "keepReferencedLinks", "documentChecksummer", "metadataChecksummer"}
@@ -89,7 +89,7 @@ func httpCollector(d *document, file *crawlspace.File) []error {
 	return nil
 }
 
-// crawlerElements are the crawler itself, as <crawler>, and what is in it; an element that it has not is
+// crawlerElements returns the crawler itself, as <crawler>, and what is in it; an element that it has not is
 // that of crawlerDefaults. What stands beside the crawler is at the end.
 func crawlerElements(top *node) ([]*node, error) {
 	if len(top.kids) != 1 {

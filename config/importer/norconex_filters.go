@@ -59,7 +59,7 @@ func (x *norconex) readFilters(f *filters, list *node) {
 	}
 }
 
-// filterConditions are the conditions of which a filter matches where one does.
+// filterConditions returns the conditions of which a filter matches where one does.
 func filterConditions(n *node) ([]actionrules.Condition, error) {
 	switch class := n.class(); class {
 	case "RegexReferenceFilter", "RegexURLFilter", "ExtensionReferenceFilter":
@@ -157,7 +157,7 @@ func literalAtom(text string, partial, ignoreCase bool) actionrules.Atom {
 	return a
 }
 
-// literal is a value that stands for itself.
+// literal returns a value that stands for itself.
 func literal(text string) string { return strings.ReplaceAll(text, `\`, `\\`) }
 
 func expressionConditions(expression string, partial, ignoreCase bool) ([]actionrules.Condition, error) {

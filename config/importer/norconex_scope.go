@@ -25,7 +25,7 @@ func scopeOf(n *node) (s scope, err error) {
 	return s, nil
 }
 
-// around is the condition of URLs in the bounds around a start URL; "" is any URL.
+// around returns the condition of URLs in the bounds around a start URL; "" is any URL.
 func (s scope) around(u weburl.URL) string {
 	if !s.domain {
 		return ""

@@ -80,7 +80,7 @@ func templateFault(at line, text string) []error {
 	return nil
 }
 
-// all are the elements of a name in n.
+// all returns the elements of a name in n.
 func (n *node) all(name string) (found []*node) {
 	for _, k := range n.kids {
 		if k.name == name {
@@ -90,7 +90,7 @@ func (n *node) all(name string) (found []*node) {
 	return found
 }
 
-// class is the last part of the class's name, as the short form has it.
+// class returns the last part of the class's name, as the short form has it.
 func (n *node) class() string {
 	c := n.attr["class"]
 	return c[strings.LastIndexByte(c, '.')+1:]
@@ -108,7 +108,7 @@ func (n *node) flag(name string, otherwise bool) (bool, error) {
 	}
 }
 
-// excludes says whether something in n could keep documents out.
+// excludes reports whether something in n could keep documents out.
 func (n *node) excludes() bool {
 	if _, filter := n.attr["onMatch"]; filter || n.name == "reject" || strings.HasSuffix(n.class(), "Filter") {
 		return true

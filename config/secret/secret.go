@@ -20,7 +20,7 @@ type Value struct {
 // New hides s.
 func New(s string) Value { return Value{value: func() string { return s }} }
 
-// Reveal is what was hidden. Its callers put it into a request and nowhere else.
+// Reveal returns what was hidden. Its callers put it into a request and nowhere else.
 func (s Value) Reveal() string {
 	if s.value == nil {
 		return ""
@@ -37,7 +37,7 @@ func (s Value) Equal(other Value) bool { return s.Reveal() == other.Reveal() }
 // String is not part of the secret, and tells not even its length.
 func (Value) String() string { return redacted }
 
-// GoString is the form of %#v.
+// GoString returns the form of %#v.
 func (Value) GoString() string { return redacted }
 
 // Format is the form of every verb.
@@ -49,5 +49,5 @@ func (Value) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `"`)
 // MarshalText writes no secret.
 func (Value) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
-// LogValue is the form in a log (log/slog).
+// LogValue returns the form in a log (log/slog).
 func (Value) LogValue() slog.Value { return slog.StringValue(redacted) }

@@ -7,7 +7,7 @@ import "strings"
 // nameMost is how much of a name is compared: none that is known is longer.
 const nameMost = 100
 
-// Nearest is the known name with the smallest edit distance to name, ignoring
+// Nearest returns the known name with the smallest edit distance to name, ignoring
 // case; "" if none is near enough to have been meant. Earlier names win ties.
 func Nearest(name string, known []string) string {
 	best, most := "", max(1, min(len(name)/3, 4))

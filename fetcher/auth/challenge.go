@@ -31,7 +31,7 @@ func challenges(h http.Header) []challenge {
 	return all[:min(len(all), maxChallenges)]
 }
 
-// offered are the schemes of a 401, in words.
+// offered returns the schemes of a 401, in words.
 func offered(h http.Header) string {
 	var schemes []string
 	for _, c := range challenges(h) {

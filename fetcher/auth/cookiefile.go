@@ -131,7 +131,7 @@ func (f *CookieFile) ResumeSites(j *Jar) {
 	f.content.Sites = nil
 }
 
-// seal is an identity as it is written. Its caller holds mu.
+// seal returns an identity as it is written. Its caller holds mu.
 func (f *CookieFile) seal(identity [32]byte) string {
 	if f.sealed[identity] == "" {
 		key, err := pbkdf2.Key(sha256.New, string(identity[:]), f.content.Salt, sealRounds, sha256.Size)

@@ -89,7 +89,7 @@ func (m *digestMethod) exchange(ctx context.Context, req *http.Request) (*http.R
 	return resp, authorization != "", err
 }
 
-// authorization is the header's value; empty where no challenge is known yet.
+// authorization returns the header's value; empty where no challenge is known yet.
 func (m *digestMethod) authorization(o origin, req *http.Request) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -155,7 +155,7 @@ func (m *formMethod) next() *url.URL {
 	return m.request().url
 }
 
-// request is the next one. Its caller holds mu.
+// request returns the next one. Its caller holds mu.
 func (m *formMethod) request() *request {
 	if m.pending != nil {
 		return m.pending

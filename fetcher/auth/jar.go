@@ -56,13 +56,13 @@ type record struct{ *http.Cookie }
 
 func (r record) size() int { return len(r.Name) + len(r.Value) }
 
-// NewJar makes an empty jar.
+// NewJar returns an empty jar.
 func NewJar() *Jar { return &Jar{sites: map[string]*list.Element{}, used: list.New()} }
 
 // String tells nothing of what is inside.
 func (*Jar) String() string { return "cookies " + redacted }
 
-// GoString is the form of %#v.
+// GoString returns the form of %#v.
 func (j *Jar) GoString() string { return j.String() }
 
 // Do keeps cookies of all sites for requests that next makes.
@@ -87,7 +87,7 @@ func addCookies(req *http.Request, cookies []*http.Cookie) {
 	}
 }
 
-// siteOf is the registrable domain, or the host where there is none.
+// siteOf returns the registrable domain, or the host where there is none.
 func siteOf(u *url.URL) string {
 	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 	if net.ParseIP(host) != nil {
@@ -99,7 +99,7 @@ func siteOf(u *url.URL) string {
 	return host
 }
 
-// Cookies are those that a request for u carries.
+// Cookies returns those that a request for u carries.
 func (j *Jar) Cookies(u *url.URL) []*http.Cookie {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -135,7 +135,7 @@ func (j *Jar) Clear() {
 	j.used.Init()
 }
 
-// site is the one of that name, as the last used. Its caller holds mu.
+// site returns the one of that name, as the last used. Its caller holds mu.
 func (j *Jar) site(name string) *site {
 	if element, ok := j.sites[name]; ok {
 		j.used.MoveToFront(element)
@@ -212,7 +212,7 @@ func (s *site) expire(now time.Time) {
 	}
 }
 
-// newRecord makes what depends on the moment and the request absolute.
+// newRecord returns what depends on the moment and the request absolute.
 func newRecord(u *url.URL, c *http.Cookie, now time.Time) record {
 	kept := &http.Cookie{
 		Name: c.Name, Value: c.Value, Quoted: c.Quoted, Path: c.Path, Domain: c.Domain,

@@ -228,7 +228,7 @@ func (s *Session) waits(now time.Time, before int, sg sign, why string) Answer {
 	}
 }
 
-// temporary is the answer to a page that shows a log-in page though the log-in
+// temporary returns the answer to a page that shows a log-in page though the log-in
 // worked. It waits longer each time, and the reason for its being suspect stays
 // as old as it is. Its caller holds mu.
 func (s *Session) temporary(key weburl.Key, now time.Time, why string) Answer {

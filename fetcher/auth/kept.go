@@ -20,7 +20,7 @@ type keptCookie struct {
 	Expires  time.Time `json:"expires,omitzero"` // zero: with the session
 }
 
-// kept are all cookies that are not over. A change since counts in version.
+// kept returns all cookies that are not over. A change since counts in version.
 func (j *Jar) kept(now time.Time) []keptCookie {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -93,7 +93,7 @@ func (s *Session) resume(cookies []keptCookie, now time.Time) {
 	s.log.Info("goes on with the cookies of its last run", "session", s.settings.Name, "kind", s.method.nature().name)
 }
 
-// kept are the session's cookies, none while it is logged out: they are of no use then.
+// kept returns the session's cookies, none while it is logged out: they are of no use then.
 func (s *Session) kept(now time.Time) []keptCookie {
 	s.mu.Lock()
 	_, byCookies := s.method.(resumable)

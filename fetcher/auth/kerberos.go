@@ -148,7 +148,7 @@ func negotiate(h http.Header) (offers bool, token string) {
 	return false, ""
 }
 
-// fault is why there is no token for a page: its URL waits.
+// fault returns why there is no token for a page: its URL waits.
 func (m *kerberosMethod) fault(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:

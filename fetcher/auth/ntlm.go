@@ -189,7 +189,7 @@ func (m *ntlmMethod) ask(ctx context.Context, req *http.Request, authorization s
 	return resp, conn, nil
 }
 
-// ntlmChallenge is the scheme as it is to be written, and its token. NTLM inside
+// ntlmChallenge returns the scheme as it is to be written, and its token. NTLM inside
 // Negotiate is what IIS takes too.
 func ntlmChallenge(h http.Header) (scheme, token string) {
 	for _, c := range challenges(h) {

@@ -74,7 +74,7 @@ type choice struct {
 	text  bool // the value is the text that comes next
 }
 
-// decoded is a page's source in UTF-8, and the encoding that it came in.
+// decoded returns a page's source in UTF-8, and the encoding that it came in.
 func decoded(body []byte, contentType string) ([]byte, encoding.Encoding) {
 	e, _, _ := charset.DetermineEncoding(body, contentType)
 	if plain, err := e.NewDecoder().Bytes(body); err == nil {

@@ -121,7 +121,7 @@ type Session struct {
 	ownerTill time.Time // and for how long no other may take over
 }
 
-// New makes a Session. The error says what to write instead.
+// New returns a Session. The error says what to write instead.
 func New(set Settings, k Kind) (*Session, error) {
 	if set.Name == "" {
 		set.Name = "authentication"
@@ -174,7 +174,7 @@ type Status struct {
 	Since  time.Time
 }
 
-// Status is the session's state now.
+// Status returns the session's state now.
 func (s *Session) Status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -28,7 +28,7 @@ const (
 	Temporary
 )
 
-// String is the action's word in logs.
+// String returns the action's word in logs.
 func (a Action) String() string {
 	switch a {
 	case Proceed:

@@ -81,7 +81,7 @@ func formsOf(p *page) string {
 // pair is what a form sends.
 type pair struct{ name, value string }
 
-// pairs are the form's successful controls in order, as a browser sends them
+// pairs returns the form's successful controls in order, as a browser sends them
 // when Enter is pressed in a field, with the configured values in their place;
 // configured fields that the form lacks follow.
 func (k Form) pairs(f *form) []pair {
@@ -154,7 +154,7 @@ func (r *request) build() (*http.Request, error) {
 	return req, nil
 }
 
-// submission is the request that sends f, found on the page at from.
+// submission returns the request that sends f, found on the page at from.
 func (k Form) submission(p *page, f *form, from *url.URL) (*request, error) {
 	if f.tooMany {
 		return nil, fmt.Errorf("the form has more than %d fields", maxControls)

@@ -21,7 +21,7 @@ type Event struct {
 type watching struct{}
 
 // Watch returns a context in which a session tells each of its steps: the requests of log-ins, and those of pages, in which
-// credentials go along. Tell may be called by several goroutines at once.
+// credentials go along. Tell may be called concurrently.
 func Watch(ctx context.Context, tell func(Event)) context.Context {
 	return context.WithValue(ctx, watching{}, tell)
 }
@@ -33,7 +33,7 @@ func tell(ctx context.Context, format string, args ...any) {
 	}
 }
 
-// told is a Do that tells of each request, if anybody listens.
+// told returns a Do that tells of each request, if anybody listens.
 func (s *Session) told(do Do) Do {
 	return func(ctx context.Context, req *http.Request) (*http.Response, error) {
 		resp, err := do(ctx, req)

@@ -47,7 +47,7 @@ func decodeAs(body []byte, from encoding.Encoding, name string) (text []byte, _ 
 	return bytes.TrimPrefix(text, []byte("\ufeff")), name, nil
 }
 
-// encodingOf is the encoding of a page; it is not told for UTF-8. It is a guess where
+// encodingOf returns the encoding of a page; it is not told for UTF-8. It is a guess where
 // nothing declares one and the bytes prove none.
 func encodingOf(body []byte, contentType string) (e encoding.Encoding, name string, guess bool) {
 	switch {
@@ -118,7 +118,7 @@ func decodeBytes(body []byte, m *charmap.Charmap) []byte {
 	}
 }
 
-// asciiPrefix is how many bytes are ASCII before one that is not.
+// asciiPrefix returns how many bytes are ASCII before one that is not.
 func asciiPrefix(b []byte) int {
 	n := 0
 	for ; n+8 <= len(b); n += 8 {

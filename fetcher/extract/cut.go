@@ -26,7 +26,7 @@ func (c *cutter) at(position int, cutting, between bool) {
 	c.done = position
 }
 
-// content is what was kept, nil if nothing was cut.
+// content returns what was kept, nil if nothing was cut.
 func (c *cutter) content() []byte {
 	if c.kept == nil || c.cutting {
 		return c.kept

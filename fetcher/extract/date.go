@@ -179,7 +179,7 @@ func (d *dateFields) word(w string) bool {
 	return ok
 }
 
-// nameIn is the place of the name that w is, or its first three or more letters.
+// nameIn returns the place of the name that w is, or its first three or more letters.
 func nameIn(w, names string) int {
 	i := 0
 	for name := range strings.FieldsSeq(names) {

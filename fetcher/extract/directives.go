@@ -9,7 +9,7 @@ import (
 // maxUnavailableAfter is the longest date, in bytes, that is kept as written.
 const maxUnavailableAfter = 100
 
-// Merge is what d and o ask for together: each can only forbid. The
+// Merge returns what d and o ask for together: each can only forbid. The
 // earlier is taken, and before one that cannot be read, one that can.
 func (d Directives) Merge(o Directives) Directives {
 	d.NoIndex = d.NoIndex || o.NoIndex

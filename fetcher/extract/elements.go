@@ -69,7 +69,7 @@ func (o *openElements) leave(at uint16) {
 	o.hidden, o.removed, o.inert = within(o.hidden, at), within(o.removed, at), within(o.inert, at)
 }
 
-// within is a region that is still open after the element at a place was left.
+// within returns a region that is still open after the element at a place was left.
 func within(region, at uint16) uint16 {
 	if region >= at {
 		return 0
@@ -77,7 +77,7 @@ func within(region, at uint16) uint16 {
 	return region
 }
 
-// ended is the place of the element that an end tag ends, 0 for none.
+// ended returns the place of the element that an end tag ends, 0 for none.
 func (o *openElements) ended(tag markup.Tag) uint16 {
 	if o.beyond > 0 {
 		o.beyond--
@@ -98,7 +98,7 @@ func (o *openElements) ended(tag markup.Tag) uint16 {
 	return 0
 }
 
-// implied is the place of the outermost element that ends where another begins, 0
+// implied returns the place of the outermost element that ends where another begins, 0
 // for none: end tags may be left out (WHATWG HTML section 13.1.2.4), and some
 // elements do not nest.
 func (o *openElements) implied(start markup.Tag) uint16 {
@@ -140,12 +140,12 @@ func (o *openElements) implied(start markup.Tag) uint16 {
 	return o.outermost(max(o.scope, o.innermost[markup.Button]), markup.P)
 }
 
-// table is the place that implied ends of a table's parts do not reach across.
+// table returns the place that implied ends of a table's parts do not reach across.
 func (o *openElements) table() uint16 {
 	return max(o.innermost[markup.Table], o.innermost[markup.Template])
 }
 
-// outermost is the outermost place of some elements that is inside of floor.
+// outermost returns the outermost place of some elements that is inside of floor.
 func (o *openElements) outermost(floor uint16, tags ...markup.Tag) uint16 {
 	var found uint16
 	for _, tag := range tags {

@@ -108,7 +108,7 @@ func trimControls(value []byte) []byte {
 	return value
 }
 
-// reference is a text that is a URL, "" if it cannot be one.
+// reference returns a text that is a URL, "" if it cannot be one.
 func reference(value []byte) string {
 	value = trimControls(value)
 	if len(value) > weburl.MaxLength {

@@ -151,7 +151,7 @@ func (r *reader) srcset() {
 	}
 }
 
-// descriptors is the length of what follows a URL up to the next comma that is in no
+// descriptors returns the length of what follows a URL up to the next comma that is in no
 // parentheses.
 func descriptors(rest []byte) int {
 	inside := false

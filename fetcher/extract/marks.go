@@ -25,7 +25,7 @@ func (r *reader) comment(text []byte) {
 	r.cutAt(to)
 }
 
-// mark is the comment in lower case if it may be one of those, without what it is
+// mark returns the comment in lower case if it may be one of those, without what it is
 // about; "" if it is not one of them.
 func mark(text []byte) string {
 	text = bytes.TrimSpace(text)

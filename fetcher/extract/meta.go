@@ -95,7 +95,7 @@ func (f *found) lower(p part) part {
 	return p
 }
 
-// value is the value of an attribute with references replaced.
+// value returns the value of an attribute with references replaced.
 func (r *reader) value(n markup.Name) []byte {
 	value := r.z.Value(n)
 	if isPlain(value) {

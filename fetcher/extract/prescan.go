@@ -73,7 +73,7 @@ func (m *scannedMeta) read(page []byte, i int) int {
 	}
 }
 
-// encoding is what the element declares. UTF-16 cannot be, as the element was read.
+// encoding returns what the element declares. UTF-16 cannot be, as the element was read.
 func (m *scannedMeta) encoding() (encoding.Encoding, string) {
 	label := m.charset
 	if label == nil {
@@ -172,7 +172,7 @@ func xmlEncoding(body []byte) (encoding.Encoding, string) {
 	return nil, utf8Name
 }
 
-// indexFold is where a lower-case word stands first, in any case.
+// indexFold returns where a lower-case word stands first, in any case.
 func indexFold(s []byte, word string) int {
 	for i := 0; i+len(word) <= len(s); i++ {
 		if s[i]|0x20 == word[0] && bytes.EqualFold(s[i:i+len(word)], []byte(word)) {

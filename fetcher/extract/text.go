@@ -143,7 +143,7 @@ func stops(x, after uint64) (stops, spaces uint64) {
 	return stops & high, spaces
 }
 
-// stopsInUTF8 is the same in valid UTF-8, of which only those characters stop that
+// stopsInUTF8 returns the same in valid UTF-8, of which only those characters stop that
 // might be white space or nothing.
 func stopsInUTF8(x, after uint64) (stops, spaces uint64) {
 	space := x ^ each*' '

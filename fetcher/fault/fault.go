@@ -32,7 +32,7 @@ const (
 	end
 )
 
-// String is the fault's word in logs and metrics.
+// String returns the fault's word in logs and metrics.
 func (f Fault) String() string {
 	switch f {
 	case None:
@@ -73,7 +73,7 @@ func (f Fault) String() string {
 	return fmt.Sprintf("fault %d", uint8(f))
 }
 
-// All are the faults without None, by their numbers.
+// All returns the faults without None, by their numbers.
 func All() []Fault {
 	all := make([]Fault, 0, end-1)
 	for f := None + 1; f < end; f++ {
@@ -82,7 +82,7 @@ func All() []Fault {
 	return all
 }
 
-// ReachedHost says whether the request came as far as the host: its name led to an address
+// ReachedHost reports whether the request came as far as the host: its name led to an address
 // that may be asked, and nothing refused to pass it on.
 func (f Fault) ReachedHost() bool {
 	switch f {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Request is one GET. Its strings go out as they are; Sendable says whether they may.
+// Request is one GET. Its strings go out as they are; Sendable reports whether they may.
 type Request struct {
 	// Host is that of the URL as written there, with its port if that is not 80; Target is path and query.
 	Host, Target string

@@ -137,7 +137,7 @@ func isValue(s string) bool {
 	return true
 }
 
-// digits is a number that is written in nothing else.
+// digits returns a number that is written in nothing else.
 func digits(s string) (int64, bool) {
 	if s == "" || len(s) > 18 {
 		return 0, false

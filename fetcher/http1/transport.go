@@ -34,7 +34,7 @@ func (e *timeout) Error() string { return e.text }
 // Timeout makes it a net.Error with Temporary.
 func (*timeout) Timeout() bool { return true }
 
-// Temporary is what net.Error wants beside Timeout.
+// Temporary returns what net.Error wants beside Timeout.
 func (*timeout) Temporary() bool { return true }
 
 // Settings are what a Transport is made of. None but Permitted may be zero.
@@ -81,7 +81,7 @@ type host struct {
 	idle  []*conn       // the oldest first
 }
 
-// New makes a Transport.
+// New returns a Transport.
 func New(s Settings) *Transport {
 	return &Transport{settings: s, hosts: map[string]*host{}, watch: watchTime}
 }
@@ -263,7 +263,7 @@ func (h *host) sit(ctx context.Context, until time.Time) error {
 // stand gives a seat back.
 func (h *host) stand() { <-h.seats }
 
-// connection is a kept connection to h or, if there is none that lives, a new one. With fresh it is new, and
+// connection returns a kept connection to h or, if there is none that lives, a new one. With fresh it is new, and
 // all that are kept are closed.
 func (t *Transport) connection(ctx context.Context, h *host, r *Request, fresh bool) (*conn, error) {
 	for c := t.take(h); c != nil; c = t.take(h) {
@@ -286,7 +286,7 @@ func (t *Transport) connection(ctx context.Context, h *host, r *Request, fresh b
 	return c, nil
 }
 
-// address is where host, of a URL of scheme http, is dialled.
+// address returns where host, of a URL of scheme http, is dialled.
 func address(host string) string {
 	if strings.LastIndexByte(host, ':') > strings.LastIndexByte(host, ']') {
 		return host

@@ -65,7 +65,7 @@ type service struct {
 	renewAt time.Time // not asked for before
 }
 
-// New makes a Client, and asks nobody. The error says what to write instead.
+// New returns a Client, and asks nobody. The error says what to write instead.
 func New(s Settings) (*Client, error) {
 	if s.Dial == nil {
 		s.Dial = (&net.Dialer{}).DialContext
@@ -108,7 +108,7 @@ func (c *Client) Format(f fmt.State, _ rune) {
 	_, _ = io.WriteString(f, "kerberos client of "+c.principal())
 }
 
-// principal is the client's, with its realm. Its caller holds mu.
+// principal returns the client's, with its realm. Its caller holds mu.
 func (c *Client) principal() string { return c.name.PrincipalNameString() + "@" + c.realm }
 
 // Ready reports whether there is a ticket-granting ticket, which is not soon over.
@@ -158,7 +158,7 @@ func (c *Client) newGranting(ctx context.Context) (*ticket, error) {
 	return c.fromCache(ctx)
 }
 
-// fromCache is the ticket of the credential cache, renewed if it is soon over and the file
+// fromCache returns the ticket of the credential cache, renewed if it is soon over and the file
 // has no other.
 func (c *Client) fromCache(ctx context.Context) (*ticket, error) {
 	content, err := c.settings.Cache()
@@ -220,7 +220,7 @@ func (c *Client) Service(ctx context.Context, spn string) (*Ticket, error) {
 	return c.keep(spn, t, err)
 }
 
-// known is what needs no KDC.
+// known returns what needs no KDC.
 func (c *Client) known(spn string, now time.Time) (*Ticket, error, bool) { //nolint:revive // the error is part of what is known
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -270,7 +270,7 @@ func (c *Client) take(ctx context.Context) error {
 
 func (c *Client) pass() { <-c.turn }
 
-// credentials are the client's, as the library wants them.
+// credentials returns the client's, as the library wants them.
 func (c *Client) credentials() *credentials.Credentials {
 	own := credentials.NewFromPrincipalName(c.name, c.realm)
 	if c.settings.Keytab != nil {

@@ -22,7 +22,7 @@ import (
 // maxReferrals is how many realms may lie between the client and a service.
 const maxReferrals = 6
 
-// options are what requests ask for, as the library wants them.
+// options returns what requests ask for, as the library wants them.
 func options(ciphers []int32, canonicalize bool) *config.Config {
 	return &config.Config{LibDefaults: config.LibDefaults{
 		Canonicalize: canonicalize, Clockskew: 5 * time.Minute, NoAddresses: true, TicketLifetime: 24 * time.Hour,
@@ -128,7 +128,7 @@ func (c *Client) preAuthenticate(req *messages.ASReq, refused *messages.KRBError
 	return err
 }
 
-// proofOf is what a request to a KDC proves itself by.
+// proofOf returns what a request to a KDC proves itself by.
 func proofOf(kind int32, marshal func() ([]byte, error)) (types.PADataSequence, error) {
 	value, err := marshal()
 	return types.PADataSequence{{PADataType: kind, PADataValue: value}}, err

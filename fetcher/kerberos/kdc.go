@@ -48,7 +48,7 @@ func (c *Client) ask(ctx context.Context, realm string, message []byte) ([]byte,
 	return nil, fmt.Errorf("%w for the realm %s (%s): check that this machine reaches TCP port 88 there", ErrUnreachable, realm, strings.Join(failed, "; "))
 }
 
-// reason is an error of the network without the address, which stands before it.
+// reason returns an error of the network without the address, which stands before it.
 func reason(err error) string {
 	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
 		return fmt.Sprintf("no answer within %s", kdcTime)

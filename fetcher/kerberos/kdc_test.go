@@ -91,7 +91,7 @@ func (k *kdc) serve(conn net.Conn, address string) {
 	_, _ = conn.Write(answer)
 }
 
-// reply is the answer to a message; its caller holds mu.
+// reply returns the answer to a message; its caller holds mu.
 func (k *kdc) reply(message []byte) []byte {
 	var as messages.ASReq
 	var tgs messages.TGSReq

@@ -22,7 +22,7 @@ import (
 // maxFile is more than any keytab or credential cache has.
 const maxFile = 16 << 20
 
-// ciphers are the types of encryption that are asked for, the best liked first.
+// ciphers returns the types of encryption that are asked for, the best liked first.
 func ciphers() []int32 {
 	return []int32{
 		etypeID.AES256_CTS_HMAC_SHA1_96, etypeID.AES128_CTS_HMAC_SHA1_96,
@@ -50,10 +50,10 @@ func ParseKeytab(content []byte) (*Keytab, error) {
 // String tells how many keys there are.
 func (k *Keytab) String() string { return fmt.Sprintf("keytab of %d keys", len(k.keys.Entries)) }
 
-// GoString is the form of %#v.
+// GoString returns the form of %#v.
 func (k *Keytab) GoString() string { return k.String() }
 
-// principals are those that it has keys of, each once.
+// principals returns those that it has keys of, each once.
 func (k *Keytab) principals() []string {
 	var all []string
 	for _, e := range k.keys.Entries {
@@ -65,7 +65,7 @@ func (k *Keytab) principals() []string {
 	return all
 }
 
-// ciphersOf are the types of encryption of a principal's keys.
+// ciphersOf returns the types of encryption of a principal's keys.
 func (k *Keytab) ciphersOf(name types.PrincipalName, realm string) []int32 {
 	var all []int32
 	for _, c := range ciphers() {
@@ -76,7 +76,7 @@ func (k *Keytab) ciphersOf(name types.PrincipalName, realm string) []int32 {
 	return all
 }
 
-// cached is a ticket-granting ticket out of a credential cache.
+// cached returns a ticket-granting ticket out of a credential cache.
 func cached(content []byte) (name types.PrincipalName, realm string, t *ticket, err error) {
 	var cache credentials.CCache
 	t = &ticket{}
@@ -172,12 +172,12 @@ func (w *walk) principal() {
 	}
 }
 
-// grantingService is the principal that gives tickets for a realm.
+// grantingService returns the principal that gives tickets for a realm.
 func grantingService(realm string) types.PrincipalName {
 	return types.PrincipalName{NameType: nametype.KRB_NT_SRV_INST, NameString: []string{"krbtgt", realm}}
 }
 
-// keyInfo is the first type of encryption among those of a KDC's hint that have is true
+// keyInfo returns the first type of encryption among those of a KDC's hint that have is true
 // for. A hint that asks for an endless derivation of the key is an error.
 func keyInfo(hints types.PADataSequence, have func(int32) bool) (cipher int32, err error) {
 	err = decode(func() error {
@@ -213,5 +213,5 @@ type ticket struct {
 	start, end time.Time
 }
 
-// renewAt is when the next one is fetched: five sixths of its life are over then.
+// renewAt returns when the next one is fetched: five sixths of its life are over then.
 func (t *ticket) renewAt() time.Time { return t.end.Add(-t.end.Sub(t.start) / 6) }

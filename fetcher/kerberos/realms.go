@@ -16,7 +16,7 @@ type Realms struct {
 	Domains map[string]string
 }
 
-// of is the realm of a host; empty if nothing says it.
+// of returns the realm of a host; empty if nothing says it.
 func (r *Realms) of(host string) string {
 	host = strings.ToLower(host)
 	if realm := r.Domains[host]; realm != "" {
@@ -32,7 +32,7 @@ func (r *Realms) of(host string) string {
 	return ""
 }
 
-// Address is a KDC's address with its port: 88 if it is written without one.
+// Address returns a KDC's address with its port: 88 if it is written without one.
 func Address(written string) (string, error) {
 	host, port, err := net.SplitHostPort(written)
 	if err != nil {

@@ -28,7 +28,7 @@ type Ticket struct {
 // String names the service and nothing else.
 func (t *Ticket) String() string { return "ticket for " + t.spn }
 
-// GoString is the form of %#v.
+// GoString returns the form of %#v.
 func (t *Ticket) GoString() string { return t.String() }
 
 // Proof is what the server must know to answer a token.
@@ -76,7 +76,7 @@ const (
 	krbError  = "\x03\x00"
 )
 
-// negotiation is the first token of SPNEGO (RFC 4178 section 4.2.1) with that of Kerberos.
+// negotiation returns the first token of SPNEGO (RFC 4178 section 4.2.1) with that of Kerberos.
 func negotiation(request []byte) ([]byte, error) {
 	mechanism := asn1tools.AddASNAppTag(append([]byte(oidKerberos+apRequest), request...), 0)
 	list, err := asn1.Marshal(struct {
@@ -175,7 +175,7 @@ func Accepts(token []byte) bool {
 	return err == nil && kind == apReply
 }
 
-// refusal is the error of Kerberos that a server sends.
+// refusal returns the error of Kerberos that a server sends.
 func (p *Proof) refusal(inner []byte) error {
 	var e messages.KRBError
 	if decode(func() error { return e.Unmarshal(inner) }) != nil {

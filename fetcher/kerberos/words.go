@@ -20,7 +20,7 @@ func (e *atService) Error() string {
 	return fmt.Sprintf("no ticket for %s from the realm %s: %v", e.name, e.realm, e.err)
 }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *atService) Unwrap() error { return e.err }
 
 // explain says in words for an operator which step failed, and what to do.
@@ -50,14 +50,14 @@ func (c *Client) words(err error, at *atService) string {
 	return err.Error()
 }
 
-// who is the client in words of errors.
+// who returns the client in words of errors.
 func (c *Client) who() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return brief(c.principal())
 }
 
-// refusal is an error that a KDC sent.
+// refusal returns an error that a KDC sent.
 func (c *Client) refusal(e *messages.KRBError, at *atService) string {
 	switch e.ErrorCode {
 	case errorcode.KDC_ERR_C_PRINCIPAL_UNKNOWN:

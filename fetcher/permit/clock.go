@@ -17,7 +17,7 @@ type Clock interface {
 // machine sleeps.
 type SystemClock struct{}
 
-// Now is the time since the machine started.
+// Now returns the time since the machine started.
 func (SystemClock) Now() time.Duration { return sinceBoot() }
 
 // Sleep waits. It does not wake up while the machine sleeps: a caller that acts must ask Now again.

@@ -14,7 +14,7 @@ import (
 // moment. It says nothing about the server that was to be asked.
 var ErrEnded = errors.New("this process may not ask sites and indexers for anything now")
 
-// Permit says whether requests may be made. Its methods may be called at once.
+// Permit reports whether requests may be made. Its methods may be called at once.
 type Permit interface {
 	// Acting waits until requests may be made, and returns a context that ends when they may no longer.
 	// cancel must be called.
@@ -63,7 +63,7 @@ func May(ctx context.Context) bool {
 	return !under || p.May()
 }
 
-// Check is what stands right before a request. If it may not be made, ctx has ended when Check returns its error,
+// Check returns what stands right before a request. If it may not be made, ctx has ended when Check returns its error,
 // so that whoever sees that error also sees why.
 func Check(ctx context.Context) error {
 	if May(ctx) {

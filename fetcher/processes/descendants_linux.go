@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Descendants are the processes that a process has started, and those have, parents first. Those
+// Descendants returns the processes that a process has started, and those have, parents first. Those
 // that lost their parent to another process are not among them.
 func Descendants(of int) (all []int) {
 	children := map[int][]int{}

@@ -26,7 +26,7 @@ const (
 	lookEvery = 250 * time.Millisecond
 )
 
-// Flags are those that every browser is started with, beside a folder for its profile. What the pause over the protocol
+// Flags returns those that every browser is started with, beside a folder for its profile. What the pause over the protocol
 // lets slip meets a proxy whose name cannot be found, as no name can.
 func Flags() []string {
 	return []string{
@@ -90,7 +90,7 @@ func start(ctx context.Context, s Settings, log *slog.Logger) (*browser, error) 
 	return nil, err
 }
 
-// profiles is the folder for profiles. Chromium has sockets in its profile, whose paths may have 107 bytes: in a folder whose
+// profiles returns the folder for profiles. Chromium has sockets in its profile, whose paths may have 107 bytes: in a folder whose
 // name is too long for that, it would not start.
 func profiles(temporary string) string {
 	const longest = 107 - len("/sextant-browser-4294967295/.org.chromium.Chromium.XXXXXX/SingletonSocket")
@@ -235,7 +235,7 @@ func (b *browser) weigh() {
 	}
 }
 
-// failure is the error of a page whose browser has ended.
+// failure returns the error of a page whose browser has ended.
 func (b *browser) failure() error {
 	if b.heavy.Load() {
 		return failed(Crashed, "the page took more than %d MiB of memory", b.limit>>20)
@@ -270,7 +270,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String is the last line of weight: an error of the browser, if it told one.
+// String returns the last line of weight: an error of the browser, if it told one.
 func (t *tail) String() string {
 	if t == nil {
 		return ""

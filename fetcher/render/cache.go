@@ -188,7 +188,7 @@ func lifetime(a Answer, asked time.Time) (until time.Time, ok bool) {
 	return asked, asks
 }
 
-// cacheControl are the directives of an answer, in lower case.
+// cacheControl returns the directives of an answer, in lower case.
 func cacheControl(h http.Header) map[string]string {
 	out := map[string]string{}
 	for _, line := range h.Values("Cache-Control") {

@@ -39,7 +39,7 @@ func killTree(pid int) {
 	}
 }
 
-// treeMemory is what a process and its descendants have for themselves.
+// treeMemory returns what a process and its descendants have for themselves.
 func treeMemory(pid int) (n int64) {
 	for _, p := range append(processes.Descendants(pid), pid) {
 		status, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p), "status"))

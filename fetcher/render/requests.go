@@ -144,7 +144,7 @@ func (p *pausedRequest) wanted() bool {
 	return false
 }
 
-// header is what the page sends beside what is the crawler's own.
+// header returns what the page sends beside what is the crawler's own.
 func (p *pausedRequest) header() http.Header {
 	h := http.Header{}
 	for name, value := range p.Request.Headers {
@@ -213,7 +213,7 @@ func (t *tab) count(r *Request, a Answer, err error) {
 	}
 }
 
-// lacks is the error of a page one of whose own scripts could not be had: without it the page may look
+// lacks returns the error of a page one of whose own scripts could not be had: without it the page may look
 // whole and hold nothing.
 func lacks(script string, a Answer, err error) error {
 	if err != nil {
@@ -229,7 +229,7 @@ func sameOrigin(a, b string) bool {
 	return err1 == nil && err2 == nil && u.Scheme == v.Scheme && u.Host == v.Host
 }
 
-// originOf is the scheme and host of a URL; all of it if it has none.
+// originOf returns the scheme and host of a URL; all of it if it has none.
 func originOf(raw string) string {
 	if u, err := url.Parse(raw); err == nil {
 		return u.Scheme + "://" + u.Host

@@ -71,7 +71,7 @@ const (
 	Unreachable       // robots.txt could not be had, nothing is allowed for now
 )
 
-// String is the word for a state; no copy at hand is "unknown".
+// String returns the word for a state; no copy at hand is "unknown".
 func (s State) String() string {
 	switch s {
 	case Allowed:
@@ -102,7 +102,7 @@ type Verdict struct {
 	Changed time.Time
 }
 
-// WithoutRules is the verdict for a crawler that ignores robots.txt with its owner's
+// WithoutRules returns the verdict for a crawler that ignores robots.txt with its owner's
 // permission (ignoreRobotsTxt): it is fetched, and its CrawlDelay and
 // Rules.Sitemaps count, but nothing is forbidden, also while it cannot be had.
 func (v Verdict) WithoutRules() Verdict {
@@ -112,7 +112,7 @@ func (v Verdict) WithoutRules() Verdict {
 	return v
 }
 
-// Request is the request for NeedsFetch.
+// Request returns the request for NeedsFetch.
 func (v Verdict) Request() fetcher.Request {
 	return fetcher.Request{URL: v.URL, MaxBodyBytes: MaxBytes}
 }
@@ -147,7 +147,7 @@ type known struct {
 	changed  time.Time // fetched of the last copy that was stricter, until it was judged by
 }
 
-// NewCache makes a Cache over memory.
+// NewCache returns a Cache over memory.
 func NewCache(memory Memory, s Settings) *Cache {
 	return &Cache{memory: memory, settings: s.withDefaults(), entries: map[string]*list.Element{}, used: list.New()}
 }
@@ -184,7 +184,7 @@ func (c *Cache) Verdict(ctx context.Context, agent string, u weburl.URL) (Verdic
 	return v, err
 }
 
-// Rules are the copy at hand of u's robots.txt, however old; nil if there is none.
+// Rules returns the copy at hand of u's robots.txt, however old; nil if there is none.
 func (c *Cache) Rules(ctx context.Context, u weburl.URL) (*Rules, error) {
 	k, _, err := c.load(ctx, u.Origin())
 	return k.rules, err

@@ -85,7 +85,7 @@ func (r *Rules) end(now *record) {
 	*now = record{}
 }
 
-// newLiteralRule is a Disallow without wildcards. As none allows, the order of
+// newLiteralRule returns a Disallow without wildcards. As none allows, the order of
 // such rules does not count.
 func newLiteralRule(text string) rule {
 	r := rule{pattern: pattern{head: text}, length: len(text)}
@@ -95,7 +95,7 @@ func newLiteralRule(text string) rule {
 	return r
 }
 
-// firstRecord is the name by which a record decides for agent.
+// firstRecord returns the name by which a record decides for agent.
 func (r *Rules) firstRecord(agent string) string {
 	agent = strings.ToLower(agent)
 	for _, name := range r.order {

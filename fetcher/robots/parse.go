@@ -46,7 +46,7 @@ func parse(body []byte, cut, original bool) *Rules {
 	return p.rules
 }
 
-// readText is the body as far as the limit lets it be read.
+// readText returns the body as far as the limit lets it be read.
 func readText(body []byte, cut bool) string {
 	if len(body) > MaxBytes {
 		body, cut = body[:MaxBytes], true
@@ -81,7 +81,7 @@ func decodeUTF16(body []byte) string {
 	return string(utf16.Decode(units))
 }
 
-// lines are those of a text whose line ends are CR, LF or both (RFC 9309 section 2.2).
+// lines returns those of a text whose line ends are CR, LF or both (RFC 9309 section 2.2).
 func lines(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for text != "" {
@@ -204,7 +204,7 @@ func (p *parser) addRule(allows bool, value string) {
 	g.rules = append(g.rules, newRule(escape(value), allows))
 }
 
-// productToken is the beginning of a user agent that names a crawler (RFC 9309
+// productToken returns the beginning of a user agent that names a crawler (RFC 9309
 // section 2.2.1).
 func productToken(value string) string {
 	for i := range len(value) {
@@ -296,7 +296,7 @@ func isHex(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
 }
 
-// canonical is the pattern in the form that URLs have in this crawler, so that
+// canonical returns the pattern in the form that URLs have in this crawler, so that
 // "/%7Euser" rules "/~user", and "/{id}" rules "/%7Bid%7D" (RFC 9309 section
 // 2.2.2). A pattern whose meaning the URL parser would change stays as it is:
 // it may end inside a dot segment, or before an empty query.

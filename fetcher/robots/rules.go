@@ -71,7 +71,7 @@ func (r *Rules) allowed(agent, target string, isCanonical bool) bool {
 	return allows
 }
 
-// groupsOf are the groups that name agent or, if none does, those for all.
+// groupsOf returns the groups that name agent or, if none does, those for all.
 func (r *Rules) groupsOf(agent string) []int {
 	if agent != "" && agent != anyAgent {
 		if r.original {
@@ -98,7 +98,7 @@ func appendLower(out []byte, s string) []byte {
 	return out
 }
 
-// CrawlDelay is the longest delay that the file asks agent for, 0 if none, at most a day.
+// CrawlDelay returns the longest delay that the file asks agent for, 0 if none, at most a day.
 // It is not part of RFC 9309, but widely used: a delay is for the agents that are named
 // just above it, also where the lines below it make one group of these and others.
 func (r *Rules) CrawlDelay(agent string) time.Duration {
@@ -127,7 +127,7 @@ func (r *Rules) delayed(agents []string, d time.Duration) {
 	}
 }
 
-// Sitemaps are the values of the Sitemap lines, as written.
+// Sitemaps returns the values of the Sitemap lines, as written.
 func (r *Rules) Sitemaps() []string { return slices.Clone(r.sitemaps) }
 
 // stricter reports whether r may forbid to agent what old allowed: exactly where it

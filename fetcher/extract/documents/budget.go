@@ -80,7 +80,7 @@ func (b *budget) look() {
 	b.over()
 }
 
-// left is the time until the next look, 0 or less when the limit is reached.
+// left returns the time until the next look, 0 or less when the limit is reached.
 func (b *budget) left(cpu time.Duration, measured bool) time.Duration {
 	passed := time.Since(b.begun)
 	if !measured {
@@ -98,7 +98,7 @@ func tooSlow(limit time.Duration) string {
 	return fmt.Sprintf("it was not read in %s of CPU time, nor in %s by the clock", limit, wallFactor*limit)
 }
 
-// withBudget is a context that ends when this process has used so much CPU time.
+// withBudget returns a context that ends when this process has used so much CPU time.
 func withBudget(limit time.Duration) (ctx context.Context, cancel func()) {
 	ctx, end := context.WithCancel(context.Background())
 	b := &budget{cpu: ownCPUTime, over: end}

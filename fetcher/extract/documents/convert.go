@@ -62,7 +62,7 @@ func (p *Pool) Convert(ctx context.Context, c extract.Converter, body []byte) (e
 	return page, nil
 }
 
-// supervisor is the command that is followed by the converter's.
+// supervisor returns the command that is followed by the converter's.
 func (s Settings) supervisor() ([]string, error) {
 	if len(s.Supervisor) > 0 {
 		return s.Supervisor, nil
@@ -186,7 +186,7 @@ func converterOutOfMemory(words string) bool {
 	return outOfMemory(words)
 }
 
-// converterEnvironment is what a converter gets: not the service's own, in which secrets may stand.
+// converterEnvironment returns what a converter gets: not the service's own, in which secrets may stand.
 func converterEnvironment() []string {
 	env := []string{}
 	for _, name := range []string{"PATH", "LANG", "LC_ALL", "TZ"} {

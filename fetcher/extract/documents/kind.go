@@ -52,7 +52,7 @@ func KindOf(contentType string, body []byte) (Kind, bool) {
 	return declared, declared != ""
 }
 
-// legacyKind is what a type of the old binary formats declares, "" where that may be several.
+// legacyKind returns what a type of the old binary formats declares, "" where that may be several.
 // Under them servers send much else, such as tables of HTML: that a body is a compound file, its
 // bytes must say.
 func legacyKind(mediaType string) (kind Kind, ok bool) {
@@ -116,7 +116,7 @@ func IsPDF(contentType string) bool {
 	return declaredKind(mediaType(contentType)) == PDF
 }
 
-// mediaType is the type without its parameters, in lower case.
+// mediaType returns the type without its parameters, in lower case.
 func mediaType(contentType string) string {
 	t, _, _ := strings.Cut(contentType, ";")
 	return strings.ToLower(strings.TrimSpace(t))
@@ -192,7 +192,7 @@ func sniffCompound(body []byte) Kind {
 	return kind
 }
 
-// directoryName is a name as it stands in the directory of a compound file: in UTF-16,
+// directoryName returns a name as it stands in the directory of a compound file: in UTF-16,
 // with zeros behind it.
 func directoryName(name string) []byte {
 	b := make([]byte, 0, 2*len(name)+2)

@@ -32,7 +32,7 @@ type Settings struct {
 	MaxMemory int64
 }
 
-// ForPages are the settings of a pool that searches pages: those of one for documents, with less
+// ForPages returns the settings of a pool that searches pages: those of one for documents, with less
 // time.
 func (s Settings) ForPages() Settings {
 	s = s.withDefaults()

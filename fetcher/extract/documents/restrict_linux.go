@@ -41,7 +41,7 @@ func Restrict(maxMemory int64) error {
 	return nil
 }
 
-// dataBytes is the size of the process's writable private memory, which RLIMIT_DATA
+// dataBytes returns the size of the process's writable private memory, which RLIMIT_DATA
 // limits; much of it is reserved only.
 func dataBytes() (uint64, error) {
 	statm, err := os.ReadFile("/proc/self/statm")

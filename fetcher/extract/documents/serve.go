@@ -33,7 +33,7 @@ type Reader interface {
 // with what it has; at the end of all, the worker is killed.
 const softTime = 0.75
 
-// Serve is the worker's side: it answers requests from in until that ends, which is
+// Serve returns the worker's side: it answers requests from in until that ends, which is
 // no error. It must be the last thing that its process does: where in ends while a
 // document is read, that goes on until the process ends.
 func Serve(in io.Reader, out io.Writer, timeout time.Duration, r Reader) error {

@@ -27,7 +27,7 @@ type Limits struct {
 // memoryFlag is how the limit of memory is handed over.
 const memoryFlag = "--memory"
 
-// arguments are those by which a supervisor is told the limits; the converter's command follows.
+// arguments returns those by which a supervisor is told the limits; the converter's command follows.
 func (l Limits) arguments() []string {
 	return []string{memoryFlag, strconv.FormatInt(l.Memory, 10), "--"}
 }

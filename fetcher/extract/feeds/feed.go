@@ -115,7 +115,7 @@ func (f *feed) read(root *token, want string) error {
 	}
 }
 
-// join is a base inside another one.
+// join returns a base inside another one.
 func join(outer, inner string) string {
 	if inner == "" || outer == "" {
 		return outer + inner

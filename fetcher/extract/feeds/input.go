@@ -91,7 +91,7 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// encodingOf is what a file is decoded from, nil if it is UTF-8: by its byte order
+// encodingOf returns what a file is decoded from, nil if it is UTF-8: by its byte order
 // mark, its XML declaration, or the header of its answer.
 func encodingOf(b *bufio.Reader, contentType string) encoding.Encoding {
 	head, _ := b.Peek(1024)

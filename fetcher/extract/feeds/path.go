@@ -27,7 +27,7 @@ type PathError struct {
 
 func (e *PathError) Error() string { return e.Words }
 
-// String is the path as it was written.
+// String returns the path as it was written.
 func (p Path) String() string { return p.text }
 
 // ParsePath reads a path. The error is a *PathError. For one that is absolute (for

@@ -33,7 +33,7 @@ type token struct {
 
 type attribute struct{ name, value string }
 
-// attr is the value of an attribute, "" if there is none.
+// attr returns the value of an attribute, "" if there is none.
 func (t *token) attr(name string) string {
 	for i := range t.attrs {
 		if strings.EqualFold(t.attrs[i].name, name) {
@@ -77,7 +77,7 @@ func (s *scanner) read() (byte, bool) {
 	return b, true
 }
 
-// ahead are the bytes that are read already, one at least unless the file has ended.
+// ahead returns the bytes that are read already, one at least unless the file has ended.
 func (s *scanner) ahead() []byte {
 	if s.r.Buffered() == 0 && s.peek() == 0 && s.r.Buffered() == 0 {
 		return nil
@@ -129,7 +129,7 @@ func (s *scanner) fault(line, column int, format string, args ...any) error {
 	return &SyntaxError{Line: line, Column: column, Words: fmt.Sprintf(format, args...)}
 }
 
-// ends is the error for a file that ends where it should not.
+// ends returns the error for a file that ends where it should not.
 func (s *scanner) ends(in string) error {
 	if s.err != nil {
 		return s.fault(s.line, s.column, "the file cannot be read further: %v", s.err)

@@ -19,7 +19,7 @@ func Sniff(body []byte, contentType string) Format {
 	return formatOf(root.name)
 }
 
-// formatOf is the format of files with a root of that name.
+// formatOf returns the format of files with a root of that name.
 func formatOf(root string) Format {
 	switch _, local := split(root); local {
 	case "urlset":

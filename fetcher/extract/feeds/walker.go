@@ -60,7 +60,7 @@ func (w *walker) next() (token, error) {
 	}
 }
 
-// ended is how many open elements an end tag ends, 0 if its own is not open.
+// ended returns how many open elements an end tag ends, 0 if its own is not open.
 func (w *walker) ended(name string) int {
 	for i := len(w.open) - 1; i >= 0; i-- {
 		if w.open[i] == name {
@@ -149,7 +149,7 @@ func (w *walker) declare(root *token) {
 	}
 }
 
-// namespace is the usual prefix of a namespace, "" if it is one that does not count.
+// namespace returns the usual prefix of a namespace, "" if it is one that does not count.
 func namespace(uri string) string {
 	switch strings.TrimSuffix(strings.ToLower(uri), "/") {
 	case "http://purl.org/rss/1.0/modules/content":
@@ -184,7 +184,7 @@ func split(name string) (prefix, local string) {
 	return prefix, local
 }
 
-// known is a name as it is usually written: elements of the format itself without
+// known returns a name as it is usually written: elements of the format itself without
 // prefix, those of the known extensions with their usual one.
 func (w *walker) known(name string) string {
 	prefix, local := split(name)
@@ -200,7 +200,7 @@ func (w *walker) known(name string) string {
 	return prefix + ":" + local
 }
 
-// wrongRoot is the error for a file that is something else.
+// wrongRoot returns the error for a file that is something else.
 func (w *walker) wrongRoot(root *token, want string) error {
 	words := fmt.Sprintf("its outermost element is <%s>, not %s", root.name, want)
 	if _, local := split(root.name); local == "html" {

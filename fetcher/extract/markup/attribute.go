@@ -37,7 +37,7 @@ var attributeNames = [names]string{
 	Poster: "poster", Property: "property", Rel: "rel", Src: "src", Srcset: "srcset", Type: "type", XlinkHref: "xlink:href", XMLLang: "xml:lang",
 }
 
-// String is the attribute's name in lower case.
+// String returns the attribute's name in lower case.
 func (n Name) String() string { return attributeNames[n] }
 
 // attributeTable and attributeLetters are constant.
@@ -50,7 +50,7 @@ var (
 // 1<<Name.
 func (s *Scanner) Has(set uint32) bool { return s.has&set != 0 }
 
-// Value is the value of an attribute of the present start tag, as written; of two
+// Value returns the value of an attribute of the present start tag, as written; of two
 // with one name the first counts. It is empty where there is none. Of elements that
 // are not Attributed it may be told of hidden only, and of class and id after
 // ReadClasses.
@@ -59,7 +59,7 @@ func (s *Scanner) Value(n Name) []byte {
 	return s.page[from:to]
 }
 
-// ValueSpan is where the value of an attribute stands in the page.
+// ValueSpan returns where the value of an attribute stands in the page.
 func (s *Scanner) ValueSpan(n Name) (from, to int) {
 	if s.has&(1<<n) == 0 {
 		return 0, 0

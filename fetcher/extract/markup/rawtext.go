@@ -18,7 +18,7 @@ func (s *Scanner) rawText() {
 	s.end, s.content, s.raw = s.pos, s.raw, 0
 }
 
-// rawEnd is where the end tag of the element begins.
+// rawEnd returns where the end tag of the element begins.
 func (s *Scanner) rawEnd(at int) int {
 	for {
 		i := bytes.IndexByte(s.page[at:], '<')
@@ -39,7 +39,7 @@ func (s *Scanner) isRawEnd(at int) bool {
 	return len(rest) > n && rest[0] == '/' && hasPrefixFold(rest[1:], name) && class[rest[n]]&endsName != 0
 }
 
-// scriptEnd is where the end tag of a script begins. Inside of <!-- and --> there
+// scriptEnd returns where the end tag of a script begins. Inside of <!-- and --> there
 // may be a whole script element that does not end this one (WHATWG HTML section
 // 13.2.5.15 and following, "script data escaped" and "double escaped").
 func (s *Scanner) scriptEnd(at int) int {

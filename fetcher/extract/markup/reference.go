@@ -144,7 +144,7 @@ var windows1252 = [32]rune{
 	0x90, '\u2018', '\u2019', '\u201c', '\u201d', '\u2022', '\u2013', '\u2014', '\u02dc', '\u2122', '\u0161', '\u203a', '\u0153', 0x9d, '\u017e', '\u0178',
 }
 
-// digit is the value of a hexadecimal digit, or more.
+// digit returns the value of a hexadecimal digit, or more.
 func digit(c byte) rune {
 	switch {
 	case '0' <= c && c <= '9':

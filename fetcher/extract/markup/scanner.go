@@ -58,26 +58,26 @@ func (s *Scanner) AllowCDATA(allow bool) { s.cdata = allow }
 // all in foreign content.
 func (s *Scanner) NotRaw() { s.raw = 0 }
 
-// Tag is the element of a start or end tag, Other if it has no name here.
+// Tag returns the element of a start or end tag, Other if it has no name here.
 func (s *Scanner) Tag() Tag { return s.tag }
 
 // SelfClosing reports whether the present tag ends in "/>", which means something in
 // foreign content only.
 func (s *Scanner) SelfClosing() bool { return s.selfClosing }
 
-// Token is where the present token begins and ends in the page.
+// Token returns where the present token begins and ends in the page.
 func (s *Scanner) Token() (from, to int) { return s.begin, s.pos }
 
-// Span is where the text, the name of the tag, or the content of the comment stands.
+// Span returns where the text, the name of the tag, or the content of the comment stands.
 func (s *Scanner) Span() (from, to int) { return s.start, s.end }
 
-// Data is what stands there, as written.
+// Data returns what stands there, as written.
 func (s *Scanner) Data() []byte { return s.page[s.start:s.end] }
 
 // Literal reports whether in the present text & is nothing but itself.
 func (s *Scanner) Literal() bool { return s.literal }
 
-// Content is the element that the present text is the whole content of because that
+// Content returns the element that the present text is the whole content of because that
 // is not markup; Other if it is not.
 func (s *Scanner) Content() Tag { return s.content }
 
@@ -153,7 +153,7 @@ func (s *Scanner) markup(c byte) Kind {
 	}
 }
 
-// noMore is the end of a page in the middle of a tag.
+// noMore returns the end of a page in the middle of a tag.
 func (s *Scanner) noMore() Kind {
 	s.start, s.end, s.pos = len(s.page), len(s.page), len(s.page)
 	return End
@@ -172,7 +172,7 @@ func (s *Scanner) readTag(at int) bool {
 	return s.readAttributes(end)
 }
 
-// bogus is a comment up to the next >.
+// bogus returns a comment up to the next >.
 func (s *Scanner) bogus(at int) Kind {
 	s.start = at
 	if i := bytes.IndexByte(s.page[at:], '>'); i >= 0 {
@@ -242,7 +242,7 @@ func (s *Scanner) abruptComment(at int) {
 	s.end, s.pos = at+len(body), len(s.page)
 }
 
-// section is the text of a CDATA section. An empty one is not a token.
+// section returns the text of a CDATA section. An empty one is not a token.
 func (s *Scanner) section(at int) Kind {
 	s.start, s.literal = at, true
 	if i := bytes.Index(s.page[at:], []byte("]]>")); i >= 0 {

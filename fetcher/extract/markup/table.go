@@ -14,7 +14,7 @@ type table [1024]struct {
 	index   uint8
 }
 
-// newTable makes a table of names; empty names are left out. A name is
+// newTable returns a table of names; empty names are left out. A name is
 // found as its index, which must not be 0.
 func newTable(names []string) *table {
 	t := new(table)
@@ -35,7 +35,7 @@ func newTable(names []string) *table {
 	return t
 }
 
-// slot is where a name stands, or before it.
+// slot returns where a name stands, or before it.
 func slot(key uint64) int { return int(key * 0x9e3779b97f4a7c15 >> 54) }
 
 // find returns the index of a name, 0 if it is not in the table. Letters behind the eighth are not
@@ -92,7 +92,7 @@ func readName(page []byte, from, at int, key uint64, t *letters) (uint64, int) {
 	return key, at
 }
 
-// index is where a byte stands first from a position on, -1 if it does not. It looks
+// index returns where a byte stands first from a position on, -1 if it does not. It looks
 // at a few bytes before it calls what is faster for many.
 func index(page []byte, at int, c byte) int {
 	const each = 0x0101010101010101

@@ -136,7 +136,7 @@ func Lookup(name []byte) Tag {
 	return Tag(tagTable.findIn(tagNames[:], name, span{0, end}, key))
 }
 
-// String is the element's name in lower case, empty for Other.
+// String returns the element's name in lower case, empty for Other.
 func (t Tag) String() string { return tagNames[t] }
 
 // Is reports whether an element has any of some properties.

@@ -55,7 +55,7 @@ func openArchive(ctx context.Context, body []byte) (*archive, error) {
 	return a, nil
 }
 
-// partName is how a part is known: OPC compares names without case, and some
+// partName returns how a part is known: OPC compares names without case, and some
 // writers use backslashes.
 func partName(name string) string {
 	return strings.TrimPrefix(strings.ToLower(strings.ReplaceAll(name, `\`, "/")), "/")
@@ -146,7 +146,7 @@ func (m *meter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// attribute is the value of the attribute with a local name, "" if there is none.
+// attribute returns the value of the attribute with a local name, "" if there is none.
 func attribute(e *xml.StartElement, name string) string {
 	for i := range e.Attr {
 		if e.Attr[i].Name.Local == name {
@@ -194,7 +194,7 @@ func (r *relations) start(e *xml.StartElement) bool {
 func (*relations) end(string)  {}
 func (*relations) text([]byte) {}
 
-// parts are the names of parts of a kind, in the order of the relations.
+// parts returns the names of parts of a kind, in the order of the relations.
 func (r *relations) parts(kind string) []string {
 	var names []string
 	for _, other := range r.all {
@@ -205,7 +205,7 @@ func (r *relations) parts(kind string) []string {
 	return names
 }
 
-// byID is the name of the part with a relation's id, "" if there is none.
+// byID returns the name of the part with a relation's id, "" if there is none.
 func (r *relations) byID(id string) string { return r.ids[id] }
 
 // resolve returns a part's name; path.Join never leads out of the archive.

@@ -54,7 +54,7 @@ func openCompound(body []byte) (*compound, error) {
 	return c, nil
 }
 
-// stream is the content of a stream as far as it can be read, nil if there is none.
+// stream returns the content of a stream as far as it can be read, nil if there is none.
 func (c *compound) stream(name string) []byte {
 	f := c.streams[strings.ToLower(name)]
 	if f == nil {
@@ -107,7 +107,7 @@ func le32(b []byte, at int) uint32 {
 	return uint32(b[at]) | uint32(b[at+1])<<8 | uint32(b[at+2])<<16 | uint32(b[at+3])<<24
 }
 
-// part is a part of a stream, as far as it is in it.
+// part returns a part of a stream, as far as it is in it.
 func part(b []byte, from, length int64) []byte {
 	if from < 0 || length <= 0 || from >= int64(len(b)) {
 		return nil

@@ -53,7 +53,7 @@ func (r *legacyReader) doc(c *compound) error {
 	return r.pieces(main, pieces)
 }
 
-// pieceTable is the list of pieces in a Clx (MS-DOC section 2.9.38), behind what changes
+// pieceTable returns the list of pieces in a Clx (MS-DOC section 2.9.38), behind what changes
 // their properties.
 func pieceTable(clx []byte) ([]byte, error) {
 	for len(clx) > 0 {

@@ -41,7 +41,7 @@ func readDOCX(a *archive, b *extract.Builder) error {
 	return nil
 }
 
-// mainPart is the part that the package's relations name, or its usual name.
+// mainPart returns the part that the package's relations name, or its usual name.
 func mainPart(root *relations, usual string) string {
 	if parts := root.parts("officeDocument"); len(parts) > 0 {
 		return parts[0]
@@ -115,7 +115,7 @@ func (w *words) link(code string) {
 	}
 }
 
-// hyperlink is the address of a field code HYPERLINK, "" if it is another one or one inside
+// hyperlink returns the address of a field code HYPERLINK, "" if it is another one or one inside
 // of the document.
 func hyperlink(code string) string {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(code), "HYPERLINK")

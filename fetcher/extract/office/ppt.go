@@ -69,7 +69,7 @@ type record struct {
 	body           []byte
 }
 
-// recordAt is the record at a place, and where the next one begins; 0 if there is none.
+// recordAt returns the record at a place, and where the next one begins; 0 if there is none.
 func recordAt(b []byte, at int64) (r record, next int64) {
 	const head = 8
 	if at < 0 || at+head > int64(len(b)) {

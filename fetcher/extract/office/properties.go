@@ -83,7 +83,7 @@ func parseTime(s string) time.Time {
 	return time.Time{}
 }
 
-// officeProperties are those of the parts docProps/core.xml and docProps/app.xml.
+// officeProperties is those of the parts docProps/core.xml and docProps/app.xml.
 func officeProperties(a *archive, b *extract.Builder) {
 	readProperties(a, map[string]string{
 		"title": "title", "creator": "author", "subject": "subject", "description": "description",

@@ -73,7 +73,7 @@ func propertyValue(v []byte, page int) (p property) {
 	return p
 }
 
-// fileTime is a time in units of 100 ns since 1601, zero where there is none.
+// fileTime returns a time in units of 100 ns since 1601, zero where there is none.
 func fileTime(t uint64) time.Time {
 	const from1601, perSecond = 11644473600, 10_000_000
 	if t == 0 || t/perSecond < from1601 || t/perSecond > from1601+1<<34 {

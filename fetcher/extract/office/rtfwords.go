@@ -199,7 +199,7 @@ func (s *stamp) time() time.Time {
 	return t
 }
 
-// codePage is the encoding of a Windows code page, nil if it is not known.
+// codePage returns the encoding of a Windows code page, nil if it is not known.
 func codePage(n int) encoding.Encoding {
 	switch n {
 	case 437:
@@ -237,7 +237,7 @@ func codePage(n int) encoding.Encoding {
 	return nil
 }
 
-// charsetPage is the encoding of a font's charset, nil for that of the document.
+// charsetPage returns the encoding of a font's charset, nil for that of the document.
 func charsetPage(charset int) encoding.Encoding {
 	pages := map[int]int{
 		0: 1252, 77: 10000, 128: 932, 129: 949, 134: 936, 136: 950, 161: 1253, 162: 1254, 163: 1258,

@@ -89,7 +89,7 @@ func (x *xlsReader) next() (kind int, data []byte) {
 	return kind, data
 }
 
-// continued are the records that go on with the one that was read.
+// continued returns the records that go on with the one that was read.
 func (x *xlsReader) continued() (more [][]byte) {
 	for le16(x.in, x.at) == xlsContinue && x.at+4 <= len(x.in) {
 		_, data := x.next()
@@ -204,7 +204,7 @@ func (x *xlsReader) number(style int, v float64) {
 	}
 }
 
-// rk is a number in four bytes (MS-XLS section 2.5.217).
+// rk returns a number in four bytes (MS-XLS section 2.5.217).
 func rk(n uint32) float64 {
 	v := math.Float64frombits(uint64(n&^3) << 32)
 	if n&2 != 0 {
@@ -216,7 +216,7 @@ func rk(n uint32) float64 {
 	return v
 }
 
-// short is a string with its length in one byte, long one with it in two.
+// short returns a string with its length in one byte, long one with it in two.
 func (x *xlsReader) short(d []byte) string {
 	if len(d) == 0 {
 		return ""

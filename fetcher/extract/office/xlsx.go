@@ -141,7 +141,7 @@ func (c *cells) end(name string) {
 	}
 }
 
-// shown is what a cell shows for the value that was read.
+// shown returns what a cell shows for the value that was read.
 func (c *cells) shown(element string) string {
 	value := c.value.String()
 	switch {

@@ -69,7 +69,7 @@ func (f *file) annotations(page requests.Page) error {
 	return nil
 }
 
-// annotation is the text of one, "" if it has none or is hidden.
+// annotation returns the text of one, "" if it has none or is hidden.
 func (f *file) annotation(a references.FPDF_ANNOTATION) string {
 	flags, err := f.FPDFAnnot_GetFlags(&requests.FPDFAnnot_GetFlags{Annotation: a})
 	if err == nil && flags.Flags&(enums.FPDF_ANNOT_FLAG_HIDDEN|enums.FPDF_ANNOT_FLAG_NOVIEW) != 0 {
@@ -92,7 +92,7 @@ func (f *file) annotation(a references.FPDF_ANNOTATION) string {
 	return text.Value
 }
 
-// field is the value of a form's field that has one in words.
+// field returns the value of a form's field that has one in words.
 func (f *file) field(a references.FPDF_ANNOTATION) string {
 	if f.form == nil {
 		return ""

@@ -129,7 +129,7 @@ func (f *file) read(ctx context.Context, body []byte) error {
 	return nil
 }
 
-// properties are those of the information dictionary and the catalog.
+// properties is those of the information dictionary and the catalog.
 func (f *file) properties(pages int) {
 	info := func(tag string) string {
 		r, err := f.FPDF_GetMetaText(&requests.FPDF_GetMetaText{Document: f.document, Tag: tag})

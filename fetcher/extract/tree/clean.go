@@ -160,7 +160,7 @@ func (c *cleaner) measure(from *html.Node, s *shape) {
 	}
 }
 
-// attribute is what is copied of an attribute of an element with such attributes of its own.
+// attribute returns what is copied of an attribute of an element with such attributes of its own.
 func (c *cleaner) attribute(element string, own []string, a html.Attribute) (value string, ok bool) {
 	value = strings.TrimSpace(strings.ToValidUTF8(a.Val, "\uFFFD"))
 	switch {
@@ -191,7 +191,7 @@ func (c *cleaner) attribute(element string, own []string, a html.Attribute) (val
 	return value, true
 }
 
-// languageClass is the class that names the language of code.
+// languageClass returns the class that names the language of code.
 func languageClass(class string) (string, bool) {
 	for word := range strings.FieldsSeq(class) {
 		name, ok := strings.CutPrefix(word, "language-")
@@ -265,7 +265,7 @@ func (c *cleaner) take(cost int) bool {
 	return true
 }
 
-// cost is how long the tags of an element are in HTML. In other forms that is about what they add.
+// cost returns how long the tags of an element are in HTML. In other forms that is about what they add.
 func (c *cleaner) cost(e *html.Node) int {
 	n := len("<></>\n") + 2*len(e.Data)
 	for _, a := range e.Attr {

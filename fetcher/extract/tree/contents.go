@@ -128,7 +128,7 @@ func write(root *html.Node, clean *cleaner) (value string, cut bool, err error) 
 	return b.String(), clean.cut, err
 }
 
-// CutAtLine is the beginning of a text of more than limit bytes, up to the end of a line if there is one in its last half.
+// CutAtLine returns the beginning of a text of more than limit bytes, up to the end of a line if there is one in its last half.
 func CutAtLine(s string, limit int) string {
 	for limit > 0 && !utf8.RuneStart(s[limit]) {
 		limit--

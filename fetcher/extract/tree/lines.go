@@ -54,7 +54,7 @@ func (w *lineWriter) inside(n *html.Node, pre bool) {
 	}
 }
 
-// spaceAround is what parts the text of an element from that beside it.
+// spaceAround returns what parts the text of an element from that beside it.
 func spaceAround(element string) space {
 	switch element {
 	case "td", "th":

@@ -13,7 +13,7 @@ import (
 // more likely a notice or a box beside the article.
 const shortMain = 500
 
-// mainText is the text of a page's main content, without menus, side columns and the like; "" if
+// mainText returns the text of a page's main content, without menus, side columns and the like; "" if
 // there is none that stands out.
 func (p *page) mainText() string {
 	article := p.main()
@@ -41,7 +41,7 @@ func (p *page) main() *html.Node {
 	return p.article
 }
 
-// textOf is the text of an element, white space collapsed.
+// textOf returns the text of an element, white space collapsed.
 func textOf(n *html.Node) string {
 	var b strings.Builder
 	appendText(&b, n)

@@ -129,7 +129,7 @@ func (k *keeper) keep(n *html.Node, at place) *html.Node {
 	return instead
 }
 
-// codeText is the text of code, with \n alone as the end of a line.
+// codeText returns the text of code, with \n alone as the end of a line.
 func codeText(n *html.Node) string {
 	var b strings.Builder
 	for d := range n.Descendants() {
@@ -143,7 +143,7 @@ func codeText(n *html.Node) string {
 	return textOnly.Replace(lineEnds.Replace(b.String()))
 }
 
-// language is what the first class of the code or of what is in it names.
+// language returns what the first class of the code or of what is in it names.
 func language(n *html.Node) string {
 	if name, ok := strings.CutPrefix(valueOf(n, "class"), "language-"); ok {
 		return name
@@ -259,7 +259,7 @@ func writeSpan(b *strings.Builder, line string) {
 
 func oneLine(code string) string { return strings.Join(strings.Fields(code), " ") }
 
-// longestRun is how many ` follow one another at most.
+// longestRun returns how many ` follow one another at most.
 func longestRun(s string) (longest int) {
 	run := 0
 	for i := range len(s) {

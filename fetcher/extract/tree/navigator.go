@@ -137,7 +137,7 @@ func (n *navigator) MoveTo(other xpath.NodeNavigator) bool {
 	return true
 }
 
-// valueOf is an element's text, or the value of an attribute.
+// valueOf returns an element's text, or the value of an attribute.
 func valueOf(n *html.Node, attribute string) string {
 	if attribute == "" {
 		var b strings.Builder

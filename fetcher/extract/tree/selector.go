@@ -26,7 +26,7 @@ const (
 	Content Kind = "content"
 )
 
-// Kinds are all of them, in the order of the manual.
+// Kinds returns all of them, in the order of the manual.
 func Kinds() []Kind { return []Kind{CSS, XPath, JSONLD, Meta, Header, Content} }
 
 // NeedsTree reports whether values of the kind are found in a page's tree.
@@ -98,7 +98,7 @@ func Parse(written string) (s Selector, err error) {
 	return s, err
 }
 
-// example is what to write for a kind.
+// example returns what to write for a kind.
 func example(k Kind) string {
 	switch k {
 	case CSS:
@@ -199,7 +199,7 @@ func (s *Selector) FindsNothing(attribute string) string {
 	return ""
 }
 
-// attributeOf is the one in which an element without text has its value.
+// attributeOf returns the one in which an element without text has its value.
 func attributeOf(element string) string {
 	switch element {
 	case "meta":
