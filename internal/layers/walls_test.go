@@ -35,7 +35,7 @@ const (
 func limits() map[string]limit {
 	return map[string]limit{
 		"actionrules":                  {11, aim},
-		"actionrules/crawlspace":       {10, aim},
+		"actionrules/crawlspace":       {11, aim},
 		"cmd/sextant":                  {6, aim},
 		"config":                       {15, 115},
 		"crawl":                        {18, 83},
