@@ -209,19 +209,3 @@ func (g *domainGate) decide(l Link) *rule {
 func (g *domainGate) judge(l Link) (Reason, bool) { return g.decide(l).judge() }
 
 func (g *domainGate) explain(l Link) GateAnswer { return ruleAnswer(GateDomain, g.decide(l)) }
-
-// judge is the answer of a gate whose first matching rule is r; nil lets the link pass.
-func (r *rule) judge() (Reason, bool) {
-	if r != nil && !r.allow {
-		return r.reason, false
-	}
-	return Reason{}, true
-}
-
-// ruleAnswer is the answer of a gate whose first rule decides.
-func ruleAnswer(g Gate, r *rule) GateAnswer {
-	if r == nil {
-		return GateAnswer{Reason: Reason{Gate: g}, Allowed: true}
-	}
-	return GateAnswer{Reason: r.reason, Allowed: r.allow}
-}
