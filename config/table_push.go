@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/sextant-crawler/sextant/config/secret"
 	"github.com/sextant-crawler/sextant/push"
@@ -258,6 +259,13 @@ func makeElasticsearch(r *pushReader) (any, opener) {
 func makeOpenSearch(r *pushReader) (any, opener) { return makeElastic(r, true, wire.Bearer) }
 
 func makeElastic(r *pushReader, openSearch bool, token func(secret.Value) wire.Header) (any, opener) {
+	switch index := r.attr("index"); {
+	case index == nil:
+	case strings.ContainsAny(index.text, "\\/*?\"<>| ,#:") || strings.ContainsAny(index.text[:1], "-_+"):
+		r.p.errorf(index.value, "index=%s cannot be the name of an index: write small letters, digits, - and _, with a letter first", quote(index.text))
+	case strings.ToLower(index.text) != index.text:
+		r.p.warnf(index.value, "index=%s has capitals, which only an alias may have: write %s for an index", quote(index.text), strings.ToLower(index.text))
+	}
 	return opens(elastic.Settings{
 		Name: r.name, OpenSearch: openSearch,
 		Index: r.str("index"), Pipeline: r.str("pipeline"), CreateTemplate: r.boolean("createTemplate"),

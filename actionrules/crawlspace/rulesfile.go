@@ -9,28 +9,6 @@ type ruleSet struct {
 	addresses []addressRule
 }
 
-// rule is what rules of all types have.
-type rule struct {
-	allow  bool
-	reason Reason
-}
-
-// judge returns the answer of a gate whose first matching rule is r; nil lets the link pass.
-func (r *rule) judge() (Reason, bool) {
-	if r != nil && !r.allow {
-		return r.reason, false
-	}
-	return Reason{}, true
-}
-
-// ruleAnswer returns what explain says of a gate whose first matching rule is r.
-func ruleAnswer(g Gate, r *rule) GateAnswer {
-	if r == nil {
-		return GateAnswer{Reason: Reason{Gate: g}, Allowed: true}
-	}
-	return GateAnswer{Reason: r.reason, Allowed: r.allow}
-}
-
 // ruleParser reads a file of crawl-space rules: action type target, one a line
 // (IBM, "Rules to limit the Web crawl space").
 type ruleParser struct {

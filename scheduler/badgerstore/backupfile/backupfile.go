@@ -117,9 +117,16 @@ func NewReader(r io.Reader) *Reader {
 	return &Reader{r: bufio.NewReaderSize(r, Block)}
 }
 
-func notWhole(format string, args ...any) error {
-	return fmt.Errorf("%w: not a whole backup: %s; use another one", scheduler.ErrDamaged, fmt.Sprintf(format, args...))
+// notWholeError is a scheduler.ErrDamaged about the backup: the store is not at fault.
+type notWholeError string
+
+func (e notWholeError) Error() string {
+	return "not a whole backup: " + string(e) + "; use another one"
 }
+
+func (e notWholeError) Is(target error) bool { return target == scheduler.ErrDamaged }
+
+func notWhole(format string, args ...any) error { return notWholeError(fmt.Sprintf(format, args...)) }
 
 // Next returns the next key and value, valid until the next call, or io.EOF at the end of a complete backup. It returns
 // only what was verified.
