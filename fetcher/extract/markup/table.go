@@ -38,7 +38,6 @@ func newTable(names []string) *table {
 func slot(key uint64) int { return int(key * 0x9e3779b97f4a7c15 >> 54) }
 
 // find returns the index of a name, 0 if it is not in the table. It ignores letters after the eighth.
-// compared.
 func (t *table) find(key uint64, length int) int {
 	at := slot(key)
 	for t[at].index != 0 {
