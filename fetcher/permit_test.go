@@ -114,7 +114,8 @@ func testPermitEndsWhileConnecting(t *testing.T, newFetcher maker) {
 	}
 }
 
-// TestPermitEndsBeforeTheWrite: a process that is stopped when it has its connection, and has not written yet, writes nothing when it goes on.
+// TestPermitEndsBeforeTheWrite: a process that is stopped when it has its connection, and has not written yet, writes
+// nothing when it goes on.
 func TestPermitEndsBeforeTheWrite(t *testing.T) {
 	onBoth(t, func(t *testing.T, newFetcher maker) {
 		var asked atomic.Int32

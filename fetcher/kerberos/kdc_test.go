@@ -20,8 +20,8 @@ import (
 	"github.com/jcmturner/gokrb5/v8/types"
 )
 
-// kdc is a small KDC of several realms in memory, for what MIT's cannot be made to do: let hours pass, stay silent, send nonsense.
-// Its goroutines end with their connections.
+// kdc is a small KDC of several realms in memory, for what MIT's cannot be made to do: let hours pass, stay silent,
+// send nonsense. Its goroutines end with their connections.
 type kdc struct {
 	keys *keytab.Keytab
 	life time.Duration

@@ -71,7 +71,8 @@ func TestTry(t *testing.T) {
 	}
 }
 
-// TestLongTemporaryFolder: where the folder for temporary files has a name too long for Chromium's sockets, it starts all the same.
+// TestLongTemporaryFolder: where the folder for temporary files has a name too long for Chromium's sockets, it starts
+// all the same.
 func TestLongTemporaryFolder(t *testing.T) {
 	long := filepath.Join(t.TempDir(), strings.Repeat("long", 20))
 	if err := os.Mkdir(long, 0o700); err != nil {
