@@ -169,7 +169,9 @@ func New(ctx context.Context, s policy.Settings, store Store, relay Relay, log *
 	c.rules = newInForce(now)
 	c.frontier = scheduler.New(store, policy.FrontierSettings(p), log)
 	store.OnWork(c.frontier.Announce)
-	c.deletions = deletion.New(c.frontier, store, log)
+	if c.deletions, err = deletion.New(ctx, c.frontier, store, log); err != nil {
+		return nil, err
+	}
 	key, err := hashKey(ctx, store)
 	if err != nil {
 		return nil, err

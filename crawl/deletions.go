@@ -30,10 +30,18 @@ func (c *Crawl) Losses() ([]deletion.HostState, []deletion.Edit) {
 
 // ReleaseStored does what Crawl.Release does with a store that no crawl has open.
 func ReleaseStored(ctx context.Context, settings policy.Settings, store scheduler.Store, f scheduler.DeletionFilter, log *slog.Logger) (int, error) {
-	return deletion.New(scheduler.New(store, settings.Frontier, log), store, log).Release(ctx, f)
+	d, err := deletion.New(ctx, scheduler.New(store, settings.Frontier, log), store, log)
+	if err != nil {
+		return 0, err
+	}
+	return d.Release(ctx, f)
 }
 
 // DropStored does what Crawl.DropDeletions does with a store that no crawl has open.
 func DropStored(ctx context.Context, settings policy.Settings, store scheduler.Store, f scheduler.DeletionFilter, log *slog.Logger) (int, error) {
-	return deletion.New(scheduler.New(store, settings.Frontier, log), store, log).Drop(ctx, f)
+	d, err := deletion.New(ctx, scheduler.New(store, settings.Frontier, log), store, log)
+	if err != nil {
+		return 0, err
+	}
+	return d.Drop(ctx, f)
 }

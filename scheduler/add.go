@@ -29,10 +29,7 @@ func linkPlaces(links []Link) []Place {
 // Add stores links that no page named, such as roots, as Store.Add does. It returns how many URLs were new or
 // re-queued.
 func (f *Frontier) Add(ctx context.Context, links []Link, requeue bool) (int, error) {
-	lost, err := f.foundNow(ctx, links)
-	if err != nil {
-		return 0, err
-	}
+	lost := f.foundNow(links)
 	places, n, err := f.store.Add(ctx, links, requeue)
 	if err != nil {
 		places = linkPlaces(links)
@@ -49,7 +46,7 @@ func (f *Frontier) Add(ctx context.Context, links []Link, requeue bool) (int, er
 
 // foundNow fills in what the store does not know of links: when they were found and, for items that leave a target, the
 // edit. It returns the hosts of those items, with their origins.
-func (f *Frontier) foundNow(ctx context.Context, links []Link) (lost map[weburl.HostKey]string, err error) {
+func (f *Frontier) foundNow(links []Link) (lost map[weburl.HostKey]string) {
 	now := time.Now().Truncate(time.Second)
 	for i := range links {
 		l := &links[i]
@@ -61,12 +58,9 @@ func (f *Frontier) foundNow(ctx context.Context, links []Link) (lost map[weburl.
 			lost = map[weburl.HostKey]string{}
 		}
 		lost[l.URL.HostKey()] = l.URL.Origin()
-		l.Item.set = f.Settings()
-		if l.Item.edit, err = f.owner.Edit(ctx); err != nil {
-			return nil, err
-		}
+		l.Item.set, l.Item.edit = f.Settings(), f.owner.Edit()
 	}
-	return lost, nil
+	return lost
 }
 
 // recheck marks the buffered URLs of the refresh source that Add may have re-queued from there.

@@ -56,15 +56,12 @@ func (f *Frontier) HandOver(ctx context.Context, l *Lease, r Result, settled fun
 	e := f.ending(l)
 	f.mu.Unlock()
 
-	edit, err := f.owner.Edit(ctx)
+	edit := f.owner.Edit()
 	if l.Record.Indexed && tellsOfHost(r.Fault) {
 		_, r.silent = f.owner.Standing(l.Record.Host)
 	}
 	c := outcome(&l.Record, &r, set, edit, now, f.jitter())
-	told := NotCounted
-	if err == nil {
-		told, err = f.weigh(ctx, l, &r, &c, set, edit)
-	}
+	told, err := f.weigh(ctx, l, &r, &c, set, edit)
 	if err == nil && told != NotCounted {
 		f.mu.Lock()
 		e = f.ending(l) // the host's health may have changed

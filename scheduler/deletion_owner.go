@@ -1,17 +1,14 @@
 package scheduler
 
 import (
-	"context"
-
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // DeletionOwner owns the pending losses: the Frontier reports events to it, and it alone carries losses out
 // (scheduler/deletion). Its methods may be called concurrently and do not wait for a decision.
 type DeletionOwner interface {
-	// Edit returns the number of the edit that losses for the operator's rules belong to now, 0 if there is none. It
-	// may read the store.
-	Edit(ctx context.Context) (uint64, error)
+	// Edit returns the number of the edit that losses for the operator's rules belong to now, 0 if there is none.
+	Edit() uint64
 	// Completed receives a stored outcome, and what its response shows of the host's health.
 	Completed(l *Lease, c *Completion, told Response)
 	// Standing returns about how many losses of a host are pending, and whether no document of the host has given a
@@ -33,7 +30,7 @@ func (f *Frontier) SetOwner(o DeletionOwner) { f.owner = o }
 type noOwner struct{}
 
 // Edit returns 0.
-func (noOwner) Edit(context.Context) (uint64, error) { return 0, nil }
+func (noOwner) Edit() uint64 { return 0 }
 
 // Completed does nothing.
 func (noOwner) Completed(*Lease, *Completion, Response) {}

@@ -32,10 +32,7 @@ type Change struct {
 // Revise changes stored URLs that are not leased. It calls fn as Store.Revise does, under the same conditions; nil
 // leaves a URL alone. Deletions are pending first. It returns how many URLs were changed.
 func (f *Frontier) Revise(ctx context.Context, keys []weburl.Key, fn func(weburl.Key, Record) *Change) (int, error) {
-	edit, err := f.owner.Edit(ctx)
-	if err != nil {
-		return 0, err
-	}
+	edit := f.owner.Edit()
 	f.mu.Lock()
 	r := reviser{set: f.set, fn: fn, edit: edit}
 	f.mu.Unlock()

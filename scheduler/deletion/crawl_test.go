@@ -69,6 +69,16 @@ func crawling(t *testing.T, change func(*crawl), test func(*crawl)) {
 	})
 }
 
+// opened returns the owner of a store's losses.
+func opened(t *testing.T, f *scheduler.Frontier, store scheduler.Store, log *slog.Logger) *deletion.Owner {
+	t.Helper()
+	d, err := deletion.New(t.Context(), f, store, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 // begin starts the crawl, as a new process would.
 func (s *crawl) begin() {
 	s.t.Helper()
@@ -79,7 +89,7 @@ func (s *crawl) begin() {
 	log := slog.New(slog.NewTextHandler(s.log, nil))
 	s.Frontier = scheduler.New(store, s.set, log)
 	s.Fix(1)
-	s.owner = deletion.New(s.Frontier, store, log)
+	s.owner = opened(s.t, s.Frontier, store, log)
 	s.owner.OnCarryOut(func(_ context.Context, keys []weburl.Key) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()

@@ -56,7 +56,6 @@ type Edit struct {
 // edits holds the last edits, oldest first. Owner's mutex guards it.
 type edits struct {
 	list     []Edit // replaced, never changed
-	read     bool   // the list has been read from the store
 	due      bool   // losses of edits may be pending without a decision
 	done     bool   // all stored URLs were judged by the last edit
 	expected uint64 // as in EndEdit
@@ -81,24 +80,6 @@ func StoredEdits(ctx context.Context, store scheduler.ValueReader) (list []Edit,
 	return list, err
 }
 
-// edited returns the last edits, oldest first. It reads them from the store at the first call, which may come before
-// Run.
-func (d *Owner) edited(ctx context.Context) ([]Edit, error) {
-	d.mu.Lock()
-	list, read := d.edits.list, d.edits.read
-	d.mu.Unlock()
-	if read {
-		return list, nil
-	}
-	list, err := StoredEdits(ctx, d.store)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if err == nil && !d.edits.read {
-		d.edits.list, d.edits.read = list, true
-	}
-	return d.edits.list, err
-}
-
 // Edits returns the last edits, oldest first.
 func (d *Owner) Edits() []Edit {
 	d.mu.Lock()
@@ -108,20 +89,22 @@ func (d *Owner) Edits() []Edit {
 
 // Edit returns the number of the edit that losses for the operator's rules belong to now, or 0: the edit that is being
 // judged, else the first one that is held, since a visit may find more of its losses, else a new one.
-func (d *Owner) Edit(ctx context.Context) (uint64, error) {
-	list, err := d.edited(ctx)
+func (d *Owner) Edit() uint64 {
+	d.mu.Lock()
+	list := d.edits.list
+	d.mu.Unlock()
 	if len(list) == 0 {
-		return 0, err
+		return 0
 	}
 	last := list[len(list)-1]
 	held := slices.IndexFunc(list, func(e Edit) bool { return e.State == EditHeld })
 	switch {
 	case last.State == EditOpen, held < 0 && time.Since(last.Judged) < editLasts:
-		return last.Number, err
+		return last.Number
 	case held >= 0:
-		return list[held].Number, err
+		return list[held].Number
 	}
-	return 0, err
+	return 0
 }
 
 // BeginEdit stores that the rules were edited, before any URL is judged by them. With word set, its deletions leave
@@ -158,11 +141,7 @@ func (d *Owner) EndEdit(expected uint64) {
 
 // changeEdits changes a copy of the list, which replaces it once it is stored. judging is held.
 func (d *Owner) changeEdits(ctx context.Context, change func([]Edit) []Edit) error {
-	list, err := d.edited(ctx)
-	if err != nil {
-		return err
-	}
-	list = change(slices.Clone(list))
+	list := change(d.Edits())
 	if err := scheduler.SaveValue(ctx, d.store, editsName, "the list of edits of the rules", list); err != nil {
 		return err
 	}

@@ -445,7 +445,7 @@ func TestEditAfterRestart(t *testing.T) {
 		s.end()
 		s.memory = s.memory.Reopen()
 		s.Frontier = scheduler.New(s.memory, s.set, slog.New(slog.DiscardHandler))
-		s.owner = deletion.New(s.Frontier, s.memory, slog.New(slog.DiscardHandler))
+		s.owner = opened(t, s.Frontier, s.memory, slog.New(slog.DiscardHandler))
 		s.kill(all[:10]...)
 		if n := len(s.deletions(scheduler.DeletionFilter{Edit: 1})); n != 10 {
 			t.Errorf("%d are the edit's, want 10", n)

@@ -267,9 +267,6 @@ func (d *Owner) Finish(ctx context.Context) (asked int, err error) {
 func (d *Owner) finish(ctx context.Context) (until time.Time, asked int, err error) {
 	d.judging.Lock()
 	defer d.judging.Unlock()
-	if err := d.load(ctx); err != nil {
-		return until, 0, err
-	}
 	now := time.Now()
 	d.mu.Lock()
 	if d.finishing.IsZero() {

@@ -28,7 +28,6 @@ type Owner struct {
 	kick  chan struct{} // capacity 1
 
 	judging    sync.Mutex // held while losses are judged
-	loaded     bool       // guarded by judging: the losses pending at the start are known
 	pool       ledger     // guarded by judging
 	onCarryOut func(context.Context, []weburl.Key) error
 
@@ -97,33 +96,38 @@ const (
 	lookAgain  = time.Minute
 )
 
-// New returns the owner of the losses of a Frontier and its store, and registers it with the Frontier. Call it before
-// the Frontier is used.
-func New(f *scheduler.Frontier, store scheduler.Store, log *slog.Logger) *Owner {
+// New returns the owner of the losses of a Frontier and its store, with those that are pending, and registers it with
+// the Frontier. Call it before the Frontier is used.
+func New(ctx context.Context, f *scheduler.Frontier, store scheduler.Store, log *slog.Logger) (*Owner, error) {
 	d := &Owner{
 		f: f, store: store, log: log, kick: make(chan struct{}, 1),
 		hosts: map[weburl.HostKey]*host{}, returned: map[weburl.HostKey]time.Time{},
+		edits: edits{due: true}, // the last run may have left some
+	}
+	now := time.Now()
+	var err error
+	if d.pool, err = readLedger(ctx, store, poolName); err != nil {
+		return nil, err
+	}
+	if d.edits.list, err = StoredEdits(ctx, store); err != nil {
+		return nil, err
+	}
+	states, err := StoredStates(ctx, store, &f.Settings().Deletions, now)
+	for _, s := range states {
+		h := d.host(s.Host, s.Origin, now)
+		h.state, h.judged = s, true
 	}
 	f.SetOwner(d)
-	return d
+	return d, err
 }
 
 // OnCarryOut sets a function that is called with the documents whose losses were carried out, after each batch. Call it
 // before Run.
 func (d *Owner) OnCarryOut(fn func(context.Context, []weburl.Key) error) { d.onCarryOut = fn }
 
-// Run reads the pending losses and judges them until ctx ends, which is not an error. It is called once and runs while
-// the Frontier does.
+// Run judges the pending losses until ctx ends, which is not an error. It is called once and runs while the Frontier
+// does.
 func (d *Owner) Run(ctx context.Context) error {
-	d.judging.Lock()
-	err := d.load(ctx)
-	d.judging.Unlock()
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil //nolint:nilerr // the end of ctx is the end
-		}
-		return err
-	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -140,35 +144,6 @@ func (d *Owner) Run(ctx context.Context) error {
 		}
 		timer.Reset(wait)
 	}
-}
-
-// load reads, once, which hosts and edits have pending losses. A crawl without work may end before Run begins, so the
-// first caller loads. judging is held.
-func (d *Owner) load(ctx context.Context) error {
-	if d.loaded {
-		return nil
-	}
-	now := time.Now()
-	var err error
-	if d.pool, err = readLedger(ctx, d.store, poolName); err != nil {
-		return err
-	}
-	if _, err := d.edited(ctx); err != nil {
-		return err
-	}
-	states, err := StoredStates(ctx, d.store, &d.f.Settings().Deletions, now)
-	if err != nil {
-		return err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.edits.due = true // the last run may have left some
-	for _, s := range states {
-		h := d.host(s.Host, s.Origin, now)
-		h.state, h.judged = s, true
-	}
-	d.loaded = true
-	return nil
 }
 
 // host returns a host's entry and makes it if needed. The mutex is held.
