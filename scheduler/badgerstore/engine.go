@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/dgraph-io/badger/v4"
 
@@ -43,6 +44,9 @@ type engine struct {
 }
 
 var _ kv.Engine = (*engine)(nil)
+
+// gatherFor is how long a small commit waits for more changes, since each costs syncs.
+const gatherFor = 10 * time.Millisecond
 
 // openEngine fills in what o leaves open, and opens the database in dir.
 func openEngine(dir string, o *Options) (*engine, error) {
@@ -161,7 +165,9 @@ const tablesAtOnce = 16
 
 // Limits implements kv.Engine.
 func (e *engine) Limits() kv.Limits {
-	return kv.Limits{Bytes: e.db.MaxBatchSize() * 9 / 10, Keys: e.db.MaxBatchCount() * 9 / 10, Long: e.long}
+	return kv.Limits{
+		Bytes: e.db.MaxBatchSize() * 9 / 10, Keys: e.db.MaxBatchCount() * 9 / 10, Long: e.long, Gather: gatherFor,
+	}
 }
 
 // Version implements kv.Engine.

@@ -5,10 +5,8 @@ import "time"
 // The committer alone uses a gathering.
 
 const (
-	// gatherFor is how long a batch of pages waits for company, gatherMost how many pages
-	// need no more of it, and gatherLeast how many the batch before must have had: where
-	// pages come one by one each is stored at once.
-	gatherFor   = 10 * time.Millisecond
+	// gatherMost is how many pages need no more company, and gatherLeast how many the batch before must have had:
+	// where pages come one by one each is stored at once.
 	gatherMost  = 256
 	gatherLeast = 4
 )
@@ -16,9 +14,10 @@ const (
 // gathering decides whether a batch waits for company: each commit costs syncs, and for pages
 // that were handed over nobody waits. A batch that has a write somebody waits for does not.
 type gathering struct {
-	last   int       // pages of the batch before that had pages only
-	since  time.Time // when the first page of this one came; zero: it has no write
-	urgent bool      // somebody waits for it
+	window time.Duration // Limits.Gather of the engine
+	last   int           // pages of the batch before that had pages only
+	since  time.Time     // when the first page of this one came; zero: it has no write
+	urgent bool          // somebody waits for it
 	timer  *time.Timer
 }
 
@@ -46,7 +45,7 @@ func (t *gathering) goesOn(writes int) bool {
 	if t.urgent || t.last < gatherLeast || writes >= gatherMost {
 		return false
 	}
-	left := gatherFor - time.Since(t.since)
+	left := t.window - time.Since(t.since)
 	if left <= 0 {
 		return false
 	}

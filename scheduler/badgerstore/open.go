@@ -15,6 +15,13 @@ import (
 // start starts the committer and the writer, and the goroutine that loads the fingerprints;
 // Close waits for them.
 
+// On opens the store that a database holds; name stands in errors. The caller must Close the store, or the engine after
+// an error.
+func On(e kv.Engine, name string, o Options) (*Store, error) {
+	s := newStore(e, name, o)
+	return s, s.start()
+}
+
 // newStore makes a store that nothing was read of yet.
 func newStore(e kv.Engine, dir string, o Options) *Store {
 	return &Store{

@@ -7,6 +7,7 @@ package kv
 import (
 	"io"
 	"iter"
+	"time"
 )
 
 // Engine is a database. View, Version and Stats may be called at once by any number of
@@ -71,8 +72,11 @@ type Segment interface {
 }
 
 // Limits are those of one commit. A value of Long bytes or more is stored elsewhere, and
-// counts as 12 bytes.
-type Limits struct{ Bytes, Keys, Long int64 }
+// counts as 12 bytes. A commit that would be small waits up to Gather for more changes.
+type Limits struct {
+	Bytes, Keys, Long int64
+	Gather            time.Duration
+}
 
 // Stats tell how a database uses its disk, in bytes.
 type Stats struct {
