@@ -42,9 +42,6 @@ func badgerOptions(dir string, o Options) badger.Options {
 	b.BaseLevelSize = baseLevelBytes
 	b.LevelSizeMultiplier = 10
 	b.NumCompactors = 2
-	if o.NoCompaction {
-		b.NumCompactors = 0
-	}
 
 	// Reading. Tables are mapped: the kernel's page cache holds them, and takes memory
 	// back when it is needed, so Badger has no cache of its own, for which blocks would

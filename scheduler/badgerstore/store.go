@@ -107,10 +107,6 @@ type Options struct {
 	// made again, or restored, are newer than all that were pushed before: indexers
 	// that compare versions would refuse them otherwise.
 	FirstOrder uint64
-	// NoCompaction leaves all tables where they are written, for a store that is small and
-	// short-lived: one under virtual time, whose clock Badger's compactors would stop at
-	// every 50 ms. Writing ends when there are 60 tables.
-	NoCompaction bool
 
 	// at, if not nil, is called at named points by the store's own goroutines, so that
 	// tests can end the process there: see point.

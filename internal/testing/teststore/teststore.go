@@ -19,9 +19,10 @@ type Store struct {
 }
 
 // New returns an empty store.
-func New(t testing.TB) *Store { return open(t, &memkv.Engine{}) }
+func New(t testing.TB) *Store { return Open(t, &memkv.Engine{}) }
 
-func open(t testing.TB, e *memkv.Engine) *Store {
+// Open returns the store that a database holds. No other one may be open.
+func Open(t testing.TB, e *memkv.Engine) *Store {
 	t.Helper()
 	s, err := badgerstore.On(e, "in memory", badgerstore.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -36,4 +37,4 @@ func open(t testing.TB, e *memkv.Engine) *Store {
 }
 
 // Reopen returns the store that another process finds if this one dies now, or has closed s.
-func (s *Store) Reopen() *Store { return open(s.t, s.engine.Copy()) }
+func (s *Store) Reopen() *Store { return Open(s.t, s.engine.Copy()) }
