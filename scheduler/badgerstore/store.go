@@ -90,8 +90,6 @@ type Options struct {
 	// DefaultMinFree; negative: no limit. Badger maps its files and would die of SIGBUS on a full disk, and it needs
 	// space to compact; if that is more than MinFree, it is the limit.
 	MinFree int64
-	// Space, if not nil, returns the free space and the size of the disk of a directory, for tests.
-	Space func(dir string) (free, size int64, err error)
 	// ReadOnly opens a store that no process writes to; all changes fail. It must exist. Any number of processes may
 	// read at once.
 	ReadOnly bool
