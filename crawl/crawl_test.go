@@ -20,16 +20,16 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/internal/report"
-	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store/memkv"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
 func TestMain(m *testing.M) {
-	testdir.InMemory()
 	goleak.VerifyTestMain(m)
 }
 
@@ -71,7 +71,7 @@ func (m *memoryTarget) Close() error                             { return nil }
 // bench is a crawl of a test site into memory, over one store.
 type bench struct {
 	t        *testing.T
-	dir      string
+	disk     memkv.Engine
 	target   *memoryTarget
 	settings policy.Settings
 	log      slog.Handler                    // nil: none
@@ -93,35 +93,25 @@ func newBench(t *testing.T, roots ...string) *bench {
 		}
 		s.Rules.Roots = append(s.Rules.Roots, actionrules.Root{URL: u, Site: true, Group: "default"})
 	}
-	return &bench{t: t, dir: t.TempDir(), target: &memoryTarget{documents: map[string]push.Document{}}, settings: s}
+	return &bench{t: t, target: &memoryTarget{documents: map[string]push.Document{}}, settings: s}
 }
 
-// read opens the store for fn as it is, which costs a fraction of opening it for writing.
+// read opens the store for fn.
 func (b *bench) read(fn func(*badgerstore.Store)) {
 	b.t.Helper()
-	b.open(badgerstore.Options{ReadOnly: true}, fn)
-}
-
-// open opens the store for fn.
-func (b *bench) open(o badgerstore.Options, fn func(*badgerstore.Store)) {
-	b.t.Helper()
-	store, err := badgerstore.Open(b.dir, o)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	store := teststore.Open(b.t, &b.disk)
 	defer func() {
 		if err := store.Close(); err != nil {
 			b.t.Error(err)
 		}
 	}()
-	fn(store)
+	fn(store.Store)
 }
 
 // with opens the store and a crawl over it for fn.
 func (b *bench) with(fn func(*Crawl, *badgerstore.Store)) {
 	b.t.Helper()
-	b.open(badgerstore.Options{Durability: badgerstore.OS, MemtableBytes: badgerstore.MinMemtableBytes, NoCompaction: true},
-		func(store *badgerstore.Store) { b.crawl(store, fn) })
+	b.read(func(store *badgerstore.Store) { b.crawl(store, fn) })
 }
 
 func (b *bench) crawl(store *badgerstore.Store, fn func(*Crawl, *badgerstore.Store)) {

@@ -13,6 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
@@ -211,7 +212,7 @@ func TestSubmittedAndRootsPassTheGates(t *testing.T) {
 	b := newBench(t, site.URL(), site.Origins()[0]+testsite.Path(1))
 	b.settings.Space.CrawlRules = file("crawl.rules", "# no pages", "forbid prefix http://*/p/")
 	b.settings.Space.QueryFilter = new(text("id"))
-	got, err := Submit(t.Context(), b.settings, newMemoryStore(), []string{site.Origins()[0] + testsite.Path(1), site.URL() + "?id=2&sid=3"})
+	got, err := Submit(t.Context(), b.settings, teststore.New(t), []string{site.Origins()[0] + testsite.Path(1), site.URL() + "?id=2&sid=3"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,13 +11,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/storetest"
 )
 
 // valueStore counts what is stored, and fails as often as it is told.
 type valueStore struct {
-	memoryStore
+	*teststore.Store
 	sets, fails atomic.Int32
 }
 
@@ -26,14 +26,14 @@ func (s *valueStore) SetValue(ctx context.Context, name scheduler.ValueName, val
 		return errors.New("no store")
 	}
 	s.sets.Add(1)
-	return s.memoryStore.SetValue(ctx, name, value)
+	return s.Store.SetValue(ctx, name, value)
 }
 
 // TestKeepValue: a value is stored when it has changed, again after an error, and at the
 // end though the context is over.
 func TestKeepValue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &valueStore{memoryStore: memoryStore{storetest.NewMemory()}}
+		store := &valueStore{Store: teststore.New(t)}
 		c := &Crawl{store: store, log: slog.New(slog.DiscardHandler)}
 		var value atomic.Pointer[[]int]
 		ctx, cancel := context.WithCancel(t.Context())
@@ -67,7 +67,7 @@ func TestKeepValue(t *testing.T) {
 }
 
 func TestDamagedValue(t *testing.T) {
-	store := storetest.NewMemory()
+	store := teststore.New(t)
 	got := []int{7}
 	if err := scheduler.LoadValue(t.Context(), store, scheduler.CrawlValue("name"), "the numbers", &got); err != nil || len(got) != 1 {
 		t.Errorf("%v, %v of what was never stored", got, err)

@@ -10,8 +10,8 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/push"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
 // namedTarget is one of several indexers in memory.
@@ -40,10 +40,7 @@ func TestDocumentChangesItsSource(t *testing.T) {
 			If:   actionrules.Atom{Field: actionrules.FieldPath, Kind: actionrules.KindPrefix, Norm: actionrules.NormNorm, Value: testsite.Path(3)},
 			Then: []actionrules.Action{{Verb: actionrules.SetSource, Name: source}},
 		}}
-		store, err := badgerstore.Open(b.dir, badgerstore.Options{Durability: badgerstore.OS, MemtableBytes: badgerstore.MinMemtableBytes})
-		if err != nil {
-			t.Fatal(err)
-		}
+		store := teststore.Open(t, &b.disk)
 		defer func() {
 			if err := store.Close(); err != nil {
 				t.Error(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
@@ -122,7 +123,7 @@ func TestPassGoesOnAfterCrash(t *testing.T) {
 				continue // changes nothing
 			}
 			synctest.Test(t, func(t *testing.T) {
-				memory := storetest.NewMemory()
+				memory := teststore.New(t)
 				seed(t, memory, urls)
 				s := everything()
 				s.Space.Exclude = text("7.html")
@@ -207,7 +208,7 @@ func wantExcluded(t *testing.T, store scheduler.Store) int {
 // back to what they were before it, begin another one.
 func TestPassBeginsAnewWithOtherRules(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := storetest.NewMemory()
+		store := teststore.New(t)
 		seed(t, store, 3*reviewBatch)
 		judge := func(s policy.Settings, batches int) {
 			t.Helper()
@@ -246,7 +247,7 @@ func TestPassBeginsAnewWithOtherRules(t *testing.T) {
 
 // TestReloadInTheMiddleOfAPass: the pass begins anew, at the first URL.
 func TestReloadInTheMiddleOfAPass(t *testing.T) {
-	store := storetest.NewMemory()
+	store := teststore.New(t)
 	seed(t, store, 3*reviewBatch)
 	c := newPassCrawl(t, everything(), store)
 	if err := c.start(t.Context(), false); err != nil {
@@ -276,7 +277,7 @@ func TestReloadInTheMiddleOfAPass(t *testing.T) {
 // TestRulesOfBeforeChangeNothing: what a batch was judged by is not applied once other rules are in force, by which pages
 // may have been fetched meanwhile.
 func TestRulesOfBeforeChangeNothing(t *testing.T) {
-	memory := storetest.NewMemory()
+	memory := teststore.New(t)
 	seed(t, memory, 200)
 	faulty := &storetest.Faulty{Store: memory}
 	narrow := everything()
@@ -342,7 +343,7 @@ func TestPendingDeletionsAreCancelled(t *testing.T) {
 
 // TestReadmissionDropsPendingDeletionAtOnce: not only when the page was fetched again.
 func TestReadmissionDropsPendingDeletionAtOnce(t *testing.T) {
-	store := storetest.NewMemory()
+	store := teststore.New(t)
 	seed(t, store, 100)
 	all := func(s policy.Settings) scheduler.Counts {
 		s.Frontier.Deletions = scheduler.DefaultSettings().Deletions
@@ -376,7 +377,7 @@ func TestReadmissionDropsPendingDeletionAtOnce(t *testing.T) {
 // read changes nothing.
 func TestRejectListIsReadAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := storetest.NewMemory()
+		store := teststore.New(t)
 		seed(t, store, 50)
 		s := everything()
 		s.Space.RejectList = file("reject.patterns", "nothing-so-far")

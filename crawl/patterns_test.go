@@ -10,8 +10,8 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
-	"github.com/sextant-crawler/sextant/scheduler/storetest"
 )
 
 // TestPatternsCutOff: a site with session numbers and a calendar without end is done
@@ -90,7 +90,7 @@ func TestReloadTellsOfPatterns(t *testing.T) {
 	s := everything()
 	s.NearDuplicates, s.DetectPatterns = true, true
 	var told strings.Builder
-	c, err := New(t.Context(), s, memoryStore{storetest.NewMemory()}, nil, slog.New(slog.NewTextHandler(&told, nil)))
+	c, err := New(t.Context(), s, teststore.New(t), nil, slog.New(slog.NewTextHandler(&told, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}

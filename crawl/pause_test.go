@@ -13,6 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/meter"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
@@ -95,7 +96,7 @@ func TestIdle(t *testing.T) {
 		{IdleOutboxFull, scheduler.Snapshot{Hosts: 2}, at(map[meter.Activity]int{meter.WaitsForOutbox: 4}), func(c *Crawl) { c.gates.outboxFull.Store(4) }},
 		{IdleStopping, scheduler.Snapshot{}, slow, func(c *Crawl) { c.Stop() }},
 	} {
-		c := newPassCrawl(t, everything(), newMemoryStore())
+		c := newPassCrawl(t, everything(), teststore.New(t))
 		if tt.change != nil {
 			tt.change(c)
 		}
@@ -107,7 +108,7 @@ func TestIdle(t *testing.T) {
 
 // TestFrontiersReasonsHaveCodes: each reason that the frontier itself gives.
 func TestFrontiersReasonsHaveCodes(t *testing.T) {
-	c := newPassCrawl(t, everything(), newMemoryStore())
+	c := newPassCrawl(t, everything(), teststore.New(t))
 	if got := frontierIdle(c.frontier.Snapshot()); got != IdleStarting {
 		t.Errorf("before Run: %q, want %q", got, IdleStarting)
 	}

@@ -3,13 +3,13 @@ package crawl
 import (
 	"testing"
 
-	"github.com/sextant-crawler/sextant/scheduler/storetest"
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 )
 
 // TestPreparedChangeHoldsNothing: while a change is prepared, other settings may come into
 // force; the change is made anew then, and one that is discarded leaves nothing behind.
 func TestPreparedChangeHoldsNothing(t *testing.T) {
-	c := newPassCrawl(t, everything(), storetest.NewMemory())
+	c := newPassCrawl(t, everything(), teststore.New(t))
 	if err := c.start(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/crawl/review"
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -28,7 +28,7 @@ func TestPreviewForetellsThePass(t *testing.T) {
 	host := func(n string) actionrules.Condition {
 		return actionrules.Atom{Field: actionrules.FieldHost, Kind: actionrules.KindExact, Norm: actionrules.NormNorm, Value: n}
 	}
-	store := storetest.NewMemory()
+	store := teststore.New(t)
 	seed(t, store, 2500)
 	run := func(s policy.Settings) review.Counts {
 		c := newPassCrawl(t, s, store)
@@ -128,7 +128,7 @@ func dump(t *testing.T, store scheduler.Store) map[string]string {
 // TestPreviewOfWhatIsTaken: URLs that wait and those beyond a depth are told apart
 // from what the pass does.
 func TestPreviewOfWhatIsTaken(t *testing.T) {
-	store := storetest.NewMemory()
+	store := teststore.New(t)
 	seed(t, store, 200)
 	s := everything()
 	s.Space.MaxPathDepth = &crawlspace.Limit{Max: 0}
@@ -162,7 +162,7 @@ func TestPreviewNamesWhatDoesIt(t *testing.T) {
 	host := func(n string) actionrules.Condition {
 		return actionrules.Atom{Field: actionrules.FieldHost, Kind: actionrules.KindExact, Norm: actionrules.NormNorm, Value: n, Regexp: false, At: at(1)}
 	}
-	store := storetest.NewMemory()
+	store := teststore.New(t)
 	seed(t, store, 2500)
 	s := everything()
 	s.Space.KillPatterns = file("kill", "h6")

@@ -18,7 +18,6 @@ import (
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
-	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -36,8 +35,6 @@ type memoryStore struct{ scheduler.Store }
 
 func (memoryStore) OutboxBytes() uint64            { return 0 }
 func (memoryStore) OnWork(func([]scheduler.Place)) {}
-
-func newMemoryStore() memoryStore { return memoryStore{storetest.NewMemory()} }
 
 // TestPassAtRestart: rules that change between two runs reach the stored URLs, and
 // nothing is asked of those that are out.

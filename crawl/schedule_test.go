@@ -13,6 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
@@ -128,7 +129,7 @@ func waitingOf(t *testing.T, store scheduler.Store) map[scheduler.Source]int {
 // reload changes them.
 func TestSchedules(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		memory := storetest.NewMemory()
+		memory := teststore.New(t)
 		seed(t, memory, 1000)
 		s := everything()
 		nightly := policy.Refresh{Schedule: schedule(t, "CRON_TZ=UTC 0 3 * * *"), Spec: "0 3 * * *"}
@@ -161,7 +162,7 @@ func TestSchedules(t *testing.T) {
 
 		// Missed while nothing ran; and what was visited after the begin of a run that
 		// broke off is not queued again.
-		memory = storetest.NewMemory()
+		memory = teststore.New(t)
 		seed(t, memory, 1000)
 		run(memory, s, func(*Crawl) {})
 		time.Sleep(80 * time.Hour)
@@ -187,7 +188,7 @@ func TestSchedules(t *testing.T) {
 		}
 
 		// A reload: the old schedule is forgotten, the new one runs.
-		memory = storetest.NewMemory()
+		memory = teststore.New(t)
 		seed(t, memory, 1000)
 		run(memory, s, func(c *Crawl) {
 			changed := s

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
@@ -177,7 +178,7 @@ func TestRemove(t *testing.T) {
 // excluded ones alone.
 func TestSelectionRunsInBatches(t *testing.T) {
 	const urls = 3*scheduler.WalkBatch + 500
-	store := storetest.NewMemory()
+	store := teststore.New(t)
 	seed(t, store, urls)
 	waits := waitingOf(t, store)[scheduler.IndexFollow]
 	s := everything()
@@ -203,7 +204,7 @@ func TestSelectionRunsInBatches(t *testing.T) {
 }
 
 func TestRefreshLeavesExcludedAlone(t *testing.T) {
-	store := storetest.NewMemory()
+	store := teststore.New(t)
 	seed(t, store, 100)
 	narrow := everything()
 	narrow.Space.Exclude = text("7.html")

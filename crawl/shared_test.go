@@ -163,7 +163,7 @@ func TestCrawlLogOfCrawl(t *testing.T) {
 	}))
 	defer site.Close()
 	b := newBench(t, site.URL)
-	path := filepath.Join(b.dir, "..", "crawl.log")
+	path := filepath.Join(t.TempDir(), "crawl.log")
 	b.settings.CrawlLog = path
 	b.once()
 	first := logged(t, path, site.URL)

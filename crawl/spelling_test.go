@@ -12,6 +12,7 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -167,7 +168,7 @@ func TestTrialNamesTheSpelling(t *testing.T) {
 	b.settings.Rules.DefaultAccept, b.settings.Rules.DefaultFollow = true, true
 	b.settings.Rules.Rules = []actionrules.Rule{onFragment("skip", actionrules.Action{Verb: actionrules.Ignore})}
 	start := site.Origins()[0] + "/start"
-	got, err := Try(t.Context(), b.settings, newMemoryStore(), TrialOf{Raw: start, URL: parse(t, start)}, slog.New(slog.DiscardHandler))
+	got, err := Try(t.Context(), b.settings, teststore.New(t), TrialOf{Raw: start, URL: parse(t, start)}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

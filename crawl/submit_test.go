@@ -9,6 +9,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -17,7 +18,7 @@ import (
 func TestSubmitInBatches(t *testing.T) {
 	site := testsite.New(t, testsite.Options{Pages: 1})
 	b := newBench(t, site.URL())
-	store, steps := newMemoryStore(), 0
+	store, steps := teststore.New(t), 0
 	p, err := policy.Stored(t.Context(), b.settings, store)
 	if err != nil {
 		t.Fatal(err)

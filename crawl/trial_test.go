@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/internal/testing/testlog"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 )
 
 // TestTrialTellsOfPauses: a dry run says what it waits for, and waits no longer for a
@@ -24,13 +24,9 @@ func TestTrialTellsOfPauses(t *testing.T) {
 		inWorld(t, func(t *testing.T, w *world) {
 			w.set(hostA+"/robots.txt", answered{body: robots})
 			w.page(hostA + "/")
-			store, err := badgerstore.Open(w.dir, badgerstore.Options{Durability: badgerstore.OS, MemtableBytes: badgerstore.MinMemtableBytes, NoCompaction: true})
-			if err != nil {
-				t.Fatal(err)
-			}
 			var logged testlog.Buffer
 			began := time.Now()
-			trial, err := Try(t.Context(), w.settings, store, TrialOf{Raw: hostA + "/", URL: parse(t, hostA+"/")}, slog.New(slog.NewTextHandler(&logged, nil)))
+			trial, err := Try(t.Context(), w.settings, teststore.New(t), TrialOf{Raw: hostA + "/", URL: parse(t, hostA+"/")}, slog.New(slog.NewTextHandler(&logged, nil)))
 			took := time.Since(began)
 			if err != nil || trial.Page == nil {
 				t.Fatalf("%+v, %v", trial, err)
@@ -40,9 +36,6 @@ func TestTrialTellsOfPauses(t *testing.T) {
 			}
 			if took < want.waits || took > want.waits+2*time.Second {
 				t.Errorf("%q: it took %v, want %v", robots, took, want.waits)
-			}
-			if err := store.Close(); err != nil {
-				t.Error(err)
 			}
 		}, hostA+"/")
 	}

@@ -22,12 +22,13 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher"
-	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testlog"
 	"github.com/sextant-crawler/sextant/internal/testing/testpipe"
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store/memkv"
 )
 
 // Hosts of a world: addresses, since nobody looks names up there (RFC 5737).
@@ -41,7 +42,7 @@ const (
 // virtual time. The service may be ended and begun again.
 type world struct {
 	t        *testing.T
-	dir      string
+	disk     memkv.Engine
 	settings policy.Settings
 	target   *memoryTarget
 	targets  func() []push.TargetSettings // nil: target has all
@@ -70,7 +71,7 @@ type answered struct {
 func inWorld(t *testing.T, fn func(t *testing.T, w *world), roots ...string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{t: t, dir: testdir.Linked(t), pages: map[string]answered{}, target: &memoryTarget{documents: map[string]push.Document{}}}
+		w := &world{t: t, pages: map[string]answered{}, target: &memoryTarget{documents: map[string]push.Document{}}}
 		w.settings = policy.Settings{Name: "test", Workers: 2, RobotsAgent: "Sextant", MaxRedirects: 10, Frontier: scheduler.DefaultSettings(), Fetcher: fetcher.DefaultSettings()}
 		w.settings.Frontier.Aggressive = true
 		w.settings.Rules.DefaultFollowRoots = true
@@ -198,10 +199,7 @@ func (w *world) run(once Once) {
 
 func (w *world) open() {
 	w.t.Helper()
-	var err error
-	if w.store, err = badgerstore.Open(w.dir, badgerstore.Options{Durability: badgerstore.OS, MemtableBytes: badgerstore.MinMemtableBytes, NoCompaction: true}); err != nil {
-		w.t.Fatal(err)
-	}
+	w.store = teststore.Open(w.t, &w.disk).Store
 	log := slog.New(slog.NewTextHandler(&w.logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	targets := []push.TargetSettings{{Target: w.target}}
 	if w.targets != nil {

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -73,7 +74,7 @@ func TestPerAddress(t *testing.T) {
 				}
 				return addr(i % 3)
 			})
-			f := run(t, storetest.NewMemory(), perAddress, func(s *scheduler.Settings) { s.Aggressive = aggressive })
+			f := run(t, teststore.New(t), perAddress, func(s *scheduler.Settings) { s.Aggressive = aggressive })
 			defer f.end()
 			for h := range hosts {
 				f.add(storetest.Links(pages, fmt.Sprintf("http://h%d.test/%%d", h), scheduler.Index)...)
@@ -134,7 +135,7 @@ func TestAddressesAtRandom(t *testing.T) {
 				}
 				return at[host]
 			})
-			store := storetest.NewMemory()
+			store := teststore.New(t)
 			f := run(t, store, perAddress)
 			defer f.end()
 			all := 0
@@ -184,7 +185,7 @@ func TestAddressesAtRandom(t *testing.T) {
 // TestPerAddressSwitchedOff lets the hosts go that waited for their turn.
 func TestPerAddressSwitchedOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := run(t, storetest.NewMemory(), perAddress)
+		f := run(t, teststore.New(t), perAddress)
 		defer f.end()
 		time.Sleep(throttle) // its hosts may share an address with those of the last run
 		f.add(storetest.Links(3, "http://h%d.test/", scheduler.Index)...)
@@ -211,7 +212,7 @@ func TestPerAddressSwitchedOff(t *testing.T) {
 // share an address with one that was just visited.
 func TestPerAddressAfterStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := storetest.NewMemory()
+		store := teststore.New(t)
 		if err := store.Close(); err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/internal/testing/seeded"
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 )
@@ -61,7 +62,7 @@ type moving struct {
 	losses bool
 
 	mu     sync.Mutex
-	disks  [adoptParts]*storetest.Memory
+	disks  [adoptParts]*teststore.Store
 	owner  [adoptParts]int
 	cut    [adoptParts]chan struct{} // closed when the right is lost
 	visits map[string]int
@@ -94,7 +95,7 @@ func (w *moving) must(err error) {
 }
 
 func (w *moving) start(n int) {
-	w.stores[n] = newParts(adoptParts, w.deliver)
+	w.stores[n] = newParts(w.T, adoptParts, w.deliver)
 	w.frontiers[n] = run(w.T, w.stores[n])
 	synctest.Wait()
 }
@@ -217,7 +218,7 @@ func moveUntilDone(t *testing.T, seed uint64, losses int) {
 	w.start(0)
 	w.start(1)
 	for i, n := range w.owner {
-		w.disks[i] = storetest.NewMemory()
+		w.disks[i] = teststore.New(t)
 		w.adopt(i, n)
 	}
 	root := adoptPage("a")
@@ -276,11 +277,11 @@ func TestLostParts(t *testing.T) {
 // same.
 func TestHostsThatAreNotRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newParts(adoptParts, nil)
+		s := newParts(t, adoptParts, nil)
 		f := run(t, s)
 		defer f.end()
 		for n := range adoptParts {
-			s.adopt(n, storetest.NewMemory())
+			s.adopt(n, teststore.New(t))
 			if err := f.Adopt(t.Context(), n); err != nil {
 				t.Fatal(err)
 			}

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 )
@@ -52,7 +53,7 @@ func TestAbsurdHostStates(t *testing.T) {
 	for _, state := range states {
 		for _, crash := range []bool{false, true} {
 			synctest.Test(t, func(t *testing.T) {
-				store := storetest.NewMemory()
+				store := teststore.New(t)
 				word := fmt.Sprintf("%+v, crash %t", state, crash)
 				settled(t, store, storetest.Link("http://a.test/0", scheduler.Index), func(c *scheduler.Completion) {
 					state.Origin = c.Next.URL
@@ -90,7 +91,7 @@ func TestAbsurdHostStates(t *testing.T) {
 func TestAbsurdDueTimes(t *testing.T) {
 	for _, jump := range []time.Duration{0, -30 * 24 * time.Hour, 30 * 24 * time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
-			store := storetest.NewMemory()
+			store := teststore.New(t)
 			if jump > 0 {
 				time.Sleep(jump)
 			}
@@ -127,7 +128,7 @@ func TestAbsurdDueTimes(t *testing.T) {
 func TestHugeRetryAfter(t *testing.T) {
 	for _, after := range []time.Duration{math.MaxInt64, math.MaxInt64 - 1, 200 * 365 * 24 * time.Hour, 0, -1, math.MinInt64} {
 		synctest.Test(t, func(t *testing.T) {
-			f := run(t, storetest.NewMemory())
+			f := run(t, teststore.New(t))
 			defer f.end()
 			f.add(storetest.Links(2, "http://a.test/%d", scheduler.Index)...)
 			f.complete(f.next(), scheduler.Result{Status: 503, HasRetryAfter: true, RetryAfter: after})

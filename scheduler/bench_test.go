@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 )
@@ -17,7 +18,7 @@ func benchmark(b *testing.B, setup func(*scheduler.Settings)) {
 	ctx, cancel := context.WithCancel(b.Context())
 	set := scheduler.DefaultSettings()
 	setup(&set)
-	f := scheduler.New(storetest.NewMemory(), set, slog.New(slog.DiscardHandler))
+	f := scheduler.New(teststore.New(b), set, slog.New(slog.DiscardHandler))
 	done := make(chan error)
 	go func() { done <- f.Run(ctx) }()
 	var all []scheduler.Link
@@ -63,7 +64,7 @@ func BenchmarkInFlight(b *testing.B) {
 			ctx, cancel := context.WithCancel(b.Context())
 			set := scheduler.DefaultSettings()
 			set.Aggressive, set.Throttle, set.MaxConnectionsPerHost = true, 0, flying+1
-			f := scheduler.New(storetest.NewMemory(), set, slog.New(slog.DiscardHandler))
+			f := scheduler.New(teststore.New(b), set, slog.New(slog.DiscardHandler))
 			done := make(chan error)
 			go func() { done <- f.Run(ctx) }()
 			var all []scheduler.Link

@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 )
@@ -15,7 +16,7 @@ func TestRestForRequests(t *testing.T) {
 	for requests, want := range map[int]time.Duration{1: throttle, 4: throttle, 5: throttle * 5 / 4, 40: 10 * throttle} {
 		for _, own := range []bool{true, false} {
 			synctest.Test(t, func(t *testing.T) {
-				f := run(t, storetest.NewMemory())
+				f := run(t, teststore.New(t))
 				defer f.end()
 				f.add(storetest.Links(3, "http://a.test/%d", scheduler.Index)...)
 				key := storetest.Link("http://a.test/", scheduler.Index).URL.HostKey()
@@ -55,7 +56,7 @@ func TestBeside(t *testing.T) {
 		{"slow.test", true, 10 * time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			f := run(t, storetest.NewMemory(), throttles(slow))
+			f := run(t, teststore.New(t), throttles(slow))
 			defer f.end()
 			f.add(storetest.Links(3, "http://"+c.host+"/%d", scheduler.Index)...)
 			key := storetest.Link("http://"+c.host+"/", scheduler.Index).URL.HostKey()
@@ -88,7 +89,7 @@ func TestBeside(t *testing.T) {
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
-		f := run(t, storetest.NewMemory())
+		f := run(t, teststore.New(t))
 		defer f.end()
 		end, _, ok := f.Beside(storetest.Link("http://unknown.test/", scheduler.Index).URL.HostKey())
 		if !ok {

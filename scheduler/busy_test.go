@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 )
@@ -14,7 +15,7 @@ import (
 // are waited for while somebody is busy.
 func TestBusyKeepsDrainedWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := run(t, storetest.NewMemory())
+		f := run(t, teststore.New(t))
 		defer f.end()
 		synctest.Wait()
 		done := f.Busy()
@@ -42,7 +43,7 @@ func TestBusyKeepsDrainedWaiting(t *testing.T) {
 // TestBusyTakesNoMutex: a page that begins or ends while others are on their way does not wait
 // for the frontier.
 func TestBusyTakesNoMutex(t *testing.T) {
-	f := scheduler.New(storetest.NewMemory(), scheduler.Settings{}, slog.New(slog.DiscardHandler))
+	f := scheduler.New(teststore.New(t), scheduler.Settings{}, slog.New(slog.DiscardHandler))
 	defer f.Busy()()
 	ended := make(chan struct{})
 	f.Locked(func() {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/internal/testing/seeded"
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -46,7 +47,7 @@ func TestPoliteAndPrompt(t *testing.T) {
 	const hosts, length = 2000, time.Minute
 	synctest.Test(t, func(t *testing.T) {
 		r := seeded.Rand(t)
-		store := &storetest.Faulty{Store: storetest.NewMemory()}
+		store := &storetest.Faulty{Store: teststore.New(t)}
 		f := run(t, store)
 		defer f.end()
 		s := &server{ended: map[weburl.HostKey]time.Time{}}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/fetcher/fault"
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -53,7 +54,7 @@ func TestGatesSurvive(t *testing.T) {
 		}, true, time.Hour},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			store := storetest.NewMemory()
+			store := teststore.New(t)
 			f := run(t, store)
 			f.add(storetest.Links(2, "http://a.test/%d", scheduler.Index)...)
 			c.end(f, f.next())
@@ -77,7 +78,7 @@ func TestGatesSurvive(t *testing.T) {
 // TestNothingBeforeRun: what is added before Run has loaded the gates waits for them.
 func TestNothingBeforeRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := storetest.NewMemory().Reopen()
+		store := teststore.New(t).Reopen()
 		f := &running{Frontier: scheduler.New(store, scheduler.DefaultSettings(), slog.New(slog.DiscardHandler)), t: t}
 		f.add(storetest.Link("http://a.test/", scheduler.Index))
 		f.none(time.Second)
@@ -102,7 +103,7 @@ func TestNothingBeforeRun(t *testing.T) {
 func TestStoreFails(t *testing.T) {
 	for _, after := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			memory := storetest.NewMemory()
+			memory := teststore.New(t)
 			store, fails := &storetest.Faulty{Store: memory}, 1
 			hook := func(_ context.Context, method string) error {
 				if method == "Complete" && fails > 0 {
@@ -157,7 +158,7 @@ func TestCrawlWithFailures(t *testing.T) {
 
 func crawlWithFailures(t *testing.T, aggressive bool) {
 	const pages = 600
-	memory := storetest.NewMemory()
+	memory := teststore.New(t)
 	var mu sync.Mutex
 	rnd := rand.New(rand.NewPCG(1, 2))
 	chance := func(n int) bool {
@@ -220,7 +221,7 @@ func crawlWithFailures(t *testing.T, aggressive bool) {
 // for what lies in the future.
 func TestDrained(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := run(t, storetest.NewMemory())
+		f := run(t, teststore.New(t))
 		defer f.end()
 		if err := f.Drained(t.Context()); err != nil { // of an empty store
 			t.Fatal(err)
@@ -257,7 +258,7 @@ func TestDrained(t *testing.T) {
 // TestDrainedCountsWhatIsDue: retries that are due at the start are crawled first.
 func TestDrainedCountsWhatIsDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := storetest.NewMemory()
+		store := teststore.New(t)
 		prepareDue(t, store, storetest.Links(3, "http://h%d.test/", scheduler.Index))
 		f := run(t, store)
 		defer f.end()
@@ -276,7 +277,7 @@ func TestDrainedCountsWhatIsDue(t *testing.T) {
 // from where it stood.
 func TestRemovedWhileInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := storetest.NewMemory()
+		store := teststore.New(t)
 		f := run(t, store)
 		defer f.end()
 		f.add(storetest.Link("http://a.test/", scheduler.Index))
@@ -294,7 +295,7 @@ func TestRemovedWhileInFlight(t *testing.T) {
 
 func TestRequeuedFromRefresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := storetest.NewMemory()
+		store := teststore.New(t)
 		due := storetest.Links(3, "http://a.test/%d", scheduler.Index)
 		prepareDue(t, store, due)
 		f := run(t, store, func(s *scheduler.Settings) { s.SmartRefresh = true })
@@ -318,7 +319,7 @@ func TestRequeuedFromRefresh(t *testing.T) {
 
 func TestNextTellsOfClosedStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, closed := &storetest.Faulty{Store: storetest.NewMemory()}, scheduler.ErrClosed
+		store, closed := &storetest.Faulty{Store: teststore.New(t)}, scheduler.ErrClosed
 		store.Before = func(_ context.Context, method string) error {
 			if method == "Queue" {
 				return closed
@@ -336,7 +337,7 @@ func TestNextTellsOfClosedStore(t *testing.T) {
 
 func TestEndedTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := run(t, storetest.NewMemory())
+		f := run(t, teststore.New(t))
 		defer f.end()
 		f.add(storetest.Link("http://a.test/", scheduler.Index))
 		l := f.next()

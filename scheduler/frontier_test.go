@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sextant-crawler/sextant/fetcher/fault"
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 )
@@ -126,7 +127,7 @@ func (r *running) work(n int, visit func(*scheduler.Lease)) {
 
 func TestOrderWithinAHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := run(t, storetest.NewMemory())
+		f := run(t, teststore.New(t))
 		defer f.end()
 		all := storetest.Links(50, "http://a.test/%d", scheduler.Index)
 		f.add(all...)
@@ -151,7 +152,7 @@ func TestOrderWithinAHost(t *testing.T) {
 // TestHostsTakeTurns: the ready host that waits longest comes first.
 func TestHostsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := run(t, storetest.NewMemory())
+		f := run(t, teststore.New(t))
 		defer f.end()
 		for h := range 5 {
 			f.add(storetest.Links(4, fmt.Sprintf("http://h%d.test/%%d", h), scheduler.Index)...)
@@ -174,7 +175,7 @@ func TestHostsTakeTurns(t *testing.T) {
 func TestWeights(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		weights := [scheduler.Sources]int{50, 20, 10, 5, 2, 1}
-		store := storetest.NewMemory()
+		store := teststore.New(t)
 		due := storetest.Links(200, "http://r%d.test/", scheduler.Index)
 		prepareDue(t, store, due)
 		f := run(t, store, func(s *scheduler.Settings) { s.Weights, s.SmartRefresh = weights, true })
@@ -229,7 +230,7 @@ func prepareDue(t *testing.T, s scheduler.Store, all []scheduler.Link) {
 func TestRetryAndRefresh(t *testing.T) {
 	for _, smart := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			f := run(t, storetest.NewMemory(), func(s *scheduler.Settings) { s.SmartRefresh = smart })
+			f := run(t, teststore.New(t), func(s *scheduler.Settings) { s.SmartRefresh = smart })
 			defer f.end()
 			f.add(storetest.Link("http://a.test/", scheduler.Follow))
 			l, begin := f.next(), time.Now()
@@ -258,7 +259,7 @@ func TestRetryAndRefresh(t *testing.T) {
 
 func TestWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := storetest.NewMemory()
+		store := teststore.New(t)
 		f := run(t, store)
 		defer f.end()
 		f.add(storetest.Link("http://a.test/", scheduler.Follow))
@@ -282,7 +283,7 @@ func TestWait(t *testing.T) {
 
 func TestStopAndContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := run(t, storetest.NewMemory())
+		f := run(t, teststore.New(t))
 		defer f.end()
 		f.none(time.Second)
 		stopped := make(chan error, 3)
@@ -310,7 +311,7 @@ func TestStopAndContext(t *testing.T) {
 // wakes but one.
 func TestOneWakeEach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := run(t, storetest.NewMemory())
+		f := run(t, teststore.New(t))
 		defer f.end()
 		got := make(chan *scheduler.Lease, 100)
 		for range 100 {
@@ -337,7 +338,7 @@ func TestOneWakeEach(t *testing.T) {
 
 func TestApplyWeights(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := run(t, storetest.NewMemory(), func(s *scheduler.Settings) { s.Weights[scheduler.Follow] = 0 })
+		f := run(t, teststore.New(t), func(s *scheduler.Settings) { s.Weights[scheduler.Follow] = 0 })
 		defer f.end()
 		f.add(storetest.Link("http://a.test/", scheduler.Follow))
 		f.none(time.Hour)

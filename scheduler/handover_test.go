@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 )
@@ -25,7 +26,7 @@ func (h heldStore) Complete(ctx context.Context, c scheduler.Completion, settled
 // the URL is in flight, and the crawl is not drained.
 func TestPauseCountsFromTheRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		memory := storetest.NewMemory()
+		memory := teststore.New(t)
 		held := storetest.Hold(memory, 0)
 		f := run(t, heldStore{memory, held})
 		f.add(storetest.Links(3, "http://a.test/%d", scheduler.Index)...)
@@ -65,7 +66,7 @@ func TestPauseCountsFromTheRequest(t *testing.T) {
 // TestHandOverOnce: a lease that was handed over has ended.
 func TestHandOverOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		memory := storetest.NewMemory()
+		memory := teststore.New(t)
 		held := storetest.Hold(memory, 0)
 		f := run(t, heldStore{memory, held})
 		defer f.end()

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/fetcher/fault"
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -63,7 +64,7 @@ func TestHostIsStoredWhenItMatters(t *testing.T) {
 		{"one was bad", 0, true, []scheduler.Result{bad, same, same, same, same, same, same, same, same, same, same, same, same}, 11},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			store := &hostWrites{Store: storetest.NewMemory()}
+			store := &hostWrites{Store: teststore.New(t)}
 			f := run(t, store, func(s *scheduler.Settings) { s.Aggressive, s.Throttle = c.documents, 0 })
 			defer f.end()
 			if all := storetest.Links(20, "http://a.test/%d", scheduler.Index); c.documents {
@@ -90,7 +91,7 @@ func TestStoredTimesAreBounded(t *testing.T) {
 	year := 365 * 24 * time.Hour
 	for _, crash := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			store := storetest.NewMemory()
+			store := teststore.New(t)
 			time.Sleep(year) // by the clock of the first run
 			f := run(t, store)
 			f.add(storetest.Links(3, "http://a.test/%d", scheduler.User)...)
@@ -147,7 +148,7 @@ func (e earlier) Value(ctx context.Context, name scheduler.ValueName) ([]byte, e
 // TestDamagedRests: what cannot be read is told, not guessed at.
 func TestDamagedRests(t *testing.T) {
 	const name = "scheduler.rests"
-	store := storetest.NewMemory()
+	store := teststore.New(t)
 	if err := store.SetValue(t.Context(), scheduler.PartValue(0, name), []byte{0xff}); err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +173,7 @@ func (b *batches) Queue(ctx context.Context, p scheduler.Place, after uint64, n 
 // and one by one beyond what may be there.
 func TestBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &batches{Store: storetest.NewMemory()}
+		store := &batches{Store: teststore.New(t)}
 		f := run(t, store)
 		defer f.end()
 		want := [...]struct{ reads, urls int }{{66, 64}, {816, 16}, {10, 1}}
@@ -196,7 +197,7 @@ func TestBatches(t *testing.T) {
 // once all the same.
 func TestShed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := storetest.NewMemory()
+		store := teststore.New(t)
 		f := run(t, store)
 		defer f.end()
 		f.add(storetest.Links(40, "http://a.test/%d", scheduler.Index)...)

@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 )
@@ -13,7 +14,7 @@ import (
 // no wait.
 func TestQueueWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := run(t, storetest.NewMemory())
+		f := run(t, teststore.New(t))
 		defer f.end()
 		f.add(storetest.Link("http://a.test/1", scheduler.Index), storetest.Link("http://a.test/2", scheduler.Index))
 		synctest.Wait()

@@ -5,10 +5,11 @@ import (
 	"encoding/binary"
 	"fmt"
 	"sync"
+	"testing"
 	"time"
 
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -19,33 +20,33 @@ func partOf(h weburl.HostKey, parts int) int { return int(binary.BigEndian.Uint1
 
 // parts is a Parted store of a store in memory for each part. It has what a Frontier asks for.
 type parts struct {
-	*storetest.Memory // values that belong to no part
-	number            int
+	*teststore.Store // values that belong to no part
+	number           int
 	// deliver stores links to URLs of parts that are not here.
 	deliver func(links []scheduler.Link)
 
 	mu         sync.Mutex
-	here       map[int]*storetest.Memory
+	here       map[int]*teststore.Store
 	remembered map[weburl.HostKey]bool
 }
 
 var _ scheduler.Parted = (*parts)(nil)
 
-func newParts(number int, deliver func([]scheduler.Link)) *parts {
+func newParts(t *testing.T, number int, deliver func([]scheduler.Link)) *parts {
 	return &parts{
-		Memory: storetest.NewMemory(), number: number, deliver: deliver,
-		here: map[int]*storetest.Memory{}, remembered: map[weburl.HostKey]bool{},
+		Store: teststore.New(t), number: number, deliver: deliver,
+		here: map[int]*teststore.Store{}, remembered: map[weburl.HostKey]bool{},
 	}
 }
 
 // adopt takes a part in, and release gives it up.
-func (s *parts) adopt(n int, m *storetest.Memory) {
+func (s *parts) adopt(n int, m *teststore.Store) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.here[n] = m
 }
 
-func (s *parts) release(n int) *storetest.Memory {
+func (s *parts) release(n int) *teststore.Store {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := s.here[n]
@@ -54,7 +55,7 @@ func (s *parts) release(n int) *storetest.Memory {
 }
 
 // part returns a part, or ErrNotHere.
-func (s *parts) part(n int) (*storetest.Memory, error) {
+func (s *parts) part(n int) (*teststore.Store, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if m := s.here[n]; m != nil {
@@ -64,7 +65,7 @@ func (s *parts) part(n int) (*storetest.Memory, error) {
 }
 
 // of returns the part of a host, which it remembers. No more than two are at once.
-func (s *parts) of(h weburl.HostKey) (*storetest.Memory, error) {
+func (s *parts) of(h weburl.HostKey) (*teststore.Store, error) {
 	s.remember(h)
 	return s.part(partOf(h, s.number))
 }
@@ -79,7 +80,7 @@ func (s *parts) remember(h weburl.HostKey) {
 }
 
 // all returns the parts that are here.
-func (s *parts) all() (list []*storetest.Memory) {
+func (s *parts) all() (list []*teststore.Store) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for n := range s.number {
@@ -226,13 +227,13 @@ func (s *parts) Complete(ctx context.Context, c scheduler.Completion, settled fu
 }
 
 // values returns where a value is kept: what a Frontier saves of a part is kept there.
-func (s *parts) values(name scheduler.ValueName) (*storetest.Memory, error) {
+func (s *parts) values(name scheduler.ValueName) (*teststore.Store, error) {
 	for n := range s.number {
 		if name == scheduler.PartValue(uint16(n), "scheduler.rests") {
 			return s.part(n)
 		}
 	}
-	return s.Memory, nil
+	return s.Store, nil
 }
 
 func (s *parts) Value(ctx context.Context, name scheduler.ValueName) ([]byte, error) {

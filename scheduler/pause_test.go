@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/fetcher/fault"
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 )
 
 func TestPauseAndResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := run(t, storetest.NewMemory())
+		f := run(t, teststore.New(t))
 		defer f.end()
 		f.add(storetest.Links(2, "http://h%d.test/", scheduler.Index)...)
 		l := f.next()
@@ -38,7 +39,7 @@ func TestPauseAndResume(t *testing.T) {
 // TestAnnounce: work that others stored is given out.
 func TestAnnounce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := storetest.NewMemory()
+		store := teststore.New(t)
 		f := run(t, store)
 		defer f.end()
 		synctest.Wait()
@@ -59,7 +60,7 @@ func TestAnnounce(t *testing.T) {
 // TestIdle tells the reasons apart.
 func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := storetest.NewMemory()
+		store := teststore.New(t)
 		f := prepare(t, store)
 		want := func(code scheduler.Idle) {
 			t.Helper()
@@ -104,7 +105,7 @@ func TestIdle(t *testing.T) {
 // TestApplyShares: new weights count from the next pick on.
 func TestApplyShares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := run(t, storetest.NewMemory(), func(s *scheduler.Settings) { s.Weights = [scheduler.Sources]int{9, 1, 1, 1, 1, 1} })
+		f := run(t, teststore.New(t), func(s *scheduler.Settings) { s.Weights = [scheduler.Sources]int{9, 1, 1, 1, 1, 1} })
 		defer f.end()
 		f.add(storetest.Links(300, "http://h%d.test/", scheduler.User)...)
 		f.add(storetest.Links(300, "http://g%d.test/", scheduler.Follow)...)
@@ -133,7 +134,7 @@ func TestApplyShares(t *testing.T) {
 // TestHosts lists the longest queues first, and then who rests for long.
 func TestHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := run(t, storetest.NewMemory())
+		f := run(t, teststore.New(t))
 		defer f.end()
 		for h := range 10 {
 			f.add(storetest.Links(10+h, fmt.Sprintf("http://h%d.test/%%d", h), scheduler.Index)...)
@@ -165,7 +166,7 @@ func TestHosts(t *testing.T) {
 // for those of the others.
 func TestDrainedLeavesSilentHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := run(t, storetest.NewMemory(), func(s *scheduler.Settings) { s.Weights[scheduler.Follow] = 0 })
+		f := run(t, teststore.New(t), func(s *scheduler.Settings) { s.Weights[scheduler.Follow] = 0 })
 		defer f.end()
 		const urls = 500
 		f.add(storetest.Links(urls, "http://off.test/%d", scheduler.Follow)...) // that nobody waits for

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/fetcher/fault"
 	"github.com/sextant-crawler/sextant/internal/testing/seeded"
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -67,7 +68,7 @@ func (s *site) visit(h weburl.HostKey, d time.Duration) {
 func TestNeverEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, r := newSite(t, throttle, 1), seeded.Rand(t)
-		store := &storetest.Faulty{Store: storetest.NewMemory(), Before: slowly(r)}
+		store := &storetest.Faulty{Store: teststore.New(t), Before: slowly(r)}
 		f := run(t, store)
 		defer f.end()
 		for h := range 8 {
@@ -106,7 +107,7 @@ func TestNeverEarly(t *testing.T) {
 func TestThrottleIsUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, r := newSite(t, throttle, 1), seeded.Rand(t)
-		store := &storetest.Faulty{Store: storetest.NewMemory(), Before: slowly(r)}
+		store := &storetest.Faulty{Store: teststore.New(t), Before: slowly(r)}
 		f := run(t, store)
 		defer f.end()
 		f.add(storetest.Links(1000, "http://a.test/%d", scheduler.Index)...)
@@ -125,7 +126,7 @@ func TestThrottleIsUsed(t *testing.T) {
 func TestAggressive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, 0, 6)
-		f := run(t, storetest.NewMemory(), func(s *scheduler.Settings) { s.Aggressive = true })
+		f := run(t, teststore.New(t), func(s *scheduler.Settings) { s.Aggressive = true })
 		defer f.end()
 		f.add(storetest.Links(200, "http://a.test/%d", scheduler.Index)...)
 		f.add(storetest.Links(200, "http://a.test/x%d", scheduler.Follow)...)
@@ -151,7 +152,7 @@ func TestAggressive(t *testing.T) {
 
 func TestExcludedCostsNoPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := run(t, storetest.NewMemory())
+		f := run(t, teststore.New(t))
 		defer f.end()
 		f.add(storetest.Links(100, "http://a.test/%d", scheduler.Index)...)
 		begin := time.Now()
@@ -167,7 +168,7 @@ func TestExcludedCostsNoPause(t *testing.T) {
 // TestHostBackoff: a host that fails again and again is asked less and less often.
 func TestHostBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := run(t, storetest.NewMemory(), func(s *scheduler.Settings) { s.Aggressive = true })
+		f := run(t, teststore.New(t), func(s *scheduler.Settings) { s.Aggressive = true })
 		defer f.end()
 		f.add(storetest.Links(12, "http://a.test/%d", scheduler.Index)...)
 		var gaps []time.Duration
@@ -194,7 +195,7 @@ func TestHostBackoff(t *testing.T) {
 // TestHostsWithoutWorkCostNothing counts entries after their gates opened.
 func TestHostsWithoutWorkCostNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := run(t, storetest.NewMemory())
+		f := run(t, teststore.New(t))
 		defer f.end()
 		synctest.Wait() // or Run's first look at the places may announce them a second time
 		f.add(storetest.Links(1000, "http://h%d.test/", scheduler.Index)...)

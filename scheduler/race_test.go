@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 )
@@ -30,7 +31,7 @@ func (r *lateReader) Queue(ctx context.Context, p scheduler.Place, after uint64,
 // taken for read.
 func TestNewsDuringRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &lateReader{Store: storetest.NewMemory()}
+		store := &lateReader{Store: teststore.New(t)}
 		f := run(t, store)
 		defer f.end()
 		store.hook = func() { f.add(storetest.Link("http://a.test/2", scheduler.Index)) }
@@ -49,7 +50,7 @@ func TestNewsDuringRead(t *testing.T) {
 // robots.txt) that brought it counts from the end of that request.
 func TestDelayAfterRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := run(t, storetest.NewMemory())
+		f := run(t, teststore.New(t))
 		defer f.end()
 		f.add(storetest.Link("http://a.test/", scheduler.Index))
 		l := f.next()
@@ -68,7 +69,7 @@ func TestDelayAfterRequest(t *testing.T) {
 // pass off that one's gate as stored.
 func TestSlowCommitHidesNoGate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		memory := storetest.NewMemory()
+		memory := teststore.New(t)
 		store := &storetest.Faulty{Store: memory}
 		store.Before = func(_ context.Context, method string) error {
 			if method == "Complete" {
@@ -105,7 +106,7 @@ func TestSlowCommitHidesNoGate(t *testing.T) {
 func TestSignalIsPassedOn(t *testing.T) {
 	for range 50 { // select chooses at random
 		synctest.Test(t, func(t *testing.T) {
-			f := run(t, storetest.NewMemory())
+			f := run(t, teststore.New(t))
 			defer f.end()
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()

@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 )
@@ -23,7 +24,7 @@ func TestRequeuedInFlight(t *testing.T) {
 		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			store := storetest.NewMemory()
+			store := teststore.New(t)
 			due := storetest.Links(2, "http://a.test/%d", scheduler.Index)
 			prepareDue(t, store, due)
 			f := run(t, store, func(s *scheduler.Settings) { s.SmartRefresh, s.Aggressive, s.Throttle = true, true, 0 })

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -48,7 +49,7 @@ func (r *running) counts(s scheduler.Store) scheduler.Counts {
 func TestReviseOrdersDeletions(t *testing.T) {
 	for _, off := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			store := storetest.NewMemory()
+			store := teststore.New(t)
 			f := run(t, store, func(s *scheduler.Settings) {
 				s.Throttle, s.Aggressive = 0, true
 				s.Deletions.Off = off
@@ -106,7 +107,7 @@ func TestReviseMakesWorkKnown(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			lost := errors.New("answer lost")
-			store := &storetest.Faulty{Store: storetest.NewMemory()}
+			store := &storetest.Faulty{Store: teststore.New(t)}
 			if fails {
 				store.After = func(_ context.Context, method string) error {
 					if method == "Revise" {

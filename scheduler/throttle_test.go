@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -45,7 +46,7 @@ func TestThrottlePauses(t *testing.T) {
 			{"http://a.test/slow", time.Second, 20 * time.Second},
 		} {
 			synctest.Test(t, func(t *testing.T) {
-				f := run(t, storetest.NewMemory(), throttles(path, slow, fast), func(s *scheduler.Settings) { s.Aggressive = aggressive })
+				f := run(t, teststore.New(t), throttles(path, slow, fast), func(s *scheduler.Settings) { s.Aggressive = aggressive })
 				defer f.end()
 				first := storetest.Link(c.first, scheduler.User)
 				f.add(first, storetest.Link(first.URL.Origin()+"/other", scheduler.Index))
@@ -73,7 +74,7 @@ func TestThrottleFirstCounts(t *testing.T) {
 		want  time.Duration
 	}{{[]scheduler.Throttle{host, path}, throttle}, {[]scheduler.Throttle{path, host}, time.Minute}} {
 		synctest.Test(t, func(t *testing.T) {
-			f := run(t, storetest.NewMemory(), throttles(c.order...))
+			f := run(t, teststore.New(t), throttles(c.order...))
 			defer f.end()
 			f.add(storetest.Links(3, "http://a.test/%d", scheduler.Index)...)
 			l := f.next()
@@ -97,7 +98,7 @@ func TestThrottleConnections(t *testing.T) {
 	path.Connections, path.HasPause = 2, true
 	alone.Pause, alone.HasPause = time.Second, true
 	synctest.Test(t, func(t *testing.T) {
-		f := run(t, storetest.NewMemory(), throttles(alone, path, host))
+		f := run(t, teststore.New(t), throttles(alone, path, host))
 		defer f.end()
 		f.add(storetest.Links(80, "http://a.test/many/%d", scheduler.Index)...)
 		f.add(storetest.Links(30, "http://a.test/few/%d", scheduler.Index)...)
@@ -148,7 +149,7 @@ func TestThrottleHours(t *testing.T) {
 		host, path := onHost("a.test"), onPath("/day")
 		host.Hours = []scheduler.Hours{{From: (hour + 2) % 24 * 60, To: (hour + 4) % 24 * 60}}
 		path.Hours = []scheduler.Hours{{From: (hour + 1) % 24 * 60, To: (hour + 5) % 24 * 60}}
-		store := storetest.NewMemory()
+		store := teststore.New(t)
 		f := run(t, store, throttles(host, path))
 		defer f.end()
 		f.add(storetest.Links(5, "http://a.test/%d", scheduler.User)...)
@@ -191,7 +192,7 @@ func TestHoursChange(t *testing.T) {
 		hour := time.Now().In(time.Local).Hour()
 		host := onHost("a.test")
 		host.Hours = []scheduler.Hours{{From: (hour + 2) % 24 * 60, To: (hour + 4) % 24 * 60}}
-		f := run(t, storetest.NewMemory(), throttles(host))
+		f := run(t, teststore.New(t), throttles(host))
 		defer f.end()
 		f.add(storetest.Links(2, "http://a.test/%d", scheduler.User)...)
 		f.none(time.Minute)
@@ -215,7 +216,7 @@ func TestHoursEnd(t *testing.T) {
 		hour := time.Now().In(time.Local).Hour()
 		host := onHost("a.test")
 		host.Hours = []scheduler.Hours{{From: hour * 60, To: hour*60 + 1}}
-		f := run(t, storetest.NewMemory(), throttles(host))
+		f := run(t, teststore.New(t), throttles(host))
 		defer f.end()
 		f.add(storetest.Links(40, "http://a.test/%d", scheduler.User)...)
 		begin, n := time.Now(), 0
@@ -242,7 +243,7 @@ func TestThrottleAfterCrash(t *testing.T) {
 			host.Pause, host.HasPause = time.Minute, true
 			path.Pause, path.HasPause = time.Hour, true
 			change := func(s *scheduler.Settings) { s.Throttles, s.Aggressive = []scheduler.Throttle{path, host}, aggressive }
-			store := storetest.NewMemory()
+			store := teststore.New(t)
 			f := run(t, store, change)
 			f.add(storetest.Links(2, "http://a.test/%d", scheduler.Index)...)
 			f.add(storetest.Links(2, "http://b.test/slow/%d", scheduler.Index)...)

@@ -8,9 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/internal/testing/copysites"
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -163,7 +163,7 @@ func TestEqualTokensAreNoTitle(t *testing.T) {
 // 200 are of the frame: its signature, the frame of its host, and the look-up.
 func BenchmarkDuplicate(b *testing.B) {
 	pages := copysites.Site(copysites.Layout{Host: "a.example", Frame: 200, Own: 400, Pages: 1000, Seed: 3})
-	d := New(storetest.NewMemory(), nil, nil)
+	d := New(teststore.New(b), nil, nil)
 	leases := make([]*scheduler.Lease, len(pages))
 	for i := range pages {
 		u, err := weburl.Parse(pages[i].URL())

@@ -8,12 +8,13 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 )
 
 // TestLog: events come back the latest first, from another Log too, and the oldest go.
 func TestLog(t *testing.T) {
-	store, ctx := storetest.NewMemory(), t.Context()
+	store, ctx := teststore.New(t), t.Context()
 	add := func(l *Log, text string) {
 		t.Helper()
 		if err := l.Add(ctx, Event{At: time.Unix(1e9, 0), Kind: Reload, Text: text}); err != nil {
@@ -46,7 +47,7 @@ func TestLog(t *testing.T) {
 // TestLogFails: an event that cannot be kept takes no number.
 func TestLogFails(t *testing.T) {
 	broken := true
-	store := &storetest.Faulty{Store: storetest.NewMemory(), Before: func(_ context.Context, m string) error {
+	store := &storetest.Faulty{Store: teststore.New(t), Before: func(_ context.Context, m string) error {
 		if m == "SetValue" && broken {
 			return fmt.Errorf("no disk")
 		}

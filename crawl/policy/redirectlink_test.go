@@ -5,7 +5,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
-	"github.com/sextant-crawler/sextant/scheduler/storetest"
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -22,7 +22,7 @@ func TestRedirectKeepsTheShift(t *testing.T) {
 		DefaultAccept: true, DefaultIndex: true, DefaultFollow: true,
 		Rules: []actionrules.Rule{priority("/normal", 0), priority("/low", 2)},
 	}
-	p, err := Stored(t.Context(), Settings{Rules: rules}, storetest.NewMemory())
+	p, err := Stored(t.Context(), Settings{Rules: rules}, teststore.New(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/testing/seeded"
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -127,7 +128,7 @@ func TestDepthWhileJudged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := storetest.NewMemory()
+	store := teststore.New(t)
 	v := Reviewer{Parts: Parts{
 		Frontier: scheduler.New(store, s.Frontier, slog.New(slog.DiscardHandler)), Crawl: fixed{p: p},
 		Freed: func(context.Context, []weburl.Key) error { return nil },
@@ -165,7 +166,7 @@ func TestDueWhileJudged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := storetest.NewMemory()
+	store := teststore.New(t)
 	v := Reviewer{Parts: Parts{
 		Frontier: scheduler.New(store, s.Frontier, slog.New(slog.DiscardHandler)), Store: store, Crawl: fixed{p: p},
 		Freed: func(context.Context, []weburl.Key) error { return nil },

@@ -7,8 +7,8 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl/copies"
 	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -19,7 +19,7 @@ func TestFollowedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := storetest.NewMemory()
+	store := teststore.New(t)
 	v := &visit{visitor: &Visitor{patterns: copies.NewPatterns(nil)}, store: store, policy: p, lease: leaseOf(t, "http://h/")}
 	link := func(raw string) scheduler.Link {
 		return scheduler.Link{URL: parse(t, raw), Fifo: scheduler.Index, Depth: 3}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/storetest"
 )
 
 // TestDeletionsOfClient: what the service tells of deletions arrives as it is.
@@ -86,7 +86,7 @@ func TestDecidedByHostName(t *testing.T) {
 
 // losingStore is a store whose deletions a test sets, and that counts the walks over them.
 type losingStore struct {
-	*storetest.Memory
+	*teststore.Store
 	list  []scheduler.StoredDeletion
 	walks int
 }
@@ -111,7 +111,7 @@ func (s *losingStore) PendingDeletions(_ context.Context, f scheduler.DeletionFi
 // TestPendingTally: pending deletions are counted once for each change of their number, and the
 // edits are told of whose deletions have not left.
 func TestPendingTally(t *testing.T) {
-	s := &losingStore{Memory: storetest.NewMemory(), list: fakeDeletions()}
+	s := &losingStore{Store: teststore.New(t), list: fakeDeletions()}
 	var tally PendingTally
 	var d Status
 	for range 3 {

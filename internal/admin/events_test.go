@@ -11,13 +11,13 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/events"
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
-	"github.com/sextant-crawler/sextant/scheduler/storetest"
 )
 
 // TestWatcher: what differs between two statuses is told once, and who asked for a reload.
 func TestWatcher(t *testing.T) {
-	c := fakeCrawler{name: "a", store: storetest.NewMemory()}
+	c := fakeCrawler{name: "a", store: teststore.New(t)}
 	s := NewServer([]Crawler{c}, fakeService{}, fakeConfig{}, nil, slog.New(slog.DiscardHandler))
 	s.Tell(About{Version: "2"})
 	ctx := t.Context()
@@ -63,7 +63,7 @@ func TestWatcher(t *testing.T) {
 // TestGoneHosts: a host is told of as gone when its documents have left because it was silent for so long, and not
 // while they leave, nor if they left before.
 func TestGoneHosts(t *testing.T) {
-	c := fakeCrawler{name: "a", store: storetest.NewMemory()}
+	c := fakeCrawler{name: "a", store: teststore.New(t)}
 	s := NewServer([]Crawler{c}, fakeService{}, fakeConfig{}, nil, slog.New(slog.DiscardHandler))
 	since, over, later := time.Unix(1e9, 0), time.Unix(1e9+60, 0), time.Now().Add(time.Hour)
 	gone := LosingHost{Host: "http://gone.test", Pending: 1200, SilentSince: &since, GoneAt: &over}
@@ -95,7 +95,7 @@ func mustRequest(t *testing.T) *http.Request {
 // TestRoundsAreEvents: a round of discovery is told of when it has ended, and those that
 // come often together, once an hour.
 func TestRoundsAreEvents(t *testing.T) {
-	c := fakeCrawler{name: "a", store: storetest.NewMemory(), round: new([2]time.Time)}
+	c := fakeCrawler{name: "a", store: teststore.New(t), round: new([2]time.Time)}
 	s := NewServer([]Crawler{c}, fakeService{}, fakeConfig{}, nil, slog.New(slog.DiscardHandler))
 	see := func() { s.watcher.see(t.Context(), c, &Status{Status: crawl.Status{Crawler: "a"}}) }
 	see()
@@ -124,7 +124,7 @@ func TestRoundsAreEvents(t *testing.T) {
 
 // TestReleasedByWord: what --yes carries out is an event, once; what is few leaves without one.
 func TestReleasedByWord(t *testing.T) {
-	c := fakeCrawler{name: "a", store: storetest.NewMemory()}
+	c := fakeCrawler{name: "a", store: teststore.New(t)}
 	s := NewServer([]Crawler{c}, fakeService{}, fakeConfig{}, nil, slog.New(slog.DiscardHandler))
 	see := func(edits ...deletion.Edit) {
 		status := &Status{Status: crawl.Status{Crawler: "a"}}

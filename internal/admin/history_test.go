@@ -10,7 +10,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/meter"
-	"github.com/sextant-crawler/sextant/scheduler/storetest"
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 )
 
 // tickingCrawler fetches ten pages a second; it fails to tell so for a while.
@@ -35,7 +35,7 @@ func (c tickingCrawler) Status(context.Context) (Status, error) {
 // remember runs a history for a while of synctest's time.
 func remember(t *testing.T, length time.Duration, fails func(time.Duration) bool) *history {
 	t.Helper()
-	h := newHistory([]Crawler{tickingCrawler{fakeCrawler{name: "a", store: storetest.NewMemory()}, time.Now(), fails}})
+	h := newHistory([]Crawler{tickingCrawler{fakeCrawler{name: "a", store: teststore.New(t)}, time.Now(), fails}})
 	ctx, cancel := context.WithTimeout(t.Context(), length)
 	defer cancel()
 	if err := h.run(ctx); err != nil {

@@ -5,14 +5,14 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/report"
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // fakeReports is the store of a fakeCrawler, without links.
 type fakeReports struct {
-	*storetest.Memory
+	*teststore.Store
 	broken error
 }
 

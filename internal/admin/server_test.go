@@ -20,9 +20,9 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/internal/report"
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
-	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // fakeCrawler is a Crawler over a store in memory.
 type fakeCrawler struct {
 	name   string
-	store  *storetest.Memory
+	store  *teststore.Store
 	broken error
 	whole  bool          // it loses no document
 	round  *[2]time.Time // of discovery: when the last one began and ended
@@ -184,9 +184,9 @@ func runServer(t *testing.T, server *Server, data string) (address string) {
 }
 
 // storeWith is a store that knows these URLs.
-func storeWith(t *testing.T, urls ...string) *storetest.Memory {
+func storeWith(t *testing.T, urls ...string) *teststore.Store {
 	t.Helper()
-	m := storetest.NewMemory()
+	m := teststore.New(t)
 	for _, raw := range urls {
 		u, err := weburl.Parse(raw)
 		if err != nil {

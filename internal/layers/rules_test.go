@@ -53,7 +53,7 @@ func ProjectRules() Rules {
 			{"cmd/sextant/manual", "config/format", "config/importer", "internal/demo/site", "internal/service"},
 			{"cmd/sextant", "packaging", "packaging/sbom"},
 		},
-		TestOnly: []string{"internal/layers", "internal/testing/", "push/pushtest", "scheduler/storetest"},
+		TestOnly: []string{"internal/layers", "internal/testing/", "push/pushtest", "scheduler/store/memkv", "scheduler/storetest"},
 		Borders: []Border{
 			{Import: "github.com/dgraph-io/badger", Allowed: []string{"scheduler/badgerstore", "scheduler/badgerstore/badgerfiles"}},
 			{Import: "github.com/dgraph-io/ristretto", Allowed: []string{"scheduler/badgerstore"}},

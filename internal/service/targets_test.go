@@ -7,13 +7,13 @@ import (
 	"testing"
 
 	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/push"
-	"github.com/sextant-crawler/sextant/scheduler/storetest"
 )
 
 // TestTargetTakesOtherSource: the first start with another source of a known target warns of what that does not do.
 func TestTargetTakesOtherSource(t *testing.T) {
-	store, press, web := storetest.NewMemory(), "press", "web"
+	store, press, web := teststore.New(t), "press", "web"
 	target := func(name string, source *string) config.Push {
 		return config.Push{Name: name, TargetSettings: push.TargetSettings{Source: source}}
 	}

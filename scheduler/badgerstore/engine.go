@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/dgraph-io/badger/v4"
 
@@ -29,9 +30,9 @@ type engine struct {
 	lock     *os.File // of dir
 	log      *slog.Logger
 	readOnly bool
-	disk
 	*bodyfiles.Files
 	tableBytes int64                   // Options.MemtableBytes
+	minFree    int64                   // Options.MinFree
 	long       int64                   // Options.longValue
 	commit     func(*badger.Txn) error // Txn.Commit, except in tests
 
@@ -43,6 +44,9 @@ type engine struct {
 }
 
 var _ kv.Engine = (*engine)(nil)
+
+// gatherFor is how long a small commit waits for more changes, since each costs syncs.
+const gatherFor = 10 * time.Millisecond
 
 // openEngine sets the defaults in o, and opens the database in dir.
 func openEngine(dir string, o *Options) (*engine, error) {
@@ -56,7 +60,7 @@ func openEngine(dir string, o *Options) (*engine, error) {
 	}
 	return &engine{
 		Files: files,
-		db:    db, dir: dir, lock: lock, log: o.Logger, readOnly: o.ReadOnly, disk: o.disk(),
+		db:    db, dir: dir, lock: lock, log: o.Logger, readOnly: o.ReadOnly, minFree: o.MinFree,
 		tableBytes: o.MemtableBytes, long: o.longValue(), commit: (*badger.Txn).Commit,
 		sync: o.Durability == Sync, directory: badgerfiles.Directory{Path: dir},
 		logged: collectAfter, // by an earlier process
@@ -135,7 +139,7 @@ func refused(dir string, err error) error {
 }
 
 // Room implements kv.Engine: ErrFull if the disk has less free space than required.
-func (e *engine) Room() error { return e.roomIn(e.dir, e.needs()) }
+func (e *engine) Room() error { return roomIn(e.dir, e.needs()) }
 
 // needs returns the free space that the disk must have: MinFree, or what Badger may need before it frees any, if that
 // is more. Badger maps its tables before it fills them, and dies of SIGBUS if the disk is full. In the worst case all
@@ -160,7 +164,9 @@ const tablesAtOnce = 16
 
 // Limits implements kv.Engine.
 func (e *engine) Limits() kv.Limits {
-	return kv.Limits{Bytes: e.db.MaxBatchSize() * 9 / 10, Keys: e.db.MaxBatchCount() * 9 / 10, Long: e.long}
+	return kv.Limits{
+		Bytes: e.db.MaxBatchSize() * 9 / 10, Keys: e.db.MaxBatchCount() * 9 / 10, Long: e.long, Gather: gatherFor,
+	}
 }
 
 // Version implements kv.Engine.
@@ -184,7 +190,7 @@ func (e *engine) Check() (err error) {
 // Stats implements kv.Engine. It lists the directory.
 func (e *engine) Stats() (st kv.Stats, err error) {
 	st.MinFree = max(e.needs(), 0)
-	if free, size, err := e.space(e.dir); err == nil {
+	if free, size, err := space(e.dir); err == nil {
 		st.DiskFree, st.DiskSize = free, size
 	}
 	files, err := os.ReadDir(e.dir)

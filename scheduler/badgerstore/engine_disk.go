@@ -13,26 +13,12 @@ import (
 // collectAfter is how many bytes enter the value log before collectGarbage runs again.
 const collectAfter = 2 * record.MaxBody
 
-// disk describes the disk of a store.
-type disk struct {
-	minFree int64
-	space   func(dir string) (free, size int64, err error)
-}
-
-func (o Options) disk() disk {
-	d := disk{o.MinFree, o.Space}
-	if d.space == nil {
-		d.space = space
-	}
-	return d
-}
-
 // roomIn checks that the disk of a store's directory has minFree bytes free.
-func (d disk) roomIn(dir string, minFree int64) error {
+func roomIn(dir string, minFree int64) error {
 	if minFree < 0 {
 		return nil
 	}
-	free, _, err := d.space(dir)
+	free, _, err := space(dir)
 	if err != nil {
 		return fmt.Errorf("store %s: free space: %w", dir, err)
 	}

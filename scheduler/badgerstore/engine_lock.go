@@ -70,7 +70,7 @@ func tidy(d *os.File, o Options) error {
 		}
 	}
 	if left.Memtables || !o.ReadOnly {
-		err = o.disk().roomIn(dir, o.MinFree)
+		err = roomIn(dir, o.MinFree)
 		if err == nil {
 			err = badgerfiles.Repair(dir, torn)
 		}

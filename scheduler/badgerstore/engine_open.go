@@ -24,8 +24,8 @@ func Open(dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := newStore(e, dir, o)
-	if err := s.start(); err != nil {
+	s, err := On(e, dir, o)
+	if err != nil {
 		return nil, errors.Join(err, e.db.Close(), unlock(e.lock)) // not closed cleanly
 	}
 	return s, nil

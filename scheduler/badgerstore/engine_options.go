@@ -39,9 +39,6 @@ func badgerOptions(dir string, o Options) badger.Options {
 	b.BaseLevelSize = baseLevelBytes
 	b.LevelSizeMultiplier = 10
 	b.NumCompactors = 2
-	if o.NoCompaction {
-		b.NumCompactors = 0
-	}
 
 	// Reading. Tables are mapped: the kernel's page cache holds them, and reclaims memory when needed. So Badger has no
 	// cache of its own, for which it would copy blocks, and blocks are not compressed. One unknown key in a hundred

@@ -5,9 +5,8 @@ import "time"
 // Only the committer uses a gathering.
 
 const (
-	// gatherFor is how long a batch of pages waits for more, gatherMost the number of pages at which it stops waiting,
-	// gatherLeast the number that the batch before must have had: pages that come one by one are stored at once.
-	gatherFor   = 10 * time.Millisecond
+	// gatherMost is the number of pages at which a batch stops waiting for more, gatherLeast the number that the batch
+	// before must have had: pages that come one by one are stored at once.
 	gatherMost  = 256
 	gatherLeast = 4
 )
@@ -15,9 +14,10 @@ const (
 // gathering decides whether a batch waits for more writes: each commit costs syncs, and no caller waits for pages that
 // were handed over. A batch with a write that a caller waits for is not delayed.
 type gathering struct {
-	last   int       // pages of the last batch that held only pages
-	since  time.Time // when its first page came; zero: it has no write
-	urgent bool      // a caller waits for it
+	window time.Duration // how long a batch of pages waits for more: Limits.Gather of the engine
+	last   int           // pages of the last batch that held only pages
+	since  time.Time     // when its first page came; zero: it has no write
+	urgent bool          // a caller waits for it
 	timer  *time.Timer
 }
 
@@ -45,7 +45,7 @@ func (t *gathering) goesOn(writes int) bool {
 	if t.urgent || t.last < gatherLeast || writes >= gatherMost {
 		return false
 	}
-	left := gatherFor - time.Since(t.since)
+	left := t.window - time.Since(t.since)
 	if left <= 0 {
 		return false
 	}

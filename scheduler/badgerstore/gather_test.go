@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/store/kv"
+	"github.com/sextant-crawler/sextant/scheduler/store/memkv"
 )
 
 // waitingPages are n URLs of a host as a frontier would take them.
@@ -33,6 +35,22 @@ func waitingPages(t *testing.T, s *Store, n int) []scheduler.Completion {
 	return all
 }
 
+// gathers is an engine in memory whose small commits wait for more changes.
+type gathers struct{ *memkv.Engine }
+
+func (gathers) Limits() kv.Limits {
+	return kv.Limits{Bytes: 8 << 20, Keys: 1 << 20, Long: 1 << 20, Gather: gatherFor}
+}
+
+func openGathering(t *testing.T) *Store {
+	t.Helper()
+	s, err := On(gathers{&memkv.Engine{}}, "in memory", Options{Logger: discard()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // TestBatchWaitsForCompany: a page that was handed over waits shortly for others where
 // others came before, what somebody waits for waits for none, and takes it along.
 func TestBatchWaitsForCompany(t *testing.T) {
@@ -47,9 +65,8 @@ func TestBatchWaitsForCompany(t *testing.T) {
 		{"a command comes", gatherLeast, true, gatherFor / 4},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			dir := t.TempDir()
 			synctest.Test(t, func(t *testing.T) {
-				s := openStore(t, dir, Options{Durability: OS, NoCompaction: true})
+				s := openGathering(t)
 				pages := waitingPages(t, s, 2)
 				if err := s.change(t.Context(), func(g *group) error { g.company.last = c.before; return nil }); err != nil {
 					t.Fatal(err)
@@ -84,9 +101,8 @@ func TestBatchWaitsForCompany(t *testing.T) {
 
 // TestFullBatchDoesNotWait: enough company is enough.
 func TestFullBatchDoesNotWait(t *testing.T) {
-	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s := openStore(t, dir, Options{Durability: OS, NoCompaction: true})
+		s := openGathering(t)
 		pages := waitingPages(t, s, gatherMost)
 		if err := s.change(t.Context(), func(g *group) error { g.company.last = gatherMost; return nil }); err != nil {
 			t.Fatal(err)

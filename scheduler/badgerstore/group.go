@@ -62,7 +62,8 @@ func newGroup(s *Store) *group {
 	g := &group{
 		s: s, limits: limits, batch: newBatch(limits.Long), spare: newBatch(limits.Long),
 		sent: c, stepCount: c, nextCount: c,
-		docs: generations[weburl.HostKey, record.Documents]{size: docsGeneration},
+		company: gathering{window: limits.Gather},
+		docs:    generations[weburl.HostKey, record.Documents]{size: docsGeneration},
 	}
 	g.batch.no = s.commits.Load() + 1
 	return g

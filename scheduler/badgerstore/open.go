@@ -14,6 +14,13 @@ import (
 
 // start starts the committer and the writer, and the goroutine that loads the fingerprints; Close waits for them.
 
+// On opens the store that a database holds; name is used in errors. The caller must close the store, or after an error
+// the engine.
+func On(e kv.Engine, name string, o Options) (*Store, error) {
+	s := newStore(e, name, o)
+	return s, s.start()
+}
+
 // newStore returns a store from which nothing was read yet.
 func newStore(e kv.Engine, dir string, o Options) *Store {
 	return &Store{

@@ -90,8 +90,6 @@ type Options struct {
 	// DefaultMinFree; negative: no limit. Badger maps its files and would die of SIGBUS on a full disk, and it needs
 	// space to compact; if that is more than MinFree, it is the limit.
 	MinFree int64
-	// Space, if not nil, returns the free space and the size of the disk of a directory, for tests.
-	Space func(dir string) (free, size int64, err error)
 	// ReadOnly opens a store that no process writes to; all changes fail. It must exist. Any number of processes may
 	// read at once.
 	ReadOnly bool
@@ -99,9 +97,6 @@ type Options struct {
 	// clock in microseconds, entries of a rebuilt or restored store are newer than all that were pushed before: targets
 	// that compare versions would refuse them otherwise.
 	FirstOrder uint64
-	// NoCompaction leaves all tables where they are written, for a store that is small and short-lived: one under
-	// virtual time, whose clock Badger's compactors would stop at every 50 ms. Writing ends when there are 60 tables.
-	NoCompaction bool
 
 	// at, if not nil, is called at named points by the store's own goroutines, so that tests can end the process there:
 	// see point.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/fetcher/fault"
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
@@ -32,7 +33,7 @@ type answer func(l *scheduler.Lease) scheduler.Result
 // and the deletions, as crawl runs them. All times are those of a synctest bubble.
 type crawl struct {
 	t      *testing.T
-	memory *storetest.Memory
+	memory *teststore.Store
 	// store wraps memory for the crawl; nil: it does not.
 	store func(scheduler.Store) scheduler.Store
 	set   scheduler.Settings
@@ -56,7 +57,7 @@ func crawling(t *testing.T, change func(*crawl), test func(*crawl)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := &crawl{
-			t: t, memory: storetest.NewMemory(), set: scheduler.DefaultSettings(), log: new(strings.Builder),
+			t: t, memory: teststore.New(t), set: scheduler.DefaultSettings(), log: new(strings.Builder),
 			answers: map[weburl.Key]answer{}, asked: map[weburl.Key][]time.Time{}, left: map[weburl.Key]time.Time{},
 		}
 		s.set.Throttle = pace

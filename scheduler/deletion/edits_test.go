@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
@@ -456,7 +457,7 @@ func TestEditAfterRestart(t *testing.T) {
 
 // TestDamagedEdits are told of.
 func TestDamagedEdits(t *testing.T) {
-	store := storetest.NewMemory()
+	store := teststore.New(t)
 	if err := store.SetValue(t.Context(), scheduler.CrawlValue("scheduler.edits"), []byte("{")); err != nil {
 		t.Fatal(err)
 	}

@@ -27,13 +27,13 @@ func TestStoredStates(t *testing.T) {
 		s.visit(ill...)
 		s.visit(small[:3]...)
 		s.pass(2 * time.Hour)
-		if _, err := s.owner.Release(t.Context(), scheduler.DeletionFilter{URLs: []string{large[0].URL.String()}}); err != nil {
+		if _, err := s.owner.Release(s.t.Context(), scheduler.DeletionFilter{URLs: []string{large[0].URL.String()}}); err != nil {
 			t.Fatal(err)
 		}
 		s.pass(2 * time.Hour)
 		byHost := func(a, b deletion.HostState) int { return bytes.Compare(a.Host[:], b.Host[:]) }
 		owned := s.owner.States()
-		stored, err := deletion.StoredStates(t.Context(), s.memory, &s.set.Deletions, time.Now())
+		stored, err := deletion.StoredStates(s.t.Context(), s.memory, &s.set.Deletions, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}

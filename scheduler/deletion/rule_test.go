@@ -137,7 +137,7 @@ func TestRelaunch(t *testing.T) {
 					s.pass(time.Hour)
 					s.is("gone", 30, 0)
 					if release {
-						n, err := s.owner.Release(t.Context(), scheduler.DeletionFilter{Host: "http://a.test"})
+						n, err := s.owner.Release(s.t.Context(), scheduler.DeletionFilter{Host: "http://a.test"})
 						if err != nil || n != 30 {
 							t.Fatalf("Release = %d, %v", n, err)
 						}
@@ -195,7 +195,7 @@ func TestReleaseIsNoPass(t *testing.T) {
 		s.says(status(404), all[:20]...)
 		s.visit(all[:20]...)
 		s.pass(time.Minute)
-		if n, err := s.owner.Release(t.Context(), scheduler.DeletionFilter{Host: "http://a.test"}); err != nil || n != 20 {
+		if n, err := s.owner.Release(s.t.Context(), scheduler.DeletionFilter{Host: "http://a.test"}); err != nil || n != 20 {
 			t.Fatalf("Release = %d, %v", n, err)
 		}
 		s.says(status(404), all...)
@@ -218,7 +218,7 @@ func TestReleaseUpTo(t *testing.T) {
 		}
 		s.says(status(404), all[10:20]...)
 		s.visit(all[10:20]...)
-		if n, err := s.owner.Release(t.Context(), scheduler.DeletionFilter{UpTo: last}); err != nil || n != 10 {
+		if n, err := s.owner.Release(s.t.Context(), scheduler.DeletionFilter{UpTo: last}); err != nil || n != 10 {
 			t.Fatalf("Release = %d, %v; want the 10 that were shown", n, err)
 		}
 		s.is("released", 10, 10)
@@ -304,7 +304,7 @@ func TestAllAreAsked(t *testing.T) {
 		for _, p := range all {
 			keys = append(keys, p.URL.Key())
 		}
-		_, err := s.Revise(t.Context(), keys, func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
+		_, err := s.Revise(s.t.Context(), keys, func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
 			r.State, r.Source = scheduler.Waiting, scheduler.Refresh
 			return &scheduler.Change{Next: r}
 		})

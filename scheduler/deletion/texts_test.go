@@ -76,7 +76,7 @@ func TestRedesign(t *testing.T) {
 			}
 			s.is("all texts are others", 60, 0)
 			if release {
-				if n, err := s.owner.Release(t.Context(), scheduler.DeletionFilter{}); err != nil || n != 60 {
+				if n, err := s.owner.Release(s.t.Context(), scheduler.DeletionFilter{}); err != nil || n != 60 {
 					t.Fatalf("Release = %d, %v", n, err)
 				}
 				s.is("released", 0, 60)

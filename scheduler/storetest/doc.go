@@ -1,7 +1,6 @@
-// Package storetest holds the conformance and model suites that every
-// scheduler.Store must pass, a Store in memory that is their reference, and a
-// wrapper that fails. Only tests import it.
+// Package storetest holds the conformance suite and the model test that every scheduler.Store must pass, and wrappers
+// that fail or hold completions back. Only tests import it. Package teststore opens stores in memory.
 //
-// Tests that call a store at once start their goroutines, and wait for them. Memory has
-// one mutex.
+// Tests that call a store concurrently start their goroutines, and wait for them. A Held has a mutex, which guards the
+// completions that it holds.
 package storetest

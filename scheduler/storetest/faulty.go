@@ -8,23 +8,27 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Faulty is a Store whose calls can be delayed and made to fail. The hooks get
-// the method's name ("Add", "Complete", ...); a nil hook does nothing. They are
-// called by several goroutines at once and may block.
+// Faulty is a Store whose calls can be delayed and made to fail. The hooks get the method's name ("Add", "Complete",
+// ...); a nil hook does nothing. They are called concurrently and may block.
 type Faulty struct {
 	scheduler.Store
 	// Before runs before the call; its error is the call's, and nothing happens.
 	Before func(ctx context.Context, method string) error
-	// After runs after a call that changed something and succeeded; its error is
-	// the call's all the same: the change is stored and the caller does not know.
+	// After runs after a call that changed something and succeeded; its error is returned although the change is stored.
 	After func(ctx context.Context, method string) error
 }
 
-func (f *Faulty) before(ctx context.Context, method string) error {
-	if f.Before == nil {
-		return nil
+func (f *Faulty) read(ctx context.Context, method string, call func() error) error {
+	if f.Before != nil {
+		if err := f.Before(ctx, method); err != nil {
+			return err
+		}
 	}
-	return f.Before(ctx, method)
+	return call()
+}
+
+func (f *Faulty) change(ctx context.Context, method string, call func() error) error {
+	return f.read(ctx, method, func() error { return f.after(ctx, method, call()) })
 }
 
 func (f *Faulty) after(ctx context.Context, method string, err error) error {
@@ -35,150 +39,89 @@ func (f *Faulty) after(ctx context.Context, method string, err error) error {
 }
 
 // Add implements scheduler.Store.
-func (f *Faulty) Add(ctx context.Context, links []scheduler.Link, requeue bool) ([]scheduler.Place, int, error) {
-	if err := f.before(ctx, "Add"); err != nil {
-		return nil, 0, err
-	}
-	p, n, err := f.Store.Add(ctx, links, requeue)
-	if err = f.after(ctx, "Add", err); err != nil {
-		return nil, 0, err
-	}
-	return p, n, nil
+func (f *Faulty) Add(
+	ctx context.Context, links []scheduler.Link, requeue bool,
+) (p []scheduler.Place, n int, err error) {
+	err = f.change(ctx, "Add", func() error { p, n, err = f.Store.Add(ctx, links, requeue); return err })
+	return p, n, err
 }
 
 // Complete implements scheduler.Store.
 func (f *Faulty) Complete(ctx context.Context, c scheduler.Completion, settled func(scheduler.Completed)) error {
-	if err := f.before(ctx, "Complete"); err != nil {
-		return err
-	}
-	return f.Store.Complete(ctx, c, func(is scheduler.Completed) {
-		if err := f.after(ctx, "Complete", is.Err); err != nil {
-			is = scheduler.Completed{Err: err}
-		}
-		settled(is)
+	return f.read(ctx, "Complete", func() error {
+		return f.Store.Complete(ctx, c, func(is scheduler.Completed) {
+			if err := f.after(ctx, "Complete", is.Err); err != nil {
+				is = scheduler.Completed{Err: err}
+			}
+			settled(is)
+		})
 	})
 }
 
 // Revise implements scheduler.Store.
-func (f *Faulty) Revise(ctx context.Context, keys []weburl.Key, fn func(weburl.Key, scheduler.Record) *scheduler.Revision) ([]scheduler.Place, int, error) {
-	if err := f.before(ctx, "Revise"); err != nil {
-		return nil, 0, err
-	}
-	p, n, err := f.Store.Revise(ctx, keys, fn)
-	if err = f.after(ctx, "Revise", err); err != nil {
-		return nil, 0, err
-	}
-	return p, n, nil
+func (f *Faulty) Revise(
+	ctx context.Context, keys []weburl.Key, fn func(weburl.Key, scheduler.Record) *scheduler.Revision,
+) (p []scheduler.Place, n int, err error) {
+	err = f.change(ctx, "Revise", func() error { p, n, err = f.Store.Revise(ctx, keys, fn); return err })
+	return p, n, err
 }
 
 // ReviseDeletions implements scheduler.Store.
-func (f *Faulty) ReviseDeletions(ctx context.Context, keys []weburl.Key, fn func(scheduler.StoredDeletion, scheduler.Record) *scheduler.Revision) ([]scheduler.Place, int, error) {
-	if err := f.before(ctx, "ReviseDeletions"); err != nil {
-		return nil, 0, err
-	}
-	p, n, err := f.Store.ReviseDeletions(ctx, keys, fn)
-	if err = f.after(ctx, "ReviseDeletions", err); err != nil {
-		return nil, 0, err
-	}
-	return p, n, nil
+func (f *Faulty) ReviseDeletions(
+	ctx context.Context, keys []weburl.Key, fn func(scheduler.StoredDeletion, scheduler.Record) *scheduler.Revision,
+) (p []scheduler.Place, n int, err error) {
+	err = f.change(ctx, "ReviseDeletions", func() error { p, n, err = f.Store.ReviseDeletions(ctx, keys, fn); return err })
+	return p, n, err
 }
 
 // Deletions implements scheduler.Store.
-func (f *Faulty) Deletions(ctx context.Context, g scheduler.DeletionGroup, fn func(scheduler.StoredDeletion) error) error {
-	if err := f.before(ctx, "Deletions"); err != nil {
-		return err
-	}
-	return f.Store.Deletions(ctx, g, fn)
-}
-
-// DeletionGroups implements scheduler.Store.
-func (f *Faulty) DeletionGroups(ctx context.Context, fn func(scheduler.DeletionGroup, uint64) error) error {
-	if err := f.before(ctx, "DeletionGroups"); err != nil {
-		return err
-	}
-	return f.Store.DeletionGroups(ctx, fn)
-}
-
-// PendingDeletions implements scheduler.Store.
-func (f *Faulty) PendingDeletions(ctx context.Context, filter scheduler.DeletionFilter, fn func(scheduler.StoredDeletion) error) error {
-	if err := f.before(ctx, "PendingDeletions"); err != nil {
-		return err
-	}
-	return f.Store.PendingDeletions(ctx, filter, fn)
-}
-
-// Documents implements scheduler.Store.
-func (f *Faulty) Documents(ctx context.Context, h weburl.HostKey) (scheduler.HostDocuments, error) {
-	if err := f.before(ctx, "Documents"); err != nil {
-		return scheduler.HostDocuments{}, err
-	}
-	return f.Store.Documents(ctx, h)
+func (f *Faulty) Deletions(
+	ctx context.Context, g scheduler.DeletionGroup, fn func(scheduler.StoredDeletion) error,
+) error {
+	return f.read(ctx, "Deletions", func() error { return f.Store.Deletions(ctx, g, fn) })
 }
 
 // Inspect implements scheduler.Store.
-func (f *Faulty) Inspect(ctx context.Context, filter scheduler.Filter, fn func(weburl.Key, scheduler.Record) error) error {
-	if err := f.before(ctx, "Inspect"); err != nil {
-		return err
-	}
-	return f.Store.Inspect(ctx, filter, fn)
+func (f *Faulty) Inspect(
+	ctx context.Context, filter scheduler.Filter, fn func(weburl.Key, scheduler.Record) error,
+) error {
+	return f.read(ctx, "Inspect", func() error { return f.Store.Inspect(ctx, filter, fn) })
 }
 
 // Queue implements scheduler.Store.
-func (f *Faulty) Queue(ctx context.Context, p scheduler.Place, after uint64, n int) ([]scheduler.WaitingURL, error) {
-	if err := f.before(ctx, "Queue"); err != nil {
-		return nil, err
-	}
-	return f.Store.Queue(ctx, p, after, n)
+func (f *Faulty) Queue(
+	ctx context.Context, p scheduler.Place, after uint64, n int,
+) (urls []scheduler.WaitingURL, err error) {
+	err = f.read(ctx, "Queue", func() error { urls, err = f.Store.Queue(ctx, p, after, n); return err })
+	return urls, err
 }
 
 // Due implements scheduler.Store.
-func (f *Faulty) Due(ctx context.Context, now time.Time, refresh scheduler.Source, n int) ([]scheduler.Place, time.Time, error) {
-	if err := f.before(ctx, "Due"); err != nil {
-		return nil, time.Time{}, err
-	}
-	p, next, err := f.Store.Due(ctx, now, refresh, n)
-	if err = f.after(ctx, "Due", err); err != nil {
-		return nil, time.Time{}, err
-	}
-	return p, next, nil
+func (f *Faulty) Due(
+	ctx context.Context, now time.Time, refresh scheduler.Source, n int,
+) (p []scheduler.Place, next time.Time, err error) {
+	err = f.change(ctx, "Due", func() error { p, next, err = f.Store.Due(ctx, now, refresh, n); return err })
+	return p, next, err
 }
 
 // Places implements scheduler.Store.
 func (f *Faulty) Places(ctx context.Context, fn func(scheduler.Place, uint64) error) error {
-	if err := f.before(ctx, "Places"); err != nil {
-		return err
-	}
-	return f.Store.Places(ctx, fn)
+	return f.read(ctx, "Places", func() error { return f.Store.Places(ctx, fn) })
 }
 
 // Waits implements scheduler.Store.
-func (f *Faulty) Waits(ctx context.Context, p scheduler.Place) (uint64, error) {
-	if err := f.before(ctx, "Waits"); err != nil {
-		return 0, err
-	}
-	return f.Store.Waits(ctx, p)
+func (f *Faulty) Waits(ctx context.Context, p scheduler.Place) (n uint64, err error) {
+	err = f.read(ctx, "Waits", func() error { n, err = f.Store.Waits(ctx, p); return err })
+	return n, err
 }
 
 // Host implements scheduler.Store.
-func (f *Faulty) Host(ctx context.Context, h weburl.HostKey) (scheduler.HostState, error) {
-	if err := f.before(ctx, "Host"); err != nil {
-		return scheduler.HostState{}, err
-	}
-	return f.Store.Host(ctx, h)
-}
-
-// Value implements scheduler.Store.
-func (f *Faulty) Value(ctx context.Context, name scheduler.ValueName) ([]byte, error) {
-	if err := f.before(ctx, "Value"); err != nil {
-		return nil, err
-	}
-	return f.Store.Value(ctx, name)
+func (f *Faulty) Host(ctx context.Context, h weburl.HostKey) (s scheduler.HostState, err error) {
+	err = f.read(ctx, "Host", func() error { s, err = f.Store.Host(ctx, h); return err })
+	return s, err
 }
 
 // SetValue implements scheduler.Store.
 func (f *Faulty) SetValue(ctx context.Context, name scheduler.ValueName, value []byte) error {
-	if err := f.before(ctx, "SetValue"); err != nil {
-		return err
-	}
-	return f.after(ctx, "SetValue", f.Store.SetValue(ctx, name, value))
+	return f.change(ctx, "SetValue", func() error { return f.Store.SetValue(ctx, name, value) })
 }

@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -17,7 +16,7 @@ import (
 )
 
 // Model runs random sequences of all operations, closing and reopening among
-// them, on the store and on Memory side by side, and compares all that can be
+// them, on the store and on a reference side by side, and compares all that can be
 // read after each. A failure prints its seed, which SEXTANT_SEED
 // takes.
 func Model(t *testing.T, open Opener) {
@@ -32,7 +31,7 @@ func Model(t *testing.T, open Opener) {
 	for i := range uint64(runs) {
 		seed := first + i
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			m := &model{fixture: newFixture(t, open), rand: rand.New(rand.NewPCG(seed, 0)), ref: NewMemory(), now: time.Unix(1e9, 0), leases: map[taken]scheduler.WaitingURL{}}
+			m := &model{fixture: newFixture(t, open), rand: rand.New(rand.NewPCG(seed, 0)), ref: newReference(), now: time.Unix(1e9, 0), leases: map[taken]scheduler.WaitingURL{}}
 			if m.rand.IntN(2) == 0 {
 				m.populate()
 			}
@@ -51,7 +50,7 @@ func Model(t *testing.T, open Opener) {
 type model struct {
 	*fixture
 	rand *rand.Rand
-	ref  *Memory
+	ref  *reference
 	now  time.Time
 	// ticks are nanoseconds that make times differ.
 	ticks time.Duration
@@ -89,13 +88,11 @@ func (m *model) step() {
 		m.reviseDeletions()
 	default:
 		m.reopen()
-		m.must(m.ref.Close())
-		m.ref = m.ref.Reopen()
 	}
 }
 
 // both runs an operation on the two stores and compares what it gives.
-func (m *model) both(what string, op func(s scheduler.Store) (any, error)) {
+func (m *model) both(what string, op func(s changes) (any, error)) {
 	m.Helper()
 	got, err := op(m.Store)
 	want, wantErr := op(m.ref)
@@ -110,7 +107,7 @@ func (m *model) both(what string, op func(s scheduler.Store) (any, error)) {
 
 func (m *model) add() {
 	links, requeue := m.links(1+m.rand.IntN(4)), m.rand.IntN(3) == 0
-	m.both(fmt.Sprintf("Add(%v, %t)", links, requeue), func(s scheduler.Store) (any, error) {
+	m.both(fmt.Sprintf("Add(%v, %t)", links, requeue), func(s changes) (any, error) {
 		places, n, err := s.Add(m.ctx, links, requeue)
 		return []any{places, n}, err
 	})
@@ -140,12 +137,7 @@ func (m *model) url() string {
 
 // completeOne completes a waiting URL, any of its queue, with a random outcome.
 func (m *model) completeOne() {
-	var all []scheduler.WaitingURL
-	for _, p := range sortedPlaces(m.ctx, m.ref) {
-		q, err := m.ref.Queue(m.ctx, p, 0, 1<<20)
-		m.must(err)
-		all = append(all, q...)
-	}
+	all := m.ref.inState(scheduler.Waiting)
 	if len(all) == 0 {
 		return
 	}
@@ -168,9 +160,7 @@ func (m *model) completeOne() {
 // taken returns a waiting URL as the store under test gave it once: now, or, like a URL
 // that was in flight for a while, earlier, if it is still the same place.
 func (m *model) taken(ref scheduler.WaitingURL) scheduler.WaitingURL {
-	q, err := m.Queue(m.ctx, placeOf(ref.Record), 0, 1<<20)
-	m.must(err)
-	for _, w := range q {
+	for _, w := range m.queue(placeOf(ref.Record)) {
 		at := taken{w.Key, w.Seq}
 		if _, old := m.leases[at]; !old {
 			m.leases[at] = w
@@ -188,9 +178,7 @@ func (m *model) taken(ref scheduler.WaitingURL) scheduler.WaitingURL {
 
 // floor is the lowest number in a completion's queue without it, or any lower one.
 func (m *model) floor(c scheduler.Completion) uint64 {
-	q, err := m.Queue(m.ctx, c.Taken, 0, 1<<20)
-	m.must(err)
-	for _, w := range q {
+	for _, w := range m.queue(c.Taken) {
 		if w.Seq != c.Seq {
 			return w.Seq - uint64(m.rand.IntN(2))
 		}
@@ -200,8 +188,8 @@ func (m *model) floor(c scheduler.Completion) uint64 {
 
 func (m *model) completeBoth(what string, c staleCompletion) {
 	m.Helper()
-	m.both(fmt.Sprintf("%s(%+v)", what, c.ref), func(s scheduler.Store) (any, error) {
-		if s == scheduler.Store(m.ref) {
+	m.both(fmt.Sprintf("%s(%+v)", what, c.ref), func(s changes) (any, error) {
+		if s == changes(m.ref) {
 			return scheduler.CompleteAndWait(m.ctx, s, c.ref)
 		}
 		return scheduler.CompleteAndWait(m.ctx, s, c.tested)
@@ -259,7 +247,7 @@ func (m *model) due() {
 		refresh = scheduler.Index
 	}
 	n := 1 + m.rand.IntN(5)
-	m.both(fmt.Sprintf("Due(%v, %d)", m.now, n), func(s scheduler.Store) (any, error) {
+	m.both(fmt.Sprintf("Due(%v, %d)", m.now, n), func(s changes) (any, error) {
 		places, next, err := s.Due(m.ctx, m.now, refresh, n)
 		return []any{places, next}, err
 	})
@@ -270,7 +258,7 @@ func (m *model) forgetOne() {
 	if m.rand.IntN(2) == 0 {
 		order = &scheduler.Order{Op: scheduler.OrderDelete, Body: []byte("{}")}
 	}
-	m.both(fmt.Sprintf("Forget(%s, %v)", u, order), func(s scheduler.Store) (any, error) {
+	m.both(fmt.Sprintf("Forget(%s, %v)", u, order), func(s changes) (any, error) {
 		return nil, s.Forget(m.ctx, u.Key(), order)
 	})
 }
@@ -281,7 +269,7 @@ func (m *model) revise() {
 	seed := m.rand.Uint64()
 	m.ticks += time.Duration(len(keys))
 	first := m.ticks
-	m.both(fmt.Sprintf("Revise(%v) with %d", keys, seed), func(s scheduler.Store) (any, error) {
+	m.both(fmt.Sprintf("Revise(%v) with %d", keys, seed), func(s changes) (any, error) {
 		calls := map[weburl.Key]scheduler.Record{}
 		places, n, err := s.Revise(m.ctx, keys, func(k weburl.Key, r scheduler.Record) *scheduler.Revision {
 			draw := m.drawFor(seed, k)
@@ -341,74 +329,14 @@ func (m *model) valueName() scheduler.ValueName {
 
 func (m *model) setValue() {
 	name, value := m.valueName(), m.value()
-	m.both("SetValue", func(s scheduler.Store) (any, error) { return nil, s.SetValue(m.ctx, name, value) })
+	m.both("SetValue", func(s changes) (any, error) { return nil, s.SetValue(m.ctx, name, value) })
 }
 
-// compare compares all that can be read of the two stores.
+// compare compares all that can be read of the store with the reference.
 func (m *model) compare() {
 	m.Helper()
-	m.both("Counts", func(s scheduler.Store) (any, error) { return s.Counts(m.ctx) })
-	m.both("records", func(s scheduler.Store) (any, error) {
-		records := map[weburl.Key]scheduler.Record{}
-		err := s.Inspect(m.ctx, scheduler.Filter{}, func(k weburl.Key, r scheduler.Record) error {
-			records[k] = normal(r)
-			return nil
-		})
-		return records, err
-	})
-	m.both("places", func(s scheduler.Store) (any, error) {
-		counts := map[scheduler.Place]uint64{}
-		err := s.Places(m.ctx, func(p scheduler.Place, n uint64) error { counts[p] = n; return nil })
-		for p, n := range counts {
-			for _, asked := range []scheduler.Place{p, {Source: (p.Source + 1) % scheduler.Sources, Host: p.Host}} {
-				one, waitsErr := s.Waits(m.ctx, asked)
-				if waitsErr != nil || one != counts[asked] {
-					return counts, errors.Join(err, waitsErr, fmt.Errorf("%v: Waits says %d, Places %d (%d of its neighbour)", asked, one, counts[asked], n))
-				}
-			}
-		}
-		return counts, err
-	})
-	m.both("queues", func(s scheduler.Store) (any, error) {
-		queues := map[scheduler.Place][]scheduler.Record{}
-		for _, p := range sortedPlaces(m.ctx, s) {
-			q, err := s.Queue(m.ctx, p, 0, 1<<20)
-			if err != nil {
-				return nil, err
-			}
-			for _, w := range q {
-				queues[p] = append(queues[p], normal(w.Record))
-			}
-		}
-		return queues, nil
-	})
-	m.compareDeletions()
-	for h := range 3 {
-		host := m.link(fmt.Sprintf("http://h%d.test/", h), 0).URL.HostKey()
-		m.both("Documents", func(s scheduler.Store) (any, error) {
-			d, err := s.Documents(m.ctx, host)
-			if d.Count > scheduler.DocumentSample {
-				d.Sample = nil // which ones is left open
-			}
-			return d, err
-		})
-		m.both("Host", func(s scheduler.Store) (any, error) {
-			h, err := s.Host(m.ctx, host)
-			h.NextAt = h.NextAt.UTC()
-			return h, err
-		})
+	got, want := m.read(), m.ref.read(m.hosts())
+	if !reflect.DeepEqual(got, want) {
+		m.equal("contents", got, want)
 	}
-	for _, name := range valueNames() {
-		m.both("Value", func(s scheduler.Store) (any, error) { return s.Value(m.ctx, name) })
-	}
-}
-
-// sortedPlaces lists the places by host and source, so that a seed draws the
-// same again.
-func sortedPlaces(ctx context.Context, s scheduler.Store) []scheduler.Place {
-	var all []scheduler.Place
-	// An error shows as places that are missing.
-	_ = s.Places(ctx, func(p scheduler.Place, _ uint64) error { all = append(all, p); return nil })
-	sortPlaces(all)
-	return all
 }

@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -18,7 +17,7 @@ func (m *model) reviseDeletions() {
 	seed := m.rand.Uint64()
 	m.ticks += time.Duration(len(keys))
 	first := m.ticks
-	m.both(fmt.Sprintf("ReviseDeletions(%v) with %d", keys, seed), func(s scheduler.Store) (any, error) {
+	m.both(fmt.Sprintf("ReviseDeletions(%v) with %d", keys, seed), func(s changes) (any, error) {
 		calls := map[weburl.Key][]any{}
 		places, n, err := s.ReviseDeletions(m.ctx, keys, func(d scheduler.StoredDeletion, r scheduler.Record) *scheduler.Revision {
 			draw := m.drawFor(seed, d.Key)
@@ -40,22 +39,6 @@ func (m *model) reviseDeletions() {
 			return v
 		})
 		return []any{calls, places, n}, err
-	})
-}
-
-// compareDeletions compares what is pending, and the groups.
-func (m *model) compareDeletions() {
-	m.Helper()
-	m.both("deletions", func(s scheduler.Store) (any, error) {
-		var list []scheduler.StoredDeletion
-		add := func(d scheduler.StoredDeletion) error { list = append(list, normalDeletion(d)); return nil }
-		err := s.PendingDeletions(m.ctx, scheduler.DeletionFilter{}, add)
-		counts := map[scheduler.DeletionGroup]uint64{}
-		groupsErr := s.DeletionGroups(m.ctx, func(g scheduler.DeletionGroup, n uint64) error {
-			counts[g] = n
-			return s.Deletions(m.ctx, g, add)
-		})
-		return []any{list, counts}, errors.Join(err, groupsErr)
 	})
 }
 
@@ -110,13 +93,11 @@ func (m *model) populate() {
 	for i := range scheduler.PoolBelow - 3 {
 		links = append(links, m.link(fmt.Sprint("http://h0.test/p", i), scheduler.Index))
 	}
-	m.both("Add to populate", func(s scheduler.Store) (any, error) {
+	m.both("Add to populate", func(s changes) (any, error) {
 		places, n, err := s.Add(m.ctx, links, false)
 		return []any{places, n}, err
 	})
-	q, err := m.ref.Queue(m.ctx, placeOfLink(links[0]), 0, len(links))
-	m.must(err)
-	for _, ref := range q {
+	for _, ref := range m.ref.inState(scheduler.Waiting) {
 		tested := m.taken(ref)
 		of := staleCompletion{tested: completion(tested), ref: completion(ref)}
 		of.tested.Next.Indexed, of.ref.Next.Indexed = true, true

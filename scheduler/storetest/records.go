@@ -1,10 +1,7 @@
 package storetest
 
 import (
-	"bytes"
-	"cmp"
 	"slices"
-	"sort"
 	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -14,12 +11,6 @@ import (
 // placeOf is where a waiting record stands.
 func placeOf(r scheduler.Record) scheduler.Place {
 	return scheduler.Place{Source: r.Source, Host: r.Host}
-}
-
-// clone shares nothing with r that a caller could change.
-func clone(r scheduler.Record) scheduler.Record {
-	r.Aliases = slices.Clone(r.Aliases)
-	return r
 }
 
 // normal is r without what the contract leaves open: its Seq, the order of its
@@ -43,11 +34,6 @@ func union(aliases []string, alias string) []string {
 		return aliases
 	}
 	return append(slices.Clone(aliases), alias)
-}
-
-// search finds the first entry of a queue whose seq is not below seq.
-func search(q []waiting, seq uint64) int {
-	return sort.Search(len(q), func(i int) bool { return q[i].seq >= seq })
 }
 
 // selects reports whether the filter lets a record through.
@@ -82,26 +68,4 @@ func pooled(documents map[weburl.HostKey]uint64) (sum uint64) {
 		}
 	}
 	return sum
-}
-
-// placeSet collects distinct places in order.
-type placeSet struct {
-	seen map[scheduler.Place]bool
-	list []scheduler.Place
-}
-
-func newPlaceSet() *placeSet { return &placeSet{seen: map[scheduler.Place]bool{}} }
-
-func (s *placeSet) add(p scheduler.Place) {
-	if !s.seen[p] {
-		s.seen[p] = true
-		s.list = append(s.list, p)
-	}
-}
-
-// sortPlaces orders places by host and source.
-func sortPlaces(places []scheduler.Place) {
-	slices.SortFunc(places, func(a, b scheduler.Place) int {
-		return cmp.Or(bytes.Compare(a.Host[:], b.Host[:]), cmp.Compare(a.Source, b.Source))
-	})
 }

@@ -15,9 +15,10 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/policy"
-	"github.com/sextant-crawler/sextant/internal/testing/testdir"
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store/memkv"
 )
 
 func TestMain(m *testing.M) {
@@ -26,7 +27,6 @@ func TestMain(m *testing.M) {
 		return nil, net.ErrClosed
 	}}
 	_, _ = resolver.LookupHost(context.Background(), Host)
-	testdir.InMemory()
 	goleak.VerifyTestMain(m)
 }
 
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 // virtual time.
 type world struct {
 	t        *testing.T
-	dir      string
+	disk     memkv.Engine
 	site     *Site // the first one
 	sites    []*Site
 	network  *Network
@@ -57,7 +57,7 @@ func newWorld(t *testing.T, o Options, change func(*policy.Settings)) *world {
 // newWorldOf has several sites.
 func newWorldOf(t *testing.T, change func(*policy.Settings), sites ...*Site) *world {
 	t.Helper()
-	w := &world{t: t, dir: testdir.Linked(t), site: sites[0], sites: sites, index: &index{}}
+	w := &world{t: t, site: sites[0], sites: sites, index: &index{}}
 	w.log = slog.New(slog.DiscardHandler)
 	if os.Getenv("SEXTANT_ILLNESS_LOG") != "" {
 		w.log = slog.New(slog.NewTextHandler(t.Output(), nil))
@@ -110,13 +110,7 @@ func inBubble(t *testing.T, name string, test func(*testing.T)) {
 // open opens the store, and makes a crawl that does not run yet.
 func (w *world) open() {
 	w.t.Helper()
-	var err error
-	options := badgerstore.Options{
-		Durability: badgerstore.OS, MemtableBytes: 4 * badgerstore.MinMemtableBytes, NoCompaction: true,
-	}
-	if w.store, err = badgerstore.Open(w.dir, options); err != nil {
-		w.t.Fatal(err)
-	}
+	w.store = teststore.Open(w.t, &w.disk).Store
 	relay, err := push.NewRelay(w.store.Outbox(), []push.TargetSettings{{Target: w.index}}, w.log)
 	if err != nil {
 		w.t.Fatal(err)

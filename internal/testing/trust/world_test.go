@@ -22,14 +22,14 @@ import (
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/service"
-	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testpipe"
+	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store/memkv"
 )
 
 func TestMain(m *testing.M) {
-	testdir.InMemory()
 	// Bleve starts these when the program starts.
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/blevesearch/bleve_index_api.AnalysisWorker"))
 }
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 type world struct {
 	t     *testing.T
 	trial *trial
-	dir   string
+	disk  memkv.Engine
 	pipe  *testpipe.Listener
 	index index
 	log   strings.Builder
@@ -86,7 +86,7 @@ func (*index) Close() error { return nil }
 // inWorld serves the sites of a case while fn runs.
 func inWorld(t *testing.T, c *trial, fn func(w *world)) {
 	t.Helper()
-	w := &world{t: t, trial: c, dir: testdir.Linked(t), pipe: testpipe.Listen(), index: index{documents: map[string]bool{}, refused: map[string]bool{}}}
+	w := &world{t: t, trial: c, pipe: testpipe.Listen(), index: index{documents: map[string]bool{}, refused: map[string]bool{}}}
 	w.index.refuses = func(url string) string { return c.Pages[url].Refuses }
 	server := &http.Server{Handler: w, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
 	served := make(chan struct{})
@@ -188,10 +188,7 @@ func (w *world) run(refresh bool) error {
 		w.store = nil
 	}
 	log := slog.New(slog.NewTextHandler(&w.log, nil))
-	var err error
-	if w.store, err = badgerstore.Open(w.dir, badgerstore.Options{Durability: badgerstore.OS, MemtableBytes: badgerstore.MinMemtableBytes, NoCompaction: true}); err != nil {
-		return err
-	}
+	w.store = teststore.Open(w.t, &w.disk).Store
 	relay, err := push.NewRelay(w.store.Outbox(), []push.TargetSettings{{Target: &w.index}}, log)
 	if err != nil {
 		return err

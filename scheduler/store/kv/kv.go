@@ -7,6 +7,7 @@ package kv
 import (
 	"io"
 	"iter"
+	"time"
 )
 
 // Engine is a database. View, Version and Stats may be called concurrently, Commit from one goroutine at a time.
@@ -67,8 +68,12 @@ type Segment interface {
 	io.Closer
 }
 
-// Limits are the limits of one commit. A value of Long bytes or more is stored separately, and counts as 12 bytes.
-type Limits struct{ Bytes, Keys, Long int64 }
+// Limits are the limits of one commit. A value of Long bytes or more is stored separately, and counts as 12 bytes. A
+// small commit waits up to Gather for more changes.
+type Limits struct {
+	Bytes, Keys, Long int64
+	Gather            time.Duration
+}
 
 // Stats holds a database's disk usage in bytes.
 type Stats struct {

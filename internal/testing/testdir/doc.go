@@ -1,0 +1,2 @@
+// Package testdir says where the temporary folders of tests are.
+package testdir
