@@ -1,5 +1,11 @@
 package scheduler
 
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
 // Fate is what became of a URL: whether it is in the index, and if not, the kind of why.
 type Fate uint8
 
@@ -50,6 +56,21 @@ func Fates() []Fate {
 		all[i] = Fate(i) //nolint:gosec // fewer than 256
 	}
 	return all
+}
+
+// FateWords are the words for all of them, in that order.
+func FateWords() []string {
+	names := fateNames()
+	return slices.Clone(names[:])
+}
+
+// ParseFate reads the word for a fate. With the error it returns FateNoDocument.
+func ParseFate(word string) (Fate, error) {
+	names := fateNames()
+	if i := slices.Index(names[:], word); i >= 0 {
+		return Fate(i), nil //nolint:gosec // fewer than 256
+	}
+	return FateNoDocument, fmt.Errorf("%q: write one of %s", word, strings.Join(names[:], ", "))
 }
 
 // InIndex reports whether the indexer has a document of the URL, or will have.

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/sextant-crawler/sextant/fetcher/fault"
 )
@@ -184,7 +185,7 @@ func ParseReason(word string) (Reason, error) {
 			return Reason(r), nil //nolint:gosec // fewer than 256
 		}
 	}
-	return NoReason, fmt.Errorf("%q is not a reason: sextant deletions lists those that there are", word)
+	return NoReason, fmt.Errorf("%q: write one of %s", word, strings.Join(ReasonWords(), ", "))
 }
 
 // ReasonWords are the words of all reasons, in their order.

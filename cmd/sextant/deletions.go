@@ -124,13 +124,7 @@ func askRelease(c *cli.Context, q *admin.DeletionQuery) error {
 	if c.Bool("yes") || n <= admin.ReleasedUnasked {
 		return nil
 	}
-	switch said, asked := answer(c, "This "+what+". Go on?"); {
-	case !asked:
-		return wrongUse("deletions release %s: write --yes, too, if that is meant", what)
-	case !said:
-		return no(errors.New("nothing was released"))
-	}
-	return nil
+	return sure(c, "deletions release", what, "nothing was released")
 }
 
 // deletionQuery reads the flags that select deletions.

@@ -51,10 +51,6 @@ func (s *Server) writeConfig(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	options, err := c.reloadOptions()
-	if err != nil {
-		return nil, err
-	}
 	text, err := c.text()
 	if err != nil {
 		return nil, err
@@ -93,7 +89,7 @@ func (s *Server) writeConfig(c *call) (any, error) {
 	c.w.Header().Set("ETag", out.ETag)
 	c.target, c.result = path, []any{"bytes", len(text), "kept", out.Kept}
 	// It is written: that the caller goes must not leave it half in force.
-	if _, err := s.service.Reload(context.WithoutCancel(c.r.Context()), options); err != nil {
+	if _, err := s.service.Reload(context.WithoutCancel(c.r.Context()), c.reloadOptions()); err != nil {
 		out.Words = err.Error()
 		return out, nil //nolint:nilerr // the answer tells of it
 	}
@@ -150,9 +146,5 @@ func matches(header, tag string) bool {
 }
 
 func (s *Server) reload(c *call) (any, error) {
-	options, err := c.reloadOptions()
-	if err != nil {
-		return nil, err
-	}
-	return s.service.Reload(c.r.Context(), options)
+	return s.service.Reload(c.r.Context(), c.reloadOptions())
 }

@@ -1,8 +1,6 @@
 package admin
 
 import (
-	"time"
-
 	"github.com/sextant-crawler/sextant/crawl/copies"
 	"github.com/sextant-crawler/sextant/crawl/meter"
 	"github.com/sextant-crawler/sextant/fetcher/render"
@@ -15,31 +13,23 @@ func outboxMetrics() []metric {
 			return map[string]uint64{"waiting": s.Outbox.Waiting, "pending": s.Outbox.Pending, "dead": s.Outbox.Dead}
 		}),
 		lag("sextant_outbox_bytes", gauge, "Bytes of documents and deletions that wait: outboxMaxBytes bounds them.", func(o *OutboxDetails) float64 { return float64(o.Bytes) }),
-		moment("sextant_outbox_oldest_timestamp_seconds", "When the oldest order that waits was made, as a Unix time; absent if none waits.", func(s *Status) *time.Time { return orNone(s.OutboxLag).Oldest }),
+		one("sextant_outbox_oldest_timestamp_seconds", gauge, "When the oldest order that waits was made, as a Unix time; absent if none waits.", func(s *Status) float64 { return stamp(orNone(s.OutboxLag).Oldest) }),
 		{name: "sextant_deletions_pending", kind: gauge, labels: []string{"reason", "class"}, help: "Pending deletions and new texts, by reason (new_text for the latter), and by how many documents of their host are concerned: few, some or most; or edit, of an edit of the rules.",
 			value: func(s *Status, emit emitValue) {
 				for of, n := range s.byBoth {
 					emit(float64(n), of[0], of[1])
 				}
 			}},
-		moment("sextant_deletions_pending_oldest_timestamp_seconds", "When the oldest pending deletion was first seen, as a Unix time; absent if none is pending.", func(s *Status) *time.Time { return s.DeletionsSince }),
+		one("sextant_deletions_pending_oldest_timestamp_seconds", gauge, "When the oldest pending deletion was first seen, as a Unix time; absent if none is pending.", func(s *Status) float64 { return stamp(s.DeletionsSince) }),
 		one("sextant_hosts_losing", gauge, "Hosts with pending deletions.", func(s *Status) float64 { return float64(s.LosingHosts) }),
 	}
 }
 
 func targetMetrics() []metric {
-	labels := []string{"target", "kind"}
-	each := series(func(s *Status) []targetStatus { return s.Targets }, labels, func(t *targetStatus) []string { return []string{t.Name, t.Times.Kind} })
+	each := series(func(s *Status) []targetStatus { return s.Targets }, []string{"target", "kind"}, func(t *targetStatus) []string { return []string{t.Name, t.Times.Kind} })
 	return []metric{
 		each("sextant_target_up", gauge, "1 while a push target takes what it is sent, 0 while it fails.", func(t *targetStatus) float64 { return yes(t.DownSince == nil) }),
-		{name: "sextant_target_down_since_timestamp_seconds", kind: gauge, labels: labels, help: "When a push target began to fail, as a Unix time; absent while it does not.",
-			value: func(s *Status, emit emitValue) {
-				for _, t := range s.Targets {
-					if t.DownSince != nil {
-						emit(float64(t.DownSince.Unix()), t.Name, t.Times.Kind)
-					}
-				}
-			}},
+		each("sextant_target_down_since_timestamp_seconds", gauge, "When a push target began to fail, as a Unix time; absent while it does not.", func(t *targetStatus) float64 { return stamp(t.DownSince) }),
 		{name: "sextant_target_behind_timestamp_seconds", kind: gauge, labels: []string{"target"}, help: "When the oldest order was made that a target does not have safely, as a Unix time; absent if it has all.",
 			value: func(s *Status, emit emitValue) {
 				for target, at := range orNone(s.OutboxLag).Behind {
@@ -71,14 +61,10 @@ func targetMetrics() []metric {
 func storeMetrics() []metric {
 	each := section(func(s *Status) *StoreStatus { return s.Store })
 	return []metric{
-		{name: "sextant_store_disk_bytes", kind: gauge, labels: []string{"kind"}, help: "Disk space of the store: tables, logs, and bodies that are not sent yet.",
-			value: func(s *Status, emit emitValue) {
-				if s.Store != nil {
-					emit(float64(s.Store.TableBytes), "tables")
-					emit(float64(s.Store.LogBytes), "logs")
-					emit(float64(s.Store.BodyBytes), "bodies")
-				}
-			}},
+		byWord("sextant_store_disk_bytes", gauge, "kind", "Disk space of the store: tables, logs, and bodies that are not sent yet.", func(s *Status) map[string]int64 {
+			store := orNone(s.Store)
+			return map[string]int64{"tables": store.TableBytes, "logs": store.LogBytes, "bodies": store.BodyBytes}
+		}),
 		each("sextant_disk_free_bytes", gauge, "Free space on the disk of the store.", func(s *StoreStatus) float64 { return float64(s.DiskFree) }),
 		each("sextant_disk_size_bytes", gauge, "Size of the disk of the store.", func(s *StoreStatus) float64 { return float64(s.DiskSize) }),
 		each("sextant_disk_needed_bytes", gauge, "Free space below which nothing is stored and the crawl ends.", func(s *StoreStatus) float64 { return float64(s.DiskNeeded) }),
@@ -86,11 +72,7 @@ func storeMetrics() []metric {
 		each("sextant_store_writes_total", counter, "Outcomes and other changes in those commits.", func(s *StoreStatus) float64 { return float64(s.Writes) }),
 		each("sextant_store_writes_waiting", gauge, "Changes that wait for the next commit.", func(s *StoreStatus) float64 { return float64(s.WritesWaiting) }),
 		{name: "sextant_store_commit_duration_seconds", kind: spread, help: "Duration of commits, the disk's sync included.",
-			times: func(s *Status, emit emitTimes) {
-				if s.Store != nil {
-					emit(s.Store.CommitTimes)
-				}
-			}},
+			times: func(s *Status, emit emitTimes) { emit(orNone(s.Store).CommitTimes) }},
 		each("sextant_store_commit_longest_seconds", gauge, "Longest commit of the last minute or so.", func(s *StoreStatus) float64 { return s.LongestCommitS }),
 		each("sextant_fingerprints", gauge, "URLs that are known in memory.", func(s *StoreStatus) float64 { return float64(s.Fingerprints) }),
 		each("sextant_fingerprints_bytes", gauge, "Memory that they take.", func(s *StoreStatus) float64 { return float64(s.FingerprintBytes) }),
@@ -135,15 +117,13 @@ func renderingMetrics() []metric {
 	browser := section(func(s *Status) *render.Status { return s.Browser })
 	main := section(func(s *Status) *meter.MainStatus { return orNone(s.Fields).Main })
 	return []metric{
-		{name: "sextant_rendered_pages_total", kind: counter, labels: []string{"result"}, help: "Visits of pages that a browser was asked to render, by result: rendered, failed, timed_out, or no_browser where none could be started.",
-			value: func(s *Status, emit emitValue) {
-				if r := s.Rendered; r != nil {
-					emit(float64(r.Pages), "rendered")
-					emit(float64(r.Failed-r.TimedOut), "failed")
-					emit(float64(r.TimedOut), "timed_out")
-					emit(float64(r.NoBrowser), "no_browser")
-				}
-			}},
+		byWord("sextant_rendered_pages_total", counter, "result", "Visits of pages that a browser was asked to render, by result: rendered, failed, timed_out, or no_browser where none could be started.", func(s *Status) map[string]int64 {
+			r := s.Rendered
+			if r == nil {
+				return nil
+			}
+			return map[string]int64{"rendered": r.Pages, "failed": r.Failed - r.TimedOut, "timed_out": r.TimedOut, "no_browser": r.NoBrowser}
+		}),
 		browser("sextant_browsers", gauge, "Browsers that run; absent where no page is to be rendered, as the others of the browser are.", func(b *render.Status) float64 { return float64(b.Running) }),
 		browser("sextant_browsers_limit", gauge, "Browsers that may run at once.", func(b *render.Status) float64 { return float64(b.Limit) }),
 		browser("sextant_browser_pages_rendering", gauge, "Pages that have a browser, or one that starts.", func(b *render.Status) float64 { return float64(b.Rendering) }),
@@ -157,7 +137,7 @@ func renderingMetrics() []metric {
 func configMetrics() []metric {
 	return []metric{
 		one("sextant_crawl_log_failures_total", counter, "Writes of the crawl log that failed: lines wait in memory, and are lost when there is no more room.", func(s *Status) float64 { return float64(s.CrawlLogFailures) }),
-		moment("sextant_config_loaded_timestamp_seconds", "When the configuration in force was read, as a Unix time.", func(s *Status) *time.Time { return s.ConfigLoadedAt }),
+		one("sextant_config_loaded_timestamp_seconds", gauge, "When the configuration in force was read, as a Unix time.", func(s *Status) float64 { return stamp(s.ConfigLoadedAt) }),
 		one("sextant_config_reload_failed", gauge, "1 while a changed configuration is refused: the old one is in force.", func(s *Status) float64 { return yes(s.ConfigError != "") }),
 		one("sextant_rules_judging", gauge, "1 while stored URLs are judged by changed rules.", func(s *Status) float64 { return yes(s.Rules != nil && s.Rules.Running) }),
 		one("sextant_rules_judged_urls", gauge, "Stored URLs that were judged since the rules changed.", func(s *Status) float64 { return float64(orNone(s.Rules).Judged) }),

@@ -10,36 +10,6 @@ import (
 	"github.com/sextant-crawler/sextant/push"
 )
 
-// OutboxOrder is an order of the outbox as it is printed.
-type OutboxOrder struct {
-	State  push.State `json:"state"`
-	Seq    uint64     `json:"seq"`
-	Op     string     `json:"op"`
-	URL    string     `json:"url"`
-	Source string     `json:"source,omitempty"`
-	Bytes  uint64     `json:"bytes"`        // of the body
-	At     *time.Time `json:"at,omitempty"` // when the order was made
-	// Moved says that the document stood under another source before.
-	Moved bool `json:"moved,omitempty"`
-	// Moves says that it is pending that the document leaves a target, for the source Source. The op is delete.
-	Moves bool `json:"moves,omitempty"`
-	// Lost says that the body was damaged: the URL is fetched again.
-	Lost bool `json:"lost,omitempty"`
-
-	// Target, Words (the indexer's) and RefusedAt are a dead letter's.
-	Target    string     `json:"target,omitempty"`
-	Words     string     `json:"words,omitempty"`
-	RefusedAt *time.Time `json:"refused_at,omitempty"`
-}
-
-// NewOutboxOrder gives an order its printed form.
-func NewOutboxOrder(l push.Listed) OutboxOrder {
-	return OutboxOrder{
-		State: l.State, Seq: l.Seq, Op: l.Op.String(), URL: l.URL, Source: l.Source, Bytes: l.Bytes, At: utc(l.At),
-		Moved: l.Moved, Moves: l.Moves, Lost: l.Lost, Target: l.Target, Words: l.Words, RefusedAt: utc(l.RefusedAt),
-	}
-}
-
 // DeadLetters is the body of retry and drop: all, or what the others say.
 type DeadLetters struct {
 	urlList
@@ -95,7 +65,7 @@ func (s *Server) orders(c *call) (any, error) {
 			if at.before(from) {
 				return nil
 			}
-			return fn(NewOutboxOrder(l), at.String())
+			return fn(l, at.String())
 		})
 	})
 }
@@ -146,7 +116,7 @@ func decidesDead(by func(Crawler, context.Context, push.Selection) (int, error))
 }
 
 // Orders calls fn for the selected orders of the outbox.
-func (c *Client) Orders(ctx context.Context, sel push.Selection, fn func(OutboxOrder) error) error {
+func (c *Client) Orders(ctx context.Context, sel push.Selection, fn func(push.Listed) error) error {
 	q := Query("state", string(sel.State), "target", sel.Target)
 	if sel.Source != nil {
 		q.Set("source", *sel.Source)

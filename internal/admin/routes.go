@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -23,7 +24,7 @@ type route struct {
 	change       string // what it changes, or hands out whole, for the log; empty: nothing
 	heavy        bool   // it reads a whole store, or asks other servers: few run at once
 	body         int64  // bytes that a request may have; 0 is maxRequestBytes
-	query        string // parameters that it takes beside crawler, with spaces between
+	query        string // parameters that it takes beside crawler, with spaces between; see names
 
 	answer func(*call) (any, error)
 	// plain answers by itself.
@@ -122,6 +123,12 @@ func (s *Server) do(c *call) (answer any, err error) {
 	return route.answer(c)
 }
 
+// names are the parameters of the route. In query a # stands behind a number from 1 to MaxLimit, and a ? behind what
+// is true or false.
+func (r *route) names() []string {
+	return strings.Fields(strings.NewReplacer("#", "", "?", "").Replace(r.query))
+}
+
 // parameters reads a query. It refuses names that the route does not know: a misspelled filter
 // would select everything.
 func (r *route) parameters(written string) (url.Values, error) {
@@ -129,13 +136,37 @@ func (r *route) parameters(written string) (url.Values, error) {
 	if err != nil {
 		return nil, wrong("the query cannot be read: %v", err)
 	}
-	known := append(strings.Fields(r.query), "crawler")
+	known, marked := append(r.names(), "crawler"), append(strings.Fields(r.query), "crawler")
 	for _, name := range slices.Sorted(maps.Keys(query)) {
-		if !slices.Contains(known, name) {
+		i, written := slices.Index(known, name), query.Get(name)
+		if i < 0 {
 			return nil, wrong("%s takes no parameter %.100q: it takes %s", r.path, name, strings.Join(known, ", "))
+		}
+		switch {
+		case written == "":
+		case strings.HasSuffix(marked[i], "#"):
+			if n, err := strconv.Atoi(written); err != nil || n < 1 || n > MaxLimit {
+				return nil, wrong("%s %q is no number from 1 to %d", name, written, MaxLimit)
+			}
+		case strings.HasSuffix(marked[i], "?"):
+			if _, err := strconv.ParseBool(written); err != nil {
+				return nil, wrong("%s %q: write true or false", name, written)
+			}
 		}
 	}
 	return query, nil
+}
+
+// number is the value of a parameter with #; 0 without it.
+func (c *call) number(name string) int {
+	n, _ := strconv.Atoi(c.query.Get(name)) // it was checked
+	return n
+}
+
+// says is the value of a parameter with ?; false without it. Yes confirms large changes.
+func (c *call) says(name string) bool {
+	yes, _ := strconv.ParseBool(c.query.Get(name)) // it was checked
+	return yes
 }
 
 // refusal says why a caller may not.

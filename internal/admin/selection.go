@@ -107,14 +107,13 @@ func (s Selection) String() string {
 	for _, name := range slices.Sorted(maps.Keys(filter)) {
 		add(name, filter.Get(name))
 	}
-	if s.All {
-		parts = append(parts, "all")
-	}
-	if s.Full {
-		parts = append(parts, "full")
-	}
-	if s.Forever {
-		parts = append(parts, "forever")
+	for _, f := range []struct {
+		set  bool
+		word string
+	}{{s.All, "all"}, {s.Full, "full"}, {s.Forever, "forever"}} {
+		if f.set {
+			parts = append(parts, f.word)
+		}
 	}
 	return strings.Join(parts, ", ")
 }

@@ -33,8 +33,8 @@ type hostsData struct {
 	Sort    string
 	Known   int
 	Hosts   []admin.HostStatus
-	Ill     []admin.IllHost // of show=ill
-	First   int             // the number of the first, from 1
+	Ill     []scheduler.IllHost // of show=ill
+	First   int                 // the number of the first, from 1
 	Next    string
 	// Later is the address of the list where it is not read at once, because there are
 	// many hosts: WithWork.
@@ -72,19 +72,24 @@ func hosts(v *visit) (any, error) {
 		if later, err := d.later(v); err != nil || later {
 			return d, err
 		}
-		all, err := hostList(v, from)
-		if err != nil {
+		var all []admin.HostStatus // of both orders, as far as the page needs them
+		if err := v.get("/hosts", url.Values{"n": {strconv.Itoa(min(from+hostsShown+1, hostsListed))}}, &all); err != nil {
 			return nil, err
 		}
 		d.choose(all)
 		n = len(d.Hosts)
 		d.Hosts = part(d.Hosts, from)
 	}
-	if to := from + hostsShown; n > to && to < hostsListed {
-		d.Next = v.link("/hosts", url.Values{"show": {d.Show}, "from": {strconv.Itoa(to)}})
-	}
-	d.Whole = n > from+hostsShown && d.Next == ""
+	d.goesOn(v, n)
 	return d, nil
+}
+
+// goesOn says whether there are more than n hosts behind the page, and where.
+func (d *hostsData) goesOn(v *visit, n int) {
+	to := d.First - 1 + hostsShown
+	if d.Whole = n > to && to >= hostsListed; n > to && !d.Whole {
+		d.Next = v.link("/hosts", admin.Query("show", d.Show, "sort", d.Sort, "from", strconv.Itoa(to)))
+	}
 }
 
 // manyURLs are not read for a page that nobody asked for by name.
@@ -105,13 +110,7 @@ func (d *hostsData) all(v *visit, from int) error {
 		return err
 	}
 	d.All, d.Known = page.Hosts, page.Known
-	if to := from + hostsShown; page.Known > to {
-		if to < hostsListed {
-			d.Next = v.link("/hosts", url.Values{"show": {"all"}, "sort": {d.Sort}, "from": {strconv.Itoa(to)}})
-		} else {
-			d.Whole = true
-		}
-	}
+	d.goesOn(v, page.Known)
 	return nil
 }
 
@@ -171,14 +170,6 @@ func (d *hostsData) later(v *visit) (bool, error) {
 	query.Set("list", "1")
 	d.Later, d.WithWork = v.link("/hosts", query), status.Hosts.WithWork
 	return true, nil
-}
-
-// hostList gives the first hosts of both orders, as far as a page needs them.
-func hostList(v *visit, from int) ([]admin.HostStatus, error) {
-	var all []admin.HostStatus
-	n := min(from+hostsShown+1, hostsListed)
-	err := v.get("/hosts", url.Values{"n": {strconv.Itoa(n)}}, &all)
-	return all, err
 }
 
 // part is what of a list stands on a page.

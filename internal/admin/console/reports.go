@@ -116,6 +116,9 @@ type tableCell struct {
 	report.Column
 	HTML template.HTML
 	Tag  string
+	// Path, of the head of a column, sorts by it, the other way round where the table is sorted by it now. Aria is the
+	// value of aria-sort, empty where it is not.
+	Path, Aria string
 }
 
 // Class is the cell's class of CSS, and that of its column's head.

@@ -72,11 +72,9 @@ func (d *urlsData) Choice(name string) choice { return choice{name, d.Filter.Get
 func choices(of string) (words []string) {
 	switch of {
 	case "class":
-		for c := scheduler.Pending; c <= scheduler.Permanent; c++ {
-			words = append(words, c.String())
-		}
+		return scheduler.ClassWords()
 	case "fate":
-		return report.DocumentStatuses()
+		return scheduler.FateWords()
 	case "reason":
 		return scheduler.ReasonWords()
 	case "error":
@@ -102,7 +100,7 @@ func urls(v *visit) (any, error) {
 	for name, values := range d.Filter.Values {
 		ask[name], kept[name] = values, values
 	}
-	var page admin.URLPage
+	var page report.Page
 	err := v.get("/urls", ask, &page)
 	if p, ok := errors.AsType[*admin.Problem](err); ok && p.Status == http.StatusBadRequest {
 		d.Wrong = p.Detail
@@ -111,7 +109,7 @@ func urls(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.Items, d.Read = page.Items, page.Read; page.Next != "" {
+	if d.Items, d.Read = page.URLs, page.Read; page.Next != "" {
 		kept.Set("cursor", page.Next)
 		d.Next = v.link("/urls", kept)
 	}
