@@ -227,9 +227,6 @@ type urlList struct {
 	URLs []string `json:"urls"`
 }
 
-// words are for the log.
-func (l *urlList) words() string { return Selection{URLs: l.URLs}.String() }
-
 // Bounds of one request's URLs, far below what the server takes.
 const (
 	batchURLs  = 2000

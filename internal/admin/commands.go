@@ -10,7 +10,6 @@ import (
 )
 
 func (s *Server) add(c *call, body urlList) (any, error) {
-	c.target = body.words()
 	submitted, err := c.crawler.Submit(c.r.Context(), body.URLs)
 	c.result = []any{"count", len(submitted)}
 	return append([]crawl.Submitted{}, submitted...), err
@@ -19,7 +18,6 @@ func (s *Server) add(c *call, body urlList) (any, error) {
 // selecting makes the answer of a route whose body is a selection.
 func selecting(answer func(*call, crawl.Selection) (any, error)) func(*call) (any, error) {
 	return posted(func(c *call, written Selection) (any, error) {
-		c.target = written.String()
 		compiled, err := written.Compile()
 		if err != nil {
 			return nil, wrong("%v", err)

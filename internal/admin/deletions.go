@@ -147,7 +147,6 @@ func (c *call) decision() (q DeletionQuery, err error) {
 	if err := c.read(&q); err != nil {
 		return q, err
 	}
-	c.target = q.String()
 	if q.narrowed() == q.All {
 		return q, wrong("name URLs, a host, a reason or an edit, or all of them")
 	}

@@ -22,19 +22,6 @@ func (d *DeadLetters) selection() push.Selection {
 	return push.Selection{Target: d.Target, Source: d.Source, URLs: d.URLs}
 }
 
-// words are for the log.
-func (d *DeadLetters) words() string {
-	s := Selection{URLs: d.URLs, All: d.All}
-	if d.Source != nil {
-		s.Source = *d.Source
-	}
-	words := s.String()
-	if d.Target != "" {
-		words = strings.TrimPrefix(words+", target "+strconv.Quote(d.Target), ", ")
-	}
-	return words
-}
-
 // some reports whether only some are selected.
 func (d *DeadLetters) some() bool { return len(d.URLs) > 0 || d.Target != "" || d.Source != nil }
 
@@ -108,7 +95,6 @@ func decidesDead(by func(Crawler, context.Context, push.Selection) (int, error))
 		if chosen.All == chosen.some() {
 			return nil, wrong("name URLs, a target or a source, or all of them")
 		}
-		c.target = chosen.words()
 		n, err := by(c.crawler, c.r.Context(), chosen.selection())
 		c.result = []any{"count", n}
 		return DecidedLetters{n}, soFar(err, "%d were decided before", n)

@@ -5,6 +5,7 @@ import (
 	_ "embed" // for the description of the API
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"mime"
@@ -234,7 +235,33 @@ func (c *call) read(into any) error {
 	if err != nil {
 		return err
 	}
+	if c.change != "" {
+		c.target = told(b)
+	}
 	return decodeBody(b, into)
+}
+
+// told words the body of a command for the log: its fields, and of URLs how many they are and the first.
+func told(body []byte) string {
+	var fields map[string]any
+	_ = json.Unmarshal(body, &fields) // decodeBody says what is wrong with it
+	var parts []string
+	if urls, _ := fields["urls"].([]any); len(urls) > 0 {
+		parts = append(parts, fmt.Sprintf("%d URLs, the first %v", len(urls), urls[0]))
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		switch value := fields[name].(type) {
+		case string:
+			parts = append(parts, fmt.Sprintf("%s %q", name, value))
+		case float64:
+			parts = append(parts, fmt.Sprintf("%s %.0f", name, value))
+		case bool:
+			if value {
+				parts = append(parts, name)
+			}
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // posted makes the answer of a route that reads its body into a T.

@@ -117,26 +117,24 @@ func (d *hostsData) all(v *visit, from int) error {
 // HostCells are those of a host; its counts lead to its URLs.
 func (v *view) HostCells(h report.HostRow) (row []tableCell) {
 	values := report.HostCells(&h)
-	for i, c := range report.HostColumns() {
-		cell := tableCell{Column: c, HTML: v.cell(c, values[i])}
-		ask := url.Values{"host": {h.Host}}
-		switch c.Name {
+	row = v.row(report.HostColumns(), values, func(report.Column) bool { return true })
+	for i := range row {
+		ask, cell := url.Values{"host": {h.Host}}, &row[i]
+		switch cell.Name {
 		case "urls":
 		case "mean_ms":
 			if h.MeanMS == 0 {
 				cell.HTML = ""
 			}
-			row = append(row, cell)
 			continue
 		case "documents":
 			ask.Set("fate", scheduler.FateIndexed.String())
 		default:
-			ask.Set("class", c.Name)
+			ask.Set("class", cell.Name)
 		}
 		if n, ok := values[i].(int); ok && n > 0 && len(h.Host) <= maxLinked {
 			cell.HTML = `<a href="` + template.HTML(template.HTMLEscapeString(v.visit.link("/urls", ask))) + `">` + cell.HTML + `</a>` //nolint:gosec // escaped
 		}
-		row = append(row, cell)
 	}
 	return row
 }

@@ -118,14 +118,10 @@ func urls(v *visit) (any, error) {
 
 // CellsOf is the row of a stored URL, in the columns of the page.
 func (v *view) CellsOf(columns []report.Column, s report.StoredURL) (row []tableCell) {
-	values := report.URLRow(&s)
-	for i, c := range report.URLColumns() {
-		if slices.Contains(columns, c) {
-			cell := tableCell{Column: c, HTML: v.cell(c, values[i])}
-			if c.Name == "reason" {
-				cell.HTML = v.toRule(&s, cell.HTML)
-			}
-			row = append(row, cell)
+	row = v.row(report.URLColumns(), report.URLRow(&s), func(c report.Column) bool { return slices.Contains(columns, c) })
+	for i := range row {
+		if row[i].Name == "reason" {
+			row[i].HTML = v.toRule(&s, row[i].HTML)
 		}
 	}
 	return row
