@@ -54,7 +54,7 @@ func (o Op) String() string {
 	return "add"
 }
 
-// MarshalText is the word, and UnmarshalText reads it.
+// MarshalText implements encoding.TextMarshaler.
 func (o Op) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler.

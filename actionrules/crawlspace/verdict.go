@@ -77,8 +77,7 @@ const (
 	GateAddress        Gate = "address"
 	GateMIME           Gate = "mime"
 	GateKill           Gate = "kill"
-	// GateRules are the action rules, and GateDefault is what holds before the first of them. They are no gates of a
-	// CrawlSpace, but may be a Reason.
+	// A Reason may also name the action rules, or the state before the first of them. Neither is a gate of a CrawlSpace.
 	GateRules   Gate = "rules"
 	GateDefault Gate = "default"
 	// Those of Traps, in their order, stand behind GatePrefix, for new links.
@@ -150,4 +149,26 @@ func (a GateAnswer) Answer() string {
 		return "passes"
 	}
 	return "refuses"
+}
+
+// rule is what rules of all types have.
+type rule struct {
+	allow  bool
+	reason Reason
+}
+
+// judge is the answer of a gate whose first matching rule is r; nil lets the link pass.
+func (r *rule) judge() (Reason, bool) {
+	if r != nil && !r.allow {
+		return r.reason, false
+	}
+	return Reason{}, true
+}
+
+// ruleAnswer is the answer of a gate whose first rule decides.
+func ruleAnswer(g Gate, r *rule) GateAnswer {
+	if r == nil {
+		return GateAnswer{Reason: Reason{Gate: g}, Allowed: true}
+	}
+	return GateAnswer{Reason: r.reason, Allowed: r.allow}
 }

@@ -30,7 +30,7 @@ func (s *Server) readConfig(c *call) (any, error) {
 	return c.handOut(configMedia, filepath.Base(s.config.Path()), text), nil
 }
 
-// handOut answers with a file of the operator's, and its entity tag.
+// handOut returns a file of the operator as the response, and sets its entity tag.
 func (c *call) handOut(media, name string, text []byte) document {
 	c.w.Header().Set("ETag", configTag(text))
 	c.w.Header().Set("Content-Disposition", mime.FormatMediaType("inline", map[string]string{"filename": name}))
@@ -94,7 +94,7 @@ func (s *Server) writeConfig(c *call) (any, error) {
 	return out, nil
 }
 
-// errChanged is the response to a caller that has not seen the configuration that it would replace.
+// errChanged is the response if the caller has not seen the configuration that it would replace.
 func errChanged() *Problem {
 	return newProblem(http.StatusPreconditionFailed, codeChanged, "the configuration was changed meanwhile: read it again, and make your change in that")
 }
@@ -113,8 +113,8 @@ func (s *Server) replace(c *call, path string, before, text []byte) (kept string
 	return kept, err
 }
 
-// replacement reads the text that is to replace one of the operator's files, and If-Match, which must be there. It waits
-// until no other request writes such a file, until the caller calls done.
+// replacement reads a request that replaces one of the operator's files: the If-Match header, which is required, and the
+// text. No other request writes such a file until the caller calls done.
 func (s *Server) replacement(c *call, of string) (match string, text []byte, done func(), err error) {
 	if match = c.r.Header.Get("If-Match"); match == "" {
 		return "", nil, nil, newProblem(http.StatusPreconditionRequired, codePrecond, "send If-Match with the ETag that reading %s gave, so that nobody else's change is lost", of)

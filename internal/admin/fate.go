@@ -116,7 +116,7 @@ func AnswerOf(s *StoredExplanation) Answer {
 	u := s.StoredURL
 	var a Answer
 	a.Fate, _ = scheduler.ParseFate(u.Fate)
-	a.Reason, _ = scheduler.ParseReason(u.Reason) // both know unknown words
+	a.Reason, _ = scheduler.ParseReason(u.Reason) // a word of another version gives FateNoDocument or NoReason
 	a.Head = headOf(a.Fate)
 	words := reasonWords(a.Reason)
 	because := words.because(u)

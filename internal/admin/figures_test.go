@@ -88,14 +88,10 @@ func number(v reflect.Value, path string, figures map[float64]string) {
 				number(v.Field(i), name, figures)
 			}
 		}
-	case reflect.Int, reflect.Int64:
-		v.SetInt(int64(n))
-		note()
-	case reflect.Uint64:
-		v.SetUint(uint64(n))
-		note()
-	case reflect.Float64:
-		v.SetFloat(float64(n))
-		note()
+	default:
+		if v.CanInt() || v.CanUint() || v.CanFloat() {
+			v.Set(reflect.ValueOf(n).Convert(v.Type()))
+			note()
+		}
 	}
 }

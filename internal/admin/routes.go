@@ -124,8 +124,7 @@ func (s *Server) do(c *call) (answer any, err error) {
 	return route.answer(c)
 }
 
-// names are the parameters of the route. In query a # stands behind a number from 1 to MaxLimit, and a ? behind what
-// is true or false.
+// names returns the parameters of the route. In query, # marks a number from 1 to MaxLimit, and ? a boolean.
 func (r *route) names() []string {
 	return strings.Fields(strings.NewReplacer("#", "", "?", "").Replace(r.query))
 }
@@ -158,13 +157,13 @@ func (r *route) parameters(written string) (url.Values, error) {
 	return query, nil
 }
 
-// number is the value of a parameter with #; 0 without it.
+// number returns the value of a parameter marked #, or 0 without it.
 func (c *call) number(name string) int {
 	n, _ := strconv.Atoi(c.query.Get(name)) // it was checked
 	return n
 }
 
-// says is the value of a parameter with ?; false without it. Yes confirms large changes.
+// says returns the value of a parameter marked ?, or false without it. The parameter yes confirms large changes.
 func (c *call) says(name string) bool {
 	yes, _ := strconv.ParseBool(c.query.Get(name)) // it was checked
 	return yes
@@ -241,7 +240,7 @@ func (c *call) read(into any) error {
 	return decodeBody(b, into)
 }
 
-// told words the body of a command for the log: its fields, and of URLs how many they are and the first.
+// told describes the body of a command for the log: the number of URLs and the first of them, then the other fields.
 func told(body []byte) string {
 	var fields map[string]any
 	_ = json.Unmarshal(body, &fields) // decodeBody says what is wrong with it

@@ -77,7 +77,7 @@ func (s *Server) Mount(pattern string, role Role, h http.Handler) {
 	s.mount(&route{method: method, path: path, role: role, plain: h})
 }
 
-// mount adds a route. It identifies the caller of each request, and answers unless too many are being answered.
+// mount adds a route. It identifies the caller of each request, and limits how many requests of readers run at once.
 func (s *Server) mount(route *route) {
 	s.mux.HandleFunc(route.pattern(), func(w http.ResponseWriter, r *http.Request) {
 		caller, p := s.Caller(r)

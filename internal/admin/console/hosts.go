@@ -84,7 +84,7 @@ func hosts(v *visit) (any, error) {
 	return d, nil
 }
 
-// goesOn says whether there are more than n hosts behind the page, and where.
+// goesOn sets Next if the n hosts go on behind this page, or Whole if no more of them are listed.
 func (d *hostsData) goesOn(v *visit, n int) {
 	to := d.First - 1 + hostsShown
 	if d.Whole = n > to && to >= hostsListed; n > to && !d.Whole {
