@@ -36,7 +36,7 @@ func limits() map[string]limit {
 	return map[string]limit{
 		"actionrules":                  {11, aim},
 		"actionrules/crawlspace":       {9, aim},
-		"cmd/sextant":                  {5, aim},
+		"cmd/sextant":                  {6, aim},
 		"config":                       {14, 115},
 		"crawl":                        {18, 83},
 		"crawl/copies/near":            {16, aim},
