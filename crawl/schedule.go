@@ -33,9 +33,10 @@ type lastRun struct {
 
 // Schedule tells when a Refresh runs next; the zero time if never.
 type Schedule struct {
-	Spec, Group string
-	Match       string // its condition, "" without one
-	Next        time.Time
+	Spec  string    `json:"schedule"`
+	Group string    `json:"group,omitempty"` // "" is all
+	Match string    `json:"match,omitempty"` // its condition, "" without one
+	Next  time.Time `json:"next"`
 }
 
 // schedules has their state beside the settings.

@@ -30,15 +30,17 @@ func ParseState(word string) (State, error) {
 
 // Listed is an order of the outbox as the operator sees it: without its body.
 type Listed struct {
+	State State `json:"state"`
 	Entry
-	State State
-	Bytes uint64 // of the body
-	Lost  bool   // the body was damaged, and its URL was set to be fetched again
-	Moves bool   // Pending: its document is to leave a target, and stays in the index
+	Bytes uint64 `json:"bytes"` // of the body
+	// Moves says that it is pending that the document leaves a target, for the source Source. Op is Delete.
+	Moves bool `json:"moves,omitempty"`
+	Lost  bool `json:"lost,omitempty"` // the body was damaged, and its URL was set to be fetched again
 
-	// Of a dead letter.
-	Target, Words string
-	RefusedAt     time.Time
+	// Target, Words (the indexer's) and RefusedAt, in UTC, are a dead letter's.
+	Target    string    `json:"target,omitempty"`
+	Words     string    `json:"words,omitempty"`
+	RefusedAt time.Time `json:"refused_at,omitzero"`
 }
 
 // Selection selects orders of the outbox. An empty field selects all.

@@ -54,24 +54,35 @@ func (o Op) String() string {
 	return "add"
 }
 
+// MarshalText implements encoding.TextMarshaler.
+func (o Op) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (o *Op) UnmarshalText(word []byte) error {
+	if *o = Add; string(word) == Delete.String() {
+		*o = Delete
+	}
+	return nil
+}
+
 // Entry is an order in the outbox. Body is the JSON of a Document or a Deletion, and must not be changed: other
 // targets get the same bytes.
 // Sequence numbers grow in the order in which entries become readable.
 type Entry struct {
-	Seq    uint64
-	Op     Op
-	URL    string
-	Source string
-	Body   json.RawMessage
+	Seq    uint64          `json:"seq"`
+	Op     Op              `json:"op"`
+	URL    string          `json:"url"`
+	Source string          `json:"source,omitempty"`
+	Body   json.RawMessage `json:"-"`
 	// Moved is set on an Add whose URL may stand in an index under another
 	// source: targets narrowed to another source than Source delete it. An entry
 	// that replaces a waiting one with Moved, or an unsent deletion, has it too.
-	Moved bool
-	// At is when the entry was made, in whole seconds; zero if that is not known.
-	At time.Time
+	Moved bool `json:"moved,omitempty"`
+	// At is when the entry was made, in whole seconds of UTC; zero if that is not known.
+	At time.Time `json:"at,omitzero"`
 	// Damage says why the body cannot be read any more; empty: it is there. Such an
 	// entry is not an order to any indexer.
-	Damage string
+	Damage string `json:"-"`
 }
 
 // Dead is an entry that a target refused for good, with the indexer's words.

@@ -1,5 +1,11 @@
 package scheduler
 
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
 // Fate is what became of a URL: whether it is in the index, and if not, for which kind of reason.
 type Fate uint8
 
@@ -50,6 +56,20 @@ func Fates() []Fate {
 		all[i] = Fate(i) //nolint:gosec // fewer than 256
 	}
 	return all
+}
+
+// FateWords returns the words for all fates, in the order of reports.
+func FateWords() []string {
+	names := fateNames()
+	return names[:]
+}
+
+// ParseFate reads the word for a fate. For an unknown word it returns FateNoDocument and an error.
+func ParseFate(word string) (Fate, error) {
+	if i := slices.Index(FateWords(), word); i >= 0 {
+		return Fate(i), nil //nolint:gosec // fewer than 256
+	}
+	return FateNoDocument, fmt.Errorf("%q: write one of %s", word, strings.Join(FateWords(), ", "))
 }
 
 // InIndex reports whether the target has a document of the URL, or will have.

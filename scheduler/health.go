@@ -128,7 +128,7 @@ func (f *Frontier) noteIll(h *host, origin string) {
 		return
 	}
 	if h.live.health.ill {
-		f.ill[h.key] = IllHost{h.key, origin, h.live.health.since, h.share}
+		f.ill[h.key] = IllHost{h.key, origin, h.live.health.since.UTC(), h.share}
 		f.log.Warn("a host is ill: its documents turn bad, so none of them is deleted or replaced", "host", origin)
 	} else {
 		delete(f.ill, h.key)

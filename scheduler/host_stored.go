@@ -82,7 +82,7 @@ func (f *Frontier) learn(h *host, s HostState) {
 	s.NextAt = time.Time{}
 	l.stored = s
 	if s.Ill && !h.share.gone {
-		f.ill[h.key] = IllHost{h.key, s.Origin, s.IllSince, h.share}
+		f.ill[h.key] = IllHost{h.key, s.Origin, s.IllSince.UTC(), h.share}
 	}
 }
 

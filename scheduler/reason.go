@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/sextant-crawler/sextant/fetcher/fault"
 )
@@ -182,7 +183,7 @@ func ParseReason(word string) (Reason, error) {
 			return Reason(r), nil //nolint:gosec // fewer than 256
 		}
 	}
-	return NoReason, fmt.Errorf("%q is not a reason: sextant deletions lists those that there are", word)
+	return NoReason, fmt.Errorf("%q: write one of %s", word, strings.Join(ReasonWords(), ", "))
 }
 
 // ReasonWords returns the words of all reasons, in order.

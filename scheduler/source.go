@@ -52,13 +52,25 @@ func shifted(s Source, shift int, lowest Source) Source {
 	return Source(min(max(int(s)+shift, int(lowest)), int(Follow)))
 }
 
+// ClassWords returns the words for all classes, by their numbers.
+func ClassWords() []string {
+	return []string{"pending", "ok", "redirect", "ignored", "temporary", "permanent"}
+}
+
+// ParseClass reads the word for a class.
+func ParseClass(word string) (Class, error) {
+	if i := slices.Index(ClassWords(), word); i >= 0 {
+		return Class(i), nil //nolint:gosec // fewer than 256
+	}
+	return 0, fmt.Errorf("%q: write one of %s", word, strings.Join(ClassWords(), ", "))
+}
+
 // String returns the class's word in all output.
 func (c Class) String() string {
-	words := [...]string{"pending", "ok", "redirect", "ignored", "temporary", "permanent"}
-	if int(c) >= len(words) {
-		return fmt.Sprintf("class %d", uint8(c))
+	if words := ClassWords(); int(c) < len(words) {
+		return words[c]
 	}
-	return words[c]
+	return fmt.Sprintf("class %d", uint8(c))
 }
 
 // String returns the state's word.

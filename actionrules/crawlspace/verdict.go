@@ -77,6 +77,9 @@ const (
 	GateAddress        Gate = "address"
 	GateMIME           Gate = "mime"
 	GateKill           Gate = "kill"
+	// A Reason may also name the action rules, or the state before the first of them. Neither is a gate of a CrawlSpace.
+	GateRules   Gate = "rules"
+	GateDefault Gate = "default"
 	// Those of Traps, in their order, stand behind GatePrefix, for new links.
 	GateRepetition Gate = "repetition"
 	GateHostURLs   Gate = "host-urls"
@@ -96,6 +99,12 @@ type Reason struct {
 // String is for logs and for the stored status: "domain gate, crawl.rules:3: forbid domain *".
 func (r Reason) String() string {
 	s := string(r.Gate) + " gate"
+	switch r.Gate { //nolint:exhaustive // the others are gates
+	case GateDefault:
+		return r.Rule
+	case GateRules:
+		return r.Rule + ", " + r.File + ":" + strconv.Itoa(r.Line)
+	}
 	if r.File != "" {
 		s += ", " + r.File
 		if r.Line > 0 {

@@ -52,11 +52,21 @@ func checkListen(c *cli.Context) error {
 	if address == "off" {
 		return nil
 	}
-	if _, _, err := net.SplitHostPort(address); err != nil {
-		return wrongUse("--listen %q: write HOST:PORT, for example 127.0.0.1:7370", address)
+	beyond := "beyond loopback (127.0.0.1, [::1], localhost) the service needs --tls-cert and --tls-key"
+	if certificate != "" {
+		beyond = ""
 	}
-	if !service.IsLoopback(address) && certificate == "" {
-		return wrongUse("--listen %q: beyond loopback (127.0.0.1, [::1], localhost) the service needs --tls-cert and --tls-key", address)
+	return checkAddress("listen", address, beyond)
+}
+
+// checkAddress returns an error if address is not HOST:PORT. If it is beyond loopback, the error says beyond, unless that
+// is empty.
+func checkAddress(flag, address, beyond string) error {
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		return wrongUse("--%s %q: write HOST:PORT, for example 127.0.0.1:7370", flag, address)
+	}
+	if beyond != "" && !service.IsLoopback(address) {
+		return wrongUse("--%s %q: %s", flag, address, beyond)
 	}
 	return nil
 }
@@ -95,11 +105,8 @@ func printToken(c *cli.Context) error {
 
 // listenLoopback listens on a loopback address, for what has no tokens.
 func listenLoopback(ctx context.Context, address string) (net.Listener, error) {
-	if _, _, err := net.SplitHostPort(address); err != nil {
-		return nil, wrongUse("--listen %q: write HOST:PORT, for example 127.0.0.1:7370", address)
-	}
-	if !service.IsLoopback(address) {
-		return nil, wrongUse("--listen %q: only loopback addresses (127.0.0.1, [::1], localhost) in this version", address)
+	if err := checkAddress("listen", address, "only loopback addresses (127.0.0.1, [::1], localhost) in this version"); err != nil {
+		return nil, err
 	}
 	return service.ListenTCP(ctx, address)
 }

@@ -48,7 +48,7 @@ func deletions(c *cli.Context) error {
 
 // decideDeletions has the selected deletions released or dropped.
 func decideDeletions(c *cli.Context, do string, q admin.DeletionQuery) (done admin.Decided, err error) {
-	err = ask(c, toDecide, func(client *admin.Client) (err error) {
+	err = ask(c, withSettings(toChange), func(client *admin.Client) (err error) {
 		done, err = client.DecideDeletions(c.Context, do, q)
 		return err
 	})
@@ -105,7 +105,7 @@ func askRelease(c *cli.Context, q *admin.DeletionQuery) error {
 	n := len(q.URLs)
 	what := "carries out " + count(n, "deletion")
 	if n == 0 {
-		err := ask(c, toForesee, func(client *admin.Client) error {
+		err := ask(c, withSettings(toRead), func(client *admin.Client) error {
 			var counts admin.DeletionCounts
 			if err := client.Get(c.Context, "/deletions/counts", q.Values(), &counts); err != nil {
 				return err
@@ -124,13 +124,7 @@ func askRelease(c *cli.Context, q *admin.DeletionQuery) error {
 	if c.Bool("yes") || n <= admin.ReleasedUnasked {
 		return nil
 	}
-	switch said, asked := answer(c, "This "+what+". Go on?"); {
-	case !asked:
-		return wrongUse("deletions release %s: write --yes, too, if that is meant", what)
-	case !said:
-		return no(errors.New("nothing was released"))
-	}
-	return nil
+	return sure(c, "deletions release", what, "nothing was released")
 }
 
 // deletionQuery reads the flags that select deletions.
@@ -151,7 +145,7 @@ func deletionQuery(c *cli.Context) (q admin.DeletionQuery, err error) {
 // listDeletions prints them, of the running service or of the store.
 func listDeletions(c *cli.Context, q admin.DeletionQuery) error {
 	text := func(d *admin.Deletion) error { return printDeletion(c.App.Writer, d) }
-	return list(c, toForesee, noDeletion, text, func(client *admin.Client, fn func(admin.Deletion) error) error {
+	return list(c, withSettings(toRead), noDeletion, text, func(client *admin.Client, fn func(admin.Deletion) error) error {
 		return admin.Each(c.Context, client, "/deletions", q.Values(), fn)
 	})
 }
@@ -196,7 +190,7 @@ func countDeletions(c *cli.Context, q admin.DeletionQuery) error {
 		fmt.Fprintln(table)
 		return nil
 	}
-	err := list(c, toForesee, noDeletion, text, func(client *admin.Client, fn func(admin.DeletionGroup) error) error {
+	err := list(c, withSettings(toRead), noDeletion, text, func(client *admin.Client, fn func(admin.DeletionGroup) error) error {
 		var counts admin.DeletionCounts
 		query := q.Values()
 		query.Set("by", strings.Join(by, ","))

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -12,7 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/clock"
 	"github.com/sextant-crawler/sextant/internal/service"
@@ -84,14 +83,6 @@ func showUnreadable(c *cli.Context, raw string, err error) error {
 	return say(c, admin.Unreadable{URL: raw, Error: err.Error()}, fmt.Sprintf("%s: cannot be crawled: %v", raw, err))
 }
 
-func showExplanation(c *cli.Context, x *admin.Explanation) error {
-	if c.Bool("json") {
-		return json.NewEncoder(c.App.Writer).Encode(x)
-	}
-	printExplanation(c.App.Writer, x, x.Answer(), painter(c))
-	return nil
-}
-
 // explanation writes the lines of an explanation.
 type explanation struct {
 	w     io.Writer
@@ -129,7 +120,7 @@ func printExplanation(w io.Writer, x *admin.Explanation, verdict admin.Answer, p
 func (e explanation) decision(x *admin.Explanation) {
 	if x.Fifo == nil {
 		by := " by "
-		if x.ExcludedBy.Gate == string(policy.GateDefault) {
+		if x.ExcludedBy.Gate == crawlspace.GateDefault {
 			by = ": "
 		}
 		e.row("decision", "%s%s%s", e.paint(bad, "ignored"), by, x.ExcludedBy)

@@ -78,7 +78,10 @@ func (x *explainedCrawler) show(c *cli.Context, raw string, named bool) (ok bool
 	if named {
 		told.Crawler = x.name
 	}
-	return true, showExplanation(c, told)
+	return true, show(c, told, func() error {
+		printExplanation(c.App.Writer, told, told.Answer(), painter(c))
+		return nil
+	})
 }
 
 // choose finds for each URL the Crawler that it is about: the first that crawls it, else the first

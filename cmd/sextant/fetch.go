@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -71,11 +70,10 @@ func fetchOne(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		err = json.NewEncoder(c.App.Writer).Encode(f)
-	} else {
+	err = show(c, f, func() error {
 		printFetched(c.App.Writer, f, c.Int("text"), painter(c))
-	}
+		return nil
+	})
 	if err == nil && (f.Stored == nil || f.Stored.Class != scheduler.OK.String() && f.Stored.Class != scheduler.Redirect.String()) {
 		return no(nil)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sextant-crawler/sextant/fetcher/extract"
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/report"
 )
@@ -25,7 +26,7 @@ func TestUnreadWords(t *testing.T) {
 		"not-read": "nothing reads its type: it has its URL and metas alone",
 		"memory":   "its text cannot be read (extraction_error memory): it has its URL and metas alone",
 	} {
-		if got := unreadWords(&admin.FetchedPage{Metas: []admin.FetchedMeta{{Name: "extraction_error", Content: reason}}}); got != want {
+		if got := unreadWords(&admin.FetchedPage{Metas: []extract.Meta{{Name: "extraction_error", Content: reason}}}); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

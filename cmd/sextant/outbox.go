@@ -64,11 +64,11 @@ func listOutbox(c *cli.Context) (err error) {
 	if sel.State, err = push.ParseState(c.String("state")); err != nil {
 		return wrongUse("--state: %w", err)
 	}
-	each := func(client *admin.Client, fn func(admin.OutboxOrder) error) error {
+	each := func(client *admin.Client, fn func(push.Listed) error) error {
 		return client.Orders(c.Context, sel, fn)
 	}
 	if !c.Bool("count") {
-		text := func(o *admin.OutboxOrder) error { return printOrder(c.App.Writer, o) }
+		text := func(o *push.Listed) error { return printOrder(c.App.Writer, o) }
 		return list(c, toRead, "no matching order is in the outbox", text, each)
 	}
 	sums := map[push.State]*orderSum{}
@@ -76,7 +76,7 @@ func listOutbox(c *cli.Context) (err error) {
 		sums[state] = &orderSum{}
 	}
 	err = ask(c, toRead, func(client *admin.Client) error {
-		return each(client, func(o admin.OutboxOrder) error {
+		return each(client, func(o push.Listed) error {
 			sums[o.State].Orders++
 			sums[o.State].Bytes += o.Bytes
 			return nil
@@ -100,12 +100,12 @@ type orderSum struct {
 }
 
 // printOrder prints an order on a line, with the words of the target that refused it.
-func printOrder(w io.Writer, o *admin.OutboxOrder) error {
+func printOrder(w io.Writer, o *push.Listed) error {
 	at := strings.Repeat(" ", len(clock.LocalForm))
-	if when := o.At; when != nil {
-		at = clock.Local(*when)
+	if !o.At.IsZero() {
+		at = clock.Local(o.At)
 	}
-	op := o.Op
+	op := o.Op.String()
 	if o.Moves {
 		op = "move"
 	}

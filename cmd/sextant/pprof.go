@@ -11,24 +11,16 @@ import (
 
 // startPprof serves profiles where the flag says so, until stop is called.
 func startPprof(c *cli.Context, log *slog.Logger) (stop func(), err error) {
-	l, err := listenPprof(c)
-	if l == nil || err != nil {
-		return func() {}, err
-	}
-	return service.ServePprof(c.Context, l, log), nil
-}
-
-// listenPprof listens where the flag says; nil where it is not written.
-func listenPprof(c *cli.Context) (net.Listener, error) {
 	address := c.String("pprof")
 	if address == "" {
-		return nil, nil
+		return func() {}, nil
 	}
-	if _, _, err := net.SplitHostPort(address); err != nil {
-		return nil, wrongUse("--pprof %q: write HOST:PORT, for example 127.0.0.1:6060", address)
+	if err := checkAddress("pprof", address, "only loopback addresses (127.0.0.1, [::1], localhost); from elsewhere use ssh -L"); err != nil {
+		return nil, err
 	}
-	if !service.IsLoopback(address) {
-		return nil, wrongUse("--pprof %q: only loopback addresses (127.0.0.1, [::1], localhost); from elsewhere use ssh -L", address)
+	l, err := (&net.ListenConfig{}).Listen(c.Context, "tcp", address)
+	if err != nil {
+		return nil, err
 	}
-	return (&net.ListenConfig{}).Listen(c.Context, "tcp", address)
+	return service.ServePprof(c.Context, l, log), nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -40,11 +39,10 @@ func preview(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		return json.NewEncoder(c.App.Writer).Encode(p)
-	}
-	printPreview(c.App.Writer, p)
-	return nil
+	return show(c, p, func() error {
+		printPreview(c.App.Writer, p)
+		return nil
+	})
 }
 
 // printPreview writes a preview for a person.

@@ -46,31 +46,20 @@ func askRemoval(c *cli.Context, selection admin.Selection) error {
 		return err
 	}
 	what := fmt.Sprintf("%s and deletes %s", count(n.URLs, "URL"), count(n.Documents, "document"))
-	said, asked := answer(c, "This forgets "+what+". Go on?")
-	switch {
-	case !asked:
-		return wrongUse("remove forgets %s: write --yes, too, if that is meant", what)
-	case !said:
-		return no(errors.New("nothing was removed"))
-	}
-	return nil
+	return sure(c, "remove", "forgets "+what, "nothing was removed")
 }
 
-// answer asks a question that is answered by yes or no, where a person sits at a terminal;
-// else nothing is asked.
-func answer(c *cli.Context, question string) (yes, asked bool) {
+// sure asks at a terminal whether to go on with a command; does names its effect. Without a terminal it returns an error
+// that asks for --yes.
+func sure(c *cli.Context, command, does, nothing string) error {
 	in, isFile := c.App.Reader.(*os.File)
 	if !isFile || !term.IsTerminal(int(in.Fd())) {
-		return false, false
+		return wrongUse("%s %s: write --yes, too, if that is meant", command, does)
 	}
-	fmt.Fprintf(c.App.ErrWriter, "%s [y/N] ", question)
+	fmt.Fprintf(c.App.ErrWriter, "This %s. Go on? [y/N] ", does)
 	line, err := bufio.NewReader(in).ReadString('\n')
-	if err != nil {
-		return false, true
+	if said := strings.ToLower(strings.TrimSpace(line)); err == nil && (said == "y" || said == "yes") {
+		return nil
 	}
-	switch strings.ToLower(strings.TrimSpace(line)) {
-	case "y", "yes":
-		return true, true
-	}
-	return false, true
+	return no(errors.New(nothing))
 }

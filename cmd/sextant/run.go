@@ -1,12 +1,12 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	stdlog "log"
 	"log/slog"
 	"os"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
@@ -138,14 +138,8 @@ func (w aboveProgress) Write(line []byte) (int, error) {
 // printSummary says what each Crawler did, or prints it as an object a line.
 func printSummary(c *cli.Context, crawls []service.CrawlSummary) error {
 	for i := range crawls {
-		if c.Bool("json") {
-			if err := json.NewEncoder(c.App.Writer).Encode(&crawls[i]); err != nil {
-				return err
-			}
-			continue
-		}
-		for _, line := range crawls[i].Lines() {
-			fmt.Fprintln(c.App.Writer, line)
+		if err := say(c, &crawls[i], strings.Join(crawls[i].Lines(), "\n")); err != nil {
+			return err
 		}
 	}
 	return nil

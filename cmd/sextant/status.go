@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -29,16 +28,16 @@ func printStatuses(c *cli.Context) error {
 		return err
 	}
 	for i, s := range all {
-		if c.Bool("json") {
-			if err := json.NewEncoder(c.App.Writer).Encode(s); err != nil {
-				return err
-			}
-			continue
-		}
-		if i > 0 {
+		if i > 0 && !c.Bool("json") {
 			fmt.Fprintln(c.App.Writer)
 		}
-		printStatus(c.App.Writer, &s, painter(c))
+		err = show(c, s, func() error {
+			printStatus(c.App.Writer, &s, painter(c))
+			return nil
+		})
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -86,7 +85,7 @@ func printStatus(w io.Writer, s *admin.Status, p paint) {
 	}
 	row(w, "outbox", "%d waiting, %d pending, %d dead", s.Outbox.Waiting, s.Outbox.Pending, s.Outbox.Dead)
 	if s.Idle == admin.NotRunning {
-		printStopped(w, s)
+		row(w, "service", "not running%s", map[bool]string{true: "; paused: it fetches nothing before sextant resume"}[s.Paused])
 	} else {
 		printRunning(w, s)
 	}
@@ -95,14 +94,6 @@ func printStatus(w io.Writer, s *admin.Status, p paint) {
 	for _, h := range s.HostList {
 		row(w, "host", "%s", h)
 	}
-}
-
-func printStopped(w io.Writer, s *admin.Status) {
-	if s.Paused {
-		row(w, "service", "not running; paused: it fetches nothing before sextant resume")
-		return
-	}
-	row(w, "service", "not running")
 }
 
 // printRunning writes what only a service can tell.
@@ -164,7 +155,7 @@ func printRunning(w io.Writer, s *admin.Status) {
 		if r.Match != "" {
 			what += " " + r.Match
 		}
-		row(w, "refresh", "%s at %s (%s)", what, clock.Local(r.Next), r.Schedule)
+		row(w, "refresh", "%s at %s (%s)", what, clock.Local(r.Next), r.Spec)
 	}
 	for _, t := range s.Targets {
 		row(w, "target", "%s", t)
@@ -185,7 +176,7 @@ func printHosts(w io.Writer, s *admin.Status) {
 		row(w, "closed", "hosts by reason: %s%s", join(parts), next)
 	}
 	for _, h := range s.Ill {
-		row(w, "ill", "%s since %s: none of its documents is deleted or gets a new text", h.Host, clock.Local(h.Since))
+		row(w, "ill", "%s since %s: none of its documents is deleted or gets a new text", h.Origin, clock.Local(h.Since))
 	}
 	if more := s.IllHosts - len(s.Ill); more > 0 {
 		row(w, "ill", "and %s more", count(more, "host"))

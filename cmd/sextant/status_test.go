@@ -76,7 +76,7 @@ func TestOneZone(t *testing.T) {
 			Targets:      []crawl.TargetStatus{{Name: "t", DownSince: &at, LastError: "refused until " + stamp}},
 		},
 		NextDue:  &at,
-		Ill:      []admin.IllHost{{Host: "http://a.test", Since: at}},
+		Ill:      []scheduler.IllHost{{Origin: "http://a.test", Since: at}},
 		HostList: []admin.HostStatus{{Host: "http://a.test", ClosedUntil: &at}},
 	}
 	var out strings.Builder

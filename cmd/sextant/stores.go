@@ -149,31 +149,22 @@ func toChange(c *cli.Context, log *slog.Logger) (service.Offline, error) {
 	return o, err
 }
 
-// toDecide is toChange with the settings of the configuration, or the defaults if that cannot be read.
-func toDecide(c *cli.Context, log *slog.Logger) (service.Offline, error) {
-	o, err := toChange(c, log)
-	return withSettings(c, o, err)
-}
-
-// toForesee is toRead with the settings of the configuration, or the defaults if that cannot be read.
-func toForesee(c *cli.Context, log *slog.Logger) (service.Offline, error) {
-	o, err := toRead(c, log)
-	return withSettings(c, o, err)
-}
-
-// withSettings adds the settings of the configuration, or the defaults if that cannot be read.
-func withSettings(c *cli.Context, o service.Offline, err error) (service.Offline, error) {
-	if err != nil {
-		return o, err
-	}
-	crawler, err := configuredCrawler(c, o.Home.Crawler)
-	if err != nil {
-		o.Log.Info("the configuration is not read: the defaults count", "error", err)
-		o.Settings.Frontier = scheduler.DefaultSettings()
+// withSettings is a storeOf with the settings of the configuration, or the defaults if that cannot be read.
+func withSettings(of storeOf) storeOf {
+	return func(c *cli.Context, log *slog.Logger) (service.Offline, error) {
+		o, err := of(c, log)
+		if err != nil {
+			return o, err
+		}
+		crawler, err := configuredCrawler(c, o.Home.Crawler)
+		if err != nil {
+			o.Log.Info("the configuration is not read: the defaults count", "error", err)
+			o.Settings.Frontier = scheduler.DefaultSettings()
+			return o, nil
+		}
+		o.Settings = crawlSettings(crawler)
 		return o, nil
 	}
-	o.Settings = crawlSettings(crawler)
-	return o, nil
 }
 
 // toConfigured is the storeOf of commands that obey the configuration, and change the store. There may be no store yet.

@@ -7,13 +7,6 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 )
 
-// GateRules is the gate of a Cause that is a rule, and GateDefault that of one that is none:
-// what holds before the first rule.
-const (
-	GateRules   crawlspace.Gate = "rules"
-	GateDefault crawlspace.Gate = "default"
-)
-
 // GateTargets is the gate of a Cause that is a push source which no target takes. Its file and line are those of the
 // rule that gives the source.
 const GateTargets crawlspace.Gate = "targets"
@@ -59,8 +52,8 @@ func (p *Policy) NoIndexCause(v *Verdict) crawlspace.Reason {
 // ruleCause returns the cause for a rule, by its index; -1 means no rule.
 func (p *Policy) ruleCause(i int) crawlspace.Reason {
 	if i < 0 {
-		return crawlspace.Reason{Gate: GateDefault}
+		return crawlspace.Reason{Gate: crawlspace.GateDefault}
 	}
 	at := p.Settings.Rules.Rules[i].At
-	return crawlspace.Reason{Gate: GateRules, File: at.File, Line: at.Line, Rule: "rule " + strconv.Itoa(i+1)}
+	return crawlspace.Reason{Gate: crawlspace.GateRules, File: at.File, Line: at.Line, Rule: "rule " + strconv.Itoa(i+1)}
 }

@@ -23,8 +23,6 @@ type PreviewCause struct {
 // String words it for a person.
 func (c PreviewCause) String() string {
 	switch c.Gate { //nolint:exhaustive // the gates of the crawl space word themselves
-	case policy.GateRules:
-		return fmt.Sprintf("%s, %s:%d", c.Rule, c.File, c.Line)
 	case policy.GateLists:
 		return c.Rule
 	case policy.GateTargets:
@@ -32,7 +30,7 @@ func (c PreviewCause) String() string {
 			return c.Rule
 		}
 		return fmt.Sprintf("%s:%d: %s", c.File, c.Line, c.Rule)
-	case policy.GateDefault:
+	case crawlspace.GateDefault:
 		return "no rule: what holds before the first one"
 	}
 	return c.Reason.String()
@@ -83,7 +81,7 @@ func (o *review) cause(e effect) crawlspace.Reason {
 		return o.policy.Cause(&o.Verdict)
 	case unindexed:
 		if o.link.Exempt {
-			return crawlspace.Reason{Gate: policy.GateDefault} // a source is no document
+			return crawlspace.Reason{Gate: crawlspace.GateDefault} // a source is no document
 		}
 		if o.gone {
 			return crawlspace.Reason{Gate: policy.GateLists, Rule: o.words}

@@ -33,7 +33,10 @@ type Page struct {
 }
 
 // Meta is one meta of a page.
-type Meta struct{ Name, Content string }
+type Meta struct {
+	Name    string `json:"name"`
+	Content string `json:"content"`
+}
 
 // Link is a reference found in a page.
 type Link struct {

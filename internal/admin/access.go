@@ -29,16 +29,7 @@ const (
 
 // String is the role's name in logs and on the command line.
 func (r Role) String() string {
-	switch r {
-	case Local:
-		return "local"
-	case Reader:
-		return "reader"
-	case Operator:
-		return "operator"
-	case Nobody:
-	}
-	return "nobody"
+	return [...]string{Nobody: "nobody", Local: "local", Reader: "reader", Operator: "operator"}[r]
 }
 
 // Caller identifies the client that makes a request.

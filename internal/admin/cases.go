@@ -238,7 +238,7 @@ func (e expectation) metBy(x *Explanation) (got string, ok bool) {
 	if e.name == "line" {
 		got = strconv.Itoa(x.ExcludedBy.Line)
 	} else {
-		got = x.ExcludedBy.Gate
+		got = string(x.ExcludedBy.Gate)
 	}
 	return got, got == e.value
 }

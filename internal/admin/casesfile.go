@@ -3,7 +3,6 @@ package admin
 import (
 	"errors"
 	"io/fs"
-	"mime"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -55,9 +54,7 @@ func (s *Server) readCases(c *call) (any, error) {
 		return nil, err
 	}
 	defer func() { _ = folder.Close() }()
-	c.w.Header().Set("ETag", configTag(text))
-	c.w.Header().Set("Content-Disposition", mime.FormatMediaType("inline", map[string]string{"filename": casesName}))
-	return document{casesMedia, text}, nil
+	return c.handOut(casesMedia, casesName, text), nil
 }
 
 // WrittenCases is what became of test cases that were sent.
@@ -69,23 +66,15 @@ type WrittenCases struct {
 // writeCases replaces the test cases by a text, if each of its lines is a case and
 // they have not changed since the caller read them.
 func (s *Server) writeCases(c *call) (any, error) {
-	match, err := c.match("the test cases")
-	if err != nil {
-		return nil, err
-	}
-	text, err := c.text()
-	if err != nil {
-		return nil, err
-	}
-	parsed, errs := ParseCases(casesName, string(text))
-	if len(errs) > 0 {
-		return nil, &Declined{Err: errors.Join(errs...)}
-	}
-	done, err := s.writeAlone(c.r.Context())
+	match, text, done, err := s.replacement(c, "the test cases")
 	if err != nil {
 		return nil, err
 	}
 	defer done()
+	parsed, errs := ParseCases(casesName, string(text))
+	if len(errs) > 0 {
+		return nil, &Declined{Err: errors.Join(errs...)}
+	}
 	folder, before, mode, err := s.cases()
 	if err != nil {
 		return nil, err

@@ -210,19 +210,8 @@ func (c *Client) For(crawler string) *Client {
 // Status returns the status of every Crawler, or of the client's own.
 func (c *Client) Status(ctx context.Context) ([]Status, error) {
 	var all []Status
-	if err := c.Get(ctx, "/status", nil, &all); err != nil {
-		return nil, err
-	}
-	var meant []Status
-	for _, s := range all {
-		if c.crawler == "" || s.Crawler == c.crawler {
-			meant = append(meant, s)
-		}
-	}
-	if len(meant) == 0 {
-		return nil, fmt.Errorf("%w: it has no Crawler %q", ErrRefused, c.crawler)
-	}
-	return meant, nil
+	err := c.Get(ctx, "/status", nil, &all)
+	return all, err
 }
 
 // Submit submits URLs, in several requests if they are many. After an error it returns
@@ -237,9 +226,6 @@ func (c *Client) Submit(ctx context.Context, urls []string) (all []crawl.Submitt
 type urlList struct {
 	URLs []string `json:"urls"`
 }
-
-// words are for the log.
-func (l *urlList) words() string { return Selection{URLs: l.URLs}.String() }
 
 // Bounds of one request's URLs, far below what the server takes.
 const (

@@ -4,14 +4,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl"
 )
 
 func (s *Server) add(c *call, body urlList) (any, error) {
-	c.target = body.words()
 	submitted, err := c.crawler.Submit(c.r.Context(), body.URLs)
 	c.result = []any{"count", len(submitted)}
 	return append([]crawl.Submitted{}, submitted...), err
@@ -20,7 +18,6 @@ func (s *Server) add(c *call, body urlList) (any, error) {
 // selecting makes the answer of a route whose body is a selection.
 func selecting(answer func(*call, crawl.Selection) (any, error)) func(*call) (any, error) {
 	return posted(func(c *call, written Selection) (any, error) {
-		c.target = written.String()
 		compiled, err := written.Compile()
 		if err != nil {
 			return nil, wrong("%v", err)
@@ -49,9 +46,8 @@ const RemovedUnasked = 100
 
 // confirmed refuses a large removal that the caller has not confirmed.
 func confirmed(c *call, s crawl.Selection) error {
-	yes, err := c.word()
-	if err != nil || yes || len(s.URLs) > 0 && len(s.URLs) <= RemovedUnasked {
-		return err
+	if c.says("yes") || len(s.URLs) > 0 && len(s.URLs) <= RemovedUnasked {
+		return nil
 	}
 	n, err := crawl.CountSelected(c.r.Context(), c.crawler.Settings(), c.crawler.Reports(), s)
 	if err != nil || n.URLs <= RemovedUnasked {
@@ -62,28 +58,9 @@ func confirmed(c *call, s crawl.Selection) error {
 		counted(uint64(max(n.URLs, 0)), "URL"), counted(uint64(max(n.Documents, 0)), "document"))
 }
 
-// word reports whether a request has yes=true, which confirms large changes.
-func (c *call) word() (bool, error) { return c.says("yes") }
-
-// says reports whether a request has a parameter that is true.
-func (c *call) says(name string) (bool, error) {
-	written := c.query.Get(name)
-	if written == "" {
-		return false, nil
-	}
-	yes, err := strconv.ParseBool(written)
-	if err != nil {
-		return false, wrong("%s %q: write true or false", name, written)
-	}
-	return yes, nil
-}
-
 // reloadOptions reads those of a request that reloads the configuration.
-func (c *call) reloadOptions() (o ReloadOptions, err error) {
-	if o.Yes, err = c.word(); err == nil {
-		o.Now, err = c.says("now")
-	}
-	return o, err
+func (c *call) reloadOptions() ReloadOptions {
+	return ReloadOptions{Yes: c.says("yes"), Now: c.says("now")}
 }
 
 // selected counts what a selection selects.

@@ -126,7 +126,7 @@ func TestCommandsAreLogged(t *testing.T) {
 		`msg=change what=pause ` + who + `result=done`, `msg=change what=resume ` + who + `result=done`,
 		`msg=change what="release deletions" ` + who + `target=all count=0 result=done`,
 		`msg=change what="drop deletions" ` + who + `target="1 URLs, the first http://h/2" count=11 result=done`,
-		`msg=change what="retry dead letters" ` + who + `target="target \"papi\"" count=20 result=done`,
+		`msg=change what="retry dead letters" ` + who + `target="source \"\", target \"papi\"" count=20 result=done`,
 		`msg=change what="drop dead letters" ` + who + `target=all count=30 result=done`,
 	} {
 		if !strings.Contains(log.String(), want) {

@@ -27,9 +27,14 @@ func (s *Server) readConfig(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	return c.handOut(configMedia, filepath.Base(s.config.Path()), text), nil
+}
+
+// handOut returns a file of the operator as the response, and sets its entity tag.
+func (c *call) handOut(media, name string, text []byte) document {
 	c.w.Header().Set("ETag", configTag(text))
-	c.w.Header().Set("Content-Disposition", mime.FormatMediaType("inline", map[string]string{"filename": filepath.Base(s.config.Path())}))
-	return document{configMedia, text}, nil
+	c.w.Header().Set("Content-Disposition", mime.FormatMediaType("inline", map[string]string{"filename": name}))
+	return document{media, text}
 }
 
 // Written is what became of a configuration that was sent.
@@ -47,19 +52,7 @@ type Written struct {
 // writeConfig replaces the configuration by a text, if it is valid and the file has not
 // changed since the caller read it.
 func (s *Server) writeConfig(c *call) (any, error) {
-	match, err := c.match("the configuration")
-	if err != nil {
-		return nil, err
-	}
-	options, err := c.reloadOptions()
-	if err != nil {
-		return nil, err
-	}
-	text, err := c.text()
-	if err != nil {
-		return nil, err
-	}
-	done, err := s.writeAlone(c.r.Context())
+	match, text, done, err := s.replacement(c, "the configuration")
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +86,7 @@ func (s *Server) writeConfig(c *call) (any, error) {
 	c.w.Header().Set("ETag", out.ETag)
 	c.target, c.result = path, []any{"bytes", len(text), "kept", out.Kept}
 	// It is written: that the caller goes must not leave it half in force.
-	if _, err := s.service.Reload(context.WithoutCancel(c.r.Context()), options); err != nil {
+	if _, err := s.service.Reload(context.WithoutCancel(c.r.Context()), c.reloadOptions()); err != nil {
 		out.Words = err.Error()
 		return out, nil //nolint:nilerr // the answer tells of it
 	}
@@ -101,7 +94,7 @@ func (s *Server) writeConfig(c *call) (any, error) {
 	return out, nil
 }
 
-// errChanged is the response to a caller that has not seen the text it would replace.
+// errChanged is the response if the caller has not seen the configuration that it would replace.
 func errChanged() *Problem {
 	return newProblem(http.StatusPreconditionFailed, codeChanged, "the configuration was changed meanwhile: read it again, and make your change in that")
 }
@@ -120,22 +113,20 @@ func (s *Server) replace(c *call, path string, before, text []byte) (kept string
 	return kept, err
 }
 
-// match is the If-Match header of a caller that would replace a text, which must be there.
-func (c *call) match(text string) (string, error) {
-	match := c.r.Header.Get("If-Match")
-	if match == "" {
-		return "", newProblem(http.StatusPreconditionRequired, codePrecond, "send If-Match with the ETag that reading %s gave, so that nobody else's change is lost", text)
+// replacement reads a request that replaces one of the operator's files: the If-Match header, which is required, and the
+// text. No other request writes such a file until the caller calls done.
+func (s *Server) replacement(c *call, of string) (match string, text []byte, done func(), err error) {
+	if match = c.r.Header.Get("If-Match"); match == "" {
+		return "", nil, nil, newProblem(http.StatusPreconditionRequired, codePrecond, "send If-Match with the ETag that reading %s gave, so that nobody else's change is lost", of)
 	}
-	return match, nil
-}
-
-// writeAlone waits until no other request writes one of the operator's files. The caller must call done.
-func (s *Server) writeAlone(ctx context.Context) (done func(), err error) {
+	if text, err = c.text(); err != nil {
+		return "", nil, nil, err
+	}
 	select {
 	case s.writing <- struct{}{}:
-		return func() { <-s.writing }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
+		return match, text, func() { <-s.writing }, nil
+	case <-c.r.Context().Done():
+		return "", nil, nil, c.r.Context().Err()
 	}
 }
 
@@ -150,9 +141,5 @@ func matches(header, tag string) bool {
 }
 
 func (s *Server) reload(c *call) (any, error) {
-	options, err := c.reloadOptions()
-	if err != nil {
-		return nil, err
-	}
-	return s.service.Reload(c.r.Context(), options)
+	return s.service.Reload(c.r.Context(), c.reloadOptions())
 }

@@ -19,9 +19,6 @@ import (
 const (
 	maxConnections = 256
 	maxPerAddress  = 128
-	// strangerTimeout bounds how long a stranger's connection may be idle, and how long
-	// its request may take.
-	strangerTimeout = 10 * time.Second
 	// maxReaderRequests is how many requests of readers are answered at once.
 	maxReaderRequests = 64
 )
@@ -44,11 +41,10 @@ type connection struct {
 	of      *connections
 	address netip.Addr
 
-	atWork  int    // requests in progress whose callers have a token
-	since   uint64 // turns at its last wait: orders those that are not at work
-	known   bool   // the caller of its last request had a token
-	expires *time.Timer
-	gone    bool
+	atWork int    // requests in progress whose callers have a token
+	since  uint64 // turns at its last wait: orders those that are not at work
+	known  bool   // the caller of its last request had a token
+	gone   bool
 }
 
 // listen wraps l so that its connections are limited.
@@ -110,29 +106,8 @@ func (cs *connections) makeRoom(among func(*connection) bool) bool {
 
 // wait records that a connection is idle, or that a stranger's request begins.
 func (cs *connections) wait(c *connection) {
-	if c.gone {
-		return
-	}
 	cs.turns++
 	c.since = cs.turns
-	c.stopTimer()
-	if c.known {
-		return // the server's own limits do
-	}
-	since := c.since
-	c.expires = time.AfterFunc(strangerTimeout, func() {
-		cs.mu.Lock()
-		defer cs.mu.Unlock()
-		if c.atWork == 0 && c.since == since {
-			cs.drop(c)
-		}
-	})
-}
-
-func (c *connection) stopTimer() {
-	if c.expires != nil {
-		c.expires.Stop()
-	}
 }
 
 // drop closes a connection.
@@ -145,7 +120,6 @@ func (cs *connections) drop(c *connection) {
 	if cs.from[c.address]--; cs.from[c.address] == 0 {
 		delete(cs.from, c.address)
 	}
-	c.stopTimer()
 	_ = c.Conn.Close() // its readers and writers are told
 }
 
@@ -219,6 +193,5 @@ func admitted(r *http.Request) {
 	if !a.known {
 		a.known, c.known = true, true
 		c.atWork++
-		c.stopTimer()
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"net/http/httptrace"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 )
 
@@ -194,39 +193,6 @@ func TestConnectionsAtWork(t *testing.T) {
 	if len(cs.open) != 4 || cs.from[addressOf("198.51.100.1:1")] != 4 || len(cs.from) != 1 {
 		t.Errorf("%d are open from %d addresses", len(cs.open), len(cs.from))
 	}
-}
-
-// TestStrangersAreShort: a connection without a token is closed when it has nothing to
-// say, or its request goes on for long; one with a token is not.
-func TestStrangersAreShort(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		cs := newConnections()
-		_, silentClosed := admitFrom(cs, "192.0.2.1:1")
-		answered, answeredClosed := admitFrom(cs, "192.0.2.1:2")
-		known, knownClosed := admitFrom(cs, "192.0.2.1:3")
-		slow, slowClosed := admitFrom(cs, "192.0.2.1:4")
-		working, workingClosed := admitFrom(cs, "192.0.2.1:5")
-		time.Sleep(strangerTimeout / 2)
-		request(t, answered, Local)()
-		request(t, known, Reader)()
-		request(t, slow, Nobody)
-		end := request(t, working, Reader)
-		time.Sleep(strangerTimeout * 3 / 4)
-		if !silentClosed() || answeredClosed() || knownClosed() || slowClosed() || workingClosed() {
-			t.Error("after a while the silent one alone is closed")
-		}
-		time.Sleep(strangerTimeout)
-		if !answeredClosed() || knownClosed() || !slowClosed() || workingClosed() {
-			t.Error("later the answered one and the slow one are closed, too")
-		}
-		end()
-		request(t, known, Nobody)() // a proxy has others ask by it
-		time.Sleep(2 * strangerTimeout)
-		if !knownClosed() || workingClosed() {
-			t.Error("a stranger waits where somebody known was, and whoever is known may not wait")
-		}
-		_ = working.Close()
-	})
 }
 
 // TestReadersLeaveRoom: readers whose requests go on keep nobody out.

@@ -120,10 +120,6 @@ func (l *Losses) CountDeletions(by []string, most int, each func(fn func(schedul
 }
 
 func (s *Server) deletionCounts(c *call) (any, error) {
-	limit, err := limitOf(c)
-	if err != nil {
-		return nil, err
-	}
 	each, err := c.chosen()
 	if err != nil {
 		return nil, err
@@ -136,5 +132,5 @@ func (s *Server) deletionCounts(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return losses.CountDeletions(by, limit, each)
+	return losses.CountDeletions(by, c.number("limit"), each)
 }

@@ -103,43 +103,34 @@ type DeletionQuery struct {
 // DeletionLister calls fn for the deletions that f selects, as scheduler.Reader.PendingDeletions does.
 type DeletionLister func(ctx context.Context, f scheduler.DeletionFilter, fn func(scheduler.StoredDeletion) error) error
 
-// filter puts the query into the scheduler's terms, without Host.
-func (q *DeletionQuery) filter() (f scheduler.DeletionFilter, err error) {
+// filter puts the query into the scheduler's terms. Exact is false if Host is the name of a host, which may have
+// several origins: the filter has none then.
+func (q *DeletionQuery) filter() (f scheduler.DeletionFilter, exact bool, err error) {
 	f.URLs, f.Edit, f.UpTo = q.URLs, q.Edit, q.UpTo
 	if q.Reason != "" {
 		if f.Reason, err = scheduler.ParseReason(q.Reason); err != nil {
-			return f, wrong("reason %v", err)
+			return f, false, wrong("reason %v", err)
 		}
 	}
-	return f, nil
-}
-
-// origin returns the origin that Host means; ok is false for the name of a host, which may have
-// several origins.
-func (q *DeletionQuery) origin() (origin string, ok bool, err error) {
 	if !strings.Contains(q.Host, "://") {
-		return "", q.Host == "", nil
+		return f, q.Host == "", nil
 	}
 	u, err := weburl.Parse(q.Host)
 	if err != nil {
-		return "", true, wrong("host %q: %v", q.Host, err)
+		return f, true, wrong("host %q: %v", q.Host, err)
 	}
-	return u.Origin(), true, nil
+	f.Host = u.Origin()
+	return f, true, nil
 }
 
 // Each calls fn for the deletions that the query selects, oldest first.
 func (q *DeletionQuery) Each(ctx context.Context, list DeletionLister, fn func(scheduler.StoredDeletion) error) error {
-	f, err := q.filter()
+	f, exact, err := q.filter()
 	if err != nil {
 		return err
 	}
-	origin, ok, err := q.origin()
-	if err != nil {
-		return err
-	}
-	f.Host = origin
 	return list(ctx, f, func(s scheduler.StoredDeletion) error {
-		if u, is := weburl.FromCanonical(s.URL); !ok && (!is || u.Host() != q.Host && !strings.HasSuffix(u.Origin(), "://"+q.Host)) {
+		if u, is := weburl.FromCanonical(s.URL); !exact && (!is || u.Host() != q.Host && !strings.HasSuffix(u.Origin(), "://"+q.Host)) {
 			return nil
 		}
 		return fn(s)
@@ -149,16 +140,12 @@ func (q *DeletionQuery) Each(ctx context.Context, list DeletionLister, fn func(s
 // Decide has by release or drop what the query selects, origin by origin where Host is a
 // name, and gives how many there were.
 func (q *DeletionQuery) Decide(ctx context.Context, list DeletionLister, by func(context.Context, scheduler.DeletionFilter) (int, error)) (n int, err error) {
-	f, err := q.filter()
+	f, exact, err := q.filter()
 	if err != nil {
 		return 0, err
 	}
-	origin, ok, err := q.origin()
-	if err != nil {
-		return 0, err
-	}
-	origins := []string{origin}
-	if !ok {
+	origins := []string{f.Host}
+	if !exact {
 		origins = nil
 		err = q.Each(ctx, list, func(s scheduler.StoredDeletion) error {
 			if o := originOf(s.URL); !slices.Contains(origins, o) {
@@ -181,7 +168,7 @@ func (q *DeletionQuery) Decide(ctx context.Context, list DeletionLister, by func
 
 // Check says what is wrong with the query.
 func (q *DeletionQuery) Check() error {
-	_, err := q.filter()
+	_, _, err := q.filter()
 	return err
 }
 
@@ -209,24 +196,4 @@ func ParseDeletionQuery(v url.Values) (q DeletionQuery, err error) {
 		}
 	}
 	return q, nil
-}
-
-// String is for the log.
-func (q *DeletionQuery) String() string {
-	var parts []string
-	if len(q.URLs) > 0 {
-		parts = append(parts, Selection{URLs: q.URLs}.String())
-	}
-	for _, p := range [][2]string{{"host", q.Host}, {"reason", q.Reason}} {
-		if p[1] != "" {
-			parts = append(parts, p[0]+" "+p[1])
-		}
-	}
-	if q.Edit != 0 {
-		parts = append(parts, "edit "+strconv.FormatUint(q.Edit, 10))
-	}
-	if q.All {
-		parts = append(parts, "all")
-	}
-	return strings.Join(parts, ", ")
 }

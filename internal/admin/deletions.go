@@ -101,13 +101,9 @@ const ReleasedUnasked = RemovedUnasked
 
 // confirmedRelease counts what would be released, and refuses a large release that the caller has not confirmed.
 func confirmedRelease(c *call, q *DeletionQuery) (n Decided, err error) {
-	yes, err := c.word()
-	if err != nil {
-		return n, err
-	}
 	n, err = q.count(c.r.Context(), c.crawler.Reports().PendingDeletions)
 	n.OfEdits = 0 // they are released, too
-	if err != nil || yes || n.Deletions <= ReleasedUnasked {
+	if err != nil || c.says("yes") || n.Deletions <= ReleasedUnasked {
 		return n, err
 	}
 	return n, newProblem(http.StatusConflict, codeUnconfirmed, "this releases %s: send it with yes=true in the query, if that is meant", n.Words())
@@ -151,7 +147,6 @@ func (c *call) decision() (q DeletionQuery, err error) {
 	if err := c.read(&q); err != nil {
 		return q, err
 	}
-	c.target = q.String()
 	if q.narrowed() == q.All {
 		return q, wrong("name URLs, a host, a reason or an edit, or all of them")
 	}

@@ -43,7 +43,7 @@ func TestDeletionsOfClient(t *testing.T) {
 	if diff := cmp.Diff(wantCounts, counts); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	if _, err := asked[DeletionCounts](t, a, "/deletions/counts", "reason", "404"); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), `"404" is not a reason`) {
+	if _, err := asked[DeletionCounts](t, a, "/deletions/counts", "reason", "404"); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), `"404": write one of`) {
 		t.Errorf("a reason that is none: %v", err)
 	}
 	if _, err := a.DecideDeletions(t.Context(), "release", DeletionQuery{Edit: 99}); !errors.Is(err, ErrDeclined) || !strings.Contains(err.Error(), "no edit 99 of the rules is remembered") {

@@ -11,7 +11,7 @@ type Sent struct {
 	Stored *report.StoredURL `json:"stored"` // null where the URL is not known
 	// Order is the newest order of the outbox about the URL, null if all targets have
 	// what was ordered.
-	Order *OutboxOrder `json:"order"`
+	Order *push.Listed `json:"order"`
 	// Document is what the order sends, as it is sent; null for a deletion, and where
 	// its body has gone.
 	Document *push.Document `json:"document"`
@@ -31,15 +31,10 @@ func (s *Server) document(c *call) (any, error) {
 	if ok {
 		out.Stored = &stored
 	}
-	listed, document, err := c.crawler.Sent(ctx, u.String())
-	if err != nil {
+	if out.Order, out.Document, err = c.crawler.Sent(ctx, u.String()); err != nil {
 		return nil, err
 	}
-	if listed != nil {
-		order := NewOutboxOrder(*listed)
-		out.Order, out.Document = &order, document
-	}
-	if !ok && listed == nil {
+	if !ok && out.Order == nil {
 		return nil, notKnown(u)
 	}
 	return out, nil

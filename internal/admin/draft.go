@@ -78,14 +78,7 @@ func (d *Draft) settings(name string) (policy.Settings, error) {
 
 // check is its printed form.
 func (d *Draft) check() Check {
-	c := Check{Valid: len(d.errors()) == 0, Findings: d.Findings, Crawlers: d.Crawlers}
-	if c.Findings == nil {
-		c.Findings = []Finding{}
-	}
-	if c.Crawlers == nil {
-		c.Crawlers = []DraftCrawler{}
-	}
-	return c
+	return Check{Valid: len(d.errors()) == 0, Findings: append([]Finding{}, d.Findings...), Crawlers: append([]DraftCrawler{}, d.Crawlers...)}
 }
 
 // NewDraft gives a configuration the form of the API. Settings makes those of a Crawler.
@@ -123,21 +116,13 @@ func Findings(report config.Report) []Finding {
 
 // deletesOn names in a few words the failures for which a Crawler deletes a document.
 func deletesOn(set *scheduler.Settings) string {
-	words := failures(set.Policy)
+	words := map[scheduler.Policy]string{
+		scheduler.CloudView: "4xx, 5xx and lasting errors (errorPolicy=\"cautious\" spares passing server errors)",
+		scheduler.Cautious:  "4xx and lasting errors, not on 500, 502, 503, 504 or TLS errors",
+		scheduler.Smartsite: "any failure to fetch a page",
+	}[set.Policy]
 	if set.Deletions.Off {
 		words += "; with deletionBrake=\"off\" at once, edits of the rules included"
 	}
 	return words
-}
-
-// failures are those of a policy.
-func failures(p scheduler.Policy) string {
-	switch p {
-	case scheduler.Cautious:
-		return "4xx and lasting errors, not on 500, 502, 503, 504 or TLS errors"
-	case scheduler.Smartsite:
-		return "any failure to fetch a page"
-	case scheduler.CloudView:
-	}
-	return "4xx, 5xx and lasting errors (errorPolicy=\"cautious\" spares passing server errors)"
 }

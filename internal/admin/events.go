@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"context"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,13 +14,17 @@ func (s *Server) events(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := ListEvents(c.r.Context(), c.crawler.Reports(), c.query.Get("kind"))
+	all, err := events.List(c.r.Context(), c.crawler.Reports())
 	if err != nil {
 		return nil, err
 	}
+	written := c.query.Get("kind") // some, with commas between
+	wanted := func(kind string) bool {
+		return written == "" || slices.ContainsFunc(strings.Split(written, ","), func(one string) bool { return strings.TrimSpace(one) == kind })
+	}
 	return list(s, c, "listing events", func(fn func(any, string) error) error {
 		for _, e := range all {
-			if from > 0 && e.Number > from {
+			if from > 0 && e.Number > from || !wanted(e.Kind) {
 				continue
 			}
 			if err := fn(e, strconv.FormatUint(e.Number, 10)); err != nil {
@@ -30,17 +33,4 @@ func (s *Server) events(c *call) (any, error) {
 		}
 		return nil
 	})
-}
-
-// ListEvents gives the events of a store of some kinds, with commas between, or of all; the
-// latest first.
-func ListEvents(ctx context.Context, s events.Reader, kinds string) ([]events.Event, error) {
-	all, err := events.List(ctx, s)
-	if kinds == "" {
-		return all, err
-	}
-	wanted := strings.Split(kinds, ",")
-	return slices.DeleteFunc(all, func(e events.Event) bool {
-		return !slices.ContainsFunc(wanted, func(kind string) bool { return strings.TrimSpace(kind) == e.Kind })
-	}), err
 }

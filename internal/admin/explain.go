@@ -29,7 +29,7 @@ type Explanation struct {
 	Shift      int                     `json:"shift"`
 	Source     string                  `json:"source"`
 	Metas      map[string][]string     `json:"metas"`
-	ExcludedBy *ExcludedBy             `json:"excluded_by"`
+	ExcludedBy *crawlspace.Reason      `json:"excluded_by"`
 	Status     *int                    `json:"status"`
 	Rules      []RuleExplanation       `json:"rules"`
 	Gates      []crawlspace.GateAnswer `json:"gates,omitempty"`
@@ -47,25 +47,6 @@ type Explanation struct {
 	Others int    `json:"-"`
 	// Crawler names the Crawler, in a configuration that has several.
 	Crawler string `json:"crawler,omitempty"`
-}
-
-// ExcludedBy is what excludes a URL.
-type ExcludedBy struct {
-	Gate string `json:"gate"`
-	File string `json:"file,omitempty"`
-	Line int    `json:"line,omitempty"`
-	Rule string `json:"rule,omitempty"`
-}
-
-// String words it for a person.
-func (e *ExcludedBy) String() string {
-	switch e.Gate {
-	case "default":
-		return e.Rule
-	case "rules":
-		return fmt.Sprintf("%s, %s:%d", e.Rule, e.File, e.Line)
-	}
-	return crawlspace.Reason{Gate: crawlspace.Gate(e.Gate), File: e.File, Line: e.Line, Rule: e.Rule}.String()
 }
 
 // RuleExplanation is one rule, and what it did.
@@ -95,11 +76,11 @@ type StoredExplanation struct {
 	DeletionOrder *Deletion `json:"deletion_order,omitempty"`
 	// RedirectEndURL is where its redirects end, and RedirectEnd what is stored of that, nil if it is not known.
 	// LeadsOut is what excludes the end; nil if it is crawled, or if the URL does not redirect.
-	RedirectEndURL string            `json:"redirect_end_url,omitempty"`
-	RedirectEnd    *report.StoredURL `json:"redirect_end,omitempty"`
-	LeadsOut       *ExcludedBy       `json:"redirect_excluded_by,omitempty"`
+	RedirectEndURL string             `json:"redirect_end_url,omitempty"`
+	RedirectEnd    *report.StoredURL  `json:"redirect_end,omitempty"`
+	LeadsOut       *crawlspace.Reason `json:"redirect_excluded_by,omitempty"`
 	// Refused is the newest order about it if a target refused that.
-	Refused *OutboxOrder `json:"refused,omitempty"`
+	Refused *push.Listed `json:"refused,omitempty"`
 	// LinkFragment is that of the link which gates and rules were asked about, if it is not the one that
 	// admitted the page.
 	LinkFragment string `json:"link_fragment,omitempty"`
@@ -122,7 +103,7 @@ type Knowledge struct {
 	HostURLs func(weburl.URL) (int, error)
 	Lookup   func(weburl.URL) (report.StoredURL, error)
 	Deletion func(report.StoredURL) (*Deletion, error)
-	Refused  func(url string) (*OutboxOrder, error)
+	Refused  func(url string) (*push.Listed, error)
 	Robots   func(agent string, original bool, u weburl.URL) (string, error)
 }
 
@@ -144,9 +125,7 @@ func KnowledgeOf(ctx context.Context, c Explained) (k Knowledge, err error) {
 		return s, err
 	}
 	k.Deletion = func(s report.StoredURL) (*Deletion, error) { return deletionOf(ctx, store, c.Losses, &s) }
-	k.Refused = deadLetters(func(sel push.Selection, fn func(OutboxOrder) error) error {
-		return store.Orders(ctx, sel, func(l push.Listed) error { return fn(NewOutboxOrder(l)) })
-	})
+	k.Refused = deadLetters(func(sel push.Selection, fn func(push.Listed) error) error { return store.Orders(ctx, sel, fn) })
 	k.Robots = func(agent string, original bool, u weburl.URL) (string, error) {
 		return report.Robots(ctx, store, agent, original, u)
 	}
@@ -168,7 +147,7 @@ func (c *Client) Knowledge(ctx context.Context) (k Knowledge, err error) {
 		return s, err
 	}
 	k.Deletion = func(s report.StoredURL) (*Deletion, error) { return c.deletionOf(ctx, &s) }
-	k.Refused = deadLetters(func(sel push.Selection, fn func(OutboxOrder) error) error { return c.Orders(ctx, sel, fn) })
+	k.Refused = deadLetters(func(sel push.Selection, fn func(push.Listed) error) error { return c.Orders(ctx, sel, fn) })
 	k.Robots = func(agent string, original bool, u weburl.URL) (said string, err error) {
 		ask := url.Values{"url": {u.String()}, "agent": {agent}, "original": {strconv.FormatBool(original)}}
 		err = c.Get(ctx, "/robots", ask, &said)
@@ -178,17 +157,17 @@ func (c *Client) Knowledge(ctx context.Context) (k Knowledge, err error) {
 }
 
 // deadLetters finds dead letters by their URLs. They are listed once, when the first is asked for.
-func deadLetters(list func(push.Selection, func(OutboxOrder) error) error) func(string) (*OutboxOrder, error) {
-	all := sync.OnceValues(func() (map[string]*OutboxOrder, error) {
-		dead := map[string]*OutboxOrder{}
-		return dead, list(push.Selection{State: push.DeadLetter}, func(o OutboxOrder) error {
+func deadLetters(list func(push.Selection, func(push.Listed) error) error) func(string) (*push.Listed, error) {
+	all := sync.OnceValues(func() (map[string]*push.Listed, error) {
+		dead := map[string]*push.Listed{}
+		return dead, list(push.Selection{State: push.DeadLetter}, func(o push.Listed) error {
 			if known := dead[o.URL]; known == nil || known.Seq < o.Seq {
 				dead[o.URL] = &o
 			}
 			return nil
 		})
 	})
-	return func(url string) (*OutboxOrder, error) {
+	return func(url string) (*push.Listed, error) {
 		dead, err := all()
 		return dead[url], err
 	}
@@ -373,13 +352,14 @@ func (e *Explainer) explanationOf(raw string, x policy.Explained) *Explanation {
 		out.Decision, out.Fifo, out.FifoNumber = "crawl", &name, &number
 		return out
 	}
-	out.Status, out.ExcludedBy = &x.Status, &ExcludedBy{Gate: string(policy.GateDefault), Rule: policy.OutByDefault(d)}
+	out.Status, out.ExcludedBy = &x.Status, x.Refused
 	if x.Refused != nil {
-		out.ExcludedBy = &ExcludedBy{Gate: string(x.Refused.Gate), File: x.Refused.File, Line: x.Refused.Line, Rule: x.Refused.Rule}
-	} else if rule, _ := x.Rules.ExcludedBy(); rule >= 0 {
+		return out
+	}
+	out.ExcludedBy = &crawlspace.Reason{Gate: crawlspace.GateDefault, Rule: policy.OutByDefault(d)}
+	if rule, _ := x.Rules.ExcludedBy(); rule >= 0 {
 		last, _ := x.Rules.Rule(rule)
-		at := last.At
-		out.ExcludedBy = &ExcludedBy{Gate: "rules", File: at.File, Line: at.Line, Rule: fmt.Sprintf("rule %d", rule+1)}
+		out.ExcludedBy = &crawlspace.Reason{Gate: crawlspace.GateRules, File: last.At.File, Line: last.At.Line, Rule: fmt.Sprintf("rule %d", rule+1)}
 	}
 	return out
 }

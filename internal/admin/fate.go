@@ -114,7 +114,9 @@ func AnswerOf(s *StoredExplanation) Answer {
 		}
 	}
 	u := s.StoredURL
-	a := Answer{Fate: parseFate(u.Fate), Reason: parseReason(u.Reason)}
+	var a Answer
+	a.Fate, _ = scheduler.ParseFate(u.Fate)
+	a.Reason, _ = scheduler.ParseReason(u.Reason) // a word of another version gives FateNoDocument or NoReason
 	a.Head = headOf(a.Fate)
 	words := reasonWords(a.Reason)
 	because := words.because(u)
@@ -185,7 +187,7 @@ func (a *Answer) ends(s *StoredExplanation) {
 }
 
 // refused says that a target refused the newest order about a URL.
-func (a *Answer) refused(o *OutboxOrder) {
+func (a *Answer) refused(o *push.Listed) {
 	if o == nil {
 		return
 	}
@@ -193,7 +195,7 @@ func (a *Answer) refused(o *OutboxOrder) {
 		a.Notes = append([]string{"Without that it would be " + a.String() + "."}, a.Notes...)
 	}
 	a.Head, a.Why = "not in the index, or in an older version", o.Target+" refused its document ("+o.Words+")"
-	if o.Op == push.Delete.String() {
+	if o.Op == push.Delete {
 		a.Head, a.Why = "perhaps still in the index", o.Target+" refused to delete its document ("+o.Words+")"
 	}
 	a.Help = "Correct what it complains of, then have it sent again: sextant outbox retry, or the dead letters in the console."
@@ -255,7 +257,7 @@ func (x *Explanation) additions(a *Answer) []string {
 		return []string{fmt.Sprintf("Gates and rules were asked about a link with the fragment %s; the page is known by a link %s, and that counts.", s.LinkFragment, of)}
 	}
 	switch outside := a.Reason == scheduler.ReasonRules || a.Reason == scheduler.ReasonCrawlSpace || a.Reason == scheduler.ReasonElsewhere || a.Reason == scheduler.ReasonRenamed; {
-	case x.ExcludedBy != nil && !outside && strings.HasSuffix(x.ExcludedBy.Gate, "-depth"):
+	case x.ExcludedBy != nil && !outside && strings.HasSuffix(string(x.ExcludedBy.Gate), "-depth"):
 		notes = append(notes, "It stays until it is fetched again, and is then left out: "+x.ExcludedBy.String()+".")
 	case x.ExcludedBy != nil && !outside:
 		notes = append(notes, "The rules in force leave it out: "+x.ExcludedBy.String()+".")
@@ -285,23 +287,4 @@ func (x *Explanation) indexedByRule() bool {
 	return slices.ContainsFunc(x.Rules, func(r RuleExplanation) bool {
 		return r.Matched && slices.Contains(r.Changed, actionrules.DimensionIndex.String())
 	})
-}
-
-// parseFate reads the word for a fate. An unknown word, as of another version, is FateNoDocument.
-func parseFate(word string) scheduler.Fate {
-	for _, f := range scheduler.Fates() {
-		if f.String() == word {
-			return f
-		}
-	}
-	return scheduler.FateNoDocument
-}
-
-// parseReason reads the word for a reason. An unknown word is NoReason.
-func parseReason(word string) scheduler.Reason {
-	r, err := scheduler.ParseReason(word)
-	if err != nil {
-		return scheduler.NoReason
-	}
-	return r
 }

@@ -122,7 +122,7 @@ func TestHelpOnDeletions(t *testing.T) {
 // TestAdditions: what rules and robots.txt say now is told beside the answer where it is
 // something else, and does not change the answer.
 func TestAdditions(t *testing.T) {
-	by := &ExcludedBy{Gate: "default", Rule: "no rule accepts it"}
+	by := &crawlspace.Reason{Gate: "default", Rule: "no rule accepts it"}
 	for _, tt := range []struct {
 		fate   scheduler.Fate
 		reason string
@@ -135,7 +135,7 @@ func TestAdditions(t *testing.T) {
 		{scheduler.FateRobots, "robots", Explanation{Index: true}, "allowed", []string{"The robots.txt at hand allows it."}},
 		{scheduler.FateIndexed, "", Explanation{ExcludedBy: by}, "allowed", []string{"The rules in force leave it out: no rule accepts it."}},
 		{scheduler.FateExcluded, "rules", Explanation{ExcludedBy: by}, "allowed", nil},
-		{scheduler.FateIndexed, "", Explanation{ExcludedBy: &ExcludedBy{Gate: "link-depth", File: "x.xml", Line: 3, Rule: `maxLinkDepth="1"`}}, "allowed",
+		{scheduler.FateIndexed, "", Explanation{ExcludedBy: &crawlspace.Reason{Gate: "link-depth", File: "x.xml", Line: 3, Rule: `maxLinkDepth="1"`}}, "allowed",
 			[]string{`It stays until it is fetched again, and is then left out: link-depth gate, x.xml:3: maxLinkDepth="1".`}},
 		{scheduler.FateExcluded, "crawl_space", Explanation{Index: true}, "allowed", []string{"The rules in force let a link like it in."}},
 		{scheduler.FateIndexed, "", Explanation{Index: true, KilledBy: &crawlspace.Reason{Gate: "kill", File: "kill.txt", Line: 4}}, "allowed", []string{"The kill list names it: kill gate, kill.txt:4."}},
@@ -149,7 +149,7 @@ func TestAdditions(t *testing.T) {
 }
 
 func leadsOut(s *StoredExplanation) *StoredExplanation {
-	s.LeadsOut = &ExcludedBy{Gate: "rules", File: "x.xml", Line: 7, Rule: "rule 2"}
+	s.LeadsOut = &crawlspace.Reason{Gate: "rules", File: "x.xml", Line: 7, Rule: "rule 2"}
 	return s
 }
 
@@ -213,7 +213,7 @@ func TestRefusedDocuments(t *testing.T) {
 		"not in the index, or in an older version: solr refused its document (400 bad date)": {indexed, push.Add},
 		"perhaps still in the index: solr refused to delete its document (400 bad date)":     {missing, push.Delete},
 	} {
-		tt.stored.Refused = &OutboxOrder{Op: tt.op.String(), Target: "solr", Words: "400 bad date"}
+		tt.stored.Refused = &push.Listed{Entry: push.Entry{Op: tt.op}, Target: "solr", Words: "400 bad date"}
 		x := Explanation{Stored: tt.stored, Index: true}
 		if a := x.Answer(); a.String() != want || a.Help == "" || tt.op == push.Delete && !strings.Contains(a.Notes[0], "404 Not Found") {
 			t.Errorf("%+v, want %q", a, want)
@@ -227,7 +227,7 @@ func TestForetold(t *testing.T) {
 		"would be crawled and indexed":                                            {Index: true, Follow: true},
 		"would be crawled and indexed, its links not followed":                    {Index: true},
 		"would be crawled, but not indexed: it is crawled for its links only":     {Follow: true},
-		"would be ignored: rule 2, x.xml:7":                                       {ExcludedBy: &ExcludedBy{Gate: "rules", File: "x.xml", Line: 7, Rule: "rule 2"}},
+		"would be ignored: rule 2, x.xml:7":                                       {ExcludedBy: &crawlspace.Reason{Gate: "rules", File: "x.xml", Line: 7, Rule: "rule 2"}},
 		"would be crawled, but not indexed: the kill list names it: kill gate, k": {Index: true, Follow: true, KilledBy: &crawlspace.Reason{Gate: "kill", File: "k"}},
 	} {
 		if got := x.Answer().String(); got != want {
@@ -248,7 +248,7 @@ func TestForetold(t *testing.T) {
 func TestAnotherLinksFragment(t *testing.T) {
 	s := knownURL(scheduler.FateIndexed, report.StoredURL{Fragment: "y"})
 	s.LinkFragment = "x"
-	x := Explanation{Stored: s, ExcludedBy: &ExcludedBy{Gate: "rules"}}
+	x := Explanation{Stored: s, ExcludedBy: &crawlspace.Reason{Gate: "rules"}}
 	a := x.Answer()
 	want := "Gates and rules were asked about a link with the fragment x; the page is known by a link with the fragment y, and that counts."
 	if a.String() != "in the index, or on its way there" || len(a.Notes) != 1 || a.Notes[0] != want {

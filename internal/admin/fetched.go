@@ -51,20 +51,20 @@ type FetchedAnswer struct {
 
 // FetchedPage is what was read of it.
 type FetchedPage struct {
-	Read             bool          `json:"read"` // there is something that reads its type
-	Title            string        `json:"title"`
-	Language         string        `json:"language,omitempty"`
-	Charset          string        `json:"charset,omitempty"`
-	Text             string        `json:"text"`
-	Canonical        string        `json:"canonical,omitempty"`
-	Shell            bool          `json:"shell,omitempty"`     // only scripts fill it
-	Converter        string        `json:"converter,omitempty"` // the external program that read it
-	Metas            []FetchedMeta `json:"metas"`
-	Directives       []string      `json:"directives"`
-	UnavailableAfter string        `json:"unavailable_after,omitempty"`
-	Follows          bool          `json:"follows"`             // its links are followed
-	MainText         string        `json:"main_text,omitempty"` // of the main content, which is then the document's text
-	Fields           []visit.Found `json:"fields,omitempty"`    // that were looked for, as configured
+	Read             bool           `json:"read"` // there is something that reads its type
+	Title            string         `json:"title"`
+	Language         string         `json:"language,omitempty"`
+	Charset          string         `json:"charset,omitempty"`
+	Text             string         `json:"text"`
+	Canonical        string         `json:"canonical,omitempty"`
+	Shell            bool           `json:"shell,omitempty"`     // only scripts fill it
+	Converter        string         `json:"converter,omitempty"` // the external program that read it
+	Metas            []extract.Meta `json:"metas"`
+	Directives       []string       `json:"directives"`
+	UnavailableAfter string         `json:"unavailable_after,omitempty"`
+	Follows          bool           `json:"follows"`             // its links are followed
+	MainText         string         `json:"main_text,omitempty"` // of the main content, which is then the document's text
+	Fields           []visit.Found  `json:"fields,omitempty"`    // that were looked for, as configured
 	// Links is how many were read, with those that come twice; LinksCut says that there
 	// are more, which are left out.
 	Links    int  `json:"links"`
@@ -80,12 +80,6 @@ type FetchedRendered struct {
 	Made     []visit.PageRequest `json:"made"`
 	Location string              `json:"location,omitempty"` // where the page's scripts led
 	Emptied  bool                `json:"emptied,omitempty"`  // nothing was left of the page, which counts as it was sent
-}
-
-// FetchedMeta is a meta of the page.
-type FetchedMeta struct {
-	Name    string `json:"name"`
-	Content string `json:"content"`
 }
 
 // NewFetched gives a dry run its printed form.
@@ -129,12 +123,8 @@ func NewFetched(raw string, u weburl.URL, t *crawl.Trial, x *Explanation) *Fetch
 }
 
 func newFetchedPage(p *extract.Page) *FetchedPage {
-	f := &FetchedPage{
-		Title: p.Title, Language: p.Language, Charset: p.Charset, Text: p.Text, Canonical: p.Canonical, Metas: []FetchedMeta{}, Directives: []string{},
+	return &FetchedPage{
+		Title: p.Title, Language: p.Language, Charset: p.Charset, Text: p.Text, Canonical: p.Canonical, Metas: append([]extract.Meta{}, p.Metas...), Directives: []string{},
 		Links: len(p.Links), LinksCut: p.LinksCut, Shell: p.Shell, Converter: p.Converter,
 	}
-	for _, m := range p.Metas {
-		f.Metas = append(f.Metas, FetchedMeta(m))
-	}
-	return f
 }

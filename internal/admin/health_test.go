@@ -11,6 +11,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/internal/notices"
+	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
 )
 
@@ -98,7 +99,7 @@ func TestObserve(t *testing.T) {
 		Crawler: "docs", Outbox: crawl.OutboxStatus{Pending: 3},
 		Targets:  []crawl.TargetStatus{{Name: "up"}, {Name: "papi", DownSince: utc(testTime), LastError: "refused"}},
 		Sessions: []visit.SessionStatus{{Name: "in", State: "good"}, {Name: "out", State: "failed", Words: "401"}},
-	}, IllHosts: 2, Ill: []IllHost{{Host: "http://a", Since: testTime}}, LosingHosts: 5, Losing: []LosingHost{
+	}, IllHosts: 2, Ill: []scheduler.IllHost{{Origin: "http://a", Since: testTime}}, LosingHosts: 5, Losing: []LosingHost{
 		{Host: "http://b", Class: "most", Pending: 3, NewTexts: 1, Documents: 9, SilentSince: utc(testTime), GoneAt: utc(testTime)},
 		{Host: "http://c", Class: "most", pooled: true}, {Host: "http://d", Class: "most", pooled: true}, {Host: "http://e", Class: "some"},
 	}, Edits: []EditStatus{{Edit: deletion.Edit{Number: 7, State: deletion.EditHeld}, Pending: 4}, {Edit: deletion.Edit{Number: 8, State: deletion.EditOpen}, Pending: 4}}}

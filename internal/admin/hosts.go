@@ -83,11 +83,7 @@ func (s *Server) allHosts(c *call) (any, error) {
 	if err != nil {
 		return nil, wrong("%v", err)
 	}
-	limit, err := limitOf(c)
-	if err != nil {
-		return nil, err
-	}
-	page, err := report.CountHosts(c.r.Context(), c.crawler.Reports(), c.crawler.HostTime, o.Host, o.Order, o.From, cmp.Or(limit, defaultLimit))
+	page, err := report.CountHosts(c.r.Context(), c.crawler.Reports(), c.crawler.HostTime, o.Host, o.Order, o.From, cmp.Or(c.number("limit"), defaultLimit))
 	if err != nil {
 		return nil, err
 	}
@@ -110,10 +106,8 @@ func (s *Server) allHosts(c *call) (any, error) {
 
 // ill names the hosts that are ill, the latest first.
 func (s *Server) ill(c *call) (any, error) {
-	hosts := []IllHost{}
-	for _, h := range slices.Backward(c.crawler.Ill()) {
-		hosts = append(hosts, IllHost{h.Origin, h.Since.UTC()})
-	}
+	hosts := append([]scheduler.IllHost{}, c.crawler.Ill()...)
+	slices.Reverse(hosts)
 	return hosts, nil
 }
 
@@ -128,12 +122,8 @@ func (h HostStatus) Why() string {
 // hosts lists the hosts with the longest queues, then some that rest longest. The list
 // has no cursor, because its order changes all the time.
 func (s *Server) hosts(c *call) (any, error) {
-	n, err := c.atMost("n")
-	if err != nil {
-		return nil, err
-	}
 	hosts := []HostStatus{}
-	err = c.crawler.Hosts(c.r.Context(), cmp.Or(n, defaultLimit), func(info scheduler.HostInfo) error {
+	err := c.crawler.Hosts(c.r.Context(), cmp.Or(c.number("n"), defaultLimit), func(info scheduler.HostInfo) error {
 		hosts = append(hosts, NewHostStatus(info))
 		return nil
 	})

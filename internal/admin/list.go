@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -32,22 +33,6 @@ var errPageFull = errors.New("the page is full")
 // errCursor is a cursor that no page gave.
 var errCursor = wrong("the cursor is not from a page of this list: begin without one")
 
-// limitOf reads ?limit=; 0 without it.
-func limitOf(c *call) (int, error) { return c.atMost("limit") }
-
-// atMost reads a parameter that bounds a list; 0 without it.
-func (c *call) atMost(name string) (int, error) {
-	written := c.query.Get(name)
-	if written == "" {
-		return 0, nil
-	}
-	n, err := strconv.Atoi(written)
-	if err != nil || n < 1 || n > MaxLimit {
-		return 0, wrong("%s %q is no number from 1 to %d", name, written, MaxLimit)
-	}
-	return n, nil
-}
-
 // wantsLines reports whether the caller asks for the whole list as JSON Lines.
 func wantsLines(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), jsonLines)
@@ -56,18 +41,11 @@ func wantsLines(r *http.Request) bool {
 // list answers with a page of what each walks over, or streams it as JSON Lines. At is
 // the cursor of a page that begins with the item.
 func list(s *Server, c *call, what string, each func(fn func(item any, at string) error) error) (any, error) {
-	limit, err := limitOf(c)
-	if err != nil {
-		return nil, err
-	}
 	if wantsLines(c.r) {
-		return s.lines(c, what, limit, each)
+		return s.lines(c, what, c.number("limit"), each)
 	}
-	if limit == 0 {
-		limit = defaultLimit
-	}
-	page := Page{Items: []any{}}
-	err = each(func(item any, at string) error {
+	limit, page := cmp.Or(c.number("limit"), defaultLimit), Page{Items: []any{}}
+	err := each(func(item any, at string) error {
 		if len(page.Items) == limit {
 			page.Next = at
 			return errPageFull

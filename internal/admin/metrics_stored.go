@@ -1,8 +1,6 @@
 package admin
 
 import (
-	"time"
-
 	"github.com/sextant-crawler/sextant/crawl/copies"
 	"github.com/sextant-crawler/sextant/crawl/meter"
 	"github.com/sextant-crawler/sextant/fetcher/render"
@@ -15,31 +13,23 @@ func outboxMetrics() []metric {
 			return map[string]uint64{"waiting": s.Outbox.Waiting, "pending": s.Outbox.Pending, "dead": s.Outbox.Dead}
 		}),
 		lag("sextant_outbox_bytes", gauge, "Bytes of unsent documents and deletions, limited by outboxMaxBytes.", func(o *OutboxDetails) float64 { return float64(o.Bytes) }),
-		moment("sextant_outbox_oldest_timestamp_seconds", "Time of the oldest unsent order, as a Unix time; absent if there is none.", func(s *Status) *time.Time { return orNone(s.OutboxLag).Oldest }),
+		one("sextant_outbox_oldest_timestamp_seconds", gauge, "Time of the oldest unsent order, as a Unix time; absent if there is none.", func(s *Status) float64 { return stamp(orNone(s.OutboxLag).Oldest) }),
 		{name: "sextant_deletions_pending", kind: gauge, labels: []string{"reason", "class"}, help: "Pending deletions and new texts, by reason (new_text for the latter) and class: few, some or most of a host's documents, or edit for an edit of the rules.",
 			value: func(s *Status, emit emitValue) {
 				for of, n := range s.byBoth {
 					emit(float64(n), of[0], of[1])
 				}
 			}},
-		moment("sextant_deletions_pending_oldest_timestamp_seconds", "Time of the oldest pending deletion, as a Unix time; absent if none is pending.", func(s *Status) *time.Time { return s.DeletionsSince }),
+		one("sextant_deletions_pending_oldest_timestamp_seconds", gauge, "Time of the oldest pending deletion, as a Unix time; absent if none is pending.", func(s *Status) float64 { return stamp(s.DeletionsSince) }),
 		one("sextant_hosts_losing", gauge, "Hosts with pending deletions.", func(s *Status) float64 { return float64(s.LosingHosts) }),
 	}
 }
 
 func targetMetrics() []metric {
-	labels := []string{"target", "kind"}
-	each := series(func(s *Status) []targetStatus { return s.Targets }, labels, func(t *targetStatus) []string { return []string{t.Name, t.Times.Kind} })
+	each := series(func(s *Status) []targetStatus { return s.Targets }, []string{"target", "kind"}, func(t *targetStatus) []string { return []string{t.Name, t.Times.Kind} })
 	return []metric{
 		each("sextant_target_up", gauge, "1 while a push target accepts orders, 0 while it fails.", func(t *targetStatus) float64 { return yes(t.DownSince == nil) }),
-		{name: "sextant_target_down_since_timestamp_seconds", kind: gauge, labels: labels, help: "Time of a push target's first failure, as a Unix time; absent while it works.",
-			value: func(s *Status, emit emitValue) {
-				for _, t := range s.Targets {
-					if t.DownSince != nil {
-						emit(float64(t.DownSince.Unix()), t.Name, t.Times.Kind)
-					}
-				}
-			}},
+		each("sextant_target_down_since_timestamp_seconds", gauge, "Time of a push target's first failure, as a Unix time; absent while it works.", func(t *targetStatus) float64 { return stamp(t.DownSince) }),
 		{name: "sextant_target_behind_timestamp_seconds", kind: gauge, labels: []string{"target"}, help: "Time of the oldest order that a target has not stored safely, as a Unix time; absent if it has all.",
 			value: func(s *Status, emit emitValue) {
 				for target, at := range orNone(s.OutboxLag).Behind {
@@ -71,14 +61,10 @@ func targetMetrics() []metric {
 func storeMetrics() []metric {
 	each := section(func(s *Status) *StoreStatus { return s.Store })
 	return []metric{
-		{name: "sextant_store_disk_bytes", kind: gauge, labels: []string{"kind"}, help: "Disk space of the store: tables, logs and unsent bodies.",
-			value: func(s *Status, emit emitValue) {
-				if s.Store != nil {
-					emit(float64(s.Store.TableBytes), "tables")
-					emit(float64(s.Store.LogBytes), "logs")
-					emit(float64(s.Store.BodyBytes), "bodies")
-				}
-			}},
+		byWord("sextant_store_disk_bytes", gauge, "kind", "Disk space of the store: tables, logs and unsent bodies.", func(s *Status) map[string]int64 {
+			store := orNone(s.Store)
+			return map[string]int64{"tables": store.TableBytes, "logs": store.LogBytes, "bodies": store.BodyBytes}
+		}),
 		each("sextant_disk_free_bytes", gauge, "Free space on the disk of the store.", func(s *StoreStatus) float64 { return float64(s.DiskFree) }),
 		each("sextant_disk_size_bytes", gauge, "Size of the disk of the store.", func(s *StoreStatus) float64 { return float64(s.DiskSize) }),
 		each("sextant_disk_needed_bytes", gauge, "Free space below which the crawl ends.", func(s *StoreStatus) float64 { return float64(s.DiskNeeded) }),
@@ -86,11 +72,7 @@ func storeMetrics() []metric {
 		each("sextant_store_writes_total", counter, "Outcomes and other changes in these commits.", func(s *StoreStatus) float64 { return float64(s.Writes) }),
 		each("sextant_store_writes_waiting", gauge, "Changes in the queue for the next commit.", func(s *StoreStatus) float64 { return float64(s.WritesWaiting) }),
 		{name: "sextant_store_commit_duration_seconds", kind: spread, help: "Duration of commits, including the disk's sync.",
-			times: func(s *Status, emit emitTimes) {
-				if s.Store != nil {
-					emit(s.Store.CommitTimes)
-				}
-			}},
+			times: func(s *Status, emit emitTimes) { emit(orNone(s.Store).CommitTimes) }},
 		each("sextant_store_commit_longest_seconds", gauge, "Longest commit of about the last minute.", func(s *StoreStatus) float64 { return s.LongestCommitS }),
 		each("sextant_fingerprints", gauge, "URLs known in memory.", func(s *StoreStatus) float64 { return float64(s.Fingerprints) }),
 		each("sextant_fingerprints_bytes", gauge, "Memory of these URLs.", func(s *StoreStatus) float64 { return float64(s.FingerprintBytes) }),
@@ -135,15 +117,13 @@ func renderingMetrics() []metric {
 	browser := section(func(s *Status) *render.Status { return s.Browser })
 	main := section(func(s *Status) *meter.MainStatus { return orNone(s.Fields).Main })
 	return []metric{
-		{name: "sextant_rendered_pages_total", kind: counter, labels: []string{"result"}, help: "Visits of pages to render, by result: rendered, failed, timed_out, or no_browser if none could be started.",
-			value: func(s *Status, emit emitValue) {
-				if r := s.Rendered; r != nil {
-					emit(float64(r.Pages), "rendered")
-					emit(float64(r.Failed-r.TimedOut), "failed")
-					emit(float64(r.TimedOut), "timed_out")
-					emit(float64(r.NoBrowser), "no_browser")
-				}
-			}},
+		byWord("sextant_rendered_pages_total", counter, "result", "Visits of pages to render, by result: rendered, failed, timed_out, or no_browser if none could be started.", func(s *Status) map[string]int64 {
+			r := s.Rendered
+			if r == nil {
+				return nil
+			}
+			return map[string]int64{"rendered": r.Pages, "failed": r.Failed - r.TimedOut, "timed_out": r.TimedOut, "no_browser": r.NoBrowser}
+		}),
 		browser("sextant_browsers", gauge, "Running browsers; this and the other browser metrics are absent if no page is to be rendered.", func(b *render.Status) float64 { return float64(b.Running) }),
 		browser("sextant_browsers_limit", gauge, "Maximum number of browsers.", func(b *render.Status) float64 { return float64(b.Limit) }),
 		browser("sextant_browser_pages_rendering", gauge, "Pages with a browser that runs or starts.", func(b *render.Status) float64 { return float64(b.Rendering) }),
@@ -157,7 +137,7 @@ func renderingMetrics() []metric {
 func configMetrics() []metric {
 	return []metric{
 		one("sextant_crawl_log_failures_total", counter, "Failed writes of the crawl log: lines are kept in memory, and lost when it is full.", func(s *Status) float64 { return float64(s.CrawlLogFailures) }),
-		moment("sextant_config_loaded_timestamp_seconds", "Time when the configuration in force was read, as a Unix time.", func(s *Status) *time.Time { return s.ConfigLoadedAt }),
+		one("sextant_config_loaded_timestamp_seconds", gauge, "Time when the configuration in force was read, as a Unix time.", func(s *Status) float64 { return stamp(s.ConfigLoadedAt) }),
 		one("sextant_config_reload_failed", gauge, "1 while a changed configuration is refused; the old one is in force.", func(s *Status) float64 { return yes(s.ConfigError != "") }),
 		one("sextant_rules_judging", gauge, "1 while stored URLs are judged by changed rules.", func(s *Status) float64 { return yes(s.Rules != nil && s.Rules.Running) }),
 		one("sextant_rules_judged_urls", gauge, "Stored URLs judged since the rules changed.", func(s *Status) float64 { return float64(orNone(s.Rules).Judged) }),

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"math"
 	"strings"
 	"time"
 
@@ -45,17 +46,21 @@ type emitValue = func(v float64, labels ...string)
 
 type emitTimes = func(h histogram.Snapshot, labels ...string)
 
+// one makes a metric with one value. Like a value of series, it is absent while it is NaN.
 func one(name string, kind metricKind, help string, value func(s *Status) float64) metric {
-	return metric{name: name, kind: kind, help: help, value: func(s *Status, emit emitValue) { emit(value(s)) }}
-}
-
-// moment makes a metric of a Unix time. It is absent while the time is nil.
-func moment(name, help string, at func(s *Status) *time.Time) metric {
-	return metric{name: name, kind: gauge, help: help, value: func(s *Status, emit emitValue) {
-		if t := at(s); t != nil {
-			emit(float64(t.Unix()))
+	return metric{name: name, kind: kind, help: help, value: func(s *Status, emit emitValue) {
+		if v := value(s); !math.IsNaN(v) {
+			emit(v)
 		}
 	}}
+}
+
+// stamp returns t as a Unix time, or NaN for nil.
+func stamp(t *time.Time) float64 {
+	if t == nil {
+		return math.NaN()
+	}
+	return float64(t.Unix())
 }
 
 // section makes metrics of a part of a status. They are absent while the part is.
@@ -75,7 +80,9 @@ func series[T any](parts func(*Status) []T, labels []string, values func(*T) []s
 		return metric{name: name, kind: kind, labels: labels, help: help, value: func(s *Status, emit emitValue) {
 			all := parts(s)
 			for i := range all {
-				emit(value(&all[i]), values(&all[i])...)
+				if v := value(&all[i]); !math.IsNaN(v) {
+					emit(v, values(&all[i])...)
+				}
 			}
 		}}
 	}
@@ -120,7 +127,7 @@ func crawlMetrics() []metric {
 		byWord("sextant_urls_pending", gauge, "source", "URLs in a queue or in flight.", func(s *Status) map[string]uint64 { return s.Pending }),
 		one("sextant_urls_in_flight", gauge, "URLs that are being fetched, read or stored.", func(s *Status) float64 { return float64(s.InFlight) }),
 		one("sextant_urls_timed", gauge, "URLs with a retry or refresh in the future.", func(s *Status) float64 { return float64(s.Timed) }),
-		moment("sextant_next_due_timestamp_seconds", "Time of the next retry or refresh, as a Unix time; absent if none is known.", func(s *Status) *time.Time { return s.NextDue }),
+		one("sextant_next_due_timestamp_seconds", gauge, "Time of the next retry or refresh, as a Unix time; absent if none is known.", func(s *Status) float64 { return stamp(s.NextDue) }),
 		one("sextant_documents_lost", gauge, "Unsent documents that were lost to disk damage: they are fetched again.", func(s *Status) float64 { return float64(s.Lost) }),
 		one("sextant_documents_indexed", gauge, "URLs with a document as their newest order to the indexer.", func(s *Status) float64 { return float64(s.Indexed) }),
 		one("sextant_paused", gauge, "1 while an operator has paused the crawl.", func(s *Status) float64 { return yes(s.Paused) }),
@@ -135,9 +142,9 @@ func crawlMetrics() []metric {
 			value: func(s *Status, emit emitValue) {
 				seen := map[[3]string]bool{}
 				for _, n := range s.Schedules {
-					if series := [3]string{n.Schedule, n.Group, n.Match}; !seen[series] {
+					if series := [3]string{n.Spec, n.Group, n.Match}; !seen[series] {
 						seen[series] = true
-						emit(float64(n.Next.Unix()), n.Schedule, n.Group, n.Match)
+						emit(float64(n.Next.Unix()), n.Spec, n.Group, n.Match)
 					}
 				}
 			}},
@@ -155,14 +162,10 @@ func pageMetrics() []metric {
 					emit(float64(s.Errors[class]), class)
 				}
 			}},
-		{name: "sextant_documents_total", kind: counter, labels: []string{"change"}, help: "Documents that were added to the index, updated in it or deleted from it.",
-			value: func(s *Status, emit emitValue) {
-				if s.Store != nil {
-					emit(float64(s.Store.DocumentsAdded), "added")
-					emit(float64(s.Store.DocumentsUpdated), "updated")
-					emit(float64(s.Store.DocumentsDeleted), "deleted")
-				}
-			}},
+		byWord("sextant_documents_total", counter, "change", "Documents that were added to the index, updated in it or deleted from it.", func(s *Status) map[string]uint64 {
+			store := orNone(s.Store)
+			return map[string]uint64{"added": store.DocumentsAdded, "updated": store.DocumentsUpdated, "deleted": store.DocumentsDeleted}
+		}),
 		{name: "sextant_fetch_duration_seconds", kind: spread, labels: []string{"outcome"}, help: "Duration of requests up to the end of the body, by outcome; no_answer is a failure of DNS or TLS, a refused connection or a timeout.",
 			times: func(s *Status, emit emitTimes) { durations(s.Timings.Fetch, emit) }},
 		{name: "sextant_queue_wait_seconds", kind: spread, labels: []string{"source"}, help: "Samples of the time that a ready host waited for a worker; long waits mean too few threads.",

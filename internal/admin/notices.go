@@ -52,7 +52,7 @@ func (s *Status) observe(out *notices.Observation) {
 		}
 	}
 	for _, h := range s.Ill {
-		ill := add(notices.Host, h.Host, h.Host+" is ill: most of its last responses were bad")
+		ill := add(notices.Host, h.Origin, h.Origin+" is ill: most of its last responses were bad")
 		ill.Since, ill.Help = h.Since, "none of its documents is deleted or gets a new text until it is well, unless you release them"
 	}
 	if s.IllHosts > len(s.Ill) || s.LosingHosts > len(s.Losing) {

@@ -49,7 +49,7 @@ func TestRoutesAreDescribed(t *testing.T) {
 				query = append(query, p.Value.Name)
 			}
 		}
-		if taken := strings.Fields(r.query); !slices.Equal(slices.Sorted(slices.Values(query)), slices.Sorted(slices.Values(taken))) {
+		if taken := r.names(); !slices.Equal(slices.Sorted(slices.Values(query)), slices.Sorted(slices.Values(taken))) {
 			t.Errorf("%s: the file has the parameters %q, the route %q", r.pattern(), query, taken)
 		}
 		if r.crawler != (operation.Parameters.GetByInAndName("query", "crawler") != nil) && !strings.HasSuffix(r.path, "/status") {
@@ -267,7 +267,7 @@ func TestUnknownParameters(t *testing.T) {
 			if answer.StatusCode != http.StatusBadRequest || !strings.Contains(body, codeWrongUse) || !strings.Contains(body, strings.ReplaceAll(want, `"`, `\"`)) {
 				t.Errorf("%s%s: %d %s", r.pattern(), query, answer.StatusCode, body)
 			}
-			for _, name := range append(strings.Fields(r.query), "crawler") {
+			for _, name := range append(r.names(), "crawler") {
 				if !strings.Contains(body, name) && strings.Contains(query, "lmit") {
 					t.Errorf("%s: %q is not named: %s", r.pattern(), name, body)
 				}

@@ -10,36 +10,6 @@ import (
 	"github.com/sextant-crawler/sextant/push"
 )
 
-// OutboxOrder is an order of the outbox as it is printed.
-type OutboxOrder struct {
-	State  push.State `json:"state"`
-	Seq    uint64     `json:"seq"`
-	Op     string     `json:"op"`
-	URL    string     `json:"url"`
-	Source string     `json:"source,omitempty"`
-	Bytes  uint64     `json:"bytes"`        // of the body
-	At     *time.Time `json:"at,omitempty"` // when the order was made
-	// Moved says that the document stood under another source before.
-	Moved bool `json:"moved,omitempty"`
-	// Moves says that it is pending that the document leaves a target, for the source Source. The op is delete.
-	Moves bool `json:"moves,omitempty"`
-	// Lost says that the body was damaged: the URL is fetched again.
-	Lost bool `json:"lost,omitempty"`
-
-	// Target, Words (the indexer's) and RefusedAt are a dead letter's.
-	Target    string     `json:"target,omitempty"`
-	Words     string     `json:"words,omitempty"`
-	RefusedAt *time.Time `json:"refused_at,omitempty"`
-}
-
-// NewOutboxOrder gives an order its printed form.
-func NewOutboxOrder(l push.Listed) OutboxOrder {
-	return OutboxOrder{
-		State: l.State, Seq: l.Seq, Op: l.Op.String(), URL: l.URL, Source: l.Source, Bytes: l.Bytes, At: utc(l.At),
-		Moved: l.Moved, Moves: l.Moves, Lost: l.Lost, Target: l.Target, Words: l.Words, RefusedAt: utc(l.RefusedAt),
-	}
-}
-
 // DeadLetters is the body of retry and drop: all, or what the others say.
 type DeadLetters struct {
 	urlList
@@ -50,19 +20,6 @@ type DeadLetters struct {
 
 func (d *DeadLetters) selection() push.Selection {
 	return push.Selection{Target: d.Target, Source: d.Source, URLs: d.URLs}
-}
-
-// words are for the log.
-func (d *DeadLetters) words() string {
-	s := Selection{URLs: d.URLs, All: d.All}
-	if d.Source != nil {
-		s.Source = *d.Source
-	}
-	words := s.String()
-	if d.Target != "" {
-		words = strings.TrimPrefix(words+", target "+strconv.Quote(d.Target), ", ")
-	}
-	return words
 }
 
 // some reports whether only some are selected.
@@ -95,7 +52,7 @@ func (s *Server) orders(c *call) (any, error) {
 			if at.before(from) {
 				return nil
 			}
-			return fn(NewOutboxOrder(l), at.String())
+			return fn(l, at.String())
 		})
 	})
 }
@@ -138,7 +95,6 @@ func decidesDead(by func(Crawler, context.Context, push.Selection) (int, error))
 		if chosen.All == chosen.some() {
 			return nil, wrong("name URLs, a target or a source, or all of them")
 		}
-		c.target = chosen.words()
 		n, err := by(c.crawler, c.r.Context(), chosen.selection())
 		c.result = []any{"count", n}
 		return DecidedLetters{n}, soFar(err, "%d were decided before", n)
@@ -146,7 +102,7 @@ func decidesDead(by func(Crawler, context.Context, push.Selection) (int, error))
 }
 
 // Orders calls fn for the selected orders of the outbox.
-func (c *Client) Orders(ctx context.Context, sel push.Selection, fn func(OutboxOrder) error) error {
+func (c *Client) Orders(ctx context.Context, sel push.Selection, fn func(push.Listed) error) error {
 	q := Query("state", string(sel.State), "target", sel.Target)
 	if sel.Source != nil {
 		q.Set("source", *sel.Source)

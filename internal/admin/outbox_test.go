@@ -16,7 +16,7 @@ import (
 
 // Orders gives one waiting document and one dead letter.
 func (f fakeReports) Orders(_ context.Context, sel push.Selection, fn func(push.Listed) error) error {
-	at := time.Unix(1, 0)
+	at := time.Unix(1, 0).UTC()
 	waits := push.Listed{State: push.Waiting, Bytes: 5, Entry: push.Entry{Seq: 1, URL: "http://a/1", Source: "s", At: at}}
 	dead := push.Listed{
 		State: push.DeadLetter, Bytes: 6, Entry: push.Entry{Seq: 2, Op: push.Delete, URL: "http://a/2"},
@@ -46,21 +46,24 @@ func TestOutboxOfService(t *testing.T) {
 	data, _ := serve(t, fakeCrawler{name: "a", store: storeWith(t)})
 	a := dial(t, data, "a")
 	at := time.Unix(1, 0).UTC()
-	one := OutboxOrder{State: push.Waiting, Seq: 1, Op: "add", URL: "http://a/1", Source: "s", Bytes: 5, At: &at}
-	two := OutboxOrder{State: push.DeadLetter, Seq: 2, Op: "delete", URL: "http://a/2", Bytes: 6, Target: "papi", Words: "no", RefusedAt: &at}
+	one := push.Listed{State: push.Waiting, Bytes: 5, Entry: push.Entry{Seq: 1, URL: "http://a/1", Source: "s", At: at}}
+	two := push.Listed{
+		State: push.DeadLetter, Bytes: 6, Entry: push.Entry{Seq: 2, Op: push.Delete, URL: "http://a/2"},
+		Target: "papi", Words: "no", RefusedAt: at,
+	}
 	none := ""
 	for _, c := range []struct {
 		sel  push.Selection
-		want []OutboxOrder
+		want []push.Listed
 	}{
-		{push.Selection{}, []OutboxOrder{one, two}},
-		{push.Selection{State: push.Waiting}, []OutboxOrder{one}},
-		{push.Selection{Target: "papi"}, []OutboxOrder{two}},
-		{push.Selection{Source: &none}, []OutboxOrder{two}},
-		{push.Selection{URLs: []string{"http://a/1"}}, []OutboxOrder{one}},
+		{push.Selection{}, []push.Listed{one, two}},
+		{push.Selection{State: push.Waiting}, []push.Listed{one}},
+		{push.Selection{Target: "papi"}, []push.Listed{two}},
+		{push.Selection{Source: &none}, []push.Listed{two}},
+		{push.Selection{URLs: []string{"http://a/1"}}, []push.Listed{one}},
 	} {
-		var got []OutboxOrder
-		err := a.Orders(t.Context(), c.sel, func(o OutboxOrder) error { got = append(got, o); return nil })
+		var got []push.Listed
+		err := a.Orders(t.Context(), c.sel, func(o push.Listed) error { got = append(got, o); return nil })
 		if d := cmp.Diff(c.want, got); err != nil || d != "" {
 			t.Errorf("%+v: %v (-want +got):\n%s", c.sel, err, d)
 		}

@@ -42,11 +42,7 @@ func (s *Server) links(c *call) (any, error) {
 	if err != nil {
 		return nil, wrong("%v", err)
 	}
-	limit, err := limitOf(c)
-	if err != nil {
-		return nil, err
-	}
-	return s.lines(c, "listing links", limit, func(fn func(any, string) error) error {
+	return s.lines(c, "listing links", c.number("limit"), func(fn func(any, string) error) error {
 		return report.EachLink(c.r.Context(), c.crawler.Reports(), u, func(l report.LinkedFrom) error { return fn(l, "") })
 	})
 }

@@ -5,12 +5,14 @@ import (
 	_ "embed" // for the description of the API
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"mime"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -23,7 +25,7 @@ type route struct {
 	change       string // what it changes, or hands out whole, for the log; empty: nothing
 	heavy        bool   // it reads a whole store, or asks other servers: few run at once
 	body         int64  // bytes that a request may have; 0 is maxRequestBytes
-	query        string // parameters that it takes beside crawler, with spaces between
+	query        string // parameters that it takes beside crawler, with spaces between; see names
 
 	answer func(*call) (any, error)
 	// plain answers by itself.
@@ -122,6 +124,11 @@ func (s *Server) do(c *call) (answer any, err error) {
 	return route.answer(c)
 }
 
+// names returns the parameters of the route. In query, # marks a number from 1 to MaxLimit, and ? a boolean.
+func (r *route) names() []string {
+	return strings.Fields(strings.NewReplacer("#", "", "?", "").Replace(r.query))
+}
+
 // parameters reads a query. It refuses names that the route does not know: a misspelled filter
 // would select everything.
 func (r *route) parameters(written string) (url.Values, error) {
@@ -129,13 +136,37 @@ func (r *route) parameters(written string) (url.Values, error) {
 	if err != nil {
 		return nil, wrong("the query cannot be read: %v", err)
 	}
-	known := append(strings.Fields(r.query), "crawler")
+	known, marked := append(r.names(), "crawler"), append(strings.Fields(r.query), "crawler")
 	for _, name := range slices.Sorted(maps.Keys(query)) {
-		if !slices.Contains(known, name) {
+		i, written := slices.Index(known, name), query.Get(name)
+		if i < 0 {
 			return nil, wrong("%s takes no parameter %.100q: it takes %s", r.path, name, strings.Join(known, ", "))
+		}
+		switch {
+		case written == "":
+		case strings.HasSuffix(marked[i], "#"):
+			if n, err := strconv.Atoi(written); err != nil || n < 1 || n > MaxLimit {
+				return nil, wrong("%s %q is no number from 1 to %d", name, written, MaxLimit)
+			}
+		case strings.HasSuffix(marked[i], "?"):
+			if _, err := strconv.ParseBool(written); err != nil {
+				return nil, wrong("%s %q: write true or false", name, written)
+			}
 		}
 	}
 	return query, nil
+}
+
+// number returns the value of a parameter marked #, or 0 without it.
+func (c *call) number(name string) int {
+	n, _ := strconv.Atoi(c.query.Get(name)) // it was checked
+	return n
+}
+
+// says returns the value of a parameter marked ?, or false without it. The parameter yes confirms large changes.
+func (c *call) says(name string) bool {
+	yes, _ := strconv.ParseBool(c.query.Get(name)) // it was checked
+	return yes
 }
 
 // refusal says why a caller may not.
@@ -203,7 +234,33 @@ func (c *call) read(into any) error {
 	if err != nil {
 		return err
 	}
+	if c.change != "" {
+		c.target = told(b)
+	}
 	return decodeBody(b, into)
+}
+
+// told describes the body of a command for the log: the number of URLs and the first of them, then the other fields.
+func told(body []byte) string {
+	var fields map[string]any
+	_ = json.Unmarshal(body, &fields) // decodeBody says what is wrong with it
+	var parts []string
+	if urls, _ := fields["urls"].([]any); len(urls) > 0 {
+		parts = append(parts, fmt.Sprintf("%d URLs, the first %v", len(urls), urls[0]))
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		switch value := fields[name].(type) {
+		case string:
+			parts = append(parts, fmt.Sprintf("%s %q", name, value))
+		case float64:
+			parts = append(parts, fmt.Sprintf("%s %.0f", name, value))
+		case bool:
+			if value {
+				parts = append(parts, name)
+			}
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // posted makes the answer of a route that reads its body into a T.

@@ -2,11 +2,7 @@ package admin
 
 import (
 	"errors"
-	"maps"
 	"net/url"
-	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/config"
@@ -87,36 +83,6 @@ func (s Selection) Compile() (crawl.Selection, error) {
 	var err error
 	out.If, err = ParseCondition(s.Match)
 	return out, err
-}
-
-// String is for the log.
-func (s Selection) String() string {
-	var parts []string
-	add := func(name, value string) {
-		if value != "" {
-			parts = append(parts, name+" "+strconv.Quote(value))
-		}
-	}
-	if n := len(s.URLs); n > 0 {
-		parts = append(parts, strconv.Itoa(n)+" URLs, the first "+s.URLs[0])
-	}
-	add("group", s.Group)
-	add("source", s.Source)
-	add("match", s.Match)
-	filter, _ := s.Filter()
-	for _, name := range slices.Sorted(maps.Keys(filter)) {
-		add(name, filter.Get(name))
-	}
-	if s.All {
-		parts = append(parts, "all")
-	}
-	if s.Full {
-		parts = append(parts, "full")
-	}
-	if s.Forever {
-		parts = append(parts, "forever")
-	}
-	return strings.Join(parts, ", ")
 }
 
 // ParseCondition reads a condition in the elements of CrawlConfig.xml, and compiles it.

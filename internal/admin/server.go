@@ -22,6 +22,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -69,46 +70,33 @@ func NewServer(crawlers []Crawler, service Service, configuration Configuration,
 	return s
 }
 
-// mount adds a route.
-func (s *Server) mount(route *route) {
-	s.mux.HandleFunc(route.pattern(), func(w http.ResponseWriter, r *http.Request) {
-		s.answerTo(w, r, func(caller Caller) { s.serve(route, w, r, caller) })
-	})
-}
-
 // Mount adds a pattern of http.ServeMux that h answers for callers with a role. It must be called
 // before Run. Host, Origin and rate are checked before h is called.
 func (s *Server) Mount(pattern string, role Role, h http.Handler) {
-	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-		s.answerTo(w, r, func(caller Caller) {
-			if caller.Role < role {
-				refusal(&route{role: role}, caller).write(w)
-				return
-			}
-			h.ServeHTTP(w, r)
-		})
-	})
+	method, path, _ := strings.Cut(pattern, " ")
+	s.mount(&route{method: method, path: path, role: role, plain: h})
 }
 
-// answerTo identifies the caller of a request and calls answer, unless too many requests
-// are being answered.
-func (s *Server) answerTo(w http.ResponseWriter, r *http.Request, answer func(Caller)) {
-	caller, p := s.Caller(r)
-	if p != nil {
-		p.write(w)
-		return
-	}
-	if caller.Role >= Reader {
-		admitted(r)
-	}
-	if _, within := r.Context().Value(ownerKey{}).(Caller); caller.Role == Reader && !within {
-		if !s.readers.take(maxReaderRequests) {
-			busy("%d requests of readers are being answered: try again in a moment", maxReaderRequests).write(w)
+// mount adds a route. It identifies the caller of each request, and limits how many requests of readers run at once.
+func (s *Server) mount(route *route) {
+	s.mux.HandleFunc(route.pattern(), func(w http.ResponseWriter, r *http.Request) {
+		caller, p := s.Caller(r)
+		if p != nil {
+			p.write(w)
 			return
 		}
-		defer s.readers.free()
-	}
-	answer(caller)
+		if caller.Role >= Reader {
+			admitted(r)
+		}
+		if _, within := r.Context().Value(ownerKey{}).(Caller); caller.Role == Reader && !within {
+			if !s.readers.take(maxReaderRequests) {
+				busy("%d requests of readers are being answered: try again in a moment", maxReaderRequests).write(w)
+				return
+			}
+			defer s.readers.free()
+		}
+		s.serve(route, w, r, caller)
+	})
 }
 
 // Caller identifies the client of a request, and its role. It is the only place that does. The

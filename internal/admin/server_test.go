@@ -46,8 +46,8 @@ func (f fakeCrawler) Status(ctx context.Context) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
-	next := ScheduleStatus{Schedule: "@daily", Group: "news", Next: time.Unix(86400, 0).UTC()}
-	s := Status{Status: stored, Schedules: []ScheduleStatus{next, next}, Store: &StoreStatus{TableBytes: 1, LogBytes: 2, BodyBytes: 4, Commits: 5}}
+	next := crawl.Schedule{Spec: "@daily", Group: "news", Next: time.Unix(86400, 0).UTC()}
+	s := Status{Status: stored, Schedules: []crawl.Schedule{next, next}, Store: &StoreStatus{TableBytes: 1, LogBytes: 2, BodyBytes: 4, Commits: 5}}
 	l, err := f.Losses(ctx)
 	if err != nil {
 		return s, err

@@ -25,12 +25,12 @@ type Status struct {
 	ClosedFor   map[string]int `json:"closed_for,omitempty"`
 	NextOpening *time.Time     `json:"next_opening,omitempty"`
 	// IllHosts is how many hosts are ill; Ill names the first few.
-	IllHosts int       `json:"ill_hosts,omitempty"`
-	Ill      []IllHost `json:"ill,omitempty"`
+	IllHosts int                 `json:"ill_hosts,omitempty"`
+	Ill      []scheduler.IllHost `json:"ill,omitempty"`
 	// NextDue is when the first retry or refresh is due, nil if none is known.
 	NextDue *time.Time `json:"next_due,omitempty"`
 	// Schedules are those of the configuration, and when each runs next.
-	Schedules []ScheduleStatus `json:"schedules,omitempty"`
+	Schedules []crawl.Schedule `json:"schedules,omitempty"`
 	Store     *StoreStatus     `json:"store,omitempty"`
 	// ConfigLoadedAt is when the configuration in force was read, StartedAt when the service
 	// started, and Version is the program's. All are absent if no service runs.
@@ -46,13 +46,6 @@ type Status struct {
 	HostList []HostStatus `json:"host_list,omitempty"`
 }
 
-// IllHost is a host whose documents turn bad: none of them is replaced or deleted, unless it is released or its host is
-// gone.
-type IllHost struct {
-	Host  string    `json:"host"`
-	Since time.Time `json:"since"`
-}
-
 // AddSnapshot adds the state of the frontier.
 func (s *Status) AddSnapshot(now scheduler.Snapshot) {
 	for why, n := range now.ClosedFor {
@@ -62,10 +55,7 @@ func (s *Status) AddSnapshot(now scheduler.Snapshot) {
 		s.ClosedFor[why.String()] = n
 	}
 	s.NextOpening, s.NextDue = utc(now.NextOpening), utc(now.NextDue)
-	s.IllHosts = now.IllHosts
-	for _, h := range now.Ill {
-		s.Ill = append(s.Ill, IllHost{h.Origin, h.Since.UTC()})
-	}
+	s.IllHosts, s.Ill = now.IllHosts, now.Ill
 }
 
 // utc is nil for the zero time.
@@ -75,14 +65,6 @@ func utc(t time.Time) *time.Time {
 	}
 	t = t.UTC()
 	return &t
-}
-
-// ScheduleStatus is a Refresh element.
-type ScheduleStatus struct {
-	Schedule string    `json:"schedule"`
-	Group    string    `json:"group,omitempty"` // "" is all
-	Match    string    `json:"match,omitempty"` // its condition
-	Next     time.Time `json:"next"`
 }
 
 // StoreStatus is how a store does. The counts are since it was opened.
@@ -134,17 +116,12 @@ func (s *Server) status(c *call) (any, error) {
 		if one.Idle != NotRunning {
 			one.StartedAt, one.Version = &started, s.about.Version
 		}
-		all = append(all, s.withNotices(one))
+		if s.about.Notices != nil {
+			one.Notices = s.about.Notices()
+		}
+		all = append(all, one)
 	}
 	return all, nil
-}
-
-// withNotices adds how the receivers of notices stand.
-func (s *Server) withNotices(one Status) Status {
-	if s.about.Notices != nil {
-		one.Notices = s.about.Notices()
-	}
-	return one
 }
 
 // DiskLow reports whether the disk of a store is nearly full, and below how much free space

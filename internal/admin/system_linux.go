@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"bytes"
 	"net"
 	"os"
 	"os/user"
@@ -37,17 +36,6 @@ func peerProcess(c net.Conn) int {
 		return int(peer.Pid)
 	}
 	return 0
-}
-
-// isStopped reports whether a process is stopped by a signal (proc_pid_stat(5): its state
-// stands behind its name, which is in parentheses).
-func isStopped(pid int) bool {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return false
-	}
-	_, behind, _ := bytes.Cut(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" "))
-	return len(behind) > 0 && (behind[0] == 'T' || behind[0] == 't')
 }
 
 // peerName names the user at the other end of a Unix socket.

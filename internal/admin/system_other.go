@@ -13,9 +13,6 @@ func peerName(net.Conn) string { return "" }
 // peerProcess is not known here.
 func peerProcess(net.Conn) int { return 0 }
 
-// isStopped is not known here.
-func isStopped(int) bool { return false }
-
 // ownerOf is not known here.
 func ownerOf(string) string { return "" }
 

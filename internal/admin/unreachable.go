@@ -47,12 +47,9 @@ func silent(data string, after time.Duration) error {
 		pid = peerProcess(conn)
 		_ = conn.Close()
 	}
-	switch {
-	case pid == 0:
+	if pid == 0 {
 		return fmt.Errorf("%s: see its log, and restart it if it stays so", words)
-	case isStopped(pid):
-		return fmt.Errorf("%s: its process %d is stopped (by SIGSTOP or Ctrl-Z): continue it with kill -CONT %d", words, pid, pid)
-	default:
-		return fmt.Errorf("%s: its process %d lives; try again if the machine is busy, else end it with kill -QUIT %d, which writes to its log where it hangs, and start it again: nothing that was committed is lost", words, pid, pid)
 	}
+	return fmt.Errorf("%s: its process %d lives; try again if the machine is busy, and continue the process with kill -CONT %d if it was stopped (by SIGSTOP or Ctrl-Z); "+
+		"else end it with kill -QUIT %d, which writes to its log where it hangs, and start it again: nothing that was committed is lost", words, pid, pid, pid)
 }

@@ -13,15 +13,6 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// URLPage is a part of the list of stored URLs. One in the order of keys may have fewer
-// items than were asked for, and others after it: a page reads report.PageRead URLs at most.
-type URLPage struct {
-	Items []report.StoredURL `json:"items"`
-	Next  string             `json:"next,omitempty"`
-	// Read is how many stored URLs were looked at for the page.
-	Read int `json:"read"`
-}
-
 // ParseURLFilter reads a filter of stored URLs: that of report.ParseFilter, and match, a
 // condition in the elements of CrawlConfig.xml.
 func ParseURLFilter(q url.Values) (report.Filter, error) {
@@ -48,10 +39,7 @@ func (s *Server) urls(c *call) (any, error) {
 	if err != nil {
 		return nil, wrong("%v", err)
 	}
-	limit, err := limitOf(c)
-	if err != nil {
-		return nil, err
-	}
+	limit := c.number("limit")
 	if limit == 0 && !wantsLines(c.r) {
 		limit = defaultLimit
 	}
@@ -77,8 +65,7 @@ func (s *Server) urls(c *call) (any, error) {
 			return report.EachURL(ctx, store, f, func(u report.StoredURL) error { return fn(u, "") })
 		})
 	}
-	p, err := report.URLPage(ctx, store, f, limit, 0)
-	return URLPage{append([]report.StoredURL{}, p.URLs...), p.Next, p.Read}, err
+	return report.URLPage(ctx, store, f, limit, 0)
 }
 
 // sortedURLs gives a page of the sorted list, or streams it.
@@ -90,13 +77,13 @@ func (s *Server) sortedURLs(c *call, f report.Filter, o report.Order, limit int)
 			return report.EachURLSorted(ctx, store, f, o, limit, func(u report.StoredURL, _ string) error { return out.Encode(u) })
 		})
 	}
-	page, last := URLPage{Items: []report.StoredURL{}}, ""
+	page, last := report.Page{URLs: []report.StoredURL{}}, ""
 	err := report.EachURLSorted(ctx, store, f, o, limit+1, func(u report.StoredURL, at string) error {
-		if len(page.Items) == limit {
+		if len(page.URLs) == limit {
 			page.Next = last
 			return errPageFull
 		}
-		page.Items, last = append(page.Items, u), at
+		page.URLs, last = append(page.URLs, u), at
 		return nil
 	})
 	if errors.Is(err, errPageFull) {

@@ -39,7 +39,7 @@ type SourceCount struct {
 
 // StatusCount counts URLs by what became of them.
 type StatusCount struct {
-	Status string `json:"status"` // one of DocumentStatuses
+	Status string `json:"status"` // one of scheduler.FateWords
 	URLs   int    `json:"urls"`
 }
 
@@ -62,15 +62,6 @@ type HostCount struct {
 	Host    string `json:"host"`
 	URLs    int    `json:"urls"`
 	Indexed int    `json:"indexed"`
-}
-
-// DocumentStatuses are the words for what becomes of URLs, in the order of the report.
-func DocumentStatuses() []string {
-	var words []string
-	for _, f := range scheduler.Fates() {
-		words = append(words, f.String())
-	}
-	return words
 }
 
 const (

@@ -93,29 +93,32 @@ func ParseFilter(q url.Values) (f Filter, err error) {
 	if f.Status, err = parseStatuses(q.Get("status")); err != nil {
 		return f, err
 	}
-	if f.Class, err = parsed(q.Get("class"), parseClass); err != nil {
+	if f.Class, err = parsed(q, "class", scheduler.ParseClass); err != nil {
 		return f, err
 	}
-	if f.Reason, err = parsed(q.Get("reason"), parseReason); err != nil {
+	if f.Reason, err = parsed(q, "reason", scheduler.ParseReason); err != nil {
 		return f, err
 	}
-	if f.Fate, err = parsed(q.Get("fate"), parseFate); err != nil {
+	if f.Fate, err = parsed(q, "fate", scheduler.ParseFate); err != nil {
 		return f, err
 	}
-	if f.Fifo, err = parsed(q.Get("fifo"), scheduler.ParseSource); err != nil {
+	if f.Fifo, err = parsed(q, "fifo", scheduler.ParseSource); err != nil {
 		return f, err
 	}
 	f.Host, err = parseHost(q.Get("host"))
 	return f, err
 }
 
-// parsed is the value of a word; nil of none.
-func parsed[T any](word string, parse func(string) (T, error)) (*T, error) {
-	if word == "" {
+// parsed is the value of a parameter; nil of none.
+func parsed[T any](q url.Values, name string, parse func(string) (T, error)) (*T, error) {
+	if q.Get(name) == "" {
 		return nil, nil //nolint:nilnil // none is asked for
 	}
-	v, err := parse(word)
-	return &v, err
+	v, err := parse(q.Get(name))
+	if err != nil {
+		return nil, fmt.Errorf("%s %w", name, err)
+	}
+	return &v, nil
 }
 
 // parseStatuses reads a code, or a hundred of them.
@@ -152,31 +155,4 @@ func parseHost(text string) (string, error) {
 		return "", fmt.Errorf("%q is no host: write for example www.example.com, www.example.com:8443 or https://www.example.com", text)
 	}
 	return strings.TrimPrefix(u.Origin(), "http://"), nil
-}
-
-// parseClass reads the operator's word for a class.
-func parseClass(word string) (scheduler.Class, error) {
-	for c := scheduler.Pending; c <= scheduler.Permanent; c++ {
-		if c.String() == word {
-			return c, nil
-		}
-	}
-	return 0, fmt.Errorf("class %q: write one of ok, redirect, ignored, temporary, permanent, pending", word)
-}
-
-func parseReason(word string) (scheduler.Reason, error) {
-	r, err := scheduler.ParseReason(word)
-	if err != nil {
-		return r, fmt.Errorf("reason %q: write one of %s", word, strings.Join(scheduler.ReasonWords(), ", "))
-	}
-	return r, nil
-}
-
-func parseFate(word string) (scheduler.Fate, error) {
-	for _, f := range scheduler.Fates() {
-		if f.String() == word {
-			return f, nil
-		}
-	}
-	return 0, fmt.Errorf("fate %q: write one of %s", word, strings.Join(DocumentStatuses(), ", "))
 }

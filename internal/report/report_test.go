@@ -337,7 +337,7 @@ func TestReportDocuments(t *testing.T) {
 	for _, n := range got.ByStatus {
 		statuses[n.Status] = n.URLs
 	}
-	for _, name := range DocumentStatuses() {
+	for _, name := range scheduler.FateWords() {
 		want := 1
 		if name == scheduler.FateIndexed.String() {
 			want = 2

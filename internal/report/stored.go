@@ -30,7 +30,7 @@ type StoredURL struct {
 	LastModified string     `json:"last_modified,omitempty"`
 	FetchedAt    *time.Time `json:"fetched_at,omitempty"`
 	NextAt       *time.Time `json:"next_at,omitempty"`
-	// Fate is what became of the URL, one of DocumentStatuses, and Reason the word for why
+	// Fate is what became of the URL, one of scheduler.FateWords, and Reason the word for why
 	// (scheduler.Reason), or empty.
 	Fate      string `json:"fate"`
 	Reason    string `json:"reason,omitempty"`

@@ -33,13 +33,14 @@ func orZero(t *time.Time) time.Time {
 	return *t
 }
 
-// Page is a part of a list of stored URLs.
+// Page is a part of a list of stored URLs. One in the order of keys may have fewer
+// than were asked for, and others after it: a page looks at PageRead URLs at most.
 type Page struct {
-	URLs []StoredURL
+	URLs []StoredURL `json:"items"`
 	// Next is the cursor of the page after it, empty at the end.
-	Next string
+	Next string `json:"next,omitempty"`
 	// Read is how many stored URLs were looked at for it.
-	Read int
+	Read int `json:"read"`
 }
 
 // PageRead is how many stored URLs one page in the order of keys looks at, at most: where
@@ -49,6 +50,7 @@ const PageRead = 5 * scheduler.WalkRead
 // URLPage gives the first limit URLs that f selects from f.From on, in order of keys, out of
 // the next read (0: PageRead). No view of the store is held for longer than a batch.
 func URLPage(ctx context.Context, store Store, f Filter, limit, read int) (p Page, err error) {
+	p.URLs = []StoredURL{}
 	if read == 0 {
 		read = PageRead
 	}

@@ -10,11 +10,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sextant-crawler/sextant/crawl/policy"
-
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/events"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
 	"github.com/sextant-crawler/sextant/fetcher/render"
 	"github.com/sextant-crawler/sextant/internal/admin"
@@ -66,9 +65,7 @@ func (r *running) Status(ctx context.Context) (s admin.Status, err error) {
 	}
 	s.AddSnapshot(r.Snapshot())
 	s.ConfigLoadedAt = r.loaded.Load()
-	for _, next := range r.Schedules() {
-		s.Schedules = append(s.Schedules, admin.ScheduleStatus{Schedule: next.Spec, Group: next.Group, Match: next.Match, Next: next.Next})
-	}
+	s.Schedules = r.Schedules()
 	return s, err
 }
 

@@ -156,7 +156,7 @@ func explainOne(t *testing.T, store *oneURL, u weburl.URL, good bool) *admin.Exp
 				return nil
 			})
 		},
-		Refused: func(string) (*admin.OutboxOrder, error) { return nil, nil },
+		Refused: func(string) (*push.Listed, error) { return nil, nil },
 		Robots: func(string, bool, weburl.URL) (string, error) {
 			if good {
 				return robots.Allowed.String(), nil

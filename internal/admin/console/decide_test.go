@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/report"
@@ -23,7 +24,7 @@ func TestAnswers(t *testing.T) {
 		return admin.Explanation{Decision: "crawl", Accept: true, Index: true, Fifo: &fifo, Stored: &admin.StoredExplanation{Known: true, StoredURL: &s, Robots: "allowed"}}
 	}
 	excluded := func(x admin.Explanation) admin.Explanation {
-		x.Decision, x.Status, x.ExcludedBy = "ignore", &status, &admin.ExcludedBy{Gate: "rules", File: "/etc/x/CrawlConfig.xml", Line: 12, Rule: "rule 3"}
+		x.Decision, x.Status, x.ExcludedBy = "ignore", &status, &crawlspace.Reason{Gate: "rules", File: "/etc/x/CrawlConfig.xml", Line: 12, Rule: "rule 3"}
 		return x
 	}
 	indexed := report.StoredURL{Class: "ok", Indexed: true, Fate: "indexed", EnteredAt: &at}
@@ -35,7 +36,7 @@ func TestAnswers(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
 		explained admin.Explanation
-		order     *admin.OutboxOrder
+		order     *push.Listed
 		want      []string
 	}{
 		{"unknown", admin.Explanation{Decision: "crawl", Index: true, Fifo: &fifo, Stored: &admin.StoredExplanation{}}, nil, []string{"Not in the index: no link to it was found yet", "A link to it would", `action="/url/add"`}},
@@ -43,14 +44,14 @@ func TestAnswers(t *testing.T) {
 		{"excluded", excluded(stored(report.StoredURL{Class: "ignored", Fate: "excluded", Reason: "rules", LastError: "rule 3 at CrawlConfig.xml:12:5"})), nil, []string{"Not in the index: the rules ignore it (rule 3 at CrawlConfig.xml:12:5)", `href="/rules"`}},
 		{"indexed", stored(indexed), nil, []string{`class="notice good"`, "In the index, or on its way there</bdi> since <time datetime=\"2026-03-04T05:06:07Z\""}},
 		{"indexed and excluded", excluded(stored(indexed)), nil, []string{`class="notice good"`, "The rules in force leave it out: rule 3, /etc/x/CrawlConfig.xml:12."}},
-		{"on its way", stored(indexed), &admin.OutboxOrder{State: "waiting", Op: "add"}, []string{`class="notice warn"`, "Its newest document waits in the outbox", `href="/outbox"`}},
-		{"refused", stored(indexed), &admin.OutboxOrder{State: "dead", Op: "add", Target: "papi", Words: "too large"}, []string{`class="notice bad"`, "Not in the index, or in an older version: papi refused its document (too large)", `href="/outbox?state=dead"`}},
-		{"pending", isPending, &admin.OutboxOrder{State: "pending", Op: "delete"}, []string{
+		{"on its way", stored(indexed), &push.Listed{State: "waiting"}, []string{`class="notice warn"`, "Its newest document waits in the outbox", `href="/outbox"`}},
+		{"refused", stored(indexed), &push.Listed{State: "dead", Target: "papi", Words: "too large"}, []string{`class="notice bad"`, "Not in the index, or in an older version: papi refused its document (too large)", `href="/outbox?state=dead"`}},
+		{"pending", isPending, &push.Listed{Entry: push.Entry{Op: push.Delete}, State: "pending"}, []string{
 			`class="notice warn"`, "In the index, but its deletion is pending: the site does not have it (404 Not Found)",
 			"It is pending since <time datetime=\"2026-03-04T05:06:07Z\" title=\"2026-03-04 05:06:07 UTC\" data-local>", "Release the deletion", `href="/deletions?url=http%3A%2F%2Fx.test%2F"`,
 		}},
-		{"deletion waits", stored(missing), &admin.OutboxOrder{State: push.Waiting, Op: "delete"}, []string{"the site does not have it", "The deletion of its document waits in the outbox", `href="/outbox"`}},
-		{"deletion refused", stored(missing), &admin.OutboxOrder{State: push.DeadLetter, Op: "delete", Target: "papi", Words: "locked"}, []string{"the site does not have it", `class="notice bad"`, "Perhaps still in the index: papi refused to delete its document (locked)", `href="/outbox?state=dead"`}},
+		{"deletion waits", stored(missing), &push.Listed{Entry: push.Entry{Op: push.Delete}, State: push.Waiting}, []string{"the site does not have it", "The deletion of its document waits in the outbox", `href="/outbox"`}},
+		{"deletion refused", stored(missing), &push.Listed{Entry: push.Entry{Op: push.Delete}, State: push.DeadLetter, Target: "papi", Words: "locked"}, []string{"the site does not have it", `class="notice bad"`, "Perhaps still in the index: papi refused to delete its document (locked)", `href="/outbox?state=dead"`}},
 		{"waits", stored(report.StoredURL{Class: "pending", Fate: "pending", State: "waiting"}), nil, []string{"it waits to be fetched", `href="/hosts?host=http%3A%2F%2Fx.test%2F"`}},
 		{"duplicate", stored(report.StoredURL{Class: "ok", DuplicateOf: "http://x.test/b", Fate: "duplicate", Reason: "duplicate"}), nil, []string{"another document has its content: http://x.test/b", `href="/url?url=http%3A%2F%2Fx.test%2Fb"`}},
 		{"redirect", stored(report.StoredURL{Class: "redirect", RedirectTo: "http://x.test/c", Fate: "redirect", Reason: "redirect"}), nil, []string{"it redirects: http://x.test/c", `href="/url?url=http%3A%2F%2Fx.test%2Fc"`}},

@@ -33,8 +33,8 @@ type hostsData struct {
 	Sort    string
 	Known   int
 	Hosts   []admin.HostStatus
-	Ill     []admin.IllHost // of show=ill
-	First   int             // the number of the first, from 1
+	Ill     []scheduler.IllHost // of show=ill
+	First   int                 // the number of the first, from 1
 	Next    string
 	// Later is the address of the list where it is not read at once, because there are
 	// many hosts: WithWork.
@@ -72,19 +72,24 @@ func hosts(v *visit) (any, error) {
 		if later, err := d.later(v); err != nil || later {
 			return d, err
 		}
-		all, err := hostList(v, from)
-		if err != nil {
+		var all []admin.HostStatus // of both orders, as far as the page needs them
+		if err := v.get("/hosts", url.Values{"n": {strconv.Itoa(min(from+hostsShown+1, hostsListed))}}, &all); err != nil {
 			return nil, err
 		}
 		d.choose(all)
 		n = len(d.Hosts)
 		d.Hosts = part(d.Hosts, from)
 	}
-	if to := from + hostsShown; n > to && to < hostsListed {
-		d.Next = v.link("/hosts", url.Values{"show": {d.Show}, "from": {strconv.Itoa(to)}})
-	}
-	d.Whole = n > from+hostsShown && d.Next == ""
+	d.goesOn(v, n)
 	return d, nil
+}
+
+// goesOn sets Next if the n hosts go on behind this page, or Whole if no more of them are listed.
+func (d *hostsData) goesOn(v *visit, n int) {
+	to := d.First - 1 + hostsShown
+	if d.Whole = n > to && to >= hostsListed; n > to && !d.Whole {
+		d.Next = v.link("/hosts", admin.Query("show", d.Show, "sort", d.Sort, "from", strconv.Itoa(to)))
+	}
 }
 
 // manyURLs are not read for a page that nobody asked for by name.
@@ -105,39 +110,31 @@ func (d *hostsData) all(v *visit, from int) error {
 		return err
 	}
 	d.All, d.Known = page.Hosts, page.Known
-	if to := from + hostsShown; page.Known > to {
-		if to < hostsListed {
-			d.Next = v.link("/hosts", url.Values{"show": {"all"}, "sort": {d.Sort}, "from": {strconv.Itoa(to)}})
-		} else {
-			d.Whole = true
-		}
-	}
+	d.goesOn(v, page.Known)
 	return nil
 }
 
 // HostCells are those of a host; its counts lead to its URLs.
 func (v *view) HostCells(h report.HostRow) (row []tableCell) {
 	values := report.HostCells(&h)
-	for i, c := range report.HostColumns() {
-		cell := tableCell{Column: c, HTML: v.cell(c, values[i])}
-		ask := url.Values{"host": {h.Host}}
-		switch c.Name {
+	row = v.row(report.HostColumns(), values, func(report.Column) bool { return true })
+	for i := range row {
+		ask, cell := url.Values{"host": {h.Host}}, &row[i]
+		switch cell.Name {
 		case "urls":
 		case "mean_ms":
 			if h.MeanMS == 0 {
 				cell.HTML = ""
 			}
-			row = append(row, cell)
 			continue
 		case "documents":
 			ask.Set("fate", scheduler.FateIndexed.String())
 		default:
-			ask.Set("class", c.Name)
+			ask.Set("class", cell.Name)
 		}
 		if n, ok := values[i].(int); ok && n > 0 && len(h.Host) <= maxLinked {
 			cell.HTML = `<a href="` + template.HTML(template.HTMLEscapeString(v.visit.link("/urls", ask))) + `">` + cell.HTML + `</a>` //nolint:gosec // escaped
 		}
-		row = append(row, cell)
 	}
 	return row
 }
@@ -171,14 +168,6 @@ func (d *hostsData) later(v *visit) (bool, error) {
 	query.Set("list", "1")
 	d.Later, d.WithWork = v.link("/hosts", query), status.Hosts.WithWork
 	return true, nil
-}
-
-// hostList gives the first hosts of both orders, as far as a page needs them.
-func hostList(v *visit, from int) ([]admin.HostStatus, error) {
-	var all []admin.HostStatus
-	n := min(from+hostsShown+1, hostsListed)
-	err := v.get("/hosts", url.Values{"n": {strconv.Itoa(n)}}, &all)
-	return all, err
 }
 
 // part is what of a list stands on a page.

@@ -105,8 +105,8 @@ func (d *inspected) editor(v *visit) (path, link string) {
 }
 
 // judgeOrder adds what the newest order in the outbox says.
-func (r *shownAnswer) judgeOrder(v *visit, o *admin.OutboxOrder) {
-	deletion := o.Op == "delete"
+func (r *shownAnswer) judgeOrder(v *visit, o *push.Listed) {
+	deletion := o.Op == push.Delete
 	switch o.State {
 	case push.DeadLetter:
 		r.Kind, r.Since = "bad", nil
@@ -123,7 +123,7 @@ func (r *shownAnswer) judgeOrder(v *visit, o *admin.OutboxOrder) {
 	}
 }
 
-func (d *inspected) order() *admin.OutboxOrder {
+func (d *inspected) order() *push.Listed {
 	if d.Sent == nil {
 		return nil
 	}

@@ -58,7 +58,7 @@ func knownURL(raw, text string) map[string]any {
 		State: "at rest", EnteredAt: &at, FoundAt: &at, MediaType: text, Aliases: []string{text},
 	}
 	fifo := "index"
-	order := admin.OutboxOrder{State: push.DeadLetter, Op: "add", URL: raw, Source: text, Target: target, Words: text, RefusedAt: &at}
+	order := push.Listed{State: push.DeadLetter, Entry: push.Entry{URL: raw, Source: text}, Target: target, Words: text, RefusedAt: at}
 	document := &push.Document{
 		URL: raw, Title: text, Text: text, Source: text, Content: []byte(text), ContentType: text, Charset: text, Language: text, Referrer: text,
 		LastModified: text, Metas: map[string][]string{text: {text}},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/push"
 )
 
 // outboxFilter selects orders.
@@ -40,7 +41,7 @@ type targetRow struct {
 
 // letter is an order, and how a form names it.
 type letter struct {
-	admin.OutboxOrder
+	push.Listed
 	Value string
 }
 
@@ -73,8 +74,8 @@ func outbox(v *visit) (any, error) {
 		}
 		d.Targets = append(d.Targets, row)
 	}
-	var orders []admin.OutboxOrder
-	orders, d.Next, err = paged[admin.OutboxOrder](v, "/outbox", d.Filter.query(), "/outbox", d.Filter.query())
+	var orders []push.Listed
+	orders, d.Next, err = paged[push.Listed](v, "/outbox", d.Filter.query(), "/outbox", d.Filter.query())
 	for _, o := range orders {
 		d.Orders = append(d.Orders, letter{o, url.QueryEscape(o.Target) + " " + o.URL})
 	}

@@ -62,8 +62,8 @@ func overview(v *visit) (any, error) {
 	}
 	d.Groups = groups(v, &d)
 	d.Sources, d.Troubles = sources(&d.Status), troubles(v, &d.Status)
-	for class := scheduler.Pending; class <= scheduler.Permanent; class++ {
-		d.Classes = append(d.Classes, classRow{class.String(), d.ByClass[class.String()]})
+	for _, class := range scheduler.ClassWords() {
+		d.Classes = append(d.Classes, classRow{class, d.ByClass[class]})
 	}
 	return d, nil
 }

@@ -78,9 +78,13 @@ func parseTemplates(pages []page, f *files) (map[string]*template.Template, erro
 		return nil, err
 	}
 	all := map[string]*template.Template{}
-	for _, name := range append([]string{"problem"}, templatesOf(pages)...) {
-		if all[name] != nil {
-			continue // several pages have it
+	names := []string{"problem"}
+	for i := range pages {
+		names = append(names, pages[i].template)
+	}
+	for _, name := range names {
+		if name == "" || all[name] != nil {
+			continue // it writes the whole answer, or several pages have it
 		}
 		one, err := base.Clone()
 		if err == nil {
@@ -95,16 +99,6 @@ func parseTemplates(pages []page, f *files) (map[string]*template.Template, erro
 		all[name] = one
 	}
 	return all, nil
-}
-
-func templatesOf(pages []page) []string {
-	var names []string
-	for i := range pages {
-		if pages[i].template != "" {
-			names = append(names, pages[i].template)
-		}
-	}
-	return names
 }
 
 // maxBody is how large a form may be.

@@ -18,6 +18,7 @@ import (
 	visiting "github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/report"
+	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
 )
 
@@ -57,13 +58,13 @@ func TestHostileTextIsShown(t *testing.T) {
 		reading := readingStatus(bad)
 		status.Fields, status.Rendered, status.Browser = reading.Fields, reading.Rendered, reading.Browser
 		status.Browser.Trouble, status.Browser.Since = bad, &at
-		status.Schedules = []admin.ScheduleStatus{{Schedule: bad, Group: bad, Next: at}}
+		status.Schedules = []crawl.Schedule{{Spec: bad, Group: bad, Next: at}}
 		host := admin.HostStatus{Host: bad, Waiting: 1, ClosedUntil: &at, ClosedBy: bad, Address: bad}
 		c := newConsole(t, admin.Operator, answers(t, map[string]any{
 			"GET /status":    []admin.Status{status},
 			"GET /hosts":     []admin.HostStatus{host},
 			"GET /hosts/all": report.HostsPage{Known: 1, Hosts: []report.HostRow{{Host: bad, URLs: 1, Robots: bad, Ill: true}}},
-			"GET /hosts/ill": []admin.IllHost{{Host: bad, Since: at}},
+			"GET /hosts/ill": []scheduler.IllHost{{Origin: bad, Since: at}},
 			"GET /host":      admin.HostDetails{HostStatus: host, Queue: []admin.QueuedURL{{URL: bad, Source: bad}}, Pages: &meter.HostPagesStatus{LogIns: []string{bad}}},
 			"GET /urls":      map[string]any{"items": []report.StoredURL{{URL: bad, Class: "ok"}}, "next": bad},
 		}))

@@ -116,6 +116,9 @@ type tableCell struct {
 	report.Column
 	HTML template.HTML
 	Tag  string
+	// Path, of the head of a column, sorts by it, the other way round where the table is sorted by it now. Aria is the
+	// value of aria-sort, empty where it is not.
+	Path, Aria string
 }
 
 // Class is the cell's class of CSS, and that of its column's head.
@@ -146,15 +149,19 @@ func (v *view) By(t report.Table) string { return "By " + strings.ToLower(t.Colu
 // Rows are the cells that a table shows.
 func (v *view) Rows(t report.Table) (list [][]tableCell) {
 	for _, values := range t.Rows {
-		var row []tableCell
-		for i, c := range t.Columns {
-			if c.Title != "" {
-				row = append(row, tableCell{Column: c, HTML: v.cell(c, values[i])})
-			}
-		}
-		list = append(list, row)
+		list = append(list, v.row(t.Columns, values, func(c report.Column) bool { return c.Title != "" }))
 	}
 	return list
+}
+
+// row are the cells of the columns that are shown.
+func (v *view) row(columns []report.Column, values []any, shows func(report.Column) bool) (row []tableCell) {
+	for i, c := range columns {
+		if shows(c) {
+			row = append(row, tableCell{Column: c, HTML: v.cell(c, values[i])})
+		}
+	}
+	return row
 }
 
 // RowOf is the row of a broken link, or of a change.

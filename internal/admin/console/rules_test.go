@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
-	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/crawl/review"
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
@@ -62,7 +61,7 @@ func (a *configuration) handler() http.Handler {
 		case strings.Contains(in.Config, "slow"):
 			a.answer(w, http.StatusServiceUnavailable, admin.Problem{Status: http.StatusServiceUnavailable, Detail: "too much at once"})
 		case strings.Contains(in.Config, "deletes"):
-			by := review.PreviewCause{Reason: crawlspace.Reason{Gate: policy.GateRules, File: "CrawlConfig.xml", Line: 7, Rule: "rule 2"}, Count: 12}
+			by := review.PreviewCause{Reason: crawlspace.Reason{Gate: crawlspace.GateRules, File: "CrawlConfig.xml", Line: 7, Rule: "rule 2"}, Count: 12}
 			a.answer(w, http.StatusOK, review.Preview{Indexed: 20, Held: 12, Deleted: review.PreviewGroup{Count: 12, By: []review.PreviewCause{by}}})
 		default:
 			a.answer(w, http.StatusOK, review.Preview{Indexed: 20})
@@ -241,8 +240,8 @@ func TestRulesPageAtALine(t *testing.T) {
 	api := &configuration{t: t, etag: `"1"`, text: "<now/>"}
 	mux := http.NewServeMux()
 	mux.Handle("/", api.handler())
-	at := func(file string, line int) *admin.ExcludedBy {
-		return &admin.ExcludedBy{Gate: "rules", Rule: "rule 2", File: file, Line: line}
+	at := func(file string, line int) *crawlspace.Reason {
+		return &crawlspace.Reason{Gate: "rules", Rule: "rule 2", File: file, Line: line}
 	}
 	mux.HandleFunc("POST /api/v1/explain", func(w http.ResponseWriter, r *http.Request) {
 		var in admin.ExplainRequest

@@ -6,27 +6,15 @@ import (
 	"github.com/sextant-crawler/sextant/internal/report"
 )
 
-// sortHead is the head of a column that a table can be sorted by.
-type sortHead struct {
-	report.Column
-	// Path sorts by it, the other way round where it is sorted by it now.
-	Path string
-	// Aria is the value of aria-sort, empty where the table is not sorted by it.
-	Aria string
-}
-
-// Class is that of CSS.
-func (h sortHead) Class() string { return tableCell{Column: h.Column}.Class() }
-
 // Sorted are the heads of a table that is sorted by a column now: "at", or "-at" for the
 // greatest first. What else the query says is kept, except for the place in the list.
-func (v *view) Sorted(columns []report.Column, now string) (heads []sortHead) {
+func (v *view) Sorted(columns []report.Column, now string) (heads []tableCell) {
 	by, desc := strings.CutPrefix(now, "-")
 	for _, c := range columns {
 		if c.Title == "" {
 			continue
 		}
-		h := sortHead{Column: c}
+		h := tableCell{Column: c}
 		// Times and counts are looked at for the latest and the most.
 		backwards := c.Shows == report.Time || c.Shows == report.Count
 		if c.Name == by {

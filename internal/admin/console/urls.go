@@ -72,11 +72,9 @@ func (d *urlsData) Choice(name string) choice { return choice{name, d.Filter.Get
 func choices(of string) (words []string) {
 	switch of {
 	case "class":
-		for c := scheduler.Pending; c <= scheduler.Permanent; c++ {
-			words = append(words, c.String())
-		}
+		return scheduler.ClassWords()
 	case "fate":
-		return report.DocumentStatuses()
+		return scheduler.FateWords()
 	case "reason":
 		return scheduler.ReasonWords()
 	case "error":
@@ -102,7 +100,7 @@ func urls(v *visit) (any, error) {
 	for name, values := range d.Filter.Values {
 		ask[name], kept[name] = values, values
 	}
-	var page admin.URLPage
+	var page report.Page
 	err := v.get("/urls", ask, &page)
 	if p, ok := errors.AsType[*admin.Problem](err); ok && p.Status == http.StatusBadRequest {
 		d.Wrong = p.Detail
@@ -111,7 +109,7 @@ func urls(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.Items, d.Read = page.Items, page.Read; page.Next != "" {
+	if d.Items, d.Read = page.URLs, page.Read; page.Next != "" {
 		kept.Set("cursor", page.Next)
 		d.Next = v.link("/urls", kept)
 	}
@@ -120,14 +118,10 @@ func urls(v *visit) (any, error) {
 
 // CellsOf is the row of a stored URL, in the columns of the page.
 func (v *view) CellsOf(columns []report.Column, s report.StoredURL) (row []tableCell) {
-	values := report.URLRow(&s)
-	for i, c := range report.URLColumns() {
-		if slices.Contains(columns, c) {
-			cell := tableCell{Column: c, HTML: v.cell(c, values[i])}
-			if c.Name == "reason" {
-				cell.HTML = v.toRule(&s, cell.HTML)
-			}
-			row = append(row, cell)
+	row = v.row(report.URLColumns(), report.URLRow(&s), func(c report.Column) bool { return slices.Contains(columns, c) })
+	for i := range row {
+		if row[i].Name == "reason" {
+			row[i].HTML = v.toRule(&s, row[i].HTML)
 		}
 	}
 	return row

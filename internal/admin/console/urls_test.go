@@ -23,7 +23,7 @@ func TestURLsPage(t *testing.T) {
 			_, _ = w.Write([]byte(`{"detail":"match: no XML"}`))
 			return
 		}
-		_ = json.NewEncoder(w).Encode(admin.URLPage{Items: []report.StoredURL{{URL: "http://a.test/x", Status: 404, Class: "permanent", Fate: "permanent_error", Reason: "not_found"}}, Next: "more", Read: 5})
+		_ = json.NewEncoder(w).Encode(report.Page{URLs: []report.StoredURL{{URL: "http://a.test/x", Status: 404, Class: "permanent", Fate: "permanent_error", Reason: "not_found"}}, Next: "more", Read: 5})
 	})
 	c := newConsole(t, admin.Operator, api)
 	code, body := visitPage(t, c, "/urls?status=404&host=a.test&sort=-status&source=+web+&nonsense=1")

@@ -127,21 +127,9 @@ func number(n any) float64 {
 // byteWords shows a count of bytes with its unit.
 func byteWords(n any) string { return humanize.IBytes(uint64(max(number(n), 0))) }
 
-// count shows a whole number in groups of three digits.
+// count shows a whole number in groups of three digits, with narrow no-break spaces between.
 func count(n any) string {
-	digits := strconv.FormatFloat(number(n), 'f', 0, 64)
-	sign := ""
-	if strings.HasPrefix(digits, "-") {
-		sign, digits = "-", digits[1:]
-	}
-	var b strings.Builder
-	for i, d := range digits {
-		if i > 0 && (len(digits)-i)%3 == 0 {
-			b.WriteRune('\u202f') // narrow no-break space
-		}
-		b.WriteRune(d)
-	}
-	return sign + b.String()
+	return strings.ReplaceAll(humanize.Comma(int64(math.RoundToEven(number(n)))), ",", "\u202f")
 }
 
 // rate shows a number per second: three figures are enough.

@@ -167,7 +167,7 @@ func (w *world) agreeOn(explainer *admin.Explainer, r *scheduler.Record, read, r
 		return
 	}
 	w.agreeOnVerdict(x, r, fate, reason, fail)
-	if x.ExcludedBy != nil && strings.HasSuffix(x.ExcludedBy.Gate, "-depth") && !read {
+	if x.ExcludedBy != nil && strings.HasSuffix(string(x.ExcludedBy.Gate), "-depth") && !read {
 		if notes := strings.Join(x.Answer().Notes, " "); !strings.Contains(notes, "until it is fetched again") && r.Class != scheduler.Ignored {
 			fail("explain does not say that the depth counts when it is taken (docs/crawl-space.md): %s", notes)
 		}
