@@ -39,6 +39,8 @@ type visit struct {
 	unindexed string
 	// machineFailed is why this machine did not get the document read, nil if it did.
 	machineFailed error
+	// refusedData are the requests for data that the page may not make in the browser.
+	refusedData []string
 }
 
 // step is what a stage came to: an answer to go on with, or the outcome of the visit.

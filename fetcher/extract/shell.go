@@ -15,6 +15,9 @@ var mounts = map[string]bool{
 	"app-root": true, "main-app": true, "react-root": true, "q-app": true, "ember-app": true, "mount": true,
 }
 
+// IsBare reports whether a page has no more text and links than an application shell.
+func (p *Page) IsBare() bool { return len(p.Text) <= shellText && len(p.Links) <= shellLinks }
+
 // isShell reports whether a page is one that only its scripts fill: it has some, hardly any
 // text or links, and a place to put what they make, or says that it needs them.
 func (r *reader) isShell() bool {

@@ -138,6 +138,8 @@ type Counts struct {
 	Failed   int  `json:"failed"`   // got no answer, or an error
 	TooMany  bool `json:"too_many"` // some were refused because there were too many
 	Restless bool `json:"restless"` // it was still at work when its time was over
+	// RefusedData are the first of the refused requests that may have been for the page's text, as METHOD URL.
+	RefusedData []string `json:"refused_data,omitempty"`
 }
 
 // Kind says in what a rendering failed.

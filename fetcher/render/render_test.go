@@ -32,6 +32,7 @@ func TestPagesOfManyKinds(t *testing.T) {
 		"workers":            testWorkers,
 		"other origins":      testOrigins,
 		"lacks a script":     testIncomplete,
+		"refused data":       testRefusedData,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -238,5 +239,21 @@ func testIncomplete(t *testing.T, r *render.Renderer) {
 	}
 	if out := must(t, r, p); out.Requests != 0 || out.Refused == 0 {
 		t.Errorf("a script that may not be had gives %+v", out.Counts)
+	}
+}
+
+// testRefusedData: the requests for data that are not made are named, as the page may lack its text without them.
+func testRefusedData(t *testing.T, r *render.Renderer) {
+	s := newSite(map[string]string{"/": `<title>Data</title><p>Loading</p><img src=/i.png><script>
+Promise.allSettled(['serviceWorker' in navigator && navigator.serviceWorker.ready, fetch('/api/graphql', {method: 'POST', body: '{}'}), fetch('/api/closed')]).then(() => { document.body.className = 'done'; });</script>`})
+	p := waiting(s.page(t, "https://data.example/"), ".done")
+	p.Fetch = func(context.Context, render.Request) (render.Answer, error) {
+		return render.Answer{}, render.ErrRefused
+	}
+	out := must(t, r, p)
+	slices.Sort(out.RefusedData)
+	want := []string{"GET https://data.example/api/closed", "POST https://data.example/api/graphql"}
+	if diff := cmp.Diff(want, out.RefusedData); diff != "" {
+		t.Errorf("%s%+v", diff, out.Counts)
 	}
 }

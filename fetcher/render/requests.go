@@ -199,7 +199,8 @@ func (t *tab) fetch(session string, p *pausedRequest) {
 // count counts what a request came to. Those that are not answered when the page is read have failed, too.
 func (t *tab) count(r *Request, a Answer, err error) {
 	if errors.Is(err, ErrRefused) {
-		t.counts.Requests, t.counts.Refused = t.counts.Requests-1, t.counts.Refused+1
+		t.counts.Requests--
+		t.refused(r.Method, r.URL, r.Kind)
 		return
 	}
 	t.answered++
@@ -237,9 +238,20 @@ func originOf(raw string) string {
 	return raw
 }
 
+// refused counts a request that is not made, and names it if it may have been for the page's text. The caller holds mu.
+func (t *tab) refused(method, address, kind string) {
+	t.counts.Refused++
+	switch kind {
+	case "Script", "XHR", "Fetch", "EventSource":
+		if len(t.counts.RefusedData) < MaxRequests {
+			t.counts.RefusedData = append(t.counts.RefusedData, method+" "+address)
+		}
+	}
+}
+
 // refuse says that a request will not be made.
 func (t *tab) refuse(session string, p *pausedRequest) {
-	t.change(func() { t.counts.Refused++ })
+	t.change(func() { t.refused(p.Request.Method, p.Request.URL, p.Kind) })
 	t.browser.pipe.send(session, "Fetch.failRequest", object{"requestId": p.ID, "errorReason": "BlockedByClient"})
 }
 

@@ -10,8 +10,9 @@ import (
 
 // tab.mu guards the state of a page, which the pipe's reader, the goroutines of its requests and the one that renders it share.
 
-// openShadows has shadow trees read that a page's scripts make closed.
-const openShadows = `(() => { const attach = Element.prototype.attachShadow;
+// prepare has shadow trees read that a page's scripts make closed, and takes away service workers, which never start: a
+// page that finds none does not wait for one.
+const prepare = `(() => { delete Navigator.prototype.serviceWorker; const attach = Element.prototype.attachShadow;
 Element.prototype.attachShadow = function (init) { return attach.call(this, {...init, mode: 'open'}); }; })();`
 
 const (
@@ -128,7 +129,7 @@ func (t *tab) open(ctx context.Context) error {
 		params object
 	}{
 		{"Page.enable", object{}},
-		{"Page.addScriptToEvaluateOnNewDocument", object{"source": openShadows}},
+		{"Page.addScriptToEvaluateOnNewDocument", object{"source": prepare}},
 		{"Emulation.setDeviceMetricsOverride", object{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false}},
 		{"Inspector.enable", object{}},
 	} {
