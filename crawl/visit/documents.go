@@ -183,12 +183,12 @@ func (v *visit) lacksText(p *extract.Page, contentType string, result *scheduler
 		return
 	}
 	if p.Shell {
-		v.isShell(result)
+		noteShell(v, result)
 	}
 }
 
-// isShell puts into the result that only scripts fill the page, and why they did not if they ran.
-func (v *visit) isShell(result *scheduler.Result) {
+// noteShell puts into the result that only scripts fill the page, and why they did not if they ran.
+func noteShell(v *visit, result *scheduler.Result) {
 	result.Reason, result.Words = scheduler.ReasonAppShell, "only its scripts fill the page"
 	message := "a page is an application shell: only its scripts fill it, and they are not run without render in its Fetch"
 	if result.Directives&scheduler.Rendered != 0 {

@@ -53,7 +53,7 @@ func (v *visit) staysBare(ctx context.Context, sent, r *fetcher.Response, bare *
 		return *bare, true, err
 	}
 	nothing := p.Text == "" || p.Shell
-	wrote := bare.Text != "" && (bare.Text != p.Text || len(bare.Links) != len(p.Links))
+	wrote := bare.Text != "" && !bare.SaysAs(&p)
 	switch {
 	case nothing && !wrote && failed > 0:
 		result.Fault, result.Words = fault.Render, fmt.Sprintf("its scripts wrote nothing, and %d of their requests failed", failed)

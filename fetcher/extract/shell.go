@@ -18,6 +18,11 @@ var mounts = map[string]bool{
 // IsBare reports whether a page has no more text and links than an application shell.
 func (p *Page) IsBare() bool { return len(p.Text) <= shellText && len(p.Links) <= shellLinks }
 
+// SaysAs reports whether a page has the text and as many links as another one.
+func (p *Page) SaysAs(other *Page) bool {
+	return p.Text == other.Text && len(p.Links) == len(other.Links)
+}
+
 // isShell reports whether a page is one that only its scripts fill: it has some, hardly any
 // text or links, and a place to put what they make, or says that it needs them.
 func (r *reader) isShell() bool {

@@ -5,6 +5,7 @@ package render
 import (
 	"os"
 	"syscall"
+	"time"
 )
 
 // isolates says that browsers may have a network of their own.
@@ -21,3 +22,6 @@ func killTree(pid int) {
 
 // treeMemory is not known here.
 func treeMemory(int) int64 { return 0 }
+
+// treeDelays are not known here.
+func treeDelays(int) map[int]time.Duration { return nil }

@@ -17,7 +17,7 @@ type scriptError struct{ words string }
 
 func (e *scriptError) Error() string { return e.words }
 
-// evaluate runs an expression beside the page's scripts, which cannot change what it sees of the language.
+// evaluate runs an expression, and waits for what it promises, beside the page's scripts, which cannot change what it sees of the language.
 func (t *tab) evaluate(ctx context.Context, expression string, out any) error {
 	var world struct {
 		ID int `json:"executionContextId"`
@@ -36,11 +36,14 @@ func (t *tab) evaluate(ctx context.Context, expression string, out any) error {
 		} `json:"exceptionDetails"`
 	}
 	if err := t.browser.pipe.call(ctx, t.session, "Runtime.evaluate",
-		object{"expression": expression, "contextId": world.ID, "returnByValue": true}, &got); err != nil {
+		object{"expression": expression, "contextId": world.ID, "returnByValue": true, "awaitPromise": true}, &got); err != nil {
 		return err
 	}
 	if got.Exception != nil {
 		return &scriptError{got.Exception.Thrown.Description}
+	}
+	if out == nil {
+		return nil
 	}
 	return json.Unmarshal(got.Result.Value, out)
 }

@@ -15,16 +15,8 @@ import (
 const prepare = `(() => { delete Navigator.prototype.serviceWorker; const attach = Element.prototype.attachShadow;
 Element.prototype.attachShadow = function (init) { return attach.call(this, {...init, mode: 'open'}); }; })();`
 
-const (
-	// quiet is how long no request must be on its way for a page to be at rest.
-	quiet = 500 * time.Millisecond
-	// lookAgain is how often an element is looked for that is waited for.
-	lookAgain = 100 * time.Millisecond
-	// readTime is how long a page may take to be read once its time is over.
-	readTime = 3 * time.Second
-	// The window is so tall that what is loaded when it comes into sight is loaded.
-	width, height = 1280, 8000
-)
+// The window is so tall that what is loaded when it comes into sight is loaded.
+const width, height = 1280, 8000
 
 // tab is one page in a browser.
 type tab struct {
@@ -40,6 +32,12 @@ type tab struct {
 	turns     *turns
 	cancel    context.CancelCauseFunc
 	ctx       context.Context //nolint:containedctx // of the requests, which end with the page
+	began     time.Time
+	timeout   time.Duration
+	end       time.Time // of the page's time, as far as is known
+	// delays returns for how long each process of the browser has waited for a processor; before is what it was at first.
+	delays func() map[int]time.Duration
+	before map[int]time.Duration
 
 	changed chan struct{} // has an entry when the state changed
 
@@ -58,32 +56,32 @@ type tab struct {
 }
 
 func newTab(b *browser, c *cache, p Page) *tab {
-	return &tab{browser: b, cache: c, partition: originOf(p.URL) + " " + p.Partition, page: p, turns: newTurns(), changed: make(chan struct{}, 1), restAt: time.Now()}
+	return &tab{browser: b, cache: c, partition: originOf(p.URL) + " " + p.Partition, page: p, turns: newTurns(), changed: make(chan struct{}, 1), restAt: time.Now(), delays: b.delays}
 }
 
 // render loads the page, waits, and reads it. The error is an *Error, or that of ctx.
 func (t *tab) render(ctx context.Context, timeout time.Duration) (out Rendered, err error) {
-	began := time.Now()
+	t.began, t.timeout, t.before = time.Now(), timeout, t.delays()
+	t.end = t.began.Add(timeout)
 	t.ctx, t.cancel = context.WithCancelCause(ctx)
 	defer func() {
 		t.close()
 		t.mu.Lock()
-		out.Counts, out.Location, out.Took = t.counts, t.leads, time.Since(began)
+		out.Counts, out.Location, out.Took = t.counts, t.leads, time.Since(t.began)
 		out.Failed += t.counts.Requests - t.answered
 		t.mu.Unlock()
 		if err != nil && ctx.Err() == nil {
 			err = t.explained(err)
 		}
 	}()
-	whole, cancel := context.WithTimeoutCause(t.ctx, timeout+readTime, errSlow)
-	defer cancel()
-	if err := t.open(whole); err != nil {
+	t.fetches.Go(t.limit)
+	if err := t.open(t.ctx); err != nil {
 		return out, err
 	}
-	if err := t.wait(whole, began.Add(timeout)); err != nil {
+	if err := t.wait(t.ctx); err != nil {
 		return out, err
 	}
-	return out, t.read(whole, &out)
+	return out, t.read(t.ctx, &out)
 }
 
 var (
@@ -215,108 +213,6 @@ func (t *tab) attached(m *message) {
 	b.pipe.send(p.Session, "Runtime.runIfWaitingForDebugger", object{})
 	if main {
 		t.change(func() { t.ready, t.session = true, p.Session })
-	}
-}
-
-// until waits until something holds, which is asked under the lock, or until a time if that is not zero.
-func (t *tab) until(ctx context.Context, end time.Time, holds func() bool) error {
-	var over <-chan time.Time
-	if !end.IsZero() {
-		timer := time.NewTimer(time.Until(end))
-		defer timer.Stop()
-		over = timer.C
-	}
-	for {
-		t.mu.Lock()
-		is, err := holds(), t.failed
-		t.mu.Unlock()
-		switch {
-		case err != nil:
-			return err
-		case is:
-			return nil
-		}
-		select {
-		case <-t.changed:
-		case <-t.browser.pipe.ended:
-			return errGone
-		case <-over:
-			return nil
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-}
-
-// wait waits for what the page is to be waited for, at most until end.
-func (t *tab) wait(ctx context.Context, end time.Time) error {
-	switch {
-	case t.page.Selector != "":
-		return t.waitForElement(ctx, end)
-	case t.page.After > 0:
-		if err := t.until(ctx, end, t.isLoaded); err != nil {
-			return err
-		}
-		at := time.Now().Add(t.page.After)
-		if at.After(end) {
-			at = end
-		}
-		return t.until(ctx, at, func() bool { return false })
-	}
-	for {
-		var at time.Time
-		rests := func() bool {
-			if !t.isLoaded() || t.flying > 0 {
-				return false
-			}
-			at = t.restAt.Add(quiet)
-			return true
-		}
-		if err := t.until(ctx, end, rests); err != nil {
-			return err
-		}
-		if at.IsZero() || at.After(end) { // its time is over: what is there is taken
-			t.change(func() { t.counts.Restless = true })
-			return nil
-		}
-		if err := t.until(ctx, at, func() bool { return t.flying > 0 || t.restAt.Add(quiet).After(at) }); err != nil {
-			return err
-		}
-		if !time.Now().Before(at) {
-			return nil
-		}
-	}
-}
-
-// isLoaded reports whether the page has come as far as it will: one that leads elsewhere is not loaded to its end.
-// The caller holds mu.
-func (t *tab) isLoaded() bool { return t.loaded || t.leads != "" }
-
-// waitForElement waits until the selector selects something.
-func (t *tab) waitForElement(ctx context.Context, end time.Time) error {
-	wanted, err := json.Marshal(t.page.Selector)
-	if err != nil {
-		return err
-	}
-	for {
-		var is bool
-		err := t.evaluate(ctx, "document.querySelector("+string(wanted)+") !== null", &is)
-		if wrong := (*scriptError)(nil); errors.As(err, &wrong) {
-			return failed(TimedOut, "the selector %s is wrong: %v", wanted, err)
-		}
-		switch {
-		case err == nil && is:
-			return nil
-		case t.browser.lost():
-			return errGone
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case !time.Now().Before(end):
-			return failed(TimedOut, "the page has no element %s when its time is over", wanted)
-		}
-		if err := t.until(ctx, time.Now().Add(lookAgain), func() bool { return false }); err != nil {
-			return err
-		}
 	}
 }
 
