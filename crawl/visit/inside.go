@@ -190,6 +190,9 @@ func (v *visit) search(ctx context.Context, isPage bool, s *search) (err error) 
 		reason = e.Reason
 	}
 	v.unsearched(s.body, reason, fmt.Sprint(err))
+	if s.order.Main && reason.OfMachine() {
+		v.machineFailed = err
+	}
 	s.found, s.failed = tree.Found{}, string(reason)
 	return nil
 }
