@@ -7,6 +7,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/fetcher/fault"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
@@ -53,6 +54,23 @@ const robotsUnreachable = "robots.txt cannot be had"
 // robotsPause is how long a lease waits while another worker fetches its host's robots.txt.
 const robotsPause = 100 * time.Millisecond
 
+// warnOfRobots logs that a robots.txt cannot be fetched. Anybody can link to any number of hosts that must not be asked:
+// of these it logs the first, the tenth, the hundredth and so on.
+func warnOfRobots(v *visit, failure error) {
+	if e, ok := errors.AsType[*fetcher.Error](failure); !ok || e.Fault != fault.Address && e.Fault != fault.AddressForbidden {
+		v.log.Warn("robots.txt cannot be fetched", "host", v.lease.Record.Origin, "error", failure)
+		return
+	}
+	n := v.visitor.refusedHosts.Add(1)
+	next := uint64(1)
+	for next < n {
+		next *= 10
+	}
+	if n == next {
+		v.log.Warn("hosts are not asked, as their addresses are refused: the last one follows, the next ones are counted", "hosts", n, "host", v.lease.Record.Origin, "error", failure)
+	}
+}
+
 // fetchRobots fetches robots.txt and ends the lease: the host's pause comes between that
 // and the page. Only if there is no such host is that the page's outcome, too.
 func (v *visit) fetchRobots(ctx context.Context, verdict robots.Verdict) (step, error) {
@@ -69,7 +87,7 @@ func (v *visit) fetchRobots(ctx context.Context, verdict robots.Verdict) (step, 
 	if s.failure == nil {
 		v.meter.Requests.Add(1)
 	} else if ctx.Err() == nil {
-		v.log.Warn("robots.txt cannot be fetched", "host", v.lease.Record.Origin, "error", s.failure)
+		warnOfRobots(v, s.failure)
 	}
 	if e, ok := errors.AsType[*fetcher.Error](s.failure); ok && !e.Fault.ReachedHost() {
 		// There is no such host, or it must not be asked: that is the page's outcome, too.

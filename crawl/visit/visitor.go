@@ -14,6 +14,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"github.com/sextant-crawler/sextant/crawl/copies"
 	"github.com/sextant-crawler/sextant/crawl/crawllog"
@@ -42,7 +43,8 @@ type Visitor struct {
 	namers         namers
 	sitemaps       sitemapCounts
 	cookieTurns    cookieTurns
-	unreadTypes    firstOf  // media types that were logged
+	unreadTypes    firstOf // media types that were logged
+	refusedHosts   atomic.Uint64
 	robotsInFlight sync.Map // keys of hosts whose robots.txt is being fetched
 	handed         *handedOver
 }
