@@ -26,6 +26,7 @@ func fetchElements() []Element {
 				Doc: "Program that renders pages, by its absolute path, and further arguments; or unix: and the path of a socket on which each connection is a browser of its own, as the unit sextant-browser offers it. No shell reads it."},
 			ranged("pages", Int, "1", 1, 16, "How many pages are rendered at once, each in a browser of its own; a change takes effect after a restart."),
 			ranged("timeoutS", Seconds, "20", 1, 600, "Time to render one page; then it is read as it is, or counts as a temporary error if it gives no answer or lacks what renderSelector waits for."),
+			{Name: "postURLs", NotEmpty: true, Rereads: true, Doc: "Addresses, separated by spaces, to which pages may send POST requests, such as https://intranet.example.com/api/graphql, with any query. Only name addresses that read and change nothing: the crawler's log-in goes with the request."},
 			ranged("maxMemoryMB", Int, "1024", 256, 65_536, "Memory of one browser's processes together, in MiB; a page with which they take more is a temporary error."),
 		}, Doc: "The browser for pages whose Fetch has render. It has no network: the crawler makes its requests. A configuration that comes over the network may name only the command that the file on the machine names."},
 		{Name: "Addresses", Parents: []string{"Crawler"}, Once: true, Attributes: []Attribute{

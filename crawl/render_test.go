@@ -137,6 +137,10 @@ func TestRenderedRequests(t *testing.T) {
 			own := slices.Repeat([]string{hostA + "/app.js"}, 7)
 			said = asks(ctx, p, append(own, hostA+"/closed", hostB+"/lib.js", hostB+"/closed", hostC+"/api", private, "http://127.0.0.1/", "http://[", hostB+"/none")...)
 			ended = time.Now()
+			a, err := p.Fetch(ctx, render.Request{URL: hostB + "/lib.js", Method: http.MethodPost, Kind: "Fetch", Header: http.Header{}, Body: []byte("posted")})
+			if err != nil || string(a.Body) != "posted" {
+				t.Errorf("what is posted gives %q, %v", a.Body, err)
+			}
 			return content("what the scripts write"), nil
 		})
 		w.settings.Fetches = append(w.settings.Fetches, policy.Fetch{Name: "other", Fetcher: w.settings.Fetcher,

@@ -31,7 +31,10 @@ func (v *visit) pageOf(ctx context.Context, r *fetcher.Response, result *schedul
 		if err != nil || !how.Always && !p.Shell {
 			return p, read, err
 		}
-		v.visitor.trial.readPlain(&p)
+		v.visitor.trial.see(func(t *Sight) {
+			plain := p
+			t.Plain = &plain
+		})
 	}
 	sent := *r
 	failed, err := v.render(ctx, how, r, result)
@@ -65,7 +68,7 @@ func (v *visit) staysBare(ctx context.Context, sent, r *fetcher.Response, bare *
 	v.log.Warn("a page is empty once its scripts ran: it is read as its server sent it", "url", v.lease.URL.String())
 	*r = *sent
 	result.Directives &^= scheduler.Rendered
-	v.visitor.trial.emptied()
+	v.visitor.trial.see(func(t *Sight) { t.Emptied = true })
 	return p, read, nil
 }
 
@@ -88,7 +91,7 @@ func (v *visit) render(ctx context.Context, how *policy.Render, r *fetcher.Respo
 	if err != nil {
 		return 0, v.notRendered(ctx, err, result)
 	}
-	v.visitor.trial.rendered(&out)
+	v.visitor.trial.see(func(t *Sight) { t.Rendered = &out })
 	v.refusedData = out.RefusedData
 	r.Header = r.Header.Clone()
 	r.Header.Set("Content-Type", "text/html; charset=utf-8")

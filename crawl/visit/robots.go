@@ -23,7 +23,9 @@ func (v *visit) askRobots(ctx context.Context) (step, error) {
 	if !verdict.Changed.IsZero() {
 		v.visitor.sites.Restrict(v.lease.URL)
 	}
-	v.visitor.trial.asked(&verdict)
+	v.visitor.trial.see(func(t *Sight) {
+		t.Robots, t.CrawlDelay, t.AskedDelay = verdict.State.String(), verdict.CrawlDelay, verdict.AskedDelay
+	})
 	if v.access.ignoreRobots {
 		verdict = verdict.WithoutRules()
 	}
@@ -55,20 +57,16 @@ const robotsUnreachable = "robots.txt cannot be had"
 const robotsPause = 100 * time.Millisecond
 
 // warnOfRobots logs that a robots.txt cannot be fetched. Anybody can link to any number of hosts that must not be asked:
-// of these it logs the first, the tenth, the hundredth and so on.
+// of these it logs the first, and their URLs are counted by reason.
 func warnOfRobots(v *visit, failure error) {
-	if e, ok := errors.AsType[*fetcher.Error](failure); !ok || e.Fault != fault.Address && e.Fault != fault.AddressForbidden {
-		v.log.Warn("robots.txt cannot be fetched", "host", v.lease.Record.Origin, "error", failure)
-		return
+	words := "robots.txt cannot be fetched"
+	if e, ok := errors.AsType[*fetcher.Error](failure); ok && (e.Fault == fault.Address || e.Fault == fault.AddressForbidden) {
+		if v.visitor.guardedHost.Swap(true) {
+			return
+		}
+		words = "a host is not asked, as its address is refused; the URLs of further ones are counted by sextant report errors"
 	}
-	n := v.visitor.refusedHosts.Add(1)
-	next := uint64(1)
-	for next < n {
-		next *= 10
-	}
-	if n == next {
-		v.log.Warn("hosts are not asked, as their addresses are refused: the last one follows, the next ones are counted", "hosts", n, "host", v.lease.Record.Origin, "error", failure)
-	}
+	v.log.Warn(words, "host", v.lease.Record.Origin, "error", failure)
 }
 
 // fetchRobots fetches robots.txt and ends the lease: the host's pause comes between that

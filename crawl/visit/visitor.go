@@ -43,9 +43,9 @@ type Visitor struct {
 	namers         namers
 	sitemaps       sitemapCounts
 	cookieTurns    cookieTurns
-	unreadTypes    firstOf // media types that were logged
-	refusedHosts   atomic.Uint64
-	robotsInFlight sync.Map // keys of hosts whose robots.txt is being fetched
+	unreadTypes    firstOf     // media types that were logged
+	guardedHost    atomic.Bool // a host was not asked for its address, and that was logged
+	robotsInFlight sync.Map    // keys of hosts whose robots.txt is being fetched
 	handed         *handedOver
 }
 

@@ -39,6 +39,8 @@ type Settings struct {
 	// MaxMemory of one browser's processes together, in bytes: 1 GiB. Behind a socket
 	// it is the matter of who starts the browsers.
 	MaxMemory int64
+	// PostURLs are addresses to which pages may send POST requests, with any query, as these only read.
+	PostURLs []string
 	// Timeout for one page, without the wait for a browser: 20 s.
 	Timeout time.Duration
 }
@@ -104,9 +106,10 @@ var ErrRefused = errors.New("the request may not be made")
 // Request is one that a page makes.
 type Request struct {
 	URL    string
-	Method string // GET or HEAD
+	Method string // GET, HEAD or, to one of PostURLs, POST or OPTIONS
 	Kind   string // the resource type of the protocol: Script, Stylesheet, XHR, Fetch and so on
 	Header http.Header
+	Body   []byte
 
 	partition string // of the page, with its origin
 }
@@ -295,6 +298,7 @@ func (r *Renderer) render(ctx context.Context, b *browser, s Settings, j job) (R
 	defer context.AfterFunc(ctx, cancel)()
 	b.pages++
 	t := newTab(b, r.cache, j.page)
+	t.posts = s.PostURLs
 	out, err := t.render(own, s.Timeout)
 	if ctx.Err() != nil {
 		return Rendered{}, ErrEnded

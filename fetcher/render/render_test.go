@@ -19,7 +19,7 @@ const shell = `<!DOCTYPE html><html><head><title>App</title></head><body><div id
 
 // TestPagesOfManyKinds renders, in two browsers at once, what sites of today are made of.
 func TestPagesOfManyKinds(t *testing.T) {
-	r := renderer(t, render.Settings{Pages: 2})
+	r := renderer(t, render.Settings{Pages: 2, PostURLs: []string{"https://posts.example/api/graphql", "https://api.example/graphql"}})
 	for name, test := range map[string]func(*testing.T, *render.Renderer){
 		"client-side routes": testRoutes,
 		"lazy content":       testLazy,
@@ -33,6 +33,7 @@ func TestPagesOfManyKinds(t *testing.T) {
 		"other origins":      testOrigins,
 		"lacks a script":     testIncomplete,
 		"refused data":       testRefusedData,
+		"posts":              testPosts,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -255,5 +256,22 @@ Promise.allSettled(['serviceWorker' in navigator && navigator.serviceWorker.read
 	want := []string{"GET https://data.example/api/closed", "POST https://data.example/api/graphql"}
 	if diff := cmp.Diff(want, out.RefusedData); diff != "" {
 		t.Errorf("%s%+v", diff, out.Counts)
+	}
+}
+
+// testPosts: pages may post to the addresses that the settings name, of other origins too, and only there.
+func testPosts(t *testing.T, r *render.Renderer) {
+	s := newSite(map[string]string{"/": `<title>Posts</title><p id=app></p><script>
+const post = (url) => fetch(url, {method: 'POST', headers: {'Content-Type': 'application/json'}, body: '{"query":"news"}'}).then(r => r.text(), () => 'refused');
+Promise.all(['/api/graphql?op=a', 'https://api.example/graphql', '/api/graphql/delete'].map(post)).then(all => { document.getElementById('app').textContent = all.join(' | '); document.body.className = 'done'; });</script>`})
+	p := waiting(s.page(t, "https://posts.example/"), ".done")
+	p.Fetch = func(_ context.Context, q render.Request) (render.Answer, error) {
+		header := http.Header{"Access-Control-Allow-Origin": {"*"}, "Access-Control-Allow-Headers": {"content-type"}}
+		return render.Answer{Status: http.StatusOK, Header: header, Body: []byte(q.Method + " " + string(q.Body) + " " + q.Header.Get("Content-Type"))}, nil
+	}
+	out := must(t, r, p)
+	wantIn(t, out.HTML, `POST {"query":"news"} application/json | POST {"query":"news"} application/json | refused`)
+	if diff := cmp.Diff([]string{"POST https://posts.example/api/graphql/delete"}, out.RefusedData); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 // tab.mu guards the state of a page, which the pipe's reader, the goroutines of its requests and the one that renders it share.
@@ -29,7 +31,8 @@ type tab struct {
 	frame     string         // the page's, which is its target, too
 	session   string         // that asks the page
 	fetches   sync.WaitGroup // requests on their way
-	turns     *turns
+	turns     *rate.Limiter
+	posts     []string // addresses that may be posted to
 	cancel    context.CancelCauseFunc
 	ctx       context.Context //nolint:containedctx // of the requests, which end with the page
 	began     time.Time
