@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// isolates says that browsers may have a network of their own.
+// isolates is set if browsers can have a network of their own.
 const isolates = false
 
 func attributes(bool) *syscall.SysProcAttr { return nil }
@@ -20,7 +20,7 @@ func killTree(pid int) {
 	}
 }
 
-// treeMemory is not known here.
+// treeMemory returns 0: the memory is unknown on this system.
 func treeMemory(int) int64 { return 0 }
 
 // treeDelays are not known here.

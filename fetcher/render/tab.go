@@ -10,50 +10,51 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// tab.mu guards the state of a page, which the pipe's reader, the goroutines of its requests and the one that renders it share.
+// tab.mu guards the state of a page, shared by the pipe's reader, the goroutines of its requests and the one that
+// renders it.
 
-// prepare has shadow trees read that a page's scripts make closed, and takes away service workers, which never start: a
-// page that finds none does not wait for one.
+// prepare makes shadow trees readable that a page's scripts close, and removes service workers, which never start here:
+// a page without them does not wait for one.
 const prepare = `(() => { delete Navigator.prototype.serviceWorker; const attach = Element.prototype.attachShadow;
 Element.prototype.attachShadow = function (init) { return attach.call(this, {...init, mode: 'open'}); }; })();`
 
-// The window is so tall that what is loaded when it comes into sight is loaded.
+// The window is tall, so that content is loaded that waits to come into view.
 const width, height = 1280, 8000
 
 // tab is one page in a browser.
 type tab struct {
 	browser *browser
 	cache   *cache
-	// partition is that of the cache which the page may use.
+	// partition is the part of the cache that the page may use.
 	partition string
 	page      Page
-	context   string         // of the browser: cookies and the like are one page's only; set under mu
-	frame     string         // the page's, which is its target, too
-	session   string         // that asks the page
-	fetches   sync.WaitGroup // requests on their way
+	context   string         // of the browser: isolates cookies and the like of a page; set under mu
+	frame     string         // the page's frame, also its target
+	session   string         // the page's session
+	fetches   sync.WaitGroup // requests in flight
 	turns     *rate.Limiter
 	posts     []string // addresses that may be posted to
 	cancel    context.CancelCauseFunc
-	ctx       context.Context //nolint:containedctx // of the requests, which end with the page
+	ctx       context.Context //nolint:containedctx // of the requests; ends with the page
 	began     time.Time
 	timeout   time.Duration
-	end       time.Time // of the page's time, as far as is known
-	// delays returns for how long each process of the browser has waited for a processor; before is what it was at first.
+	end       time.Time // of the page's time, as last computed
+	// delays returns how long each process of the browser has waited for a processor, before what that was at the start.
 	delays func() map[int]time.Duration
 	before map[int]time.Duration
 
 	changed chan struct{} // has an entry when the state changed
 
-	// mu guards how far the page has come.
+	// mu guards the page's progress.
 	mu       sync.Mutex
 	ready    bool // attached
-	answers  bool // the main answer was given
+	answers  bool // the main request was fulfilled
 	loaded   bool
 	closed   bool // no more requests are made
-	flying   int  // requests on their way
+	flying   int  // requests in flight
 	restAt   time.Time
 	counts   Counts
-	answered int // of the requests that were made, or have failed
+	answered int // requests with a response or an error
 	leads    string
 	failed   error
 }
@@ -92,7 +93,7 @@ var (
 	errPageCrashed = &Error{Crashed, "the page crashed: it took too much memory, or met a fault of the browser"}
 )
 
-// explained gives an error its kind.
+// explained adds the kind to an error.
 func (t *tab) explained(err error) error {
 	if known := (*Error)(nil); errors.As(err, &known) {
 		return known
@@ -103,7 +104,7 @@ func (t *tab) explained(err error) error {
 	return failed(Crashed, "the page cannot be rendered: %v", err)
 }
 
-// open makes the tab and sends it to the page's URL.
+// open creates the tab and navigates it to the page's URL.
 func (t *tab) open(ctx context.Context) error {
 	handle := t.event
 	t.browser.handler.Store(&handle)
@@ -142,7 +143,7 @@ func (t *tab) open(ctx context.Context) error {
 	return nil
 }
 
-// event takes in what happens in the browser, in the goroutine that reads from it.
+// event handles an event of the browser, in the goroutine that reads from it.
 func (t *tab) event(m *message) {
 	switch m.Method {
 	case "Target.attachedToTarget":
@@ -165,14 +166,14 @@ func (t *tab) event(m *message) {
 	}
 }
 
-// is reports whether a session is that of the page.
+// is reports whether a session is the page's.
 func (t *tab) is(session string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.ready && session == t.session
 }
 
-// change changes the state under the lock, and wakes who waits for it.
+// change changes the state under the lock, and wakes the goroutine that waits for it.
 func (t *tab) change(do func()) {
 	t.mu.Lock()
 	do()
@@ -183,8 +184,8 @@ func (t *tab) change(do func()) {
 	}
 }
 
-// attached sets up a target before anything in it runs: the page, its frames and workers. Further windows are
-// closed, and workers that outlive their page never begin.
+// attached prepares a target before it runs anything: the page, its frames and workers. It closes further windows, and
+// never starts workers that outlive their page.
 func (t *tab) attached(m *message) {
 	var p struct {
 		Session string `json:"sessionId"`
@@ -200,7 +201,7 @@ func (t *tab) attached(m *message) {
 	b := t.browser
 	main := false
 	switch p.Info.Type {
-	case "service_worker", "shared_worker": // Chromium does not surely pause what these ask for
+	case "service_worker", "shared_worker": // Chromium may not pause their requests
 		return
 	case "page":
 		t.mu.Lock()
@@ -219,7 +220,7 @@ func (t *tab) attached(m *message) {
 	}
 }
 
-// close ends what the page still does, and forgets what it has kept.
+// close stops the page, and drops its stored data.
 func (t *tab) close() {
 	t.change(func() { t.closed = true })
 	t.cancel(nil)

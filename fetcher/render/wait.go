@@ -10,17 +10,17 @@ import (
 // The goroutine of a page waits here. One more ends the page when it takes too long.
 
 const (
-	// quiet is how long no request must be on its way for a page to be at rest.
+	// quiet is how long no request may be in flight for a page to be at rest.
 	quiet = 500 * time.Millisecond
-	// lookAgain is how often an element is looked for that is waited for.
+	// lookAgain is the interval at which an awaited element is looked for.
 	lookAgain = 100 * time.Millisecond
-	// readTime is how long a page may take to be read once its time is over.
+	// readTime is the time limit for reading a page once its time is over.
 	readTime = 3 * time.Second
-	// wallFactor is how much longer than its time-out a page may take by the clock, where its browser waits for a processor.
+	// wallFactor times its timeout is the most that a page may take by the clock, if its browser waits for a processor.
 	wallFactor = 10
 )
 
-// wait waits for what the page is to be waited for, at most until its time is over.
+// wait waits for the awaited state of the page, at most until its time is over.
 func (t *tab) wait(ctx context.Context) error {
 	switch {
 	case t.page.Selector != "":
@@ -61,22 +61,23 @@ func (t *tab) wait(ctx context.Context) error {
 	return nil
 }
 
-// holds asks something under the lock.
+// holds calls what under the lock.
 func (t *tab) holds(what func() bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return what()
 }
 
-// settle lets the page go on for two frames and until it has nothing to do: on a busy machine it may not have come to ask
-// for more. It ends also where no frames are made.
-const settle = `new Promise(done => { setTimeout(done, 5000); requestAnimationFrame(() => requestAnimationFrame(() => requestIdleCallback(done, {timeout: 1000}))); })`
+// settle resolves after two frames and an idle moment of the page: on a busy machine it may not yet have requested more.
+// The timeout is for pages without frames.
+const settle = `new Promise(done => { setTimeout(done, 5000);
+requestAnimationFrame(() => requestAnimationFrame(() => requestIdleCallback(done, {timeout: 1000}))); })`
 
-// isLoaded reports whether the page has come as far as it will: one that leads elsewhere is not loaded to its end.
-// The caller holds mu.
+// isLoaded reports whether the page has loaded as far as it will: one that navigates elsewhere is not loaded to its
+// end. The caller holds mu.
 func (t *tab) isLoaded() bool { return t.loaded || t.leads != "" }
 
-// waitForElement waits until the selector selects something.
+// waitForElement waits until the selector matches an element.
 func (t *tab) waitForElement(ctx context.Context) error {
 	wanted, err := json.Marshal(t.page.Selector)
 	if err != nil {
@@ -104,7 +105,7 @@ func (t *tab) waitForElement(ctx context.Context) error {
 	}
 }
 
-// until waits until something holds, which is asked under the lock, or until a time if that is not zero.
+// until waits until holds, called under the lock, returns true, or until end if that is not zero.
 func (t *tab) until(ctx context.Context, end time.Time, holds func() bool) error {
 	var over <-chan time.Time
 	if !end.IsZero() {
@@ -134,7 +135,7 @@ func (t *tab) until(ctx context.Context, end time.Time, holds func() bool) error
 	}
 }
 
-// limit ends the page some time after it should have been read.
+// limit cancels the page readTime after it is due.
 func (t *tab) limit() {
 	for left := t.timeout + readTime; left > 0; left = time.Until(t.due().Add(readTime)) {
 		select {
@@ -146,7 +147,8 @@ func (t *tab) limit() {
 	t.cancel(errSlow)
 }
 
-// due is when the page's time is over. The time for which a process of the browser waited for a processor does not count.
+// due returns when the page's time is over. Time for which a process of the browser waited for a processor does not
+// count.
 func (t *tab) due() time.Time {
 	waited := time.Duration(0)
 	for pid, n := range t.delays() {
