@@ -14,6 +14,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/extract/tree"
 	"github.com/sextant-crawler/sextant/fetcher/render"
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // fetches reads the Fetch and Addresses elements of a Crawler, and selects the Fetch named by its attribute fetcher.
@@ -132,6 +133,14 @@ func (p *parser) browser(n, crawler *node, c *Crawler) {
 	c.BrowserAt = p.position(n.at)
 	c.Browser = render.Settings{
 		Command: strings.Fields(n.str("command")), Pages: int(n.number("pages")), Timeout: n.duration("timeoutS"), MaxMemory: n.number("maxMemoryMB") << 20,
+	}
+	for _, address := range strings.Fields(n.str("postURLs")) {
+		u, err := weburl.Parse(address)
+		if err != nil || strings.ContainsAny(address, "?#") {
+			p.errorf(n.attr("postURLs").value, "postURLs=%s: write addresses with http or https, without a query", quote(address))
+		} else {
+			c.Browser.PostURLs = append(c.Browser.PostURLs, u.String())
+		}
 	}
 	if !c.Renders() {
 		p.warnf(n.at, "<Browser> has no effect: no Fetch has render=\"browser\" or render=\"auto\"")

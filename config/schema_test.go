@@ -66,7 +66,7 @@ func inNamespace(text string) string {
 // others, other files, variables, and the document type, which is not validated.
 func beyondSchema() map[string]bool {
 	return map[string]bool{
-		"ages": true, "content": true, "deletions": true, "crawl-log": true, "fetch-meaning": true, "doctype": true, "refresh": true, "smart-and-fixed": true, "hours": true, "environment": true, "patterns": true, "secret-file": true,
+		"ages": true, "browser": true, "content": true, "deletions": true, "crawl-log": true, "fetch-meaning": true, "doctype": true, "refresh": true, "smart-and-fixed": true, "hours": true, "environment": true, "patterns": true, "secret-file": true,
 	}
 }
 
@@ -319,7 +319,7 @@ func sampleValue(a *Attribute) string {
 		return "k=v"
 	case a.Type == HourRanges:
 		return "22:30-6, 12-13"
-	case a.Name == "origins", a.Name == "proxy":
+	case a.Name == "origins", a.Name == "proxy", a.Name == "postURLs":
 		return "http://h"
 	case a.Name == "path":
 		return "//a"

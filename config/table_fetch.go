@@ -26,6 +26,7 @@ func fetchElements() []Element {
 				Doc: "Absolute path of the program that renders pages, and further arguments, without a shell; or unix: and the path of a socket on which each connection is a separate browser, as the unit sextant-browser provides."},
 			ranged("pages", Int, "1", 1, 16, "Number of pages that are rendered at once, each in its own browser; a change takes effect after a restart."),
 			ranged("timeoutS", Seconds, "20", 1, 600, "Time to render one page. Then it is read as it is, or counts as a temporary error if it does not respond or lacks the element of renderSelector."),
+			{Name: "postURLs", NotEmpty: true, Rereads: true, Doc: "Addresses, separated by spaces, to which pages may send POST requests, such as https://intranet.example.com/api/graphql, with any query. Only name addresses that read and change nothing: the crawler's log-in goes with the request."},
 			ranged("maxMemoryMB", Int, "1024", 256, 65_536, "Memory of all processes of one browser, in MiB; a page that needs more is a temporary error."),
 		}, Doc: "The browser for pages whose Fetch has render. It has no network: the crawler makes its requests. A configuration that comes over the network may name only the command that the file on the machine names."},
 		{Name: "Addresses", Parents: []string{"Crawler"}, Once: true, Attributes: []Attribute{

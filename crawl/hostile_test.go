@@ -103,3 +103,25 @@ func patiently(s *policy.Settings, servers *hostile.Servers, cases []hostile.Cas
 	})
 	s.Fetcher = limited(time.Hour)
 }
+
+// TestRefusedHostsAreSummedUp: links to any number of hosts whose addresses are refused fill no log.
+func TestRefusedHostsAreSummedUp(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		var links []string
+		for i := range 15 {
+			links = append(links, fmt.Sprintf("http://127.0.0.%d:%d/", i+1, 1000+i))
+		}
+		w.page(hostA+"/", links...)
+		w.settings.Rules.DefaultAccept, w.settings.Rules.DefaultIndex, w.settings.Rules.DefaultFollow = true, true, true
+		w.begin()
+		w.quiet()
+		for _, l := range links {
+			if r := w.record(l); r.Reason != scheduler.ReasonAddress {
+				t.Errorf("%s: %s, %q", l, r.Reason, r.LastError)
+			}
+		}
+		if log := w.logged.String(); strings.Count(log, "level=WARN") != 1 {
+			t.Error(log)
+		}
+	}, hostA+"/")
+}

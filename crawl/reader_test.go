@@ -7,10 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
+	"github.com/sextant-crawler/sextant/fetcher/extract/tree"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // troubledReader reads documents, or fails for a reason as long as it has one.
@@ -137,4 +140,50 @@ func TestFileFails(t *testing.T) {
 			w.end()
 		})
 	}
+}
+
+// troubledSearcher finds the main content of every page, or fails as long as it has a reason.
+type troubledSearcher struct{ troubledReader }
+
+func (r *troubledSearcher) Search(ctx context.Context, _ *tree.Order, body []byte) (tree.Found, error) {
+	if _, err := r.Read(ctx, "", body); err != nil {
+		return tree.Found{}, err
+	}
+	return tree.Found{Main: "main of " + string(body)}, nil
+}
+
+// TestMainContentStays: a search for the main content that fails does not at once put the whole text in the place of the
+// main content that is indexed.
+func TestMainContentStays(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		r := &troubledSearcher{}
+		w.settings.Pages = r
+		w.settings.Inside = &policy.Inside{Main: []func(weburl.URL) bool{func(weburl.URL) bool { return true }}}
+		want := func(when, text string) {
+			t.Helper()
+			if d, _ := w.document(hostA + "/"); d.Text != text {
+				t.Errorf("%s: the text is %q, want %q (%+v)", when, d.Text, text, w.record(hostA+"/"))
+			}
+		}
+		first := strings.TrimSpace(strings.Repeat("The tide comes twice a day. ", 20))
+		w.set(hostA+"/", answered{body: first})
+		w.begin()
+		w.quiet()
+		want("at first", "main of "+first)
+		w.set(hostA+"/", answered{body: first + " Second."})
+		r.fails(documents.TooSlow)
+		w.refresh(Selection{All: true})
+		if got := w.record(hostA + "/"); got.Class != scheduler.Temporary || got.Reason != scheduler.ReasonReader {
+			t.Errorf("after one failure: %s, %s, %q", got.Class, got.Reason, got.LastError)
+		}
+		want("after one failure", "main of "+first)
+		r.fails("")
+		time.Sleep(2 * time.Minute)
+		want("after the trouble", "main of "+first+" Second.")
+		w.set(hostA+"/", answered{body: first + " Third."})
+		r.fails(documents.TooSlow)
+		w.refresh(Selection{All: true})
+		time.Sleep(time.Hour)
+		want("after an hour of trouble", first+" Third.")
+	}, hostA+"/")
 }

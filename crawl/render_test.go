@@ -137,6 +137,10 @@ func TestRenderedRequests(t *testing.T) {
 			own := slices.Repeat([]string{hostA + "/app.js"}, 7)
 			said = asks(ctx, p, append(own, hostA+"/closed", hostB+"/lib.js", hostB+"/closed", hostC+"/api", private, "http://127.0.0.1/", "http://[", hostB+"/none")...)
 			ended = time.Now()
+			a, err := p.Fetch(ctx, render.Request{URL: hostB + "/lib.js", Method: http.MethodPost, Kind: "Fetch", Header: http.Header{}, Body: []byte("posted")})
+			if err != nil || string(a.Body) != "posted" {
+				t.Errorf("what is posted gives %q, %v", a.Body, err)
+			}
 			return content("what the scripts write"), nil
 		})
 		w.settings.Fetches = append(w.settings.Fetches, policy.Fetch{Name: "other", Fetcher: w.settings.Fetcher,
@@ -216,6 +220,40 @@ func renderedEmpty(t *testing.T, left string) {
 			t.Errorf("it is %v, %v (%q); indexed %t, and the document is the same: %t", r.Class, r.Reason, r.LastError, r.Indexed, r.Hash == first.Hash)
 		}
 	}, hostA+"/")
+}
+
+// TestRenderedBare: a page that has hardly any text once its scripts ran has a reason, if requests for data were refused or
+// the scripts wrote nothing. One that is short by itself has none.
+func TestRenderedBare(t *testing.T) {
+	const post = "POST " + hostA + "/api/graphql"
+	for name, c := range map[string]struct {
+		left    string
+		refused []string
+		why     scheduler.Reason
+		words   string
+	}{
+		"loading":        {"<p>Loading data</p>", []string{post, post, post, post}, scheduler.ReasonAppShell, "; requests refused: 4 (" + post},
+		"empty":          {"", []string{post}, scheduler.ReasonAppShell, "; requests refused: 1 (" + post},
+		"without a word": {"", nil, scheduler.ReasonAppShell, "its scripts wrote hardly anything"},
+		"short":          {"<p>No news today</p>", nil, scheduler.NoReason, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				w.set(hostA+"/", answered{body: appShell})
+				rendering(w, policy.Render{}, func(context.Context, render.Page) (render.Rendered, error) {
+					return render.Rendered{HTML: []byte("<title>App</title><body>" + c.left), Counts: render.Counts{Refused: len(c.refused), RefusedData: c.refused}}, nil
+				})
+				w.begin()
+				w.quiet()
+				if r := w.record(hostA + "/"); r.Class != scheduler.OK || r.Reason != c.why || !strings.Contains(r.LastError, c.words) {
+					t.Errorf("it is %v, %v, %q", r.Class, r.Reason, r.LastError)
+				}
+				if got := w.status().Shells; (got != nil) != (c.why == scheduler.ReasonAppShell) {
+					t.Errorf("the status counts %+v", got)
+				}
+			}, hostA+"/")
+		})
+	}
 }
 
 // TestRenderedAgain: the page is fetched whole each time, since its scripts may make another one of the same answer;

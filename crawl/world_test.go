@@ -121,6 +121,10 @@ func (w *world) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		http.NotFound(out, r)
 		return
 	}
+	if r.Method == http.MethodPost {
+		_, _ = io.Copy(out, r.Body)
+		return
+	}
 	if page.to != "" {
 		out.Header().Set("Location", page.to)
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -341,6 +342,45 @@ func TestRelayBackoffOfCheckpoints(t *testing.T) {
 		drained(t, r)
 		if len(a.safe) != 10 {
 			t.Errorf("%d documents are safe, want 10", len(a.safe))
+		}
+	})
+}
+
+// unsafe is an outbox that does not store the cursor while it is failing.
+type unsafe struct {
+	*pushtest.Outbox
+	failing atomic.Bool
+}
+
+func (o *unsafe) Safe(ctx context.Context, target string, seq uint64) error {
+	if o.failing.Load() {
+		return errors.New("the disk is full")
+	}
+	return o.Outbox.Safe(ctx, target, seq)
+}
+
+// TestRelayCannotStoreCursor: as long as the cursor cannot be stored, pushes that succeed in between prove no recovery.
+func TestRelayCannotStoreCursor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o, a := &unsafe{Outbox: pushtest.NewOutbox()}, newFake("a")
+		o.failing.Store(true)
+		r := start(t, o, push.TargetSettings{Target: a, BatchAge: 1, CheckpointAge: time.Hour})
+		o.PutDocument("", "http://h/first", "text")
+		done := r.Urge()
+		time.Sleep(time.Second)
+		done()
+		for i := range 99 {
+			time.Sleep(time.Second)
+			o.PutDocument("", fmt.Sprint("http://h/", i), "text")
+			synctest.Wait()
+			if s := r.Status()[0]; s.DownSince.IsZero() {
+				t.Fatalf("after document %d the target has recovered: %+v", i, s)
+			}
+		}
+		o.failing.Store(false)
+		drained(t, r)
+		if s := r.Status()[0]; !s.DownSince.IsZero() || len(a.safe) != 100 {
+			t.Errorf("at the end: %+v, %d documents are safe", s, len(a.safe))
 		}
 	})
 }

@@ -473,3 +473,25 @@ func TestRulesVersion(t *testing.T) {
 		}
 	}
 }
+
+// TestTextOfDeletion: a deletion says which error it follows from.
+func TestTextOfDeletion(t *testing.T) {
+	silent := faulty(fault.TLS)
+	silent.Words = ""
+	for want, r := range map[string]Result{"status 410": status(410), "words": faulty(fault.TLS), "cannot be fetched": silent} {
+		old := indexed()
+		c := outcome(&old, &r, settings(), 0, start(), 0)
+		if c.Order == nil || c.Order.Text != want {
+			t.Errorf("the order is %+v, want the text %q", c.Order, want)
+		}
+	}
+}
+
+// TestGuardedIsKnown: of a URL whose address is refused something is known, so an error that follows is that of a refresh.
+func TestGuardedIsKnown(t *testing.T) {
+	old, refused, gone := fresh(), faulty(fault.Address), status(404)
+	guarded := outcome(&old, &refused, settings(), 0, start(), 0).Next
+	if c := outcome(&guarded, &gone, settings(forgetting), 0, start(), 0); !c.Forget {
+		t.Errorf("after it a 404 gives %+v", c.Next)
+	}
+}

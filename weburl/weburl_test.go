@@ -32,6 +32,8 @@ func TestCanonicalForm(t *testing.T) {
 		"http://h/a?#f":                     "http://h/a",
 		"http://user:pass@h/":               "http://h/",
 		"http://h/a/./b/../c":               "http://h/a/c",
+		"http://h/a/b/..":                   "http://h/a/",
+		"http://h/a/.":                      "http://h/a/",
 		"http://h/a/%2e%2E/c":               "http://h/c",
 		"http://h/%7Euser/%c3%a9/%2f/%41":   "http://h/~user/%C3%A9/%2F/A",
 		"http://h/?a=%7e%2d&b=%26":          "http://h/?a=~-&b=%26",

@@ -104,6 +104,12 @@ func printFetched(w io.Writer, f *admin.Fetched, text int, p paint) {
 	printAnswer(f.Answer, row)
 	e.some("leads to", "%s", f.Location)
 	printRendered(f, row)
+	switch shell := f.Page != nil && f.Page.Shell; {
+	case shell && f.Rendered != nil:
+		row("page", "hardly any text, though its scripts ran: its document is as good as empty")
+	case shell:
+		row("page", "an application shell: only its scripts fill it, and they were not run; --render shows it rendered")
+	}
 	if f.Page != nil {
 		e.page(f.Page, text)
 	}
@@ -178,6 +184,9 @@ func printRendered(f *admin.Fetched, row func(string, string, ...any)) {
 			row("", "%s %s: %d", strings.ToLower(m.Kind), m.URL, m.Status)
 		}
 	}
+	for _, refused := range r.RefusedData {
+		row("", "refused: %s", refused)
+	}
 	if r.TooMany {
 		row("", "further requests were refused: a page has %d", render.MaxRequests)
 	}
@@ -208,9 +217,6 @@ func (e explanation) page(p *admin.FetchedPage, text int) {
 		row("page", "%s", unreadWords(p))
 	}
 	e.some("page", "by the converter %s", p.Converter)
-	if p.Shell {
-		row("page", "an application shell: only its scripts fill it, and they were not run; --render shows it rendered")
-	}
 	row("title", "%s", p.Title)
 	e.some("language", "%s", p.Language)
 	e.some("charset", "%s", p.Charset)

@@ -39,6 +39,9 @@ func (v *visit) index(ctx context.Context, response *fetcher.Response, p extract
 		if in, err = v.lookInside(ctx, response, &p, result); err != nil {
 			return err
 		}
+		if v.machineFailed != nil && v.lease.Record.Indexed && !lastAttempt(v) { // its whole text would take the place of its main content
+			return readAgain(ctx, v, result)
+		}
 	}
 	source, movesTo := v.policy.Settings.Frontier.SourceOf(&v.lease.Record, v.verdict.Decision.Source)
 	document := v.document(response, p, &in, directives)

@@ -3,6 +3,7 @@ package visit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -182,13 +183,28 @@ func (v *visit) lacksText(p *extract.Page, contentType string, result *scheduler
 		return
 	}
 	if p.Shell {
-		result.Reason, result.Words = scheduler.ReasonAppShell, "only its scripts fill the page"
-		if v.meter.Shells.Add(v.lease.URL.Origin()) {
-			v.log.Warn("a page is an application shell: only its scripts fill it, and they are not run without render in its Fetch; further ones of its host are counted in the status",
-				"url", v.lease.URL.String())
-		}
+		noteShell(v, result)
 	}
 }
+
+// noteShell puts into the result that only scripts fill the page, and why they did not if they ran.
+func noteShell(v *visit, result *scheduler.Result) {
+	result.Reason, result.Words = scheduler.ReasonAppShell, "only its scripts fill the page"
+	message := "a page is an application shell: only its scripts fill it, and they are not run without render in its Fetch"
+	if result.Directives&scheduler.Rendered != 0 {
+		result.Words = "its scripts wrote hardly anything"
+		message = "a page has hardly any text once its scripts ran"
+		if n := len(v.refusedData); n > 0 {
+			result.Words += fmt.Sprintf("; requests refused: %d (%s)", n, strings.Join(v.refusedData[:min(n, shownRefused)], ", "))
+		}
+	}
+	if v.meter.Shells.Add(v.lease.URL.Origin()) {
+		v.log.Warn(message+"; further ones of its host are counted in the status", "url", v.lease.URL.String(), "error", result.Words)
+	}
+}
+
+// shownRefused are the refused requests that a reason names.
+const shownRefused = 3
 
 // bodyLimit lets PDF files have a limit of their own.
 func (v *visit) bodyLimit(header http.Header) int64 {

@@ -71,7 +71,7 @@ func (v *visit) lookInside(ctx context.Context, response *fetcher.Response, p *e
 	}
 	v.count(&in, result)
 	if len(in.fields) > 0 {
-		v.visitor.trial.found(in.fields)
+		v.visitor.trial.see(func(t *Sight) { t.Fields = in.fields })
 	}
 	return in, nil
 }
@@ -155,7 +155,7 @@ func (v *visit) mainContent(s *search, p *extract.Page) {
 	}
 	if s.found.Main != "" {
 		p.Text = s.found.Main
-		v.visitor.trial.mainContent(s.found.Main)
+		v.visitor.trial.see(func(t *Sight) { t.MainText = s.found.Main })
 	}
 }
 
@@ -190,6 +190,9 @@ func (v *visit) search(ctx context.Context, isPage bool, s *search) (err error) 
 		reason = e.Reason
 	}
 	v.unsearched(s.body, reason, fmt.Sprint(err))
+	if s.order.Main && reason.OfMachine() {
+		v.machineFailed = err
+	}
 	s.found, s.failed = tree.Found{}, string(reason)
 	return nil
 }

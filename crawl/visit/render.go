@@ -31,45 +31,44 @@ func (v *visit) pageOf(ctx context.Context, r *fetcher.Response, result *schedul
 		if err != nil || !how.Always && !p.Shell {
 			return p, read, err
 		}
-		v.visitor.trial.readPlain(&p)
+		v.visitor.trial.see(func(t *Sight) {
+			plain := p
+			t.Plain = &plain
+		})
 	}
 	sent := *r
 	failed, err := v.render(ctx, how, r, result)
 	if err != nil || result.Fault != fault.None {
 		return extract.Page{}, false, err
 	}
-	p, read, err = v.extract(ctx, r)
-	switch {
-	case err != nil:
-	case p.Shell && failed > 0:
-		return extract.Page{}, false, wroteNothing(failed, result)
-	case p.Text == "" && p.Refresh == "" && r.Header.Get("Refresh") == "":
-		return v.asSent(ctx, &sent, r, &p, failed, result)
+	if p, read, err = v.extract(ctx, r); err == nil && p.IsBare() && p.Refresh == "" && r.Header.Get("Refresh") == "" {
+		return v.staysBare(ctx, &sent, r, &p, failed, result)
 	}
 	return p, read, err
 }
 
-// wroteNothing is what a page comes to whose scripts wrote nothing, maybe because their requests failed: what is indexed of
-// it stays.
-func wroteNothing(failed int, result *scheduler.Result) error {
-	result.Fault, result.Words = fault.Render, fmt.Sprintf("its scripts wrote nothing, and %d of their requests failed", failed)
-	return nil
-}
-
-// asSent reads a page that is empty once its scripts ran, such as one that throws an error, as its server sent it, if
-// that had something to say. Failed requests may be why it is empty.
-func (v *visit) asSent(ctx context.Context, sent, r *fetcher.Response, empty *extract.Page, failed int, result *scheduler.Result) (extract.Page, bool, error) {
+// staysBare judges a page that has hardly any text once its scripts ran, by how the server sent it. If the scripts wrote
+// nothing while requests of theirs failed, what is indexed of the page stays. If they emptied it, such as by an error, it
+// is read as it was sent. If it may lack its text, it counts as an application shell.
+func (v *visit) staysBare(ctx context.Context, sent, r *fetcher.Response, bare *extract.Page, failed int, result *scheduler.Result) (extract.Page, bool, error) {
 	p, read, err := v.extract(ctx, sent)
-	switch nothing := p.Text == "" || p.Shell; {
-	case err == nil && nothing && failed > 0:
-		return extract.Page{}, false, wroteNothing(failed, result)
-	case err != nil || nothing:
-		return *empty, true, err
+	if err != nil {
+		return *bare, true, err
+	}
+	nothing := p.Text == "" || p.Shell
+	wrote := bare.Text != "" && !bare.SaysAs(&p)
+	switch {
+	case nothing && !wrote && failed > 0:
+		result.Fault, result.Words = fault.Render, fmt.Sprintf("its scripts wrote nothing, and %d of their requests failed", failed)
+		return extract.Page{}, false, nil
+	case nothing || bare.Text != "":
+		bare.Shell = p.Shell && !wrote || nothing && len(v.refusedData) > 0
+		return *bare, true, nil
 	}
 	v.log.Warn("a page is empty once its scripts ran: it is read as its server sent it", "url", v.lease.URL.String())
 	*r = *sent
 	result.Directives &^= scheduler.Rendered
-	v.visitor.trial.emptied()
+	v.visitor.trial.see(func(t *Sight) { t.Emptied = true })
 	return p, read, nil
 }
 
@@ -92,7 +91,8 @@ func (v *visit) render(ctx context.Context, how *policy.Render, r *fetcher.Respo
 	if err != nil {
 		return 0, v.notRendered(ctx, err, result)
 	}
-	v.visitor.trial.rendered(&out)
+	v.visitor.trial.see(func(t *Sight) { t.Rendered = &out })
+	v.refusedData = out.RefusedData
 	r.Header = r.Header.Clone()
 	r.Header.Set("Content-Type", "text/html; charset=utf-8")
 	r.Body, r.Truncated = out.HTML, r.Truncated || out.Cut

@@ -1,8 +1,10 @@
 package visit
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"sync"
 	"time"
@@ -59,7 +61,7 @@ func newPageRequests(v *visit, page *fetcher.Response) *pageRequests {
 func (q *pageRequests) end() (own int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.visit.visitor.trial.requested(q.made)
+	q.visit.visitor.trial.see(func(t *Sight) { t.Requested = q.made })
 	for key, h := range q.hosts {
 		if key == q.visit.lease.Place.Host {
 			own = h.requests
@@ -117,6 +119,11 @@ func (q *pageRequests) ask(ctx context.Context, r render.Request) (render.Answer
 	request.Do = func(ctx context.Context, req *http.Request) (*http.Response, error) {
 		sent(req.Header, r.Header)
 		req.Method = r.Method
+		if r.Body != nil {
+			req.ContentLength = int64(len(r.Body))
+			req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(r.Body)), nil }
+			req.Body, _ = req.GetBody()
+		}
 		return do(ctx, req)
 	}
 	response, err := q.make(ctx, u, request, by)

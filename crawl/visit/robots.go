@@ -7,6 +7,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/fetcher/fault"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
@@ -22,7 +23,9 @@ func (v *visit) askRobots(ctx context.Context) (step, error) {
 	if !verdict.Changed.IsZero() {
 		v.visitor.sites.Restrict(v.lease.URL)
 	}
-	v.visitor.trial.asked(&verdict)
+	v.visitor.trial.see(func(t *Sight) {
+		t.Robots, t.CrawlDelay, t.AskedDelay = verdict.State.String(), verdict.CrawlDelay, verdict.AskedDelay
+	})
 	if v.access.ignoreRobots {
 		verdict = verdict.WithoutRules()
 	}
@@ -53,6 +56,19 @@ const robotsUnreachable = "robots.txt cannot be had"
 // robotsPause is how long a lease waits while another worker fetches its host's robots.txt.
 const robotsPause = 100 * time.Millisecond
 
+// warnOfRobots logs that a robots.txt cannot be fetched. Anybody can link to any number of hosts that must not be asked:
+// of these it logs the first, and their URLs are counted by reason.
+func warnOfRobots(v *visit, failure error) {
+	words := "robots.txt cannot be fetched"
+	if e, ok := errors.AsType[*fetcher.Error](failure); ok && (e.Fault == fault.Address || e.Fault == fault.AddressForbidden) {
+		if v.visitor.guardedHost.Swap(true) {
+			return
+		}
+		words = "a host is not asked, as its address is refused; the URLs of further ones are counted by sextant report errors"
+	}
+	v.log.Warn(words, "host", v.lease.Record.Origin, "error", failure)
+}
+
 // fetchRobots fetches robots.txt and ends the lease: the host's pause comes between that
 // and the page. Only if there is no such host is that the page's outcome, too.
 func (v *visit) fetchRobots(ctx context.Context, verdict robots.Verdict) (step, error) {
@@ -69,7 +85,7 @@ func (v *visit) fetchRobots(ctx context.Context, verdict robots.Verdict) (step, 
 	if s.failure == nil {
 		v.meter.Requests.Add(1)
 	} else if ctx.Err() == nil {
-		v.log.Warn("robots.txt cannot be fetched", "host", v.lease.Record.Origin, "error", s.failure)
+		warnOfRobots(v, s.failure)
 	}
 	if e, ok := errors.AsType[*fetcher.Error](s.failure); ok && !e.Fault.ReachedHost() {
 		// There is no such host, or it must not be asked: that is the page's outcome, too.

@@ -8,7 +8,6 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/auth"
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 	"github.com/sextant-crawler/sextant/fetcher/render"
-	"github.com/sextant-crawler/sextant/fetcher/robots"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
@@ -54,61 +53,10 @@ func (t *Sight) Words() []string {
 	return append([]string{}, directiveFlags(t.Directives).Words()...)
 }
 
-func (t *Sight) asked(v *robots.Verdict) {
-	if t == nil {
-		return
-	}
-	t.Robots = v.State.String()
-	t.CrawlDelay, t.AskedDelay = v.CrawlDelay, v.AskedDelay
-}
-
-func (t *Sight) answered(r *fetcher.Response) {
+// see has the dry run look at something, if there is one.
+func (t *Sight) see(look func(*Sight)) {
 	if t != nil {
-		answer := *r // what a browser makes of it takes its place
-		t.Answer = &answer
-	}
-}
-
-func (t *Sight) readPage(p extract.Page, read bool, d extract.Directives, follows bool) {
-	if t != nil {
-		t.Page, t.Read, t.Directives, t.Follows = &p, read, d, follows
-	}
-}
-
-func (t *Sight) found(fields []Found) {
-	if t != nil {
-		t.Fields = fields
-	}
-}
-
-func (t *Sight) mainContent(text string) {
-	if t != nil {
-		t.MainText = text
-	}
-}
-
-func (t *Sight) readPlain(p *extract.Page) {
-	if t != nil {
-		plain := *p
-		t.Plain = &plain
-	}
-}
-
-func (t *Sight) rendered(r *render.Rendered) {
-	if t != nil {
-		t.Rendered = r
-	}
-}
-
-func (t *Sight) requested(made []PageRequest) {
-	if t != nil {
-		t.Requested = made
-	}
-}
-
-func (t *Sight) emptied() {
-	if t != nil {
-		t.Emptied = true
+		look(t)
 	}
 }
 

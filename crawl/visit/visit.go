@@ -39,6 +39,8 @@ type visit struct {
 	unindexed string
 	// machineFailed is why this machine did not get the document read, nil if it did.
 	machineFailed error
+	// refusedData are the requests for data that the page may not make in the browser.
+	refusedData []string
 }
 
 // step is what a stage came to: an answer to go on with, or the outcome of the visit.
@@ -117,7 +119,10 @@ func (v *visit) stages(ctx context.Context) (step, error) {
 		return v.failed(ctx, s)
 	}
 	v.meter.Answered(s.response)
-	v.visitor.trial.answered(s.response)
+	v.visitor.trial.see(func(t *Sight) {
+		sent := *s.response // what a browser makes of it takes its place
+		t.Answer = &sent
+	})
 
 	result := answer(s.response)
 	s.outcome = &result
@@ -280,7 +285,10 @@ func (v *visit) read(ctx context.Context, response *fetcher.Response, result *sc
 	directives := v.directives(response, p)
 	why, noIndex := v.heed(directives, result)
 	follows := v.verdict.Decision.Follow && (!directives.NoFollow || v.policy.Settings.IgnoreNoFollow)
-	v.visitor.trial.readPage(p, read, directives, follows)
+	v.visitor.trial.see(func(t *Sight) {
+		page := p
+		t.Page, t.Read, t.Directives, t.Follows = &page, read, directives, follows
+	})
 	if follows {
 		if p.LinksCut {
 			v.log.Info("a page has more links than are read: the rest is ignored",

@@ -14,6 +14,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"github.com/sextant-crawler/sextant/crawl/copies"
 	"github.com/sextant-crawler/sextant/crawl/crawllog"
@@ -42,8 +43,9 @@ type Visitor struct {
 	namers         namers
 	sitemaps       sitemapCounts
 	cookieTurns    cookieTurns
-	unreadTypes    firstOf  // media types that were logged
-	robotsInFlight sync.Map // keys of hosts whose robots.txt is being fetched
+	unreadTypes    firstOf     // media types that were logged
+	guardedHost    atomic.Bool // a host was not asked for its address, and that was logged
+	robotsInFlight sync.Map    // keys of hosts whose robots.txt is being fetched
 	handed         *handedOver
 }
 

@@ -15,6 +15,14 @@ var mounts = map[string]bool{
 	"app-root": true, "main-app": true, "react-root": true, "q-app": true, "ember-app": true, "mount": true,
 }
 
+// IsBare reports whether a page has no more text and links than an application shell.
+func (p *Page) IsBare() bool { return len(p.Text) <= shellText && len(p.Links) <= shellLinks }
+
+// SaysAs reports whether a page has the text and as many links as another one.
+func (p *Page) SaysAs(other *Page) bool {
+	return p.Text == other.Text && len(p.Links) == len(other.Links)
+}
+
 // isShell reports whether only scripts fill the page: it has scripts, hardly any text or links, and an element for
 // their output, or a message that it requires them.
 func (r *reader) isShell() bool {

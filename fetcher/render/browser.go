@@ -174,6 +174,14 @@ func (b *browser) event(m *message) {
 	}
 }
 
+// delays returns treeDelays of a browser that this process has started.
+func (b *browser) delays() map[int]time.Duration {
+	if b.process == nil {
+		return nil
+	}
+	return treeDelays(b.process.Process.Pid)
+}
+
 // isOld reports whether the next page should get a new browser.
 func (b *browser) isOld() bool {
 	return b.pages >= pagesPerBrowser || time.Since(b.begun) >= browserAge || b.memory.Load() > b.limit/2 || b.lost()

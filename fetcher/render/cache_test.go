@@ -127,14 +127,14 @@ func TestTurns(t *testing.T) {
 		began := time.Now()
 		gone, leave := context.WithCancel(t.Context())
 		left := make(chan error)
-		go func() { left <- turns.wait(gone) }()
+		go func() { left <- turns.Wait(gone) }()
 		synctest.Wait()
 		leave()
 		if <-left == nil {
 			t.Error("it waited on after its end")
 		}
 		for i := range 5 {
-			if err := turns.wait(t.Context()); err != nil || time.Since(began) != time.Duration(i+1)*requestGap {
+			if err := turns.Wait(t.Context()); err != nil || time.Since(began).Round(time.Millisecond) != time.Duration(i+1)*requestGap {
 				t.Errorf("turn %d after %v: %v", i, time.Since(began), err)
 			}
 		}

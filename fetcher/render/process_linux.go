@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/sextant-crawler/sextant/fetcher/processes"
 )
@@ -57,4 +58,18 @@ func treeMemory(pid int) (n int64) {
 		}
 	}
 	return n
+}
+
+// treeDelays is for how long the main threads of a process and its descendants, on which their scripts run, have waited for
+// a processor: the second number of the kernel's schedstat, in nanoseconds.
+func treeDelays(pid int) map[int]time.Duration {
+	all := map[int]time.Duration{}
+	for _, p := range append(processes.Descendants(pid), pid) {
+		stat, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p), "schedstat"))
+		if fields := bytes.Fields(stat); len(fields) > 1 {
+			n, _ := strconv.ParseInt(string(fields[1]), 10, 64)
+			all[p] = time.Duration(n)
+		}
+	}
+	return all
 }

@@ -5,6 +5,7 @@ package render
 import (
 	"os"
 	"syscall"
+	"time"
 )
 
 // isolates is set if browsers can have a network of their own.
@@ -21,3 +22,6 @@ func killTree(pid int) {
 
 // treeMemory returns 0: the memory is unknown on this system.
 func treeMemory(int) int64 { return 0 }
+
+// treeDelays are not known here.
+func treeDelays(int) map[int]time.Duration { return nil }

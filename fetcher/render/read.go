@@ -17,7 +17,8 @@ type scriptError struct{ words string }
 
 func (e *scriptError) Error() string { return e.words }
 
-// evaluate runs an expression in a world isolated from the page's scripts, which cannot change its built-ins.
+// evaluate runs an expression in a world isolated from the page's scripts, which cannot change its built-ins, and awaits
+// a promise.
 func (t *tab) evaluate(ctx context.Context, expression string, out any) error {
 	var world struct {
 		ID int `json:"executionContextId"`
@@ -36,7 +37,7 @@ func (t *tab) evaluate(ctx context.Context, expression string, out any) error {
 		} `json:"exceptionDetails"`
 	}
 	if err := t.browser.pipe.call(ctx, t.session, "Runtime.evaluate",
-		object{"expression": expression, "contextId": world.ID, "returnByValue": true}, &got); err != nil {
+		object{"expression": expression, "contextId": world.ID, "returnByValue": true, "awaitPromise": true}, &got); err != nil {
 		return err
 	}
 	if got.Exception != nil {

@@ -36,6 +36,8 @@ type Settings struct {
 	// MaxMemory bounds the memory of one browser's processes together, in bytes: 1 GiB. Behind a socket the service
 	// that starts the browsers must bound it.
 	MaxMemory int64
+	// PostURLs are addresses to which pages may send POST requests, with any query, as these only read.
+	PostURLs []string
 	// Timeout is the limit for one page, without the wait for a browser: 20 s.
 	Timeout time.Duration
 }
@@ -101,9 +103,10 @@ var ErrRefused = errors.New("the request may not be made")
 // Request is a request of a page.
 type Request struct {
 	URL    string
-	Method string // GET or HEAD
+	Method string // GET, HEAD or, to one of PostURLs, POST or OPTIONS
 	Kind   string // the resource type of the protocol: Script, Stylesheet, XHR, Fetch and so on
 	Header http.Header
+	Body   []byte
 
 	partition string // of the page, including its origin
 }
@@ -135,6 +138,8 @@ type Counts struct {
 	Failed   int  `json:"failed"`   // no response, or an error
 	TooMany  bool `json:"too_many"` // some were refused because there were too many
 	Restless bool `json:"restless"` // it was still active when its time was over
+	// RefusedData lists the first refused requests on which the page's text may depend, as METHOD URL.
+	RefusedData []string `json:"refused_data,omitempty"`
 }
 
 // Kind is the kind of failure of a rendering.
@@ -290,6 +295,7 @@ func (r *Renderer) render(ctx context.Context, b *browser, s Settings, j job) (R
 	defer context.AfterFunc(ctx, cancel)()
 	b.pages++
 	t := newTab(b, r.cache, j.page)
+	t.posts = s.PostURLs
 	out, err := t.render(own, s.Timeout)
 	if ctx.Err() != nil {
 		return Rendered{}, ErrEnded

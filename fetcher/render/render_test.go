@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"html"
 	"net/http"
 	"slices"
 	"strings"
@@ -19,7 +20,7 @@ const shell = `<!DOCTYPE html><html><head><title>App</title></head><body><div id
 
 // TestPagesOfManyKinds renders, in two browsers at once, what sites of today are made of.
 func TestPagesOfManyKinds(t *testing.T) {
-	r := renderer(t, render.Settings{Pages: 2})
+	r := renderer(t, render.Settings{Pages: 2, PostURLs: []string{"https://posts.example/api/graphql", "https://api.example/graphql"}})
 	for name, test := range map[string]func(*testing.T, *render.Renderer){
 		"client-side routes": testRoutes,
 		"lazy content":       testLazy,
@@ -32,6 +33,8 @@ func TestPagesOfManyKinds(t *testing.T) {
 		"workers":            testWorkers,
 		"other origins":      testOrigins,
 		"lacks a script":     testIncomplete,
+		"refused data":       testRefusedData,
+		"posts":              testPosts,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -238,5 +241,39 @@ func testIncomplete(t *testing.T, r *render.Renderer) {
 	}
 	if out := must(t, r, p); out.Requests != 0 || out.Refused == 0 {
 		t.Errorf("a script that may not be had gives %+v", out.Counts)
+	}
+}
+
+// testRefusedData: the requests for data that are not made are named, as the page may lack its text without them.
+func testRefusedData(t *testing.T, r *render.Renderer) {
+	s := newSite(map[string]string{"/": `<title>Data</title><p>Loading</p><img src=/i.png><script>
+Promise.allSettled(['serviceWorker' in navigator && navigator.serviceWorker.ready, fetch('/api/graphql', {method: 'POST', body: '{}'}), fetch('/api/closed')]).then(() => { document.body.className = 'done'; });</script>`})
+	p := waiting(s.page(t, "https://data.example/"), ".done")
+	p.Fetch = func(context.Context, render.Request) (render.Answer, error) {
+		return render.Answer{}, render.ErrRefused
+	}
+	out := must(t, r, p)
+	slices.Sort(out.RefusedData)
+	want := []string{"GET https://data.example/api/closed", "POST https://data.example/api/graphql"}
+	if diff := cmp.Diff(want, out.RefusedData); diff != "" {
+		t.Errorf("%s%+v", diff, out.Counts)
+	}
+}
+
+// testPosts: pages may post to the addresses that the settings name, of other origins too, and only there.
+func testPosts(t *testing.T, r *render.Renderer) {
+	s := newSite(map[string]string{"/": `<title>Posts</title><p id=app></p><script>
+const post = (url) => fetch(url, {method: 'POST', headers: {'Content-Type': 'application/json'}, body: '{"query":"news"}'}).then(r => r.text(), () => 'refused');
+Promise.all(['/api/graphql?op=a', 'https://api.example/graphql', '/api/graphql/delete'].map(post)).then(all => { document.getElementById('app').textContent = all.join(' | '); document.body.className = 'done'; });</script>`})
+	p := waiting(s.page(t, "https://posts.example/"), ".done")
+	p.Fetch = func(_ context.Context, q render.Request) (render.Answer, error) {
+		header := http.Header{"Access-Control-Allow-Origin": {"*"}, "Access-Control-Allow-Headers": {"content-type"}}
+		return render.Answer{Status: http.StatusOK, Header: header, Body: []byte(q.Method + " " + string(q.Body) + " " + q.Header.Get("Content-Type"))}, nil
+	}
+	out := must(t, r, p)
+	text := html.UnescapeString(string(out.HTML))
+	wantIn(t, []byte(text), `>POST {"query":"news"} application/json | POST {"query":"news"} application/json | refused<`)
+	if diff := cmp.Diff([]string{"POST https://posts.example/api/graphql/delete"}, out.RefusedData); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -10,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 // Each request in flight has a goroutine; tab.close waits for them.
@@ -20,35 +21,12 @@ const (
 	requestGap  = 100 * time.Millisecond
 )
 
-// turns spaces the starts of requests, requestGap apart.
-type turns struct {
-	next chan time.Time // holds the time of the next start; the goroutine that received it has the turn
-}
-
-// newTurns begins with the gap, since the page itself was requested just before.
-func newTurns() *turns {
-	t := &turns{next: make(chan time.Time, 1)}
-	t.next <- time.Now().Add(requestGap)
-	return t
-}
-
-// wait waits for a turn; its error is that of ctx.
-func (t *turns) wait(ctx context.Context) error {
-	select {
-	case at := <-t.next:
-		timer := time.NewTimer(time.Until(at))
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-			t.next <- time.Now().Add(requestGap)
-			return nil
-		case <-ctx.Done():
-			t.next <- at
-			return ctx.Err()
-		}
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+// newTurns spaces the starts of requests, requestGap apart. It begins with the gap, since the page itself was requested
+// just before.
+func newTurns() *rate.Limiter {
+	turns := rate.NewLimiter(rate.Every(requestGap), 1)
+	turns.Allow()
+	return turns
 }
 
 // pausedRequest is a request that the browser has paused.
@@ -60,6 +38,9 @@ type pausedRequest struct {
 		URL     string            `json:"url"`
 		Method  string            `json:"method"`
 		Headers map[string]string `json:"headers"`
+		Posted  []struct {
+			Bytes []byte `json:"bytes"`
+		} `json:"postDataEntries"`
 	} `json:"request"`
 }
 
@@ -78,7 +59,7 @@ func (t *tab) paused(m *message) {
 	case p.Kind == "Document" && p.Frame == t.frame:
 		t.navigates(session, p)
 		return
-	case !p.wanted():
+	case !p.wanted(t.posts):
 		t.refuse(session, p)
 		return
 	}
@@ -125,9 +106,15 @@ func (t *tab) navigates(session string, p *pausedRequest) {
 	t.fulfil(session, p, Answer{Status: http.StatusNoContent})
 }
 
-// wanted reports whether a request is to be made.
-func (p *pausedRequest) wanted() bool {
-	if p.Request.Method != http.MethodGet && p.Request.Method != http.MethodHead {
+// wanted reports whether a request is to be made. Only the addresses posts get POST.
+func (p *pausedRequest) wanted(posts []string) bool {
+	switch address, _, _ := strings.Cut(p.Request.URL, "?"); p.Request.Method {
+	case http.MethodGet, http.MethodHead:
+	case http.MethodPost, http.MethodOptions: // which asks whether another origin may post
+		if !slices.Contains(posts, address) {
+			return false
+		}
+	default:
 		return false
 	}
 	if u, err := url.Parse(p.Request.URL); err != nil || u.Scheme != "http" && u.Scheme != "https" {
@@ -135,7 +122,7 @@ func (p *pausedRequest) wanted() bool {
 	}
 	h := p.header()
 	switch p.Kind {
-	case "Script", "Stylesheet", "XHR", "Fetch":
+	case "Script", "Stylesheet", "XHR", "Fetch", "Preflight":
 		return h.Get("Sec-Purpose") == "" && h.Get("Purpose") == ""
 	case "Other": // scripts of workers, but also the page's icon
 		return h.Get("Accept") == "*/*" && h.Get("Service-Worker") == ""
@@ -156,11 +143,15 @@ func (p *pausedRequest) header() http.Header {
 func (t *tab) request(p *pausedRequest) Request {
 	h := p.header()
 	for name := range h {
-		if isOwn(name) {
+		if isOwn(name) && !(name == "Content-Type" && p.Request.Method == http.MethodPost) {
 			delete(h, name)
 		}
 	}
-	return Request{URL: p.Request.URL, Method: p.Request.Method, Kind: p.Kind, Header: h, partition: t.partition}
+	var body []byte
+	for _, part := range p.Request.Posted {
+		body = append(body, part.Bytes...)
+	}
+	return Request{URL: p.Request.URL, Method: p.Request.Method, Kind: p.Kind, Header: h, Body: body, partition: t.partition}
 }
 
 // isOwn reports whether the crawler itself writes a request header.
@@ -179,7 +170,7 @@ func (t *tab) fetch(session string, p *pausedRequest) {
 		t.flying--
 		t.restAt = time.Now()
 	})
-	if t.turns.wait(t.ctx) != nil {
+	if t.turns.Wait(t.ctx) != nil {
 		return
 	}
 	r := t.request(p)
@@ -198,7 +189,8 @@ func (t *tab) fetch(session string, p *pausedRequest) {
 // count counts the result of a request. Requests in flight when the page is read count as failed.
 func (t *tab) count(r *Request, a Answer, err error) {
 	if errors.Is(err, ErrRefused) {
-		t.counts.Requests, t.counts.Refused = t.counts.Requests-1, t.counts.Refused+1
+		t.counts.Requests--
+		t.refused(r.Method, r.URL, r.Kind)
 		return
 	}
 	t.answered++
@@ -207,7 +199,7 @@ func (t *tab) count(r *Request, a Answer, err error) {
 	}
 	t.counts.Failed++
 	passing := err != nil || a.Status == http.StatusTooManyRequests || a.Status >= http.StatusInternalServerError
-	if passing && t.failed == nil && r.Kind == "Script" && sameOrigin(r.URL, t.page.URL) {
+	if passing && t.failed == nil && r.Kind == "Script" && originOf(r.URL) == originOf(t.page.URL) {
 		t.failed = lacks(r.URL, a, err)
 	}
 }
@@ -220,13 +212,6 @@ func lacks(script string, a Answer, err error) error {
 	return failed(Incomplete, "its script %s cannot be had: status %d", script, a.Status)
 }
 
-// sameOrigin reports whether two URLs have the same scheme, host and port.
-func sameOrigin(a, b string) bool {
-	u, err1 := url.Parse(a)
-	v, err2 := url.Parse(b)
-	return err1 == nil && err2 == nil && u.Scheme == v.Scheme && u.Host == v.Host
-}
-
 // originOf returns the scheme and host of a URL; all of it if it has none.
 func originOf(raw string) string {
 	if u, err := url.Parse(raw); err == nil {
@@ -235,9 +220,20 @@ func originOf(raw string) string {
 	return raw
 }
 
+// refused counts a request that is not made, and lists it if the page's text may depend on it. The caller holds mu.
+func (t *tab) refused(method, address, kind string) {
+	t.counts.Refused++
+	switch kind {
+	case "Script", "XHR", "Fetch", "EventSource":
+		if len(t.counts.RefusedData) < MaxRequests {
+			t.counts.RefusedData = append(t.counts.RefusedData, method+" "+address)
+		}
+	}
+}
+
 // refuse fails a request without making it.
 func (t *tab) refuse(session string, p *pausedRequest) {
-	t.change(func() { t.counts.Refused++ })
+	t.change(func() { t.refused(p.Request.Method, p.Request.URL, p.Kind) })
 	t.browser.pipe.send(session, "Fetch.failRequest", object{"requestId": p.ID, "errorReason": "BlockedByClient"})
 }
 

@@ -6,25 +6,20 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 // tab.mu guards the state of a page, shared by the pipe's reader, the goroutines of its requests and the one that
 // renders it.
 
-// openShadows makes shadow trees readable that a page's scripts close.
-const openShadows = `(() => { const attach = Element.prototype.attachShadow;
+// prepare makes shadow trees readable that a page's scripts close, and removes service workers, which never start here:
+// a page without them does not wait for one.
+const prepare = `(() => { delete Navigator.prototype.serviceWorker; const attach = Element.prototype.attachShadow;
 Element.prototype.attachShadow = function (init) { return attach.call(this, {...init, mode: 'open'}); }; })();`
 
-const (
-	// quiet is how long no request may be in flight for a page to be at rest.
-	quiet = 500 * time.Millisecond
-	// lookAgain is the interval at which an awaited element is looked for.
-	lookAgain = 100 * time.Millisecond
-	// readTime is the time limit for reading a page once its time is over.
-	readTime = 3 * time.Second
-	// The window is tall, so that content is loaded that waits to come into view.
-	width, height = 1280, 8000
-)
+// The window is tall, so that content is loaded that waits to come into view.
+const width, height = 1280, 8000
 
 // tab is one page in a browser.
 type tab struct {
@@ -37,9 +32,16 @@ type tab struct {
 	frame     string         // the page's frame, also its target
 	session   string         // the page's session
 	fetches   sync.WaitGroup // requests in flight
-	turns     *turns
+	turns     *rate.Limiter
+	posts     []string // addresses that may be posted to
 	cancel    context.CancelCauseFunc
 	ctx       context.Context //nolint:containedctx // of the requests; ends with the page
+	began     time.Time
+	timeout   time.Duration
+	end       time.Time // of the page's time, as last computed
+	// delays returns how long each process of the browser has waited for a processor, before what that was at the start.
+	delays func() map[int]time.Duration
+	before map[int]time.Duration
 
 	changed chan struct{} // has an entry when the state changed
 
@@ -58,32 +60,32 @@ type tab struct {
 }
 
 func newTab(b *browser, c *cache, p Page) *tab {
-	return &tab{browser: b, cache: c, partition: originOf(p.URL) + " " + p.Partition, page: p, turns: newTurns(), changed: make(chan struct{}, 1), restAt: time.Now()}
+	return &tab{browser: b, cache: c, partition: originOf(p.URL) + " " + p.Partition, page: p, turns: newTurns(), changed: make(chan struct{}, 1), restAt: time.Now(), delays: b.delays}
 }
 
 // render loads the page, waits, and reads it. The error is an *Error, or that of ctx.
 func (t *tab) render(ctx context.Context, timeout time.Duration) (out Rendered, err error) {
-	began := time.Now()
+	t.began, t.timeout, t.before = time.Now(), timeout, t.delays()
+	t.end = t.began.Add(timeout)
 	t.ctx, t.cancel = context.WithCancelCause(ctx)
 	defer func() {
 		t.close()
 		t.mu.Lock()
-		out.Counts, out.Location, out.Took = t.counts, t.leads, time.Since(began)
+		out.Counts, out.Location, out.Took = t.counts, t.leads, time.Since(t.began)
 		out.Failed += t.counts.Requests - t.answered
 		t.mu.Unlock()
 		if err != nil && ctx.Err() == nil {
 			err = t.explained(err)
 		}
 	}()
-	whole, cancel := context.WithTimeoutCause(t.ctx, timeout+readTime, errSlow)
-	defer cancel()
-	if err := t.open(whole); err != nil {
+	t.fetches.Go(t.limit)
+	if err := t.open(t.ctx); err != nil {
 		return out, err
 	}
-	if err := t.wait(whole, began.Add(timeout)); err != nil {
+	if err := t.wait(t.ctx); err != nil {
 		return out, err
 	}
-	return out, t.read(whole, &out)
+	return out, t.read(t.ctx, &out)
 }
 
 var (
@@ -129,7 +131,7 @@ func (t *tab) open(ctx context.Context) error {
 		params object
 	}{
 		{"Page.enable", object{}},
-		{"Page.addScriptToEvaluateOnNewDocument", object{"source": openShadows}},
+		{"Page.addScriptToEvaluateOnNewDocument", object{"source": prepare}},
 		{"Emulation.setDeviceMetricsOverride", object{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false}},
 		{"Inspector.enable", object{}},
 	} {
@@ -215,108 +217,6 @@ func (t *tab) attached(m *message) {
 	b.pipe.send(p.Session, "Runtime.runIfWaitingForDebugger", object{})
 	if main {
 		t.change(func() { t.ready, t.session = true, p.Session })
-	}
-}
-
-// until waits until holds, called under the lock, returns true, or until end if that is not zero.
-func (t *tab) until(ctx context.Context, end time.Time, holds func() bool) error {
-	var over <-chan time.Time
-	if !end.IsZero() {
-		timer := time.NewTimer(time.Until(end))
-		defer timer.Stop()
-		over = timer.C
-	}
-	for {
-		t.mu.Lock()
-		is, err := holds(), t.failed
-		t.mu.Unlock()
-		switch {
-		case err != nil:
-			return err
-		case is:
-			return nil
-		}
-		select {
-		case <-t.changed:
-		case <-t.browser.pipe.ended:
-			return errGone
-		case <-over:
-			return nil
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-}
-
-// wait waits for the awaited state of the page, at most until end.
-func (t *tab) wait(ctx context.Context, end time.Time) error {
-	switch {
-	case t.page.Selector != "":
-		return t.waitForElement(ctx, end)
-	case t.page.After > 0:
-		if err := t.until(ctx, end, t.isLoaded); err != nil {
-			return err
-		}
-		at := time.Now().Add(t.page.After)
-		if at.After(end) {
-			at = end
-		}
-		return t.until(ctx, at, func() bool { return false })
-	}
-	for {
-		var at time.Time
-		rests := func() bool {
-			if !t.isLoaded() || t.flying > 0 {
-				return false
-			}
-			at = t.restAt.Add(quiet)
-			return true
-		}
-		if err := t.until(ctx, end, rests); err != nil {
-			return err
-		}
-		if at.IsZero() || at.After(end) { // the time is over: the present state counts
-			t.change(func() { t.counts.Restless = true })
-			return nil
-		}
-		if err := t.until(ctx, at, func() bool { return t.flying > 0 || t.restAt.Add(quiet).After(at) }); err != nil {
-			return err
-		}
-		if !time.Now().Before(at) {
-			return nil
-		}
-	}
-}
-
-// isLoaded reports whether the page has loaded as far as it will: one that navigates elsewhere is not loaded to its
-// end. The caller holds mu.
-func (t *tab) isLoaded() bool { return t.loaded || t.leads != "" }
-
-// waitForElement waits until the selector matches an element.
-func (t *tab) waitForElement(ctx context.Context, end time.Time) error {
-	wanted, err := json.Marshal(t.page.Selector)
-	if err != nil {
-		return err
-	}
-	for {
-		var is bool
-		err := t.evaluate(ctx, "document.querySelector("+string(wanted)+") !== null", &is)
-		if wrong := (*scriptError)(nil); errors.As(err, &wrong) {
-			return failed(TimedOut, "the selector %s is wrong: %v", wanted, err)
-		}
-		switch {
-		case err == nil && is:
-			return nil
-		case t.browser.lost():
-			return errGone
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case !time.Now().Before(end):
-			return failed(TimedOut, "the page has no element %s when its time is over", wanted)
-		}
-		if err := t.until(ctx, time.Now().Add(lookAgain), func() bool { return false }); err != nil {
-			return err
-		}
 	}
 }
 

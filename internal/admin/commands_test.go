@@ -143,6 +143,29 @@ func ownerRequest(t *testing.T, path, body string) *http.Request {
 	return r
 }
 
+// TestCallerHungUp: a request fails when its caller is gone, which is no error of the service.
+func TestCallerHungUp(t *testing.T) {
+	for _, gone := range []bool{true, false} {
+		var log bytes.Buffer
+		s := NewServer(nil, fakeService{}, fakeConfig{}, nil, slog.New(slog.NewTextHandler(&log, nil)))
+		ctx, hangUp := context.WithCancel(t.Context())
+		defer hangUp()
+		broken := &route{path: "/broken", answer: func(*call) (any, error) {
+			if gone {
+				hangUp()
+			}
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			return nil, errors.New("broken")
+		}}
+		s.serve(broken, httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, "/broken", http.NoBody), Caller{Role: Operator})
+		if strings.Contains(log.String(), "level=ERROR") == gone {
+			t.Errorf("gone %t: %s", gone, &log)
+		}
+	}
+}
+
 // TestBackupIsLogged: it is told who took all that was crawled, or wanted to.
 func TestBackupIsLogged(t *testing.T) {
 	d := openDoor(t, nil, nil)

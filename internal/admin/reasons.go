@@ -73,7 +73,7 @@ func reasonTexts() []reasonText {
 		scheduler.ReasonUnreadFile:        {"it cannot be read", textAlone, "", lookAgain},
 		scheduler.ReasonNoText:            {"there is no text in it, or nothing reads its type", noMore, "", "Exclude types that are not wanted by MimeTypes."},
 		scheduler.ReasonNoField:           {"a Field that the configuration looks for is not there", noMore, "", "Look at it with sextant fetch; change the selector, or narrow the Field's condition to the pages that have it."},
-		scheduler.ReasonAppShell:          {"only its scripts fill the page, and they were not run", noMore, "", "Have it rendered by a browser (Fetch render=\"auto\"), or crawl a form of the site that its server renders, such as its sitemap, feed or printable pages."},
+		scheduler.ReasonAppShell:          {"only its scripts fill the page, and they were not run or wrote hardly anything", noMore, "", "Have it rendered by a browser (Fetch render=\"auto\"); where it is, see which requests were refused. Or crawl a form of the site that its server renders, such as its sitemap, feed or printable pages."},
 		scheduler.ReasonNotProcessed:      {"the answer has nothing to index", itsText, "", lookAgain},
 
 		// Visits that failed, or could not be made.

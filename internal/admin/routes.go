@@ -79,7 +79,7 @@ func (s *Server) serve(route *route, w http.ResponseWriter, r *http.Request, cal
 	}
 	if err != nil {
 		p := problemOf(err)
-		if p.Status == http.StatusInternalServerError {
+		if p.Status == http.StatusInternalServerError && r.Context().Err() == nil { // else the caller is gone
 			s.log.Error("a request failed", "path", route.path, "error", err)
 		}
 		p.write(w)

@@ -21,6 +21,17 @@ func openInMemory() storetest.Opener {
 	}
 }
 
+// TestVerifyBeforeFirstCommit: a store whose maker died before its first commit has no fault.
+func TestVerifyBeforeFirstCommit(t *testing.T) {
+	s := newStore(&memory{}, t.TempDir(), Options{Logger: discard(), ReadOnly: true})
+	if err := s.start(); err != nil {
+		t.Fatal(err)
+	}
+	if faults := faultsOf(t, s); len(faults) > 0 {
+		t.Error(faults)
+	}
+}
+
 // TestConformanceInMemory: the store needs no more of an engine than its contract.
 func TestConformanceInMemory(t *testing.T) { storetest.Run(t, openInMemory()) }
 

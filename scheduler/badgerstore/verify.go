@@ -229,7 +229,7 @@ func (v *verification) now() *record.Counters { return v.s.committed.Load() }
 
 func (v *verification) counters() error {
 	b, err := v.view.Get(record.CountersKey())
-	if err != nil {
+	if err != nil || b == nil && v.s.kv.Version() == 0 { // its maker died before the first commit
 		return err
 	}
 	want, err := record.DecodeCounters(b)
