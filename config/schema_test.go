@@ -441,3 +441,19 @@ func besideTime(name string) map[string]string {
 	}
 	return beside
 }
+
+// TestCatalog: the package's catalog names each schema by its namespace and file, and the manual shows the same.
+func TestCatalog(t *testing.T) {
+	catalog, err := os.ReadFile("../packaging/catalog.xml")
+	page, pageErr := os.ReadFile("../docs/editor.md")
+	documents, schemaErr := Schema(DefaultVersion)
+	if err != nil || pageErr != nil || schemaErr != nil {
+		t.Fatal(err, pageErr, schemaErr)
+	}
+	for _, d := range documents {
+		line := `<uri name="` + d.Namespace + `" uri="` + d.Name + `"/>`
+		if !strings.Contains(string(catalog), line) || !strings.Contains(string(page), line) {
+			t.Errorf("catalog and manual lack %s", line)
+		}
+	}
+}

@@ -92,7 +92,7 @@ func TestContents(t *testing.T) {
 			"-rwxr-xr-x root/root .* ./usr/bin/sextant", "./usr/lib/systemd/system/sextant.service", "./usr/lib/systemd/system/sextant@.service", "./usr/lib/systemd/system/sextant-browser.socket", "./usr/lib/systemd/system/sextant-browser@.service", "./etc/sextant/CrawlConfig.xml", "./etc/default/sextant",
 			"./etc/logrotate.d/sextant", "./usr/lib/sysusers.d/sextant.conf", "./usr/share/man/man1/sextant.1.gz", "./usr/share/man/man5/CrawlConfig.xml.5.gz",
 			"./usr/share/man/man8/sextant.service.8.gz", "./usr/share/bash-completion/completions/sextant", "./usr/share/zsh/vendor-completions/_sextant",
-			"./usr/share/fish/vendor_completions.d/sextant.fish", "./usr/share/sextant/crawl.v21.xsd", "./usr/share/sextant/actionrules.v21.xsd",
+			"./usr/share/fish/vendor_completions.d/sextant.fish", "./usr/share/sextant/catalog.xml", "./usr/share/sextant/crawl.v21.xsd", "./usr/share/sextant/actionrules.v21.xsd",
 			"./usr/share/doc/sextant/copyright", "./usr/share/doc/sextant/changelog.gz", "./usr/share/doc/sextant/THIRD-PARTY.txt.gz",
 			"./usr/share/doc/sextant/sbom.cdx.json.gz", "./usr/share/doc/sextant/docs/install.md", "./usr/share/doc/sextant/docs/configuration.md", "./usr/share/doc/sextant/examples/ibm/crawl.rules",
 		} {
