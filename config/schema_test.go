@@ -136,7 +136,7 @@ func TestSchemaAgreesWithParser(t *testing.T) {
 	}
 }
 
-// changes are what is done to an element, by a name.
+// changes returns what is done to an element, by a name.
 func changes(e *Element) map[string]func(*etree.Element) {
 	all := map[string]func(*etree.Element){
 		"as-is":             func(*etree.Element) {},
@@ -259,7 +259,7 @@ func companyOfFetch(el *etree.Element, a *Attribute, value string) {
 	}
 }
 
-// values are those of an attribute at the borders of what is allowed.
+// values returns those of an attribute at the borders of what is allowed.
 func values(a *Attribute) map[string]string {
 	all := map[string]string{"sample": sampleValue(a)}
 	switch {
@@ -338,7 +338,7 @@ func sampleValue(a *Attribute) string {
 	}
 }
 
-// example is a file in which an element stands at its place, as bare as it can.
+// example returns a file in which an element stands at its place, as bare as it can.
 func example(table *schema, e *Element) (*etree.Document, *etree.Element) {
 	doc := etree.NewDocument()
 	root := doc.CreateElement("CrawlConfig")
@@ -422,7 +422,7 @@ func TestSchemaVersion(t *testing.T) {
 	}
 }
 
-// besideTime are the other times of deletions, as wide as they may be: the four rise.
+// besideTime returns the other times of deletions, as wide as they may be: the four rise.
 func besideTime(name string) map[string]string {
 	all := []string{"deletionRestS", "deletionConfirmS", "deletionHoldS", "deletionGoneS"}
 	i := slices.Index(all, name)
@@ -440,20 +440,4 @@ func besideTime(name string) map[string]string {
 		}
 	}
 	return beside
-}
-
-// TestCatalog: the package's catalog names each schema by its namespace and file, and the manual shows the same.
-func TestCatalog(t *testing.T) {
-	catalog, err := os.ReadFile("../packaging/catalog.xml")
-	page, pageErr := os.ReadFile("../docs/editor.md")
-	documents, schemaErr := Schema(DefaultVersion)
-	if err != nil || pageErr != nil || schemaErr != nil {
-		t.Fatal(err, pageErr, schemaErr)
-	}
-	for _, d := range documents {
-		line := `<uri name="` + d.Namespace + `" uri="` + d.Name + `"/>`
-		if !strings.Contains(string(catalog), line) || !strings.Contains(string(page), line) {
-			t.Errorf("catalog and manual lack %s", line)
-		}
-	}
 }

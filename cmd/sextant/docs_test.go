@@ -144,31 +144,6 @@ func TestPageConfigurations(t *testing.T) {
 	}
 }
 
-// TestExamplesHaveNamespace: editors find the schema of a file by its namespace.
-func TestExamplesHaveNamespace(t *testing.T) {
-	seen := 0
-	for _, pattern := range []string{"docs/*.md", "docs/*/*.md", "README.md", "examples/*/CrawlConfig.xml", "examples/*/*/CrawlConfig.xml", "packaging/*/CrawlConfig.xml"} {
-		names, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(pattern)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, name := range names {
-			text, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, tag := range regexp.MustCompile(`(?m)^ *<CrawlConfig[^>]*>`).FindAllString(string(text), -1) {
-				if seen++; !strings.Contains(tag, `xmlns="exa:com.exalead.mercury.mami.crawl.v`) {
-					t.Errorf("%s: %s", name, tag)
-				}
-			}
-		}
-	}
-	if seen < 20 {
-		t.Errorf("%d examples are seen", seen)
-	}
-}
-
 // TestLibraryPage: the code on the page is that of the examples that run.
 func TestLibraryPage(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "project", "library.md"))

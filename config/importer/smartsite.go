@@ -23,7 +23,7 @@ type smartsite struct {
 	off        bool // Discovery is
 }
 
-// smartsiteKeys are the settings of the web crawler (Smartsite, "Web crawler"), by names made of
+// smartsiteKeys returns the settings of the web crawler (Smartsite, "Web crawler"), by names made of
 // their titles, and those of Web.config by their own. A complaint says what is wrong.
 func smartsiteKeys() map[string]func(s *smartsite, value string) (complaint string) {
 	text := func(element string) func(*smartsite, string) string {
