@@ -14,17 +14,17 @@ func Suspicious(value string) string {
 		if value[i] != '\\' {
 			switch s := unescapedOperator(value, i); {
 			case s == "*" && !repeatable(value, i):
-				return "* stands for itself here, it is no wildcard; " + bothSpellings(value, starParts)
+				return "* stands for itself here, it is no wildcard; " + asExpression(withStars(value))
 			case s == "*", s == "+":
-				return s + " stands for itself here, it repeats nothing; " + bothSpellings(value, starParts)
+				return s + " stands for itself here, it repeats nothing; " + asExpression(withStars(value))
 			case s == `.\*`, s == `.\+`:
-				return ". stands for itself here; for any run of characters " + bothSpellings(value, starParts)
+				return ". stands for itself here; for any run of characters " + asExpression(withStars(value))
 			case s != "":
 				itself := "itself"
 				if len(s) > 1 {
 					itself = "these characters themselves"
 				}
-				return s + " stands for " + itself + " here; for a regular expression " + bothSpellings(value, operatorParts)
+				return s + " stands for " + itself + " here; for a regular expression " + asExpression(withOperators(value))
 			}
 			continue
 		}
@@ -153,66 +153,56 @@ func repeatable(value string, i int) bool {
 // counted is a repetition such as {4} or {2,}.
 var counted = regexp.MustCompile(`^\{\d+(,\d*)?\}`)
 
-// part is a piece of a value with both of its spellings.
-type part struct{ reversed, ordinary string }
-
-// bothSpellings says how to write a value, with reversed escaping and as an ordinary
-// expression.
-func bothSpellings(value string, parts func(string) []part) string {
-	var reversed, ordinary strings.Builder
-	for _, p := range parts(value) {
-		reversed.WriteString(p.reversed)
-		ordinary.WriteString(p.ordinary)
-	}
-	return fmt.Sprintf(`write %s, or %s with litteral="false"`, quote(reversed.String()), quote(ordinary.String()))
+// asExpression says how to write a value as an ordinary expression.
+func asExpression(expression string) string {
+	return fmt.Sprintf(`write %s with litteral="false"`, quote(expression))
 }
 
-// starParts take * for any run of characters, or for the repetition of what is made for it, and all else as it is.
-func starParts(value string) []part {
-	var parts []part
+// withStars is the expression of a value in which * is any run of characters, or the repetition of what is made for
+// it, and all else stands for itself.
+func withStars(value string) string {
+	var b strings.Builder
 	for i := 0; i < len(value); i++ {
 		switch c := value[i]; {
-		case c == '*' && repeatable(value, i), c == '+' && repeatable(value, i):
-			parts = append(parts, part{`\` + value[i:i+1], value[i : i+1]})
+		case (c == '*' || c == '+') && repeatable(value, i):
+			b.WriteByte(c)
 		case c == '*':
-			parts = append(parts, part{`\.\*`, ".*"})
+			b.WriteString(".*")
 		case c == '.' && (strings.HasPrefix(value[i:], `.\*`) || strings.HasPrefix(value[i:], `.\+`)):
-			parts = append(parts, part{`\.`, "."})
+			b.WriteByte(c)
 		case c == '\\' && i+1 < len(value): // means an operator already
 			i++
-			parts = append(parts, part{value[i-1 : i+1], ordinaryOf(value[i])})
+			b.WriteString(ordinaryOf(value[i]))
 		default:
-			parts = append(parts, part{value[i : i+1], quoteMeta(c)})
+			b.WriteString(quoteMeta(c))
 		}
 	}
-	return parts
+	return b.String()
 }
 
-// operatorParts take the value for an ordinary expression, except for dots and question
+// withOperators takes the value for an ordinary expression, except for dots and question
 // marks that nothing makes an operator: people write those as they are.
-func operatorParts(value string) []part {
-	var parts []part
+func withOperators(value string) string {
+	var b strings.Builder
 	for i := 0; i < len(value); i++ {
 		c := value[i]
 		if c == '\\' && i+1 < len(value) {
 			if escapedLiteral(value, i) { // as in an ordinary expression, which the value looks like
-				parts = append(parts, part{value[i+1 : i+2], value[i : i+2]})
+				b.WriteString(value[i : i+2])
 			} else {
-				parts = append(parts, part{value[i : i+2], ordinaryOf(value[i+1])})
+				b.WriteString(ordinaryOf(value[i+1]))
 			}
 			i++
 			continue
 		}
 		repeated := i+1 < len(value) && strings.IndexByte("*+?", value[i+1]) >= 0
 		repeats := i > 0 && strings.IndexByte(")].*+", value[i-1]) >= 0
-		switch {
-		case c == '.' && !repeated, c == '?' && !repeats, strings.IndexByte(specials, c) < 0:
-			parts = append(parts, part{value[i : i+1], quoteMeta(c)})
-		default:
-			parts = append(parts, part{`\` + value[i:i+1], value[i : i+1]})
+		if c == '.' && !repeated || c == '?' && !repeats {
+			b.WriteByte('\\')
 		}
+		b.WriteByte(c)
 	}
-	return parts
+	return b.String()
 }
 
 // ordinaryOf is an escape of reversed escaping in an ordinary expression.

@@ -21,7 +21,7 @@ import (
 // A program asks the rules of a configuration about a URL, without a store and without a
 // request.
 func Example_decide() {
-	file, report := config.Parse("CrawlConfig.xml", []byte(`<CrawlConfig>
+	file, report := config.Parse("CrawlConfig.xml", []byte(`<CrawlConfig xmlns="exa:com.exalead.mercury.mami.crawl.v21">
 	  <Crawler name="docs" smartRefresh="true">
 	    <Root url="http://docs.example.com/"/>
 	    <Rules><Rule><Path val="/archive/"/><Ignore/></Rule></Rules>
@@ -95,7 +95,7 @@ func Example_crawl() {
 }
 
 func crawlOnce(ctx context.Context, siteURL, dir string) (err error) {
-	file, report := config.Parse("CrawlConfig.xml", []byte(`<CrawlConfig>
+	file, report := config.Parse("CrawlConfig.xml", []byte(`<CrawlConfig xmlns="exa:com.exalead.mercury.mami.crawl.v21">
 	  <Crawler name="docs" throttleTimeMS="0"><Root url="`+siteURL+`/"/></Crawler>
 	</CrawlConfig>`), config.Lookups{})
 	if err := report.Err(); err != nil {

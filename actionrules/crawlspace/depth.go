@@ -25,10 +25,6 @@ func newDepthGate(limit *Limit, g Gate, name string, of func(Link) int) *depthGa
 
 func (g *depthGate) judge(l Link) (Reason, bool) { return g.reason, g.of(l) <= g.max }
 
-func (g *depthGate) explain(l Link) GateAnswer {
-	return GateAnswer{Reason: g.reason, Allowed: g.of(l) <= g.max}
-}
-
 // pathDepth is how many slashes the path has after the first.
 func pathDepth(l Link) int { return strings.Count(l.URL.Path(), "/") - 1 }
 
@@ -74,13 +70,3 @@ func (g *startGate) site(u weburl.URL) (s site) {
 }
 
 func (g *startGate) judge(l Link) (Reason, bool) { return g.reason, g.sites[g.site(l.URL)] }
-
-func (g *startGate) explain(l Link) GateAnswer {
-	a := GateAnswer{Reason: g.reason, Allowed: false}
-	for s := range g.sites {
-		if (!g.match.Host || s.host == l.URL.Host()) && (!g.match.Scheme || s.scheme == l.URL.Scheme()) {
-			a.Allowed = true
-		}
-	}
-	return a
-}

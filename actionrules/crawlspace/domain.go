@@ -206,6 +206,4 @@ func (g *domainGate) decide(l Link) *rule {
 	return &g.rules[best].rule
 }
 
-func (g *domainGate) judge(l Link) (Reason, bool) { return g.decide(l).judge() }
-
-func (g *domainGate) explain(l Link) GateAnswer { return ruleAnswer(GateDomain, g.decide(l)) }
+func (g *domainGate) judge(l Link) (Reason, bool) { return g.decide(l).judge(GateDomain) }

@@ -89,7 +89,7 @@ func hasExtension(path string) bool {
 // hold tar.gz too.
 func (g *extensionGate) judge(l Link) (Reason, bool) {
 	if l.Exempt {
-		return Reason{}, true
+		return Reason{Gate: GateExtension}, true
 	}
 	name := lastSegment(l.URL.Path())
 	var buf [longestExtension]byte
@@ -105,7 +105,7 @@ func (g *extensionGate) judge(l Link) (Reason, bool) {
 			return r, false
 		}
 	}
-	return Reason{}, true
+	return Reason{Gate: GateExtension}, true
 }
 
 // IgnoresExtension reports whether a page is left out for its extension.
@@ -115,14 +115,4 @@ func (s *Space) IgnoresExtension(u weburl.URL) bool {
 	}
 	_, allowed := s.extensions.judge(Link{URL: u})
 	return !allowed
-}
-
-func (g *extensionGate) explain(l Link) GateAnswer {
-	pieces := strings.Split(lower(lastSegment(l.URL.Path())), ".")
-	for i := 1; i < len(pieces) && !l.Exempt; i++ {
-		if r, ok := g.ignored[strings.Join(pieces[i:], ".")]; ok {
-			return GateAnswer{Reason: r, Allowed: false}
-		}
-	}
-	return GateAnswer{Reason: Reason{Gate: GateExtension}, Allowed: true}
 }

@@ -62,24 +62,13 @@ type patternGate struct {
 
 func (g *patternGate) judge(l Link) (Reason, bool) {
 	e := g.list.first(l.URL.String())
-	if g.want {
-		return g.missing, e != nil
-	}
-	if e != nil {
-		return e.reason, false
-	}
-	return Reason{}, true
-}
-
-func (g *patternGate) explain(l Link) GateAnswer {
-	e := g.list.first(l.URL.String())
 	switch {
 	case e != nil:
-		return GateAnswer{Reason: e.reason, Allowed: g.want}
+		return e.reason, g.want
 	case g.want:
-		return GateAnswer{Reason: g.missing, Allowed: false}
+		return g.missing, false
 	default:
-		return GateAnswer{Reason: Reason{Gate: g.missing.Gate}, Allowed: true}
+		return Reason{Gate: g.missing.Gate}, true
 	}
 }
 

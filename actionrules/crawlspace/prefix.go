@@ -167,6 +167,4 @@ func (g *prefixGate) decide(l Link) *rule {
 	return nil
 }
 
-func (g *prefixGate) judge(l Link) (Reason, bool) { return g.decide(l).judge() }
-
-func (g *prefixGate) explain(l Link) GateAnswer { return ruleAnswer(GatePrefix, g.decide(l)) }
+func (g *prefixGate) judge(l Link) (Reason, bool) { return g.decide(l).judge(GatePrefix) }

@@ -10,12 +10,9 @@ import (
 
 // gate is one of the gates that are asked about a link.
 type gate interface {
-	// judge says whether the gate lets the link pass; the reason counts only where
-	// it does not. It allocates nothing.
+	// judge reports whether the gate lets the link pass, and the rule that decided: the reason
+	// has the gate alone where none did. It allocates nothing.
 	judge(Link) (Reason, bool)
-	// explain comes to the same answer on the plain way, rule after rule, and also
-	// names the rule that let the link pass.
-	explain(Link) GateAnswer
 }
 
 // Space is the compiled crawl space: all gates of a Crawler. It is immutable and
@@ -213,19 +210,22 @@ func (s *Space) Trace(l Link) []GateAnswer {
 	all := s.names.trace()
 	l.URL = s.Rewrite(l.URL)
 	for _, g := range s.gates {
-		a := g.explain(l)
-		if l.Exempt && sparesSources(a.Gate) && !a.Allowed {
-			a = GateAnswer{Reason: Reason{Gate: a.Gate}, Allowed: true}
+		reason, ok := g.judge(l)
+		if !ok && l.Exempt && sparesSources(reason.Gate) {
+			reason, ok = Reason{Gate: reason.Gate}, true
 		}
-		all = append(all, a)
+		all = append(all, GateAnswer{Reason: reason, Allowed: ok})
 	}
-	if s.domain == nil || s.domain.explain(l).Allowed || s.settings.GlobalRules == nil {
+	if s.domain == nil || s.settings.GlobalRules == nil {
+		return all
+	}
+	if _, ok := s.domain.judge(l); ok {
 		return all
 	}
 	a := GateAnswer{Reason: Reason{Gate: GateGlobal}}
 	if s.global != nil {
 		if r := s.global.decide(l); r != nil {
-			a = ruleAnswer(GateGlobal, r)
+			a.Reason, a.Allowed = r.judge(GateGlobal)
 		}
 	}
 	return append(all, a)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -138,6 +139,16 @@ func misfound(s *Space, l Link) string {
 			got, want = g.list.first(l.URL.String()), first(g.list.entries, func(e *entry) (*entry, bool) {
 				return e, e.expr != nil && e.expr.re.MatchString(l.URL.String()) || e.expr == nil && matches(e.literal, l.URL.String(), anywhere)
 			})
+		case *extensionGate:
+			pieces := strings.Split(lower(lastSegment(l.URL.Path())), ".")
+			reason := Reason{Gate: GateExtension}
+			for i := len(pieces) - 1; i > 0 && !l.Exempt; i-- {
+				if r, ok := g.ignored[strings.Join(pieces[i:], ".")]; ok {
+					reason = r
+				}
+			}
+			want = reason
+			got, _ = g.judge(l)
 		}
 		if got != want {
 			return fmt.Sprintf("%T finds %+v, want %+v", g, got, want)

@@ -158,17 +158,9 @@ type rule struct {
 }
 
 // judge is the answer of a gate whose first matching rule is r; nil lets the link pass.
-func (r *rule) judge() (Reason, bool) {
-	if r != nil && !r.allow {
-		return r.reason, false
-	}
-	return Reason{}, true
-}
-
-// ruleAnswer is the answer of a gate whose first rule decides.
-func ruleAnswer(g Gate, r *rule) GateAnswer {
+func (r *rule) judge(g Gate) (Reason, bool) {
 	if r == nil {
-		return GateAnswer{Reason: Reason{Gate: g}, Allowed: true}
+		return Reason{Gate: g}, true
 	}
-	return GateAnswer{Reason: r.reason, Allowed: r.allow}
+	return r.reason, r.allow
 }

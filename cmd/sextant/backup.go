@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/atomicfile"
 )
 
 func backup(c *cli.Context) error {
@@ -22,7 +23,7 @@ func backup(c *cli.Context) error {
 		return fmt.Errorf("%s is there already: name another file, or write --force to replace it", name)
 	}
 	var length int64
-	err := replaceFile(name, func(f *os.File) error {
+	err := atomicfile.Replace(name, 0o600, func(f *os.File) error {
 		if err := writeBackup(c, f); err != nil {
 			return err
 		}

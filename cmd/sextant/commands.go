@@ -178,6 +178,12 @@ func configureCommands() []*cli.Command {
 			}, logFlags()...),
 		},
 		{
+			Name: "config", Category: category, Usage: "list the texts that were the configuration, compare one with the file, or put it back", Action: configHistory,
+			ArgsUsage: "history|diff [N]|rollback [N]", Flags: flags(),
+			Description: "The service keeps each text that comes into force, the newest 100. N is a number that history prints: 1 is the newest, 2, the default, the one before. " +
+				"rollback writes the text into the file, as the console does, and the service reloads.",
+		},
+		{
 			Name: "test", Category: category, Usage: "check decisions against your own test cases", ArgsUsage: "[FILE...]", Flags: flags(), Action: testRules,
 			Description: "A case is a line: a URL, then what is expected of it, as in\n" +
 				"  http://www.example.com/news/a   crawl index fifo=redir source=news meta:kind=news\n" +

@@ -75,7 +75,7 @@ func configOf(t *testing.T, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := regexp.MustCompile("(?s)```xml\n(<CrawlConfig>.*?)```").FindSubmatch(page)
+	text := regexp.MustCompile("(?s)```xml\n(<CrawlConfig .*?)```").FindSubmatch(page)
 	if text == nil {
 		t.Fatalf("docs/%s has no configuration", name)
 	}

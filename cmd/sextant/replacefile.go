@@ -1,32 +1,12 @@
 package main
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"syscall"
-)
 
-// replaceFile gives a file its name when all of it is written and on disk.
-func replaceFile(name string, write func(*os.File) error) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".part-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	err = write(f)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
-}
+	"github.com/sextant-crawler/sextant/internal/atomicfile"
+)
 
 // rewrite puts text in the place of a file, of which links may lead to it, with its mode and owner.
 // There is the old text or the new one at any time.
@@ -39,14 +19,11 @@ func rewrite(name string, text []byte) error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(name, func(f *os.File) error {
+	return atomicfile.Replace(name, info.Mode().Perm(), func(f *os.File) error {
 		if owner, ok := info.Sys().(*syscall.Stat_t); ok {
 			if err := keepOwner(f, owner); err != nil {
 				return err
 			}
-		}
-		if err := f.Chmod(info.Mode().Perm()); err != nil {
-			return err
 		}
 		_, err := f.Write(text)
 		return err

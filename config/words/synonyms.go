@@ -58,8 +58,6 @@ func Attributes() []Synonym {
 		{"atom.type atom.match", `write kind`},
 		{"literal", `write litteral, with two t`},
 		{"casesensitive ignorecase case", `write norm="none", lower or norm`},
-		{"crawler.deletionbrakemin crawler.deletionbrakepercent", `remove it: a deletion waits for deletionRestS, deletionConfirmS or deletionHoldS, depending on how many documents of its host are to go`},
-		{"crawler.deletionwindows", `remove it: deletions are counted over a day, and wait for deletionRestS, deletionConfirmS or deletionHoldS`},
 		{"proxyhost", `write <Fetch proxy="...">`},
 	}
 }

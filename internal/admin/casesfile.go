@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+
+	"github.com/sextant-crawler/sextant/internal/atomicfile"
 )
 
 const (
@@ -20,7 +22,11 @@ func CasesPath(config string) string { return filepath.Join(filepath.Dir(config)
 // cases reads the file; its text is empty if there is none. Only a regular file in the
 // folder of the configuration is read and replaced.
 func (s *Server) cases() (folder *os.Root, text []byte, mode fs.FileMode, err error) {
-	opened, base, err := s.versions()
+	path, err := filepath.EvalSymlinks(s.config.Path())
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	opened, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return nil, nil, 0, err
 	}
@@ -29,7 +35,7 @@ func (s *Server) cases() (folder *os.Root, text []byte, mode fs.FileMode, err er
 			_ = opened.Close()
 		}
 	}()
-	config, err := opened.Stat(base)
+	config, err := opened.Stat(filepath.Base(path))
 	if err != nil {
 		return nil, nil, 0, err
 	}
@@ -83,8 +89,9 @@ func (s *Server) writeCases(c *call) (any, error) {
 	if !matches(match, configTag(before)) {
 		return nil, newProblem(http.StatusPreconditionFailed, codeChanged, "the test cases were changed meanwhile: read them again, and make your change in those")
 	}
-	if err := replaceIn(folder, casesName, text, mode); err != nil {
-		return nil, unwritable(filepath.Join(folder.Name(), casesName), err)
+	path := filepath.Join(folder.Name(), casesName)
+	if err := atomicfile.Write(path, mode, text); err != nil {
+		return nil, unwritable(path, err)
 	}
 	out := WrittenCases{ETag: configTag(text), Cases: len(parsed)}
 	c.w.Header().Set("ETag", out.ETag)

@@ -40,7 +40,7 @@ func (c *call) handOut(media, name string, text []byte) document {
 // Written is what became of a configuration that was sent.
 type Written struct {
 	ETag string `json:"etag"`
-	// Kept is the file that holds the former text; empty if nothing changed.
+	// Kept is the version that holds the former text; empty if nothing changed.
 	Kept string `json:"kept,omitempty"`
 	// InForce is set if it was loaded; otherwise Words says why not, and it takes effect at
 	// the next start.
@@ -101,10 +101,10 @@ func errChanged() *Problem {
 
 // replace replaces the configuration, whose text is before.
 func (s *Server) replace(c *call, path string, before, text []byte) (kept string, err error) {
-	write := func() error {
-		kept, err = replaceConfig(path, before, text, time.Now())
-		return unwritable(path, err)
+	if kept, err = s.config.History().Keep(before, time.Now()); err != nil {
+		return "", err
 	}
+	write := func() error { return unwritable(path, replaceConfig(path, before, text)) }
 	if c.caller.Socket {
 		err = write()
 	} else {

@@ -4,10 +4,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
-	"time"
 )
 
 // writeConfig sends a configuration over TCP, as an operator.
@@ -48,7 +46,7 @@ func TestWriteConfig(t *testing.T) {
 	if string(now) != "<first/>" || err != nil || statErr != nil || info.Mode().Perm() != 0o640 {
 		t.Errorf("the file: %s, %v, mode %v", now, err, info.Mode())
 	}
-	kept, err := filepath.Glob(d.config + ".*")
+	kept, err := filepath.Glob(filepath.Join(filepath.Dir(d.config), "history", "*"))
 	if err != nil || len(kept) != 1 {
 		t.Fatalf("kept: %v, %v", kept, err)
 	}
@@ -63,66 +61,22 @@ func TestWriteConfig(t *testing.T) {
 	}
 }
 
-// TestTakeBack: what somebody has put in the place of the file meanwhile is there again,
-// also where they do it once more.
-func TestTakeBack(t *testing.T) {
-	folder := t.TempDir()
-	path, next := filepath.Join(folder, "config"), filepath.Join(folder, "next")
-	hold := func(at, text string) {
-		if err := os.WriteFile(at, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	hold(path, "sent")
-	hold(next, "edited")
-	if runtime.GOOS != "linux" {
-		t.Skip("files cannot change names in one step here")
-	}
-	if _, err := takeBack(next, path, []byte("sent")); problemOf(err).Status != http.StatusPreconditionFailed {
-		t.Errorf("one edit: %v", err)
-	}
-	if now, err := os.ReadFile(path); string(now) != "edited" || err != nil {
-		t.Errorf("after one edit: %s, %v", now, err)
-	}
-	hold(path, "edited again") // over sent
-	hold(next, "edited")
-	again, err := takeBack(next, path, []byte("sent"))
-	if string(again) != "edited again" || err != nil {
-		t.Fatalf("the second edit: %s, %v", again, err)
-	}
-	if _, err := takeBack(next, path, []byte("edited")); problemOf(err).Status != http.StatusPreconditionFailed {
-		t.Errorf("two edits: %v", err)
-	}
-	if now, err := os.ReadFile(path); string(now) != "edited again" || err != nil {
-		t.Errorf("after two edits: %s, %v", now, err)
-	}
-}
-
-// TestReplaceConfig: two changes within a second keep both old texts, and a folder that
-// cannot be written to is named.
+// TestReplaceConfig: a text that somebody has written meanwhile is not replaced, and no other file is left.
 func TestReplaceConfig(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "CrawlConfig.xml")
 	if err := os.WriteFile(path, []byte("1"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	now := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
 	for i, text := range []string{"2", "3"} {
-		kept, err := replaceConfig(path, []byte{byte('1' + i)}, []byte(text), now)
-		if err != nil || !strings.HasPrefix(kept, path+".20260102-030405") {
-			t.Fatalf("replaceConfig: %s, %v", kept, err)
-		}
-		if old, err := os.ReadFile(kept); string(old) != string('1'+rune(i)) || err != nil {
-			t.Errorf("%s holds %s, %v", kept, old, err)
+		if err := replaceConfig(path, []byte{byte('1' + i)}, []byte(text)); err != nil {
+			t.Fatal(err)
 		}
 	}
-	if _, err := replaceConfig(path, nil, []byte("4"), now); err == nil {
-		t.Error("a kept text is overwritten")
-	}
-	if _, err := replaceConfig(path, []byte("2"), []byte("4"), now.Add(time.Hour)); problemOf(err).Status != http.StatusPreconditionFailed {
+	if err := replaceConfig(path, []byte("2"), []byte("4")); problemOf(err).Status != http.StatusPreconditionFailed {
 		t.Errorf("over what somebody wrote meanwhile: %v", err)
 	}
-	if all, _ := filepath.Glob(path + "*"); len(all) != 3 {
+	if all, _ := filepath.Glob(path + "*"); len(all) != 1 {
 		t.Errorf("there are %v", all)
 	}
 	if text, err := os.ReadFile(path); string(text) != "3" || err != nil {

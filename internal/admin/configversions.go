@@ -1,9 +1,9 @@
 package admin
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
-	"io"
 	"io/fs"
 	"net/http"
 	"os"
@@ -11,73 +11,87 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/sextant-crawler/sextant/internal/atomicfile"
 )
 
-// ConfigVersion is a text that was the configuration, and is kept beside it.
-type ConfigVersion struct {
-	Name     string    `json:"name"`     // of its file
-	Replaced time.Time `json:"replaced"` // when another text took its place
-	Bytes    int64     `json:"bytes"`
+// ConfigHistory is a folder of texts that were the configuration, which the service alone writes.
+type ConfigHistory struct {
+	Folder string // made when it is needed
+	Base   string // name of the configuration's file, which the names of the texts begin with
 }
 
-// versionOf reads the name of a kept text, as replaceConfig makes it; ok is false for any
-// other name.
-func versionOf(base, name string) (replaced time.Time, ok bool) {
-	suffix, ok := strings.CutPrefix(name, base)
+// ConfigVersion is a text that was the configuration.
+type ConfigVersion struct {
+	Name  string    `json:"name"` // of its file
+	Kept  time.Time `json:"kept"` // when it came into force, or another text was about to replace it
+	Bytes int64     `json:"bytes"`
+}
+
+// mostVersions bounds how many texts are kept: as many as one list has.
+const mostVersions = defaultLimit
+
+// at reads when a text was kept of its file's name; ok is false for any other name.
+func (h ConfigHistory) at(name string) (kept time.Time, ok bool) {
+	suffix, ok := strings.CutPrefix(name, h.Base)
 	if !ok {
 		return time.Time{}, false
 	}
-	at, err := time.ParseInLocation(".20060102-150405", suffix, time.Local) // a fraction is read, too
-	return at, err == nil
+	kept, err := time.Parse(".20060102-150405", suffix) // a fraction is read, too
+	return kept, err == nil
 }
 
-// versions is the folder of the configuration, and the name of its file.
-func (s *Server) versions() (folder *os.Root, base string, err error) {
-	path, err := filepath.EvalSymlinks(s.config.Path())
-	if err != nil {
-		return nil, "", err
+// list returns what is kept, newest first.
+func (h ConfigHistory) list() ([]ConfigVersion, error) {
+	kept := []ConfigVersion{}
+	entries, err := os.ReadDir(h.Folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
 	}
-	folder, err = os.OpenRoot(filepath.Dir(path))
-	return folder, filepath.Base(path), err
+	for _, e := range entries {
+		at, ok := h.at(e.Name())
+		if info, err := e.Info(); ok && err == nil {
+			kept = append(kept, ConfigVersion{e.Name(), at, info.Size()})
+		}
+	}
+	slices.SortFunc(kept, func(a, b ConfigVersion) int {
+		return cmp.Or(b.Kept.Compare(a.Kept), strings.Compare(b.Name, a.Name))
+	})
+	return kept, nil
+}
+
+// Keep stores a text unless it is the newest one. It returns the name of its file. The oldest of too many go.
+func (h ConfigHistory) Keep(text []byte, now time.Time) (name string, err error) {
+	if err := os.MkdirAll(h.Folder, 0o700); err != nil {
+		return "", err
+	}
+	kept, err := h.list()
+	if err != nil {
+		return "", err
+	}
+	if len(kept) > 0 {
+		if last, err := os.ReadFile(filepath.Join(h.Folder, kept[0].Name)); err == nil && bytes.Equal(last, text) {
+			return kept[0].Name, nil
+		}
+	}
+	name = h.Base + now.UTC().Format(".20060102-150405.000000000")
+	if err := atomicfile.Write(filepath.Join(h.Folder, name), 0o600, text); err != nil {
+		return "", err
+	}
+	for _, v := range kept[min(len(kept), mostVersions-1):] {
+		err = errors.Join(err, os.Remove(filepath.Join(h.Folder, v.Name)))
+	}
+	return name, err
 }
 
 // configVersions lists what is kept, newest first.
 func (s *Server) configVersions(c *call) (any, error) {
-	folder, base, err := s.versions()
+	kept, err := s.config.History().list()
 	if err != nil {
 		return nil, err
-	}
-	defer func() { _ = folder.Close() }()
-	entries, err := fs.ReadDir(folder.FS(), ".")
-	if err != nil {
-		return nil, err
-	}
-	kept := []ConfigVersion{}
-	for _, e := range entries {
-		at, ok := versionOf(base, e.Name())
-		if !ok || !e.Type().IsRegular() {
-			continue
-		}
-		info, err := e.Info()
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // removed meanwhile
-		}
-		if err != nil {
-			return nil, err
-		}
-		kept = append(kept, ConfigVersion{e.Name(), at, info.Size()})
-	}
-	slices.SortFunc(kept, func(a, b ConfigVersion) int {
-		return cmp.Or(b.Replaced.Compare(a.Replaced), strings.Compare(b.Name, a.Name))
-	})
-	from := 0
-	if cursor := c.query.Get("cursor"); cursor != "" {
-		if from = slices.IndexFunc(kept, func(v ConfigVersion) bool { return v.Name == cursor }); from < 0 {
-			return nil, errCursor
-		}
 	}
 	return list(s, c, "versions of the configuration", func(fn func(item any, at string) error) error {
-		for _, v := range kept[from:] {
+		for _, v := range kept {
 			if err := fn(v, v.Name); err != nil {
 				return err
 			}
@@ -88,28 +102,11 @@ func (s *Server) configVersions(c *call) (any, error) {
 
 // configVersion gives a kept text as it was.
 func (s *Server) configVersion(c *call) (any, error) {
-	folder, base, err := s.versions()
-	if err != nil {
-		return nil, err
+	history, name := s.config.History(), c.query.Get("name")
+	text, err := os.ReadFile(filepath.Join(history.Folder, filepath.Base(name)))
+	if _, ok := history.at(name); !ok || errors.Is(err, fs.ErrNotExist) {
+		return nil, newProblem(http.StatusNotFound, codeNotKnown,
+			"no text of the configuration is kept under the name %.100q: GET /api/v1/config/versions lists them", name)
 	}
-	defer func() { _ = folder.Close() }()
-	name := c.query.Get("name")
-	none := newProblem(http.StatusNotFound, codeNotKnown, "no text of the configuration is kept under the name %.100q: GET /api/v1/config/versions lists them", name)
-	if _, ok := versionOf(base, name); !ok {
-		return nil, none
-	}
-	info, err := folder.Lstat(name)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
-		return nil, none
-	}
-	if err != nil {
-		return nil, err
-	}
-	f, err := folder.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	text, err := io.ReadAll(io.LimitReader(f, maxConfigBytes))
 	return document{configMedia, text}, err
 }

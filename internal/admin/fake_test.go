@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/sextant-crawler/sextant/crawl"
@@ -44,6 +45,10 @@ func (f fakeCrawler) Sent(ctx context.Context, url string) (*push.Listed, *push.
 type fakeConfig struct{ path string }
 
 func (f fakeConfig) Path() string { return f.path }
+
+func (f fakeConfig) History() ConfigHistory {
+	return ConfigHistory{filepath.Join(filepath.Dir(f.path), "history"), filepath.Base(f.path)}
+}
 
 // Receive keeps nothing in mind.
 func (fakeConfig) Receive(_ []byte, write func() error) error { return write() }

@@ -21,6 +21,8 @@ type Service interface {
 // Configuration is the file that the process is configured by.
 type Configuration interface {
 	Path() string
+	// History is where the texts are kept that were the configuration.
+	History() ConfigHistory
 	// Draft reads a text as if it stood in that file. A text that is not local came over the
 	// network: it may name only what the file named that was last written on this machine.
 	Draft(text []byte, local bool) *Draft

@@ -75,8 +75,3 @@ func ownAs(path, folder string) error {
 	}
 	return os.Lchown(path, int(stat.Uid), int(stat.Gid))
 }
-
-// exchange swaps the names of two files in one step.
-func exchange(a, b string) error {
-	return unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
-}

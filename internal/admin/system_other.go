@@ -2,10 +2,7 @@
 
 package admin
 
-import (
-	"errors"
-	"net"
-)
+import "net"
 
 // peerName is not known here; the socket's mode says that it is the owner.
 func peerName(net.Conn) string { return "" }
@@ -18,6 +15,3 @@ func ownerOf(string) string { return "" }
 
 // ownAs does nothing here.
 func ownAs(string, string) error { return nil }
-
-// exchange is not supported on this system.
-func exchange(string, string) error { return errors.ErrUnsupported }

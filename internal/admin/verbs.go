@@ -80,7 +80,7 @@ func (s *Server) actRoutes() []route {
 		{method: "GET", path: "/api/v1/config", role: Operator, answer: s.readConfig},
 		{method: "PUT", path: "/api/v1/config", role: Operator, change: "write configuration", query: "yes? now?", body: maxConfigBytes, heavy: true, answer: s.writeConfig},
 		{method: "POST", path: "/api/v1/reload", role: Operator, change: "reload", query: "yes? now?", answer: s.reload},
-		{method: "GET", path: "/api/v1/config/versions", role: Operator, query: "limit# cursor", answer: s.configVersions},
+		{method: "GET", path: "/api/v1/config/versions", role: Operator, answer: s.configVersions},
 		{method: "GET", path: "/api/v1/config/version", role: Operator, query: "name", answer: s.configVersion},
 		{method: "GET", path: "/api/v1/config/cases", role: Operator, answer: s.readCases},
 		{method: "PUT", path: "/api/v1/config/cases", role: Operator, change: "write test cases", body: maxCasesBytes, answer: s.writeCases},

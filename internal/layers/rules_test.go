@@ -34,7 +34,7 @@ type Border struct {
 func ProjectRules() Rules {
 	return Rules{
 		Levels: [][]string{
-			{"actionrules/match", "config/words", "crawl/ration", "docs", "fetcher/fault", "fetcher/extract/markup", "fetcher/http1", "fetcher/processes", "scheduler/histogram", "scheduler/sketch", "scheduler/store/kv", "fetcher/permit", "config/secret", "internal/clock", "weburl"},
+			{"actionrules/match", "config/words", "crawl/ration", "docs", "fetcher/fault", "fetcher/extract/markup", "fetcher/http1", "fetcher/processes", "scheduler/histogram", "scheduler/sketch", "scheduler/store/kv", "fetcher/permit", "config/secret", "internal/atomicfile", "internal/clock", "weburl"},
 			{"actionrules", "crawl/copies/near", "fetcher", "fetcher/kerberos", "fetcher/render", "push", "scheduler/badgerstore/fingerprints"},
 			{"scheduler"},
 			{"push/wire", "scheduler/badgerstore/badgerfiles", "scheduler/badgerstore/bodyfiles", "scheduler/badgerstore/record", "scheduler/deletion"},

@@ -8,8 +8,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"sync"
+
+	"github.com/sextant-crawler/sextant/internal/atomicfile"
 )
 
 // The file is JSON: the conditions that each receiver was told of, by the receiver's id.
@@ -68,23 +69,7 @@ func (m *memory) keep(receiver string, told []Condition) error {
 	if err != nil {
 		return err
 	}
-	return m.save(b)
-}
-
-// save replaces the file in one step.
-func (m *memory) save(list []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(m.path), filepath.Base(m.path)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(list, '\n'))
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), m.path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // nothing needs it
-	}
-	return err
+	return atomicfile.Write(m.path, 0o600, append(b, '\n'))
 }
 
 // identify names an incident: the same condition since the same time.

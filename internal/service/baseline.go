@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/internal/atomicfile"
 )
 
 // The mutex of a baseline guards all that it keeps. A reload, and whatever request sends a
@@ -181,17 +182,5 @@ func (b *baseline) keep() error {
 	if err != nil {
 		return err
 	}
-	next := b.file + ".new"
-	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(next, b.file)
-	}
-	return err
+	return atomicfile.Write(b.file, 0o600, text)
 }

@@ -1,6 +1,10 @@
 package service
 
 import (
+	"log/slog"
+	"path/filepath"
+	"time"
+
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/admin"
@@ -10,6 +14,7 @@ import (
 // admin.Configuration.
 type configuration struct {
 	path     string
+	history  admin.ConfigHistory
 	agent    string // as in Options
 	own      OwnFiles
 	baseline *baseline
@@ -21,10 +26,26 @@ func newConfiguration(o *Options) *configuration {
 	if o.Access != nil {
 		files = *o.Access
 	}
-	c := &configuration{path: o.Path, agent: o.Agent, own: Own(o.Data, files), baseline: newBaseline(o.Path, o.Data, o.Log)}
+	history := admin.ConfigHistory{Folder: filepath.Join(o.Data, "config-history"), Base: filepath.Base(o.Path)}
+	c := &configuration{path: o.Path, history: history, agent: o.Agent, own: Own(o.Data, files), baseline: newBaseline(o.Path, o.Data, o.Log)}
 	c.baseline.look()
+	c.keep(o.Log)
 	return c
 }
+
+// keep stores the text that came into force. A failure is logged, and stops nothing else.
+func (c *configuration) keep(log *slog.Logger) {
+	text, err := config.OSLookups().ReadFile(c.path)
+	if err == nil {
+		_, err = c.history.Keep(text, time.Now())
+	}
+	if err != nil {
+		log.Warn("the configuration is missing in its history", "error", err)
+	}
+}
+
+// History implements admin.Configuration.
+func (c *configuration) History() admin.ConfigHistory { return c.history }
 
 // Path implements admin.Configuration.
 func (c *configuration) Path() string { return c.path }

@@ -129,6 +129,7 @@ func (s *Service) Reload(ctx context.Context, o admin.ReloadOptions) (out admin.
 		return out, err
 	}
 	s.log.Info("configuration reloaded", "path", s.config.path)
+	s.config.keep(s.log)
 	if err := s.access.Reload(); err != nil {
 		s.log.Error("tokens and certificate are not read again: the old ones hold", "error", err)
 		s.notify.ready("configuration reloaded, except for tokens and certificate: " + err.Error())

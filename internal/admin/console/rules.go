@@ -80,7 +80,7 @@ func readRules(v *visit) (*rulesData, error) {
 	}
 	d.take(text)
 	var kept struct{ Items []admin.ConfigVersion }
-	err = v.get("/config/versions", url.Values{"limit": {"50"}}, &kept)
+	err = v.get("/config/versions", nil, &kept)
 	d.Versions = kept.Items
 	if err == nil {
 		err = d.readCases(v)
@@ -229,10 +229,10 @@ func (d *rulesData) CaseLines() int {
 	return min(max(strings.Count(d.Cases, "\n")+2, 4), 16)
 }
 
-// Newest is when the saved text took the place of the one before; zero if never.
+// Newest is when the newest text was kept; zero if none is.
 func (d *rulesData) Newest() time.Time {
 	if len(d.Versions) == 0 {
 		return time.Time{}
 	}
-	return d.Versions[0].Replaced
+	return d.Versions[0].Kept
 }

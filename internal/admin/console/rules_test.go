@@ -113,7 +113,7 @@ func (a *configuration) answer(w http.ResponseWriter, status int, answer any) {
 // can be taken.
 func TestRulesPage(t *testing.T) {
 	api := &configuration{t: t, etag: `"1"`, text: "\n<a>\r\n</textarea><script>alert(1)</script>\r\n</a>",
-		kept: []admin.ConfigVersion{{Name: "CrawlConfig.xml.20260102-030405", Replaced: time.Unix(1e9, 0), Bytes: 7}}}
+		kept: []admin.ConfigVersion{{Name: "CrawlConfig.xml.20260102-030405", Kept: time.Unix(1e9, 0), Bytes: 7}}}
 	c := newConsole(t, admin.Operator, api.handler())
 	status, body := visitPage(t, c, "/rules")
 	for _, want := range []string{

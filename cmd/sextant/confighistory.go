@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/clock"
+)
+
+// configHistory lists the texts that were the configuration, compares one with the file, or puts it back.
+func configHistory(c *cli.Context) error {
+	verb, n := c.Args().First(), 2
+	if c.NArg() == 2 {
+		n, _ = strconv.Atoi(c.Args().Get(1))
+	}
+	if !slices.Contains([]string{"history", "diff", "rollback"}, verb) || c.NArg() > 2 || n < 1 {
+		return wrongUse("config: write history, diff N or rollback N, with a number of the history")
+	}
+	client, err := theService(c, "", "it keeps the history")
+	if err != nil {
+		return err
+	}
+	var versions []admin.ConfigVersion
+	err = admin.Each(c.Context, client, "/config/versions", nil, func(v admin.ConfigVersion) error {
+		versions = append(versions, v)
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case verb == "history":
+		for i, v := range versions {
+			if err := say(c, v, fmt.Sprintf("%4d  %s  %d bytes", i+1, clock.Local(v.Kept), v.Bytes)); err != nil {
+				return err
+			}
+		}
+		return nil
+	case n > len(versions):
+		return no(fmt.Errorf("the history has %s", count(len(versions), "version")))
+	}
+	old, _, err := configText(c, client, "/config/version", "name", versions[n-1].Name)
+	if err != nil {
+		return err
+	}
+	now, tag, err := configText(c, client, "/config")
+	if err != nil {
+		return err
+	}
+	if verb == "diff" {
+		fmt.Fprint(c.App.Writer, differing(old, now))
+		return nil
+	}
+	header := http.Header{"If-Match": {tag}, "Content-Type": {"application/xml"}}
+	answer, err := client.Ask(c.Context, http.MethodPut, "/api/v1/config", nil, header, strings.NewReader(old))
+	if err != nil {
+		return declined(err)
+	}
+	_ = answer.Body.Close()
+	return saidDone(c, "rolled back to the version of "+clock.Local(versions[n-1].Kept))
+}
+
+// configText reads a text of the API, and its entity tag.
+func configText(c *cli.Context, client *admin.Client, path string, query ...string) (text, tag string, err error) {
+	answer, err := client.Ask(c.Context, http.MethodGet, "/api/v1"+path, admin.Query(query...), nil, nil)
+	if err != nil {
+		return "", "", err
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	return string(body), answer.Header.Get("ETag"), err
+}
+
+// differing shows the lines from the first to the last that two texts do not share, those of old marked by -, those
+// of now by +; "" if they are the same.
+func differing(old, now string) string {
+	from, to := slices.Collect(strings.Lines(old)), slices.Collect(strings.Lines(now))
+	first := 0
+	for len(from) > 0 && len(to) > 0 && from[0] == to[0] {
+		from, to, first = from[1:], to[1:], first+1
+	}
+	for len(from) > 0 && len(to) > 0 && from[len(from)-1] == to[len(to)-1] {
+		from, to = from[:len(from)-1], to[:len(to)-1]
+	}
+	if len(from)+len(to) == 0 {
+		return ""
+	}
+	out := fmt.Sprintf("line %d:\n", first+1)
+	for _, side := range []struct {
+		mark  string
+		lines []string
+	}{{"- ", from}, {"+ ", to}} {
+		for _, l := range side.lines {
+			out += side.mark + strings.TrimRight(l, "\n") + "\n"
+		}
+	}
+	return out
+}
