@@ -20,12 +20,17 @@ import (
 // that, Settings.Leaves returns false.
 func moving(next, old *Record, source string, edit uint64, set *Settings, now time.Time) *Order {
 	loss := NewLoss(true, now)
-	keep(next, old)
-	next.LossPending, next.Reason, next.LastError = true, ReasonTarget, movingTo(source)
+	next.keepMove(old, movingTo(source))
 	return &Order{
 		Op: OrderDelete, Source: source, Reason: ReasonTarget, Text: next.LastError, Edit: edit,
 		Loss: &loss, Day: set.Deletions.Confirm,
 	}
+}
+
+// keepMove keeps old's document while its move off a target is pending.
+func (n *Record) keepMove(old *Record, text string) {
+	keep(n, old)
+	n.LossPending, n.Reason, n.LastError = true, ReasonTarget, text
 }
 
 // movingTo returns the text for a move to a source. Equal sources have equal texts.
@@ -76,6 +81,9 @@ const listsWhat = "which lists are to be read again"
 // NoteLists stores the lists of documents that leave a target, before their losses are carried out. ReadLists queues
 // them. Call the two from one goroutine at a time.
 func (f *Frontier) NoteLists(ctx context.Context, keys []weburl.Key) error {
+	if f.Settings().LeavesTarget == nil {
+		return nil
+	}
 	var lists []string
 	if err := LoadValue(ctx, f.store, listsName, listsWhat, &lists); err != nil {
 		return err

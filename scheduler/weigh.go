@@ -252,9 +252,7 @@ func (w *weighing) settle(ill bool, edit uint64) {
 		}
 	case w.lost && old.MovePending(): // a fault does not take the move from its edit
 		c.Order, c.CancelDeletion = nil, false
-		n := &c.Next
-		keep(n, old)
-		n.LossPending, n.Reason, n.LastError = true, old.Reason, old.LastError
+		c.Next.keepMove(old, old.LastError)
 	case w.lost:
 		w.keepText()
 	case ill:

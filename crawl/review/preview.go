@@ -156,7 +156,7 @@ func NewPreview(ctx context.Context, s policy.Settings, store scheduler.Reader, 
 func (v *Preview) judge(o *review, r *scheduler.Record, samples int) {
 	p, e := o.policy, o.effect(r)
 	switch {
-	case o.loses(r):
+	case o.loses(r, e):
 		v.edited++
 	case !r.Indexed || !r.LossPending || !r.Reason.Operators() || r.Reason == scheduler.ReasonRenamed:
 	case e == readmitted, e == kept:

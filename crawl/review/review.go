@@ -143,8 +143,8 @@ func (o *review) settings() *scheduler.Settings { return &o.policy.Settings.Fron
 
 // loses reports whether a document is to leave the index, or a target, by the operator's rules, which is not pending
 // yet for such a reason.
-func (o *review) loses(r *scheduler.Record) bool {
-	switch e := o.effect(r); {
+func (o *review) loses(r *scheduler.Record, e effect) bool {
+	switch {
 	case !r.Indexed || r.LossPending && r.Reason.Operators() && e != leaves:
 		return false
 	case e == excluded, e == unindexed:

@@ -122,36 +122,13 @@ func TestDepths(t *testing.T) {
 
 // TestDepthWhileJudged: a document to which a link leads in fewer steps between its judgement and the change stays.
 func TestDepthWhileJudged(t *testing.T) {
-	s := everything()
-	s.Space.MaxLinkDepth = &crawlspace.Limit{Max: 2}
-	p, err := policy.New(s, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	store := teststore.New(t)
-	v := Reviewer{Parts: Parts{
-		Frontier: scheduler.New(store, s.Frontier, slog.New(slog.DiscardHandler)), Crawl: fixed{p: p},
-		Freed: func(context.Context, []weburl.Key) error { return nil },
-	}}
+	v, store := reviewer(t)
 	for _, depth := range []uint16{1, 3} {
-		l := storetest.Link(fmt.Sprintf("http://a.test/%d", depth), scheduler.Index)
-		l.Kind, l.Depth, l.Item = scheduler.KindItem, depth, &scheduler.Item{Document: scheduler.Document{Body: []byte("x"), Hash: [16]byte{1}}}
-		if _, err := v.Frontier.Add(t.Context(), []scheduler.Link{l}, false); err != nil {
+		k, o, _ := judgedTooDeep(t, v, store, depth)
+		if err := v.apply(t.Context(), []keyed{{k, true, o}}, &Counts{}); err != nil {
 			t.Fatal(err)
 		}
-		r, err := store.Lookup(t.Context(), l.URL.Key())
-		if err != nil || !r.Indexed {
-			t.Fatalf("%+v, %v, want a document", r, err)
-		}
-		r.Depth = 3
-		o := reviewOf(p, l.URL, &r)
-		if o.explain(); o.effect(&r) != excluded {
-			t.Fatalf("effect %d of depth 3", o.effect(&r))
-		}
-		if err := v.apply(t.Context(), []keyed{{l.URL.Key(), true, o}}, &Counts{}); err != nil {
-			t.Fatal(err)
-		}
-		if r, err = store.Lookup(t.Context(), l.URL.Key()); err != nil || r.Indexed != (depth == 1) {
+		if r, err := store.Lookup(t.Context(), k); err != nil || r.Indexed != (depth == 1) {
 			t.Errorf("depth %d by now: %+v, %v", depth, r, err)
 		}
 	}
@@ -160,6 +137,26 @@ func TestDepthWhileJudged(t *testing.T) {
 // TestDueWhileJudged: a document that an edit takes, and whose URL becomes due between its judgement and the change,
 // counts as one that its visit will take.
 func TestDueWhileJudged(t *testing.T) {
+	v, store := reviewer(t)
+	k, o, r := judgedTooDeep(t, v, store, 3)
+	if _, err := v.Frontier.Revise(t.Context(), []weburl.Key{k}, func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
+		r.State, r.Source = scheduler.Waiting, scheduler.Refresh
+		return &scheduler.Change{Next: r}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	var n Counts
+	if err := v.apply(t.Context(), []keyed{{k, o.loses(&r, excluded), o}}, &n); err != nil {
+		t.Fatal(err)
+	}
+	if n.Expected != 1 || n.Excluded != 0 {
+		t.Errorf("%+v, want the document expected to go at its visit", n)
+	}
+}
+
+// reviewer returns a Reviewer over an empty store whose rules refuse what is more than two links deep.
+func reviewer(t *testing.T) (*Reviewer, scheduler.Store) {
+	t.Helper()
 	s := everything()
 	s.Space.MaxLinkDepth = &crawlspace.Limit{Max: 2}
 	p, err := policy.New(s, nil)
@@ -167,34 +164,30 @@ func TestDueWhileJudged(t *testing.T) {
 		t.Fatal(err)
 	}
 	store := teststore.New(t)
-	v := Reviewer{Parts: Parts{
+	return &Reviewer{Parts: Parts{
 		Frontier: scheduler.New(store, s.Frontier, slog.New(slog.DiscardHandler)), Store: store, Crawl: fixed{p: p},
 		Freed: func(context.Context, []weburl.Key) error { return nil },
-	}}
-	l := storetest.Link("http://a.test/3", scheduler.Index)
-	l.Kind, l.Depth, l.Item = scheduler.KindItem, 3, &scheduler.Item{Document: scheduler.Document{Body: []byte("x"), Hash: [16]byte{1}}}
+	}}, store
+}
+
+// judgedTooDeep stores a document at a depth. It returns its key, and its review and its record at depth 3.
+func judgedTooDeep(t *testing.T, v *Reviewer, store scheduler.Store, depth uint16) (weburl.Key, review, scheduler.Record) {
+	t.Helper()
+	l := storetest.Link(fmt.Sprintf("http://a.test/%d", depth), scheduler.Index)
+	l.Kind, l.Depth, l.Item = scheduler.KindItem, depth, &scheduler.Item{Document: scheduler.Document{Body: []byte("x"), Hash: [16]byte{1}}}
 	if _, err := v.Frontier.Add(t.Context(), []scheduler.Link{l}, false); err != nil {
 		t.Fatal(err)
 	}
 	r, err := store.Lookup(t.Context(), l.URL.Key())
-	if err != nil {
-		t.Fatal(err)
+	if err != nil || !r.Indexed {
+		t.Fatalf("%+v, %v, want a document", r, err)
 	}
-	if _, err := v.Frontier.Revise(t.Context(), []weburl.Key{l.URL.Key()}, func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
-		r.State, r.Source = scheduler.Waiting, scheduler.Refresh
-		return &scheduler.Change{Next: r}
-	}); err != nil {
-		t.Fatal(err)
+	r.Depth = 3
+	o := reviewOf(v.Crawl.Policy(), l.URL, &r)
+	if o.explain(); o.effect(&r) != excluded {
+		t.Fatalf("effect %d of depth 3", o.effect(&r))
 	}
-	o := reviewOf(p, l.URL, &r)
-	o.explain()
-	var n Counts
-	if err := v.apply(t.Context(), []keyed{{l.URL.Key(), o.loses(&r), o}}, &n); err != nil {
-		t.Fatal(err)
-	}
-	if n.Expected != 1 || n.Excluded != 0 {
-		t.Errorf("%+v, want the document expected to go at its visit", n)
-	}
+	return l.URL.Key(), o, r
 }
 
 // fixed is a crawl whose rules never change.

@@ -228,15 +228,15 @@ func judgePart(p *policy.Policy, batch []scheduler.KeyedRecord, again *again) (f
 		}
 		o := reviewWith(p, u, r, &scratch)
 		if r.State == scheduler.Waiting {
-			if o.loses(r) {
+			if o.loses(r, o.effect(r)) {
 				found.expected++
 			}
 			continue
 		}
 		o.again = again
-		if o.effect(r) != unaffected || o.timed(r) != untimed {
+		if e := o.effect(r); e != unaffected || o.timed(r) != untimed {
 			o.explain()
-			found.reviews = append(found.reviews, keyed{batch[i].Key, o.loses(r), o})
+			found.reviews = append(found.reviews, keyed{batch[i].Key, o.loses(r, e), o})
 		}
 	}
 	return found
@@ -315,7 +315,7 @@ func (v *Reviewer) expect(ctx context.Context, reviews []keyed, n *Counts) error
 		if err != nil {
 			return err
 		}
-		if r != nil && r.State == scheduler.Waiting && reviews[i].loses(r) {
+		if r != nil && r.State == scheduler.Waiting && reviews[i].loses(r, reviews[i].effect(r)) {
 			n.Expected++
 		}
 	}

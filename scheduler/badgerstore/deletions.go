@@ -182,7 +182,6 @@ func (s *Store) storedDeletion(key, value []byte) (scheduler.StoredDeletion, err
 
 // DeletionGroups implements scheduler.Store. It goes over all that is pending, without reading it.
 func (s *Store) DeletionGroups(ctx context.Context, fn func(g scheduler.DeletionGroup, pending uint64) error) error {
-	var groups []scheduler.DeletionGroup
 	pending := map[scheduler.DeletionGroup]uint64{}
 	err := s.view(ctx, func(view kv.View) error {
 		for _, kind := range []byte{record.KindHostLoss, record.KindEditLoss} {
@@ -191,11 +190,7 @@ func (s *Store) DeletionGroups(ctx context.Context, fn func(g scheduler.Deletion
 				if err != nil {
 					return s.damaged(fmt.Sprintf("key %x", key), err)
 				}
-				g := p.DeletionGroup()
-				if pending[g] == 0 {
-					groups = append(groups, g)
-				}
-				pending[g]++
+				pending[p.DeletionGroup()]++
 				return nil
 			})
 			if err != nil {
@@ -204,9 +199,9 @@ func (s *Store) DeletionGroups(ctx context.Context, fn func(g scheduler.Deletion
 		}
 		return nil
 	})
-	for _, g := range groups {
+	for g, n := range pending {
 		if err == nil {
-			err = fn(g, pending[g])
+			err = fn(g, n)
 		}
 	}
 	return err

@@ -23,7 +23,7 @@ func openInMemory() storetest.Opener {
 
 // TestVerifyBeforeFirstCommit: a store whose maker died before its first commit has no fault.
 func TestVerifyBeforeFirstCommit(t *testing.T) {
-	s := newStore(&memory{}, t.TempDir(), Options{Logger: discard(), ReadOnly: true})
+	s := newStore(&memkv.Engine{}, t.TempDir(), Options{Logger: discard(), ReadOnly: true})
 	if err := s.start(); err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
@@ -126,7 +127,12 @@ func (s *Store) Lookup(ctx context.Context, k weburl.Key) (rec scheduler.Record,
 // Inspect implements scheduler.Store. It reads record by record and holds one at a time.
 func (s *Store) Inspect(ctx context.Context, f scheduler.Filter, fn func(weburl.Key, scheduler.Record) error) error {
 	return s.view(ctx, func(view kv.View) error {
-		return s.walk(ctx, view, []byte{record.KindURL}, record.URLKey(f.From), true, func(key, value []byte) error {
+		prefix, seek := []byte{record.KindURL}, record.URLKey(f.From)
+		if f.Host != nil { // keys of URLs begin with the hash of their host, as its own key does
+			prefix = append(prefix, f.Host[:2]...)
+			seek = slices.MaxFunc([][]byte{prefix, seek}, bytes.Compare)
+		}
+		return s.walk(ctx, view, prefix, seek, true, func(key, value []byte) error {
 			rec, err := s.recordOf(key, value)
 			if err != nil {
 				return err

@@ -2,7 +2,6 @@ package deletion
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -165,8 +164,6 @@ func (d *Owner) askFor(ctx context.Context, keys []weburl.Key) error {
 // returnPause is the least time between two times that all losses of a host are queued because one document is back.
 const returnPause = time.Hour
 
-var errEnough = errors.New("enough")
-
 // queueReturned queues the lost documents of hosts where one is back: the loss was a fault.
 func (d *Owner) queueReturned(ctx context.Context) error {
 	now := time.Now()
@@ -201,18 +198,11 @@ func (d *Owner) queueReturned(ctx context.Context) error {
 
 // lost returns the lost documents of a host, except those that already wait.
 func (d *Owner) lost(ctx context.Context, host weburl.HostKey) (keys []weburl.Key, err error) {
-	prefix := weburl.Key{host[0], host[1]} // keys begin with a hash of the host
-	err = d.store.Inspect(ctx, scheduler.Filter{From: prefix}, func(k weburl.Key, r scheduler.Record) error {
-		switch {
-		case k[0] != host[0] || k[1] != host[1]:
-			return errEnough
-		case r.Host == host && !r.LostAt.IsZero() && r.State != scheduler.Waiting:
+	err = d.store.Inspect(ctx, scheduler.Filter{Host: &host}, func(k weburl.Key, r scheduler.Record) error {
+		if !r.LostAt.IsZero() && r.State != scheduler.Waiting {
 			keys = append(keys, k)
 		}
 		return nil
 	})
-	if errors.Is(err, errEnough) {
-		err = nil
-	}
 	return keys, err
 }

@@ -276,8 +276,7 @@ func (e *Edit) decide(n uint64, word, fits, closes bool) bool {
 // sendEdit carries out the counted losses of an edit; there may be more by now. It leaves URLs that wait to their
 // visit.
 func (d *Owner) sendEdit(ctx context.Context, is sending) error {
-	m := moving{set: d.f.Settings(), move: scheduler.SendDeletion}
-	keys, err := d.selected(ctx, scheduler.DeletionFilter{Edit: is.edit}, &m)
+	keys, err := d.selected(ctx, scheduler.DeletionFilter{Edit: is.edit})
 	if err != nil {
 		return err
 	}
@@ -287,7 +286,7 @@ func (d *Owner) sendEdit(ctx context.Context, is sending) error {
 			return err
 		}
 	}
-	n, err := d.moveAll(ctx, keys, &m)
+	n, err := d.moveAll(ctx, keys, &moving{set: d.f.Settings(), move: scheduler.SendDeletion})
 	if n == len(keys) {
 		return err
 	}
