@@ -47,7 +47,7 @@ func limits() map[string]limit {
 		"fetcher/extract":              {17, aim},
 		"fetcher/extract/feeds":        {12, aim},
 		"fetcher/extract/office":       {17, aim},
-		"internal/admin":               {11, 81},
+		"internal/admin":               {11, aim},
 		"internal/admin/console":       {12, aim},
 		"internal/demo/indexer":        {23, aim},
 		"internal/report":              {17, aim},
