@@ -94,11 +94,6 @@ func (s *Server) writeConfig(c *call) (any, error) {
 	return out, nil
 }
 
-// errChanged is the response if the caller has not seen the configuration that it would replace.
-func errChanged() *Problem {
-	return newProblem(http.StatusPreconditionFailed, codeChanged, "the configuration was changed meanwhile: read it again, and make your change in that")
-}
-
 // replace replaces the configuration, whose text is before.
 func (s *Server) replace(c *call, path string, before, text []byte) (kept string, err error) {
 	if kept, err = s.config.History().Keep(before, time.Now()); err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
+	"net/http"
 	"os"
 	"syscall"
 
@@ -27,6 +28,11 @@ func replaceConfig(path string, before, text []byte) error {
 		}
 		return err
 	})
+}
+
+// errChanged is the response to a caller that has not seen the text it would replace.
+func errChanged() *Problem {
+	return newProblem(http.StatusPreconditionFailed, codeChanged, "the configuration was changed meanwhile: read it again, and make your change in that")
 }
 
 // unwritable adds what to do to an error of a file that the service may not write.
