@@ -12,19 +12,17 @@ import (
 	"sync"
 )
 
-// The file is JSON: the conditions that each receiver was told of, by the receiver's id.
-// memory.mu guards the map and the writing of the file, which any postman's goroutine
-// does.
+// The file is JSON: the conditions reported to each receiver, by the receiver's id. memory.mu guards the map and the
+// writing of the file; the goroutine of any postman takes it.
 
-// memory is the file of the conditions that each receiver was told of and that last.
+// memory is the file of the lasting conditions that were reported to each receiver.
 type memory struct {
-	path string // of the file; empty: nothing is kept
+	path string // of the file; empty: none
 	mu   sync.Mutex
 	told map[string][]Condition // by receiver
 }
 
-// openMemory reads the file. One that cannot be read is started over: at worst
-// a notice is sent twice.
+// openMemory reads the file. An unreadable one is replaced: at worst a notice is sent twice.
 func openMemory(path string) (*memory, error) {
 	m := &memory{path: path, told: map[string][]Condition{}}
 	if path == "" {
@@ -43,7 +41,7 @@ func openMemory(path string) (*memory, error) {
 	return m, nil
 }
 
-// of returns the conditions that a receiver was told of.
+// of returns the conditions that were reported to a receiver.
 func (m *memory) of(receiver string) map[string]Condition {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -54,7 +52,7 @@ func (m *memory) of(receiver string) map[string]Condition {
 	return out
 }
 
-// keep stores the conditions that a receiver was told of, all or none.
+// keep stores the conditions that were reported to a receiver, all or none.
 func (m *memory) keep(receiver string, told []Condition) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -71,7 +69,7 @@ func (m *memory) keep(receiver string, told []Condition) error {
 	return m.save(b)
 }
 
-// save replaces the file in one step.
+// save replaces the file atomically.
 func (m *memory) save(list []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(m.path), filepath.Base(m.path)+".*")
 	if err != nil {
@@ -82,12 +80,12 @@ func (m *memory) save(list []byte) error {
 		err = os.Rename(f.Name(), m.path)
 	}
 	if err != nil {
-		_ = os.Remove(f.Name()) // nothing needs it
+		_ = os.Remove(f.Name()) // it is not needed
 	}
 	return err
 }
 
-// identify names an incident: the same condition since the same time.
+// identify identifies an incident: the same condition since the same time.
 func identify(c *Condition) string {
 	return digest(fmt.Sprintf("%s\n%d", c.key(), c.Since.Unix()))
 }

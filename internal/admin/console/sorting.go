@@ -6,20 +6,20 @@ import (
 	"github.com/sextant-crawler/sextant/internal/report"
 )
 
-// sortHead is the head of a column that a table can be sorted by.
+// sortHead is the head of a sortable column.
 type sortHead struct {
 	report.Column
-	// Path sorts by it, the other way round where it is sorted by it now.
+	// Path sorts by the column, in reverse if it is the present one.
 	Path string
-	// Aria is the value of aria-sort, empty where the table is not sorted by it.
+	// Aria is the value of aria-sort, empty if the table is not sorted by the column.
 	Aria string
 }
 
-// Class is that of CSS.
+// Class returns the CSS class.
 func (h sortHead) Class() string { return tableCell{Column: h.Column}.Class() }
 
-// Sorted are the heads of a table that is sorted by a column now: "at", or "-at" for the
-// greatest first. What else the query says is kept, except for the place in the list.
+// Sorted returns the heads of a table that is sorted by a column: "at", or "-at" for the greatest first. The links keep
+// the rest of the query, except for the position in the list.
 func (v *view) Sorted(columns []report.Column, now string) (heads []sortHead) {
 	by, desc := strings.CutPrefix(now, "-")
 	for _, c := range columns {
@@ -27,7 +27,7 @@ func (v *view) Sorted(columns []report.Column, now string) (heads []sortHead) {
 			continue
 		}
 		h := sortHead{Column: c}
-		// Times and counts are looked at for the latest and the most.
+		// For times and counts the latest and the greatest matter.
 		backwards := c.Shows == report.Time || c.Shows == report.Count
 		if c.Name == by {
 			backwards = !desc
@@ -43,5 +43,5 @@ func (v *view) Sorted(columns []report.Column, now string) (heads []sortHead) {
 	return heads
 }
 
-// SortNow is the order that the query asks for.
+// SortNow returns the order in the query.
 func (v *view) SortNow() string { return v.visit.r.URL.Query().Get("sort") }
