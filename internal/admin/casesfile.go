@@ -15,11 +15,11 @@ const (
 	maxCasesBytes = 4 << 20
 )
 
-// CasesPath is the file of test cases beside a configuration.
+// CasesPath returns the file of test cases beside a configuration.
 func CasesPath(config string) string { return filepath.Join(filepath.Dir(config), casesName) }
 
-// cases reads the file; its text is empty if there is none. Only a regular file in the
-// folder of the configuration is read and replaced.
+// cases reads the file; its text is empty if there is none. Only a regular file in the folder of the configuration is
+// read and replaced.
 func (s *Server) cases() (folder *os.Root, text []byte, mode fs.FileMode, err error) {
 	opened, base, err := s.versions()
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *Server) readCases(c *call) (any, error) {
 	return document{casesMedia, text}, nil
 }
 
-// WrittenCases is what became of test cases that were sent.
+// WrittenCases is the result of writing test cases.
 type WrittenCases struct {
 	ETag  string `json:"etag"`
 	Cases int    `json:"cases"`

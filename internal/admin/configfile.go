@@ -14,7 +14,7 @@ import (
 
 const configMedia = "application/xml"
 
-// configTag is the entity tag of a configuration's text.
+// configTag returns the entity tag of a configuration's text.
 func configTag(text []byte) string {
 	sum := sha256.Sum256(text)
 	return `"` + hex.EncodeToString(sum[:16]) + `"`
@@ -32,13 +32,12 @@ func (s *Server) readConfig(c *call) (any, error) {
 	return document{configMedia, text}, nil
 }
 
-// Written is what became of a configuration that was sent.
+// Written is the result of writing a configuration.
 type Written struct {
 	ETag string `json:"etag"`
 	// Kept is the file that holds the former text; empty if nothing changed.
 	Kept string `json:"kept,omitempty"`
-	// InForce is set if it was loaded; otherwise Words says why not, and it takes effect at
-	// the next start.
+	// InForce is set if it was loaded; otherwise Words is why not, and it takes effect at the next start.
 	InForce  bool      `json:"in_force"`
 	Words    string    `json:"words,omitempty"`
 	Warnings []Finding `json:"warnings"`
@@ -92,16 +91,16 @@ func (s *Server) writeConfig(c *call) (any, error) {
 	}
 	c.w.Header().Set("ETag", out.ETag)
 	c.target, c.result = path, []any{"bytes", len(text), "kept", out.Kept}
-	// It is written: that the caller goes must not leave it half in force.
+	// The file is written: if the caller leaves, it must still be put in force completely.
 	if _, err := s.service.Reload(context.WithoutCancel(c.r.Context()), options); err != nil {
 		out.Words = err.Error()
-		return out, nil //nolint:nilerr // the answer tells of it
+		return out, nil //nolint:nilerr // the response reports it
 	}
 	out.InForce = true
 	return out, nil
 }
 
-// errChanged is the response to a caller that has not seen the text it would replace.
+// errChanged returns the response to a caller that has not seen the text it would replace.
 func errChanged() *Problem {
 	return newProblem(http.StatusPreconditionFailed, codeChanged, "the configuration was changed meanwhile: read it again, and make your change in that")
 }
@@ -120,7 +119,7 @@ func (s *Server) replace(c *call, path string, before, text []byte) (kept string
 	return kept, err
 }
 
-// match is the If-Match header of a caller that would replace a text, which must be there.
+// match returns the required If-Match header of a caller that would replace a text.
 func (c *call) match(text string) (string, error) {
 	match := c.r.Header.Get("If-Match")
 	if match == "" {
@@ -139,7 +138,7 @@ func (s *Server) writeAlone(ctx context.Context) (done func(), err error) {
 	}
 }
 
-// matches reports whether an If-Match header (RFC 9110, 13.1.1) is true of a tag.
+// matches reports whether an If-Match header (RFC 9110, 13.1.1) matches a tag.
 func matches(header, tag string) bool {
 	for part := range strings.SplitSeq(header, ",") {
 		if part = strings.TrimSpace(part); part == tag || part == "*" {

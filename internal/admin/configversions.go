@@ -13,25 +13,24 @@ import (
 	"time"
 )
 
-// ConfigVersion is a text that was the configuration, and is kept beside it.
+// ConfigVersion is an earlier text of the configuration, kept beside it.
 type ConfigVersion struct {
 	Name     string    `json:"name"`     // of its file
-	Replaced time.Time `json:"replaced"` // when another text took its place
+	Replaced time.Time `json:"replaced"` // when another text replaced it
 	Bytes    int64     `json:"bytes"`
 }
 
-// versionOf reads the name of a kept text, as replaceConfig makes it; ok is false for any
-// other name.
+// versionOf parses the name of a kept text, as made by replaceConfig; ok is false for any other name.
 func versionOf(base, name string) (replaced time.Time, ok bool) {
 	suffix, ok := strings.CutPrefix(name, base)
 	if !ok {
 		return time.Time{}, false
 	}
-	at, err := time.ParseInLocation(".20060102-150405", suffix, time.Local) // a fraction is read, too
+	at, err := time.ParseInLocation(".20060102-150405", suffix, time.Local) // it also accepts a fraction
 	return at, err == nil
 }
 
-// versions is the folder of the configuration, and the name of its file.
+// versions returns the folder of the configuration, and the name of its file.
 func (s *Server) versions() (folder *os.Root, base string, err error) {
 	path, err := filepath.EvalSymlinks(s.config.Path())
 	if err != nil {
@@ -41,7 +40,7 @@ func (s *Server) versions() (folder *os.Root, base string, err error) {
 	return folder, filepath.Base(path), err
 }
 
-// configVersions lists what is kept, newest first.
+// configVersions lists the kept texts, newest first.
 func (s *Server) configVersions(c *call) (any, error) {
 	folder, base, err := s.versions()
 	if err != nil {
@@ -60,7 +59,7 @@ func (s *Server) configVersions(c *call) (any, error) {
 		}
 		info, err := e.Info()
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // removed meanwhile
+			continue // removed in the meantime
 		}
 		if err != nil {
 			return nil, err
@@ -86,7 +85,7 @@ func (s *Server) configVersions(c *call) (any, error) {
 	})
 }
 
-// configVersion gives a kept text as it was.
+// configVersion returns a kept text.
 func (s *Server) configVersion(c *call) (any, error) {
 	folder, base, err := s.versions()
 	if err != nil {

@@ -10,19 +10,19 @@ import (
 	"time"
 )
 
-// The lock of connections guards all of them, and the fields of each. The goroutines of
-// requests take it when a connection comes, goes, begins or ends a request; never over one.
+// The lock of connections guards all of them, and the fields of each. The goroutines of requests take it when a
+// connection opens or closes, or a request begins or ends; never over one.
 
-// Limits of connections over TCP. A stranger is a caller without a valid token. A
-// connection that is idle, or a stranger's, is closed when a new one needs its place, so
-// only callers with a token could fill all places, and readers may not fill that many.
+// Limits of connections over TCP. A stranger is a caller without a valid token. A connection that is idle, or a
+// stranger's, is closed when a new one needs its place, so only callers with a token can fill all places, and readers
+// only some.
 const (
 	maxConnections = 256
 	maxPerAddress  = 128
 	// strangerTimeout bounds how long a stranger's connection may be idle, and how long
 	// its request may take.
 	strangerTimeout = 10 * time.Second
-	// maxReaderRequests is how many requests of readers are answered at once.
+	// maxReaderRequests is the most concurrent requests of readers.
 	maxReaderRequests = 64
 )
 
@@ -31,7 +31,7 @@ type connections struct {
 	mu    sync.Mutex
 	open  map[*connection]struct{}
 	from  map[netip.Addr]int
-	turns uint64 // how often one began to wait, or a request of a stranger
+	turns uint64 // counts waits, and requests of strangers
 }
 
 func newConnections() *connections {
@@ -45,7 +45,7 @@ type connection struct {
 	address netip.Addr
 
 	atWork  int    // requests in progress whose callers have a token
-	since   uint64 // turns at its last wait: orders those that are not at work
+	since   uint64 // turns at its last wait: orders the connections that are not at work
 	known   bool   // the caller of its last request had a token
 	expires *time.Timer
 	gone    bool
@@ -59,7 +59,7 @@ type boundedListener struct {
 	connections *connections
 }
 
-// Accept returns the next connection that there is room for, and closes any other.
+// Accept returns the next connection for which there is room, and closes others.
 func (l *boundedListener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -117,7 +117,7 @@ func (cs *connections) wait(c *connection) {
 	c.since = cs.turns
 	c.stopTimer()
 	if c.known {
-		return // the server's own limits do
+		return // the server's own limits apply
 	}
 	since := c.since
 	c.expires = time.AfterFunc(strangerTimeout, func() {
@@ -146,7 +146,7 @@ func (cs *connections) drop(c *connection) {
 		delete(cs.from, c.address)
 	}
 	c.stopTimer()
-	_ = c.Conn.Close() // its readers and writers are told
+	_ = c.Conn.Close() // its readers and writers get an error
 }
 
 // Close implements net.Conn.
@@ -174,7 +174,7 @@ func withConnection(ctx context.Context, c net.Conn) context.Context {
 // answering is a request on a connection.
 type answering struct {
 	on    *connection
-	known bool // who makes it has a token
+	known bool // its caller has a token
 }
 
 // answeringKey is the key of a request's answering in its context.
@@ -183,7 +183,7 @@ type answeringKey struct{}
 // begin records the start of a request, and end its end. It counts as a stranger's until
 // admitted is called with the request that begin returns.
 func begin(w http.ResponseWriter, r *http.Request) (begun *http.Request, end func()) {
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // an earlier answer may have left one
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // an earlier response may have set one
 	c, ok := r.Context().Value(connectionKey{}).(*connection)
 	if !ok {
 		return r, func() {}

@@ -8,12 +8,10 @@ import (
 // Sent is what is known of the document of a URL.
 type Sent struct {
 	URL    string            `json:"url"`
-	Stored *report.StoredURL `json:"stored"` // null where the URL is not known
-	// Order is the newest order of the outbox about the URL, null if all targets have
-	// what was ordered.
+	Stored *report.StoredURL `json:"stored"` // null if the URL is unknown
+	// Order is the newest order of the outbox about the URL, null if every target has it.
 	Order *OutboxOrder `json:"order"`
-	// Document is what the order sends, as it is sent; null for a deletion, and where
-	// its body has gone.
+	// Document is the document in the order; null for a deletion, and if its body is gone.
 	Document *push.Document `json:"document"`
 }
 

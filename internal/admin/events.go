@@ -32,8 +32,7 @@ func (s *Server) events(c *call) (any, error) {
 	})
 }
 
-// ListEvents gives the events of a store of some kinds, with commas between, or of all; the
-// latest first.
+// ListEvents lists the events of a store, the latest first: those of some kinds, separated by commas, or all.
 func ListEvents(ctx context.Context, s events.Reader, kinds string) ([]events.Event, error) {
 	all, err := events.List(ctx, s)
 	if kinds == "" {

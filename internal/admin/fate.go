@@ -12,24 +12,22 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// Answer says in words whether a URL's document is in the index, and why or why not. There
-// is one table of such words, and scheduler.Record.Fate alone decides which of them hold:
-// explain, the console and the API ask for them here.
+// Answer describes whether a URL's document is in the index, and why or why not. There is one table of such texts, and
+// scheduler.Record.Fate alone decides which apply: explain, the console and the API use it.
 type Answer struct {
 	Fate   scheduler.Fate
 	Reason scheduler.Reason
-	// Head says it in short, Why because of what; both have no full stop, and Why may be
-	// empty.
+	// Head is the short form, Why the reason; both have no full stop, and Why may be empty.
 	Head, Why string
-	// Notes are sentences that say more, and what follows by itself. Help says what an
-	// operator can do, empty for nothing.
+	// Notes are additional sentences, including what follows by itself. Help is what an operator can do, empty for
+	// nothing.
 	Notes []string
 	Help  string
-	// Other is the URL of the document that stands for this one, empty if there is none.
+	// Other is the URL of the document that replaces this one, empty if there is none.
 	Other string
 }
 
-// String is the answer in one line.
+// String returns the answer in one line.
 func (a Answer) String() string {
 	if a.Why == "" {
 		return a.Head
@@ -37,8 +35,8 @@ func (a Answer) String() string {
 	return a.Head + ": " + a.Why
 }
 
-// Answer is the verdict on a URL: what is stored of it, with what is decided of it now. Without a store it
-// is what would become of it.
+// Answer returns the answer for a URL: from its stored state and the present decision. Without a store it is what would
+// become of the URL.
 func (x *Explanation) Answer() Answer {
 	s := x.Stored
 	switch {
@@ -56,14 +54,14 @@ func (x *Explanation) Answer() Answer {
 	}
 	a := AnswerOf(s)
 	would := x.foretold()
-	if would.Why != "" { // adding it would bring no document
+	if would.Why != "" { // adding it would produce no document
 		a.Help = ""
 	}
 	a.Notes = append(a.Notes, "A link to it "+would.String()+".")
 	return a
 }
 
-// foretold answers for a URL of which nothing is known but what is decided of a link to it.
+// foretold answers for an unknown URL, from the decision on a link to it.
 func (x *Explanation) foretold() Answer {
 	a := Answer{Fate: scheduler.FatePending}
 	switch {
@@ -83,7 +81,7 @@ func (x *Explanation) foretold() Answer {
 	return a
 }
 
-// Verdict is that of a dry run.
+// Verdict answers for a dry run.
 func (f *Fetched) Verdict() Answer {
 	if f.ExcludedBy != "" {
 		return Answer{Fate: scheduler.FateExcluded, Head: "would be ignored", Why: f.ExcludedBy}
@@ -105,7 +103,7 @@ func (f *Fetched) Verdict() Answer {
 // renewed is when a document gets the source that the rules give it.
 const renewed = "its page is fetched, or its list read; an item that its feed no longer lists stays"
 
-// AnswerOf answers for a URL by what is stored of it.
+// AnswerOf answers for a URL by its stored state.
 func AnswerOf(s *StoredExplanation) Answer {
 	if !s.Known {
 		return Answer{
@@ -121,9 +119,9 @@ func AnswerOf(s *StoredExplanation) Answer {
 	switch a.Fate {
 	case scheduler.FateIndexed:
 		switch {
-		case a.Reason == scheduler.ReasonTarget: // it was released
+		case a.Reason == scheduler.ReasonTarget: // released
 			a.Notes = append(a.Notes, "It may leave a target: it is pushed under its new source when "+renewed+".")
-		case because != "" && a.Reason != scheduler.ReasonNewText: // the index has that text by now
+		case because != "" && a.Reason != scheduler.ReasonNewText: // the index already has that text
 			a.Notes = append(a.Notes, "At the last visit: "+because+".")
 		}
 	case scheduler.FatePendingLoss:
@@ -162,7 +160,7 @@ func AnswerOf(s *StoredExplanation) Answer {
 	return a
 }
 
-// ends says what the redirects of a URL end at, unless that is a document.
+// ends describes the end of a URL's redirects, unless that is a document.
 func (a *Answer) ends(s *StoredExplanation) {
 	in := false
 	if s.RedirectEndURL != "" && s.RedirectEndURL != s.RedirectTo {
@@ -184,7 +182,7 @@ func (a *Answer) ends(s *StoredExplanation) {
 	}
 }
 
-// refused says that a target refused the newest order about a URL.
+// refused adds that a target refused the newest order about a URL.
 func (a *Answer) refused(o *OutboxOrder) {
 	if o == nil {
 		return
@@ -199,7 +197,7 @@ func (a *Answer) refused(o *OutboxOrder) {
 	a.Help = "Correct what it complains of, then have it sent again: sextant outbox retry, or the dead letters in the console."
 }
 
-// say adds what follows from a reason, and what can be done.
+// say adds the consequences of a reason, and what can be done.
 func (a *Answer) say(t reasonText) {
 	if t.note != "" {
 		a.Notes = append(a.Notes, t.note)
@@ -207,7 +205,7 @@ func (a *Answer) say(t reasonText) {
 	a.Help = t.help
 }
 
-// headOf says in short what became of a URL.
+// headOf returns the short form of a fate.
 func headOf(f scheduler.Fate) string {
 	switch {
 	case f == scheduler.FatePendingLoss:
@@ -220,10 +218,10 @@ func headOf(f scheduler.Fate) string {
 	return "not in the index"
 }
 
-// addDeletion says since when a deletion is pending, why, and what it waits for.
+// addDeletion adds a pending deletion: since when, why, and what it waits for.
 func (a *Answer) addDeletion(s *StoredExplanation) {
 	d := s.DeletionOrder
-	if d == nil { // it was decided about since the URL was looked up
+	if d == nil { // decided since the URL was looked up
 		return
 	}
 	note := func(format string, args ...any) { a.Notes = append(a.Notes, fmt.Sprintf(format, args...)) }
@@ -242,8 +240,8 @@ func (a *Answer) addDeletion(s *StoredExplanation) {
 	a.Help = d.Help()
 }
 
-// additions are what rules, kill list and robots.txt say now where that is not what was
-// decided of a stored URL; they change nothing before it is judged or fetched again.
+// additions describes what rules, kill list and robots.txt decide now if that differs from the stored decision, which
+// stays until the URL is judged or fetched again.
 func (x *Explanation) additions(a *Answer) []string {
 	s := x.Stored
 	var notes []string
@@ -280,14 +278,14 @@ func (x *Explanation) additions(a *Answer) []string {
 	return notes
 }
 
-// indexedByRule reports whether a rule has a say on whether the URL is indexed.
+// indexedByRule reports whether a rule decides whether the URL is indexed.
 func (x *Explanation) indexedByRule() bool {
 	return slices.ContainsFunc(x.Rules, func(r RuleExplanation) bool {
 		return r.Matched && slices.Contains(r.Changed, actionrules.DimensionIndex.String())
 	})
 }
 
-// parseFate reads the word for a fate. An unknown word, as of another version, is FateNoDocument.
+// parseFate parses the word for a fate. An unknown word, as of another version, is FateNoDocument.
 func parseFate(word string) scheduler.Fate {
 	for _, f := range scheduler.Fates() {
 		if f.String() == word {
@@ -297,7 +295,7 @@ func parseFate(word string) scheduler.Fate {
 	return scheduler.FateNoDocument
 }
 
-// parseReason reads the word for a reason. An unknown word is NoReason.
+// parseReason parses the word for a reason. An unknown word is NoReason.
 func parseReason(word string) scheduler.Reason {
 	r, err := scheduler.ParseReason(word)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// reasons are all that there are.
+// reasons returns all that there are.
 func reasons(t *testing.T) (all []scheduler.Reason) {
 	for r := scheduler.NoReason + 1; r.Known(); r++ {
 		all = append(all, r)
@@ -167,7 +167,7 @@ func TestFollowedOnly(t *testing.T) {
 	}
 }
 
-// knownURL is a URL that is stored, with its fate.
+// knownURL returns a URL that is stored, with its fate.
 func knownURL(fate scheduler.Fate, u report.StoredURL) *StoredExplanation {
 	u.Fate = fate.String()
 	return &StoredExplanation{Known: true, StoredURL: &u}

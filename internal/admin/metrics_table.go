@@ -11,7 +11,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/histogram"
 )
 
-// metricKind is a metric's type, in Prometheus' words.
+// metricKind is a metric's type, in Prometheus' terms.
 type metricKind string
 
 const (
@@ -31,8 +31,8 @@ type metric struct {
 	times  func(s *Status, emit func(h histogram.Snapshot, labels ...string))
 }
 
-// metrics is the table of all metrics of a Crawler, in the order of docs/monitoring.md.
-// A label never has more values than the configuration names, or a fixed list.
+// metrics returns the table of all metrics of a Crawler, in the order of docs/monitoring.md. A label never has more
+// values than the configuration names, or a fixed list.
 func metrics() []metric {
 	var all []metric
 	for _, part := range [][]metric{crawlMetrics(), pageMetrics(), hostMetrics(), outboxMetrics(), targetMetrics(), storeMetrics(), readingMetrics(), renderingMetrics(), configMetrics()} {
@@ -49,7 +49,7 @@ func one(name string, kind metricKind, help string, value func(s *Status) float6
 	return metric{name: name, kind: kind, help: help, value: func(s *Status, emit emitValue) { emit(value(s)) }}
 }
 
-// moment makes a metric of a Unix time. It is absent while the time is nil.
+// moment returns a metric of a Unix time. It is absent while the time is nil.
 func moment(name, help string, at func(s *Status) *time.Time) metric {
 	return metric{name: name, kind: gauge, help: help, value: func(s *Status, emit emitValue) {
 		if t := at(s); t != nil {
@@ -58,7 +58,7 @@ func moment(name, help string, at func(s *Status) *time.Time) metric {
 	}}
 }
 
-// section makes metrics of a part of a status. They are absent while the part is.
+// section returns a constructor of metrics of a part of a status. They are absent while the part is.
 func section[T any](part func(*Status) *T) func(name string, kind metricKind, help string, value func(*T) float64) metric {
 	return func(name string, kind metricKind, help string, value func(*T) float64) metric {
 		return metric{name: name, kind: kind, help: help, value: func(s *Status, emit emitValue) {
@@ -69,7 +69,7 @@ func section[T any](part func(*Status) *T) func(name string, kind metricKind, he
 	}
 }
 
-// series makes metrics that have a value for each of several parts of a status, which the labels tell apart.
+// series returns a constructor of metrics with a value for each of several parts of a status, distinguished by labels.
 func series[T any](parts func(*Status) []T, labels []string, values func(*T) []string) func(name string, kind metricKind, help string, value func(*T) float64) metric {
 	return func(name string, kind metricKind, help string, value func(*T) float64) metric {
 		return metric{name: name, kind: kind, labels: labels, help: help, value: func(s *Status, emit emitValue) {
@@ -81,7 +81,7 @@ func series[T any](parts func(*Status) []T, labels []string, values func(*T) []s
 	}
 }
 
-// orNone is a part of a status, or one without figures if it is absent.
+// orNone returns a part of a status, or an empty one if it is absent.
 func orNone[T any](part *T) *T {
 	if part == nil {
 		return new(T)
@@ -89,7 +89,7 @@ func orNone[T any](part *T) *T {
 	return part
 }
 
-// byWord makes a metric with a value for each word of a label.
+// byWord returns a metric with a value for each word of a label.
 func byWord[T int | int64 | uint64 | float64](name string, kind metricKind, label, help string, values func(*Status) map[string]T) metric {
 	return metric{name: name, kind: kind, labels: []string{label}, help: help, value: func(s *Status, emit emitValue) {
 		for word, n := range values(s) {
@@ -105,7 +105,7 @@ func yes(b bool) float64 {
 	return 0
 }
 
-// idleReasons are all codes of crawl.Status.IdleCode.
+// idleReasons returns all codes of crawl.Status.IdleCode.
 func idleReasons() []string {
 	return []string{
 		crawl.IdleStopping, crawl.IdleStarting, crawl.IdlePaused, crawl.IdleOutboxFull, crawl.IdleStoreSlow, crawl.IdleRateLimit,
@@ -195,5 +195,5 @@ func hostMetrics() []metric {
 	}
 }
 
-// sessionFailed is visit.SessionStatus.State of a log-in that does not work.
+// sessionFailed is visit.SessionStatus.State of a failing log-in.
 const sessionFailed = "failed"

@@ -10,7 +10,7 @@ import (
 	"github.com/sextant-crawler/sextant/push"
 )
 
-// OutboxOrder is an order of the outbox as it is printed.
+// OutboxOrder is the printed form of an outbox order.
 type OutboxOrder struct {
 	State  push.State `json:"state"`
 	Seq    uint64     `json:"seq"`
@@ -19,20 +19,20 @@ type OutboxOrder struct {
 	Source string     `json:"source,omitempty"`
 	Bytes  uint64     `json:"bytes"`        // of the body
 	At     *time.Time `json:"at,omitempty"` // when the order was made
-	// Moved says that the document stood under another source before.
+	// Moved is set if the document had another source before.
 	Moved bool `json:"moved,omitempty"`
-	// Moves says that it is pending that the document leaves a target, for the source Source. The op is delete.
+	// Moves is set for a pending move off a target, to the source Source. The op is delete.
 	Moves bool `json:"moves,omitempty"`
-	// Lost says that the body was damaged: the URL is fetched again.
+	// Lost is set if the body was damaged: the URL is fetched again.
 	Lost bool `json:"lost,omitempty"`
 
-	// Target, Words (the indexer's) and RefusedAt are a dead letter's.
+	// Target, Words (the target's message) and RefusedAt are for a dead letter.
 	Target    string     `json:"target,omitempty"`
 	Words     string     `json:"words,omitempty"`
 	RefusedAt *time.Time `json:"refused_at,omitempty"`
 }
 
-// NewOutboxOrder gives an order its printed form.
+// NewOutboxOrder returns the printed form of an order.
 func NewOutboxOrder(l push.Listed) OutboxOrder {
 	return OutboxOrder{
 		State: l.State, Seq: l.Seq, Op: l.Op.String(), URL: l.URL, Source: l.Source, Bytes: l.Bytes, At: utc(l.At),
@@ -40,7 +40,7 @@ func NewOutboxOrder(l push.Listed) OutboxOrder {
 	}
 }
 
-// DeadLetters is the body of retry and drop: all, or what the others say.
+// DeadLetters is the body of retry and drop: all, or those that the other fields select.
 type DeadLetters struct {
 	urlList
 	Target string  `json:"target,omitempty"`
@@ -52,7 +52,7 @@ func (d *DeadLetters) selection() push.Selection {
 	return push.Selection{Target: d.Target, Source: d.Source, URLs: d.URLs}
 }
 
-// words are for the log.
+// words describes the selection for the log.
 func (d *DeadLetters) words() string {
 	s := Selection{URLs: d.URLs, All: d.All}
 	if d.Source != nil {
@@ -65,10 +65,10 @@ func (d *DeadLetters) words() string {
 	return words
 }
 
-// some reports whether only some are selected.
+// some reports whether the selection is narrowed.
 func (d *DeadLetters) some() bool { return len(d.URLs) > 0 || d.Target != "" || d.Source != nil }
 
-// orders lists: the query has state, target, source and url, which may be repeated.
+// orders lists orders: the query has state, target, source and url, which may be repeated.
 func (s *Server) orders(c *call) (any, error) {
 	q := c.query
 	state, err := push.ParseState(q.Get("state"))
@@ -100,8 +100,8 @@ func (s *Server) orders(c *call) (any, error) {
 	})
 }
 
-// orderCursor is a place in the list of orders: the number of an order, or how many
-// dead letters came before, which are listed in another order.
+// orderCursor is a position in the list of orders: the number of an order or, for dead letters, which have another
+// order, the number of those before.
 type orderCursor struct {
 	state push.State
 	n     uint64
@@ -115,7 +115,7 @@ func (o orderCursor) before(other orderCursor) bool {
 	return a < b || a == b && o.n < other.n
 }
 
-// parseOrderCursor reads a cursor; the zero one is before all.
+// parseOrderCursor parses a cursor; the zero one is before all.
 func parseOrderCursor(written string) (o orderCursor, err error) {
 	if written == "" {
 		return o, nil
@@ -128,7 +128,7 @@ func parseOrderCursor(written string) (o orderCursor, err error) {
 	return o, nil
 }
 
-// DecidedLetters says how many dead letters were sent again or dropped.
+// DecidedLetters is how many dead letters were sent again or dropped.
 type DecidedLetters struct {
 	DeadLetters int `json:"dead_letters"`
 }
@@ -160,18 +160,18 @@ func (c *Client) Orders(ctx context.Context, sel push.Selection, fn func(OutboxO
 	return nil
 }
 
-// DecideLetters has the selected dead letters sent again (retry) or dropped (drop), and gives how many there were.
+// DecideLetters retries (retry) or drops (drop) the selected dead letters, and returns their number.
 func (c *Client) DecideLetters(ctx context.Context, do string, d DeadLetters) (n int, err error) {
 	body := func(batch []string) any { d.URLs = batch; return d }
 	err = postBatches(ctx, c, "/outbox/"+do, nil, d.URLs, body, func(done DecidedLetters) { n += done.DeadLetters })
 	return n, err
 }
 
-// OutboxDetails say how far the outbox is behind.
+// OutboxDetails is the backlog of the outbox.
 type OutboxDetails struct {
-	Bytes uint64 `json:"bytes"` // of the bodies that wait
-	// Oldest is when the oldest order that waits was made, and Behind the same of what
-	// each target does not have safely, by name; those that have all are not there.
+	Bytes uint64 `json:"bytes"` // of waiting bodies
+	// Oldest is when the oldest waiting order was made, and Behind the same for each target's unconfirmed orders, by
+	// name; targets without any are absent.
 	Oldest *time.Time           `json:"oldest,omitempty"`
 	Behind map[string]time.Time `json:"behind,omitempty"`
 }

@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// replaceConfig writes text to the file at path, which holds the old text or the new one at any time, and
-// keeps the old one beside it. It does not overwrite an edit that is made at the
-// same time.
+// replaceConfig replaces the file at path by text, atomically, and keeps the old text beside it. It does not overwrite
+// a concurrent edit.
 func replaceConfig(path string, before, text []byte, now time.Time) (kept string, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -34,14 +33,14 @@ func replaceConfig(path string, before, text []byte, now time.Time) (kept string
 		err = putIn(next, path, before, text)
 	}
 	if err != nil {
-		_, _ = os.Remove(next), os.Remove(kept) // they may not be there
+		_, _ = os.Remove(next), os.Remove(kept) // they may be absent
 		return "", err
 	}
 	return kept, syncFolder(filepath.Dir(path))
 }
 
-// putIn replaces path by the file next, which holds text, if path holds before. The files
-// are swapped in one step, so an edit made at the same time is noticed, and put back.
+// putIn replaces path by the file next, which holds text, if path holds before. The files are swapped atomically, so a
+// concurrent edit is detected, and restored.
 func putIn(next, path string, before, text []byte) error {
 	now, err := os.ReadFile(path)
 	if err != nil {
@@ -51,7 +50,7 @@ func putIn(next, path string, before, text []byte) error {
 		return errChanged()
 	}
 	if err := exchange(next, path); errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL) {
-		return os.Rename(next, path) // the file system cannot do it
+		return os.Rename(next, path) // not supported by the file system
 	} else if err != nil {
 		return err
 	}
@@ -59,7 +58,7 @@ func putIn(next, path string, before, text []byte) error {
 	if err == nil && bytes.Equal(taken, before) {
 		return os.Remove(next)
 	}
-	for put := text; err == nil; { // until no edit has come between
+	for put := text; err == nil; { // until no concurrent edit came between
 		var again []byte
 		again, err = takeBack(next, path, put)
 		put, taken = taken, again
@@ -67,8 +66,8 @@ func putIn(next, path string, before, text []byte) error {
 	return err
 }
 
-// takeBack puts back what was taken from path, which should hold put. It returns errChanged if it did;
-// else again is another edit, which was taken instead.
+// takeBack restores what was taken from path, which should hold put. It returns errChanged if it did; else again is
+// another edit, which was taken instead.
 func takeBack(next, path string, put []byte) (again []byte, err error) {
 	if err := exchange(next, path); err != nil {
 		return nil, err
@@ -80,7 +79,7 @@ func takeBack(next, path string, put []byte) (again []byte, err error) {
 	return again, err
 }
 
-// writeNew writes a file that is not there yet, to the disk.
+// writeNew writes a new file, and syncs it.
 func writeNew(path string, text []byte, mode fs.FileMode) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
@@ -92,11 +91,11 @@ func writeNew(path string, text []byte, mode fs.FileMode) error {
 	return nil
 }
 
-// fill writes a text into a new file, to the disk, and closes it.
+// fill writes a text into a new file, syncs and closes it.
 func fill(f *os.File, text []byte, mode fs.FileMode) error {
 	_, err := f.Write(text)
 	if err == nil {
-		err = f.Chmod(mode) // whatever the umask says
+		err = f.Chmod(mode) // whatever the umask is
 	}
 	if err == nil {
 		err = f.Sync()
@@ -120,7 +119,7 @@ func unwritable(path string, err error) error {
 	return err
 }
 
-// replaceIn writes a text to a file of a folder in one step, whether the file exists or not.
+// replaceIn writes a file of a folder atomically, whether or not it exists.
 func replaceIn(folder *os.Root, name string, text []byte, mode fs.FileMode) error {
 	next := name + time.Now().Format(".20060102-150405.000000000") + ".new"
 	f, err := folder.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)

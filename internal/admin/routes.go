@@ -15,36 +15,36 @@ import (
 	"time"
 )
 
-// route is a path of the service: what it needs, and what it does.
+// route is a path of the service: its requirements, and its function.
 type route struct {
 	method, path string
-	role         Role   // the least that may ask for it
-	crawler      bool   // it is about one Crawler, which ?crawler= names; it may stand in every query
-	change       string // what it changes, or hands out whole, for the log; empty: nothing
-	heavy        bool   // it reads a whole store, or asks other servers: few run at once
-	body         int64  // bytes that a request may have; 0 is maxRequestBytes
-	query        string // parameters that it takes beside crawler, with spaces between
+	role         Role   // the least role that may use it
+	crawler      bool   // it concerns one Crawler, named by ?crawler=, which any query may have
+	change       string // what it changes, or returns completely, for the log; empty: nothing
+	heavy        bool   // it reads a whole store, or contacts other servers: few run at once
+	body         int64  // limit of the request's body; 0 is maxRequestBytes
+	query        string // its parameters besides crawler, separated by spaces
 
 	answer func(*call) (any, error)
-	// plain answers by itself.
+	// plain writes the response itself.
 	plain http.Handler
 }
 
-// pattern is the route in the words of http.ServeMux.
+// pattern returns the route in the syntax of http.ServeMux.
 func (r *route) pattern() string { return r.method + " " + r.path }
 
-// call is a request that its caller may make.
+// call is a permitted request.
 type call struct {
 	w       http.ResponseWriter
 	r       *http.Request
-	crawler Crawler // nil for what is about none
+	crawler Crawler // nil if it concerns none
 	caller  Caller
 	route   *route
-	query   url.Values // with parameters that the route takes only
-	// change, target and result are for the log: what is changed, and how it went.
+	query   url.Values // only parameters of the route
+	// change, target and result are for the log.
 	change, target string
 	result         []any
-	nothing        bool // was changed: it is logged, but no event
+	nothing        bool // nothing was changed: logged, but not an event
 }
 
 // answered is returned by routes that have already written their response.
@@ -56,7 +56,7 @@ type document struct {
 	body  []byte
 }
 
-// serve answers one route for one caller.
+// serve handles one route for one caller.
 func (s *Server) serve(route *route, w http.ResponseWriter, r *http.Request, caller Caller) {
 	if caller.Role < route.role {
 		p := refusal(route, caller)
@@ -104,7 +104,7 @@ func (s *Server) do(c *call) (answer any, err error) {
 		limit = maxRequestBytes
 	}
 	if c.r.ContentLength > limit {
-		return nil, &http.MaxBytesError{Limit: limit} // before any of it is sent, if the caller asks by Expect
+		return nil, &http.MaxBytesError{Limit: limit} // before it is sent, if the caller uses Expect
 	}
 	c.r.Body = http.MaxBytesReader(c.w, c.r.Body, limit)
 	if c.r.ContentLength != 0 {
@@ -122,8 +122,7 @@ func (s *Server) do(c *call) (answer any, err error) {
 	return route.answer(c)
 }
 
-// parameters reads a query. It refuses names that the route does not know: a misspelled filter
-// would select everything.
+// parameters parses a query. It refuses names that the route does not have: a misspelt filter would select everything.
 func (r *route) parameters(written string) (url.Values, error) {
 	query, err := url.ParseQuery(written)
 	if err != nil {
@@ -138,7 +137,7 @@ func (r *route) parameters(written string) (url.Values, error) {
 	return query, nil
 }
 
-// refusal says why a caller may not.
+// refusal returns why a caller may not use a route.
 func refusal(route *route, caller Caller) *Problem {
 	if caller.Role <= Local {
 		whose := "the operator's"
@@ -151,7 +150,7 @@ func refusal(route *route, caller Caller) *Problem {
 	return newProblem(http.StatusForbidden, codeForbidden, "a %s may not do this, it needs the %s's token", caller.Role, route.role)
 }
 
-// write sends an answer; nil is an empty object.
+// write sends a response; nil is an empty object.
 func (s *Server) write(w http.ResponseWriter, answer any) {
 	switch a := answer.(type) {
 	case answered:
@@ -206,7 +205,7 @@ func (c *call) read(into any) error {
 	return decodeBody(b, into)
 }
 
-// posted makes the answer of a route that reads its body into a T.
+// posted wraps a route that decodes its body into a T.
 func posted[T any](answer func(*call, T) (any, error)) func(*call) (any, error) {
 	return func(c *call) (any, error) {
 		var in T
@@ -217,7 +216,7 @@ func posted[T any](answer func(*call, T) (any, error)) func(*call) (any, error) 
 	}
 }
 
-// text reads the whole body. The time for it does not count for the answer.
+// text reads the whole body. The time for it does not count for the response.
 func (c *call) text() ([]byte, error) {
 	b, err := io.ReadAll(c.r.Body)
 	if err != nil {
@@ -226,7 +225,7 @@ func (c *call) text() ([]byte, error) {
 	return b, c.readUntil(time.Time{})
 }
 
-// readUntil sets when the body must have come; the zero time is never.
+// readUntil sets the deadline of the body; the zero time is none.
 func (c *call) readUntil(t time.Time) error {
 	err := http.NewResponseController(c.w).SetReadDeadline(t)
 	if errors.Is(err, http.ErrNotSupported) {
@@ -235,12 +234,12 @@ func (c *call) readUntil(t time.Time) error {
 	return err
 }
 
-// decodeBody reads one JSON value and nothing behind it.
+// decodeBody decodes one JSON value and allows nothing after it.
 func decodeBody(b []byte, into any) error {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(b, &fields) == nil {
 		for name, value := range fields {
-			if string(value) == "null" && name != "urls" { // it would count as absent; an empty list may be written so
+			if string(value) == "null" && name != "urls" { // it would count as absent; an empty list may be written like this
 				return wrong("%q is null: write a value, or leave it out", name)
 			}
 		}
@@ -277,7 +276,7 @@ func (s *Server) crawler(name string) (Crawler, error) {
 //go:embed openapi.yaml
 var openAPIText []byte
 
-// OpenAPI is the description of the API, in YAML.
+// OpenAPI returns the description of the API, in YAML.
 func OpenAPI() []byte { return openAPIText }
 
 func openAPI(*call) (any, error) { return document{"application/yaml", OpenAPI()}, nil }

@@ -46,7 +46,7 @@ func TestSlowBodies(t *testing.T) {
 	}
 }
 
-// count is how many are taken.
+// count returns how many are taken.
 func (s *slots) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peerOf returns the process at the other end of a Unix socket, by SO_PEERCRED, or nil if it is
-// not known. For a listening socket that is the process that called listen.
+// peerOf returns the process at the other end of a Unix socket, by SO_PEERCRED, or nil if unknown. For a listening
+// socket that is the process that called listen.
 func peerOf(c net.Conn) *unix.Ucred {
 	socket, ok := c.(*net.UnixConn)
 	if !ok {
@@ -31,7 +31,7 @@ func peerOf(c net.Conn) *unix.Ucred {
 	return peer
 }
 
-// peerProcess returns its number, or 0 if it is not known or belongs to another namespace.
+// peerProcess returns its number, or 0 if it is unknown or belongs to another namespace.
 func peerProcess(c net.Conn) int {
 	if peer := peerOf(c); peer != nil {
 		return int(peer.Pid)
@@ -39,8 +39,8 @@ func peerProcess(c net.Conn) int {
 	return 0
 }
 
-// isStopped reports whether a process is stopped by a signal (proc_pid_stat(5): its state
-// stands behind its name, which is in parentheses).
+// isStopped reports whether a process is stopped by a signal (proc_pid_stat(5): its state follows its name, which is in
+// parentheses).
 func isStopped(pid int) bool {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -50,7 +50,7 @@ func isStopped(pid int) bool {
 	return len(behind) > 0 && (behind[0] == 'T' || behind[0] == 't')
 }
 
-// peerName names the user at the other end of a Unix socket.
+// peerName returns the user at the other end of a Unix socket.
 func peerName(c net.Conn) string {
 	peer := peerOf(c)
 	if peer == nil {
@@ -63,7 +63,7 @@ func peerName(c net.Conn) string {
 	return "uid " + id
 }
 
-// ownerOf names the owner of a file, or returns "" if it is not known.
+// ownerOf returns the owner of a file, or "" if unknown.
 func ownerOf(path string) string {
 	var stat unix.Stat_t
 	if err := unix.Stat(path, &stat); err != nil {
@@ -76,7 +76,7 @@ func ownerOf(path string) string {
 	return u.Username
 }
 
-// ownAs gives a file that root made to the owner of a folder, whose service is to read it.
+// ownAs gives a file that root created to the owner of a folder, whose service must read it.
 func ownAs(path, folder string) error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -88,7 +88,7 @@ func ownAs(path, folder string) error {
 	return os.Lchown(path, int(stat.Uid), int(stat.Gid))
 }
 
-// exchange swaps the names of two files in one step.
+// exchange swaps the names of two files atomically.
 func exchange(a, b string) error {
 	return unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
 }

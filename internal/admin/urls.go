@@ -13,17 +13,17 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// URLPage is a part of the list of stored URLs. One in the order of keys may have fewer
-// items than were asked for, and others after it: a page reads report.PageRead URLs at most.
+// URLPage is a part of the list of stored URLs. One in the order of keys may have fewer items than requested, and still
+// others after it: a page reads at most report.PageRead URLs.
 type URLPage struct {
 	Items []report.StoredURL `json:"items"`
 	Next  string             `json:"next,omitempty"`
-	// Read is how many stored URLs were looked at for the page.
+	// Read is how many stored URLs were read for the page.
 	Read int `json:"read"`
 }
 
-// ParseURLFilter reads a filter of stored URLs: that of report.ParseFilter, and match, a
-// condition in the elements of CrawlConfig.xml.
+// ParseURLFilter parses a filter of stored URLs: that of report.ParseFilter, and match, a condition in the syntax of
+// CrawlConfig.xml.
 func ParseURLFilter(q url.Values) (report.Filter, error) {
 	f, err := report.ParseFilter(q)
 	if written := q.Get("match"); err == nil && written != "" {
@@ -31,14 +31,14 @@ func ParseURLFilter(q url.Values) (report.Filter, error) {
 		if wrong != nil {
 			return f, wrong
 		}
-		matcher, _ := actionrules.CompileCondition(condition) // it was compiled before
+		matcher, _ := actionrules.CompileCondition(condition) // compiled before
 		f.Match = matcher.Match
 	}
 	return f, err
 }
 
-// urls lists stored URLs in the order of their keys, where a cursor is the key of the next,
-// or sorted by a column, which goes over all of them for each page.
+// urls lists stored URLs in the order of their keys, where a cursor is the key of the next, or sorted by a column,
+// which reads all of them for each page.
 func (s *Server) urls(c *call) (any, error) {
 	f, err := ParseURLFilter(c.query)
 	if err != nil {
@@ -81,7 +81,7 @@ func (s *Server) urls(c *call) (any, error) {
 	return URLPage{append([]report.StoredURL{}, p.URLs...), p.Next, p.Read}, err
 }
 
-// sortedURLs gives a page of the sorted list, or streams it.
+// sortedURLs returns a page of the sorted list, or streams it.
 func (s *Server) sortedURLs(c *call, f report.Filter, o report.Order, limit int) (any, error) {
 	ctx, store := c.r.Context(), c.crawler.Reports()
 	if wantsLines(c.r) {
@@ -105,7 +105,7 @@ func (s *Server) sortedURLs(c *call, f report.Filter, o report.Order, limit int)
 	return page, err
 }
 
-// parseKey reads a cursor.
+// parseKey parses a cursor.
 func parseKey(written string) (k weburl.Key, err error) {
 	b, err := hex.DecodeString(written)
 	if err != nil || len(b) != len(k) {
@@ -127,7 +127,7 @@ func oneURL(q url.Values) (weburl.URL, error) {
 	return u, nil
 }
 
-// notKnown is the answer about a URL that is not stored.
+// notKnown returns the response about an unknown URL.
 func notKnown(u weburl.URL) *Problem {
 	return newProblem(http.StatusNotFound, codeNotKnown, "not known: %s", u)
 }

@@ -141,7 +141,7 @@ func (b *browser) signIn(t *testing.T, token string) *http.Cookie {
 	return answer.Cookies()[0]
 }
 
-// with is a browser that sends one cookie and takes none.
+// with returns a browser that sends one cookie and takes none.
 func (b *browser) with(t *testing.T, path string, cookies ...*http.Cookie) int {
 	t.Helper()
 	var parts []string
