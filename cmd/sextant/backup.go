@@ -38,7 +38,7 @@ func backup(c *cli.Context) error {
 	return say(c, map[string]any{"file": name, "bytes": length}, fmt.Sprintf("backup of %s in %s", size(length), name))
 }
 
-// writeBackup has the service write it, or reads the store where none runs.
+// writeBackup writes a backup by the service, or from the store if none runs.
 func writeBackup(c *cli.Context, w io.Writer) error {
 	return ask(c, toRead, func(client *admin.Client) error { return client.Backup(c.Context, w) })
 }

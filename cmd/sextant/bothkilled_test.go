@@ -145,7 +145,7 @@ func TestBothSidesKilled(t *testing.T) {
 	}
 }
 
-// indexedURLs are those that a store says are indexed, sorted as an indexer lists them.
+// indexedURLs returns those that a store says are indexed, sorted as an indexer lists them.
 func indexedURLs(t *testing.T, data string) []string {
 	t.Helper()
 	code, out, errOut := sextant(t, "", "urls", "-d", data)
@@ -166,7 +166,7 @@ func indexedURLs(t *testing.T, data string) []string {
 	return urls
 }
 
-// receivedText is what an indexer shows of a document.
+// receivedText returns what an indexer shows of a document.
 func receivedText(t *testing.T, address, connector, of string) string {
 	t.Helper()
 	answer, err := http.Get("http://" + address + "/documents?" + url.Values{"connector": {connector}, "url": {of}}.Encode())

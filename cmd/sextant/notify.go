@@ -13,7 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/service"
 )
 
-// testNotice bounds a test, in which somebody waits.
+// testNotice bounds a test, which a user waits for.
 const testNotice = 20 * time.Second
 
 func sendTestNotice(c *cli.Context) error {

@@ -9,7 +9,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/service"
 )
 
-// startPprof serves profiles where the flag says so, until stop is called.
+// startPprof serves profiles on the flag's address, until stop is called.
 func startPprof(c *cli.Context, log *slog.Logger) (stop func(), err error) {
 	l, err := listenPprof(c)
 	if l == nil || err != nil {
@@ -18,7 +18,7 @@ func startPprof(c *cli.Context, log *slog.Logger) (stop func(), err error) {
 	return service.ServePprof(c.Context, l, log), nil
 }
 
-// listenPprof listens where the flag says; nil where it is not written.
+// listenPprof listens on the flag's address; nil without the flag.
 func listenPprof(c *cli.Context) (net.Listener, error) {
 	address := c.String("pprof")
 	if address == "" {

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// replaceFile gives a file its name when all of it is written and on disk.
+// replaceFile writes a file atomically: it gets its name once it is written and synced.
 func replaceFile(name string, write func(*os.File) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".part-*")
 	if err != nil {
@@ -28,8 +28,7 @@ func replaceFile(name string, write func(*os.File) error) (err error) {
 	return os.Rename(f.Name(), name)
 }
 
-// rewrite puts text in the place of a file, of which links may lead to it, with its mode and owner.
-// There is the old text or the new one at any time.
+// rewrite replaces a file, resolving links, and keeps its mode and owner. The replacement is atomic.
 func rewrite(name string, text []byte) error {
 	name, err := filepath.EvalSymlinks(name)
 	if err != nil {
@@ -53,7 +52,7 @@ func rewrite(name string, text []byte) error {
 	})
 }
 
-// keepOwner gives f the owner and group of the file that it replaces: the service may be able to read it by them only.
+// keepOwner gives f the owner and group of the file that it replaces: the service may be able to read it only by these.
 func keepOwner(f *os.File, was *syscall.Stat_t) error {
 	info, err := f.Stat()
 	if err != nil {

@@ -40,7 +40,7 @@ type residentResponse struct {
 // beResident is the value of beMain that makes the test binary a resident.
 const beResident = "resident"
 
-// serveCommands is the resident's process. It ends with its requests.
+// serveCommands returns the resident's process. It ends with its requests.
 func serveCommands(r io.Reader, w io.Writer) error {
 	// The processes that commands start are the program itself.
 	if err := os.Setenv(beMain, "1"); err != nil {
