@@ -83,7 +83,7 @@ func sitemapAttributes() []Attribute {
 		boolean("crawlSitemaps", "true", "Whether to read the sitemaps that robots.txt names.").into(func(c *Crawler) any { return &c.CrawlSitemaps }),
 		ranged("sitemapMaxBytes", Bytes, "52428800", 1024, 52_428_800, "Largest sitemap that is read, after decompression; the rest is cut off.").into(func(c *Crawler) any { return &c.SitemapMaxBytes }),
 		ranged("sitemapMaxLinks", Int, "50000", 1, 50_000, "Maximum number of entries read from one sitemap or feed.").into(func(c *Crawler) any { return &c.SitemapMaxLinks }),
-		ranged("sitemapMaxPerHost", Int, "10000", 1, 1_000_000_000, "Maximum number of sitemaps of a scheme, host and port that robots.txt and sitemap indexes can add; the log tells of any beyond.").into(func(c *Crawler) any { return &c.SitemapMaxPerHost }),
+		ranged("sitemapMaxPerHost", Int, "10000", 1, 1_000_000_000, "Maximum number of sitemaps of a scheme, host and port that robots.txt and sitemap indexes can add; the log reports any beyond.").into(func(c *Crawler) any { return &c.SitemapMaxPerHost }),
 		boolean("sitemapHints", "true", "Whether a document is due for refresh when lastmod in a sitemap says that it has changed since it was fetched.").into(func(c *Crawler) any { return &c.Frontier.SitemapHints }),
 	}
 }

@@ -40,7 +40,7 @@ func fetchSettings() []Attribute {
 	return []Attribute{
 		{Name: "name", NotEmpty: true, Unique: true, Doc: "Name of the settings in status and logs, and for the Crawler's fetcher; unique in its Crawler."},
 		text("caFile", Path, "", "PEM file with certificates of further authorities to verify servers by."),
-		boolean("insecureTLS", "false", "Whether any server certificate is accepted: whoever sits in between can then read and change everything."),
+		boolean("insecureTLS", "false", "Whether any server certificate is accepted: others on the network path can then read and change everything."),
 		boolean("ignoreRobotsTxt", "", "Overrides the Crawler's ignoreRobotsTxt for these URLs."),
 		{Name: "render", Type: Enum, Default: "no", Values: []string{"no", "auto", "browser"}, Rereads: true,
 			Doc: "Whether pages are read as a browser makes them (rendering.md): auto, those that only their scripts fill; browser, all. They are always fetched whole, without If-None-Match and If-Modified-Since."},

@@ -12,8 +12,8 @@ func gateElements() []Element {
 			ranged("maxLinkDepth", Int, "", 0, 1_000_000, "Maximum number of links from a start URL; no limit if absent."),
 		}, Doc: "Crawl-space rules by domain, prefix and address, and depth limits."},
 		{Name: "Patterns", Parents: crawler, Once: true, Attributes: []Attribute{
-			text("include", String, "", "Substrings separated by commas of which a URL must contain one, or regexp: and an expression."),
-			text("exclude", String, "", "Substrings of which a URL must contain none, or regexp: and an expression."),
+			text("include", String, "", "Comma-separated substrings: a URL must contain one of them; or regexp: and an expression."),
+			text("exclude", String, "", "Comma-separated substrings: a URL must contain none of them; or regexp: and an expression."),
 		}, Doc: "Include and exclude patterns."},
 		{Name: "RejectList", Parents: crawler, Once: true, Attributes: []Attribute{
 			required("file", Path, "File with one pattern a line."),

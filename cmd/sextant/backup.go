@@ -19,7 +19,7 @@ func backup(c *cli.Context) error {
 		return writeBackup(c, c.App.Writer)
 	}
 	if _, err := os.Lstat(name); err == nil && !c.Bool("force") {
-		return fmt.Errorf("%s is there already: name another file, or write --force to replace it", name)
+		return fmt.Errorf("%s already exists: name another file, or write --force to replace it", name)
 	}
 	var length int64
 	err := replaceFile(name, func(f *os.File) error {

@@ -49,7 +49,7 @@ func TestRoles(t *testing.T) {
 		t.Errorf("a reader that pauses: %d %s", answer.StatusCode, body)
 	}
 	d.do(t, d.request(t, "GET", "/api/v1/status", strings.Repeat("w", MinToken), ""))
-	for _, want := range []string{`msg="change refused" what=pause who="reader reader.token 127.0.0.1:`, `msg="a token that nobody has" remote=127.0.0.1:`} {
+	for _, want := range []string{`msg="change refused" what=pause who="reader reader.token 127.0.0.1:`, `msg="an unknown token" remote=127.0.0.1:`} {
 		if !strings.Contains(d.log.String(), want) {
 			t.Errorf("the log has no %s:\n%s", want, d.log.String())
 		}

@@ -141,7 +141,7 @@ func parseExpectation(w expectation) (expectation, error) {
 		return e, nil
 	case hasValue && (slices.Contains(valueWords(), name) || strings.HasPrefix(name, "meta:")):
 	default:
-		return e, fmt.Errorf("%q is no expectation: write one of %s, %s=VALUE, meta:NAME=VALUE", w.name,
+		return e, fmt.Errorf("%q is not an expectation: write one of %s, %s=VALUE, meta:NAME=VALUE", w.name,
 			strings.Join(flagWords(), ", "), strings.Join(valueWords(), "=VALUE, "))
 	}
 	if name == "shift" || name == "line" || name == "status" {

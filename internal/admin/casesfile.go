@@ -41,7 +41,7 @@ func (s *Server) cases() (folder *os.Root, text []byte, mode fs.FileMode, err er
 	case err != nil:
 		return nil, nil, 0, err
 	case !info.Mode().IsRegular():
-		return nil, nil, 0, &Declined{Err: errors.New(casesName + " beside the configuration is no regular file: edit it on the machine")}
+		return nil, nil, 0, &Declined{Err: errors.New(casesName + " beside the configuration is not a regular file: edit it on the machine")}
 	case info.Size() > maxCasesBytes:
 		return nil, nil, 0, &Declined{Err: errors.New(casesName + " beside the configuration is larger than 4 MiB: edit it on the machine")}
 	}
@@ -92,7 +92,7 @@ func (s *Server) writeCases(c *call) (any, error) {
 	}
 	defer func() { _ = folder.Close() }()
 	if !matches(match, configTag(before)) {
-		return nil, newProblem(http.StatusPreconditionFailed, codeChanged, "the test cases were changed meanwhile: read them again, and make your change in those")
+		return nil, newProblem(http.StatusPreconditionFailed, codeChanged, "the test cases were changed in the meantime: read them again, and make your change in those")
 	}
 	if err := replaceIn(folder, casesName, text, mode); err != nil {
 		return nil, unwritable(filepath.Join(folder.Name(), casesName), err)

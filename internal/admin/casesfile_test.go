@@ -42,9 +42,9 @@ func TestCasesBesideTheConfiguration(t *testing.T) {
 		words     string
 	}{
 		{first, "", http.StatusPreconditionRequired, "If-Match"},
-		{"http://a/ crawll\n", none, http.StatusUnprocessableEntity, `cases.txt:1:11: \"crawll\" is no expectation`},
+		{"http://a/ crawll\n", none, http.StatusUnprocessableEntity, `cases.txt:1:11: \"crawll\" is not an expectation`},
 		{first, none, http.StatusOK, `"cases":1`},
-		{second, none, http.StatusPreconditionFailed, "changed meanwhile"},
+		{second, none, http.StatusPreconditionFailed, "changed in the meantime"},
 	} {
 		if answer, body := d.writeCases(t, c.text, c.tag); answer.StatusCode != c.status || !strings.Contains(body, c.words) {
 			t.Errorf("%q with %s: %d %s", c.text, c.tag, answer.StatusCode, body)

@@ -102,7 +102,7 @@ func (s *Server) writeConfig(c *call) (any, error) {
 
 // errChanged returns the response to a caller that has not seen the text it would replace.
 func errChanged() *Problem {
-	return newProblem(http.StatusPreconditionFailed, codeChanged, "the configuration was changed meanwhile: read it again, and make your change in that")
+	return newProblem(http.StatusPreconditionFailed, codeChanged, "the configuration was changed in the meantime: read it again, and make your change in that")
 }
 
 // replace replaces the configuration, whose text is before.

@@ -196,12 +196,12 @@ func ParseDeletionQuery(v url.Values) (q DeletionQuery, err error) {
 	q.Host, q.Reason = v.Get("host"), v.Get("reason")
 	if written := v.Get("edit"); written != "" {
 		if q.Edit, err = strconv.ParseUint(written, 10, 64); err != nil || q.Edit == 0 {
-			return q, wrong("edit %q is no number of an edit: sextant status names them", written)
+			return q, wrong("edit %q is not the number of an edit: sextant status names them", written)
 		}
 	}
 	if written := v.Get("up_to"); written != "" {
 		if q.UpTo, err = strconv.ParseUint(written, 10, 64); err != nil {
-			return q, wrong("up_to %q is no number of a deletion", written)
+			return q, wrong("up_to %q is not the number of a deletion", written)
 		}
 	}
 	return q, nil

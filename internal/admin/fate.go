@@ -141,7 +141,7 @@ func AnswerOf(s *StoredExplanation) Answer {
 		a.say(words)
 		a.Notes = append(a.Notes, fmt.Sprintf("Visits that failed in a row: %d. It is tried again by itself.", u.Errors))
 	case scheduler.FateSource:
-		a.Why = "it leads to documents and is none itself"
+		a.Why = "it leads to documents and is not one itself"
 		if because != "" && a.Reason != scheduler.ReasonSource {
 			a.Notes = append(a.Notes, "At the last visit: "+because+".")
 			a.say(words)
@@ -153,7 +153,7 @@ func AnswerOf(s *StoredExplanation) Answer {
 		a.say(words)
 		a.ends(s)
 		if because == "" {
-			a.Why, a.Help = "nothing says why it has no document", "Have it fetched again, or see with a dry run what would be pushed."
+			a.Why, a.Help = "the reason why it has no document is unknown", "Have it fetched again, or see with a dry run what would be pushed."
 		}
 	}
 	a.refused(s.Refused)

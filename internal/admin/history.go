@@ -247,7 +247,7 @@ func (s *Server) past(c *call) (any, error) {
 	if written := c.query.Get("since"); written != "" {
 		var err error
 		if after, err = strconv.ParseInt(written, 10, 64); err != nil {
-			return nil, wrong("since %q is no Unix time in seconds", written)
+			return nil, wrong("since %q is not a Unix time in seconds", written)
 		}
 	}
 	s.history.mu.Lock()

@@ -43,7 +43,7 @@ func (c *call) atMost(name string) (int, error) {
 	}
 	n, err := strconv.Atoi(written)
 	if err != nil || n < 1 || n > MaxLimit {
-		return 0, wrong("%s %q is no number from 1 to %d", name, written, MaxLimit)
+		return 0, wrong("%s %q is not a number from 1 to %d", name, written, MaxLimit)
 	}
 	return n, nil
 }

@@ -114,7 +114,7 @@ func readingMetrics() []metric {
 		shells("sextant_app_shells_total", counter, "Pages that only scripts fill.", func(s *meter.ShellsStatus) float64 { return float64(s.Pages) }),
 		field("sextant_field_pages_total", counter, "Pages in which a Field was looked for.", func(f *meter.FieldStatus) float64 { return float64(f.Pages) }),
 		field("sextant_field_empty_total", counter, "Pages in which a Field was not found.", func(f *meter.FieldStatus) float64 { return float64(f.Empty) }),
-		field("sextant_field_cut_total", counter, "Pages of which a Field with their content was cut at its maxBytes.", func(f *meter.FieldStatus) float64 { return float64(f.Cut) }),
+		field("sextant_field_cut_total", counter, "Pages whose content was cut at the maxBytes of its Field.", func(f *meter.FieldStatus) float64 { return float64(f.Cut) }),
 		byWord("sextant_field_failed_total", counter, "reason", "Pages that could not be searched for fields or their main content.", func(s *Status) map[string]int64 { return orNone(s.Fields).Failed }),
 		{name: "sextant_document_read_duration_seconds", kind: spread, labels: []string{"kind"}, help: "Duration of reading a PDF or office document, the wait for a process included.",
 			times: func(s *Status, emit emitTimes) { durations(s.Timings.Documents, emit) }},

@@ -182,7 +182,7 @@ func hostMetrics() []metric {
 	logIn := series(func(s *Status) []visit.SessionStatus { return s.Sessions }, []string{"login", "kind"}, func(l *visit.SessionStatus) []string { return []string{l.Name, l.Kind} })
 	return []metric{
 		one("sextant_hosts_known", gauge, "Hosts ever seen.", func(s *Status) float64 { return float64(s.Hosts.Known) }),
-		one("sextant_hosts_with_work", gauge, "Hosts of which URLs wait.", func(s *Status) float64 { return float64(s.Hosts.WithWork) }),
+		one("sextant_hosts_with_work", gauge, "Hosts with waiting URLs.", func(s *Status) float64 { return float64(s.Hosts.WithWork) }),
 		{name: "sextant_hosts_closed", kind: gauge, labels: []string{"reason"}, help: "Hosts that may not be visited yet, by reason.",
 			value: func(s *Status, emit emitValue) {
 				for why := scheduler.ByThrottle; why <= scheduler.ByStore; why++ {

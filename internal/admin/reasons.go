@@ -56,9 +56,9 @@ func reasonTexts() []reasonText {
 
 		// A site's or page's requests.
 		scheduler.ReasonRobots:            {"robots.txt forbids it", noMore, "The URL is asked for again by itself.", "Ask the owner of the site to allow this crawler in robots.txt."},
-		scheduler.ReasonRobotsUnreachable: {"its robots.txt cannot be had", noMore, "It goes on by itself when the site answers for its robots.txt.", ""},
+		scheduler.ReasonRobotsUnreachable: {"its robots.txt is unreachable", noMore, "It goes on by itself when the site answers for its robots.txt.", ""},
 		scheduler.ReasonNoIndex:           {"the page says noindex", noMore, "", "Take noindex out of the page's robots meta or its X-Robots-Tag header, then recrawl it."},
-		scheduler.ReasonUnavailable:       {"the page says that its time is over", itsText, "", "Change unavailable_after in the page, then recrawl it."},
+		scheduler.ReasonUnavailable:       {"the page's unavailable_after has passed", itsText, "", "Change unavailable_after in the page, then recrawl it."},
 		scheduler.ReasonCanonical:         {"the page names another URL as its canonical one", duplicate, otherURL, ""},
 		scheduler.ReasonEmpty:             {"there is nothing to index in it", noMore, "", lookAgain},
 		scheduler.ReasonSource:            {"it is a sitemap, feed or XML file", noMore, "", ""},
@@ -83,7 +83,7 @@ func reasonTexts() []reasonText {
 		scheduler.ReasonClientError:  {"the site refuses it", itsText, "", lookAgain},
 		scheduler.ReasonServerError:  {"the site fails", itsText, "", lookAgain},
 		scheduler.ReasonOtherStatus:  {"the site's answer makes no sense", itsText, "", lookAgain},
-		scheduler.ReasonLogin:        {"the site wants a log-in", itsText, "", "See that the log-in of the configuration works; sextant status names those that fail."},
+		scheduler.ReasonLogin:        {"the site requires a log-in", itsText, "", "See that the log-in of the configuration works; sextant status names those that fail."},
 		scheduler.ReasonDNS:          {"the name of its host cannot be resolved", itsText, "", lookAgain},
 		scheduler.ReasonConnect:      {"its host cannot be reached", itsText, "", lookAgain},
 		scheduler.ReasonTLS:          {"no secure connection to its host can be made", itsText, "", lookAgain},

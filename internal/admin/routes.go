@@ -253,7 +253,7 @@ func decodeBody(b []byte, into any) error {
 		}
 	}
 	if err != nil {
-		return wrong("the body is no such command: %s", strings.TrimPrefix(err.Error(), "json: "))
+		return wrong("the body is not a valid command: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	return nil
 }

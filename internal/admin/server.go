@@ -118,7 +118,7 @@ func (s *Server) Caller(r *http.Request) (Caller, *Problem) {
 	}
 	c, p := s.guard.who(r)
 	if p != nil && p.Status == http.StatusUnauthorized { // at the rate of wrong tokens
-		s.log.Warn("a token that nobody has", "remote", r.RemoteAddr, "path", r.URL.Path)
+		s.log.Warn("an unknown token", "remote", r.RemoteAddr, "path", r.URL.Path)
 	}
 	return c, p
 }

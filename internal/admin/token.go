@@ -77,7 +77,7 @@ func readToken(path string, role Role) (token, error) {
 		return token{}, err
 	}
 	if !info.Mode().IsRegular() {
-		return token{}, &TokenError{path, "it is no file that could hold a token"}
+		return token{}, &TokenError{path, "it is not a file that can hold a token"}
 	}
 	if tooWide(info) {
 		return token{}, &TokenError{path, wideWords(info)}
@@ -93,7 +93,7 @@ func readToken(path string, role Role) (token, error) {
 	case len(text) < MinToken:
 		return token{}, &TokenError{path, fmt.Sprintf("its token has %d characters and could be guessed: write %d random ones or more, as openssl rand -hex 32 makes them", len(text), MinToken)}
 	case len(b) > maxToken || strings.ContainsFunc(text, notInToken):
-		return token{}, &TokenError{path, "it holds something that is no token: one line of letters, digits and -._~+/= is expected"}
+		return token{}, &TokenError{path, "its content is not a token: one line of letters, digits and -._~+/= is expected"}
 	}
 	return token{role, filepath.Base(path), sha256.Sum256([]byte(text))}, nil
 }

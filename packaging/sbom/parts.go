@@ -142,7 +142,7 @@ func (g grants) of(texts []text) (ids []string, err error) {
 		sum := fmt.Sprintf("%x", sha256.Sum256([]byte(t.body)))
 		more, ok := g[sum]
 		if !ok {
-			err = errors.Join(err, fmt.Errorf("nobody has looked at this text: read it, and write its licences into packaging/sbom/licenses.sum\n%s  LICENCES  %s", sum, t.of))
+			err = errors.Join(err, fmt.Errorf("this text was not reviewed: read it, and write its licences into packaging/sbom/licenses.sum\n%s  LICENCES  %s", sum, t.of))
 		}
 		ids = append(ids, more...)
 	}

@@ -49,7 +49,7 @@ func (d *reportData) Head(kind string) string {
 // About describes a report.
 func (d *reportData) About(kind string) string {
 	return map[string]string{
-		"broken":    "URLs that cannot be had, each with the pages that link to it",
+		"broken":    "URLs that cannot be fetched, each with the pages that link to it",
 		"errors":    "what goes wrong, by kind and host",
 		"documents": "how many URLs and documents there are, by push source, outcome, fifo, media type and host",
 		"changes":   "what came, changed and went, in the last 24 hours or since another time",

@@ -82,7 +82,7 @@ func parseAction(line []byte, index string) (action, error) {
 	case a.op == "":
 		return a, fmt.Errorf("one of index and delete, found none")
 	case m.ID == nil || *m.ID == "":
-		return a, fmt.Errorf("this receiver wants an _id")
+		return a, fmt.Errorf("this receiver requires an _id")
 	case len(*m.ID) > maxID:
 		return a, fmt.Errorf("id [%s] is too long, must be no longer than %d bytes but was: %d", quote(*m.ID), maxID, len(*m.ID))
 	case (m.Version == nil) != (m.VersionType == ""), m.VersionType != "" && m.VersionType != "external_gte":

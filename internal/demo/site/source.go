@@ -69,7 +69,7 @@ func parse(name, text string, changed bool) ([]*page, error) {
 func (p *page) setField(line string, changed bool) error {
 	name, value, ok := strings.Cut(line, ": ")
 	if !ok {
-		return fmt.Errorf("%q is no field: want name: value", line)
+		return fmt.Errorf("%q is not a field: write name: value", line)
 	}
 	first, second, _ := strings.Cut(value, " | ")
 	var err error
