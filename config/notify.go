@@ -23,10 +23,10 @@ func notifyElements() []Element {
 	return []Element{{Name: "Notify", Parents: []string{"CrawlConfig"}, Attributes: []Attribute{
 		text("webhook", SecretString, "", "URL that notices are posted to, as JSON; it may be internal. ${ENV} or file:PATH keep it out of the file."),
 		text("secret", SecretString, "", "Key of the HMAC-SHA256 in the header Sextant-Signature."),
-		{Name: "command", Type: Command, NotEmpty: true, Doc: "Program to run, by its absolute path, and its arguments, separated by spaces. No shell is involved."},
+		{Name: "command", Type: Command, NotEmpty: true, Doc: "Absolute path of a program and its arguments, separated by spaces. No shell is involved."},
 		{Name: "on", NotEmpty: true, Doc: "Events to report, separated by spaces: " + strings.Join(eventNames(), ", ") + "; all if absent."},
 		ranged("indexerDownMin", Int, "15", 0, 10_080, "Minutes after which an indexer that is down is reported."),
-	}, Doc: "Tells an operator, by webhook or command, of trouble that needs a person: once when it begins and once when it is over."}}
+	}, Doc: "Notifies an operator by webhook or command of problems that need a person: once when a problem begins, once when it is over."}}
 }
 
 func eventNames() []string {

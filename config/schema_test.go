@@ -221,7 +221,11 @@ func companyOfPush(el *etree.Element, a *Attribute, value string) {
 	}
 	el.CreateAttr("kind", kind)
 	for _, name := range kindOfPush(kind).needed {
-		el.CreateAttr(name, "http://h/")
+		sample := "http://h/"
+		if name == "index" {
+			sample = "web"
+		}
+		el.CreateAttr(name, sample)
 	}
 	if a.Name == "password" {
 		el.CreateAttr("user", "a")
@@ -297,6 +301,8 @@ func sampleValue(a *Attribute) string {
 	switch {
 	case a.Name == "name" && a.Type == Enum:
 		return a.Values[0]
+	case a.Name == "index":
+		return "web"
 	case a.Name == "url", a.Type == HTTPURL:
 		return "http://h/"
 	case a.Name == "file" || a.Type == Path:

@@ -157,13 +157,15 @@ func written(doc *etree.Document) ([]byte, error) {
 	return doc.WriteToBytes()
 }
 
-// kindSentence describes which elements of one name have the attribute.
+// kindSentence returns which elements of one name may have the attribute.
 func (a *Attribute) kindSentence() string {
 	switch {
 	case len(a.Kinds) > 0 && len(a.Kinds) == len(pushKinds())-1 && !slices.Contains(a.Kinds, "file"):
 		return " Not for kind file."
 	case len(a.Kinds) > 0:
 		return " For kind " + strings.Join(a.Kinds, ", ") + " only."
+	case len(a.Auth) == len(authKinds()):
+		return " For any auth."
 	case len(a.Auth) > 0:
 		return " For auth " + strings.Join(a.Auth, ", ") + " only."
 	}

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/sextant-crawler/sextant/config/secret"
 	"github.com/sextant-crawler/sextant/push"
@@ -107,8 +108,8 @@ func attributesOfKinds() []Attribute {
 func commonPush() []Attribute {
 	return []Attribute{
 		{Name: "kind", Type: Enum, Default: "file", Values: namesOfPush(func(*pushKind) bool { return true }), Doc: "Protocol of the target."},
-		unique(text("name", String, "", "Name of the target, unique in its Crawler; it must stay the same over restarts. The kind if absent.")),
-		text("source", String, "", "Pushes only documents of this source; all if absent."),
+		unique(text("name", String, "", "Name of the target, unique in its Crawler. Do not change it later. The kind if absent.")),
+		text("source", String, "", "Only documents of this source are pushed; all if absent."),
 		boolean("content", "false", "Whether the page's original bytes are pushed, too. For papi they replace the text in the master part, for funnelback in the body."),
 	}
 }
@@ -117,7 +118,7 @@ func filePush() []Attribute {
 	return []Attribute{
 		text("dir", Path, "", "Folder of the files; out in the data directory if absent."),
 		ranged("rotateBytes", Bytes, "268435456", 1024, 1<<40, "Size at which a new file is started."),
-		ranged("retentionS", Seconds, "0", 0, 100*year, "Age at which a file is removed that is not written any more; 0 is never."),
+		ranged("retentionS", Seconds, "0", 0, 100*year, "Age at which a finished file is removed; 0: never."),
 	}
 }
 
@@ -161,14 +162,14 @@ func gzipPush() []Attribute {
 func papiPush() []Attribute {
 	return []Attribute{
 		{Name: "connector", NotEmpty: true, Doc: "Name of the connector that the documents belong to; required."},
-		text("checkpointName", String, "", "Name of the checkpoints; each crawler that pushes to a connector needs its own. The Crawler's name if absent."),
-		text("class", String, "", "Data model class of the documents; the server's own where empty."),
-		ours("syncParameter", "PAPI_sync", "Parameter of set_checkpoint that asks for a synced checkpoint (ours: not documented by the vendor)."),
+		text("checkpointName", String, "", "Name of the checkpoints, unique among the crawlers that push to the connector. The Crawler's name if absent."),
+		text("class", String, "", "Data model class of the documents; the server's own if empty."),
+		ours("syncParameter", "PAPI_sync", "Parameter of set_checkpoint that requests a synced checkpoint (not documented by the vendor)."),
 		{Name: "stamp", Type: Enum, Default: "hash", Values: []string{"hash", "seq"},
-			Doc: "What a document's stamp is: the hash of its content, or the sequence number of the order."},
-		ours("stampPart", "stamp", "Part of add_documents that carries the stamp (ours: not documented by the vendor)."),
-		ours("classPart", "directive:datamodel_class", "Part of add_documents that carries the class (ours: not documented by the vendor)."),
-		boolean("deletionsInURL", "false", "Whether delete_documents carries its URLs in its own URL and not in the body (ours: not documented by the vendor)."),
+			Doc: "The document's stamp: the hash of its content, or the sequence number of the order."},
+		ours("stampPart", "stamp", "Part of add_documents that carries the stamp (not documented by the vendor)."),
+		ours("classPart", "directive:datamodel_class", "Part of add_documents that carries the class (not documented by the vendor)."),
+		boolean("deletionsInURL", "false", "Whether delete_documents carries URLs in its own URL instead of the body (not documented by the vendor)."),
 	}
 }
 
@@ -176,7 +177,7 @@ func elasticPush() []Attribute {
 	return []Attribute{
 		{Name: "index", NotEmpty: true, Doc: "Index, or alias with one index to write to; required."},
 		{Name: "pipeline", NotEmpty: true, Doc: "Ingest pipeline for the documents."},
-		boolean("createTemplate", "false", "Whether to create an index template sextant-INDEX with fitting fields if there is none of that name. It applies to an index that is created later."),
+		boolean("createTemplate", "false", "Whether to create an index template sextant-INDEX if it does not exist. It applies to indexes created later."),
 	}
 }
 
@@ -191,14 +192,14 @@ func solrPush() []Attribute {
 		ranged("commitWithinMS", Milliseconds, "10000", 0, 86_400_000, "Time within which documents become searchable; 0 leaves it to autoSoftCommit."),
 		ours("idField", "id", "The uniqueKey of the schema; it holds the URL."),
 		text("metaPrefix", String, "meta_", "Prefix of the field name of a meta."),
-		text("metaSuffix", String, "_ss", "Suffix of the field name of a meta; the default is a dynamic field of several strings."),
+		text("metaSuffix", String, "_ss", "Suffix of the field name of a meta; the default is a dynamic multi-valued string field."),
 	}
 }
 
 func funnelbackPush() []Attribute {
 	return []Attribute{
-		{Name: "filters", NotEmpty: true, Doc: "Filters of the server for the documents, in place of its own choice."},
-		boolean("commit", "true", "Whether to ask for a commit; the server also commits by itself from time to time."),
+		{Name: "filters", NotEmpty: true, Doc: "The server's filters for the documents, in place of its defaults."},
+		boolean("commit", "true", "Whether to request commits; the server also commits by itself from time to time."),
 	}
 }
 
@@ -255,6 +256,13 @@ func makeElasticsearch(r *pushReader) (any, opener) {
 func makeOpenSearch(r *pushReader) (any, opener) { return makeElastic(r, true, wire.Bearer) }
 
 func makeElastic(r *pushReader, openSearch bool, token func(secret.Value) wire.Header) (any, opener) {
+	switch index := r.attr("index"); {
+	case index == nil:
+	case strings.ContainsAny(index.text, "\\/*?\"<>| ,#:") || strings.ContainsAny(index.text[:1], "-_+"):
+		r.p.errorf(index.value, "index=%s cannot be the name of an index: write small letters, digits, - and _, with a letter first", quote(index.text))
+	case strings.ToLower(index.text) != index.text:
+		r.p.warnf(index.value, "index=%s has capitals, which only an alias may have: write %s for an index", quote(index.text), strings.ToLower(index.text))
+	}
 	return opens(elastic.Settings{
 		Name: r.name, OpenSearch: openSearch,
 		Index: r.str("index"), Pipeline: r.str("pipeline"), CreateTemplate: r.boolean("createTemplate"),

@@ -11,19 +11,28 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// warnings adds warnings about a Crawler, if there are no errors: rules that are left out would make others look
-// unused.
+// warnings adds warnings about a Crawler. If there are errors, it warns of single rules only: rules that are left out
+// would make others look unused.
 func (p *parser) warnings(c *Crawler) {
-	if p.quick || len(p.report.Errors) > 0 {
+	warn := func(all ...[]actionrules.Warning) {
+		for _, w := range slices.Concat(all...) {
+			if w.At == (actionrules.Position{}) {
+				w.At = c.At
+			}
+			p.report.warnf(w.At, "%s", w.Text)
+		}
+	}
+	switch {
+	case p.quick:
+		return
+	case len(p.report.Errors) > 0:
+		warn(actionrules.DoubtfulPatterns(c.Rules.Rules), conflicts(c.Rules.Rules))
 		return
 	}
-	for _, w := range slices.Concat(c.Engine.Warnings(), idleRules(c.Rules.Rules), conflicts(c.Rules.Rules), ignoredForGood(c.Rules.Rules), unaccepted(&c.Rules), otherScheme(&c.Rules), shutOut(c), c.UntakenSources(),
-		idleChoices("Throttle", c.throttles), idleChoices("Fetch", c.fetches), idleChoices("Refresh", c.ages), contradictions("Refresh", c.refreshed), contradictions("Field", c.fields), contradictions("MainContent", c.mains)) {
-		if w.At == (actionrules.Position{}) {
-			w.At = c.At
-		}
-		p.report.warnf(w.At, "%s", w.Text)
-	}
+	warn(c.Engine.Warnings(), idleRules(c.Rules.Rules), conflicts(c.Rules.Rules), ignoredForGood(c.Rules.Rules),
+		unaccepted(&c.Rules), otherScheme(&c.Rules), shutOut(c), c.UntakenSources(),
+		idleChoices("Throttle", c.throttles), idleChoices("Fetch", c.fetches), idleChoices("Refresh", c.ages),
+		contradictions("Refresh", c.refreshed), contradictions("Field", c.fields), contradictions("MainContent", c.mains))
 	p.idleSources(c)
 	p.idleConverters(c)
 	p.warnOfExtent(c)

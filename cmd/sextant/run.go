@@ -124,6 +124,16 @@ func progressOf(c *cli.Context) io.Writer {
 	return nil
 }
 
+// aboveProgress writes log lines to a terminal in place of its last line, which shows the progress.
+type aboveProgress struct{ io.Writer }
+
+func (w aboveProgress) Write(line []byte) (int, error) {
+	if _, err := w.Writer.Write(append([]byte("\r\x1b[K"), line...)); err != nil {
+		return 0, err
+	}
+	return len(line), nil
+}
+
 // printSummary prints the result of each Crawler, for programs as one object a line.
 func printSummary(c *cli.Context, crawls []service.CrawlSummary) error {
 	for i := range crawls {

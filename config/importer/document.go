@@ -21,14 +21,17 @@ type document struct {
 type attribute struct{ name, value string }
 
 // set sets an attribute of the Crawler, replacing an earlier one.
-func (d *document) set(name, value string) {
-	for i := range d.attributes {
-		if d.attributes[i].name == name {
-			d.attributes[i].value = value
-			return
+func (d *document) set(name, value string) { d.attributes = replaced(d.attributes, name, value) }
+
+// replaced returns the attributes with a value for name.
+func replaced(all []attribute, name, value string) []attribute {
+	for i := range all {
+		if all[i].name == name {
+			all[i].value = value
+			return all
 		}
 	}
-	d.attributes = append(d.attributes, attribute{name, value})
+	return append(all, attribute{name, value})
 }
 
 // add writes an element without content.

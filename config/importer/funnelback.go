@@ -16,6 +16,12 @@ import (
 // key, or "".
 type counterpart func(c *collection, value string) (complaint string)
 
+// What to write by hand for log-ins and proxies.
+const (
+	basicAuth = `write <Fetch auth="basic" origins="http://HOST" user="..." password="${ENV}"><Host val="HOST"/></Fetch>`
+	viaProxy  = `write <Fetch name="proxy" proxy="http://HOST:PORT"/> and fetcher="proxy" on the Crawler; also proxyUser and proxyPassword`
+)
+
 // counterparts returns the supported keys (Funnelback, "Web crawler configuration options").
 func counterparts() map[string]counterpart {
 	return map[string]counterpart{
@@ -40,6 +46,12 @@ func counterparts() map[string]counterpart {
 		"crawler.max_files_per_server":    filesPerServer,
 		"crawler.monitor_url_reject_list": advice("write the patterns into a file, one a line, and <RejectList file=\"...\"/>"),
 		"indexer_options":                 indexerOptions,
+		"http_user":                       advice(basicAuth),
+		"http_passwd":                     advice(basicAuth),
+		"http_proxy":                      advice(viaProxy),
+		"http_proxy_port":                 advice(viaProxy),
+		"http_proxy_user":                 advice(viaProxy),
+		"http_proxy_passwd":               advice(viaProxy),
 	}
 }
 

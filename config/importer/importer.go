@@ -76,10 +76,32 @@ func Import(format Format, name string, raw []byte) ([]byte, error) {
 	if errs := translate(d, file); len(errs) > 0 {
 		return nil, bounded(errs)
 	}
-	if len(d.untranslated) > 0 {
-		return d.text(), d.untranslated
+	text := d.text()
+	if err := readable(text, name, raw); err != nil {
+		return nil, err
 	}
-	return d.text(), nil
+	if len(d.untranslated) > 0 {
+		return text, d.untranslated
+	}
+	return text, nil
+}
+
+// errUnreadable is a fault of this package: no file should lead to it.
+var errUnreadable = errors.New("the result cannot be read")
+
+// readable returns errUnreadable if check would refuse the result. Of the files that it names only name, which
+// holds raw, is read: the others may lie elsewhere.
+func readable(text []byte, name string, raw []byte) error {
+	_, report := config.Parse(config.FileName, text, config.Lookups{ReadFile: func(path string) ([]byte, error) {
+		if filepath.Clean(path) == filepath.Clean(name) {
+			return raw, nil
+		}
+		return nil, nil
+	}})
+	if err := report.Err(); err != nil {
+		return fmt.Errorf("%w: %w", errUnreadable, err)
+	}
+	return nil
 }
 
 func bounded(errs []error) error {

@@ -49,8 +49,8 @@ func (v *visit) pageOf(ctx context.Context, r *fetcher.Response, result *schedul
 	return p, read, err
 }
 
-// wroteNothing is what a page comes to whose scripts wrote nothing, maybe because their requests failed: what is indexed of
-// it stays.
+// wroteNothing is what a page comes to whose scripts wrote nothing, maybe because their requests failed: what is
+// indexed of it stays.
 func wroteNothing(failed int, result *scheduler.Result) error {
 	result.Fault, result.Words = fault.Render, fmt.Sprintf("its scripts wrote nothing, and %d of their requests failed", failed)
 	return nil

@@ -1,10 +1,10 @@
 // Package backupfile reads and writes backups: keys and values as a stream that shows whether it is complete. It keeps
 // one block in memory, starts no goroutine and has no lock; a Writer or Reader belongs to one goroutine.
 //
-// The form of a backup: Magic; blocks, each its length (4 bytes, never 0), keys with values, and a checksum (4 bytes); the end: a
-// length of 0, the number of keys (8 bytes) and a checksum. A key with its value is the length of each as uvarint and
-// then both; keys ascend. A checksum is the CRC-32C of everything before it, so that no block can be missing, doubled
-// or out of place. Numbers are big endian.
+// The form of a backup: Magic; blocks, each its length (4 bytes, never 0), keys with values, and a checksum (4 bytes);
+// the end: a length of 0, the number of keys (8 bytes) and a checksum. A key with its value is the length of each as
+// uvarint and then both; keys ascend. A checksum is the CRC-32C of everything before it, so that no block can be
+// missing, doubled or out of place. Numbers are big endian.
 package backupfile
 
 import (
@@ -117,9 +117,16 @@ func NewReader(r io.Reader) *Reader {
 	return &Reader{r: bufio.NewReaderSize(r, Block)}
 }
 
-func notWhole(format string, args ...any) error {
-	return fmt.Errorf("%w: not a whole backup: %s; use another one", scheduler.ErrDamaged, fmt.Sprintf(format, args...))
+// notWholeError is a scheduler.ErrDamaged about the backup: the store is not at fault.
+type notWholeError string
+
+func (e notWholeError) Error() string {
+	return "not a whole backup: " + string(e) + "; use another one"
 }
+
+func (e notWholeError) Is(target error) bool { return target == scheduler.ErrDamaged }
+
+func notWhole(format string, args ...any) error { return notWholeError(fmt.Sprintf(format, args...)) }
 
 // Next returns the next key and value, valid until the next call, or io.EOF at the end of a complete backup. It returns
 // only what was verified.
