@@ -5,7 +5,8 @@
 // clock alone:
 //
 //   - a smaller ration counts at once, a larger one when the table has been seen for Silence;
-//   - any ration is over Right after the last read of the table was sent, and a process that had none begins with nothing;
+//   - any ration is over Right after the last read of the table was sent, and a process without one begins with
+//     nothing;
 //   - a process replaces only a table that it has seen for Silence.
 //
 // Why the sum holds: let T be the table in force Right before some moment. A process that has a ration at that moment
