@@ -36,11 +36,10 @@ const bothKilledConfig = `<CrawlConfig>
   </Crawler>
 </CrawlConfig>`
 
-// TestBothSidesKilled kills the crawl and the indexer with SIGKILL at some of its requests, of a
-// first crawl and of one over a site of which pages went and pages changed, and wants each
-// target to have in the end what the store says is indexed, in its newest form, and no
-// deletion but of what went. The receivers of Solr's and Funnelback's protocols, which
-// run in this process, drop their connections instead.
+// TestBothSidesKilled kills the crawl and the indexer with SIGKILL at some requests of a first crawl and of one after
+// pages were removed and changed. In the end each target must have what the store counts as indexed, in its newest
+// form, and no deletion of other pages. The receivers of Solr's and Funnelback's protocols, which run in this process,
+// drop their connections instead.
 func TestBothSidesKilled(t *testing.T) {
 	kills := 3
 	if testing.Short() {

@@ -106,8 +106,7 @@ func TestWhereRequestsComeFrom(t *testing.T) {
 	}
 }
 
-// TestWrongTokens: of many tokens that nobody has, few are looked at; an address that
-// tries none is not held up, and time heals.
+// TestWrongTokens: few of many unknown tokens are checked; other addresses are not delayed, and the limit recovers.
 func TestWrongTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "token")

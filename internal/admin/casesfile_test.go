@@ -18,8 +18,8 @@ func (d *door) writeCases(t *testing.T, text, tag string) (*http.Response, strin
 	return d.do(t, r)
 }
 
-// TestCasesBesideTheConfiguration: they are read, and replaced if each line is a case and
-// nobody has written meanwhile; only a regular file is, and not by a reader.
+// TestCasesBesideTheConfiguration: they are read, and replaced if each line is a case and the file has not changed;
+// only in a regular file, and not by a reader.
 func TestCasesBesideTheConfiguration(t *testing.T) {
 	d := openDoor(t, nil, nil)
 	path := CasesPath(d.config)

@@ -63,8 +63,7 @@ func TestWriteConfig(t *testing.T) {
 	}
 }
 
-// TestTakeBack: what somebody has put in the place of the file meanwhile is there again,
-// also where they do it once more.
+// TestTakeBack: a concurrent edit of the file is restored, also if it happens again.
 func TestTakeBack(t *testing.T) {
 	folder := t.TempDir()
 	path, next := filepath.Join(folder, "config"), filepath.Join(folder, "next")

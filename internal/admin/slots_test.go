@@ -27,8 +27,7 @@ func (d *door) slowRequest(t *testing.T, path, token string, length int) net.Con
 	return c
 }
 
-// TestSlowBodies: requests whose bodies do not come keep nobody from theirs, neither over
-// TCP nor over the socket.
+// TestSlowBodies: requests with slow bodies block no others, neither over TCP nor over the socket.
 func TestSlowBodies(t *testing.T) {
 	d := openDoor(t, nil, nil)
 	for range 5 {

@@ -188,9 +188,8 @@ func TestBackupOfReader(t *testing.T) {
 	}
 }
 
-// TestBackupWhileWriting backs up while chains of pages are crawled, each of which is
-// found by the one before: what is restored must be consistent, and of each chain a
-// beginning, with every page before the last one completed.
+// TestBackupWhileWriting backs up during a crawl of chains of pages, each linked by the one before. The restored store
+// must be consistent, and contain a beginning of each chain, in which all pages except the last are complete.
 func TestBackupWhileWriting(t *testing.T) {
 	const chains = 8
 	s := openStore(t, t.TempDir(), quick)

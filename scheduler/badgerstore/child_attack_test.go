@@ -110,8 +110,7 @@ func attackOptions() Options {
 	return Options{Durability: OS, MemtableBytes: MinMemtableBytes, MinFree: -1}
 }
 
-// TestWorkload runs an attack that nobody disturbs, to its end, and wants all of it
-// to be stored. In a child process it is the attack.
+// TestWorkload runs an undisturbed attack to its end; all of it must be stored. In a child process it is the attack.
 func TestWorkload(t *testing.T) {
 	if beAttacker(t) {
 		return

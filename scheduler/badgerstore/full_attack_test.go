@@ -177,10 +177,9 @@ func TestDiskFills(t *testing.T) {
 	}
 }
 
-// TestDiskFillsSuddenly fills a disk to the last byte at any moment, under stores that
-// look for room before they write and under those that do not. The child may die;
-// when there is room again the store must be whole. While there is none, the store
-// must not take that for damage.
+// TestDiskFillsSuddenly fills a disk to the last byte at any moment, with stores that check the space before they write
+// and with others. The child may die; with space again the store must be intact. Until then, the store must not report
+// damage.
 func TestDiskFillsSuddenly(t *testing.T) {
 	if !mountable(t) {
 		return

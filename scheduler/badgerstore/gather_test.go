@@ -33,8 +33,8 @@ func waitingPages(t *testing.T, s *Store, n int) []scheduler.Completion {
 	return all
 }
 
-// TestBatchWaitsForCompany: a page that was handed over waits shortly for others where
-// others came before, what somebody waits for waits for none, and takes it along.
+// TestBatchWaitsForCompany: a page waits briefly for others if others came before; a write with a waiting caller does
+// not, and takes the page along.
 func TestBatchWaitsForCompany(t *testing.T) {
 	for _, c := range []struct {
 		name   string

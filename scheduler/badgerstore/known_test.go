@@ -30,8 +30,7 @@ func settled(t testing.TB, s *Store) *Store {
 	return s
 }
 
-// crawled returns a store with links known, of which all with a number below forgotten are
-// forgotten again.
+// crawled returns a store with known links, without those below forgotten, which were forgotten again.
 func crawled(t *testing.T, s *Store, n, forgotten int) []scheduler.Link {
 	t.Helper()
 	var links []scheduler.Link

@@ -19,8 +19,8 @@ import (
 // lostPages are the documents of a lossBench; the body of the first one is damaged.
 var lostPages = [2]string{"http://h.test/0", "http://h.test/1"}
 
-// newLossBench returns a store with two documents, the first of which cannot be read any more, which nobody has noticed
-// yet. change changes its record.
+// newLossBench returns a store with two documents, the first of which is unreadable, so far unnoticed. change changes
+// its record.
 func newLossBench(t *testing.T, change func(*scheduler.Record)) bench {
 	t.Helper()
 	dir := t.TempDir()

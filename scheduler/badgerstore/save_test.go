@@ -99,8 +99,8 @@ func TestSaveWhenClosed(t *testing.T) {
 	closeStore(t, s)
 }
 
-// leaveToClose has the store make a change that is not settled before Close begins: the
-// writer holds it until then, and nobody waits for it.
+// leaveToClose makes a change that is not settled before Close begins: the writer holds it until then, without a
+// waiting caller.
 func leaveToClose(t *testing.T, s *Store, change func(context.Context) error) {
 	t.Helper()
 	var once sync.Once

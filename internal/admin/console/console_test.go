@@ -29,8 +29,7 @@ func (f fakeService) SignIn(*http.Request, string) (admin.Caller, *admin.Problem
 }
 func (f fakeService) As(admin.Caller) http.Handler { return f.api }
 
-// newConsole returns a console over an API, seen by somebody of a role. Without names there
-// is one Crawler, a.
+// newConsole returns a console over an API, for a visitor with a role. Without names there is one Crawler, a.
 func newConsole(t *testing.T, role admin.Role, api http.Handler, crawlers ...string) *Console {
 	t.Helper()
 	if crawlers == nil {
@@ -111,8 +110,7 @@ func saysAll(t *testing.T, what, text string, want ...string) {
 	}
 }
 
-// TestEveryPageIsGuarded: nobody without a token sees a page, and each says what a
-// browser may do with it.
+// TestEveryPageIsGuarded: pages require a token, and restrict what a browser may do with them.
 func TestEveryPageIsGuarded(t *testing.T) {
 	c := consoleOf(t, admin.Local, http.NotFoundHandler(), Settings{Crawlers: []string{"a"}})
 	for _, p := range pages() {
