@@ -286,9 +286,9 @@ func TestTokenFiles(t *testing.T) {
 		{"", 0o600, "empty"},
 		{" \n", 0o600, "empty"},
 		{good[1:], 0o600, "could be guessed"},
-		{good + "\n" + good, 0o600, "no token"},
-		{strings.Repeat("g", maxToken+1), 0o600, "no token"},
-		{good + "\x00", 0o600, "no token"},
+		{good + "\n" + good, 0o600, "not a token"},
+		{strings.Repeat("g", maxToken+1), 0o600, "not a token"},
+		{good + "\x00", 0o600, "not a token"},
 	} {
 		path := filepath.Join(t.TempDir(), "token")
 		if err := os.WriteFile(path, []byte(tt.text), 0o600); err != nil {
