@@ -75,9 +75,8 @@ func (b bench) wantLost(n uint64) {
 	}
 }
 
-// TestLostGoesFirst: a document that was lost is given out before all that is new, without a restart; a lease of it
-// that was taken before counts no longer, since the page may have said that nothing changed. It is lost until it is
-// had.
+// TestLostGoesFirst: a lost document is given out before new URLs, without a restart; an earlier lease of it no longer
+// counts, since the response may have been a 304. It stays lost until it is fetched.
 func TestLostGoesFirst(t *testing.T) {
 	b := newLossBench(t, nil)
 	key := parse(t, lostPages[0]).Key()
@@ -161,8 +160,7 @@ func TestItemThatIsLost(t *testing.T) {
 	}
 }
 
-// TestItemWhoseFeedIsUnknown: an item whose document is lost, and whose feed is not known any more, is fetched as a
-// page.
+// TestItemWhoseFeedIsUnknown: a lost item whose feed is unknown is fetched as a page.
 func TestItemWhoseFeedIsUnknown(t *testing.T) {
 	b := newLossBench(t, func(r *scheduler.Record) { r.Kind, r.Referrer = scheduler.KindItem, "http://elsewhere.test/feed" })
 	b.lose()

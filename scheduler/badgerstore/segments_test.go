@@ -329,8 +329,7 @@ func TestDamagedBody(t *testing.T) {
 	}
 }
 
-// A write that fails leaves no body, and one that does not fit takes its bodies to the
-// next batch.
+// A failed write leaves no body, and one that does not fit moves its bodies to the next batch.
 func TestBodiesOfSteps(t *testing.T) {
 	b := newSegmentBench(t, t.TempDir(), "x")
 	failed := errors.New("no")
