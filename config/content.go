@@ -65,7 +65,7 @@ func (p *parser) mapping(n *node, to *policy.Mapping) {
 	if n.spec.Name == "MapHeader" {
 		m.Header = n.str("field")
 		if n.written("field") && !httpguts.ValidHeaderFieldName(m.Header) {
-			p.errorf(n.valueAt("field"), "field=%s is no name of a header field: write one such as Content-Language", quote(m.Header))
+			p.errorf(n.valueAt("field"), "field=%s is not a header field name: write one such as Content-Language", quote(m.Header))
 		}
 	} else {
 		m.From = strings.ToLower(strings.TrimSpace(n.str("from")))
@@ -104,7 +104,7 @@ func (p *parser) checkConverted(n *node, c *Crawler, mediaType string) {
 			p.errorf(at, "mediaType=%s holds text/html, which Sextant reads itself: write one type, such as text/markdown", quote(mediaType))
 		}
 	case err != nil || parsed != mediaType || len(parameters) > 0 || sub == "" || strings.Contains(mediaType, "*"):
-		p.errorf(at, "mediaType=%s is no media type: write one such as image/tiff, or image/* for all that begin so", quote(mediaType))
+		p.errorf(at, "mediaType=%s is not a media type: write one such as image/tiff, or image/* for all that begin so", quote(mediaType))
 	case slices.Contains([]string{"text/html", "application/xhtml+xml"}, mediaType):
 		p.errorf(at, "mediaType=%s: pages are read by Sextant itself: write another type", quote(mediaType))
 	}

@@ -73,7 +73,7 @@ func decodeDeclared(raw []byte, name string, at int) ([]byte, *fault) {
 		return raw[:at], faultf(at, "unknown encoding %s: save the file as UTF-8", quote(name))
 	}
 	if canonical, _ := htmlindex.Name(enc); strings.HasPrefix(canonical, "utf-16") {
-		return raw[:at], faultf(at, "the file is not %s, as it says here: remove the encoding, or save it so", name)
+		return raw[:at], faultf(at, "the file is not %s, as declared here: remove the encoding, or save it so", name)
 	}
 	text, err := enc.NewDecoder().Bytes(raw)
 	if err != nil {

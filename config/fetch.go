@@ -228,7 +228,7 @@ func (p *parser) writtenHeaders(parent *node, element string, complaint func(key
 		words := complaint(key)
 		switch {
 		case !httpguts.ValidHeaderFieldName(name.text):
-			p.errorf(name.value, "name=%s is no name of a header: write letters, digits and hyphens", quote(name.text))
+			p.errorf(name.value, "name=%s is not a header name: write letters, digits and hyphens", quote(name.text))
 		case words != "":
 			p.errorf(name.value, "the header %s %s", key, words)
 		case slices.ContainsFunc(out, func(h writtenHeader) bool { return h.key == key }):

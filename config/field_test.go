@@ -51,9 +51,9 @@ func TestPageFields(t *testing.T) {
 func TestFaultyPageFields(t *testing.T) {
 	for line, want := range map[string]string{
 		`<Field name="a" select=".price"/>`:                                                        `2:25: select=".price" does not begin with css:, xpath:, jsonld:, meta:, header: or content: and what to look for`,
-		`<Field name="a" select="css:p["/>`:                                                        `2:25: select="css:p[" is no selector of CSS: `,
+		`<Field name="a" select="css:p["/>`:                                                        `2:25: select="css:p[" is not a CSS selector: `,
 		`<Field name="a" select="css:p::text"/>`:                                                   `2:25: select="css:p::text" ends with ::text: `,
-		`<Field name="a" select="xpath://p["/>`:                                                    `2:25: select="xpath://p[" is no expression of XPath 1.0: `,
+		`<Field name="a" select="xpath://p["/>`:                                                    `2:25: select="xpath://p[" is not an XPath 1.0 expression: `,
 		`<Field name="a" select="jsonld:b[0]"/>`:                                                   `2:25: select="jsonld:b[0]" has "b[0]" where the name of a property is expected: `,
 		`<Field name="a" select="meta:b" attribute="c"/>`:                                          `2:33: attribute has no meaning for meta: remove it`,
 		`<Field name="a"/>`:                                                                        `2:1: <Field> needs the attribute select`,

@@ -103,8 +103,7 @@ func TestLongNamesAndValuesAreCut(t *testing.T) {
 	}
 }
 
-// TestAttributeTwice holds for few attributes, which are looked through, and for many, of which
-// there is a map.
+// TestAttributeTwice covers few attributes, which are searched linearly, and many, which are in a map.
 func TestAttributeTwice(t *testing.T) {
 	for name, between := range map[string]string{"few": "", "many": ` a1="" a2="" a3="" a4="" a5="" a6="" a7="" a8="" a9=""`} {
 		t.Run(name, func(t *testing.T) {

@@ -87,7 +87,7 @@ func unrunnable(path string) string {
 	case info.IsDir():
 		return "is a folder: write the path of the program in it"
 	case !info.Mode().IsRegular():
-		return "is no file of a program: write the path of one"
+		return "is not a program file: write the path of one"
 	case info.Mode()&0o111 == 0:
 		return "is not executable: write the path of a program, or chmod +x it"
 	}

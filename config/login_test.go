@@ -88,7 +88,7 @@ func TestKerberos(t *testing.T) {
 		`password="p" krb5Conf="krb5.conf"`:                                  complaint + "a password without user: write user, too\n",
 		`user="other" keytab="k" krb5Conf="krb5.conf"`:                       complaint + "the keytab has no key of other@EXAMPLE.COM that can be used (AES, RC4): it has keys of crawler@EXAMPLE.COM\n",
 		`keytab="bad" krb5Conf="krb5.conf"`:                                  complaint + "keytab: it is not a keytab, or an empty one: make it with kadmin ktadd, ktutil or ktpass\n",
-		`keytab="k" krb5Conf="other.conf"`:                                   complaint + "krb5Conf=\"other.conf\": line 1: \"x\" is no line of a krb5.conf: write name = value\n",
+		`keytab="k" krb5Conf="other.conf"`:                                   complaint + "krb5Conf=\"other.conf\": line 1: \"x\" is not a line of a krb5.conf: write name = value\n",
 		`keytab="absent" krb5Conf="krb5.conf"`:                               complaint + "keytab=\"absent\": the file cannot be read: no such file\n",
 		`keytab="k" realm="example.com" krb5Conf="krb5.conf"`:                "",
 		`user="crawler" realm="example.com" keytab="k" krb5Conf="krb5.conf"`: complaint + "no KDC of the realm example.com is named: names of realms are written in capitals as a rule, and files that a krb5.conf includes are not read\n",

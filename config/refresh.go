@@ -46,7 +46,7 @@ func (p *parser) refreshes(crawler *node, c *Crawler) {
 		case r.Ages != nil && group != nil:
 			p.errorf(group.name, "group counts for schedule only: for ages write a condition inside, such as <Path val=\"/news/\"/>")
 		case r.Ages == nil && n.missing("schedule") && len(n.faulty) == 0:
-			p.warnf(n.at, "<Refresh> has no effect, because it does not say when: write schedule=\"@daily\" or other times, or an age, such as minimumAgedS=\"3600\"")
+			p.warnf(n.at, "<Refresh> has no effect without a time: write schedule=\"@daily\" or other times, or an age, such as minimumAgedS=\"3600\"")
 		}
 		if a := n.attr("schedule"); a != nil {
 			r.Spec = strings.Join(strings.Fields(a.text), " ")
@@ -180,7 +180,7 @@ func parseSchedule(spec string, now time.Time) (s cron.Schedule, complaint strin
 	s, err := cron.ParseStandard(spec)
 	switch {
 	case err != nil: // every single field is valid
-		return nil, "is no schedule: " + err.Error()
+		return nil, "is not a schedule: " + err.Error()
 	case s.Next(now).IsZero():
 		return nil, fmt.Sprintf("never comes: there is no day %s in month %s", values[2], values[3])
 	}

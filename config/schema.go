@@ -29,7 +29,7 @@ type SchemaDocument struct {
 // values that depend on others, and files that are named.
 func Schema(version string) ([]SchemaDocument, error) {
 	if version == "" || strings.Trim(version, "0123456789.") != "" {
-		return nil, fmt.Errorf("%s is no version of CloudView's namespaces: write one such as %s", quote(version), DefaultVersion)
+		return nil, fmt.Errorf("%s is not a version of CloudView's namespaces: write one such as %s", quote(version), DefaultVersion)
 	}
 	s := &schemaWriter{
 		table: newSchema(),

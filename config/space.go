@@ -54,7 +54,7 @@ func appendTo(path string, entries []string) (err error) {
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return cmp.Or(err, errors.New("it is no regular file"))
+		return cmp.Or(err, errors.New("it is not a regular file"))
 	}
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil { //nolint:gosec // a file descriptor; closing the file unlocks it
 		return err

@@ -108,7 +108,7 @@ func parseHours(value string) (hours []scheduler.Hours, complaint string) {
 	form := regexp.MustCompile(`^\s*` + oneTime + `\s*-\s*` + oneTime + `\s*$`)
 	for part := range strings.SplitSeq(value, ",") {
 		if !form.MatchString(part) {
-			return nil, fmt.Sprintf("has %s, which is no range of hours%s", quote(strings.TrimSpace(part)), hoursHint)
+			return nil, fmt.Sprintf("has %s, which is not a range of hours%s", quote(strings.TrimSpace(part)), hoursHint)
 		}
 		from, to, _ := strings.Cut(part, "-")
 		h := scheduler.Hours{From: minuteOfDay(from), To: minuteOfDay(to)}

@@ -21,9 +21,9 @@ func conflicts(rules []actionrules.Rule) []actionrules.Warning {
 				continue
 			}
 			if before := last[d]; before != nil {
-				text := fmt.Sprintf("the rule has both <%s> and <%s>, of which the last counts: remove one", before.Verb, a.Verb)
+				text := fmt.Sprintf("the rule has both <%s> and <%s>; only the last counts: remove one", before.Verb, a.Verb)
 				if before.Verb == a.Verb {
-					text = fmt.Sprintf("the rule has <%s> twice, of which the last counts: remove one", a.Verb)
+					text = fmt.Sprintf("the rule has <%s> twice; only the last counts: remove one", a.Verb)
 				}
 				warnings = append(warnings, actionrules.Warning{At: rules[i].At, Text: text})
 			}

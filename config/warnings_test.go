@@ -71,7 +71,7 @@ func TestWarningsBesideErrors(t *testing.T) {
 <Rule><Path val="/a/"/><Accept/><Ignore/></Rule><Rule><Path val="/b(*"/><Ignore/></Rule></Rules></Crawler></CrawlConfig>`
 	_, report := Parse(FileName, []byte(text), Lookups{})
 	const want = `CrawlConfig.xml:1:68: pattern "/docs/*": * stands for itself here, it is no wildcard; write "/docs/"
-CrawlConfig.xml:2:1: the rule has both <Accept> and <Ignore>, of which the last counts: remove one
+CrawlConfig.xml:2:1: the rule has both <Accept> and <Ignore>; only the last counts: remove one
 CrawlConfig.xml:2:66: pattern "/b(*": * stands for itself here, it is no wildcard; write "/b("
 `
 	if got := problemLines(report.Warnings); len(report.Errors) != 1 || got != want {
@@ -100,7 +100,7 @@ func TestSlips(t *testing.T) {
 		"accepted elsewhere":            {"", alone + rules(`<Rule><Path val="/"/><Accept/></Rule><Rule><Ext val=".html"/><Index/></Rule>`), "", nil},
 		"a site":                        {"", root + rules(`<Rule><Path val="/a/"/><Index/></Rule>`), "", nil},
 		"accepted by default":           {`defaultAccept="true"`, alone + rules(`<Rule><Path val="/a/"/><Index/></Rule>`), "", nil},
-		"accept and ignore":             {"", root + rules(`<Rule><Path val="/a/"/><Accept/><Ignore/></Rule>`), "the rule has both <Accept> and <Ignore>, of which the last counts", nil},
+		"accept and ignore":             {"", root + rules(`<Rule><Path val="/a/"/><Accept/><Ignore/></Rule>`), "the rule has both <Accept> and <Ignore>; only the last counts", nil},
 		"two sources":                   {"", root + rules(`<Rule><Path val="/a/"/><Source name="a"/><Source name="b"/></Rule>`), "the rule has <Source> twice", nil},
 		"two metas":                     {"", root + rules(`<Rule><Path val="/a/"/><AddMeta name="a" value="1"/><AddMeta name="a" value="2"/></Rule>`), "", nil},
 		"a group of nobody":             {"", root + `<Rules group="nosuch"><Rule><Path val="/a/"/><Ignore/></Rule></Rules>` + bounds, `no root has the group "nosuch" of the rule (they have default)`, nil},

@@ -55,7 +55,7 @@ func TestBrokenProxyDeletesNothing(t *testing.T) {
 			t.Errorf("orders %v", orders)
 		}
 		r, _ := b.record(root)
-		if !r.Indexed || r.Class != "ok" || !strings.Contains(r.LastError, "proxy wants other credentials") {
+		if !r.Indexed || r.Class != "ok" || !strings.Contains(r.LastError, "proxy requires other credentials") {
 			t.Errorf("%+v, want that it waits for the proxy", r)
 		}
 	}

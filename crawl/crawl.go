@@ -41,8 +41,8 @@ type Store interface {
 	scheduler.Store
 	// OutboxBytes are the bodies that no target has safely yet, in constant time.
 	OutboxBytes() uint64
-	// OnWork has fn told of places that get work by what the relay and operators do in the outbox. fn must not wait for a
-	// change of the store.
+	// OnWork has fn told of places that get work by what the relay and operators do in the outbox. fn must not wait for
+	// a change of the store.
 	OnWork(fn func([]scheduler.Place))
 }
 

@@ -120,7 +120,8 @@ func TestMetasWrittenLater(t *testing.T) {
 	}
 }
 
-// TestRootMetasWrittenLater: the kvs of a root reach documents that are there in a run that runs once, and leave them again.
+// TestRootMetasWrittenLater: the kvs of a root reach documents that are there in a run that runs once, and leave them
+// again.
 func TestRootMetasWrittenLater(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		pages := w.site(hostA, 5)
@@ -164,7 +165,8 @@ func TestRenewAfterReload(t *testing.T) {
 	}, hostA+"/")
 }
 
-// TestMetasWhileLossIsPending: a document whose loss is pending keeps it, and gets the metas when its page is good again.
+// TestMetasWhileLossIsPending: a document whose loss is pending keeps it, and gets the metas when its page is good
+// again.
 func TestMetasWhileLossIsPending(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		pages := w.site(hostA, 16)

@@ -78,8 +78,9 @@ func (w *world) people(n int) {
 	w.settings.Sources = []policy.Source{{URL: parse(w.t, hostA+"/people.xml"), Kind: scheduler.KindXML, XML: x}}
 }
 
-// TestXMLDocumentsTakenOut: the documents of an XML file go when the configuration does not name it any more, as those of an
-// edit: at once where they are few, else at the operator's word. Named again before that, they stay; after it, they come back.
+// TestXMLDocumentsTakenOut: the documents of an XML file go when the configuration does not name it any more, as those
+// of an edit: at once where they are few, else at the operator's word. Named again before that, they stay; after it,
+// they come back.
 func TestXMLDocumentsTakenOut(t *testing.T) {
 	for _, restart := range []bool{false, true} {
 		for _, n := range []int{1, 3, 16, 300} {

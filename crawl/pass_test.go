@@ -274,8 +274,8 @@ func TestReloadInTheMiddleOfAPass(t *testing.T) {
 	}
 }
 
-// TestRulesOfBeforeChangeNothing: what a batch was judged by is not applied once other rules are in force, by which pages
-// may have been fetched meanwhile.
+// TestRulesOfBeforeChangeNothing: what a batch was judged by is not applied once other rules are in force, by which
+// pages may have been fetched meanwhile.
 func TestRulesOfBeforeChangeNothing(t *testing.T) {
 	memory := teststore.New(t)
 	seed(t, memory, 200)

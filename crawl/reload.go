@@ -36,8 +36,8 @@ type Change struct {
 	renew    bool          // RenewNow
 }
 
-// RenewNow has those documents fetched at once, when the settings are applied, that rules and roots give other metas, or
-// another source, than they were pushed with.
+// RenewNow has those documents fetched at once, when the settings are applied, that rules and roots give other metas,
+// or another source, than they were pushed with.
 func (ch *Change) RenewNow() { ch.renew = true }
 
 // Prepare judges new settings and makes what they need, as Reload does, without changing

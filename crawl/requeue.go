@@ -22,10 +22,10 @@ type Refreshed struct {
 	HeldUp int `json:"held_up,omitempty"`
 }
 
-// Refresh queues stored URLs once more, those whose time has not come yet and
-// those that rest: in the refresh source where smart refresh is on, else in the
-// index source; a URL that was never fetched, or is being tried again, in its
-// fifo. A root of the configuration that is not known is added. Where ctx ends, or the store fails, the counts tell how far it came.
+// Refresh queues stored URLs once more, those whose time has not come yet and those that rest: in the refresh source
+// where smart refresh is on, else in the index source; a URL that was never fetched, or is being tried again, in its
+// fifo. A root of the configuration that is not known is added. Where ctx ends, or the store fails, the counts tell how
+// far it came.
 func (c *Crawl) Refresh(ctx context.Context, s Selection) (Refreshed, error) {
 	defer c.frontier.Busy()()
 	return refresh(ctx, c.policy(), c.store, c.frontier, s)

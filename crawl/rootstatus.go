@@ -225,9 +225,9 @@ func (c *Crawl) addRoot(ctx context.Context, r *roots, u weburl.URL) error {
 	return nil
 }
 
-// RootsFailed is ErrNoRoot, with why, if there are roots and none of them could be fetched; but not if they only redirect
-// out of the crawl space and other pages were fetched. It is ErrNothing if no home page was
-// fetched, and no page is stored.
+// RootsFailed is ErrNoRoot, with why, if there are roots and none of them could be fetched; but not if they only
+// redirect out of the crawl space and other pages were fetched. It is ErrNothing if no home page was fetched, and no
+// page is stored.
 func (c *Crawl) RootsFailed(ctx context.Context) error {
 	r, err := c.roots(ctx)
 	if err != nil {

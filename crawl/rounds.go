@@ -151,8 +151,8 @@ func (c *Crawl) endRound(ctx context.Context, r *round) error {
 	return c.saveRound(ctx, r)
 }
 
-// keepRound stores a round that was on its way into the store when the crawl stopped: what is lost there would be taken for
-// a round that still runs, and the next begin an interval later.
+// keepRound stores a round that was on its way into the store when the crawl stopped: what is lost there would be taken
+// for a round that still runs, and the next begin an interval later.
 func (c *Crawl) keepRound(ctx context.Context, r *round) error {
 	if r.Running {
 		return c.endRound(ctx, r)

@@ -171,7 +171,8 @@ func (t TargetStatus) String() string {
 	return line
 }
 
-// nameName is the store's value that keeps the Crawler's name: a store that lies alone in its data directory, or was restored, has it from nowhere else.
+// nameName is the store's value that keeps the Crawler's name: a store that lies alone in its data directory, or was
+// restored, has it from nowhere else.
 const nameName = "crawl.name"
 
 // sign keeps the name of the Crawler in a store.

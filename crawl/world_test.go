@@ -90,8 +90,8 @@ func inWorld(t *testing.T, fn func(t *testing.T, w *world), roots ...string) {
 	})
 }
 
-// skipShortDays skips a test in which days go by: they cost the race detector much, and show it nothing that other tests
-// of the same service do not.
+// skipShortDays skips a test in which days go by: they cost the race detector much, and show it nothing that other
+// tests of the same service do not.
 func skipShortDays(t *testing.T) {
 	t.Helper()
 	if testing.Short() {

@@ -105,7 +105,7 @@ func (t *attempt) control(ctx context.Context, _, address string, _ syscall.RawC
 func (t *attempt) ask(address string) *refusedAddress {
 	dialled, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return &refusedAddress{address: address, why: "it is no IP address"}
+		return &refusedAddress{address: address, why: "it is not an IP address"}
 	}
 	return t.judgeAddress(dialled.Addr())
 }

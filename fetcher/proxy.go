@@ -76,7 +76,7 @@ type proxyError struct {
 func (e *proxyError) Error() string {
 	switch {
 	case e.status == http.StatusProxyAuthRequired:
-		return "the proxy wants other credentials (407): set the proxy's user and password"
+		return "the proxy requires other credentials (407): set the proxy's user and password"
 	case e.said != "":
 		return fmt.Sprintf("the proxy answers itself: %d %s (%q)", e.status, http.StatusText(e.status), e.said)
 	case e.status != 0:

@@ -20,8 +20,7 @@ import (
 
 const proxyWord = "s3cr3t-word"
 
-// httpProxy passes everything to target, whatever name is asked for, for those who know
-// the password.
+// httpProxy passes everything to target, whatever the requested name, for clients with the password.
 func httpProxy(t *testing.T, target string, asked *atomic.Value) string {
 	return listen(t, func(c net.Conn) {
 		r := bufio.NewReader(c)

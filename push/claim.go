@@ -50,8 +50,8 @@ func (d *delivery) permitted(ctx context.Context, ask func(context.Context) erro
 // Run's context a moment later.
 const endedPause = 100 * time.Millisecond
 
-// failed takes in an error, and returns how long to wait. That the permit ended before a push or a checkpoint did says nothing
-// of the target.
+// failed takes in an error, and returns how long to wait. That the permit ended before a push or a checkpoint did says
+// nothing of the target.
 func (d *delivery) failed(err error) time.Duration {
 	if !errors.Is(err, permit.ErrEnded) {
 		return d.fail(err)

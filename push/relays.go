@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// Each relay of Relays runs in a goroutine, which Remove and Run wait for. Relays.mu guards which there are. The channels of
-// Turns have as many places as requests may be under way.
+// Each relay of Relays runs in a goroutine, which Remove and Run wait for. Relays.mu guards which there are. The
+// channels of Turns have as many places as requests may be under way.
 
 // Turns bound how many requests to each target are under way at once, of several relays that feed it.
 type Turns struct {

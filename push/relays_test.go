@@ -88,7 +88,8 @@ func (r *relayed) drain() {
 	}
 }
 
-// TestRelaysAreOne: several relays drain and count as one, and only so many of their requests to a target are under way at once.
+// TestRelaysAreOne: several relays drain and count as one, and only so many of their requests to a target are under way
+// at once.
 func TestRelaysAreOne(t *testing.T) {
 	inRelays(t, 5, func(r *relayed) {
 		r.drain() // there is none
@@ -115,8 +116,8 @@ func TestRelaysAreOne(t *testing.T) {
 	})
 }
 
-// TestRelaysComeAndGo: a relay that is removed asks for nothing any more when that is said, its counts stay, and it may come again; who
-// waits for all to be drained waits for one that comes meanwhile.
+// TestRelaysComeAndGo: a relay that is removed asks for nothing any more when that is said, its counts stay, and it may
+// come again; who waits for all to be drained waits for one that comes meanwhile.
 func TestRelaysComeAndGo(t *testing.T) {
 	inRelays(t, 2, func(r *relayed) {
 		r.targets[0].took = time.Second

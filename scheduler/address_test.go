@@ -208,8 +208,7 @@ func TestPerAddressSwitchedOff(t *testing.T) {
 	})
 }
 
-// TestPerAddressAfterStart: after a clean end as well nobody knows which hosts
-// share an address with one that was just visited.
+// TestPerAddressAfterStart: even after a clean end it is unknown which hosts share an address that was just visited.
 func TestPerAddressAfterStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := teststore.New(t)

@@ -273,8 +273,7 @@ func TestLostParts(t *testing.T) {
 	}
 }
 
-// TestHostsThatAreNotRemembered: work at a host of which the store does not remember where it belongs is found all the
-// same.
+// TestHostsThatAreNotRemembered: work is found at a host whose part the store does not remember.
 func TestHostsThatAreNotRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newParts(t, adoptParts, nil)

@@ -86,8 +86,8 @@ func TestAbsurdHostStates(t *testing.T) {
 	}
 }
 
-// TestAbsurdDueTimes: URLs that wait for a time long gone are given out, those that
-// wait for one far away are not and keep nobody from the others.
+// TestAbsurdDueTimes: URLs due in the distant past are given out; those due in the distant future are not, and delay no
+// others.
 func TestAbsurdDueTimes(t *testing.T) {
 	for _, jump := range []time.Duration{0, -30 * 24 * time.Hour, 30 * 24 * time.Hour} {
 		synctest.Test(t, func(t *testing.T) {

@@ -11,8 +11,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 )
 
-// TestBusyKeepsDrainedWaiting: URLs that are added after the last lease has ended
-// are waited for while somebody is busy.
+// TestBusyKeepsDrainedWaiting: Drained waits for URLs that a caller of Busy adds after the last lease has ended.
 func TestBusyKeepsDrainedWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := run(t, teststore.New(t))

@@ -10,8 +10,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 )
 
-// TestQueueWaits: a host that nobody asks for waits; the pause of one that must rest is
-// no wait.
+// TestQueueWaits: a host without a caller waits; a pause is not a wait.
 func TestQueueWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := run(t, teststore.New(t))

@@ -10,9 +10,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// The three tables of this file read like the specification: which answer is of
-// which class under which policy, and what follows from a class for a URL of each
-// history. TestMatrix asks for every cell of their product.
+// The three tables of this file read like the specification: the class of each response under each policy, and what
+// follows from a class for a URL of each history. TestMatrix tries every cell of their product.
 
 // answers returns all kinds of answer, with the class that each policy gives them:
 // cloudview, cautious, smartsite.

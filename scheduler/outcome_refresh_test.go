@@ -164,8 +164,8 @@ func TestLateness(t *testing.T) {
 	}
 }
 
-// TestPendingInterval: a document of which a loss is pending keeps its interval and history;
-// the page goes on as if nothing had happened once it is good again.
+// TestPendingInterval: a document with a pending loss keeps its interval and history, and continues with them once it
+// is good again.
 func TestPendingInterval(t *testing.T) {
 	for name, r := range map[string]Result{"404": status(404), "noindex": status(204), "redirect": {Status: 302, RedirectIgnored: true, Location: "http://b.test/"}} {
 		old := monitored()

@@ -110,8 +110,7 @@ func effect(c Completion) string {
 
 const (
 	week = "168h0m0s"
-	// pends is a document of which a loss is seen for the first time, for a reason of its site: it is
-	// asked for again after deletionRestS.
+	// pends is a document with a first loss for a reason of its site: it is visited again after deletionRestS.
 	pends = "timed 1m0s indexed pending"
 )
 
@@ -345,8 +344,8 @@ func TestPending(t *testing.T) {
 	}
 }
 
-// TestAskedAgain: a document of which a loss is pending is asked for after a minute, an hour, a day and
-// then daily, so that a good response ends it without anybody's word.
+// TestAskedAgain: a document with a pending loss is visited after a minute, an hour, a day and then daily, so that a
+// good response ends the loss without the operator.
 func TestAskedAgain(t *testing.T) {
 	often := func(s *Settings) { s.MinimumAged = 2 * time.Second }
 	r := indexed()

@@ -162,8 +162,7 @@ func TestHosts(t *testing.T) {
 	})
 }
 
-// TestDrainedLeavesSilentHosts: nobody waits for all URLs of a host that is down, but
-// for those of the others.
+// TestDrainedLeavesSilentHosts: Drained ignores the URLs of a host that is down, and waits for others.
 func TestDrainedLeavesSilentHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := run(t, teststore.New(t), func(s *scheduler.Settings) { s.Weights[scheduler.Follow] = 0 })

@@ -9,8 +9,8 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/fault"
 )
 
-// reasonNumbers returns the reasons' words and numbers: the words are a contract with those who
-// read output, the numbers are stored. A new one goes to the end; none is ever changed.
+// reasonNumbers returns the reasons' words and numbers: the words are a contract, the numbers are stored. A new one
+// goes to the end; none is ever changed.
 func reasonNumbers() map[string]Reason {
 	return map[string]Reason{
 		"": 0, "rules": 1, "crawl_space": 2, "elsewhere": 3, "renamed": 4, "noindex_rule": 5, "kill_list": 6, "media_type": 7, "removed": 8,

@@ -18,7 +18,7 @@ var (
 	ErrFull     = errors.New("the disk is nearly full")
 	// ErrChanged is returned for a completion whose URL was changed in the meantime, unknown to it: nothing is stored,
 	// and the URL still waits.
-	ErrChanged = errors.New("the URL was changed meanwhile")
+	ErrChanged = errors.New("the URL was changed in the meantime")
 )
 
 // MaxAliases is the most aliases that a store keeps of a URL: the first ones.

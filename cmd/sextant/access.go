@@ -38,7 +38,7 @@ func accessSettings(c *cli.Context) admin.AccessSettings {
 	}
 }
 
-// ownFiles are those of the data directory, and those that flags name.
+// ownFiles returns the files of the data directory, and those that flags name.
 func ownFiles(c *cli.Context) service.OwnFiles {
 	return service.Own(c.String("data"), accessSettings(c))
 }
@@ -97,13 +97,13 @@ func printToken(c *cli.Context) error {
 			}
 		}
 	}
-	if err := admin.CheckToken(path); err != nil && !errors.Is(err, os.ErrPermission) { // to name it needs no right to read it
+	if err := admin.CheckToken(path); err != nil && !errors.Is(err, os.ErrPermission) { // naming it requires no right to read it
 		return err
 	}
 	return say(c, map[string]string{"role": role.String(), "file": path}, path)
 }
 
-// listenLoopback listens on a loopback address, for what has no tokens.
+// listenLoopback listens on a loopback address, for services without tokens.
 func listenLoopback(ctx context.Context, address string) (net.Listener, error) {
 	if err := checkAddress("listen", address, "only loopback addresses (127.0.0.1, [::1], localhost) in this version"); err != nil {
 		return nil, err

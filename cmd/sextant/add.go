@@ -32,11 +32,10 @@ func add(c *cli.Context) error {
 	if bad && failed == nil {
 		return no(nil)
 	}
-	return failed // with what became of those before
+	return failed // with the results before the error
 }
 
-// urlArguments are the URLs of the command line; "-" stands for those of stdin,
-// one a line.
+// urlArguments returns the URLs of the command line; "-" stands for those on stdin, one a line.
 func urlArguments(c *cli.Context) ([]string, error) {
 	if !c.Args().Present() {
 		return nil, wrongUse("%s: name at least one URL, or - to read them from stdin", c.Command.Name)
@@ -44,7 +43,7 @@ func urlArguments(c *cli.Context) ([]string, error) {
 	return expandStdin(c, c.Args().Slice())
 }
 
-// expandStdin puts the lines of stdin in the place of "-".
+// expandStdin replaces "-" by the lines of stdin.
 func expandStdin(c *cli.Context, arguments []string) ([]string, error) {
 	var urls []string
 	for _, a := range arguments {
@@ -61,7 +60,7 @@ func expandStdin(c *cli.Context, arguments []string) ([]string, error) {
 	return urls, nil
 }
 
-// readLines reads lines that are not empty, without white space around them.
+// readLines returns the non-empty lines, trimmed.
 func readLines(r io.Reader) ([]string, error) {
 	var lines []string
 	scanner := bufio.NewScanner(r)

@@ -14,8 +14,7 @@ func flagsFirst(app *cli.App, args []string) []string {
 	if len(args) == 0 {
 		return args
 	}
-	// Which command is meant is not known before the first argument is found, so
-	// that all commands' flags count until then.
+	// The command is unknown before the first argument is found, so the flags of all commands count until then.
 	known := append([]cli.Flag(nil), app.Flags...)
 	for _, command := range app.Commands {
 		known = append(known, command.Flags...)
@@ -37,8 +36,8 @@ func flagsFirst(app *cli.App, args []string) []string {
 	return out
 }
 
-// splitFlags separates flags with their values from arguments. With firstOnly it
-// stops at the first argument and leaves the rest as it is.
+// splitFlags separates flags with their values from arguments. With firstOnly it stops at the first argument and leaves
+// the rest unchanged.
 func splitFlags(known []cli.Flag, args []string, firstOnly bool) (flags, rest []string) {
 	for i := 0; i < len(args); i++ {
 		a := args[i]
@@ -55,7 +54,7 @@ func splitFlags(known []cli.Flag, args []string, firstOnly bool) (flags, rest []
 			if !takesValue(known, a) {
 				continue
 			}
-			if i++; i == len(args) { // its value is missing: nothing may take its place
+			if i++; i == len(args) { // its value is missing: nothing may replace it
 				return flags, nil
 			}
 			flags = append(flags, args[i])

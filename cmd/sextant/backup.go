@@ -20,7 +20,7 @@ func backup(c *cli.Context) error {
 		return writeBackup(c, c.App.Writer)
 	}
 	if _, err := os.Lstat(name); err == nil && !c.Bool("force") {
-		return fmt.Errorf("%s is there already: name another file, or write --force to replace it", name)
+		return fmt.Errorf("%s already exists: name another file, or write --force to replace it", name)
 	}
 	var length int64
 	err := atomicfile.Replace(name, 0o600, func(f *os.File) error {
@@ -39,7 +39,7 @@ func backup(c *cli.Context) error {
 	return say(c, map[string]any{"file": name, "bytes": length}, fmt.Sprintf("backup of %s in %s", size(length), name))
 }
 
-// writeBackup has the service write it, or reads the store where none runs.
+// writeBackup writes a backup by the service, or from the store if none runs.
 func writeBackup(c *cli.Context, w io.Writer) error {
 	return ask(c, toRead, func(client *admin.Client) error { return client.Backup(c.Context, w) })
 }

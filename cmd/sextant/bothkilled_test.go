@@ -36,11 +36,10 @@ const bothKilledConfig = `<CrawlConfig>
   </Crawler>
 </CrawlConfig>`
 
-// TestBothSidesKilled kills the crawl and the indexer with SIGKILL at some of its requests, of a
-// first crawl and of one over a site of which pages went and pages changed, and wants each
-// target to have in the end what the store says is indexed, in its newest form, and no
-// deletion but of what went. The receivers of Solr's and Funnelback's protocols, which
-// run in this process, drop their connections instead.
+// TestBothSidesKilled kills the crawl and the indexer with SIGKILL at some requests of a first crawl and of one after
+// pages were removed and changed. In the end each target must have what the store counts as indexed, in its newest
+// form, and no deletion of other pages. The receivers of Solr's and Funnelback's protocols, which run in this process,
+// drop their connections instead.
 func TestBothSidesKilled(t *testing.T) {
 	kills := 3
 	if testing.Short() {
@@ -145,7 +144,7 @@ func TestBothSidesKilled(t *testing.T) {
 	}
 }
 
-// indexedURLs are those that a store says are indexed, sorted as an indexer lists them.
+// indexedURLs returns those that a store says are indexed, sorted as an indexer lists them.
 func indexedURLs(t *testing.T, data string) []string {
 	t.Helper()
 	code, out, errOut := sextant(t, "", "urls", "-d", data)
@@ -166,7 +165,7 @@ func indexedURLs(t *testing.T, data string) []string {
 	return urls
 }
 
-// receivedText is what an indexer shows of a document.
+// receivedText returns what an indexer shows of a document.
 func receivedText(t *testing.T, address, connector, of string) string {
 	t.Helper()
 	answer, err := http.Get("http://" + address + "/documents?" + url.Values{"connector": {connector}, "url": {of}}.Encode())

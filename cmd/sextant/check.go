@@ -25,11 +25,11 @@ type checked struct {
 	Errors   int                  `json:"errors"`
 	Warnings int                  `json:"warnings"`
 	Notes    int                  `json:"notes"`
-	Silenced int                  `json:"silenced"` // warnings and notes, by comments in the files
+	Silenced int                  `json:"silenced"` // warnings and notes silenced by comments in the files
 	Crawlers []admin.DraftCrawler `json:"crawlers"`
 }
 
-// check prints what it finds to stdout: it is the command's data, not its failure.
+// check prints its findings to stdout: they are the command's output, not an error.
 func check(c *cli.Context) error {
 	path, err := configPath(c)
 	if err != nil {
@@ -65,7 +65,7 @@ func check(c *cli.Context) error {
 	return nil
 }
 
-// tryBrowsers warns of browsers that cannot be used here. What is missing is known by what was read.
+// tryBrowsers warns of browsers that cannot be used here.
 func tryBrowsers(ctx context.Context, parsed *config.File) (problems []config.Problem) {
 	tried := map[string]error{}
 	for i := range parsed.Crawlers {
@@ -86,7 +86,7 @@ func tryBrowsers(ctx context.Context, parsed *config.File) (problems []config.Pr
 	return problems
 }
 
-// showChecked prints the patterns if they are wanted, and the summary.
+// showChecked prints the patterns on request, and the summary.
 func showChecked(c *cli.Context, parsed *config.File, report config.Report) error {
 	sum := checked{
 		Valid: parsed != nil, Errors: len(report.Errors), Warnings: len(report.Warnings), Notes: len(report.Notes), Silenced: report.Silenced,
@@ -122,7 +122,7 @@ func showFinding(c *cli.Context, f admin.Finding) error {
 	return say(c, f, line)
 }
 
-// showPatterns prints the patterns of a Crawler's rules if they are wanted.
+// showPatterns prints the patterns of a Crawler's rules on request.
 func showPatterns(c *cli.Context, crawler config.Crawler) error {
 	if !c.Bool("patterns") {
 		return nil
@@ -142,8 +142,8 @@ func showPattern(c *cli.Context, p actionrules.Pattern) error {
 	return say(c, record, fmt.Sprintf("%s: %s  ->  %s", p.At, p.Value, p.Regexp))
 }
 
-// unmatched warns of rules and Refresh elements of a Crawler that hold for none of the URLs in its store.
-// Rules that ignore are not judged: what they match is not stored.
+// unmatched warns of rules and Refresh elements of a Crawler that match no URL in its store. Rules that ignore are not
+// checked, since the URLs that they match are not stored.
 func unmatched(c *cli.Context, parsed *config.File, crawler config.Crawler) ([]config.Problem, error) {
 	matched := make([]bool, len(crawler.Rules.Rules))
 	known := 0

@@ -10,8 +10,8 @@ import (
 	"github.com/sextant-crawler/sextant/internal/report"
 )
 
-// commands are all commands, in the order of help and manual page. A command is one row here and one action; help,
-// manual page and completion read the row.
+// commands returns all commands, in the order of help and manual page. A command is one row here and one action; help,
+// manual page and completion use the row.
 func commands() []*cli.Command {
 	return slices.Concat(crawlCommands(), lookCommands(), decideCommands(), configureCommands(), maintainCommands(), toolCommands(),
 		hiddenCommands())
@@ -295,7 +295,7 @@ func toolCommands() []*cli.Command {
 	}
 }
 
-// hiddenCommands are run by programs: the crawler runs itself by two of them, and the scripts of completion run the third.
+// hiddenCommands are for programs: the crawler runs itself with two of them, and completion scripts run the third.
 func hiddenCommands() []*cli.Command {
 	return []*cli.Command{
 		{

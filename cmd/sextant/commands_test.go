@@ -34,7 +34,7 @@ func pagesWithCommands(t *testing.T) []string {
 	return pages
 }
 
-// runElsewhere are the commands of pages that no case file runs: which, and what holds them
+// runElsewhere returns the commands of pages that no case file runs: which, and what holds them
 // to the truth, or why nothing can.
 func runElsewhere() map[string]string {
 	return map[string]string{
@@ -62,7 +62,7 @@ func runElsewhere() map[string]string {
 // program is what a line of code begins with if it is a command.
 var program = regexp.MustCompile(`^(sextant |\./\S*sextant |go|make|packaging/\S+|sx|curl|alias|apt|systemctl|journalctl|systemd-sysusers|install|chmod|chown|chgrp|mv|cp|tar|gunzip|sha256sum|runuser|podman|docker|ssh|export|head|comm|SEXTANT_\w+=\S+|SESSION=)`)
 
-// commandsOf are the commands of a page: its lines of code that begin with a program.
+// commandsOf returns the commands of a page: its lines of code that begin with a program.
 func commandsOf(page string) []string {
 	var commands []string
 	fence := ""
@@ -88,7 +88,7 @@ func commandsOf(page string) []string {
 	return commands
 }
 
-// asRun is a command of a page in the form in which a case file has it: only what cannot be
+// asRun returns a command of a page in the form in which a case file has it: only what cannot be
 // the same differs, such as the program's place, addresses, folders and numbers.
 func asRun(command string) string {
 	command = regexp.MustCompile(`^(runuser -u sextant -- |gunzip -c \S+ \| )`).ReplaceAllString(command, "")
@@ -105,7 +105,7 @@ func asRun(command string) string {
 // scriptCommand is a line of a case file that runs a command.
 var scriptCommand = regexp.MustCompile(`(?m)^(?:! )?(?:exec (.*)|(?:until .*' |exits \d )?(sextant .*))$`)
 
-// runByCases are the commands that case files run.
+// runByCases returns the commands that case files run.
 func runByCases(t *testing.T) map[string]bool {
 	t.Helper()
 	scripts, err := filepath.Glob(filepath.Join("..", "..", "testdata", "script", "*.txtar"))

@@ -60,7 +60,7 @@ $f sextant "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
 
 const fishScript = `source $argv[1]; complete -C $argv[2]`
 
-// completionCases are what the shells have in common: words, and what is offered for the
+// completionCases returns what the shells have in common: words, and what is offered for the
 // last of them. "only" means nothing else.
 func completionCases() map[string]struct {
 	words, want []string

@@ -16,7 +16,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/service"
 )
 
-// configPath is the configuration that a command means.
+// configPath returns the path of a command's configuration.
 func configPath(c *cli.Context) (string, error) {
 	if path := c.String("config"); path != "" {
 		return path, nil
@@ -30,8 +30,7 @@ func configPath(c *cli.Context) (string, error) {
 	return "", fmt.Errorf("no configuration: neither ./%s nor %s is there; write one, or name it with --config FILE", config.FileName, beside)
 }
 
-// loadConfig reads the configuration. Its errors go to stderr and end the
-// command with its own "no".
+// loadConfig reads the configuration. Its errors go to stderr and end the command with the exit code for "no".
 func loadConfig(c *cli.Context) (*config.File, config.Report, error) {
 	path, err := configPath(c)
 	if err != nil {
@@ -58,8 +57,7 @@ func reportErrors(c *cli.Context, report config.Report) error {
 	return no(fmt.Errorf("the configuration has %s", count(len(report.Errors), "error")))
 }
 
-// absoluteConfig is the file of the configuration that a command means, wherever
-// the process goes.
+// absoluteConfig returns the absolute path of a command's configuration.
 func absoluteConfig(c *cli.Context) (string, error) {
 	path, err := configPath(c)
 	if err != nil {
@@ -76,7 +74,7 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// crawlersOf are the Crawlers that a command means, all of the file where none is named.
+// crawlersOf returns the Crawlers of a command, by default all in the file.
 func crawlersOf(c *cli.Context, parsed *config.File) ([]config.Crawler, error) {
 	name := c.String("crawler")
 	if name == "" {
@@ -92,7 +90,7 @@ func crawlersOf(c *cli.Context, parsed *config.File) ([]config.Crawler, error) {
 	return nil, wrongUse("the configuration has no Crawler %q: it has %s", name, strings.Join(names, ", "))
 }
 
-// oneCrawler is the Crawler that a command works on, with its part of the data directory.
+// oneCrawler returns the Crawler of a command, with its part of the data directory.
 func oneCrawler(c *cli.Context) (config.Crawler, service.Home, error) {
 	parsed, _, err := loadConfig(c)
 	if err != nil {
@@ -101,7 +99,7 @@ func oneCrawler(c *cli.Context) (config.Crawler, service.Home, error) {
 	return theCrawler(c, parsed)
 }
 
-// theCrawler is the one of a file that a command works on.
+// theCrawler returns the Crawler in a file that a command works on.
 func theCrawler(c *cli.Context, parsed *config.File) (config.Crawler, service.Home, error) {
 	crawlers, err := crawlersOf(c, parsed)
 	if err != nil {
@@ -117,8 +115,8 @@ func theCrawler(c *cli.Context, parsed *config.File) (config.Crawler, service.Ho
 	return crawlers[0], service.HomeOf(parsed, crawlers[0], c.String("data")), nil
 }
 
-// crawlSettings are those of a Crawler of the configuration.
+// crawlSettings returns the settings of a Crawler in the configuration.
 func crawlSettings(c config.Crawler) policy.Settings { return service.Settings(c, userAgent()) }
 
-// userAgent is that of a Crawler that names none.
+// userAgent returns the default user agent.
 func userAgent() string { return fetcher.UserAgent(build().Version, "") }

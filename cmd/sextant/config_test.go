@@ -13,7 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// settingsOf are those of one Crawler with these attributes and elements.
+// settingsOf returns those of one Crawler with these attributes and elements.
 func settingsOf(t *testing.T, attributes, elements string) policy.Settings {
 	t.Helper()
 	text := `<CrawlConfig><Crawler name="a" ` + attributes + `><Root url="http://a.example/" group="news"/>` + elements + `</Crawler></CrawlConfig>`

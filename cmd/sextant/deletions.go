@@ -46,7 +46,7 @@ func deletions(c *cli.Context) error {
 	return releaseDeletions(c, query)
 }
 
-// decideDeletions has the selected deletions released or dropped.
+// decideDeletions releases or drops the selected deletions.
 func decideDeletions(c *cli.Context, do string, q admin.DeletionQuery) (done admin.Decided, err error) {
 	err = ask(c, withSettings(toChange), func(client *admin.Client) (err error) {
 		done, err = client.DecideDeletions(c.Context, do, q)
@@ -55,7 +55,7 @@ func decideDeletions(c *cli.Context, do string, q admin.DeletionQuery) (done adm
 	return done, err
 }
 
-// releaseDeletions has the selected deletions leave.
+// releaseDeletions carries out the selected deletions.
 func releaseDeletions(c *cli.Context, q admin.DeletionQuery) error {
 	if err := askRelease(c, &q); err != nil {
 		return err
@@ -68,7 +68,7 @@ func releaseDeletions(c *cli.Context, q admin.DeletionQuery) error {
 	return err
 }
 
-// dropDeletions discards the selected deletions, except those of edits.
+// dropDeletions drops the selected deletions, except those of edits.
 func dropDeletions(c *cli.Context, q admin.DeletionQuery) error {
 	done, err := decideDeletions(c, "drop", q)
 	if err != nil || done.Deletions+done.OfEdits == 0 || c.Bool("json") {
@@ -85,7 +85,7 @@ func dropDeletions(c *cli.Context, q admin.DeletionQuery) error {
 	return nil
 }
 
-// noneDecided prints the answer for programs, and says that there was nothing to decide about.
+// noneDecided prints the result for programs, and a message that no deletion was selected.
 func noneDecided(c *cli.Context, q admin.DeletionQuery, done *admin.Decided, err error) error {
 	if err == nil && c.Bool("json") {
 		err = json.NewEncoder(c.App.Writer).Encode(done)
@@ -99,8 +99,8 @@ func noneDecided(c *cli.Context, q admin.DeletionQuery, done *admin.Decided, err
 	return no(errors.New("no matching deletion is pending: nothing was done"))
 }
 
-// askRelease asks whether many deletions are to be carried out, on a terminal; elsewhere --yes says so. It has q
-// select those that are counted, and nothing that is found later.
+// askRelease asks for confirmation of many deletions, on a terminal; elsewhere --yes confirms. It limits q to the
+// counted deletions, without later ones.
 func askRelease(c *cli.Context, q *admin.DeletionQuery) error {
 	n := len(q.URLs)
 	what := "carries out " + count(n, "deletion")
@@ -142,7 +142,7 @@ func deletionQuery(c *cli.Context) (q admin.DeletionQuery, err error) {
 	return q, err
 }
 
-// listDeletions prints them, of the running service or of the store.
+// listDeletions prints the deletions of the running service or of the store.
 func listDeletions(c *cli.Context, q admin.DeletionQuery) error {
 	text := func(d *admin.Deletion) error { return printDeletion(c.App.Writer, d) }
 	return list(c, withSettings(toRead), noDeletion, text, func(client *admin.Client, fn func(admin.Deletion) error) error {
@@ -150,10 +150,10 @@ func listDeletions(c *cli.Context, q admin.DeletionQuery) error {
 	})
 }
 
-// noDeletion says to a person that a list of deletions is empty.
+// noDeletion is the message for an empty list of deletions.
 const noDeletion = "no matching deletion is pending"
 
-// printDeletion prints a deletion on a line; what is empty is a dash.
+// printDeletion prints a deletion on a line, with dashes for empty values.
 func printDeletion(w io.Writer, d *admin.Deletion) error {
 	edit := "-"
 	if d.Edit != 0 {
@@ -169,7 +169,7 @@ func printDeletion(w io.Writer, d *admin.Deletion) error {
 	return err
 }
 
-// countDeletions prints how many there are, the largest groups first.
+// countDeletions prints the numbers, the largest groups first.
 func countDeletions(c *cli.Context, q admin.DeletionQuery) error {
 	by := strings.Split(c.String("by"), ",")
 	if err := admin.CheckGroupings(by); err != nil {

@@ -30,21 +30,20 @@ import (
 // The ports of the demo: the console's, then those of the sites and the indexer.
 const (
 	demoPort = 7370
-	// demoPace is the pause between two requests to a host, for somebody who watches;
-	// quickPace is that of --once.
+	// demoPace is the pause between two requests to a host, for a viewer; quickPace is that of --once.
 	demoPace, quickPace = 400 * time.Millisecond, 5 * time.Millisecond
-	// watched is the least pace at which the demo has what takes its time: a slow host, one
-	// that rests after an error, and the reading of a PDF.
+	// watched is the least pace at which the demo has its slow features: a slow host, one that rests after an error,
+	// and reading a PDF.
 	watched = 100 * time.Millisecond
-	// slowBy is how much longer than the pace an answer of the slow host takes.
+	// slowBy is the delay of the slow host's responses, as a multiple of the pace.
 	slowBy = 3
 )
 
-// demo is the sample sites, the indexer, the service, and what is said about them.
+// demo is the sample sites, the indexer, the service, and the messages about them.
 type demo struct {
 	dir     string
 	pace    time.Duration
-	slow    time.Duration // an answer of the slow host; 0: none is
+	slow    time.Duration // delay of the slow host's responses; 0: no slow host
 	world   *site.World
 	sites   [3]net.Listener // the main site, the library, the harbour office
 	indexer net.Listener
@@ -88,7 +87,7 @@ func runDemo(c *cli.Context) (err error) {
 	return errors.Join(d.run(ctx, c), d.close())
 }
 
-// demoLogger is as quiet as the person who watches needs it, unless a level is asked for.
+// demoLogger returns a logger that is quiet enough for a viewer, unless a level is set.
 func demoLogger(c *cli.Context) (*slog.Logger, error) {
 	if !c.IsSet("log-level") {
 		if err := c.Set("log-level", "error"); err != nil {
@@ -98,7 +97,7 @@ func demoLogger(c *cli.Context) (*slog.Logger, error) {
 	return newLogger(c)
 }
 
-// open opens everything. What is open is closed by close, also after an error.
+// open opens everything. close closes what is open, also after an error.
 func (d *demo) open(ctx context.Context, port int) (err error) {
 	for i := range d.sites {
 		if d.sites[i], err = listenNear(ctx, port, i+1); err != nil {
@@ -135,7 +134,7 @@ func (d *demo) openService(ctx context.Context, path string, port int) error {
 	if parsed == nil {
 		return report.Err()
 	}
-	for i := range parsed.Crawlers[0].Push { // or who watches waits for the index
+	for i := range parsed.Crawlers[0].Push { // so that a viewer need not wait for the index
 		target := &parsed.Crawlers[0].Push[i]
 		target.BatchAge, target.CheckpointAge = d.pace, 2*d.pace
 	}
@@ -156,7 +155,7 @@ func (d *demo) openService(ctx context.Context, path string, port int) error {
 
 func (d *demo) data() string { return filepath.Join(d.dir, "data") }
 
-// signInURL is the console, with a ticket that signs in once.
+// signInURL returns the console's URL, with a ticket that signs in once.
 func (d *demo) signInURL() (string, error) {
 	token, err := os.ReadFile(admin.TokenPath(d.data(), admin.Operator))
 	if err != nil {
@@ -165,7 +164,7 @@ func (d *demo) signInURL() (string, error) {
 	return d.service.SignInURL(strings.TrimSpace(string(token))), nil
 }
 
-// listenNear listens so far behind the port, or where it is taken, or is 0, on a free one.
+// listenNear listens at an offset from the port or, if that is taken or the port is 0, on a free one.
 func listenNear(ctx context.Context, port, offset int) (net.Listener, error) {
 	if port > 0 {
 		l, err := service.ListenTCP(ctx, net.JoinHostPort("127.0.0.1", strconv.Itoa(port+offset)))
@@ -176,11 +175,11 @@ func listenNear(ctx context.Context, port, offset int) (net.Listener, error) {
 	return service.ListenTCP(ctx, "127.0.0.1:0")
 }
 
-// address is the URL of what listens, without a slash.
+// address returns the URL of a listener, without a slash.
 func address(l net.Listener) string { return "http://" + l.Addr().String() }
 
-// run serves sites and indexer, runs the service, and tells the person who watches, until
-// all is shown with --once, or ctx ends.
+// run serves sites and indexer, runs the service, and guides the viewer, until everything was shown with --once, or ctx
+// ends.
 func (d *demo) run(ctx context.Context, c *cli.Context) error {
 	servers, stopServers := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopServers()
@@ -207,7 +206,7 @@ func (d *demo) run(ctx context.Context, c *cli.Context) error {
 	})
 	err = running.Wait()
 	if ctx.Err() != nil {
-		err = nil // by a signal
+		err = nil // ended by a signal
 	}
 	stopServers()
 	return errors.Join(err, serving.Wait())
@@ -217,7 +216,7 @@ func (d *demo) run(ctx context.Context, c *cli.Context) error {
 func serveUntil(ctx context.Context, l net.Listener, h http.Handler) error {
 	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
 	stop := context.AfterFunc(ctx, func() {
-		_ = server.Close() // there is nothing to finish for a sample site
+		_ = server.Close() // a sample site has nothing to finish
 	})
 	defer stop()
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
@@ -226,7 +225,7 @@ func serveUntil(ctx context.Context, l net.Listener, h http.Handler) error {
 	return nil
 }
 
-// close closes what is open.
+// close closes everything that is open.
 func (d *demo) close() error {
 	var errs []error
 	if d.service != nil {

@@ -19,21 +19,20 @@ import (
 	"github.com/sextant-crawler/sextant/internal/demo/site"
 )
 
-// endless is a service that goes on until it is stopped.
+// endless is a service that runs until it is stopped.
 var endless = crawl.Once{}
 
 const (
-	// demoDeadline bounds each part of the demo at the pace of --once; a slower one may
-	// take longer by as much.
+	// demoDeadline bounds each part of the demo at the pace of --once; with a slower pace it is longer in proportion.
 	demoDeadline = time.Minute
 	demoPoll     = 20 * time.Millisecond
 )
 
-// guide tells the person who watches the demo what happens, and what to try.
+// guide describes the demo to its viewer, and suggests what to try.
 type guide struct {
 	*demo
 	out      io.Writer
-	terminal io.Writer // for the line that shows how far the crawl is; nil: none
+	terminal io.Writer // for the progress line; nil: none
 	once     bool
 }
 
@@ -45,7 +44,7 @@ func newGuide(d *demo, c *cli.Context) *guide {
 	return g
 }
 
-// show crawls the sites, changes them, crawls what may have changed, and says what to try.
+// show crawls the sites, changes them, crawls what may have changed, and makes suggestions.
 func (g *guide) show(ctx context.Context, link string) error {
 	if !g.once {
 		fmt.Fprintf(g.out, "The console is open. This link signs you in, once:\n\n    %s\n\n", link)
@@ -75,7 +74,7 @@ func (g *guide) show(ctx context.Context, link string) error {
 	return nil
 }
 
-// change lets the sites change, and has the crawl look at them again.
+// change changes the sites, and makes the crawl visit them again.
 func (g *guide) change(ctx context.Context) error {
 	g.world.Change()
 	for _, group := range []string{"library", "harbour"} {
@@ -86,7 +85,7 @@ func (g *guide) change(ctx context.Context) error {
 	return nil
 }
 
-// compare holds the index against the store: it lacks what the indexer refused.
+// compare compares the index with the store: it lacks what the indexer refused.
 func (g *guide) compare(status admin.Status) error {
 	n, err := g.server.Count()
 	if err != nil {
@@ -98,7 +97,7 @@ func (g *guide) compare(status admin.Status) error {
 	return nil
 }
 
-// wait waits until nothing is left to crawl or to push, and more is true.
+// wait waits until nothing is left to crawl or to push, and more returns true.
 func (g *guide) wait(ctx context.Context, more func(admin.Status) bool) (admin.Status, error) {
 	late := time.NewTimer(demoDeadline + 200*g.pace)
 	defer late.Stop()
@@ -132,7 +131,7 @@ func (g *guide) wait(ctx context.Context, more func(admin.Status) bool) (admin.S
 	}
 }
 
-// suggest says what to look at, in commands that work as they are.
+// suggest prints what to look at, as working commands.
 func (g *guide) suggest(link string) {
 	at, _, _ := strings.Cut(link, "signin?")
 	fmt.Fprintf(g.out, "\nIn the browser:\n    %-66s  the console\n    %-66s  the indexer's search\n", at, address(g.indexer)+"/?"+url.Values{"q": {site.SampleQuery}}.Encode())
@@ -160,7 +159,7 @@ func (g *guide) suggest(link string) {
 		filepath.Join(g.data(), "out"), admin.TokenPath(g.data(), admin.Operator))
 }
 
-// ownCommand is how this program was started: by go run, by a path, or by its name.
+// ownCommand returns how this program was started: by go run, by a path, or by its name.
 func ownCommand() string {
 	program, err := os.Executable()
 	if err != nil {
@@ -169,8 +168,8 @@ func ownCommand() string {
 	return commandOf(program, os.Args[0])
 }
 
-// commandOf is the command of a program that was started by a name. What go run builds
-// lies in a folder go-build, of the cache or for temporary files.
+// commandOf returns the command of a program that was started by a name. Programs built by go run are in a folder
+// go-build, of the cache or for temporary files.
 func commandOf(program, name string) string {
 	if strings.Contains(filepath.ToSlash(program), "/go-build") {
 		return "go run ./cmd/sextant"
@@ -178,7 +177,7 @@ func commandOf(program, name string) string {
 	return shellWord(name)
 }
 
-// shellWord quotes what a shell would not take as one word.
+// shellWord quotes a word for the shell if needed.
 func shellWord(s string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-._/:=@%+,", r)

@@ -193,7 +193,7 @@ func copyExample(t *testing.T, name, proxy, indexer string) string {
 	return dir
 }
 
-// sampleSites is a proxy that knows the hosts of the examples: all are the sample site,
+// sampleSites returns a proxy that knows the hosts of the examples: all are the sample site,
 // with what one of them has beside it.
 func sampleSites() http.Handler {
 	sample := site.Handler()

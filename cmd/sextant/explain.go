@@ -17,8 +17,8 @@ import (
 	"github.com/sextant-crawler/sextant/internal/service"
 )
 
-// explainGC lets the heap grow further before it is collected than in a service: of a command
-// with 100,000 rules that ends after a second, a quarter would be the collector's.
+// explainGC lets the heap grow further before a collection than in a service: in a command with 100,000 rules that ends
+// after a second, the collector would take a quarter of the time.
 const explainGC = 300
 
 func explain(c *cli.Context) error {
@@ -50,9 +50,8 @@ func explain(c *cli.Context) error {
 	return err
 }
 
-// withKnowledge calls fn with what the store knows, if there is a store or --data names one. It asks the running
-// service, else it reads the files. If the store cannot be read and --data is not written, it logs that and calls fn
-// without.
+// withKnowledge calls fn with the store's data, if there is a store or --data names one. It uses the running service,
+// else the files. If the store cannot be read and --data is not set, it logs that and calls fn without.
 func withKnowledge(c *cli.Context, h service.Home, crawler string, fn func(admin.Knowledge) error) error {
 	if !c.IsSet("data") {
 		if _, err := os.Stat(h.Store()); err != nil {
@@ -100,8 +99,7 @@ func (e explanation) some(name, format, value string) {
 	}
 }
 
-// printExplanation writes the explanation for a person: the verdict first, then what led
-// to it.
+// printExplanation writes the explanation for people: the verdict first, then its reasons.
 func printExplanation(w io.Writer, x *admin.Explanation, verdict admin.Answer, p paint) {
 	e := explanation{w, p}
 	fmt.Fprintf(w, "%s: %s\n", x.Canonical, p(bold, clock.Localize(verdict.String())))
@@ -144,7 +142,7 @@ func (e explanation) decision(x *admin.Explanation) {
 	}
 }
 
-// reasons are the gates and the rules that match; the others are counted.
+// reasons writes the gates and the matching rules, and counts the others.
 func (e explanation) reasons(x *admin.Explanation) {
 	for _, g := range x.Gates {
 		answer := g.Answer()
@@ -191,7 +189,7 @@ func (e explanation) stored(k *admin.StoredExplanation) {
 	e.some("found on", "%s", s.Referrer)
 }
 
-// printRules writes the rules that match, and how many do not.
+// printRules writes the matching rules, and the number of the others.
 func printRules(row func(name, format string, args ...any), x *admin.Explanation) {
 	for _, r := range x.Rules {
 		if r.Matched {
@@ -203,7 +201,7 @@ func printRules(row func(name, format string, args ...any), x *admin.Explanation
 	}
 }
 
-// doNot words how many rules do not.
+// doNot describes the number of rules that do not match.
 func doNot(n int) string {
 	if n == 1 {
 		return "1 rule does"

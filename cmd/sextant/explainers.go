@@ -22,8 +22,8 @@ type explainedCrawler struct {
 	explainer *admin.Explainer
 }
 
-// explainers are the Crawlers that a command may mean, ready to explain. Their rules are compiled
-// once, here; what is wrong with them is told as check tells it.
+// explainers returns the Crawlers of a command, ready to explain. It compiles their rules once, and reports errors as
+// check does.
 func explainers(c *cli.Context) ([]*explainedCrawler, error) {
 	path, err := configPath(c)
 	if err != nil {
@@ -31,7 +31,7 @@ func explainers(c *cli.Context) ([]*explainedCrawler, error) {
 	}
 	parsed, report, err := config.LoadQuickly(path, ownFiles(c).Lookups())
 	if err != nil || len(report.Errors) > 0 {
-		_, _, err := loadConfig(c) // says it in full
+		_, _, err := loadConfig(c) // reports all errors
 		return nil, err
 	}
 	crawlers, err := crawlersOf(c, parsed)
@@ -52,7 +52,7 @@ func explainers(c *cli.Context) ([]*explainedCrawler, error) {
 	return all, nil
 }
 
-// know makes the explainer, with what a store knows.
+// know creates the explainer, with a store's data.
 func (x *explainedCrawler) know(c *cli.Context, known admin.Knowledge) error {
 	explainer, err := admin.NewExplainer(x.settings, known)
 	if err != nil {
@@ -65,7 +65,7 @@ func (x *explainedCrawler) know(c *cli.Context, known admin.Knowledge) error {
 	return nil
 }
 
-// show prints what is decided about a URL; ok is false if it is none.
+// show prints the decision about a URL; ok is false if it is not a URL.
 func (x *explainedCrawler) show(c *cli.Context, raw string, named bool) (ok bool, err error) {
 	u, err := weburl.Parse(raw)
 	if err != nil {
@@ -84,8 +84,8 @@ func (x *explainedCrawler) show(c *cli.Context, raw string, named bool) (ok bool
 	})
 }
 
-// choose finds for each URL the Crawler that it is about: the first that crawls it, else the first
-// with a root on its host, else the first.
+// choose returns for each URL its Crawler: the first that crawls it, else the first with a root on its host, else the
+// first.
 func choose(all []*explainedCrawler, urls []string) []int {
 	chosen := make([]int, len(urls))
 	if len(all) == 1 {
@@ -110,7 +110,7 @@ func choose(all []*explainedCrawler, urls []string) []int {
 	return chosen
 }
 
-// withAllKnowledge is fn with a look into the stores of the Crawlers that were chosen.
+// withAllKnowledge runs fn with the data of the stores of the chosen Crawlers.
 func withAllKnowledge(c *cli.Context, all []*explainedCrawler, chosen []int, fn func() error) func() error {
 	for i, x := range all {
 		if !slices.Contains(chosen, i) {

@@ -64,7 +64,7 @@ func fetchOne(c *cli.Context) error {
 		return err
 	}
 	err = withKnowledge(c, h, crawler.Name, dry)
-	if errors.Is(err, fs.ErrNotExist) { // before the first crawl there is no store, and nothing is known
+	if errors.Is(err, fs.ErrNotExist) { // before the first crawl there is no store
 		err = dry(admin.Knowledge{})
 	}
 	if err != nil {
@@ -80,7 +80,7 @@ func fetchOne(c *cli.Context) error {
 	return err
 }
 
-// printFetched writes the dry run for a person.
+// printFetched writes the dry run for people.
 func printFetched(w io.Writer, f *admin.Fetched, text int, p paint) {
 	e := explanation{w, p}
 	row := e.row
@@ -134,7 +134,7 @@ func printAnswer(a *admin.FetchedAnswer, row func(string, string, ...any)) {
 	}
 }
 
-// printLogIn tells the steps of a log-in.
+// printLogIn writes the steps of a log-in.
 func printLogIn(steps []auth.Event, row func(string, string, ...any)) {
 	for i := range steps {
 		e, name := &steps[i], ""
@@ -157,7 +157,7 @@ func printLogIn(steps []auth.Event, row func(string, string, ...any)) {
 	}
 }
 
-// printRendered tells what a browser made of the page, and what the page was before.
+// printRendered writes the result of rendering, and the page before it.
 func printRendered(f *admin.Fetched, row func(string, string, ...any)) {
 	if p := f.Plain; p != nil {
 		row("before", "title %q, %d characters, %s", p.Title, utf8.RuneCountInString(p.Text), count(p.Links, "link"))
@@ -201,7 +201,7 @@ func printRendered(f *admin.Fetched, row func(string, string, ...any)) {
 	}
 }
 
-// unreadWords say why a page has no text of its own.
+// unreadWords describes why a page has no text of its own.
 func unreadWords(p *admin.FetchedPage) string {
 	for _, m := range p.Metas {
 		if m.Name == "extraction_error" && m.Content != "not-read" {
@@ -244,7 +244,7 @@ func (e explanation) page(p *admin.FetchedPage, text int) {
 	}
 }
 
-// begin is what is printed of a text: up to n characters, all if n is 0.
+// begin returns up to n characters of a text, all if n is 0.
 func begin(s string, n int) string {
 	if n > 0 && utf8.RuneCountInString(s) > n {
 		return string([]rune(s)[:n]) + " ..."
@@ -252,7 +252,7 @@ func begin(s string, n int) string {
 	return s
 }
 
-// printField tells what a Field found. A content has lines of its own.
+// printField writes what a Field found, a content on lines of its own.
 func printField(f *visit.Found, row func(string, string, ...any), text int) {
 	form, isContent := strings.CutPrefix(f.Selector, string(tree.Content)+":")
 	switch {
@@ -289,7 +289,7 @@ func linkWords(l *crawl.TrialLink) string {
 	return words
 }
 
-// longestMeta is how much is printed of a meta of the document.
+// longestMeta bounds the printed part of a document's meta.
 const longestMeta = 500
 
 func printOutcome(f *admin.Fetched, row func(string, string, ...any)) {

@@ -20,8 +20,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// TestRenderingDocumentation: the example of docs/rendering.md is a configuration without errors, by which a browser fills the shells of its
-// site, in a dry run and in a crawl.
+// TestRenderingDocumentation: the example of docs/rendering.md is a configuration without errors, by which a browser
+// fills the shells of its site, in a dry run and in a crawl.
 func TestRenderingDocumentation(t *testing.T) {
 	content, err := os.ReadFile(filepath.Join("..", "..", "docs", "rendering.md"))
 	if err != nil {

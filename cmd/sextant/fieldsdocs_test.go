@@ -19,7 +19,7 @@ const lampPage = `<title>Lamp</title><meta property="article:tag" content="light
 <meta name="price" content="0.01"><script type="application/ld+json">{"@type":"Product","brand":{"name":"Lux"}}</script>
 <main class=product><p class=price>12,50&nbsp;€</p><img src=a.png><img src="/b.png"></main>`
 
-// shopSite is what docs/fields.md crawls, with pages that are made to break what searches them.
+// shopSite returns what docs/fields.md crawls, with pages that are made to break what searches them.
 func shopSite(t *testing.T) string {
 	t.Helper()
 	pages := map[string]string{
@@ -44,7 +44,7 @@ func shopSite(t *testing.T) string {
 	return server.URL
 }
 
-// fieldsConfig is the configuration of docs/fields.md for a site, with a field that no time
+// fieldsConfig returns the configuration of docs/fields.md for a site, with a field that no time
 // suffices for on one of its pages.
 func fieldsConfig(t *testing.T, site string) string {
 	t.Helper()
@@ -54,7 +54,7 @@ func fieldsConfig(t *testing.T, site string) string {
 	return strings.Replace(config, "</Crawler>", `<Field name="slow" select="css:b i i i i i i i"><Path val="/products/slow"/></Field></Crawler>`, 1)
 }
 
-// mainOf is the MainContent that a page of the manual shows.
+// mainOf returns the MainContent that a page of the manual shows.
 func mainOf(t *testing.T, name string) string {
 	t.Helper()
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", name))
@@ -68,7 +68,7 @@ func mainOf(t *testing.T, name string) string {
 	return string(text[1])
 }
 
-// configOf is the configuration that a page of the manual shows.
+// configOf returns the configuration that a page of the manual shows.
 func configOf(t *testing.T, name string) string {
 	t.Helper()
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", name))
@@ -136,7 +136,7 @@ func TestFetchShowsFields(t *testing.T) {
 	}
 }
 
-// handbook is what docs/content.md crawls: a guide with a menu and a main content, and a file.
+// handbook returns what docs/content.md crawls: a guide with a menu and a main content, and a file.
 func handbook() http.Handler {
 	para := "<p>" + strings.Repeat("A <b>lamp</b> gives light, see <a href=\"../desk#top\">desks</a>. ", 40) + "</p>"
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

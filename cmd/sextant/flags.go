@@ -9,7 +9,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/service"
 )
 
-// env is the environment variable that sets the flag of this name.
+// env returns the environment variable of a flag.
 func env(flag string) []string {
 	return []string{"SEXTANT_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))}
 }
@@ -40,12 +40,12 @@ func logFlags() []cli.Flag {
 	}
 }
 
-// flags are a command's own, then those that every command has.
+// flags returns a command's own flags, then the common ones.
 func flags(own ...cli.Flag) []cli.Flag {
 	return append(append(own, configFlag(), dataFlag(), crawlerFlag(), jsonFlag()), logFlags()...)
 }
 
-// newLogger logs to stderr as the flags say.
+// newLogger returns a logger to stderr, configured by the flags.
 func newLogger(c *cli.Context) (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(c.String("log-level"))); err != nil {

@@ -48,7 +48,7 @@ func formatConfig(c *cli.Context) error {
 	return rewrite(name, formatted)
 }
 
-// toFormat reads the configuration that is meant; its name is "-" if it is stdin.
+// toFormat reads the configuration to format; its name is "-" for stdin.
 func toFormat(c *cli.Context) (name string, text []byte, err error) {
 	if name = c.Args().First(); name == "-" {
 		text, err = io.ReadAll(io.LimitReader(c.App.Reader, config.MaxFileBytes+1))
@@ -69,7 +69,7 @@ func toFormat(c *cli.Context) (name string, text []byte, err error) {
 	return name, text, err
 }
 
-// firstDifference is the first line of a that b has otherwise; 0 if both are the same.
+// firstDifference returns the first line of a that differs in b; 0 if both are equal.
 func firstDifference(a, b []byte) int {
 	if bytes.Equal(a, b) {
 		return 0

@@ -11,8 +11,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// headline is the whole status in a line: "intranet: crawling, 0.8 pages/s, 1,188 waiting,
-// 2 hosts resting".
+// headline returns the status in one line: "intranet: crawling, 0.8 pages/s, 1,188 waiting, 2 hosts resting".
 func headline(s *admin.Status, p paint) string {
 	var waiting uint64
 	for _, n := range s.Pending {
@@ -48,7 +47,7 @@ func headline(s *admin.Status, p paint) string {
 	return cmp.Or(s.Crawler, "crawl") + ": " + strings.Join(parts, ", ")
 }
 
-// stateOf words what a Crawler does.
+// stateOf describes the activity of a Crawler.
 func stateOf(s *admin.Status, waiting uint64) (state string, meaning colour) {
 	if s.Idle == admin.NotRunning {
 		if s.Paused {

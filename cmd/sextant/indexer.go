@@ -30,7 +30,7 @@ func runIndexer(c *cli.Context) error {
 	dir := filepath.Join(c.String("data"), "indexer")
 	server, err := indexer.Open(dir, settings, log)
 	if err != nil {
-		listener.Close() //nolint:errcheck // the first error is the one to tell
+		listener.Close() //nolint:errcheck // the first error is the one to report
 		return err
 	}
 	ctx, cancel := context.WithCancel(c.Context)

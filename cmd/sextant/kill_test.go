@@ -85,7 +85,7 @@ func TestKilledCrawlLosesNothing(t *testing.T) {
 	}
 }
 
-// killSite is the site to crawl.
+// killSite returns the site to crawl.
 func killSite(t *testing.T) *counted {
 	t.Helper()
 	if dir := os.Getenv("SEXTANT_SITE"); dir != "" {

@@ -330,8 +330,8 @@ func TestLogIns(t *testing.T) {
 	}
 }
 
-// TestSingleSignOn: the example of docs/single-sign-on.md, with a KDC and an Apache in place of its own, is a configuration
-// without errors, by which the program crawls a site that wants tickets; and fetch says which step fails.
+// TestSingleSignOn: the example of docs/single-sign-on.md, with a KDC and an Apache in place of its own, is a
+// configuration without errors, by which the program crawls a site that wants tickets; and fetch says which step fails.
 func TestSingleSignOn(t *testing.T) {
 	const pages = `<title>Home</title><p>All that is here.</p><a href="/a.html">a</a>`
 	kdc := testkdc.Start(t, "EXAMPLE.COM", "crawler", "HTTP/127.0.0.1")

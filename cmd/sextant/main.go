@@ -1,9 +1,7 @@
-// Command sextant crawls web sites into an indexer by the rules of a
-// CrawlConfig.xml. commands.go has a row for each command. What runs is in package
-// service.
+// Command sextant crawls web sites into an index by the rules of a CrawlConfig.xml. commands.go has a row for each
+// command. Package service implements the service.
 //
-// It starts one goroutine for signals, and those of the demo. Each is waited for where it is
-// started. It has no lock.
+// It starts one goroutine for signals, and those of the demo. Each is waited for where it is started. It has no lock.
 package main
 
 import (
@@ -28,13 +26,12 @@ import (
 const (
 	exitOK     = 0
 	exitNo     = 1 // the command's own "no"
-	exitUsage  = 2 // wrong use
+	exitUsage  = 2 // invalid usage
 	exitFailed = 3 // it could not run
-	exitLeft   = 5 // run --once: the index lacks what is to take the place of a document that left
+	exitLeft   = 5 // run --once: the index lacks the replacement of a document that left
 )
 
-// failure is an error with the exit code that it means. A nil err ends quietly:
-// everything has been said.
+// failure is an error with its exit code. A nil err prints nothing.
 type failure struct {
 	code int
 	err  error
@@ -49,10 +46,10 @@ func (f *failure) Error() string {
 
 func (f *failure) Unwrap() error { return f.err }
 
-// no is the command's own "no"; with a nil error everything has been printed.
+// no is the command's negative result; with a nil error everything has been printed.
 func no(err error) error { return &failure{exitNo, err} }
 
-// wrongUse is a command line that makes no sense.
+// wrongUse is an invalid command line.
 func wrongUse(format string, args ...any) error {
 	return &failure{exitUsage, fmt.Errorf(format, args...)}
 }
@@ -61,7 +58,7 @@ func main() {
 	os.Exit(run(context.Background(), os.Args, os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run is the whole program; it returns its exit code.
+// run returns the whole program; it returns its exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -87,8 +84,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return code
 }
 
-// checkedWriter remembers that output was lost, so that no command has to look at
-// every line that it prints.
+// checkedWriter records lost output, so that commands need not check every line that they print.
 type checkedWriter struct {
 	w   io.Writer
 	err error
@@ -102,8 +98,7 @@ func (c *checkedWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// newApp is the command line. Output of commands goes to stdout; everything
-// about wrong use goes to stderr.
+// newApp returns the command line. Output of commands goes to stdout; messages about invalid usage go to stderr.
 func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 	app := &cli.App{
 		Name: "sextant", Version: versionWords(),
@@ -114,7 +109,7 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 		// Commands return their errors; the library must neither print nor exit.
 		ExitErrHandler:         func(*cli.Context, error) {},
 		OnUsageError:           usageError,
-		Flags:                  []cli.Flag{cli.HelpFlag}, // the library has none beside a help command of our own
+		Flags:                  []cli.Flag{cli.HelpFlag}, // the library would add a help command
 		HideHelpCommand:        true,
 		UseShortOptionHandling: false,
 		Action: func(c *cli.Context) error {
@@ -135,7 +130,7 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 	return app
 }
 
-// alone refuses arguments for a command that takes none.
+// alone refuses arguments for a command without any.
 func alone(action cli.ActionFunc) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		if c.Args().Present() {
@@ -145,7 +140,7 @@ func alone(action cli.ActionFunc) cli.ActionFunc {
 	}
 }
 
-// usageError words what is wrong with a command's flags.
+// usageError describes an error in a command's flags.
 func usageError(c *cli.Context, err error, _ bool) error {
 	name, flags := "sextant", []cli.Flag{cli.HelpFlag, cli.VersionFlag}
 	if c.Command != nil && c.Command.Name != "" && c.Command.Name != name {
@@ -170,7 +165,7 @@ func usageError(c *cli.Context, err error, _ bool) error {
 	return wrongUse("%s: %w (%s lists the options)", name, err, help)
 }
 
-// dashed is an option as one writes it.
+// dashed returns an option as typed.
 func dashed(name string) string {
 	if len(name) == 1 {
 		return "-" + name
@@ -178,7 +173,7 @@ func dashed(name string) string {
 	return "--" + name
 }
 
-// nearOption asks whether an option that is spelled much like name was meant.
+// nearOption suggests an option with a similar name.
 func nearOption(name string, flags []cli.Flag) string {
 	var known []string
 	for _, f := range flags {
@@ -190,7 +185,7 @@ func nearOption(name string, flags []cli.Flag) string {
 	return ""
 }
 
-// didYouMean asks whether a command that is spelled much like name was meant.
+// didYouMean suggests a command with a similar name.
 func didYouMean(app *cli.App, name string) string {
 	var known []string
 	for _, command := range app.Commands {

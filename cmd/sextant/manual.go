@@ -13,8 +13,8 @@ import (
 	"github.com/sextant-crawler/sextant/cmd/sextant/manual"
 )
 
-// helpInstead makes "help COMMAND" of a command line that asks for help by an option: the library would take an
-// argument beside the option for a command. Args have the command first, then its flags.
+// helpInstead turns a command line with a help option into "help COMMAND": the library would take an argument beside
+// the option for a command. args has the command first, then its flags.
 func helpInstead(args []string) []string {
 	if len(args) < 2 {
 		return args
@@ -65,7 +65,7 @@ func printManual(c *cli.Context) error {
 	return manual.WritePage(c.App.Writer, c.App, date)
 }
 
-// manualDate is the date that a reproducible build wants, else today.
+// manualDate returns the date of a reproducible build, else today.
 func manualDate(epoch string) (time.Time, error) {
 	if epoch == "" {
 		return time.Now().UTC(), nil

@@ -119,7 +119,7 @@ func TestScrape(t *testing.T) {
 
 func monitoring() string { return filepath.Join("..", "..", "packaging", "monitoring") }
 
-// expressions are those of the dashboard, with its variables as Grafana fills them in.
+// expressions returns those of the dashboard, with its variables as Grafana fills them in.
 func expressions(t *testing.T) []string {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(monitoring(), "grafana-dashboard.json"))
@@ -202,7 +202,7 @@ func TestAlertsAreExplained(t *testing.T) {
 	}
 }
 
-// hasSection says whether a page has the heading of an anchor.
+// hasSection reports whether a page has the heading of an anchor.
 func hasSection(page, anchor string) bool {
 	for line := range strings.Lines(page) {
 		if heading, ok := strings.CutPrefix(line, "## "); ok {

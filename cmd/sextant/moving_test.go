@@ -97,7 +97,7 @@ func withoutComments(text string) string {
 	return regexp.MustCompile(`(?m)^#.*\n`).ReplaceAllString(text, "")
 }
 
-// firstCrawler is the first Crawler element of a configuration.
+// firstCrawler returns the first Crawler element of a configuration.
 func firstCrawler(config string) string {
 	_, crawler, _ := strings.Cut(config, "\n  <Crawler ")
 	crawler, _, _ = strings.Cut(crawler, "  </Crawler>\n")

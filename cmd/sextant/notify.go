@@ -13,7 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/service"
 )
 
-// testNotice bounds a test, in which somebody waits.
+// testNotice bounds a test, which a user waits for.
 const testNotice = 20 * time.Second
 
 func sendTestNotice(c *cli.Context) error {
@@ -29,7 +29,7 @@ func sendTestNotice(c *cli.Context) error {
 		return err
 	}
 	if len(parsed.Notify) == 0 {
-		return no(errors.New("the configuration has no <Notify>: nobody is notified"))
+		return no(errors.New("the configuration has no <Notify>: no notice was sent"))
 	}
 	n, err := notices.New(notices.Settings{Receivers: service.Receivers(parsed), Log: log})
 	if err != nil {

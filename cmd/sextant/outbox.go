@@ -58,7 +58,7 @@ func chosenOrders(c *cli.Context) push.Selection {
 	return sel
 }
 
-// listOutbox prints the orders, of the running service or of the store.
+// listOutbox prints the orders of the running service or of the store.
 func listOutbox(c *cli.Context) (err error) {
 	sel := chosenOrders(c)
 	if sel.State, err = push.ParseState(c.String("state")); err != nil {
@@ -93,7 +93,7 @@ func listOutbox(c *cli.Context) (err error) {
 	return say(c, sums, strings.Join(lines, "\n"))
 }
 
-// orderSum is how many orders there are, and the bytes of their bodies.
+// orderSum is the number of orders, and the size of their bodies.
 type orderSum struct {
 	Orders int    `json:"orders"`
 	Bytes  uint64 `json:"bytes"`

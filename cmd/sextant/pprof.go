@@ -9,7 +9,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/service"
 )
 
-// startPprof serves profiles where the flag says so, until stop is called.
+// startPprof serves profiles on the flag's address, until stop is called.
 func startPprof(c *cli.Context, log *slog.Logger) (stop func(), err error) {
 	address := c.String("pprof")
 	if address == "" {

@@ -32,7 +32,7 @@ func preview(c *cli.Context) error {
 		return err
 	}
 	p, samples := &review.Preview{}, c.Int("samples")
-	// A service reads the file itself: it is the owner's, as is the socket.
+	// A service reads the file itself, since file and socket have the same owner.
 	err = askFor(c, crawler.Name, readOnly(h), func(client *admin.Client) error {
 		return client.Post(c.Context, "/preview", nil, admin.PreviewRequest{Path: path, Samples: &samples}, p)
 	})
@@ -45,7 +45,7 @@ func preview(c *cli.Context) error {
 	})
 }
 
-// printPreview writes a preview for a person.
+// printPreview writes a preview for people.
 func printPreview(w io.Writer, p *review.Preview) {
 	fmt.Fprintf(w, "%s judged, %s indexed\n", count(p.Judged, "stored URL"), count(p.Indexed, "document"))
 	changed := p.Pending + p.Retimed
@@ -106,7 +106,7 @@ func printPreview(w io.Writer, p *review.Preview) {
 	}
 }
 
-// renewedWords says when documents get other metas or another source.
+// renewedWords describes when documents get other metas or another source.
 func renewedWords(p *review.Preview) string {
 	const what = "documents with other metas or another source"
 	switch p.AtOnce {
@@ -118,7 +118,7 @@ func renewedWords(p *review.Preview) string {
 	return fmt.Sprintf("%s: %d are fetched again at once, the others when they are due; with --now all at once", what, p.AtOnce)
 }
 
-// loadFile reads a configuration that is not the one in force.
+// loadFile reads a configuration that is not in force.
 func loadFile(c *cli.Context, path string) (*config.File, error) {
 	parsed, report, err := config.Load(path)
 	if err != nil {

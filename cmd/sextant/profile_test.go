@@ -77,8 +77,8 @@ func TestProfile(t *testing.T) {
 	}
 }
 
-// profiledSite has pages without end, of about 700 words and with twenty links, most of which
-// lead to pages that are known. It takes little time itself: the crawl is what is measured.
+// profiledSite has unlimited pages of about 700 words and twenty links, mostly to known pages. It takes little time
+// itself.
 func profiledSite() http.Handler {
 	texts := copysites.Site(copysites.Layout{Host: "profile.example", Frame: 200, Own: 500, Pages: 1000, Seed: 1})
 	pages := make([][]string, len(texts)) // each is cut where the number of a link goes

@@ -11,9 +11,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// protectedScript serves ten pages to who is let in: protect basic, form, header or
-// tls. A form's session is forgotten once, after five pages. $SITE is the server's
-// origin; with tls the file ca.pem holds its certificate.
+// protectedScript serves ten pages to authenticated clients: protect basic, form, header or tls. A form's session ends
+// once, after five pages. $SITE is the server's origin; with tls the file ca.pem holds its certificate.
 func protectedScript(ts *testscript.TestScript, _ bool, args []string) {
 	site := &protected{kind: args[0]}
 	var server *httptest.Server

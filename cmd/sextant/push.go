@@ -24,7 +24,7 @@ func pushVerify(c *cli.Context) error {
 	report := &compare.Report{}
 	err := ask(c, of, func(client *admin.Client) error { return client.Post(c.Context, "/push/verify", nil, o, report) })
 	if errors.Is(err, admin.ErrDeclined) {
-		err = wrongUse("%w", err) // the exit code 1 would tell of a difference
+		err = wrongUse("%w", err) // exit code 1 would mean a difference
 	}
 	if err != nil {
 		return err

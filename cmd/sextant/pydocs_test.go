@@ -156,7 +156,7 @@ func reachable(t *testing.T, dir string) []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// ignoredThere are the folders that the configuration ignores.
+// ignoredThere returns the folders that the configuration ignores.
 func ignoredThere(p string) bool {
 	return slices.ContainsFunc([]string{"/_sources/", "/_static/", "/_images/", "/_downloads/", "/archives/"}, func(prefix string) bool {
 		return strings.HasPrefix(p, prefix)

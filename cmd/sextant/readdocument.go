@@ -10,9 +10,9 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
 )
 
-// readDocuments is what the crawler runs itself as, in a process of its own, to read PDF and office documents.
+// readDocuments runs as a process of the crawler that reads PDF and office documents.
 func readDocuments(c *cli.Context) error {
-	// The crawler ends its workers; what is sent to all of its processes is not for them.
+	// The crawler ends its workers; a signal to all of its processes is not for them.
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	memory := c.Int64("memory")
 	if err := documents.Restrict(memory); err != nil {
@@ -21,7 +21,7 @@ func readDocuments(c *cli.Context) error {
 	return documents.Serve(c.App.Reader, c.App.Writer, c.Duration("timeout"), documents.NewReaders(memory))
 }
 
-// convertDocument is what the crawler runs itself as to run a <Converter>: a process that ends the converter with all its
+// convertDocument runs as a process of the crawler that runs a <Converter>: it ends the converter with all its
 // children, also when the crawler is gone. With start it becomes the converter.
 func convertDocument(c *cli.Context) error {
 	limits, program := documents.Limits{Memory: c.Int64("memory")}, c.Args().Slice()
@@ -30,7 +30,7 @@ func convertDocument(c *cli.Context) error {
 		return documents.StartConverter(verdict, limits, program)
 	}
 	syscall.CloseOnExec(3)
-	// The crawler ends it, by its input. The signals are not ignored, as the converter would inherit that.
+	// The crawler ends it, by its input. The signals are not ignored, since the converter would inherit that.
 	signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	return documents.Supervise(c.App.Reader, verdict, nil, limits, program)
 }

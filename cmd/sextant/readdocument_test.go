@@ -121,7 +121,7 @@ func TestCrawlDocuments(t *testing.T) {
 	}
 }
 
-// scanned is a PDF whose one page is a picture, by the program that makes pictures of pages.
+// scanned returns a PDF whose one page is a picture, by the program that makes pictures of pages.
 func scanned(t *testing.T, text string) (pdf, picture []byte) {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "page")
@@ -316,7 +316,7 @@ func isWorker(pid int) bool {
 	return err == nil && bytes.Contains(line, []byte("\x00"+documents.WorkerCommand+"\x00"))
 }
 
-// workerOf is the process that reads documents for another, 0 if there is none.
+// workerOf returns the process that reads documents for another, 0 if there is none.
 func workerOf(parent int) int {
 	processes, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
 
-// printed is what the program writes to stdout for a command line that succeeds.
+// printed returns what the program writes to stdout for a command line that succeeds.
 func printed(t *testing.T, args ...string) string {
 	t.Helper()
 	var stdout, stderr bytes.Buffer

@@ -24,5 +24,5 @@ func refresh(c *cli.Context) error {
 		words += "\n" + count(done.HeldUp, "URL") + " of these could not be asked for lately, and will wait until " +
 			"robots.txt, proxy or log-in can be had: sextant explain says which"
 	}
-	return errors.Join(err, say(c, done, words)) // err is of what came after that
+	return errors.Join(err, say(c, done, words)) // err happened after that
 }

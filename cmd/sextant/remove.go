@@ -32,10 +32,10 @@ func remove(c *cli.Context) error {
 	if len(done.Roots) > 0 {
 		words += "\nroots of the configuration stay: " + join(done.Roots)
 	}
-	return errors.Join(err, say(c, done, words)) // err is of what came after that
+	return errors.Join(err, say(c, done, words)) // err happened after that
 }
 
-// askRemoval asks whether much is to be removed, on a terminal; elsewhere --yes says so.
+// askRemoval asks for confirmation of a large removal, on a terminal; elsewhere --yes confirms.
 func askRemoval(c *cli.Context, selection admin.Selection) error {
 	few := len(selection.URLs) > 0 && len(selection.URLs) <= admin.RemovedUnasked
 	if c.Bool("yes") || few {

@@ -8,8 +8,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/atomicfile"
 )
 
-// rewrite puts text in the place of a file, of which links may lead to it, with its mode and owner.
-// There is the old text or the new one at any time.
+// rewrite replaces a file, resolving links, and keeps its mode and owner. The replacement is atomic.
 func rewrite(name string, text []byte) error {
 	name, err := filepath.EvalSymlinks(name)
 	if err != nil {
@@ -30,7 +29,7 @@ func rewrite(name string, text []byte) error {
 	})
 }
 
-// keepOwner gives f the owner and group of the file that it replaces: the service may be able to read it by them only.
+// keepOwner gives f the owner and group of the file that it replaces: the service may be able to read it only by these.
 func keepOwner(f *os.File, was *syscall.Stat_t) error {
 	info, err := f.Stat()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/report"
 )
 
-// pagesShown is how many pages of a broken link people are shown.
+// pagesShown is how many pages with a broken link are printed for people.
 const pagesShown = 10
 
 func makeReport(c *cli.Context) error {

@@ -19,8 +19,8 @@ import (
 
 // A resident runs the commands of one case file in one process, one after the other, since to start the program takes
 // longer than most commands do. It ends with the case file. It runs main's run in the folder of the case file, and with
-// the environment that the case file began with: what depends on a variable set later, on stdin or on signals starts the
-// program by exec.
+// the environment that the case file began with: what depends on a variable set later, on stdin or on signals starts
+// the program by exec.
 type resident struct {
 	environment []string
 	requests    *gob.Encoder // nil before the first command
@@ -40,7 +40,7 @@ type residentResponse struct {
 // beResident is the value of beMain that makes the test binary a resident.
 const beResident = "resident"
 
-// serveCommands is the resident's process. It ends with its requests.
+// serveCommands returns the resident's process. It ends with its requests.
 func serveCommands(r io.Reader, w io.Writer) error {
 	// The processes that commands start are the program itself.
 	if err := os.Setenv(beMain, "1"); err != nil {

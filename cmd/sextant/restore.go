@@ -63,7 +63,7 @@ func restore(c *cli.Context) error {
 	return nil
 }
 
-// restoreHome is where a store is to be: as the configuration says, if there is one.
+// restoreHome returns where to restore a store: as configured, if there is a configuration.
 func restoreHome(c *cli.Context) (service.Home, error) {
 	data, crawler := c.String("data"), c.String("crawler")
 	if path, err := configPath(c); err == nil {

@@ -15,10 +15,10 @@ import (
 	"github.com/sextant-crawler/sextant/internal/service"
 )
 
-// defaultListen is where the service answers for health, status, metrics and API.
+// defaultListen is the service's address for health, status, metrics and API.
 const defaultListen = "127.0.0.1:7370"
 
-// runFlags are those of run, whose environment variables set it up in a container.
+// runFlags returns the flags of run, whose environment variables configure it in a container.
 func runFlags() []cli.Flag {
 	return append(flags(
 		&cli.BoolFlag{Name: "once", Usage: "end when nothing is waiting, in flight or unsent"},
@@ -40,7 +40,7 @@ func runCrawl(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	// net/http writes what hostile servers say to the standard logger.
+	// net/http writes messages about hostile servers to the standard logger.
 	stdlog.SetFlags(0)
 	stdlog.SetOutput(slog.NewLogLogger(log.Handler(), slog.LevelDebug).Writer())
 	budget, err := memoryBudget(c)
@@ -93,8 +93,7 @@ func runCrawl(c *cli.Context) error {
 	return copiesLeft(summary.Crawls)
 }
 
-// copiesLeft is the failure of a run that deleted documents and did not get the copies fetched that
-// take their place.
+// copiesLeft is the error of a run that deleted documents and did not fetch the copies that replace them.
 func copiesLeft(crawls []service.CrawlSummary) error {
 	var left uint64
 	for i := range crawls {
@@ -106,7 +105,7 @@ func copiesLeft(crawls []service.CrawlSummary) error {
 	return &failure{exitLeft, fmt.Errorf("documents left the index, and %s that should replace them %s not fetched yet: run it again", count(left, "page"), map[bool]string{true: "was", false: "were"}[left == 1])}
 }
 
-// checkRun says what is wrong in the command line.
+// checkRun returns what is wrong in the command line.
 func checkRun(c *cli.Context) error {
 	if c.Int("threads") < 0 {
 		return wrongUse("--threads is 0 (as many as the Crawlers' nthreads together) or more")
@@ -117,7 +116,7 @@ func checkRun(c *cli.Context) error {
 	return checkListen(c)
 }
 
-// progressOf is where a person waits for a crawl that runs once.
+// progressOf returns the writer for progress if a user waits for a crawl that runs once.
 func progressOf(c *cli.Context) io.Writer {
 	if out, ok := c.App.ErrWriter.(*os.File); ok && c.Bool("once") && term.IsTerminal(int(out.Fd())) {
 		return out
@@ -125,7 +124,7 @@ func progressOf(c *cli.Context) io.Writer {
 	return nil
 }
 
-// aboveProgress writes lines of a log to a terminal whose last line shows the progress: they take its place.
+// aboveProgress writes log lines to a terminal in place of its last line, which shows the progress.
 type aboveProgress struct{ io.Writer }
 
 func (w aboveProgress) Write(line []byte) (int, error) {
@@ -135,7 +134,7 @@ func (w aboveProgress) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// printSummary says what each Crawler did, or prints it as an object a line.
+// printSummary prints the result of each Crawler, for programs as one object a line.
 func printSummary(c *cli.Context, crawls []service.CrawlSummary) error {
 	for i := range crawls {
 		if err := say(c, &crawls[i], strings.Join(crawls[i].Lines(), "\n")); err != nil {

@@ -19,7 +19,7 @@ func pause(c *cli.Context) error {
 	return saidDone(c, "paused")
 }
 
-// resume ends a pause. Without a service it ends one that a service left behind, for a run that is to end by itself.
+// resume ends a pause. Without a service it ends one that a service left, for a run that is to end by itself.
 func resume(c *cli.Context) error {
 	if err := ask(c, toChange, func(client *admin.Client) error { return client.Post(c.Context, "/resume", nil, nil, new(struct{})) }); err != nil {
 		return err
@@ -44,20 +44,19 @@ func reload(c *cli.Context) error {
 	return saidDone(c, said)
 }
 
-// yesToEdit is the operator's word for what changed rules delete. No environment variable
-// gives it: it would be said for ever.
+// yesToEdit is the operator's approval of what changed rules delete. It has no environment variable, which would
+// approve every later change.
 func yesToEdit() cli.Flag {
 	return &cli.BoolFlag{Name: "yes", Usage: "let changed rules delete any number of documents"}
 }
 
-// renewNow says when documents are fetched that get other metas, or another source. No environment
-// variable does: it would be said for ever.
+// renewNow sets when documents with other metas or another source are fetched. It has no environment variable, which
+// would apply to every later change.
 func renewNow() cli.Flag {
 	return &cli.BoolFlag{Name: "now", Usage: "fetch documents at once that get other metas, or another source, by rules or roots"}
 }
 
-// ready is the health check of containers: a service that does not run is not ready,
-// whatever its store says.
+// ready is the health check of containers: without a running service it fails, whatever the state of the store.
 func ready(c *cli.Context) error {
 	client, err := theService(c, "", "start it with sextant run")
 	if err != nil {

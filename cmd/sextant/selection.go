@@ -21,8 +21,7 @@ func selectionFlags(own ...cli.Flag) []cli.Flag {
 	)...)
 }
 
-// selectionOf reads the flags and arguments of a command; URLs are those selected by
-// all that is written.
+// selectionOf reads the flags and arguments of a command; all that are set must match.
 func selectionOf(c *cli.Context) (admin.Selection, error) {
 	s := admin.SelectionOf(filterOf(c))
 	s.Group, s.All = c.String("group"), c.Bool("all")
@@ -50,8 +49,7 @@ func selectionOf(c *cli.Context) (admin.Selection, error) {
 	return s, nil
 }
 
-// conditionText is the XML of --match, which is written or stands in a file, and was
-// found to be a condition.
+// conditionText returns the XML of --match, given directly or in a file, after checking that it is a condition.
 func conditionText(written string) (string, error) {
 	if written == "" {
 		return "", nil

@@ -9,19 +9,18 @@ import (
 	"time"
 )
 
-// One goroutine takes signals until the function that onSignals returns ends it and waits.
+// One goroutine handles signals until the function returned by onSignals ends it and waits.
 
-// signals are what a service is asked by them. They are caught before anything is
-// opened, so that none meets a process that has not learnt of it yet.
+// signals are a service's requests by signal. They are caught before anything is opened, so that none is missed.
 type signals struct {
 	// stop ends at the first SIGTERM or SIGINT.
 	stop context.Context
-	// hangups has one entry for all SIGHUP that came since it was read last.
+	// hangups has one entry for all SIGHUP since the last read.
 	hangups chan struct{}
 }
 
-// catchSignals catches signals until the returned function is called. The second one
-// to stop ends the process at once, wherever it is: that loses no more than a crash.
+// catchSignals catches signals until the returned function is called. The second one to stop ends the process at once:
+// that loses no more than a crash.
 func catchSignals(ctx context.Context, log *slog.Logger) (*signals, func()) {
 	stop, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s := &signals{stop: stop, hangups: make(chan struct{}, 1)}
@@ -31,7 +30,7 @@ func catchSignals(ctx context.Context, log *slog.Logger) (*signals, func()) {
 	}, func() {
 		select {
 		case s.hangups <- struct{}{}:
-		default: // one reload reads what all of them are about
+		default: // one reload covers all of them
 		}
 	})
 }
@@ -70,17 +69,16 @@ func onSignals(first, second, hangup func()) (stop func()) {
 	}
 }
 
-// together is how soon after the first signal another one is the same wish: timeout(1),
-// and whatever stops a process and its group, send two at once. Nobody types so fast.
+// together is how soon after the first signal another one counts as the same request: timeout(1), and programs that
+// stop a process and its group, send two at once. No user types that fast.
 const together = 100 * time.Millisecond
 
-// stops counts the wishes to stop.
+// stops counts the requests to stop.
 type stops struct {
-	first time.Time // zero: there was none
+	first time.Time // zero: none yet
 }
 
-// take is 1 for the first wish, 2 for a later one, 0 for a signal that is the first
-// wish once more.
+// take returns 1 for the first request, 2 for a later one, 0 for a repetition of the first one.
 func (s *stops) take(now time.Time) int {
 	switch {
 	case s.first.IsZero():

@@ -42,7 +42,7 @@ func printStatuses(c *cli.Context) error {
 	return nil
 }
 
-// statuses are those of the Crawlers that are meant.
+// statuses returns the statuses of the command's Crawlers.
 func statuses(c *cli.Context) (all []admin.Status, err error) {
 	err = askEach(c, func(client *admin.Client) error {
 		these, err := client.Status(c.Context)
@@ -62,7 +62,7 @@ func row(w io.Writer, name, format string, args ...any) {
 	fmt.Fprintf(w, "%-12s%s\n", name, clock.Localize(fmt.Sprintf(format, args...)))
 }
 
-// printStatus writes what a person wants to see of a Crawler.
+// printStatus writes the status of a Crawler for people.
 func printStatus(w io.Writer, s *admin.Status, p paint) {
 	fmt.Fprintln(w, headline(s, p))
 	row(w, "known", "%s on %s, %s indexed", count(s.Known, "URL"), count(s.Hosts.Known, "host"), count(s.Indexed, "document"))
@@ -162,7 +162,7 @@ func printRunning(w io.Writer, s *admin.Status) {
 	}
 }
 
-// printHosts says which hosts rest, why, and which are ill.
+// printHosts lists the resting hosts with their reasons, and the ill ones.
 func printHosts(w io.Writer, s *admin.Status) {
 	if len(s.ClosedFor) > 0 {
 		var parts []string
@@ -183,7 +183,7 @@ func printHosts(w io.Writer, s *admin.Status) {
 	}
 }
 
-// printDeletions says which deletions are pending, and what to do.
+// printDeletions describes the pending deletions, and what to do.
 func printDeletions(w io.Writer, s *admin.Status) {
 	if s.Outbox.Pending == 0 {
 		return
@@ -222,7 +222,7 @@ func printDeletions(w io.Writer, s *admin.Status) {
 	}
 }
 
-// editsShown edits are named each on a line of its own.
+// editsShown is how many edits are listed on lines of their own.
 const editsShown = 20
 
 func printStore(w io.Writer, s *admin.StoreStatus) {

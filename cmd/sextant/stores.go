@@ -18,7 +18,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
-// oneHome is the only Crawler below data, or the one that crawler names.
+// oneHome returns the only Crawler below data, or the one that crawler names.
 func oneHome(data, crawler string) (service.Home, error) {
 	found, err := service.HomesIn(data, crawler)
 	if err != nil {
@@ -34,10 +34,10 @@ func oneHome(data, crawler string) (service.Home, error) {
 	return found[0], nil
 }
 
-// storeOf says which store a command works on if no service runs, and how it is opened.
+// storeOf returns the store that a command uses if no service runs, and how to open it.
 type storeOf func(*cli.Context, *slog.Logger) (service.Offline, error)
 
-// ask calls fn with a client that the running service answers, or the store if none runs.
+// ask calls fn with a client of the running service, or of the store if none runs.
 func ask(c *cli.Context, of storeOf, fn func(*admin.Client) error) error {
 	return askFor(c, c.String("crawler"), of, fn)
 }
@@ -62,7 +62,7 @@ func dial(c *cli.Context, crawler, packaged string) (*admin.Client, error) {
 // clientCall is a method of a client.
 type clientCall[In, Out any] = func(*admin.Client, context.Context, In) (Out, error)
 
-// asked is ask for what a method of the client returns.
+// asked is ask for the result of a client's method.
 func asked[In, Out any](c *cli.Context, of storeOf, call clientCall[In, Out], in In) (out Out, err error) {
 	err = ask(c, of, func(client *admin.Client) (err error) {
 		out, err = call(client, c.Context, in)
@@ -71,7 +71,7 @@ func asked[In, Out any](c *cli.Context, of storeOf, call clientCall[In, Out], in
 	return out, err
 }
 
-// askFor is ask for a Crawler other than the one that --crawler names.
+// askFor is ask for a Crawler other than that of --crawler.
 func askFor(c *cli.Context, crawler string, of storeOf, fn func(*admin.Client) error) error {
 	log, err := newLogger(c)
 	if err != nil {
@@ -91,8 +91,7 @@ func askFor(c *cli.Context, crawler string, of storeOf, fn func(*admin.Client) e
 	return declined(fn(client))
 }
 
-// declined gives an error the exit code of the command's own "no" if what was asked for was declined,
-// and the command has chosen no other.
+// declined gives an error the exit code for "no" if the request was declined, unless the command has chosen another.
 func declined(err error) error {
 	_, chosen := errors.AsType[*failure](err)
 	if !chosen && errors.Is(err, admin.ErrDeclined) {
@@ -101,7 +100,7 @@ func declined(err error) error {
 	return err
 }
 
-// askEach calls fn for each Crawler that is meant, one after the other.
+// askEach calls fn for each Crawler of the command, one after the other.
 func askEach(c *cli.Context, fn func(*admin.Client) error) error {
 	if _, err := newLogger(c); err != nil {
 		return err
@@ -136,13 +135,13 @@ func readOnly(h service.Home) storeOf {
 	}
 }
 
-// toRead is the storeOf of commands that need no configuration, and only read.
+// toRead is the storeOf of commands that only read, without a configuration.
 func toRead(c *cli.Context, log *slog.Logger) (service.Offline, error) {
 	h, err := oneHome(c.String("data"), c.String("crawler"))
 	return service.Offline{Home: h, Store: badgerstore.Options{ReadOnly: true}, Log: log}, err
 }
 
-// toChange is the storeOf of commands that need no configuration, and change the store.
+// toChange is the storeOf of commands that change the store, without a configuration.
 func toChange(c *cli.Context, log *slog.Logger) (service.Offline, error) {
 	o, err := toRead(c, log)
 	o.Store = badgerstore.Options{FirstOrder: service.FirstOrder()}
@@ -167,7 +166,7 @@ func withSettings(of storeOf) storeOf {
 	}
 }
 
-// toConfigured is the storeOf of commands that obey the configuration, and change the store. There may be no store yet.
+// toConfigured is the storeOf of commands that change the store by the configuration. There may be no store yet.
 func toConfigured(c *cli.Context, log *slog.Logger) (service.Offline, error) {
 	crawler, h, err := oneCrawler(c)
 	return service.Offline{Home: h, Store: service.StoreOptions(crawler), Crawler: crawler, Settings: crawlSettings(crawler), Log: log}, err
@@ -189,7 +188,7 @@ func toCompare(c *cli.Context, log *slog.Logger) (service.Offline, error) {
 	return o, err
 }
 
-// configuredCrawler is the Crawler of a name in the configuration, or its only one.
+// configuredCrawler returns the configuration's Crawler of a name, or its only one.
 func configuredCrawler(c *cli.Context, name string) (config.Crawler, error) {
 	path, err := configPath(c)
 	if err != nil {
@@ -210,8 +209,8 @@ func configuredCrawler(c *cli.Context, name string) (config.Crawler, error) {
 	return config.Crawler{}, errors.New("it has no such Crawler")
 }
 
-// theService is the one that runs, for a command that needs it; the error says that none
-// does, and what then, or why it cannot be asked.
+// theService returns the running service, for a command that requires it; the error reports that there is none, and
+// then as the consequence, or why it cannot be used.
 func theService(c *cli.Context, crawler, then string) (*admin.Client, error) {
 	client, err := dial(c, crawler, packagedData)
 	if err == nil && client == nil {
@@ -223,8 +222,8 @@ func theService(c *cli.Context, crawler, then string) (*admin.Client, error) {
 // lister calls fn for each item of a list.
 type lister[T any] = func(client *admin.Client, fn func(T) error) error
 
-// list prints what each lists, by text for people. None says to a person that the list is empty: on stderr, so that
-// a list stays one.
+// list prints the items of each, by text for people. none is the message for an empty list, on stderr, so that stdout
+// contains only the list.
 func list[T any](c *cli.Context, of storeOf, none string, text func(*T) error, each lister[T]) error {
 	shown := 0
 	err := ask(c, of, func(client *admin.Client) error {
@@ -247,8 +246,8 @@ func show(c *cli.Context, v any, text func() error) error {
 	return json.NewEncoder(c.App.Writer).Encode(v)
 }
 
-// decision reads the arguments of a command that lists, or decides about URLs: one of
-// the verbs, "" without one, and URLs.
+// decision reads the arguments of a command that lists, or decides about URLs: one of the verbs, "" without one, and
+// URLs.
 func decision(c *cli.Context, verbs ...string) (verb string, urls []string, err error) {
 	if verb = c.Args().First(); verb == "" {
 		return "", nil, nil

@@ -10,7 +10,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
 
-// units are those of packaging/systemd, with a program that is there on every machine
+// units returns those of packaging/systemd, with a program that is there on every machine
 // in place of ours, and a user that is there.
 func units(t *testing.T) []string {
 	t.Helper()

@@ -70,7 +70,7 @@ func testRules(c *cli.Context) error {
 	return nil
 }
 
-// caseFiles are those that the command names, else the one beside the configuration.
+// caseFiles returns the files that the command names, else the one beside the configuration.
 func caseFiles(c *cli.Context) ([]string, error) {
 	if c.Args().Present() {
 		return c.Args().Slice(), nil
@@ -110,7 +110,7 @@ func explainerFor(c *cli.Context, one admin.TestCase, crawlers []config.Crawler,
 	return nil, wrongUse("%s: %s: write %s into the case", one.Place(), words, strings.Join(names, " or "))
 }
 
-// showCase prints a case that failed; as JSON, every case.
+// showCase prints a failed case; as JSON, every case.
 func showCase(c *cli.Context, r admin.CaseResult) error {
 	if c.Bool("json") {
 		return json.NewEncoder(c.App.Writer).Encode(r)

@@ -27,8 +27,8 @@ func TestUnderSystemd(t *testing.T) {
 	underSystemd(t, "drive", fmt.Sprintf(systemdConfig, systemdSite(t)))
 }
 
-// TestBrowserUnderSystemd runs the browser's unit beside it: a page is rendered by a browser of another user, which has no
-// network, a limit of memory and its own sandbox, and ends with the service.
+// TestBrowserUnderSystemd runs the browser's unit beside it: a page is rendered by a browser of another user, which has
+// no network, a limit of memory and its own sandbox, and ends with the service.
 func TestBrowserUnderSystemd(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts browsers")

@@ -13,7 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// filterFlags are the flags that select stored URLs as report.ParseFilter does, except for
+// filterFlags returns the flags that select stored URLs as report.ParseFilter does, except for
 // source, which has more than one meaning.
 func filterFlags() []cli.Flag {
 	return []cli.Flag{
@@ -28,7 +28,7 @@ func filterFlags() []cli.Flag {
 	}
 }
 
-// filterOf reads those of the flags that are written.
+// filterOf returns the flags that are set.
 func filterOf(c *cli.Context) url.Values {
 	query := url.Values{}
 	for _, name := range report.FilterNames() {
@@ -84,7 +84,7 @@ func listURLs(c *cli.Context) error {
 	return err
 }
 
-// errEnough ends a list that prints its first entries only.
+// errEnough ends a list that prints only its first entries.
 var errEnough = errors.New("enough was printed")
 
 // listLinks prints the pages that link to a URL.

@@ -10,22 +10,20 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// number is the version that this tree is, or that it becomes: no other file names it.
-// packaging/version reads it, too.
+// number is the version of this tree, or the next one: no other file names it. packaging/version also reads it.
 //
 //go:embed VERSION
 var number string
 
-// version is set by the build of a release or a package (-ldflags "-X main.version=...").
-// Without it, a program that was built from a published module has that module's version,
-// and any other one is VERSION-dev.
+// version is set when building a release or a package (-ldflags "-X main.version=..."). Without it, a program built
+// from a published module has that module's version, and any other one is VERSION-dev.
 var version = ""
 
-// commit is set by the build of a release (-ldflags "-X main.commit=..."). Other
-// builds have what Go writes into a program that is built in a repository.
+// commit is set when building a release (-ldflags "-X main.commit=..."). Other builds use what Go records when building
+// in a repository.
 var commit = ""
 
-// buildInfo says what program this is.
+// buildInfo identifies the program.
 type buildInfo struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit,omitempty"`
@@ -60,7 +58,7 @@ func printVersion(c *cli.Context) error {
 	return say(c, build(), "sextant "+versionWords())
 }
 
-// versionWords are what --version tells.
+// versionWords returns the output of --version.
 func versionWords() string {
 	b := build()
 	of := ""

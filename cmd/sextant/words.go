@@ -16,7 +16,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
-// colour is what a word means, for a terminal.
+// colour is a meaning of text, for a terminal.
 type colour string
 
 const (
@@ -26,15 +26,14 @@ const (
 	bold     colour = "\x1b[1m"
 )
 
-// paint colours words, or leaves them as they are.
+// paint colours text, or returns it unchanged.
 type paint func(colour, string) string
 
 func unpainted(_ colour, words string) string { return words }
 
 func painted(c colour, words string) string { return string(c) + words + "\x1b[0m" }
 
-// painter is for what a command prints: colours are for people at a terminal who have not
-// set NO_COLOR (no-color.org).
+// painter returns the paint for a command's output: colours only on a terminal, without NO_COLOR (no-color.org).
 func painter(c *cli.Context) paint {
 	w := c.App.Writer
 	if checked, ok := w.(*checkedWriter); ok {
@@ -46,12 +45,12 @@ func painter(c *cli.Context) paint {
 	return unpainted
 }
 
-// comma words a large number, as in 1,188.
+// comma formats a large number, as in 1,188.
 func comma[N int | int64 | uint64](n N) string {
 	return humanize.Comma(int64(n)) //nolint:gosec // no count is so large
 }
 
-// duplicateWords tell of the detection of duplicates, in words.
+// duplicateWords describes the detection of duplicates.
 func duplicateWords(d *copies.Status) string {
 	words := fmt.Sprintf("%s compared, %d copies of them not indexed, %d found since the start; %s",
 		count(d.Documents, "document"), d.Copies, d.Found, size(d.Bytes))
@@ -61,7 +60,7 @@ func duplicateWords(d *copies.Status) string {
 	return words
 }
 
-// renderWords tells of pages that a browser makes, and of the browser.
+// renderWords describes rendering, and the browser.
 func renderWords(s *admin.Status) string {
 	r := s.Rendered
 	if r == nil {
@@ -83,7 +82,7 @@ func renderWords(s *admin.Status) string {
 	return words
 }
 
-// shellWords tells of pages that only scripts fill.
+// shellWords describes pages that only scripts fill.
 func shellWords(s *meter.ShellsStatus) string {
 	var hosts []string
 	for _, h := range s.ByHost {
@@ -95,7 +94,7 @@ func shellWords(s *meter.ShellsStatus) string {
 	return fmt.Sprintf("%s that only scripts fill, with hardly any text: %s", count(s.Pages, "page"), join(hosts))
 }
 
-// fieldWords tells of the fields that were looked for.
+// fieldWords describes the fields.
 func fieldWords(s *meter.FieldsStatus) string {
 	var parts []string
 	for _, f := range s.Fields {
@@ -114,7 +113,7 @@ func fieldWords(s *meter.FieldsStatus) string {
 	return strings.Join(parts, ", ")
 }
 
-// documentWords counts the PDF and office documents, in words.
+// documentWords describes the PDF and office documents.
 func documentWords(s *meter.DocumentsStatus) string {
 	if s == nil {
 		return ""
@@ -131,7 +130,7 @@ func documentWords(s *meter.DocumentsStatus) string {
 	return join(parts)
 }
 
-// count words a number of things.
+// count returns a number with its noun.
 func count[N int | int64 | uint64](n N, thing string) string {
 	if n == 1 {
 		return "1 " + thing
@@ -139,17 +138,17 @@ func count[N int | int64 | uint64](n N, thing string) string {
 	return comma(n) + " " + thing + "s"
 }
 
-// size words a number of bytes, as in 9.9 MiB.
+// size formats a number of bytes, as in 9.9 MiB.
 func size(n int64) string { return humanize.IBytes(uint64(max(n, 0))) } //nolint:gosec // not negative
 
 func join(parts []string) string { return strings.Join(parts, ", ") }
 
-// saidDone says that a command is done, in a word.
+// saidDone prints that a command is done, in a word.
 func saidDone(c *cli.Context, word string) error {
 	return say(c, map[string]string{"result": word}, word)
 }
 
-// say prints v, for people as a line of words.
+// say prints v, for people as a line of text.
 func say(c *cli.Context, v any, words string) error {
 	return show(c, v, func() error {
 		_, err := fmt.Fprintln(c.App.Writer, words)

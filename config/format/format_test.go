@@ -81,8 +81,7 @@ func TestExamplesAreFormatted(t *testing.T) {
 	}
 }
 
-// FuzzFile: formatted text says the same to who reads it as a configuration, and formatting it
-// again changes nothing.
+// FuzzFile: formatting keeps the meaning of a configuration, and is idempotent.
 func FuzzFile(f *testing.F) {
 	for _, text := range configurations(f) {
 		f.Add(text)

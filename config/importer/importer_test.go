@@ -227,7 +227,7 @@ func TestFaults(t *testing.T) {
 		"IBM":             {IBM, "allow domain a\ndeny domain b\n forbid address 1.2.3.4 /8\n", []string{`f:2:1: "deny" is no action`, "f:3:25: /8 is no netmask"}},
 		"not key=value":   {Funnelback, "start_url=http://a/\n nonsense\n=x\n", []string{`f:2:2: "nonsense" is not of the form key=value`, `f:3:1: "=x"`}},
 		"not a rule":      {List, "http://a/\npermit begins /\nwww.example.com\n", []string{`f:2:1: "permit begins /" is neither`, "f:3:1: "}},
-		"no type":         {List, "allow /blog\n", []string{`f:1:1: "/blog" is no type of rule: write allow begins`}},
+		"no type":         {List, "allow /blog\n", []string{`f:1:1: "/blog" is not a type of rule: write allow begins`}},
 		"no pattern":      {List, "deny begins \nexclude\n", []string{"f:1:1: a pattern is missing", `f:2:1: a pattern is missing: write for example exclude .*\.pdf`, "f:2:1: \"exclude\" is mixed"}},
 		"mixed":           {List, "allow begins /\ninclude .*\nexclude .*\n", []string{`f:2:1: "include" is mixed`}},
 		"URL and a blank": {List, "http://a/ allow\n", []string{`f:1:1: "http://a/ allow" is neither`}},

@@ -111,7 +111,7 @@ func (r *listReader) rule(l line, policy, kind, pattern string) {
 	case "url":
 		a.Field, a.Kind, a.Value, a.Regexp = actionrules.FieldURL, actionrules.KindExact, pattern, true
 	default:
-		r.errs = append(r.errs, l.errorf("%s is no type of rule: write %s begins, ends, contains or regex, then a pattern", clip(kind), policy))
+		r.errs = append(r.errs, l.errorf("%s is not a type of rule: write %s begins, ends, contains or regex, then a pattern", clip(kind), policy))
 		return
 	}
 	if pattern == "" {

@@ -293,7 +293,7 @@ func (x *norconex) delay(n *node) {
 	if text := n.attr["default"]; text != "" {
 		ms, ok := milliseconds(text)
 		if least, most := limits("Crawler", "throttleTimeMS"); !ok || ms < least || ms > most {
-			x.leaveOut(n, clip(text)+" is no time that can be read: write milliseconds")
+			x.leaveOut(n, clip(text)+" is not a valid time: write milliseconds")
 			return
 		}
 		x.pause = strconv.FormatInt(ms, 10)

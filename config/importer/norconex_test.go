@@ -115,7 +115,7 @@ func TestNorconexRefuses(t *testing.T) {
 		`<httpcollector><crawlers><crawler/><crawler/></crawlers></httpcollector>`:                                             "c.xml:1:36: this is another crawler",
 		`<httpcollector><crawlers/></httpcollector>`:                                                                           "there is no <crawlers>",
 		`<crawler id="a"/>`:  "there is no start URL",
-		"<crawler>\n</craw>": "c.xml:2:8: this is no XML",
+		"<crawler>\n</craw>": "c.xml:2:8: this is not XML",
 		`plain`:              "one element",
 		strings.Repeat("<a>", 60) + strings.Repeat("</a>", 60): "more than 50 deep",
 	} {

@@ -47,7 +47,7 @@ func parseNodes(file *crawlspace.File) (*node, []error) {
 		if err != nil {
 			row, column = d.InputPos()
 			at.at.Line, at.at.Column = row, column
-			return nil, append(errs, at.errorf("this is no XML: %w", err))
+			return nil, append(errs, at.errorf("this is not XML: %w", err))
 		}
 		in := open[len(open)-1]
 		switch t := token.(type) {

@@ -142,7 +142,8 @@ func (d *Detector) isCommon(c *Content) bool {
 	return !own
 }
 
-// page gives what is known of a page that is a document, or a copy of one: that is of. It is nil if it is neither, or something must be read first. The mutex is held.
+// page gives what is known of a page that is a document, or a copy of one: that is of. It is nil if it is neither, or
+// something must be read first. The mutex is held.
 func (d *Detector) page(s *search, key weburl.Key) (c *Content, of weburl.Key) {
 	if c := d.inFlight[key]; c != nil && c.copyOf != (weburl.Key{}) {
 		if d.document(s, c.copyOf) == nil {

@@ -1,16 +1,18 @@
-// Package ration divides the limits of a whole crawl by the processes that crawl, so that all together never exceed them,
-// also while processes come, go, freeze or are cut off.
+// Package ration divides the limits of a whole crawl by the processes that crawl, so that all together never exceed
+// them, also while processes come, go, freeze or are cut off.
 //
 // A table that all of them read names the processes that have a ration, each the same. A process follows it by its own
 // clock alone:
 //
 //   - a smaller ration counts at once, a larger one when the table has been seen for Silence;
-//   - any ration is over Right after the last read of the table was sent, and a process that had none begins with nothing;
+//   - any ration is over Right after the last read of the table was sent, and a process without one begins with
+//     nothing;
 //   - a process replaces only a table that it has seen for Silence.
 //
-// Why the sum holds: let T be the table in force Right before some moment. A process that has a ration at that moment has
-// read T or the table after it since, because tables last longer than Right; if the later one, less than Silence ago, and
-// T before. So no process has more than T gives. No two clocks may differ in speed by more than Silence / Right.
+// Why the sum holds: let T be the table in force Right before some moment. A process that has a ration at that moment
+// has read T or the table after it since, because tables last longer than Right; if the later one, less than Silence
+// ago, and T before. So no process has more than T gives. No two clocks may differ in speed by more than Silence /
+// Right.
 //
 // There is no goroutine and no lock here.
 package ration
@@ -50,7 +52,8 @@ type sight struct {
 	since, replaced time.Duration
 }
 
-// Saw takes in a table that was read by a question sent at a time. Answers are taken in in the order of their questions.
+// Saw takes in a table that was read by a question sent at a time. Answers are taken in in the order of their
+// questions.
 func (r *Ration) Saw(t Table, sent, now time.Duration) {
 	r.forget(now)
 	if len(r.seen) == 0 { // with nothing, until this has been in force for long enough
@@ -63,8 +66,8 @@ func (r *Ration) Saw(t Table, sent, now time.Duration) {
 	r.forget(now)
 }
 
-// Part is the part of each limit that the process may use now, between 0 and 1. It changes by itself with time, so it is
-// asked anew before each use.
+// Part is the part of each limit that the process may use now, between 0 and 1. It changes by itself with time, so it
+// is asked anew before each use.
 func (r *Ration) Part(now time.Duration) float64 {
 	r.forget(now)
 	if len(r.seen) == 0 {

@@ -202,8 +202,8 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// TestModelSees: where a larger part counts before the smaller ones of others must, the limit is exceeded, and the model
-// sees it.
+// TestModelSees: where a larger part counts before the smaller ones of others must, the limit is exceeded, and the
+// model sees it.
 func TestModelSees(t *testing.T) {
 	seed := seeded.Seed(t)
 	for i := range uint64(300) {

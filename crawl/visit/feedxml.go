@@ -19,8 +19,9 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// What a list had is stored in the form of keys, one behind the other, and what it misses as keys, each with a time in seconds since
-// 1970 as 8 bytes, big endian. A mutex in miss guards the keys that the store finds missing: it may call back after the caller gave up.
+// What a list had is stored in the form of keys, one behind the other, and what it misses as keys, each with a time in
+// seconds since 1970 as 8 bytes, big endian. A mutex in miss guards the keys that the store finds missing: it may call
+// back after the caller gave up.
 
 // goneElement is why a document is deleted that an XML file had.
 const goneElement = "its element is gone from the XML file"

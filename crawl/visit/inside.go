@@ -103,7 +103,8 @@ func (s *search) next() tree.Picked {
 	return s.found.Picked[s.taken-1]
 }
 
-// lookedFor are the Fields that are looked for in a page: by a search of the whole page, of what is kept of it, or by none.
+// lookedFor are the Fields that are looked for in a page: by a search of the whole page, of what is kept of it, or by
+// none.
 type lookedFor struct {
 	fields      []*policy.Field
 	by          []*search

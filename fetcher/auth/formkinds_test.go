@@ -17,8 +17,7 @@ import (
 
 const sso = "https://sso.example.com"
 
-// routes answers by host and path; what no route has is a page of those who
-// have the cookie in.
+// routes responds by host and path; other paths are pages for clients with the cookie in.
 type routes map[string]http.HandlerFunc
 
 func (s routes) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -131,7 +131,7 @@ func verify(resp *http.Response, proof *kerberos.Proof) (proved bool, err error)
 	}
 	token, err := base64.StdEncoding.DecodeString(written)
 	if err != nil {
-		return false, errors.New("the server's Negotiate token is no base64")
+		return false, errors.New("the server's Negotiate token is not base64")
 	}
 	return proof.Verify(token)
 }

@@ -140,7 +140,7 @@ func (m *ntlmMethod) handshake(ctx context.Context, t *turn, req *http.Request) 
 func (m *ntlmMethod) answer(token string) ([]byte, error) {
 	challenge, err := base64.StdEncoding.DecodeString(token)
 	if err != nil {
-		return nil, errors.New("it is no base64")
+		return nil, errors.New("it is not base64")
 	}
 	return ntlmssp.NewAuthenticateMessage(challenge, m.Username, m.Password.Reveal(),
 		&ntlmssp.AuthenticateMessageOptions{WorkstationName: m.Workstation})

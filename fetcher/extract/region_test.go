@@ -140,8 +140,7 @@ func TestRemovalErrors(t *testing.T) {
 	}
 }
 
-// randomPage draws a page of elements that nest as they should, of which some have no
-// end tag where it may be left out.
+// randomPage draws a page of correctly nested elements, some without their optional end tags.
 type randomPage struct {
 	*rapid.T
 	b     strings.Builder

@@ -258,7 +258,7 @@ func TestProof(t *testing.T) {
 		"the server does not prove that it is HTTP/web":         reply(t, proof, time.Second),
 		"the server does not prove that it is HTTP/web ":        reply(t, &other, 0),
 		"the clocks of this machine and of the server":          framed(krbError, refused),
-		"something that is no answer of Kerberos":               token2(t, token),
+		"something that is not a Kerberos response":             token2(t, token),
 		"the server: its Negotiate token is malformed":          []byte("NTLMSSP\x00"),
 		"the server: it refuses the ticket":                     {0xa1, 7, 0x30, 5, 0xa0, 3, 0x0a, 1, 2},
 		"the server's Negotiate token has 20000 bytes, and may": make([]byte, 20_000),

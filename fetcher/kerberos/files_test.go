@@ -69,8 +69,8 @@ includedir /etc/krb5.conf.d/
 		"[realms]\nA = {\nkdc = a b\n}":            `line 3: "a b" is not the address of a KDC: write a host, with :port if it is not 88, such as kdc.example.com`,
 		"[realms]\nA = {\n":                        "line 2: a { is never closed: write the } that is missing",
 		"}":                                        "line 1: a } without {: remove it",
-		"[realms":                                  `line 1: "[realms" is no section: write [realms], after the } of what is before it`,
-		"\nwhat":                                   `line 2: "what" is no line of a krb5.conf: write name = value`,
+		"[realms":                                  `line 1: "[realms" is not a section: write [realms], after the } of what is before it`,
+		"\nwhat":                                   `line 2: "what" is not a line of a krb5.conf: write name = value`,
 	} {
 		if _, err := ParseConf([]byte(text)); err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %s", text, err, want)

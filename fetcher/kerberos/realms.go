@@ -81,7 +81,7 @@ func (c *conf) line(line string) error {
 	case line[0] == '[':
 		section, _, closed := strings.Cut(line[1:], "]")
 		if !closed || c.depth > 0 {
-			return fmt.Errorf("%q is no section: write [realms], after the } of what is before it", brief(line))
+			return fmt.Errorf("%q is not a section: write [realms], after the } of what is before it", brief(line))
 		}
 		c.section, c.realm = strings.TrimSpace(section), ""
 	case line[0] == '}':
@@ -102,7 +102,7 @@ func (c *conf) line(line string) error {
 		return c.relation(name, strings.Trim(value, `"`))
 	case strings.HasPrefix(line, "include"), strings.HasPrefix(line, "module"):
 	default:
-		return fmt.Errorf("%q is no line of a krb5.conf: write name = value", brief(line))
+		return fmt.Errorf("%q is not a line of a krb5.conf: write name = value", brief(line))
 	}
 	return nil
 }

@@ -147,7 +147,7 @@ func (p *Proof) Verify(token []byte) (proved bool, err error) {
 	case kind == krbError:
 		return false, p.refusal(inner)
 	case kind != apReply:
-		return false, errors.New("the server answers the ticket by something that is no answer of Kerberos")
+		return false, errors.New("the server answers the ticket with something that is not a Kerberos response")
 	}
 	var part messages.EncAPRepPart
 	err = decode(func() error {

@@ -71,8 +71,7 @@ func watched(t *testing.T, want error, fn func(t *testing.T, clock permit.Clock,
 	})
 }
 
-// TestLongRequest: what began under the right goes on as long as beats are confirmed, however long that is, and ends
-// with the right, without anybody asking.
+// TestLongRequest: a request under the right goes on as long as beats are confirmed, and ends with the right by itself.
 func TestLongRequest(t *testing.T) {
 	watched(t, context.Canceled, func(t *testing.T, clock permit.Clock, r *permit.Right) {
 		download, done, err := r.Acting(t.Context())

@@ -207,9 +207,9 @@ func (t *tab) count(r *Request, a Answer, err error) {
 // lacks returns the error of a page without one of its own scripts: it may look complete and yet be empty.
 func lacks(script string, a Answer, err error) error {
 	if err != nil {
-		return failed(Incomplete, "its script %s cannot be had: %v", script, err)
+		return failed(Incomplete, "its script %s could not be fetched: %v", script, err)
 	}
-	return failed(Incomplete, "its script %s cannot be had: status %d", script, a.Status)
+	return failed(Incomplete, "its script %s could not be fetched: status %d", script, a.Status)
 }
 
 // originOf returns the scheme and host of a URL; all of it if it has none.

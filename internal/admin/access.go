@@ -21,13 +21,13 @@ type Role uint8
 
 // The roles, lowest first.
 const (
-	Nobody   Role = iota // knows no more than that there is a service
+	Nobody   Role = iota // sees only that there is a service
 	Local                // is on this machine: health, status and metrics
-	Reader               // sees what is stored and how the service stands; the routes say what
+	Reader               // sees stored data and the service's state; the routes define what
 	Operator             // may do everything
 )
 
-// String is the role's name in logs and on the command line.
+// String returns the role's name in logs and on the command line.
 func (r Role) String() string {
 	return [...]string{Nobody: "nobody", Local: "local", Reader: "reader", Operator: "operator"}[r]
 }
@@ -39,12 +39,12 @@ type Caller struct {
 	Name string
 	// Remote is the address that the request came from, "socket" for the Unix socket.
 	Remote string
-	// Socket says that the request came over the Unix socket, from the owner of the data
-	// directory. Such a caller may name files of this machine.
+	// Socket is set if the request came over the Unix socket, from the owner of the data directory. Such a caller may
+	// name files of this machine.
 	Socket bool
 }
 
-// String is for the log.
+// String returns the caller for the log.
 func (c Caller) String() string {
 	parts := []string{c.Role.String()}
 	if c.Name != "" {
@@ -57,17 +57,15 @@ func (c Caller) String() string {
 type AccessSettings struct {
 	// OperatorToken and ReaderToken are files that hold one token each; empty for none.
 	OperatorToken, ReaderToken string
-	// ReaderMayLack says that the file of the readers' token is optional.
+	// ReaderMayLack makes the file of the readers' token optional.
 	ReaderMayLack bool
 	// Certificate and Key are PEM files; both empty for plain HTTP.
 	Certificate, Key string
-	// Beyond says that the service listens beyond loopback: then only its
-	// health is shown without a token.
+	// Beyond is set if the service listens beyond loopback: then only its health is shown without a token.
 	Beyond bool
 }
 
-// Access knows the tokens and the certificate of the service. Its methods may be
-// called at once.
+// Access holds the tokens and the certificate of the service. Its methods may be called concurrently.
 type Access struct {
 	settings AccessSettings
 
@@ -84,7 +82,7 @@ func NewAccess(s AccessSettings) (*Access, error) {
 	return a, a.Reload()
 }
 
-// Reload reads tokens and certificate again. After an error the old ones hold.
+// Reload reads tokens and certificate again. After an error the old ones stay.
 func (a *Access) Reload() error {
 	if a == nil {
 		return nil

@@ -49,7 +49,7 @@ func TestRoles(t *testing.T) {
 		t.Errorf("a reader that pauses: %d %s", answer.StatusCode, body)
 	}
 	d.do(t, d.request(t, "GET", "/api/v1/status", strings.Repeat("w", MinToken), ""))
-	for _, want := range []string{`msg="change refused" what=pause who="reader reader.token 127.0.0.1:`, `msg="a token that nobody has" remote=127.0.0.1:`} {
+	for _, want := range []string{`msg="change refused" what=pause who="reader reader.token 127.0.0.1:`, `msg="an unknown token" remote=127.0.0.1:`} {
 		if !strings.Contains(d.log.String(), want) {
 			t.Errorf("the log has no %s:\n%s", want, d.log.String())
 		}
@@ -106,8 +106,7 @@ func TestWhereRequestsComeFrom(t *testing.T) {
 	}
 }
 
-// TestWrongTokens: of many tokens that nobody has, few are looked at; an address that
-// tries none is not held up, and time heals.
+// TestWrongTokens: few of many unknown tokens are checked; other addresses are not delayed, and the limit recovers.
 func TestWrongTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "token")
@@ -287,9 +286,9 @@ func TestTokenFiles(t *testing.T) {
 		{"", 0o600, "empty"},
 		{" \n", 0o600, "empty"},
 		{good[1:], 0o600, "could be guessed"},
-		{good + "\n" + good, 0o600, "no token"},
-		{strings.Repeat("g", maxToken+1), 0o600, "no token"},
-		{good + "\x00", 0o600, "no token"},
+		{good + "\n" + good, 0o600, "not a token"},
+		{strings.Repeat("g", maxToken+1), 0o600, "not a token"},
+		{good + "\x00", 0o600, "not a token"},
 	} {
 		path := filepath.Join(t.TempDir(), "token")
 		if err := os.WriteFile(path, []byte(tt.text), 0o600); err != nil {

@@ -27,10 +27,10 @@ type TestCase struct {
 	crawler string
 }
 
-// Crawler is the Crawler that the case names by crawler=NAME, for a configuration with several.
+// Crawler returns the Crawler that the case names by crawler=NAME, for a configuration with several.
 func (c TestCase) Crawler() string { return c.crawler }
 
-// Place is where it stands.
+// Place returns its position.
 func (c TestCase) Place() string { return fmt.Sprintf("%s:%d", c.file, c.line) }
 
 // expectation is one word of a case: name alone, or name=value.
@@ -55,7 +55,7 @@ func valueWords() []string {
 	return []string{"fifo", "shift", "source", "by", "line", "status", "as", "crawler"}
 }
 
-// ParseCases reads a case file; its errors are given, each with its place, up to the first hundred.
+// ParseCases parses a case file. It returns up to the first hundred errors, each with its position.
 func ParseCases(name, text string) (cases []TestCase, errs []error) {
 	i := -1
 	for line := range strings.SplitSeq(text, "\n") {
@@ -91,11 +91,11 @@ func ParseCases(name, text string) (cases []TestCase, errs []error) {
 	return cases, errs
 }
 
-// mostCaseErrors is how many errors of test cases are told at once.
+// mostCaseErrors is the most errors of test cases that are returned.
 const mostCaseErrors = 100
 
-// caseWords splits a line at white space outside of quotes and drops a comment.
-// The words stand in the names of the expectations.
+// caseWords splits a line at white space outside of quotes and drops a comment. The words are stored in the names of
+// the expectations.
 func caseWords(line string) ([]expectation, error) {
 	var words []expectation
 	var word strings.Builder
@@ -141,7 +141,7 @@ func parseExpectation(w expectation) (expectation, error) {
 		return e, nil
 	case hasValue && (slices.Contains(valueWords(), name) || strings.HasPrefix(name, "meta:")):
 	default:
-		return e, fmt.Errorf("%q is no expectation: write one of %s, %s=VALUE, meta:NAME=VALUE", w.name,
+		return e, fmt.Errorf("%q is not an expectation: write one of %s, %s=VALUE, meta:NAME=VALUE", w.name,
 			strings.Join(flagWords(), ", "), strings.Join(valueWords(), "=VALUE, "))
 	}
 	if name == "shift" || name == "line" || name == "status" {
@@ -152,7 +152,7 @@ func parseExpectation(w expectation) (expectation, error) {
 	return e, nil
 }
 
-// CaseResult is how one case went; its names are a contract.
+// CaseResult is the result of a case; its names are a contract.
 type CaseResult struct {
 	File     string   `json:"file"`
 	Line     int      `json:"line"`
@@ -161,7 +161,7 @@ type CaseResult struct {
 	Failures []string `json:"failures"`
 }
 
-// Try compares the case with what is decided.
+// Try compares the case with the decision.
 func (c TestCase) Try(e *Explainer) CaseResult {
 	r := CaseResult{File: c.file, Line: c.line, URL: c.url, Failures: []string{}}
 	u, err := weburl.Parse(c.url)
@@ -178,7 +178,7 @@ func (c TestCase) Try(e *Explainer) CaseResult {
 	return r
 }
 
-// failures are the expectations that an explanation does not meet, worded.
+// failures returns the expectations that an explanation does not meet, as texts.
 func (c TestCase) failures(x *Explanation) []string {
 	var out []string
 	for _, e := range c.want {
@@ -189,7 +189,7 @@ func (c TestCase) failures(x *Explanation) []string {
 	return out
 }
 
-// met compares one expectation; got words what was found instead.
+// met compares one expectation; got describes the actual value.
 func (e expectation) met(x *Explanation) (got string, ok bool) {
 	flag := func(is bool, what string) (string, bool) {
 		got := "no" + what
@@ -230,7 +230,7 @@ func (e expectation) met(x *Explanation) (got string, ok bool) {
 	return got, got == e.value
 }
 
-// metBy compares what excluded the URL.
+// metBy compares the cause of an exclusion.
 func (e expectation) metBy(x *Explanation) (got string, ok bool) {
 	if x.ExcludedBy == nil {
 		return "not excluded", false

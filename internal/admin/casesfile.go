@@ -16,11 +16,11 @@ const (
 	maxCasesBytes = 4 << 20
 )
 
-// CasesPath is the file of test cases beside a configuration.
+// CasesPath returns the file of test cases beside a configuration.
 func CasesPath(config string) string { return filepath.Join(filepath.Dir(config), casesName) }
 
-// cases reads the file; its text is empty if there is none. Only a regular file in the
-// folder of the configuration is read and replaced.
+// cases reads the file; its text is empty if there is none. Only a regular file in the folder of the configuration is
+// read and replaced.
 func (s *Server) cases() (folder *os.Root, text []byte, mode fs.FileMode, err error) {
 	path, err := filepath.EvalSymlinks(s.config.Path())
 	if err != nil {
@@ -46,7 +46,7 @@ func (s *Server) cases() (folder *os.Root, text []byte, mode fs.FileMode, err er
 	case err != nil:
 		return nil, nil, 0, err
 	case !info.Mode().IsRegular():
-		return nil, nil, 0, &Declined{Err: errors.New(casesName + " beside the configuration is no regular file: edit it on the machine")}
+		return nil, nil, 0, &Declined{Err: errors.New(casesName + " beside the configuration is not a regular file: edit it on the machine")}
 	case info.Size() > maxCasesBytes:
 		return nil, nil, 0, &Declined{Err: errors.New(casesName + " beside the configuration is larger than 4 MiB: edit it on the machine")}
 	}
@@ -63,7 +63,7 @@ func (s *Server) readCases(c *call) (any, error) {
 	return c.handOut(casesMedia, casesName, text), nil
 }
 
-// WrittenCases is what became of test cases that were sent.
+// WrittenCases is the result of writing test cases.
 type WrittenCases struct {
 	ETag  string `json:"etag"`
 	Cases int    `json:"cases"`
@@ -87,7 +87,7 @@ func (s *Server) writeCases(c *call) (any, error) {
 	}
 	defer func() { _ = folder.Close() }()
 	if !matches(match, configTag(before)) {
-		return nil, newProblem(http.StatusPreconditionFailed, codeChanged, "the test cases were changed meanwhile: read them again, and make your change in those")
+		return nil, newProblem(http.StatusPreconditionFailed, codeChanged, "the test cases were changed in the meantime: read them again, and make your change in those")
 	}
 	path := filepath.Join(folder.Name(), casesName)
 	if err := atomicfile.Write(path, mode, text); err != nil {

@@ -18,8 +18,8 @@ func (d *door) writeCases(t *testing.T, text, tag string) (*http.Response, strin
 	return d.do(t, r)
 }
 
-// TestCasesBesideTheConfiguration: they are read, and replaced if each line is a case and
-// nobody has written meanwhile; only a regular file is, and not by a reader.
+// TestCasesBesideTheConfiguration: they are read, and replaced if each line is a case and the file has not changed;
+// only in a regular file, and not by a reader.
 func TestCasesBesideTheConfiguration(t *testing.T) {
 	d := openDoor(t, nil, nil)
 	path := CasesPath(d.config)
@@ -42,9 +42,9 @@ func TestCasesBesideTheConfiguration(t *testing.T) {
 		words     string
 	}{
 		{first, "", http.StatusPreconditionRequired, "If-Match"},
-		{"http://a/ crawll\n", none, http.StatusUnprocessableEntity, `cases.txt:1:11: \"crawll\" is no expectation`},
+		{"http://a/ crawll\n", none, http.StatusUnprocessableEntity, `cases.txt:1:11: \"crawll\" is not an expectation`},
 		{first, none, http.StatusOK, `"cases":1`},
-		{second, none, http.StatusPreconditionFailed, "changed meanwhile"},
+		{second, none, http.StatusPreconditionFailed, "changed in the meantime"},
 	} {
 		if answer, body := d.writeCases(t, c.text, c.tag); answer.StatusCode != c.status || !strings.Contains(body, c.words) {
 			t.Errorf("%q with %s: %d %s", c.text, c.tag, answer.StatusCode, body)

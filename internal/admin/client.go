@@ -22,13 +22,13 @@ import (
 	"github.com/sextant-crawler/sextant/crawl"
 )
 
-// SocketPath is where the service of a data directory listens.
+// SocketPath returns the socket of the service of a data directory.
 func SocketPath(data string) string { return filepath.Join(data, "sextant.sock") }
 
 // ErrNotKnown is the error for a URL that the service does not know.
 var ErrNotKnown = errors.New("URL is not known")
 
-// ErrRefused is the error for a command that makes no sense to the service.
+// ErrRefused is the error for a command that is invalid for the service.
 var ErrRefused = errors.New("the service refused the command")
 
 // ErrDeclined is the error for a command that cannot be carried out, with the reason.
@@ -44,9 +44,9 @@ type Client struct {
 // and costs nothing without a service: the socket of a dead one refuses at once.
 const dialTimeout = 15 * time.Second
 
-// Dial finds the service of a data directory. It returns nil without an error if none runs. The
-// error says why a running one cannot be asked: it refuses this user, or it does not respond.
-// Crawler is the name of the Crawler to ask about, "" if there is only one.
+// Dial connects to the service of a data directory. It returns nil without an error if none runs. The error is why a
+// running service cannot be used: it refuses this user, or it does not respond. crawler is the name of the Crawler to
+// use, "" if there is only one.
 func Dial(ctx context.Context, data, crawler string) (*Client, error) {
 	return dialWithin(ctx, data, crawler, dialTimeout)
 }
@@ -64,18 +64,18 @@ func dialWithin(ctx context.Context, data, crawler string, limit time.Duration) 
 		return c, answer.Body.Close()
 	}
 	if _, unreachable := errors.AsType[*url.Error](err); !unreachable {
-		return c, nil // it answers that it is not well
+		return c, nil // it responds that it is not ready
 	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	if within.Err() != nil || errors.Is(err, syscall.EAGAIN) { // or as many wait for its answer as can
+	if within.Err() != nil || errors.Is(err, syscall.EAGAIN) { // or its backlog is full
 		return nil, silent(data, limit)
 	}
 	return nil, refused(data)
 }
 
-// apiPath is where the routes of the API are, which Get, Post and Each ask.
+// apiPath is the prefix of the API's routes, for Get, Post and Each.
 const apiPath = "/api/v1"
 
 // Ask makes a request and returns a response of status 200, whose body the caller closes. An error of the service wraps
@@ -107,7 +107,7 @@ func (c *Client) Ask(ctx context.Context, method, path string, query url.Values,
 	return nil, saidNo(response.StatusCode, words)
 }
 
-// saidNo makes an error from a response other than success. It wraps a Problem.
+// saidNo returns the error of an unsuccessful response. It wraps a Problem.
 func saidNo(status int, body []byte) error {
 	var p Problem
 	var now Readiness
@@ -131,12 +131,12 @@ func saidNo(status int, body []byte) error {
 	}
 }
 
-// Get asks a route of the API for JSON.
+// Get reads JSON from a route of the API.
 func (c *Client) Get(ctx context.Context, path string, query url.Values, into any) error {
 	return c.decode(ctx, http.MethodGet, path, query, nil, into)
 }
 
-// Post sends a body as JSON to a route of the API, and reads its answer.
+// Post sends a body as JSON to a route of the API, and decodes its response.
 func (c *Client) Post(ctx context.Context, path string, query url.Values, body, into any) error {
 	b, err := json.Marshal(body)
 	if err != nil {
@@ -151,7 +151,7 @@ func (c *Client) decode(ctx context.Context, method, path string, query url.Valu
 		return err
 	}
 	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body) // whole, or its writer is cut off
+	text, err := io.ReadAll(answer.Body) // complete, or its writer is interrupted
 	if err != nil {
 		return fmt.Errorf("the answer of %s broke off: %w", path, err)
 	}
@@ -181,7 +181,7 @@ func Each[T any](ctx context.Context, c *Client, path string, query url.Values, 
 	}
 }
 
-// Query makes a query of names and values. Empty values are left out.
+// Query builds a query of names and values. It omits empty values.
 func Query(pairs ...string) url.Values {
 	q := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -192,7 +192,7 @@ func Query(pairs ...string) url.Values {
 	return q
 }
 
-// word writes a value of a query; the zero value is empty.
+// word returns the text of a value in a query; the zero value is empty.
 func word[T comparable](v T) string {
 	if v == *new(T) {
 		return ""
@@ -222,7 +222,7 @@ func (c *Client) Submit(ctx context.Context, urls []string) (all []crawl.Submitt
 	return all, err
 }
 
-// urlList is the body of commands that are about URLs.
+// urlList is the body of commands on URLs.
 type urlList struct {
 	URLs []string `json:"urls"`
 }
@@ -250,7 +250,7 @@ func batches(urls []string) iter.Seq[[]string] {
 	}
 }
 
-// Ready asks the service whether it is ready; the error says why it is not.
+// Ready reports by its error why the service is not ready.
 func (c *Client) Ready(ctx context.Context) error {
 	answer, err := c.Ask(ctx, http.MethodGet, "/readyz", nil, nil, nil)
 	if err != nil {

@@ -55,10 +55,10 @@ func (c *Client) Remove(ctx context.Context, s Selection) (all crawl.Removed, er
 	return all, err
 }
 
-// withYes is the operator's word.
+// withYes confirms large changes.
 func withYes() url.Values { return url.Values{"yes": {"true"}} }
 
-// Backup writes a copy of the store to w. After an error it is not whole.
+// Backup writes a copy of the store to w. After an error it is incomplete.
 func (c *Client) Backup(ctx context.Context, w io.Writer) error {
 	answer, err := c.Ask(ctx, http.MethodGet, apiPath+"/backup", nil, nil, nil)
 	if err != nil {

@@ -15,7 +15,7 @@ func (s *Server) add(c *call, body urlList) (any, error) {
 	return append([]crawl.Submitted{}, submitted...), err
 }
 
-// selecting makes the answer of a route whose body is a selection.
+// selecting wraps a route whose body is a selection.
 func selecting(answer func(*call, crawl.Selection) (any, error)) func(*call) (any, error) {
 	return posted(func(c *call, written Selection) (any, error) {
 		compiled, err := written.Compile()
@@ -72,7 +72,7 @@ func (s *Server) pause(c *call) (any, error) { return nil, c.crawler.Pause(c.r.C
 
 func (s *Server) resume(c *call) (any, error) { return nil, c.crawler.Resume(c.r.Context()) }
 
-// soFar adds what was done before an error to its text.
+// soFar adds the work done before an error to its text.
 func soFar(err error, format string, n int) error {
 	if err == nil || IsDeclined(err) {
 		return err
@@ -82,7 +82,7 @@ func soFar(err error, format string, n int) error {
 
 func (s *Server) backup(c *call) (any, error) {
 	c.w.Header().Set("Content-Type", "application/octet-stream")
-	begin := time.Now() // logged at once: a backup that breaks off has no end
+	begin := time.Now() // logged at once: an interrupted backup has no end
 	s.log.Info("backup begins", "crawler", c.crawler.Name(), "who", c.caller.String())
 	done, err := s.stream(c, "the backup", func(w io.Writer) error { return c.crawler.Backup(c.r.Context(), w) })
 	c.result = []any{"took", time.Since(begin)}

@@ -135,7 +135,7 @@ func TestCommandsAreLogged(t *testing.T) {
 	}
 }
 
-// ownerRequest is a POST as it comes over the Unix socket.
+// ownerRequest returns a POST as it comes over the Unix socket.
 func ownerRequest(t *testing.T, path, body string) *http.Request {
 	owner := Caller{Role: Operator, Name: "uid 7 (ann)", Remote: "socket", Socket: true}
 	r := httptest.NewRequestWithContext(context.WithValue(t.Context(), ownerKey{}, owner), http.MethodPost, "/api/v1/"+path, strings.NewReader(body))

@@ -14,7 +14,7 @@ import (
 
 const configMedia = "application/xml"
 
-// configTag is the entity tag of a configuration's text.
+// configTag returns the entity tag of a configuration's text.
 func configTag(text []byte) string {
 	sum := sha256.Sum256(text)
 	return `"` + hex.EncodeToString(sum[:16]) + `"`
@@ -37,13 +37,12 @@ func (c *call) handOut(media, name string, text []byte) document {
 	return document{media, text}
 }
 
-// Written is what became of a configuration that was sent.
+// Written is the result of writing a configuration.
 type Written struct {
 	ETag string `json:"etag"`
 	// Kept is the version that holds the former text; empty if nothing changed.
 	Kept string `json:"kept,omitempty"`
-	// InForce is set if it was loaded; otherwise Words says why not, and it takes effect at
-	// the next start.
+	// InForce is set if it was loaded; otherwise Words is why not, and it takes effect at the next start.
 	InForce  bool      `json:"in_force"`
 	Words    string    `json:"words,omitempty"`
 	Warnings []Finding `json:"warnings"`
@@ -88,7 +87,7 @@ func (s *Server) writeConfig(c *call) (any, error) {
 	// It is written: that the caller goes must not leave it half in force.
 	if _, err := s.service.Reload(context.WithoutCancel(c.r.Context()), c.reloadOptions()); err != nil {
 		out.Words = err.Error()
-		return out, nil //nolint:nilerr // the answer tells of it
+		return out, nil //nolint:nilerr // the response reports it
 	}
 	out.InForce = true
 	return out, nil
@@ -125,7 +124,7 @@ func (s *Server) replacement(c *call, of string) (match string, text []byte, don
 	}
 }
 
-// matches reports whether an If-Match header (RFC 9110, 13.1.1) is true of a tag.
+// matches reports whether an If-Match header (RFC 9110, 13.1.1) matches a tag.
 func matches(header, tag string) bool {
 	for part := range strings.SplitSeq(header, ",") {
 		if part = strings.TrimSpace(part); part == tag || part == "*" {

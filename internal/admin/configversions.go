@@ -24,7 +24,7 @@ func (s *Server) configVersions(c *call) (any, error) {
 	})
 }
 
-// configVersion gives a kept text as it was.
+// configVersion returns a kept text.
 func (s *Server) configVersion(c *call) (any, error) {
 	history, name := s.config.History(), c.query.Get("name")
 	text, err := os.ReadFile(filepath.Join(history.Folder, filepath.Base(name)))

@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// The lock of connections guards all of them, and the fields of each. The goroutines of
-// requests take it when a connection comes, goes, begins or ends a request; never over one.
+// The lock of connections guards all of them, and the fields of each. The goroutines of requests take it when a
+// connection opens or closes, or a request begins or ends; never over one.
 
-// Limits of connections over TCP. A stranger is a caller without a valid token. A
-// connection that is idle, or a stranger's, is closed when a new one needs its place, so
-// only callers with a token could fill all places, and readers may not fill that many.
+// Limits of connections over TCP. A stranger is a caller without a valid token. A connection that is idle, or a
+// stranger's, is closed when a new one needs its place, so only callers with a token can fill all places, and readers
+// only some.
 const (
 	maxConnections = 256
 	maxPerAddress  = 128
@@ -28,7 +28,7 @@ type connections struct {
 	mu    sync.Mutex
 	open  map[*connection]struct{}
 	from  map[netip.Addr]int
-	turns uint64 // how often one began to wait, or a request of a stranger
+	turns uint64 // counts waits, and requests of strangers
 }
 
 func newConnections() *connections {
@@ -55,7 +55,7 @@ type boundedListener struct {
 	connections *connections
 }
 
-// Accept returns the next connection that there is room for, and closes any other.
+// Accept returns the next connection for which there is room, and closes others.
 func (l *boundedListener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -148,7 +148,7 @@ func withConnection(ctx context.Context, c net.Conn) context.Context {
 // answering is a request on a connection.
 type answering struct {
 	on    *connection
-	known bool // who makes it has a token
+	known bool // its caller has a token
 }
 
 // answeringKey is the key of a request's answering in its context.
@@ -157,7 +157,7 @@ type answeringKey struct{}
 // begin records the start of a request, and end its end. It counts as a stranger's until
 // admitted is called with the request that begin returns.
 func begin(w http.ResponseWriter, r *http.Request) (begun *http.Request, end func()) {
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // an earlier answer may have left one
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // an earlier response may have set one
 	c, ok := r.Context().Value(connectionKey{}).(*connection)
 	if !ok {
 		return r, func() {}

@@ -48,8 +48,7 @@ func ask(t *testing.T, c net.Conn, path, token string) error {
 	return err
 }
 
-// TestIdleConnections: connections that say nothing, or begin a header and do not end it,
-// or have been answered, keep nobody out; those that are at work stay.
+// TestIdleConnections: connections that are silent, incomplete or answered make room for others; those at work stay.
 func TestIdleConnections(t *testing.T) {
 	for name, idle := range map[string]func(i int, c net.Conn) error{
 		"nothing": func(int, net.Conn) error { return nil },
@@ -153,8 +152,8 @@ func request(t *testing.T, c *connection, role Role) (end func()) {
 	return end
 }
 
-// TestConnectionsAtWork: while all are at work a new one is refused; of the others
-// strangers go first, at work or not, then whoever waits longest.
+// TestConnectionsAtWork: while all are at work a new one is refused; otherwise strangers are closed first, then the
+// longest idle one.
 func TestConnectionsAtWork(t *testing.T) {
 	cs := newConnections()
 	var all []*connection

@@ -4,16 +4,16 @@ import (
 	"errors"
 )
 
-// ConsoleAddress says where the console is, and which file holds the operator's token.
+// ConsoleAddress is the console's address, and the file of the operator's token.
 type ConsoleAddress struct {
 	URL       string `json:"url"`
 	TokenFile string `json:"token_file"`
 }
 
-// errNoConsole is the answer where nothing listens on TCP.
+// errNoConsole is returned if the service does not listen on TCP.
 var errNoConsole = &Declined{Err: errors.New("the service has no console: it was started with --listen off")}
 
-// Shows tells the server, before Run, that it has a console at a URL.
+// Shows sets the URL of the server's console. Call it before Run.
 func (s *Server) Shows(url string) { s.console = url }
 
 func (s *Server) consoleAddress(*call) (any, error) {

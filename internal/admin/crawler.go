@@ -15,29 +15,29 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Explained is the part of a Crawler that explanations ask.
+// Explained is the part of a Crawler that explanations need.
 type Explained interface {
-	// Reports is the store, to be read only.
+	// Reports returns the store, for reading only.
 	Reports() report.Store
-	// Losses tells when pending deletions leave.
+	// Losses returns when pending deletions leave.
 	Losses(ctx context.Context) (*Losses, error)
-	// Traps are what traps have counted, and HostURLs is how many URLs of an origin are known.
+	// Traps returns the counts of traps, and HostURLs how many URLs of an origin are known.
 	Traps(ctx context.Context) (policy.TrapCounts, error)
 	HostURLs(ctx context.Context, u weburl.URL) (int, error)
 }
 
-// Crawler is what the API shows and changes of one Crawler: a crawl at work, or only its store if no service runs.
+// Crawler is the API's access to one Crawler: a running crawl, or only its store if no service runs.
 type Crawler interface {
 	Explained
 	Name() string
 	Status(ctx context.Context) (Status, error)
-	// Settings are those in force.
+	// Settings returns the settings in force.
 	Settings() policy.Settings
-	// Verify proves the store's invariant and calls fn for each fault.
+	// Verify checks the store's invariants and calls fn for each fault.
 	Verify(ctx context.Context, fn func(fault string)) (records uint64, err error)
-	// Backup writes a copy of the store, as it is at one moment.
+	// Backup writes a copy of the store, as of one moment.
 	Backup(ctx context.Context, w io.Writer) error
-	// Note keeps an event, which events.List then finds in Reports.
+	// Note stores an event, which events.List then finds in Reports.
 	Note(ctx context.Context, e events.Event) error
 
 	// Hosts calls fn for the n hosts with the longest queues, then for up to n more
@@ -46,28 +46,26 @@ type Crawler interface {
 	// Host returns one host, and Ill the hosts that are ill, as scheduler.Frontier does.
 	Host(ctx context.Context, host weburl.HostKey) (scheduler.HostInfo, error)
 	Ill() []scheduler.IllHost
-	// HostTime is the mean time that a host takes to respond, 0 if it is not known.
+	// HostTime returns the mean response time of a host, 0 if unknown.
 	HostTime(host weburl.HostKey) time.Duration
-	// HostPages counts pages of a host that were rendered or searched, nil for none.
+	// HostPages counts a host's pages that were rendered or searched, nil for none.
 	HostPages(host weburl.HostKey) *meter.HostPagesStatus
-	// LastRound is the last round of discovery that has ended, zero for none.
+	// LastRound returns the last completed round of discovery, zero for none.
 	LastRound() (began, ended time.Time)
 
 	Submit(ctx context.Context, urls []string) ([]crawl.Submitted, error)
 	Refresh(ctx context.Context, s crawl.Selection) (crawl.Refreshed, error)
 	Remove(ctx context.Context, s crawl.Selection) (crawl.Removed, error)
-	// Pause takes no new URL until Resume; both are remembered over restarts.
+	// Pause stops taking URLs until Resume; both persist over restarts.
 	Pause(ctx context.Context) error
 	Resume(ctx context.Context) error
-	// Release carries out the selected deletions, and DropDeletions drops them. Both return how
-	// many there were.
+	// Release carries out the selected deletions, and DropDeletions drops them. Both return their number.
 	Release(ctx context.Context, f scheduler.DeletionFilter) (int, error)
 	DropDeletions(ctx context.Context, f scheduler.DeletionFilter) (int, error)
-	// Sent is the newest order of the outbox about a URL, nil for none, with the document
-	// that it sends: nil for a deletion, and if its body is gone.
+	// Sent returns the newest order of the outbox about a URL, nil for none, with the document that it sends: nil for a
+	// deletion, and if its body is gone.
 	Sent(ctx context.Context, url string) (*push.Listed, *push.Document, error)
-	// RetryDead sends the orders of the selected dead letters again, and DropDead drops
-	// them. Both return how many there were.
+	// RetryDead sends the orders of the selected dead letters again, and DropDead drops them. Both return their number.
 	RetryDead(ctx context.Context, sel push.Selection) (int, error)
 	DropDead(ctx context.Context, sel push.Selection) (int, error)
 }

@@ -12,21 +12,20 @@ import (
 // DeletionCounts count pending deletions.
 type DeletionCounts struct {
 	Pending uint64 `json:"pending"`
-	// NewTexts is how many of them leave the document in the index, with another text.
+	// NewTexts counts those that keep the document in the index, with another text.
 	NewTexts uint64 `json:"new_texts"`
-	// Moves is how many of them leave it in the index, but not in each target.
+	// Moves counts those that keep it in the index, but not in each target.
 	Moves uint64 `json:"moves"`
-	// OfIllHosts is how many of them are of hosts that are ill.
+	// OfIllHosts counts those of ill hosts.
 	OfIllHosts uint64 `json:"of_ill_hosts"`
-	// UpTo is the greatest number of one that was counted: DeletionQuery.UpTo of what is decided about.
+	// UpTo is the highest number among them, for DeletionQuery.UpTo of a decision.
 	UpTo uint64 `json:"up_to"`
-	// Groups is how many groups there are, Items the largest of them.
+	// Groups is the number of groups, Items the largest of them.
 	Groups int             `json:"groups"`
 	Items  []DeletionGroup `json:"items"`
 }
 
-// DeletionGroup are the deletions that have in common by what they were counted: the
-// other fields are empty.
+// DeletionGroup is a count of the deletions with the same values of the counted properties; the other fields are empty.
 type DeletionGroup struct {
 	Host     string `json:"host,omitempty"`
 	Reason   string `json:"reason,omitempty"`
@@ -37,13 +36,13 @@ type DeletionGroup struct {
 	Moves    uint64 `json:"moves,omitempty"`
 }
 
-// groupKey is by what deletions are counted.
+// groupKey is the properties that deletions are counted by.
 type groupKey struct {
 	host, reason, class string
 	edit                uint64
 }
 
-// DeletionGroupings are what deletions may be counted by.
+// DeletionGroupings returns the properties by which deletions can be counted.
 func DeletionGroupings() []string { return []string{"host", "reason", "class", "edit"} }
 
 // CheckGroupings returns an error if by holds anything other than DeletionGroupings.
@@ -56,8 +55,8 @@ func CheckGroupings(by []string) error {
 	return nil
 }
 
-// CountDeletions counts the deletions that each walks over by some of DeletionGroupings,
-// the largest groups first, and names the first most groups, all for 0.
+// CountDeletions counts the deletions that each visits by some of DeletionGroupings, the largest groups first. It
+// returns the first most groups, all for 0.
 func (l *Losses) CountDeletions(by []string, most int, each func(fn func(scheduler.StoredDeletion) error) error) (*DeletionCounts, error) {
 	if err := CheckGroupings(by); err != nil {
 		return nil, err

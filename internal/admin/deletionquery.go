@@ -16,30 +16,29 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Deletion is a pending deletion, as it is printed; the names are a contract.
+// Deletion is the printed form of a pending deletion; the names are a contract.
 type Deletion struct {
-	Number   uint64    `json:"number"` // rises with each that is found
+	Number   uint64    `json:"number"` // rises with each new one
 	Since    time.Time `json:"since"`  // when it was first seen
 	LastSeen time.Time `json:"last_seen"`
-	Visits   int       `json:"visits"` // that saw it; no visit sees those of an edit
+	Visits   int       `json:"visits"` // that saw it; 0 for those of an edit
 	Reason   string    `json:"reason"`
 	Class    string    `json:"class"` // one of Classes
-	// NotBefore is when it can leave by itself, nil if that is not known. WaitsFor is what it waits for until
-	// then, and a deletion.Need.
+	// NotBefore is when it can leave by itself, nil if unknown. WaitsFor is its condition until then, a deletion.Need.
 	NotBefore *time.Time `json:"not_before,omitempty"`
 	WaitsFor  string     `json:"waits_for,omitempty"`
-	// Replaces says that the document stays and gets another text.
+	// Replaces is set if the document stays and gets another text.
 	Replaces bool `json:"replaces,omitempty"`
-	// Moves says that the document stays in the index, and leaves a target, since it gets the source Source.
+	// Moves is set if the document stays in the index, but leaves a target, since it gets the source Source.
 	Moves  bool   `json:"moves,omitempty"`
-	Edit   uint64 `json:"edit,omitempty"` // of the rules, that made it
+	Edit   uint64 `json:"edit,omitempty"` // of the rules, that caused it
 	Host   string `json:"host"`           // scheme, host and port
 	URL    string `json:"url"`
 	Source string `json:"source,omitempty"`
 	Text   string `json:"text,omitempty"` // the reason for people
 }
 
-// Deletion gives a stored deletion its printed form.
+// Deletion returns the printed form of a stored deletion.
 func (l *Losses) Deletion(s *scheduler.StoredDeletion, now time.Time) Deletion {
 	f := l.forecast(s, now)
 	return Deletion{
@@ -49,7 +48,7 @@ func (l *Losses) Deletion(s *scheduler.StoredDeletion, now time.Time) Deletion {
 	}
 }
 
-// Waits says what it waits for, as a person reads it.
+// Waits describes what it waits for.
 func (d *Deletion) Waits() string {
 	at := ""
 	if d.NotBefore != nil {
@@ -88,19 +87,18 @@ func originOf(canonical string) string {
 	return u.Origin()
 }
 
-// DeletionQuery selects deletions; what is empty selects all. It is also the body of
-// release and drop.
+// DeletionQuery selects deletions; empty fields select all. It is also the body of release and drop.
 type DeletionQuery struct {
 	URLs   []string `json:"urls,omitempty"`
 	Host   string   `json:"host,omitempty"` // a host name, or scheme://host:port
 	Reason string   `json:"reason,omitempty"`
 	Edit   uint64   `json:"edit,omitempty"`
-	// UpTo leaves out what was found later than the deletion of this number; 0: nothing.
+	// UpTo leaves out deletions with a higher number; 0: none.
 	UpTo uint64 `json:"up_to,omitempty"`
 	All  bool   `json:"all,omitempty"`
 }
 
-// DeletionLister calls fn for the deletions that f selects, as scheduler.Reader.PendingDeletions does.
+// DeletionLister calls fn for the deletions that f selects, like scheduler.Reader.PendingDeletions.
 type DeletionLister func(ctx context.Context, f scheduler.DeletionFilter, fn func(scheduler.StoredDeletion) error) error
 
 // filter puts the query into the scheduler's terms. Exact is false if Host is the name of a host, which may have
@@ -123,7 +121,7 @@ func (q *DeletionQuery) filter() (f scheduler.DeletionFilter, exact bool, err er
 	return f, true, nil
 }
 
-// Each calls fn for the deletions that the query selects, oldest first.
+// Each calls fn for the selected deletions, oldest first.
 func (q *DeletionQuery) Each(ctx context.Context, list DeletionLister, fn func(scheduler.StoredDeletion) error) error {
 	f, exact, err := q.filter()
 	if err != nil {
@@ -137,8 +135,7 @@ func (q *DeletionQuery) Each(ctx context.Context, list DeletionLister, fn func(s
 	})
 }
 
-// Decide has by release or drop what the query selects, origin by origin where Host is a
-// name, and gives how many there were.
+// Decide releases or drops the selected deletions, origin by origin if Host is a name, and returns their number.
 func (q *DeletionQuery) Decide(ctx context.Context, list DeletionLister, by func(context.Context, scheduler.DeletionFilter) (int, error)) (n int, err error) {
 	f, exact, err := q.filter()
 	if err != nil {
@@ -166,33 +163,33 @@ func (q *DeletionQuery) Decide(ctx context.Context, list DeletionLister, by func
 	return n, err
 }
 
-// Check says what is wrong with the query.
+// Check returns what is wrong with the query.
 func (q *DeletionQuery) Check() error {
 	_, _, err := q.filter()
 	return err
 }
 
-// narrowed reports whether anything beside All and UpTo selects.
+// narrowed reports whether any field other than All and UpTo selects.
 func (q *DeletionQuery) narrowed() bool {
 	return len(q.URLs) > 0 || q.Host != "" || q.Reason != "" || q.Edit != 0
 }
 
-// Values are the query as parameters of the API, without URLs and All.
+// Values returns the query as parameters of the API, without URLs and All.
 func (q *DeletionQuery) Values() url.Values {
 	return Query("host", q.Host, "reason", q.Reason, "edit", word(q.Edit), "up_to", word(q.UpTo))
 }
 
-// ParseDeletionQuery reads what Values writes.
+// ParseDeletionQuery parses the output of Values.
 func ParseDeletionQuery(v url.Values) (q DeletionQuery, err error) {
 	q.Host, q.Reason = v.Get("host"), v.Get("reason")
 	if written := v.Get("edit"); written != "" {
 		if q.Edit, err = strconv.ParseUint(written, 10, 64); err != nil || q.Edit == 0 {
-			return q, wrong("edit %q is no number of an edit: sextant status names them", written)
+			return q, wrong("edit %q is not the number of an edit: sextant status names them", written)
 		}
 	}
 	if written := v.Get("up_to"); written != "" {
 		if q.UpTo, err = strconv.ParseUint(written, 10, 64); err != nil {
-			return q, wrong("up_to %q is no number of a deletion", written)
+			return q, wrong("up_to %q is not the number of a deletion", written)
 		}
 	}
 	return q, nil

@@ -12,7 +12,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// chosen walks over the deletions that a request asks for. Of url a part may be asked for.
+// chosen walks over the deletions that a request selects, where url may be a part of a URL.
 func (c *call) chosen() (each func(fn func(scheduler.StoredDeletion) error) error, err error) {
 	q, err := ParseDeletionQuery(c.query)
 	if err != nil {
@@ -54,8 +54,8 @@ func (s *Server) deletions(c *call) (any, error) {
 	})
 }
 
-// Decided says how many deletions were released or dropped, and how many of them were new texts of documents that
-// stay. OfEdits are those that a drop left alone, since the rules would make them again; Moves are among them then.
+// Decided counts the released or dropped deletions, and among them the new texts of documents that stay. OfEdits counts
+// those that a drop left, since the rules would cause them again; it then includes Moves.
 type Decided struct {
 	Deletions int `json:"deletions"`
 	NewTexts  int `json:"new_texts,omitempty"`
@@ -63,7 +63,7 @@ type Decided struct {
 	OfEdits   int `json:"of_edits,omitempty"`
 }
 
-// Stay names the losses that a drop left alone, with the reason. It returns "" if the drop left none alone.
+// Stay describes the losses that a drop left, with the reason; "" if there are none.
 func (n *Decided) Stay() string {
 	if n.OfEdits == 0 {
 		return ""
@@ -75,7 +75,7 @@ func (n *Decided) Stay() string {
 	return words + " by an edit of the rules stay: taking the edit back cancels them"
 }
 
-// Add adds what another request decided.
+// Add adds the counts of another request.
 func (n *Decided) Add(other Decided) {
 	n.Deletions, n.NewTexts = n.Deletions+other.Deletions, n.NewTexts+other.NewTexts
 	n.Moves, n.OfEdits = n.Moves+other.Moves, n.OfEdits+other.OfEdits
@@ -127,8 +127,8 @@ func (q *DeletionQuery) count(ctx context.Context, list DeletionLister) (n Decid
 	return n, err
 }
 
-// drop leaves out the deletions of edits: their URLs would be fetched, excluded, and deleted again. Taking
-// the edit back cancels them.
+// drop leaves out the deletions of edits: their URLs would be fetched, excluded, and deleted again. Reverting the edit
+// cancels them.
 func (s *Server) drop(c *call) (any, error) {
 	q, err := c.decision()
 	if err != nil {
@@ -142,7 +142,7 @@ func (s *Server) drop(c *call) (any, error) {
 	return decided(c, out, err)
 }
 
-// decision reads which deletions are decided about.
+// decision reads the selection of a request to release or drop.
 func (c *call) decision() (q DeletionQuery, err error) {
 	if err := c.read(&q); err != nil {
 		return q, err
@@ -153,15 +153,15 @@ func (c *call) decision() (q DeletionQuery, err error) {
 	return q, nil
 }
 
-// decided answers what was done. If nothing was, that is no event.
+// decided returns the response. Without any change there is no event.
 func decided(c *call, done Decided, err error) (any, error) {
 	c.result = []any{"count", done.Deletions}
 	c.nothing = done.Deletions == 0 && err == nil
 	return done, soFar(err, "%d were decided before", done.Deletions)
 }
 
-// DecideDeletions has the selected deletions released or dropped, however many, and gives how many there were. Those of
-// edits are not dropped. URLs of what is dropped are fetched again.
+// DecideDeletions releases or drops the selected deletions, however many, and returns their number. Those of edits are
+// not dropped. URLs of dropped ones are fetched again.
 func (c *Client) DecideDeletions(ctx context.Context, do string, q DeletionQuery) (all Decided, err error) {
 	var word url.Values
 	if do == "release" {
@@ -172,8 +172,7 @@ func (c *Client) DecideDeletions(ctx context.Context, do string, q DeletionQuery
 	return all, err
 }
 
-// deletionOf is the deletion of a URL that is stored as having one; nil if it was decided
-// about meanwhile.
+// deletionOf returns the deletion of a URL whose record has one; nil if it was decided in the meantime.
 func deletionOf(ctx context.Context, store report.Store, losses func(context.Context) (*Losses, error), s *report.StoredURL) (found *Deletion, err error) {
 	l, err := losses(ctx)
 	if err != nil {
@@ -188,7 +187,7 @@ func deletionOf(ctx context.Context, store report.Store, losses func(context.Con
 	return found, err
 }
 
-// deletionOf asks the running service for it.
+// deletionOf reads it from the running service.
 func (c *Client) deletionOf(ctx context.Context, s *report.StoredURL) (found *Deletion, err error) {
 	q := DeletionQuery{Host: originOf(s.URL)}
 	query := q.Values()

@@ -11,7 +11,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// Finding is what is wrong with a configuration, or worth a look.
+// Finding is an error, warning or note about a configuration.
 type Finding struct {
 	Severity string `json:"severity"` // error, warning or note
 	File     string `json:"file"`
@@ -20,18 +20,18 @@ type Finding struct {
 	Message  string `json:"message"`
 }
 
-// String is the line that check prints of an error.
+// String returns the line that check prints.
 func (f Finding) String() string {
 	return actionrules.Position{File: f.File, Line: f.Line, Column: f.Column}.String() + ": " + f.Message
 }
 
-// Draft is a configuration that was read and is not in force.
+// Draft is a parsed configuration that is not in force.
 type Draft struct {
 	Findings []Finding      // errors, then warnings, then notes
-	Crawlers []DraftCrawler // none where there are errors
+	Crawlers []DraftCrawler // none if there are errors
 }
 
-// DraftCrawler is a Crawler of a configuration in short.
+// DraftCrawler is the summary of a configuration's Crawler.
 type DraftCrawler struct {
 	Name      string `json:"name"`
 	Roots     int    `json:"roots"`
@@ -40,7 +40,7 @@ type DraftCrawler struct {
 	settings  policy.Settings
 }
 
-// errors are those of the findings that keep a configuration from being used.
+// errors returns the findings that make the configuration unusable.
 func (d *Draft) errors() []Finding {
 	for i, f := range d.Findings {
 		if f.Severity != "error" {
@@ -50,7 +50,7 @@ func (d *Draft) errors() []Finding {
 	return d.Findings
 }
 
-// broken is the error of a configuration that cannot be used, nil for a good one.
+// broken returns the error of an unusable configuration, nil for a good one.
 func (d *Draft) broken() error {
 	found := d.errors()
 	if len(found) == 0 {
@@ -63,7 +63,7 @@ func (d *Draft) broken() error {
 	return &Declined{Err: errors.New(strings.Join(words, "\n")), Findings: found}
 }
 
-// settings are those of one of its Crawlers.
+// settings returns the settings of one of its Crawlers.
 func (d *Draft) settings(name string) (policy.Settings, error) {
 	if err := d.broken(); err != nil {
 		return policy.Settings{}, err
@@ -76,12 +76,12 @@ func (d *Draft) settings(name string) (policy.Settings, error) {
 	return policy.Settings{}, &Declined{Err: fmt.Errorf("the configuration has no Crawler %q", name)}
 }
 
-// check is its printed form.
+// check returns its printed form.
 func (d *Draft) check() Check {
 	return Check{Valid: len(d.errors()) == 0, Findings: append([]Finding{}, d.Findings...), Crawlers: append([]DraftCrawler{}, d.Crawlers...)}
 }
 
-// NewDraft gives a configuration the form of the API. Settings makes those of a Crawler.
+// NewDraft converts a configuration for the API. settings returns the settings of a Crawler.
 func NewDraft(parsed *config.File, report config.Report, settings func(config.Crawler) policy.Settings) *Draft {
 	d := &Draft{Findings: Findings(report)}
 	if parsed == nil {
@@ -95,12 +95,12 @@ func NewDraft(parsed *config.File, report config.Report, settings func(config.Cr
 	return d
 }
 
-// NewDraftCrawler gives a Crawler its short form.
+// NewDraftCrawler returns the summary of a Crawler.
 func NewDraftCrawler(c config.Crawler) DraftCrawler {
 	return DraftCrawler{Name: c.Name, Roots: len(c.Rules.Roots), Rules: len(c.Rules.Rules), DeletesOn: deletesOn(&c.Frontier)}
 }
 
-// Findings are a report as it is printed: errors, then warnings, then notes.
+// Findings returns a report's errors, warnings and notes, in this order.
 func Findings(report config.Report) []Finding {
 	var out []Finding
 	for _, part := range []struct {
@@ -114,7 +114,7 @@ func Findings(report config.Report) []Finding {
 	return out
 }
 
-// deletesOn names in a few words the failures for which a Crawler deletes a document.
+// deletesOn describes the failures for which a Crawler deletes a document.
 func deletesOn(set *scheduler.Settings) string {
 	words := map[scheduler.Policy]string{
 		scheduler.CloudView: "4xx, 5xx and lasting errors (errorPolicy=\"cautious\" spares passing server errors)",

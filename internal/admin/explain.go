@@ -38,11 +38,11 @@ type Explanation struct {
 	Render   string             `json:"render,omitempty"`
 	LogIn    string             `json:"log_in,omitempty"`
 	KilledBy *crawlspace.Reason `json:"killed_by,omitempty"` // the kill list's entry that keeps it out of the index
-	// Untaken says that it would be indexed if a target took its push source.
+	// Untaken is set if it would be indexed if a target took its push source.
 	Untaken bool               `json:"untaken,omitempty"`
 	Stored  *StoredExplanation `json:"stored,omitempty"`
 
-	// Start says where the rules begin, and Others how many of them do not match; both are for people.
+	// Start is the state before the rules, Others the number of rules that do not match; both are for people.
 	Start  string `json:"-"`
 	Others int    `json:"-"`
 	// Crawler names the Crawler, in a configuration that has several.
@@ -57,22 +57,22 @@ type RuleExplanation struct {
 	Group   string   `json:"group"`
 	Matched bool     `json:"matched"`
 	Changed []string `json:"changed"`
-	// Actions are those of a rule that matched, for a person.
+	// Actions are those of a matching rule, for people.
 	Actions []string `json:"-"`
 }
 
-// Number is the rule's as people count, from 1.
+// Number returns the rule's number, from 1.
 func (r RuleExplanation) Number() int { return r.Index + 1 }
 
-// StoredExplanation is what the store knows of the URL.
+// StoredExplanation is the stored state of the URL.
 type StoredExplanation struct {
 	Known bool `json:"known"`
 	*report.StoredURL
-	Robots string `json:"robots"` // what its robots.txt at hand says: allowed, forbidden or unknown
-	// Why says in words whether it is in the index, and for what reason. Help says what can be done.
+	Robots string `json:"robots"` // by its stored robots.txt: allowed, forbidden or unknown
+	// Why describes whether it is in the index, and the reason. Help is what can be done.
 	Why  string `json:"why"`
 	Help string `json:"help,omitempty"`
-	// DeletionOrder is the deletion of its document, or of its text, that is pending.
+	// DeletionOrder is the pending deletion of its document, or of its text.
 	DeletionOrder *Deletion `json:"deletion_order,omitempty"`
 	// RedirectEndURL is where its redirects end, and RedirectEnd what is stored of that, nil if it is not known.
 	// LeadsOut is what excludes the end; nil if it is crawled, or if the URL does not redirect.
@@ -92,14 +92,14 @@ type Unreadable struct {
 	Error string `json:"error"`
 }
 
-// Knowledge is what a store adds to explanations; the zero value adds nothing.
+// Knowledge adds stored data to explanations; the zero value adds nothing.
 type Knowledge struct {
 	Moved policy.Moves      // the sites that moved
-	Traps policy.TrapCounts // what traps have counted
-	// HostURLs is how many URLs of an origin are known. Lookup finds the stored state of a URL, or ErrNotKnown. Deletion is
-	// the deletion of its document that is pending, or nil. Refused is the newest order about a URL that
-	// a target refused, or nil. Robots is what the stored robots.txt says to an agent. All are nil where
-	// no store is asked.
+	Traps policy.TrapCounts // the counts of traps
+	// HostURLs returns how many URLs of an origin are known. Lookup returns the stored state of a URL, or ErrNotKnown.
+	// Deletion returns the pending deletion of its document, or nil. Refused returns the newest order about a URL that
+	// a target refused, or nil. Robots returns the state of an agent by the stored robots.txt. All are nil without a
+	// store.
 	HostURLs func(weburl.URL) (int, error)
 	Lookup   func(weburl.URL) (report.StoredURL, error)
 	Deletion func(report.StoredURL) (*Deletion, error)
@@ -107,7 +107,7 @@ type Knowledge struct {
 	Robots   func(agent string, original bool, u weburl.URL) (string, error)
 }
 
-// KnowledgeOf is that of a Crawler; its losses are asked for when a deletion is pending.
+// KnowledgeOf returns that of a Crawler; its losses are read when a deletion is pending.
 func KnowledgeOf(ctx context.Context, c Explained) (k Knowledge, err error) {
 	store := c.Reports()
 	if k.Moved, err = policy.StoredMoves(ctx, store); err != nil {
@@ -132,7 +132,7 @@ func KnowledgeOf(ctx context.Context, c Explained) (k Knowledge, err error) {
 	return k, nil
 }
 
-// Knowledge is that of the running service.
+// Knowledge returns that of the running service.
 func (c *Client) Knowledge(ctx context.Context) (k Knowledge, err error) {
 	if err := errors.Join(c.Get(ctx, "/moves", nil, &k.Moved), c.Get(ctx, "/traps", nil, &k.Traps)); err != nil {
 		return k, err
@@ -173,8 +173,8 @@ func deadLetters(list func(push.Selection, func(push.Listed) error) error) func(
 	}
 }
 
-// stored looks a URL up, and says under which name: under its canonical one, else, as
-// it may have been stored before that was another, under its own.
+// stored looks a URL up, and returns the name under which it was found: its canonical one, else its own, under which it
+// may have been stored when its canonical name was different.
 func (k *Knowledge) stored(canonical string, u weburl.URL) (*StoredExplanation, weburl.URL, error) {
 	as, ok := weburl.FromCanonical(canonical)
 	if !ok {
@@ -202,12 +202,12 @@ func (k *Knowledge) stored(canonical string, u weburl.URL) (*StoredExplanation, 
 	return out, as, err
 }
 
-// Explainer explains by the gates and rules of one Crawler.
+// Explainer explains decisions by the gates and rules of one Crawler.
 type Explainer struct {
 	rules    *policy.Explainer
 	settings policy.Settings
 	known    Knowledge
-	hostURLs map[weburl.HostKey]int // as far as it was asked for
+	hostURLs map[weburl.HostKey]int // as far as requested
 }
 
 // NewExplainer compiles settings.
@@ -216,10 +216,10 @@ func NewExplainer(s policy.Settings, known Knowledge) (*Explainer, error) {
 	return &Explainer{rules, s, known, map[weburl.HostKey]int{}}, err
 }
 
-// Brief leaves the rules that do not match out of explanations.
+// Brief omits rules that do not match from explanations.
 func (e *Explainer) Brief() { e.rules.Brief = true }
 
-// Explain says what is decided of u, which was written as raw, and what is stored of it.
+// Explain explains the decision on u, which was written as raw, and its stored state.
 func (e *Explainer) Explain(raw string, u weburl.URL) (*Explanation, error) {
 	found, err := e.found(u)
 	if err != nil {
@@ -255,7 +255,7 @@ func (e *Explainer) Explain(raw string, u weburl.URL) (*Explanation, error) {
 	return out, nil
 }
 
-// found says that u is not known, and how many URLs of its host are.
+// found returns that u is unknown, and how many URLs of its host are known.
 func (e *Explainer) found(u weburl.URL) (policy.Found, error) {
 	host := u.HostKey()
 	n, asked := e.hostURLs[host]
@@ -269,7 +269,7 @@ func (e *Explainer) found(u weburl.URL) (policy.Found, error) {
 	return policy.Found{HostURLs: n}, nil
 }
 
-// Trap says what trap refuses a link that gates and rules let in, "" if none does.
+// Trap returns the trap that refuses a link accepted by gates and rules, "" if none does.
 func (e *Explainer) Trap(u weburl.URL) (string, error) {
 	if e.known.Lookup != nil {
 		if _, err := e.known.Lookup(u); !errors.Is(err, ErrNotKnown) {
@@ -280,7 +280,7 @@ func (e *Explainer) Trap(u weburl.URL) (string, error) {
 	return e.rules.Trap(u, found), err
 }
 
-// follow finds out what a stored redirect ends at, and whether that is crawled.
+// follow determines the end of a stored redirect, and whether that is crawled.
 func (e *Explainer) follow(s *StoredExplanation) error {
 	if s.StoredURL == nil || s.Reason != scheduler.ReasonRedirect.String() {
 		return nil
@@ -316,7 +316,7 @@ func (e *Explainer) follow(s *StoredExplanation) error {
 	return nil
 }
 
-// explanationOf gives what decides about a URL its printed form.
+// explanationOf returns the printed form of a decision.
 func (e *Explainer) explanationOf(raw string, x policy.Explained) *Explanation {
 	d := x.Rules.Decision
 	out := &Explanation{

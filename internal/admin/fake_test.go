@@ -16,7 +16,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Settings are those of rules that crawl the host a.test.
+// Settings returns those of rules that crawl the host a.test.
 func (f fakeCrawler) Settings() policy.Settings {
 	s := policy.Settings{RobotsAgent: "sextant"}
 	s.Robots.Agent = "sextant"
@@ -53,7 +53,7 @@ func (f fakeConfig) History() ConfigHistory {
 // Receive keeps nothing in mind.
 func (fakeConfig) Receive(_ []byte, write func() error) error { return write() }
 
-// Draft knows one word that is wrong, and tells whether it may read all files.
+// Draft knows one word that is wrong, and reports whether it may read all files.
 func (f fakeConfig) Draft(text []byte, files bool) *Draft {
 	if strings.Contains(string(text), "broken") {
 		return &Draft{Findings: []Finding{{"error", f.path, 3, 5, "broken"}, {"warning", f.path, 1, 1, "odd"}}}

@@ -12,24 +12,22 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// Answer says in words whether a URL's document is in the index, and why or why not. There
-// is one table of such words, and scheduler.Record.Fate alone decides which of them hold:
-// explain, the console and the API ask for them here.
+// Answer describes whether a URL's document is in the index, and why or why not. There is one table of such texts, and
+// scheduler.Record.Fate alone decides which apply: explain, the console and the API use it.
 type Answer struct {
 	Fate   scheduler.Fate
 	Reason scheduler.Reason
-	// Head says it in short, Why because of what; both have no full stop, and Why may be
-	// empty.
+	// Head is the short form, Why the reason; both have no full stop, and Why may be empty.
 	Head, Why string
-	// Notes are sentences that say more, and what follows by itself. Help says what an
-	// operator can do, empty for nothing.
+	// Notes are additional sentences, including what follows by itself. Help is what an operator can do, empty for
+	// nothing.
 	Notes []string
 	Help  string
-	// Other is the URL of the document that stands for this one, empty if there is none.
+	// Other is the URL of the document that replaces this one, empty if there is none.
 	Other string
 }
 
-// String is the answer in one line.
+// String returns the answer in one line.
 func (a Answer) String() string {
 	if a.Why == "" {
 		return a.Head
@@ -37,8 +35,8 @@ func (a Answer) String() string {
 	return a.Head + ": " + a.Why
 }
 
-// Answer is the verdict on a URL: what is stored of it, with what is decided of it now. Without a store it
-// is what would become of it.
+// Answer returns the answer for a URL: from its stored state and the present decision. Without a store it is what would
+// become of the URL.
 func (x *Explanation) Answer() Answer {
 	s := x.Stored
 	switch {
@@ -56,14 +54,14 @@ func (x *Explanation) Answer() Answer {
 	}
 	a := AnswerOf(s)
 	would := x.foretold()
-	if would.Why != "" { // adding it would bring no document
+	if would.Why != "" { // adding it would produce no document
 		a.Help = ""
 	}
 	a.Notes = append(a.Notes, "A link to it "+would.String()+".")
 	return a
 }
 
-// foretold answers for a URL of which nothing is known but what is decided of a link to it.
+// foretold answers for an unknown URL, from the decision on a link to it.
 func (x *Explanation) foretold() Answer {
 	a := Answer{Fate: scheduler.FatePending}
 	switch {
@@ -83,7 +81,7 @@ func (x *Explanation) foretold() Answer {
 	return a
 }
 
-// Verdict is that of a dry run.
+// Verdict answers for a dry run.
 func (f *Fetched) Verdict() Answer {
 	if f.ExcludedBy != "" {
 		return Answer{Fate: scheduler.FateExcluded, Head: "would be ignored", Why: f.ExcludedBy}
@@ -105,7 +103,7 @@ func (f *Fetched) Verdict() Answer {
 // renewed is when a document gets the source that the rules give it.
 const renewed = "its page is fetched, or its list read; an item that its feed no longer lists stays"
 
-// AnswerOf answers for a URL by what is stored of it.
+// AnswerOf answers for a URL by its stored state.
 func AnswerOf(s *StoredExplanation) Answer {
 	if !s.Known {
 		return Answer{
@@ -123,9 +121,9 @@ func AnswerOf(s *StoredExplanation) Answer {
 	switch a.Fate {
 	case scheduler.FateIndexed:
 		switch {
-		case a.Reason == scheduler.ReasonTarget: // it was released
+		case a.Reason == scheduler.ReasonTarget: // released
 			a.Notes = append(a.Notes, "It may leave a target: it is pushed under its new source when "+renewed+".")
-		case because != "" && a.Reason != scheduler.ReasonNewText: // the index has that text by now
+		case because != "" && a.Reason != scheduler.ReasonNewText: // the index already has that text
 			a.Notes = append(a.Notes, "At the last visit: "+because+".")
 		}
 	case scheduler.FatePendingLoss:
@@ -145,7 +143,7 @@ func AnswerOf(s *StoredExplanation) Answer {
 		a.say(words)
 		a.Notes = append(a.Notes, fmt.Sprintf("Visits that failed in a row: %d. It is tried again by itself.", u.Errors))
 	case scheduler.FateSource:
-		a.Why = "it leads to documents and is none itself"
+		a.Why = "it leads to documents and is not one itself"
 		if because != "" && a.Reason != scheduler.ReasonSource {
 			a.Notes = append(a.Notes, "At the last visit: "+because+".")
 			a.say(words)
@@ -157,14 +155,14 @@ func AnswerOf(s *StoredExplanation) Answer {
 		a.say(words)
 		a.ends(s)
 		if because == "" {
-			a.Why, a.Help = "nothing says why it has no document", "Have it fetched again, or see with a dry run what would be pushed."
+			a.Why, a.Help = "the reason why it has no document is unknown", "Have it fetched again, or see with a dry run what would be pushed."
 		}
 	}
 	a.refused(s.Refused)
 	return a
 }
 
-// ends says what the redirects of a URL end at, unless that is a document.
+// ends describes the end of a URL's redirects, unless that is a document.
 func (a *Answer) ends(s *StoredExplanation) {
 	in := false
 	if s.RedirectEndURL != "" && s.RedirectEndURL != s.RedirectTo {
@@ -201,7 +199,7 @@ func (a *Answer) refused(o *push.Listed) {
 	a.Help = "Correct what it complains of, then have it sent again: sextant outbox retry, or the dead letters in the console."
 }
 
-// say adds what follows from a reason, and what can be done.
+// say adds the consequences of a reason, and what can be done.
 func (a *Answer) say(t reasonText) {
 	if t.note != "" {
 		a.Notes = append(a.Notes, t.note)
@@ -209,7 +207,7 @@ func (a *Answer) say(t reasonText) {
 	a.Help = t.help
 }
 
-// headOf says in short what became of a URL.
+// headOf returns the short form of a fate.
 func headOf(f scheduler.Fate) string {
 	switch {
 	case f == scheduler.FatePendingLoss:
@@ -222,10 +220,10 @@ func headOf(f scheduler.Fate) string {
 	return "not in the index"
 }
 
-// addDeletion says since when a deletion is pending, why, and what it waits for.
+// addDeletion adds a pending deletion: since when, why, and what it waits for.
 func (a *Answer) addDeletion(s *StoredExplanation) {
 	d := s.DeletionOrder
-	if d == nil { // it was decided about since the URL was looked up
+	if d == nil { // decided since the URL was looked up
 		return
 	}
 	note := func(format string, args ...any) { a.Notes = append(a.Notes, fmt.Sprintf(format, args...)) }
@@ -244,8 +242,8 @@ func (a *Answer) addDeletion(s *StoredExplanation) {
 	a.Help = d.Help()
 }
 
-// additions are what rules, kill list and robots.txt say now where that is not what was
-// decided of a stored URL; they change nothing before it is judged or fetched again.
+// additions describes what rules, kill list and robots.txt decide now if that differs from the stored decision, which
+// stays until the URL is judged or fetched again.
 func (x *Explanation) additions(a *Answer) []string {
 	s := x.Stored
 	var notes []string
@@ -282,7 +280,7 @@ func (x *Explanation) additions(a *Answer) []string {
 	return notes
 }
 
-// indexedByRule reports whether a rule has a say on whether the URL is indexed.
+// indexedByRule reports whether a rule decides whether the URL is indexed.
 func (x *Explanation) indexedByRule() bool {
 	return slices.ContainsFunc(x.Rules, func(r RuleExplanation) bool {
 		return r.Matched && slices.Contains(r.Changed, actionrules.DimensionIndex.String())

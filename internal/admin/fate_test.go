@@ -14,7 +14,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// reasons are all that there are.
+// reasons returns all that there are.
 func reasons(t *testing.T) (all []scheduler.Reason) {
 	for r := scheduler.NoReason + 1; r.Known(); r++ {
 		all = append(all, r)
@@ -74,15 +74,15 @@ func TestAnswers(t *testing.T) {
 			[]string{"It may leave a target: it is pushed under its new source when its page is fetched, or its list read; an item that its feed no longer lists stays."}},
 		{of(scheduler.FateIndexed, report.StoredURL{Reason: "new_text"}), "in the index, or on its way there", nil},
 		{of(scheduler.FatePending, report.StoredURL{}), "not in the index: it waits to be fetched", nil},
-		{of(scheduler.FatePending, report.StoredURL{Reason: "robots_unreachable"}), "not in the index: it waits to be fetched: its robots.txt cannot be had", []string{"It goes on by itself when the site answers for its robots.txt."}},
+		{of(scheduler.FatePending, report.StoredURL{Reason: "robots_unreachable"}), "not in the index: it waits to be fetched: its robots.txt is unreachable", []string{"It goes on by itself when the site answers for its robots.txt."}},
 		{of(scheduler.FateTemporary, report.StoredURL{Reason: "5xx", LastError: "503", Errors: 2}), "not in the index: the site fails (503)", []string{"Visits that failed in a row: 2. It is tried again by itself."}},
 		{of(scheduler.FatePermanent, missing), "not in the index: the site does not have it (404 Not Found)", nil},
 		{of(scheduler.FateNearDuplicate, report.StoredURL{DuplicateOf: "http://a/b", Reason: "near_duplicate", LastError: "x"}), "not in the index: another document has nearly its content: http://a/b", []string{otherURL}},
 		{of(scheduler.FateRedirect, report.StoredURL{RedirectTo: "http://a/b", Reason: "redirect"}), "not in the index: it redirects: http://a/b", []string{"What it leads to is not known, or not yet."}},
 		{leadsOut(of(scheduler.FateRedirect, report.StoredURL{RedirectTo: "http://b/", Reason: "redirect"})), "not in the index: it redirects: http://b/",
 			[]string{"That place is not crawled, so the page is in the index nowhere: rule 2, x.xml:7."}},
-		{of(scheduler.FateSource, report.StoredURL{Reason: "dns", LastError: "no such host"}), "not in the index: it leads to documents and is none itself", []string{"At the last visit: the name of its host cannot be resolved (no such host)."}},
-		{of(scheduler.FateNoDocument, report.StoredURL{}), "not in the index: nothing says why it has no document", nil},
+		{of(scheduler.FateSource, report.StoredURL{Reason: "dns", LastError: "no such host"}), "not in the index: it leads to documents and is not one itself", []string{"At the last visit: the name of its host cannot be resolved (no such host)."}},
+		{of(scheduler.FateNoDocument, report.StoredURL{}), "not in the index: the reason why it has no document is unknown", nil},
 		{deletion(Deletion{WaitsFor: "visit", NotBefore: &at}), "in the index, but its deletion is pending: the site does not have it (404 Not Found)",
 			[]string{"It is pending since 2026-03-04T05:06:00Z. The document leaves: not before 2026-03-04T05:07:00Z.", "Seen by 2 visits, the last time at 2026-03-04T05:07:00Z. A good response of the page cancels it."}},
 		{deletion(Deletion{WaitsFor: "well_host", Replaces: true}), "in the index, but its new text is pending: the site does not have it (404 Not Found)",
@@ -167,7 +167,7 @@ func TestFollowedOnly(t *testing.T) {
 	}
 }
 
-// knownURL is a URL that is stored, with its fate.
+// knownURL returns a URL that is stored, with its fate.
 func knownURL(fate scheduler.Fate, u report.StoredURL) *StoredExplanation {
 	u.Fate = fate.String()
 	return &StoredExplanation{Known: true, StoredURL: &u}

@@ -18,17 +18,17 @@ type Fetched struct {
 	URL        string `json:"url"`
 	Canonical  string `json:"canonical"`
 	ExcludedBy string `json:"excluded_by,omitempty"` // then it was not fetched
-	Robots     string `json:"robots"`                // allowed, forbidden, unreachable; unknown where it was not asked
+	Robots     string `json:"robots"`                // allowed, forbidden, unreachable; unknown if it was not needed
 	CrawlDelay int64  `json:"crawl_delay_ms,omitempty"`
-	// AskedDelay is what robots.txt asks for, if it is more than maxCrawlDelayS.
+	// AskedDelay is the Crawl-delay of robots.txt, if it exceeds maxCrawlDelayS.
 	AskedDelay int64 `json:"asked_delay_ms,omitempty"`
 	// LogIn are the steps of the log-in, and the requests with its credentials.
 	LogIn []auth.Event `json:"log_in,omitempty"`
-	// Answer is null where there was none.
+	// Answer is null without a response.
 	Answer *FetchedAnswer `json:"answer"`
-	// Location is where the answer leads to, by HTTP or a meta refresh.
+	// Location is the target of a redirect, by HTTP or a meta refresh.
 	Location string `json:"location,omitempty"`
-	// Plain is the page before a browser made it, Rendered what that took; absent where it was not rendered.
+	// Plain is the page before rendering, Rendered describes the rendering; absent if it was not rendered.
 	Plain    *FetchedPage      `json:"plain,omitempty"`
 	Rendered *FetchedRendered  `json:"rendered,omitempty"`
 	Page     *FetchedPage      `json:"page"`
@@ -38,7 +38,7 @@ type Fetched struct {
 	Explain  *Explanation      `json:"explain"`
 }
 
-// FetchedAnswer is what the site answered.
+// FetchedAnswer is the site's response.
 type FetchedAnswer struct {
 	Status    int         `json:"status"`
 	Headers   http.Header `json:"headers"`
@@ -49,7 +49,7 @@ type FetchedAnswer struct {
 	TimeMS    int64       `json:"time_ms"`
 }
 
-// FetchedPage is what was read of it.
+// FetchedPage is the content of the page.
 type FetchedPage struct {
 	Read             bool           `json:"read"` // there is something that reads its type
 	Title            string         `json:"title"`
@@ -71,15 +71,15 @@ type FetchedPage struct {
 	LinksCut bool `json:"links_cut,omitempty"`
 }
 
-// FetchedRendered is what a browser did for a page.
+// FetchedRendered describes a rendering.
 type FetchedRendered struct {
 	render.Counts
 	TimeMS   int64 `json:"time_ms"`
 	WaitedMS int64 `json:"waited_ms"` // before, for a browser, its start included
-	// Made are the requests that were made, or refused by robots.txt and the like, in their order.
+	// Made are the requests that were made, or refused by robots.txt and the like, in order.
 	Made     []visit.PageRequest `json:"made"`
-	Location string              `json:"location,omitempty"` // where the page's scripts led
-	Emptied  bool                `json:"emptied,omitempty"`  // nothing was left of the page, which counts as it was sent
+	Location string              `json:"location,omitempty"` // where the page's scripts navigated
+	Emptied  bool                `json:"emptied,omitempty"`  // rendering left nothing, so the page counts as it was sent
 }
 
 // NewFetched gives a dry run its printed form.

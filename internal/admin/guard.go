@@ -12,20 +12,20 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// The lock of a guard guards the paces by address. Each request takes it for a moment.
+// The lock of a guard guards the paces by address. Each request takes it briefly.
 
-// Pace of one remote address over TCP.
+// Rate limits of one remote address over TCP.
 const (
 	requestsPerS  = 50
 	requestsBurst = 200
 	// wrongTokensBurst wrong tokens may be tried at once, then one every wrongTokenEvery.
 	wrongTokensBurst = 10
 	wrongTokenEvery  = time.Second
-	// maxAddresses are remembered; with more, those that have been quiet are forgotten.
+	// maxAddresses bounds the stored addresses; beyond it, quiet ones are dropped.
 	maxAddresses = 4096
 )
 
-// guard judges requests over TCP before anything is looked at.
+// guard checks requests over TCP before anything else does.
 type guard struct {
 	access *Access
 
@@ -57,8 +57,8 @@ func (g *guard) judge(r *http.Request) *Problem {
 	return nil
 }
 
-// who identifies the client of a request. A client that tries wrong tokens must wait, and
-// learns nothing in the meantime.
+// who identifies the client of a request. A client that tries wrong tokens must wait, and learns nothing in the
+// meantime.
 func (g *guard) who(r *http.Request) (Caller, *Problem) {
 	identify := func() (Caller, bool) {
 		c, refused := g.access.caller(r)
@@ -67,7 +67,7 @@ func (g *guard) who(r *http.Request) (Caller, *Problem) {
 	if _, tried := bearer(r); tried {
 		return g.attempt(r, identify)
 	}
-	c, _ := identify() // without a token none is refused
+	c, _ := identify() // no token, no refusal
 	return c, nil
 }
 
@@ -88,7 +88,7 @@ func (g *guard) attempt(r *http.Request, identify func() (c Caller, known bool))
 	return c, nil
 }
 
-// addressOf is the address that a remote end counts for. An IPv6 network of 64 bits is one.
+// addressOf returns the address that counts for a remote end: an IPv6 network of 64 bits counts as one.
 func addressOf(remote string) netip.Addr {
 	ap, err := netip.ParseAddrPort(remote)
 	if err != nil {
@@ -148,8 +148,8 @@ func (g *guard) knowsHost(r *http.Request) bool {
 	return g.access.answersTo(host)
 }
 
-// sameSite reports whether a request was made by a program or a page of this service, not by a page of another
-// site. Programs send neither header. A page may be opened by a link on another site.
+// sameSite reports whether a request was made by a program or a page of this service, not by a page of another site.
+// Programs send neither header. A link on another site may open a page.
 func sameSite(r *http.Request) bool {
 	if from := r.Header.Get("Sec-Fetch-Site"); from != "" && from != "same-origin" && from != "none" {
 		opened := r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
@@ -169,8 +169,7 @@ func sameSite(r *http.Request) bool {
 	return len(values) == 1 && err == nil && origin.Scheme == scheme && strings.EqualFold(origin.Host, r.Host)
 }
 
-// secure sets the headers that keep a browser from doing anything with an answer
-// but showing it here.
+// secure sets the headers that restrict a browser to displaying a response here.
 func secure(h http.Header, tls bool) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")

@@ -11,15 +11,14 @@ import (
 	"github.com/sextant-crawler/sextant/crawl"
 )
 
-// readyTimeout bounds the look at the Crawlers for /readyz.
+// readyTimeout bounds the check of the Crawlers for /readyz.
 const readyTimeout = 5 * time.Second
 
-// Readiness says whether the service can work now: its stores are open and their
-// figures can be read, the disk has room, and it is not stopping. No write is tried. A crawl that is paused, has
-// nothing to do, or waits for an indexer is ready.
+// Readiness is whether the service can work now: its stores are open and their figures readable, the disk has space,
+// and it is not stopping. It tries no write. A crawl that is paused, has nothing to do, or waits for a target is ready.
 type Readiness struct {
 	Ready bool `json:"ready"`
-	// Problems say why not; none if it is ready.
+	// Problems are the reasons why not; none if it is ready.
 	Problems []ReadinessProblem `json:"problems,omitempty"`
 }
 
@@ -31,7 +30,7 @@ type ReadinessProblem struct {
 	Words string `json:"words"`
 }
 
-// String is the answer for people, a reason a line.
+// String returns the response for people, one reason a line.
 func (r Readiness) String() string {
 	if r.Ready {
 		return "ready"
@@ -55,10 +54,10 @@ const (
 	notReadyDisk     = "disk_low"
 )
 
-// healthz says only that the process is alive.
+// healthz responds only that the process is alive.
 func healthz(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") }
 
-// readyz answers 200 where the service is ready, else 503; in JSON where that is asked for.
+// readyz responds with 200 if the service is ready, else 503; in JSON on request.
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 	defer cancel()
@@ -82,7 +81,7 @@ func writeReadiness(w http.ResponseWriter, r *http.Request, now Readiness) {
 	fmt.Fprintln(w, now)
 }
 
-// readiness looks at all Crawlers.
+// readiness checks all Crawlers.
 func (s *Server) readiness(ctx context.Context) Readiness {
 	var problems []ReadinessProblem
 	for _, c := range s.crawlers {
@@ -92,7 +91,7 @@ func (s *Server) readiness(ctx context.Context) Readiness {
 	return Readiness{Ready: len(problems) == 0, Problems: problems}
 }
 
-// notReady says why a Crawler cannot do its work, by the Status that it gave.
+// notReady returns why a Crawler cannot work, from its Status or the error for it.
 func notReady(c Crawler, s *Status, err error) []ReadinessProblem {
 	if err != nil {
 		return []ReadinessProblem{{c.Name(), notReadyStore, "its figures cannot be read: " + err.Error()}}
@@ -100,7 +99,7 @@ func notReady(c Crawler, s *Status, err error) []ReadinessProblem {
 	return s.problems()
 }
 
-// problems are why one Crawler cannot do its work.
+// problems returns why one Crawler cannot work.
 func (s *Status) problems() (out []ReadinessProblem) {
 	add := func(code, words string) { out = append(out, ReadinessProblem{s.Crawler, code, words}) }
 	switch s.IdleCode {

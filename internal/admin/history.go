@@ -12,8 +12,8 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// One goroutine, of Server.Run, takes the figures. The lock guards the rings: it takes it to
-// add a point, and requests take it to copy them.
+// One goroutine, of Server.Run, takes the figures. The lock guards the rings: the goroutine takes it to add a point,
+// and requests to copy them.
 
 // Spans of the history: an hour by 5 s, and 7 days by 5 min.
 const (
@@ -21,12 +21,12 @@ const (
 	weekStep, weekPoints = 5 * time.Minute, 2016
 )
 
-// history keeps figures of all Crawlers over time, in memory: a restart empties it. A
-// Crawler's takes 8 bytes for each figure and point, less than 1 MiB together.
+// history stores figures of all Crawlers over time, in memory: a restart empties it. For each Crawler it takes 8 bytes
+// for each figure and point, less than 1 MiB in total.
 type history struct {
 	crawlers []Crawler
 	figures  []figure
-	// seen is told of each status, too.
+	// seen is called with each status.
 	seen func(ctx context.Context, c Crawler, s *Status)
 
 	mu    sync.Mutex
@@ -41,8 +41,7 @@ func newHistory(crawlers []Crawler) *history {
 	return h
 }
 
-// run takes the figures at each step of the hour until ctx ends. A Crawler that cannot
-// tell them leaves a gap.
+// run takes the figures at each step of the hour until ctx ends. A Crawler without a status leaves a gap.
 func (h *history) run(ctx context.Context) error {
 	tick := time.NewTicker(hourStep)
 	defer tick.Stop()
@@ -81,12 +80,12 @@ func (h *history) take(ctx context.Context) {
 // figure is a series of the history.
 type figure struct {
 	name string
-	// counts says that it is a counter: what is kept is how much it rose in a second.
+	// counts is set for a counter, which is stored as its rise in a second.
 	counts bool
 	of     func(s *Status) float64
 }
 
-// figures are all series, in their order. What is not known is NaN.
+// figures returns all series, in order. Unknown values are NaN.
 func figures() []figure {
 	all := []figure{
 		{"requests_per_s", true, func(s *Status) float64 { return float64(s.Totals.Requests) }},
@@ -126,7 +125,7 @@ func sum(counts map[string]uint64) (all uint64) {
 	return all
 }
 
-// lagOf is the age of the oldest order that waits, in seconds.
+// lagOf returns the age of the oldest waiting order, in seconds.
 func lagOf(s *Status) float64 {
 	switch {
 	case s.OutboxLag == nil:
@@ -146,7 +145,7 @@ func storeFigure(of func(*StoreStatus) float64) func(*Status) float64 {
 	}
 }
 
-// ring keeps the last points of one span.
+// ring holds the last points of one span.
 type ring struct {
 	step    time.Duration
 	size    int
@@ -154,8 +153,8 @@ type ring struct {
 
 	times  []int64 // Unix seconds
 	points [][]float64
-	next   int // where the next point goes, once the ring is full
-	// last is what the counters were at the last point.
+	next   int // index of the next point, once the ring is full
+	// last holds the counters at the last point.
 	last   []float64
 	lastAt time.Time
 }
@@ -170,7 +169,7 @@ func (r *ring) add(now time.Time, values []float64) {
 	for i, f := range r.figures {
 		point[i] = values[i]
 		if f.counts {
-			point[i] = math.NaN() // there is none before
+			point[i] = math.NaN() // there is no previous one
 			if r.last != nil && values[i] >= r.last[i] {
 				point[i] = (values[i] - r.last[i]) / passed.Seconds()
 			}
@@ -178,7 +177,7 @@ func (r *ring) add(now time.Time, values []float64) {
 	}
 	r.last, r.lastAt = values, now
 	at := now.Unix()
-	if r.times != nil { // the clock may have been set back, plots need times that rise
+	if r.times != nil { // the clock may have been set back, and plots need rising times
 		at = max(at, r.times[(r.next+len(r.times)-1)%len(r.times)]+1)
 	}
 	if len(r.times) < r.size {
@@ -203,7 +202,7 @@ type Series struct {
 	Values []Figure `json:"values"`
 }
 
-// Figure is a value of a series: null in JSON where it is not known.
+// Figure is a value of a series: null in JSON if unknown.
 type Figure float64
 
 // MarshalJSON implements json.Marshaler.
@@ -214,7 +213,7 @@ func (f Figure) MarshalJSON() ([]byte, error) {
 	return json.Marshal(math.Round(float64(f)*1000) / 1000)
 }
 
-// columns gives what the ring has after a time, oldest first.
+// columns returns the ring's points after a time, oldest first.
 func (r *ring) columns(crawler string, after int64) History {
 	first := 0
 	for first < len(r.times) && r.times[(r.next+first)%len(r.times)] <= after {
@@ -234,7 +233,7 @@ func (r *ring) columns(crawler string, after int64) History {
 	return out
 }
 
-// past tells figures over time.
+// past returns figures over time.
 func (s *Server) past(c *call) (any, error) {
 	span := 0
 	switch written := c.query.Get("span"); written {
@@ -248,7 +247,7 @@ func (s *Server) past(c *call) (any, error) {
 	if written := c.query.Get("since"); written != "" {
 		var err error
 		if after, err = strconv.ParseInt(written, 10, 64); err != nil {
-			return nil, wrong("since %q is no Unix time in seconds", written)
+			return nil, wrong("since %q is not a Unix time in seconds", written)
 		}
 	}
 	s.history.mu.Lock()

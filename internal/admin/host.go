@@ -8,31 +8,30 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// HostDetails is what is known of one host.
+// HostDetails describes one host.
 type HostDetails struct {
 	HostStatus
-	BySource map[string]uint64 `json:"by_source"` // URLs that wait, in flight ones included
-	// DelayS is the pause between two requests that its robots.txt asks for, BackoffS
-	// the one after failures; in seconds.
+	BySource map[string]uint64 `json:"by_source"` // waiting URLs, in flight ones included
+	// DelayS is the Crawl-delay of its robots.txt, BackoffS the pause after failures; in seconds.
 	DelayS   float64 `json:"delay_s"`
 	BackoffS float64 `json:"backoff_s"`
-	// Pages counts those that were rendered or searched since the service started, and names the log-ins; nil
-	// where there was none of that.
+	// Pages counts its pages that were rendered or searched since the service started, and names the log-ins; nil
+	// without any.
 	Pages *meter.HostPagesStatus `json:"pages,omitempty"`
-	// Queue are the first that wait, of each source.
+	// Queue are the first waiting URLs of each source.
 	Queue []QueuedURL `json:"queue"`
 }
 
-// QueuedURL is a URL that waits.
+// QueuedURL is a waiting URL.
 type QueuedURL struct {
 	URL    string `json:"url"`
 	Source string `json:"source"`
 }
 
-// queueShown is how many URLs of a source are named.
+// queueShown is how many URLs of a source are listed.
 const queueShown = 10
 
-// host tells of the host of a URL, or of an origin.
+// host describes the host of a URL, or of an origin.
 func (s *Server) host(c *call) (any, error) {
 	written := c.query.Get("host")
 	if written != "" && !strings.Contains(written, "://") {

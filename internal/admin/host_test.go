@@ -25,7 +25,7 @@ func (f fakeCrawler) LastRound() (began, ended time.Time) {
 
 func (f fakeCrawler) HostTime(weburl.HostKey) time.Duration { return 120 * time.Millisecond }
 
-// HostPages are those of any host.
+// HostPages returns those of any host.
 func (fakeCrawler) HostPages(weburl.HostKey) *meter.HostPagesStatus {
 	return &meter.HostPagesStatus{Rendered: 3, RenderFailed: 1, Searched: 5, NoField: 2, Main: 4, NoMain: 1, LogIns: []string{"wiki"}}
 }

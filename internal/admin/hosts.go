@@ -18,8 +18,8 @@ type HostStatus struct {
 	Host     string `json:"host"`    // scheme, host and port
 	Waiting  uint64 `json:"waiting"` // URLs, in flight ones included
 	InFlight int    `json:"in_flight"`
-	// ClosedUntil is when the host may be asked again, nil if it may be asked now.
-	// ClosedBy is the word for the reason, a scheduler.Closing.
+	// ClosedUntil is when the host may be contacted again, nil if now. ClosedBy is the word for the reason, a
+	// scheduler.Closing.
 	ClosedUntil *time.Time `json:"closed_until,omitempty"`
 	ClosedBy    string     `json:"closed_by,omitempty"`
 	Errors      int        `json:"errors,omitempty"`  // failures in a row
@@ -27,7 +27,7 @@ type HostStatus struct {
 	Address     string     `json:"address,omitempty"` // with perAddress
 }
 
-// NewHostStatus gives what the frontier tells its printed form.
+// NewHostStatus returns the printed form of the frontier's data.
 func NewHostStatus(info scheduler.HostInfo) HostStatus {
 	h := HostStatus{Host: info.Origin, InFlight: info.InFlight, Errors: info.Errors, Ill: info.Ill}
 	for _, n := range info.Waiting {
@@ -42,7 +42,7 @@ func NewHostStatus(info scheduler.HostInfo) HostStatus {
 	return h
 }
 
-// String is a line for a person.
+// String returns a line for people.
 func (h HostStatus) String() string {
 	line := fmt.Sprintf("%-40s %6d URLs", h.Host, h.Waiting)
 	if h.ClosedUntil != nil {
@@ -57,7 +57,7 @@ func (h HostStatus) String() string {
 	return line
 }
 
-// closedWords are a scheduler.Closing for a person.
+// closedWords describes a scheduler.Closing.
 func closedWords(reason string) string {
 	words := map[string]string{
 		scheduler.ByThrottle.String():   "the pause between two requests",
@@ -74,7 +74,7 @@ func closedWords(reason string) string {
 	return words
 }
 
-// allHosts lists the hosts that URLs are stored of.
+// allHosts lists the hosts of all stored URLs.
 func (s *Server) allHosts(c *call) (any, error) {
 	o, err := report.ParseOptions(report.KindDocuments, url.Values{"host": {c.query.Get("host")}, "from": {c.query.Get("from")}}, time.Now())
 	if err == nil {
@@ -91,7 +91,7 @@ func (s *Server) allHosts(c *call) (any, error) {
 	for i := range page.Hosts {
 		u, err := weburl.Parse(page.Hosts[i].Host)
 		if err != nil {
-			continue // it went meanwhile
+			continue // it went in the meantime
 		}
 		said, err := report.Robots(c.r.Context(), c.crawler.Reports(), robots.Agent, robots.Original, u)
 		if err != nil {
@@ -104,14 +104,14 @@ func (s *Server) allHosts(c *call) (any, error) {
 	return page, nil
 }
 
-// ill names the hosts that are ill, the latest first.
+// ill lists the ill hosts, the latest first.
 func (s *Server) ill(c *call) (any, error) {
 	hosts := append([]scheduler.IllHost{}, c.crawler.Ill()...)
 	slices.Reverse(hosts)
 	return hosts, nil
 }
 
-// Why says in words why the host is closed; empty if it is not.
+// Why describes why the host is closed; empty if it is not.
 func (h HostStatus) Why() string {
 	if h.ClosedUntil == nil {
 		return ""

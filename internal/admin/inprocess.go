@@ -12,10 +12,10 @@ import (
 // RoundTrip has a goroutine that runs the handler. It ends at the latest when the body of the response is closed,
 // which waits for it.
 
-// NotRunning is crawl.Status.Idle of a Crawler that no service runs.
+// NotRunning is crawl.Status.Idle of a Crawler without a running service.
 const NotRunning = "not running"
 
-// InProcess returns a client of a Crawler that no service runs. The routes of the API answer it in this process.
+// InProcess returns a client of a Crawler without a running service. The routes of the API run in this process.
 func InProcess(c Crawler, service Service, configuration Configuration) *Client {
 	s := NewServer([]Crawler{c}, service, configuration, nil, slog.New(slog.DiscardHandler))
 	return ClientOf(s.As(Caller{Role: Operator, Socket: true, Remote: "command"}), "")
@@ -26,7 +26,7 @@ func ClientOf(h http.Handler, crawler string) *Client {
 	return &Client{http: http.Client{Transport: handlerTransport{h}}, crawler: crawler}
 }
 
-// handlerTransport answers requests by a handler.
+// handlerTransport passes requests to a handler.
 type handlerTransport struct{ handler http.Handler }
 
 // RoundTrip implements http.RoundTripper.
@@ -46,26 +46,26 @@ func (t handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a.response, nil
 }
 
-// pipedBody is the body of a response that a handler still writes.
+// pipedBody is the body of a response that a handler is still writing.
 type pipedBody struct {
 	*io.PipeReader
 	ended <-chan struct{}
 }
 
-// Close ends the handler, unless it has ended, and waits for it: what it reads may be closed after that.
+// Close ends the handler, unless it has ended, and waits for it, since its resources may be closed afterwards.
 func (b *pipedBody) Close() error {
 	err := b.PipeReader.Close()
 	<-b.ended
 	return err
 }
 
-// pipedAnswer is the http.ResponseWriter of a handler whose answer is read while it is written.
+// pipedAnswer is the http.ResponseWriter of a handler whose response is read while it is written.
 type pipedAnswer struct {
 	header   http.Header
 	response *http.Response
 	body     io.Writer
 	begun    chan struct{} // closed when status and header are known
-	broken   error         // why the answer breaks off
+	broken   error         // why the response was interrupted
 }
 
 // Header implements http.ResponseWriter.
@@ -85,7 +85,7 @@ func (a *pipedAnswer) Write(p []byte) (int, error) {
 	return a.body.Write(p)
 }
 
-// serve has h answer. An answer that breaks off, as a handler says by a panic, ends in an error.
+// serve runs h. A response that h interrupts by a panic ends in an error.
 func (a *pipedAnswer) serve(h http.Handler, r *http.Request) (err error) {
 	defer a.WriteHeader(http.StatusOK)
 	defer func() {
@@ -100,9 +100,9 @@ func (a *pipedAnswer) serve(h http.Handler, r *http.Request) (err error) {
 	return nil
 }
 
-// As returns a handler that answers requests with the rights of a caller. Another part of this process, such as the
-// console, asks the API through it for its own callers. Requests over TCP must have been checked before.
-// A caller over TCP may not name files of this machine.
+// As returns a handler that handles requests with the rights of a caller. Other parts of this process, such as the
+// console, use the API through it for their own callers. Requests over TCP must have been checked before. A caller over
+// TCP may not name files of this machine.
 func (s *Server) As(c Caller) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.answer(w, r.WithContext(context.WithValue(r.Context(), ownerKey{}, c)))

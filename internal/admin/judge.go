@@ -11,11 +11,10 @@ import (
 // maxConfigBytes is the largest body that holds a configuration.
 const maxConfigBytes = 64 << 20
 
-// maxExplained URLs are explained by one request.
+// maxExplained bounds the URLs of one request.
 const maxExplained = 1000
 
-// ExplainRequest asks for explanations, by the rules in force or those of Config, the
-// text of a configuration that is not saved.
+// ExplainRequest requests explanations, by the rules in force or those of Config, the text of an unsaved configuration.
 type ExplainRequest struct {
 	URLs   []string `json:"urls"`
 	Config string   `json:"config,omitempty"`
@@ -58,8 +57,7 @@ func (s *Server) explain(c *call, in ExplainRequest) (any, error) {
 	return out, nil
 }
 
-// settings are those in force, or those of a configuration that is not saved, which
-// only an operator may send.
+// settings returns those in force, or those of an unsaved configuration, which only an operator may send.
 func (s *Server) settings(c *call, config string) (policy.Settings, error) {
 	if config == "" {
 		return c.crawler.Settings(), nil
@@ -70,13 +68,13 @@ func (s *Server) settings(c *call, config string) (policy.Settings, error) {
 	return s.config.Draft([]byte(config), c.caller.Socket).settings(c.crawler.Name())
 }
 
-// TestRequest asks for the cases of a file to be tried.
+// TestRequest requests a test of the cases in a file.
 type TestRequest struct {
 	Cases  string `json:"cases"`
 	Config string `json:"config,omitempty"`
 }
 
-// TestReport is how cases went.
+// TestReport is the result of test cases.
 type TestReport struct {
 	Cases   int          `json:"cases"`
 	Failed  int          `json:"failed"`
@@ -116,7 +114,7 @@ type CheckRequest struct {
 	Config string `json:"config"`
 }
 
-// Check is what is found in a configuration.
+// Check is the result of checking a configuration.
 type Check struct {
 	Valid    bool           `json:"valid"`
 	Findings []Finding      `json:"findings"` // errors, then warnings, then notes
@@ -127,15 +125,15 @@ func (s *Server) check(c *call, in CheckRequest) (any, error) {
 	return s.config.Draft([]byte(in.Config), c.caller.Socket).check(), nil
 }
 
-// PreviewRequest asks what a configuration would change. It holds the configuration, or, over
-// the Unix socket, the name of its file.
+// PreviewRequest requests the changes that a configuration would cause. It holds the configuration, or, over the Unix
+// socket, the name of its file.
 type PreviewRequest struct {
 	Config  string `json:"config,omitempty"`
 	Path    string `json:"path,omitempty"`
 	Samples *int   `json:"samples,omitempty"` // of each kind; 5
 }
 
-// maxSamples of a kind are named.
+// maxSamples bounds the samples of a kind.
 const maxSamples = 1000
 
 func (s *Server) preview(c *call, in PreviewRequest) (any, error) {

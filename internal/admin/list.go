@@ -13,11 +13,11 @@ import (
 
 const (
 	defaultLimit = 100
-	// MaxLimit is how many items a page of a list has at most.
+	// MaxLimit is the most items on a page of a list.
 	MaxLimit = 1000
 )
 
-// jsonLines is the media type of lists that are streamed whole.
+// jsonLines is the media type of streamed lists.
 const jsonLines = "application/jsonl"
 
 // Page is a part of a list.
@@ -30,7 +30,7 @@ type Page struct {
 // errPageFull ends a walk over a list.
 var errPageFull = errors.New("the page is full")
 
-// errCursor is a cursor that no page gave.
+// errCursor is the error for a cursor that is not from a page.
 var errCursor = wrong("the cursor is not from a page of this list: begin without one")
 
 // wantsLines reports whether the caller asks for the whole list as JSON Lines.
@@ -38,8 +38,8 @@ func wantsLines(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), jsonLines)
 }
 
-// list answers with a page of what each walks over, or streams it as JSON Lines. At is
-// the cursor of a page that begins with the item.
+// list responds with a page of the items that each visits, or streams them as JSON Lines. at returns the cursor of a
+// page that begins with the item.
 func list(s *Server, c *call, what string, each func(fn func(item any, at string) error) error) (any, error) {
 	if wantsLines(c.r) {
 		return s.lines(c, what, c.number("limit"), each)
@@ -78,8 +78,8 @@ func (s *Server) lines(c *call, what string, limit int, each func(fn func(item a
 	})
 }
 
-// stream answers with what write writes. After an error it breaks the connection,
-// unless nothing is out yet: only that tells the reader then.
+// stream sends the output of write. After an error it closes the connection, unless nothing was sent yet: only that
+// informs the reader then.
 func (s *Server) stream(c *call, what string, write func(io.Writer) error) (any, error) {
 	out := &patientWriter{w: c.w, control: http.NewResponseController(c.w)}
 	err := write(out)
@@ -92,18 +92,17 @@ func (s *Server) stream(c *call, what string, write func(io.Writer) error) (any,
 		if w, ok := c.w.(*pipedAnswer); ok {
 			w.broken = err
 		}
-		if c.r.Context().Err() == nil { // not because the reader went away, as head does
+		if c.r.Context().Err() == nil { // not because the reader left, as head does
 			s.log.Warn(what+" broke off", "error", err)
 		}
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// writePatience is how long a reader may take to take anything of a stream.
+// writePatience is how long a reader may take to accept a part of a stream.
 const writePatience = time.Minute
 
-// patientWriter remembers that something was written, and gives up on a reader that
-// takes nothing.
+// patientWriter records whether anything was written, and gives up on a reader that accepts nothing.
 type patientWriter struct {
 	w       io.Writer
 	control *http.ResponseController
@@ -122,7 +121,7 @@ func (p *patientWriter) Write(b []byte) (int, error) {
 	return p.w.Write(b)
 }
 
-// parseSeq reads a cursor that is the number of an order; 0 without one.
+// parseSeq parses a cursor that is the number of an order; 0 if absent.
 func parseSeq(written string) (uint64, error) {
 	if written == "" {
 		return 0, nil

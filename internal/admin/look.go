@@ -30,10 +30,10 @@ func (s *Server) moves(c *call) (any, error) {
 	return policy.StoredMoves(c.r.Context(), c.crawler.Reports())
 }
 
-// TrapCounts is what traps have counted.
+// TrapCounts holds the counts of traps.
 type TrapCounts struct {
 	policy.TrapCounts
-	HostURLs int `json:"host_urls,omitempty"` // known URLs of the host that was asked for
+	HostURLs int `json:"host_urls,omitempty"` // known URLs of the requested host
 }
 
 func (s *Server) traps(c *call) (any, error) {
@@ -54,10 +54,10 @@ func (s *Server) sessions(c *call) (any, error) {
 	return append([]visit.SessionStatus{}, status.Sessions...), err
 }
 
-// Copies is what is known of duplicates.
+// Copies holds the state of duplicate detection.
 type Copies struct {
-	Duplicates *copies.Status   `json:"duplicates"` // null where they are not looked for
-	Patterns   []copies.Pattern `json:"patterns"`   // also what is not learnt yet
+	Duplicates *copies.Status   `json:"duplicates"` // null if it is off
+	Patterns   []copies.Pattern `json:"patterns"`   // including those not learnt yet
 }
 
 func (s *Server) duplicates(c *call) (any, error) {
@@ -69,7 +69,7 @@ func (s *Server) duplicates(c *call) (any, error) {
 	return Copies{status.Duplicates, append([]copies.Pattern{}, patterns...)}, err
 }
 
-// Verification is the answer of verify.
+// Verification is the result of verify.
 type Verification struct {
 	Crawler string   `json:"crawler"`
 	URLs    uint64   `json:"urls"`

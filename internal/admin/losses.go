@@ -15,10 +15,9 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// The lock of a PendingTally guards what it counted last. It is held over a walk: a caller that comes meanwhile waits for
-// its result.
+// The lock of a PendingTally guards its last counts. It is held over a walk: concurrent callers wait for the result.
 
-// Losses are what tells when pending deletions leave: the states of hosts, the edits of the rules and the settings.
+// Losses determines when pending deletions leave, from the states of hosts, the edits of the rules and the settings.
 type Losses struct {
 	hosts []deletion.HostState
 	byKey map[weburl.HostKey]*deletion.HostState
@@ -26,7 +25,7 @@ type Losses struct {
 	set   scheduler.Deletions
 }
 
-// NewLosses joins the states of the hosts that have pending losses with the last edits and the settings in force.
+// NewLosses combines the states of the hosts with pending losses, the last edits and the settings in force.
 func NewLosses(hosts []deletion.HostState, edits []deletion.Edit, set scheduler.Deletions) *Losses {
 	l := &Losses{hosts: hosts, byKey: map[weburl.HostKey]*deletion.HostState{}, edits: edits, set: set}
 	for i := range hosts {
@@ -35,7 +34,7 @@ func NewLosses(hosts []deletion.HostState, edits []deletion.Edit, set scheduler.
 	return l
 }
 
-// hostOf is the state of a loss's host. Of one that was not judged yet the least is said, and known is false.
+// hostOf returns the state of a loss's host. For one that was not judged yet it is a lower bound, and known is false.
 func (l *Losses) hostOf(d *scheduler.StoredDeletion) (state *deletion.HostState, known bool) {
 	if u, ok := weburl.FromCanonical(d.URL); ok {
 		if h := l.byKey[u.HostKey()]; h != nil {
@@ -45,11 +44,10 @@ func (l *Losses) hostOf(d *scheduler.StoredDeletion) (state *deletion.HostState,
 	return &deletion.HostState{Documents: scheduler.PoolBelow}, false
 }
 
-// classOfEdits is the class word of deletions that an edit of the rules made: what their host is like
-// does not matter.
+// classOfEdits is the class word of deletions that an edit of the rules caused, for which the host does not matter.
 const classOfEdits = "edit"
 
-// class is the word for the class of a loss.
+// class returns the word for the class of a loss.
 func (l *Losses) class(d *scheduler.StoredDeletion, now time.Time) string {
 	if d.Edit != 0 {
 		return classOfEdits
@@ -57,12 +55,12 @@ func (l *Losses) class(d *scheduler.StoredDeletion, now time.Time) string {
 	return l.forecast(d, now).Class.String()
 }
 
-// Classes are the words for the classes of deletions, in the order of output.
+// Classes returns the words for the classes of deletions, in the order of output.
 func Classes() []string {
 	return []string{classOfEdits, scheduler.LossFew.String(), scheduler.LossSome.String(), scheduler.LossMost.String()}
 }
 
-// forecast says what a loss waits for.
+// forecast returns what a loss waits for.
 func (l *Losses) forecast(d *scheduler.StoredDeletion, now time.Time) deletion.Forecast {
 	h, _ := l.hostOf(d)
 	return deletion.ForecastOf(d, h, l.edits, &l.set, now)
@@ -71,35 +69,35 @@ func (l *Losses) forecast(d *scheduler.StoredDeletion, now time.Time) deletion.F
 // LosingHost is a host with pending deletions.
 type LosingHost struct {
 	Host string `json:"host"`
-	// Pending ones, and those that left within a day, are also in Documents.
+	// Pending ones, and those that left within a day, are also counted in Documents.
 	Pending   int    `json:"pending"`
 	NewTexts  int    `json:"new_texts,omitempty"` // of those pending; the document stays and gets another text
 	Left      int    `json:"left"`
 	Documents int    `json:"documents"`
 	Class     string `json:"class"` // few, some or most
 	Ill       bool   `json:"ill,omitempty"`
-	// SilentSince is since when no document of it gave a good response, and GoneAt when all of
-	// them leave if that goes on.
+	// SilentSince is since when no document of it gave a good response, GoneAt when all of them leave if that
+	// continues.
 	SilentSince *time.Time `json:"silent_since,omitempty"`
 	GoneAt      *time.Time `json:"gone_at,omitempty"`
 
 	pooled bool
 }
 
-// silentTold is for how long a host must be silent that is told of as such: before that it may be chance.
-// goneSoon is how long before a host is taken to be gone it is told of again.
+// silentTold is how long a host must be silent before it is reported, since shorter silence may be chance. goneSoon is
+// how long before a host counts as gone it is reported again.
 const (
 	silentTold = time.Hour
 	goneSoon   = 7 * 24 * time.Hour
 )
 
-// silent reports whether the host seems to be gone. Documents of others may only not have been asked for.
+// silent reports whether the host seems to be gone. Documents of other hosts may just not have been visited.
 func (h *LosingHost) silent() bool {
 	return h.SilentSince != nil && h.GoneAt != nil && time.Since(*h.SilentSince) >= silentTold &&
 		(h.Ill || h.Pending >= h.Documents-h.Left || h.goneSoon())
 }
 
-// words name its pending losses.
+// words describes its pending losses.
 func (h *LosingHost) words() string { return LossWords(h.losses(), h.texts(), 0) }
 
 func (h *LosingHost) losses() uint64 { return uint64(max(h.Pending, 0)) }
@@ -107,7 +105,7 @@ func (h *LosingHost) texts() uint64  { return min(uint64(max(h.NewTexts, 0)), h.
 
 func (h *LosingHost) goneSoon() bool { return h.GoneAt != nil && time.Until(*h.GoneAt) <= goneSoon }
 
-// String is a line for a person.
+// String returns a line for people.
 func (h LosingHost) String() string {
 	line := fmt.Sprintf("%s: %s pending of %s (%s)", h.Host, h.words(), counted(uint64(max(h.Documents, 0)), "document"), h.Class)
 	if h.Ill {
@@ -119,10 +117,10 @@ func (h LosingHost) String() string {
 	return line
 }
 
-// losingShown hosts are named in a status.
+// losingShown is how many hosts a status lists.
 const losingShown = 20
 
-// losing are the hosts with pending deletions, the worst first, with what n knows of them.
+// losing returns the hosts with pending deletions, the worst first, with their counts in n.
 func (l *Losses) losing(n *PendingCounts) []LosingHost {
 	var all []LosingHost
 	for _, h := range l.hosts {
@@ -146,12 +144,12 @@ func (l *Losses) losing(n *PendingCounts) []LosingHost {
 type PendingCounts struct {
 	// DeletionsSince is when the oldest was found, nil if none is pending.
 	DeletionsSince *time.Time `json:"deletions_since,omitempty"`
-	// DeletionsByReason counts them by why the documents are to go, DeletionsByClass by Classes.
+	// DeletionsByReason counts them by reason, DeletionsByClass by Classes.
 	DeletionsByReason map[string]uint64 `json:"deletions_by_reason,omitempty"`
 	DeletionsByClass  map[string]uint64 `json:"deletions_by_class,omitempty"`
-	// NewTexts is how many of them leave the document in the index, with another text.
+	// NewTexts counts those that keep the document in the index, with another text.
 	NewTexts uint64 `json:"new_texts_pending,omitempty"`
-	// Moves is how many of them leave it in the index, but not in each target.
+	// Moves counts those that keep it in the index, but not in each target.
 	Moves uint64 `json:"moves_pending,omitempty"`
 
 	byBoth  map[[2]string]uint64 // reason and class
@@ -194,17 +192,17 @@ func (n *PendingCounts) add(d *scheduler.StoredDeletion, l *Losses, now time.Tim
 	}
 }
 
-// EditStatus is an edit of the rules, with its deletions that are pending.
+// EditStatus is an edit of the rules, with its pending deletions.
 type EditStatus struct {
 	deletion.Edit
 	Pending uint64 `json:"pending"`
 	Moves   uint64 `json:"moves,omitempty"` // of those pending: off a target
 }
 
-// Words name its pending losses.
+// Words describes its pending losses.
 func (e *EditStatus) Words() string { return LossWords(e.Pending, 0, e.Moves) }
 
-// String is a line for a person.
+// String returns a line for people.
 func (e EditStatus) String() string {
 	var parts []string
 	if e.Pending > 0 {
@@ -220,27 +218,26 @@ func (e EditStatus) String() string {
 	return line
 }
 
-// PendingTally counts the pending deletions of a store, which takes a walk over them. It walks only
-// if their number has changed, or now and then, and keeps what it found. Its methods may be
-// called at once.
+// PendingTally counts the pending deletions of a store, which takes a walk over them. It walks only if their number has
+// changed, or from time to time, and keeps the result. Its methods may be called concurrently.
 type PendingTally struct {
 	mu      sync.Mutex
 	pending uint64    // when they were counted
 	at      time.Time // when that was; zero if never
-	notYet  time.Time // before then they are not counted again
+	notYet  time.Time // no new count before
 	counts  PendingCounts
 }
 
 const (
-	// tallyAge is how old counts may be where the number of pending deletions is the same.
+	// tallyAge is how old counts may be if the number of pending deletions is unchanged.
 	tallyAge = 30 * time.Second
-	// tallyQuick is how long a walk may take to be made each time; after a longer one
-	// tallyShare times its length passes before the next.
+	// tallyQuick is the longest walk that is repeated each time; after a longer one, tallyShare times its length passes
+	// before the next.
 	tallyQuick = 50 * time.Millisecond
 	tallyShare = 20
 )
 
-// count gives the counts of a store.
+// count returns the counts of a store.
 func (t *PendingTally) count(ctx context.Context, store scheduler.Reader, l *Losses) (PendingCounts, error) {
 	counts, err := store.Counts(ctx)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/sextant-crawler/sextant/internal/clock"
 )
 
-// LossWords words a number of pending losses, so many of them texts that are to be replaced, and moves off a target:
-// "1 deletion", "60 new texts", "3 deletions, 60 new texts and 2 moves off a target". All surfaces word losses by it.
+// LossWords describes a number of pending losses, including new texts and moves off a target: "1 deletion", "60 new
+// texts", "3 deletions, 60 new texts and 2 moves off a target". All output uses it.
 func LossWords(losses, texts, moves uint64) string {
 	texts = min(texts, losses)
 	moves = min(moves, losses-texts)
@@ -34,7 +34,7 @@ func LossWords(losses, texts, moves uint64) string {
 	return strings.Join(parts[:last], ", ") + " and " + parts[last]
 }
 
-// counted words a number of things.
+// counted returns a number with its noun.
 func counted(n uint64, thing string) string {
 	if n == 1 {
 		return "1 " + thing
@@ -42,10 +42,10 @@ func counted(n uint64, thing string) string {
 	return humanize.Comma(int64(n)) + " " + thing + "s" //nolint:gosec // no count is so large
 }
 
-// Words name them.
+// Words describes them.
 func (n *DeletionCounts) Words() string { return LossWords(n.Pending, n.NewTexts, n.Moves) }
 
-// Words name those that were decided about.
+// Words describes the decided ones.
 func (n *Decided) Words() string {
 	moves := n.Moves
 	if n.OfEdits > 0 { // they stay
@@ -54,10 +54,10 @@ func (n *Decided) Words() string {
 	return LossWords(uint64(max(n.Deletions, 0)), uint64(max(n.NewTexts, 0)), uint64(max(moves, 0)))
 }
 
-// PendingWords name the losses that are pending.
+// PendingWords describes the pending losses.
 func (s *Status) PendingWords() string { return LossWords(s.Outbox.Pending, s.NewTexts, s.Moves) }
 
-// End says what happens to the document, and when, as a person reads it.
+// End describes what happens to the document, and when.
 func (d *Deletion) End() string {
 	switch {
 	case d.Replaces:
@@ -68,7 +68,7 @@ func (d *Deletion) End() string {
 	return "leaves: " + d.Waits()
 }
 
-// Seen says how often visits have seen the loss; empty for one that an edit of the rules made.
+// Seen describes how often visits saw the loss; empty for one that an edit of the rules caused.
 func (d *Deletion) Seen() string {
 	if d.Edit != 0 {
 		return ""
@@ -76,7 +76,7 @@ func (d *Deletion) Seen() string {
 	return "seen by " + counted(uint64(max(d.Visits, 0)), "visit") + ", last " + clock.Stamp(d.LastSeen)
 }
 
-// Help says what an operator can do about it.
+// Help describes what an operator can do about it.
 func (d *Deletion) Help() string {
 	switch {
 	case d.Edit != 0 && d.Moves:
@@ -91,7 +91,7 @@ func (d *Deletion) Help() string {
 	return "Release the deletion if the document is to go at once. Drop it to keep the document and fetch the page again."
 }
 
-// cancels says what ends the loss without the document leaving.
+// cancels describes what ends the loss without removing the document.
 func (d *Deletion) cancels() string {
 	switch {
 	case d.Edit != 0 && d.Moves:
@@ -104,7 +104,7 @@ func (d *Deletion) cancels() string {
 	return "A good response of the page cancels it."
 }
 
-// adviceOn says when to release losses of a host.
+// adviceOn describes when to release losses of a host.
 func adviceOn(losses, texts uint64) string {
 	var parts []string
 	if losses > texts {

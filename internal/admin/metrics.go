@@ -20,8 +20,7 @@ type targetStatus = crawl.TargetStatus
 // collectTimeout bounds one scrape.
 const collectTimeout = 5 * time.Second
 
-// collector reads the figures of every Crawler when it is scraped, so that the
-// crawl itself counts nothing twice.
+// collector reads the figures of every Crawler on each scrape, so that the crawl itself has no second set of counters.
 type collector struct {
 	server  *Server
 	metrics []metric
@@ -46,7 +45,7 @@ func newCollector(s *Server) *collector {
 	return c
 }
 
-// metrics is the scrape handler with a registry of its own.
+// metrics returns the scrape handler with a registry of its own.
 func (s *Server) metrics() http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(newCollector(s), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -84,7 +83,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	out <- prometheus.MustNewConstMetric(c.ready, prometheus.GaugeValue, yes(ready))
 }
 
-// collect gives the metrics of one Crawler.
+// collect sends the metrics of one Crawler.
 func (c *collector) collect(name string, s *Status, out chan<- prometheus.Metric) {
 	for i, m := range c.metrics {
 		desc, kind := c.descs[i], prometheus.GaugeValue

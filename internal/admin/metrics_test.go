@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write the table of metrics into docs/monitoring.md")
 
-// reference is the table of metrics in docs/monitoring.md.
+// reference returns the table of metrics in docs/monitoring.md.
 func reference() string {
 	var b strings.Builder
 	b.WriteString("| metric | labels | meaning |\n| --- | --- | --- |\n")

@@ -10,11 +10,11 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
 )
 
-// Observe returns the conditions of the Crawlers that need a person.
+// Observe returns the conditions of the Crawlers that need attention.
 func Observe(ctx context.Context, crawlers []Crawler) notices.Observation {
 	var out notices.Observation
 	refused := false
-	disks := map[int64]bool{} // by size: Crawlers mostly share one
+	disks := map[int64]bool{} // by size: Crawlers usually share one
 	for _, c := range crawlers {
 		s, err := c.Status(ctx)
 		if err != nil {
@@ -31,7 +31,7 @@ func Observe(ctx context.Context, crawlers []Crawler) notices.Observation {
 				})
 			}
 		}
-		if s.ConfigError != "" && !refused { // all Crawlers have the same
+		if s.ConfigError != "" && !refused { // the same for all Crawlers
 			refused = true
 			out.Conditions = append(out.Conditions, notices.Condition{Event: notices.Config, Words: "a changed configuration is refused, the old one is in force: " + s.ConfigError})
 		}
@@ -39,7 +39,7 @@ func Observe(ctx context.Context, crawlers []Crawler) notices.Observation {
 	return out
 }
 
-// observe adds what one Crawler knows.
+// observe adds the conditions of one Crawler.
 func (s *Status) observe(out *notices.Observation) {
 	add := func(e notices.Event, subject, words string) *notices.Condition {
 		out.Conditions = append(out.Conditions, notices.Condition{Event: e, Crawler: s.Crawler, Subject: subject, Words: words})
@@ -68,7 +68,7 @@ func (s *Status) observe(out *notices.Observation) {
 	}
 }
 
-// observeLosses adds what pending deletions need a person for.
+// observeLosses adds the conditions of pending deletions.
 func (s *Status) observeLosses(add func(notices.Event, string, string) *notices.Condition) {
 	const stays = "the index keeps what it has until that is confirmed, "
 	pool, losses, texts := false, uint64(0), uint64(0)

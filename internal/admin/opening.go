@@ -9,22 +9,21 @@ import (
 	"time"
 )
 
-// Each of Opening and Closing has one goroutine, which serves until the returned function ends
-// it and waits for it.
+// Each of Opening and Closing has one goroutine, which serves until the returned function ends it and waits for it.
 
-// Opening answers on l while stores are being opened, which can take long, until done is called. It uses TLS if it is
-// given a configuration. The responses say that the process is alive and why it is not ready. Afterwards l can be
-// served again. L may be nil.
+// Opening serves l while stores are being opened, which may take long, until done is called. It uses TLS if it has a
+// configuration. The responses state that the process is alive and why it is not ready. Afterwards l can be served
+// again. l may be nil.
 func Opening(l net.Listener, secured *tls.Config) (done func()) {
 	return meanwhile(l, secured, ReadinessProblem{Code: notReadyStarting, Words: "stores are being opened"})
 }
 
-// Closing answers on owner as Opening does while stores are being closed, after Run.
+// Closing serves owner like Opening while stores are being closed, after Run.
 func Closing(owner net.Listener) (done func()) {
 	return meanwhile(owner, nil, ReadinessProblem{Code: notReadyStopping, Words: "stores are being closed"})
 }
 
-// meanwhile answers for a service that is opening or closing its stores, until done is called.
+// meanwhile serves a service that is opening or closing its stores, until done is called.
 func meanwhile(l net.Listener, secured *tls.Config, why ReadinessProblem) (done func()) {
 	back, ok := lend(l)
 	if !ok {
@@ -52,7 +51,7 @@ func meanwhile(l net.Listener, secured *tls.Config, why ReadinessProblem) (done 
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = server.Serve(l) // always an error: that it was ended
+		_ = server.Serve(l) // always returns an error at its end
 	}()
 	return func() {
 		ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
@@ -65,15 +64,14 @@ func meanwhile(l net.Listener, secured *tls.Config, why ReadinessProblem) (done 
 	}
 }
 
-// lent is a listener that several servers use one after another: closing it only ends
-// Accept.
+// lent is a listener that several servers use one after another: closing it only ends Accept.
 type lent struct {
 	net.Listener
 	bounded interface{ SetDeadline(t time.Time) error }
 	over    atomic.Bool
 }
 
-// lend lends a listener, if it is of a kind that can be given back.
+// lend returns a lent listener, if its kind can be given back.
 func lend(l net.Listener) (*lent, bool) {
 	bounded, ok := l.(interface{ SetDeadline(t time.Time) error })
 	return &lent{Listener: l, bounded: bounded}, ok
@@ -88,10 +86,10 @@ func (l *lent) Accept() (net.Conn, error) {
 	return c, err
 }
 
-// Close leaves it open.
+// Close leaves the listener open.
 func (l *lent) Close() error {
 	l.over.Store(true)
-	return l.bounded.SetDeadline(time.Unix(1, 0)) // a closed listener says so to who uses it next
+	return l.bounded.SetDeadline(time.Unix(1, 0)) // a closed listener reports that at its next use
 }
 
 // giveBack makes the listener usable again once it is no longer served.

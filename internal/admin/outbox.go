@@ -25,7 +25,7 @@ func (d *DeadLetters) selection() push.Selection {
 // some reports whether only some are selected.
 func (d *DeadLetters) some() bool { return len(d.URLs) > 0 || d.Target != "" || d.Source != nil }
 
-// orders lists: the query has state, target, source and url, which may be repeated.
+// orders lists orders: the query has state, target, source and url, which may be repeated.
 func (s *Server) orders(c *call) (any, error) {
 	q := c.query
 	state, err := push.ParseState(q.Get("state"))
@@ -57,8 +57,8 @@ func (s *Server) orders(c *call) (any, error) {
 	})
 }
 
-// orderCursor is a place in the list of orders: the number of an order, or how many
-// dead letters came before, which are listed in another order.
+// orderCursor is a position in the list of orders: the number of an order or, for dead letters, which have another
+// order, the number of those before.
 type orderCursor struct {
 	state push.State
 	n     uint64
@@ -72,7 +72,7 @@ func (o orderCursor) before(other orderCursor) bool {
 	return a < b || a == b && o.n < other.n
 }
 
-// parseOrderCursor reads a cursor; the zero one is before all.
+// parseOrderCursor parses a cursor; the zero one is before all.
 func parseOrderCursor(written string) (o orderCursor, err error) {
 	if written == "" {
 		return o, nil
@@ -85,7 +85,7 @@ func parseOrderCursor(written string) (o orderCursor, err error) {
 	return o, nil
 }
 
-// DecidedLetters says how many dead letters were sent again or dropped.
+// DecidedLetters is how many dead letters were sent again or dropped.
 type DecidedLetters struct {
 	DeadLetters int `json:"dead_letters"`
 }
@@ -116,18 +116,18 @@ func (c *Client) Orders(ctx context.Context, sel push.Selection, fn func(push.Li
 	return nil
 }
 
-// DecideLetters has the selected dead letters sent again (retry) or dropped (drop), and gives how many there were.
+// DecideLetters retries (retry) or drops (drop) the selected dead letters, and returns their number.
 func (c *Client) DecideLetters(ctx context.Context, do string, d DeadLetters) (n int, err error) {
 	body := func(batch []string) any { d.URLs = batch; return d }
 	err = postBatches(ctx, c, "/outbox/"+do, nil, d.URLs, body, func(done DecidedLetters) { n += done.DeadLetters })
 	return n, err
 }
 
-// OutboxDetails say how far the outbox is behind.
+// OutboxDetails is the backlog of the outbox.
 type OutboxDetails struct {
-	Bytes uint64 `json:"bytes"` // of the bodies that wait
-	// Oldest is when the oldest order that waits was made, and Behind the same of what
-	// each target does not have safely, by name; those that have all are not there.
+	Bytes uint64 `json:"bytes"` // of waiting bodies
+	// Oldest is when the oldest waiting order was made, and Behind the same for each target's unconfirmed orders, by
+	// name; targets without any are absent.
 	Oldest *time.Time           `json:"oldest,omitempty"`
 	Behind map[string]time.Time `json:"behind,omitempty"`
 }

@@ -16,33 +16,33 @@ import (
 
 // The codes of problems; a contract.
 const (
-	codeWrongUse    = "wrong_use"    // 400: the request makes no sense
-	codeNoToken     = "no_token"     // 401: it needs a token that is valid
-	codeForbidden   = "forbidden"    // 403: the token, or a request from there, may not do that
+	codeWrongUse    = "wrong_use"    // 400: the request is invalid
+	codeNoToken     = "no_token"     // 401: it needs a valid token
+	codeForbidden   = "forbidden"    // 403: the token, or the request's origin, has no right to do that
 	codeNotFound    = "not_found"    // 404: there is no such path
-	codeNotKnown    = "not_known"    // 404: the URL is not known
+	codeNotKnown    = "not_known"    // 404: the URL is unknown
 	codeMethod      = "method"       // 405
-	codeUnconfirmed = "unconfirmed"  // 409: it changes much: send it again with yes=true
-	codeChanged     = "changed"      // 412: somebody else has written meanwhile
+	codeUnconfirmed = "unconfirmed"  // 409: a large change: repeat it with yes=true
+	codeChanged     = "changed"      // 412: changed by another user in the meantime
 	codeTooLarge    = "too_large"    // 413
 	codeMediaType   = "media_type"   // 415
-	codeDeclined    = "declined"     // 422: what is asked for cannot be done; it is the user's to mend
+	codeDeclined    = "declined"     // 422: the request cannot be carried out; the user must correct it
 	codePrecond     = "precondition" // 428: If-Match is missing
-	codeTooMany     = "too_many"     // 429: slower, please
+	codeTooMany     = "too_many"     // 429: rate limit
 	codeFailed      = "failed"       // 500: the service or its store failed
-	codeBusy        = "busy"         // 503: too much of this at once
-	codeNotReady    = "not_ready"    // 503: the service opens its stores, or closes them
+	codeBusy        = "busy"         // 503: too many of these at once
+	codeNotReady    = "not_ready"    // 503: the service is opening or closing its stores
 	problemType     = "about:blank"  // RFC 9457, 4.2.1
 	problemMedia    = "application/problem+json"
 	maxProblemBytes = 64 << 20 // findings included
 )
 
-// Problem is the answer to a request that was not done (RFC 9457).
+// Problem is the response to a failed request (RFC 9457).
 type Problem struct {
 	Type   string `json:"type"`
 	Title  string `json:"title"`
 	Status int    `json:"status"`
-	// Detail says what is wrong and what to do.
+	// Detail is what is wrong and what to do.
 	Detail string `json:"detail"`
 	// Code is one of a fixed list, for programs.
 	Code string `json:"code"`
@@ -54,17 +54,17 @@ type Problem struct {
 
 func (p *Problem) Error() string { return p.Detail }
 
-// newProblem makes the response to a request that failed.
+// newProblem returns the response to a failed request.
 func newProblem(status int, code, format string, args ...any) *Problem {
 	return &Problem{Type: problemType, Title: http.StatusText(status), Status: status, Code: code, Detail: fmt.Sprintf(format, args...)}
 }
 
-// wrong is the response to a request that makes no sense.
+// wrong returns the response to an invalid request.
 func wrong(format string, args ...any) *Problem {
 	return newProblem(http.StatusBadRequest, codeWrongUse, format, args...)
 }
 
-// problemOf makes a response from any error.
+// problemOf returns the response for any error.
 func problemOf(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
@@ -88,10 +88,10 @@ func problemOf(err error) *Problem {
 	return newProblem(http.StatusInternalServerError, codeFailed, "%v", err)
 }
 
-// write answers with the problem.
+// write sends the problem.
 func (p *Problem) write(w http.ResponseWriter) {
 	b, err := json.Marshal(p)
-	if err != nil { // its fields always can
+	if err != nil { // cannot happen
 		http.Error(w, p.Detail, p.Status)
 		return
 	}
@@ -107,8 +107,7 @@ func (p *Problem) write(w http.ResponseWriter) {
 	_, _ = w.Write(append(b, '\n')) // the client may be gone
 }
 
-// IsDeclined reports whether a command was refused because of what it asks, rather than failed
-// by itself or its store.
+// IsDeclined reports whether a command was refused because of its content, and did not fail by itself or its store.
 func IsDeclined(err error) bool {
 	if errors.Is(err, scheduler.ErrNotFound) {
 		return true
@@ -123,7 +122,7 @@ func IsDeclined(err error) bool {
 	return ok
 }
 
-// Declined is an error of Service that the user has to mend.
+// Declined is an error of Service that the user must correct.
 type Declined struct {
 	Err error
 	// Findings are the errors of a configuration, if it is about one.
@@ -132,5 +131,5 @@ type Declined struct {
 
 func (e *Declined) Error() string { return e.Err.Error() }
 
-// Unwrap gives what is wrong.
+// Unwrap returns the cause.
 func (e *Declined) Unwrap() error { return e.Err }

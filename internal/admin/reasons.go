@@ -5,33 +5,33 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// reasonText is a reason in words.
+// reasonText is the text of a reason.
 type reasonText struct {
 	words string // a sentence without its full stop
 	more  more
-	note  string // what follows by itself, or stands elsewhere; may be empty
+	note  string // what follows by itself, or is found elsewhere; may be empty
 	help  string // what an operator can do; empty for nothing
 }
 
-// more selects what a stored URL adds to the words of a reason.
+// more selects what a stored URL adds to the text of a reason.
 type more uint8
 
 const (
 	noMore     more = iota
-	itsText         // the text, which names a rule, a status or the like
-	textAlone       // the text, which says all
-	duplicate       // the URL that has the content
-	redirected      // the URL that it leads to
+	itsText         // its text, which names a rule, a status or the like
+	textAlone       // its text alone
+	duplicate       // the URL with the same content
+	redirected      // the redirect's target
 )
 
-// The help that several reasons share.
+// Help texts that several reasons share.
 const (
 	changeRules = "If it is to be crawled, change what stands at the named place. Try the URL in the editor of the console, or with sextant explain, before you save."
 	lookAgain   = "A dry run shows what the site answers now. When the site works again, recrawl the URL."
 	otherURL    = "The document stands under the other URL."
 )
 
-// reasonWords words a reason, in the only place that does.
+// reasonWords returns the text of a reason, the only one there is.
 func reasonWords(r scheduler.Reason) reasonText {
 	words := reasonTexts()
 	if int(r) >= len(words) {
@@ -40,7 +40,7 @@ func reasonWords(r scheduler.Reason) reasonText {
 	return words[r]
 }
 
-// reasonTexts are the words of all reasons, by their numbers.
+// reasonTexts returns the texts of all reasons, by number.
 func reasonTexts() []reasonText {
 	return []reasonText{
 		scheduler.ReasonRules:      {"the rules ignore it", itsText, "", changeRules},
@@ -54,11 +54,11 @@ func reasonTexts() []reasonText {
 		scheduler.ReasonMediaType:  {"its media type is not wanted", itsText, "", changeRules},
 		scheduler.ReasonRemoved:    {"the operator removed it", noMore, "", "Add it to have it back."},
 
-		// What a site or a page asks for.
+		// A site's or page's requests.
 		scheduler.ReasonRobots:            {"robots.txt forbids it", noMore, "The URL is asked for again by itself.", "Ask the owner of the site to allow this crawler in robots.txt."},
-		scheduler.ReasonRobotsUnreachable: {"its robots.txt cannot be had", noMore, "It goes on by itself when the site answers for its robots.txt.", ""},
+		scheduler.ReasonRobotsUnreachable: {"its robots.txt is unreachable", noMore, "It goes on by itself when the site answers for its robots.txt.", ""},
 		scheduler.ReasonNoIndex:           {"the page says noindex", noMore, "", "Take noindex out of the page's robots meta or its X-Robots-Tag header, then recrawl it."},
-		scheduler.ReasonUnavailable:       {"the page says that its time is over", itsText, "", "Change unavailable_after in the page, then recrawl it."},
+		scheduler.ReasonUnavailable:       {"the page's unavailable_after has passed", itsText, "", "Change unavailable_after in the page, then recrawl it."},
 		scheduler.ReasonCanonical:         {"the page names another URL as its canonical one", duplicate, otherURL, ""},
 		scheduler.ReasonEmpty:             {"there is nothing to index in it", noMore, "", lookAgain},
 		scheduler.ReasonSource:            {"it is a sitemap, feed or XML file", noMore, "", ""},
@@ -83,7 +83,7 @@ func reasonTexts() []reasonText {
 		scheduler.ReasonClientError:  {"the site refuses it", itsText, "", lookAgain},
 		scheduler.ReasonServerError:  {"the site fails", itsText, "", lookAgain},
 		scheduler.ReasonOtherStatus:  {"the site's answer makes no sense", itsText, "", lookAgain},
-		scheduler.ReasonLogin:        {"the site wants a log-in", itsText, "", "See that the log-in of the configuration works; sextant status names those that fail."},
+		scheduler.ReasonLogin:        {"the site requires a log-in", itsText, "", "See that the log-in of the configuration works; sextant status names those that fail."},
 		scheduler.ReasonDNS:          {"the name of its host cannot be resolved", itsText, "", lookAgain},
 		scheduler.ReasonConnect:      {"its host cannot be reached", itsText, "", lookAgain},
 		scheduler.ReasonTLS:          {"no secure connection to its host can be made", itsText, "", lookAgain},
@@ -100,7 +100,7 @@ func reasonTexts() []reasonText {
 	}
 }
 
-// because words the reason of one URL.
+// because describes the reason for one URL.
 func (t *reasonText) because(s *report.StoredURL) string {
 	detail := ""
 	switch t.more {
@@ -123,7 +123,7 @@ func (t *reasonText) because(s *report.StoredURL) string {
 	return t.words + ": " + detail
 }
 
-// other is the URL that has the document.
+// other returns the URL that has the document.
 func (t *reasonText) other(s *report.StoredURL) string {
 	switch t.more {
 	case duplicate:

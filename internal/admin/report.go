@@ -47,7 +47,7 @@ func (s *Server) links(c *call) (any, error) {
 	})
 }
 
-// Report has the service make a report.
+// Report requests a report from the service.
 func (c *Client) Report(ctx context.Context, kind string, o report.Options, to report.Sink) error {
 	var err error
 	switch kind {

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// route is a path of the service: what it needs, and what it does.
+// route is a path of the service: its requirements, and its function.
 type route struct {
 	method, path string
 	role         Role   // the least that may ask for it
@@ -28,25 +28,25 @@ type route struct {
 	query        string // parameters that it takes beside crawler, with spaces between; see names
 
 	answer func(*call) (any, error)
-	// plain answers by itself.
+	// plain writes the response itself.
 	plain http.Handler
 }
 
-// pattern is the route in the words of http.ServeMux.
+// pattern returns the route in the syntax of http.ServeMux.
 func (r *route) pattern() string { return r.method + " " + r.path }
 
-// call is a request that its caller may make.
+// call is a permitted request.
 type call struct {
 	w       http.ResponseWriter
 	r       *http.Request
-	crawler Crawler // nil for what is about none
+	crawler Crawler // nil if it concerns none
 	caller  Caller
 	route   *route
-	query   url.Values // with parameters that the route takes only
-	// change, target and result are for the log: what is changed, and how it went.
+	query   url.Values // only parameters of the route
+	// change, target and result are for the log.
 	change, target string
 	result         []any
-	nothing        bool // was changed: it is logged, but no event
+	nothing        bool // nothing was changed: logged, but not an event
 }
 
 // answered is returned by routes that have already written their response.
@@ -58,7 +58,7 @@ type document struct {
 	body  []byte
 }
 
-// serve answers one route for one caller.
+// serve handles one route for one caller.
 func (s *Server) serve(route *route, w http.ResponseWriter, r *http.Request, caller Caller) {
 	if caller.Role < route.role {
 		p := refusal(route, caller)
@@ -106,7 +106,7 @@ func (s *Server) do(c *call) (answer any, err error) {
 		limit = maxRequestBytes
 	}
 	if c.r.ContentLength > limit {
-		return nil, &http.MaxBytesError{Limit: limit} // before any of it is sent, if the caller asks by Expect
+		return nil, &http.MaxBytesError{Limit: limit} // before it is sent, if the caller uses Expect
 	}
 	c.r.Body = http.MaxBytesReader(c.w, c.r.Body, limit)
 	if c.r.ContentLength != 0 {
@@ -182,7 +182,7 @@ func refusal(route *route, caller Caller) *Problem {
 	return newProblem(http.StatusForbidden, codeForbidden, "a %s may not do this, it needs the %s's token", caller.Role, route.role)
 }
 
-// write sends an answer; nil is an empty object.
+// write sends a response; nil is an empty object.
 func (s *Server) write(w http.ResponseWriter, answer any) {
 	switch a := answer.(type) {
 	case answered:
@@ -274,7 +274,7 @@ func posted[T any](answer func(*call, T) (any, error)) func(*call) (any, error) 
 	}
 }
 
-// text reads the whole body. The time for it does not count for the answer.
+// text reads the whole body. The time for it does not count for the response.
 func (c *call) text() ([]byte, error) {
 	b, err := io.ReadAll(c.r.Body)
 	if err != nil {
@@ -283,7 +283,7 @@ func (c *call) text() ([]byte, error) {
 	return b, c.readUntil(time.Time{})
 }
 
-// readUntil sets when the body must have come; the zero time is never.
+// readUntil sets the deadline of the body; the zero time is none.
 func (c *call) readUntil(t time.Time) error {
 	err := http.NewResponseController(c.w).SetReadDeadline(t)
 	if errors.Is(err, http.ErrNotSupported) {
@@ -292,12 +292,12 @@ func (c *call) readUntil(t time.Time) error {
 	return err
 }
 
-// decodeBody reads one JSON value and nothing behind it.
+// decodeBody decodes one JSON value and allows nothing after it.
 func decodeBody(b []byte, into any) error {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(b, &fields) == nil {
 		for name, value := range fields {
-			if string(value) == "null" && name != "urls" { // it would count as absent; an empty list may be written so
+			if string(value) == "null" && name != "urls" { // it would count as absent; an empty list may be written like this
 				return wrong("%q is null: write a value, or leave it out", name)
 			}
 		}
@@ -311,7 +311,7 @@ func decodeBody(b []byte, into any) error {
 		}
 	}
 	if err != nil {
-		return wrong("the body is no such command: %s", strings.TrimPrefix(err.Error(), "json: "))
+		return wrong("the body is not a valid command: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	return nil
 }
@@ -334,7 +334,7 @@ func (s *Server) crawler(name string) (Crawler, error) {
 //go:embed openapi.yaml
 var openAPIText []byte
 
-// OpenAPI is the description of the API, in YAML.
+// OpenAPI returns the description of the API, in YAML.
 func OpenAPI() []byte { return openAPIText }
 
 func openAPI(*call) (any, error) { return document{"application/yaml", OpenAPI()}, nil }

@@ -10,8 +10,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/report"
 )
 
-// Selection is a crawl.Selection as it is sent: the condition is still the XML in
-// which the user wrote it.
+// Selection is the transmitted form of a crawl.Selection: the condition is still the user's XML.
 type Selection struct {
 	URLs   []string `json:"urls,omitempty"`
 	Group  string   `json:"group,omitempty"`
@@ -19,9 +18,9 @@ type Selection struct {
 	Match  string   `json:"match,omitempty"`
 	All    bool     `json:"all,omitempty"`
 	Full   bool     `json:"full,omitempty"`
-	// Forever is that of crawl.Selection.
+	// Forever is as in crawl.Selection.
 	Forever bool `json:"forever,omitempty"`
-	// Status, Class, Reason, Fate, Fifo, Error, Host and Text are those of report.ParseFilter.
+	// Status, Class, Reason, Fate, Fifo, Error, Host and Text are as in report.ParseFilter.
 	Status string `json:"status,omitempty"`
 	Class  string `json:"class,omitempty"`
 	Reason string `json:"reason,omitempty"`
@@ -32,8 +31,7 @@ type Selection struct {
 	Text   string `json:"text,omitempty"`
 }
 
-// SelectionOf selects what a filter of stored URLs finds. An empty filter selects
-// nothing.
+// SelectionOf selects the URLs that a filter of stored URLs matches. An empty filter selects nothing.
 func SelectionOf(filter url.Values) Selection {
 	s := Selection{Source: filter.Get("source"), Match: filter.Get("match")}
 	for name, field := range s.fields() {
@@ -42,7 +40,7 @@ func SelectionOf(filter url.Values) Selection {
 	return s
 }
 
-// fields are those that a report.Filter has and no other field of a selection.
+// fields returns the fields that a report.Filter has and no other field of a selection.
 func (s *Selection) fields() map[string]*string {
 	return map[string]*string{
 		"status": &s.Status, "class": &s.Class, "reason": &s.Reason, "fate": &s.Fate,
@@ -50,7 +48,7 @@ func (s *Selection) fields() map[string]*string {
 	}
 }
 
-// Filter is the part of the selection that report.ParseFilter reads; ok is false if it is empty.
+// Filter returns the selection's part for report.ParseFilter; ok is false if it is empty.
 func (s *Selection) Filter() (f url.Values, ok bool) {
 	f = url.Values{}
 	for name, field := range s.fields() {
@@ -61,13 +59,13 @@ func (s *Selection) Filter() (f url.Values, ok bool) {
 	return f, len(f) > 0
 }
 
-// Empty reports whether nothing selects.
+// Empty reports whether the selection is empty.
 func (s *Selection) Empty() bool {
 	_, filtered := s.Filter()
 	return len(s.URLs) == 0 && s.Group == "" && s.Source == "" && s.Match == "" && !s.All && !filtered
 }
 
-// Compile makes a selection for package crawl.
+// Compile returns the selection for package crawl.
 func (s Selection) Compile() (crawl.Selection, error) {
 	out := crawl.Selection{URLs: s.URLs, Group: s.Group, Source: s.Source, All: s.All, Full: s.Full, Forever: s.Forever}
 	if written, ok := s.Filter(); ok {

@@ -33,7 +33,7 @@ import (
 // Run starts goroutines: two for each listener, one to serve and one to wait for the end, and
 // one for the history. net/http has one for each connection.
 
-// Server answers for all Crawlers of a process.
+// Server serves all Crawlers of a process.
 type Server struct {
 	crawlers []Crawler
 	service  Service
@@ -47,14 +47,14 @@ type Server struct {
 	history *history
 	watcher *watcher
 	started time.Time
-	readers slots // whose requests are being answered
+	readers slots // concurrent requests of readers
 	heavy   slots
-	bodies  struct{ readers, operator slots } // that are being read
+	bodies  struct{ readers, operator slots } // bodies being read
 	writing chan struct{}                     // of the configuration: one at a time
 	mux     *http.ServeMux
 }
 
-// NewServer makes a server. It answers once Run is called. If access is nil, there are no
+// NewServer returns a server. It answers once Run is called. If access is nil, there are no
 // tokens.
 func NewServer(crawlers []Crawler, service Service, configuration Configuration, access *Access, log *slog.Logger) *Server {
 	s := &Server{
@@ -99,23 +99,23 @@ func (s *Server) mount(route *route) {
 	})
 }
 
-// Caller identifies the client of a request, and its role. It is the only place that does. The
-// Problem, if any, is the response to a wrong token.
+// Caller identifies the client of a request, and its role. It is the only place that does. The Problem, if any, is the
+// response to a wrong token.
 func (s *Server) Caller(r *http.Request) (Caller, *Problem) {
 	if owner, ok := r.Context().Value(ownerKey{}).(Caller); ok {
 		return owner, nil
 	}
 	c, p := s.guard.who(r)
-	if p != nil && p.Status == http.StatusUnauthorized { // as often as wrong tokens may be tried
-		s.log.Warn("a token that nobody has", "remote", r.RemoteAddr, "path", r.URL.Path)
+	if p != nil && p.Status == http.StatusUnauthorized { // at the rate of wrong tokens
+		s.log.Warn("an unknown token", "remote", r.RemoteAddr, "path", r.URL.Path)
 	}
 	return c, p
 }
 
-// ownerKey is the key of the Caller in the context of what comes over the Unix socket.
+// ownerKey is the context key of the Caller of a request over the Unix socket.
 type ownerKey struct{}
 
-// Limits of connections and requests: nothing that is asked here is large, or slow to send.
+// Limits of connections and requests: no request here is large, or slow to send.
 const (
 	maxRequestBytes = 8 << 20
 	maxHeaderBytes  = 64 << 10
@@ -148,7 +148,7 @@ func (s *Server) Run(ctx context.Context, open, owner net.Listener) error {
 		})
 	}
 	group.Go(func() error {
-		whole := context.WithoutCancel(ctx) // also of a service that stops at once
+		whole := context.WithoutCancel(ctx) // also when the service stops immediately
 		s.watcher.begin(whole)
 		defer s.watcher.end(whole)
 		return s.history.run(ctx)
@@ -168,7 +168,7 @@ func (s *Server) Run(ctx context.Context, open, owner net.Listener) error {
 			owner = lent
 		}
 		server := s.httpServer(http.HandlerFunc(s.answer))
-		server.MaxHeaderBytes = maxRequestBytes // the owner may ask about many URLs at once
+		server.MaxHeaderBytes = maxRequestBytes // the owner may send many URLs at once
 		server.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 			return context.WithValue(ctx, ownerKey{}, Caller{Role: Operator, Name: peerName(c), Remote: "socket", Socket: true})
 		}
@@ -184,7 +184,7 @@ func (s *Server) httpServer(h http.Handler) *http.Server {
 	}
 }
 
-// overTCP checks the origin of a request before it is answered.
+// overTCP checks the origin of a request before it is handled.
 func (s *Server) overTCP() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r, end := begin(w, r)
@@ -199,13 +199,13 @@ func (s *Server) overTCP() http.Handler {
 	})
 }
 
-// answer calls the route of a request, or refuses a path that has none.
+// answer calls the route of a request, or refuses a path without one.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	if _, pattern := s.mux.Handler(r); pattern != "" {
 		s.mux.ServeHTTP(w, r)
 		return
 	}
-	// The mux knows which methods a path has.
+	// The mux knows the methods of a path.
 	head := headOnly{header: http.Header{}}
 	s.mux.ServeHTTP(&head, r)
 	if allow := head.header.Get("Allow"); allow != "" {
@@ -216,7 +216,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	newProblem(http.StatusNotFound, codeNotFound, "there is no such path: /api/v1/openapi.yaml lists them").write(w)
 }
 
-// headOnly keeps the header of an answer.
+// headOnly keeps only the header of a response.
 type headOnly struct{ header http.Header }
 
 // Header implements http.ResponseWriter, as do the others.
@@ -228,12 +228,12 @@ func (h *headOnly) WriteHeader(int) {}
 // Write drops the body.
 func (h *headOnly) Write(p []byte) (int, error) { return len(p), nil }
 
-// About is what a Server says of its process. The zero value says nothing.
+// About describes the Server's process. The zero value is empty.
 type About struct {
 	Version string // of the program
 	// Notices returns the status of the receivers of notices; nil: there are none.
 	Notices func() []notices.Status
 }
 
-// Tell sets what the server says of its process. It must be called before Run.
+// Tell sets the description of the process. It must be called before Run.
 func (s *Server) Tell(a About) { s.about = a }

@@ -104,7 +104,7 @@ func (f fakeCrawler) Remove(_ context.Context, s crawl.Selection) (crawl.Removed
 func (f fakeCrawler) Pause(context.Context) error  { return f.broken }
 func (f fakeCrawler) Resume(context.Context) error { return f.broken }
 
-// fakeDeletions are the deletions of every fakeCrawler, oldest first: one of the rules, one of
+// fakeDeletions returns the deletions of every fakeCrawler, oldest first: one of the rules, one of
 // a host that is ill, and one that a visit is to confirm.
 func fakeDeletions() []scheduler.StoredDeletion {
 	loss := func(s int64) scheduler.Loss { return scheduler.NewLoss(true, time.Unix(s, 0)) }
@@ -365,7 +365,7 @@ func TestSocketPath(t *testing.T) {
 	}
 }
 
-// asked is what a route of the API gives for a query of names and values.
+// asked returns what a route of the API gives for a query of names and values.
 func asked[T any](t *testing.T, c *Client, path string, query ...string) (out T, err error) {
 	t.Helper()
 	err = c.Get(t.Context(), path, Query(query...), &out)

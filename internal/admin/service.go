@@ -7,14 +7,13 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Service is what concerns all Crawlers of the process.
+// Service is the part of the process that is common to all Crawlers.
 type Service interface {
-	// Reload reads the configuration again. After an error nothing has changed. If word is true, the operator allows
-	// changed rules to delete any number of documents.
+	// Reload reads the configuration again. After an error nothing has changed.
 	Reload(ctx context.Context, o ReloadOptions) (Reloaded, error)
 	// Fetch makes a dry run.
 	Fetch(ctx context.Context, c Crawler, raw string, u weburl.URL) (*Fetched, error)
-	// IndexOf finds the target of a Crawler that can list what its index holds.
+	// IndexOf returns the target of a Crawler that can list its index.
 	IndexOf(c Crawler, target string) (compare.Index, error)
 }
 
@@ -26,7 +25,7 @@ type Configuration interface {
 	// Draft reads a text as if it stood in that file. A text that is not local came over the
 	// network: it may name only what the file named that was last written on this machine.
 	Draft(text []byte, local bool) *Draft
-	// DraftFile reads a configuration in another place.
+	// DraftFile parses a configuration at another path.
 	DraftFile(path string) (*Draft, error)
 	// Receive calls write, which replaces the file by a text from the network, and records
 	// that the text was not written on this machine.
@@ -39,11 +38,11 @@ type Reloaded struct {
 	AfterRestart []string `json:"after_restart,omitempty"`
 }
 
-// ReloadOptions are the operator's wishes for a reload.
+// ReloadOptions are the operator's options for a reload.
 type ReloadOptions struct {
 	// Yes lets changed rules delete any number of documents.
 	Yes bool
-	// Now has documents fetched at once that rules and roots give other metas, or another source, than they
-	// were pushed with.
+	// Now fetches documents at once that rules and roots give other metas, or another source, than they were pushed
+	// with.
 	Now bool
 }

@@ -9,30 +9,30 @@ import (
 	"time"
 )
 
-// The lock of slots guards their number, and is held for no longer than it takes to count.
+// The lock of slots guards their number, and is held only for counting.
 
-// How many long requests run at once. A caller gets a slot only while fewer than its limit
-// are taken, so readers leave room for operators, and the network for the socket.
+// Limits of concurrent long requests. A caller gets a slot only while fewer than its limit are taken, so readers leave
+// room for operators, and the network for the socket.
 const (
 	maxHeavyReaders = 2
 	maxHeavyTCP     = 3
 	maxHeavy        = 4 // over the socket
 )
 
-// How many of their large bodies are read at once over TCP, before they take a slot.
+// How many large bodies are read at once over TCP, before they take a slot.
 const (
-	smallBody         = 64 << 10 // up to here a body is not large
+	smallBody         = 64 << 10 // the largest small body
 	maxBodiesReaders  = 4        // of maxRequestBytes each
 	maxBodiesOperator = 3        // of maxConfigBytes each
 )
 
-// slots counts how many of some places are taken. The zero value has none taken.
+// slots counts the taken slots. The zero value has none taken.
 type slots struct {
 	mu    sync.Mutex
 	taken int
 }
 
-// take takes a slot unless that many are taken already.
+// take takes a slot unless most are taken already.
 func (s *slots) take(most int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,8 +49,8 @@ func (s *slots) free() {
 	s.taken--
 }
 
-// enter reads the body of a long request and then takes a slot, which leave gives back. In
-// this order a body that arrives slowly does not block others.
+// enter reads the body of a long request and then takes a slot, which leave returns. In this order a slow body does not
+// block others.
 func (s *Server) enter(c *call) (leave func(), err error) {
 	if err := s.readBody(c); err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (s *Server) enter(c *call) (leave func(), err error) {
 	return s.heavy.free, nil
 }
 
-// readBody reads the whole body into memory. Over TCP only so many large ones are read at once.
+// readBody reads the whole body into memory. Over TCP the number of concurrent large ones is limited.
 func (s *Server) readBody(c *call) error {
 	var body bytes.Buffer
 	_, err := io.CopyN(&body, c.r.Body, smallBody)
@@ -89,10 +89,10 @@ func (s *Server) readBody(c *call) error {
 		return brokenBody(err)
 	}
 	c.r.Body = io.NopCloser(&body)
-	return c.readUntil(time.Time{}) // the time for it does not count for the answer
+	return c.readUntil(time.Time{}) // the time for it does not count for the response
 }
 
-// brokenBody turns an error of reading a body into an answer: it is the client's fault.
+// brokenBody turns an error of reading a body into a response: it is the client's error.
 func brokenBody(err error) error {
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		return err
@@ -100,7 +100,7 @@ func brokenBody(err error) error {
 	return wrong("the body of the request breaks off: %v", err)
 }
 
-// busy asks the caller to try again later.
+// busy returns the response for a caller that should retry later.
 func busy(format string, args ...any) *Problem {
 	p := newProblem(http.StatusServiceUnavailable, codeBusy, format, args...)
 	p.retryAfter = 5

@@ -27,8 +27,7 @@ func (d *door) slowRequest(t *testing.T, path, token string, length int) net.Con
 	return c
 }
 
-// TestSlowBodies: requests whose bodies do not come keep nobody from theirs, neither over
-// TCP nor over the socket.
+// TestSlowBodies: requests with slow bodies block no others, neither over TCP nor over the socket.
 func TestSlowBodies(t *testing.T) {
 	d := openDoor(t, nil, nil)
 	for range 5 {
@@ -46,7 +45,7 @@ func TestSlowBodies(t *testing.T) {
 	}
 }
 
-// count is how many are taken.
+// count returns how many are taken.
 func (s *slots) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,12 +7,11 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// State is how a crawl is, for people: in two or three words, and in a sentence without a
-// full stop that says why, which may be empty. Kind is good, warn, bad, or empty for
-// neither.
+// State is the state of a crawl for people: in two or three words, and in a sentence without a full stop for the
+// reason, which may be empty. Kind is good, warn, bad, or empty for neither.
 type State struct{ Kind, Head, Why string }
 
-// String is the state in one line.
+// String returns the state in one line.
 func (s State) String() string {
 	if s.Why == "" {
 		return s.Head
@@ -20,7 +19,7 @@ func (s State) String() string {
 	return s.Head + ": " + s.Why
 }
 
-// State says how the crawl is. A crawl that fetches at the polite pace is not idle.
+// State returns the state of the crawl. A crawl that fetches at the polite pace is not idle.
 func (s *Status) State() State {
 	switch s.IdleCode {
 	case crawl.IdlePaused:
@@ -50,7 +49,7 @@ func (s *Status) State() State {
 	return State{"good", "Crawling", fmt.Sprintf("%.1f pages/s, %s in flight", s.Rates.PagesPerS, counted(uint64(max(s.InFlight, 0)), "URL"))} //nolint:gosec // not negative
 }
 
-// limited is the state while all hosts with work are visited, or must not be yet.
+// limited returns the state while every host with work is being visited or must not be visited yet.
 func (s *Status) limited() State {
 	polite, sick := 0, 0
 	for why, n := range s.ClosedFor {

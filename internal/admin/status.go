@@ -9,19 +9,18 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/histogram"
 )
 
-// Status is all that the status command prints of one Crawler. Its JSON is flat.
+// Status is everything that the status command prints for one Crawler. Its JSON is flat.
 type Status struct {
 	crawl.Status
 	PendingCounts
-	// LosingHosts is how many hosts have pending deletions; Losing names the worst of them.
+	// LosingHosts counts the hosts with pending deletions; Losing lists the worst.
 	LosingHosts int          `json:"losing_hosts,omitempty"`
 	Losing      []LosingHost `json:"losing,omitempty"`
-	// Edits are the edits of the rules whose deletions are pending, or by which stored
-	// URLs are being judged; the oldest comes first.
+	// Edits are the edits of the rules with pending deletions, or by which stored URLs are being judged, oldest first.
 	Edits []EditStatus      `json:"edits,omitempty"`
 	sent  map[uint64]uint64 // see sentByWord
-	// ClosedFor counts the hosts that may not be visited yet, by the word for the reason.
-	// NextOpening is when the first of them opens, nil if there is none.
+	// ClosedFor counts the hosts that may not be visited yet, by the word for the reason. NextOpening is when the first
+	// of them opens, nil if there is none.
 	ClosedFor   map[string]int `json:"closed_for,omitempty"`
 	NextOpening *time.Time     `json:"next_opening,omitempty"`
 	// IllHosts is how many hosts are ill; Ill names the first few.
@@ -32,17 +31,16 @@ type Status struct {
 	// Schedules are those of the configuration, and when each runs next.
 	Schedules []crawl.Schedule `json:"schedules,omitempty"`
 	Store     *StoreStatus     `json:"store,omitempty"`
-	// ConfigLoadedAt is when the configuration in force was read, StartedAt when the service
-	// started, and Version is the program's. All are absent if no service runs.
+	// ConfigLoadedAt is when the configuration in force was read, StartedAt when the service started, and Version is
+	// the program's. All are absent without a running service.
 	ConfigLoadedAt *time.Time `json:"config_loaded_at,omitempty"`
 	StartedAt      *time.Time `json:"started_at,omitempty"`
 	Version        string     `json:"version,omitempty"`
-	// OutboxLag says how far the outbox is behind.
+	// OutboxLag is the backlog of the outbox.
 	OutboxLag *OutboxDetails `json:"outbox_lag,omitempty"`
 	// Notices are the receivers of notices, the same for all Crawlers of the process.
 	Notices []notices.Status `json:"notices,omitempty"`
-	// HostList are the hosts with the longest queues, then some that rest longest, if
-	// they were asked for.
+	// HostList are the hosts with the longest queues, then some that rest longest, on request.
 	HostList []HostStatus `json:"host_list,omitempty"`
 }
 
@@ -58,7 +56,7 @@ func (s *Status) AddSnapshot(now scheduler.Snapshot) {
 	s.IllHosts, s.Ill = now.IllHosts, now.Ill
 }
 
-// utc is nil for the zero time.
+// utc returns t in UTC, nil for the zero time.
 func utc(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -75,26 +73,26 @@ type StoreStatus struct {
 	Commits        uint64  `json:"commits"`
 	Writes         uint64  `json:"writes"`           // outcomes and other changes in them
 	WritesWaiting  int     `json:"writes_waiting"`   // for the next commit
-	LastCommitS    float64 `json:"last_commit_s"`    // how long it took
+	LastCommitS    float64 `json:"last_commit_s"`    // its duration
 	LongestCommitS float64 `json:"longest_commit_s"` // of the last minute or so
-	// DiskFree and DiskSize are those of the disk; below DiskNeeded nothing is stored.
+	// DiskFree and DiskSize are those of the disk; below DiskNeeded writes fail.
 	DiskFree   int64 `json:"disk_free_bytes"`
 	DiskSize   int64 `json:"disk_size_bytes"`
 	DiskNeeded int64 `json:"disk_needed_bytes"`
-	// DocumentsAdded came into the index, DocumentsUpdated were pushed in place of an older
-	// one, DocumentsDeleted left it.
+	// DocumentsAdded entered the index, DocumentsUpdated were pushed in place of an older one, DocumentsDeleted left
+	// it.
 	DocumentsAdded   uint64 `json:"documents_added"`
 	DocumentsUpdated uint64 `json:"documents_updated"`
 	DocumentsDeleted uint64 `json:"documents_deleted"`
-	// CommitTimes are for metrics alone.
+	// CommitTimes are for metrics only.
 	CommitTimes histogram.Snapshot `json:"-"`
-	// Fingerprints are the URLs that are known in memory.
+	// Fingerprints is the number of known URLs in memory.
 	Fingerprints       int   `json:"fingerprints"`
 	FingerprintBytes   int64 `json:"fingerprint_bytes"`
-	FingerprintLoading bool  `json:"fingerprint_loading,omitempty"` // they are still being read
+	FingerprintLoading bool  `json:"fingerprint_loading,omitempty"` // still being read
 }
 
-// DiskBytes are all bytes on disk.
+// DiskBytes returns all bytes on disk.
 func (s *StoreStatus) DiskBytes() int64 { return s.TableBytes + s.LogBytes + s.BodyBytes }
 
 func (s *Server) status(c *call) (any, error) {
@@ -131,13 +129,13 @@ func (s *StoreStatus) DiskLow() (below int64, low bool) {
 	return below, s.DiskSize > 0 && s.DiskFree < below
 }
 
-// Bounds of the disk's free space below which an operator is told: the smaller of the
-// two, but not less than twice what the store needs, or the crawl would end first.
+// Bounds of the disk's free space below which the operator is notified: the smaller of the two, but not less than twice
+// what the store needs, since the crawl would end first.
 const (
 	diskLowBytes = 2 << 30
-	diskLowShare = 20 // one in so many: 5 %
+	diskLowShare = 20 // one in 20: 5 %
 )
 
-// DiskFull reports whether the disk of a store has less free space than a commit needs. Then
-// nothing is stored, and the crawl ends. It is false if the disk is not known.
+// DiskFull reports whether the disk of a store has less free space than a commit needs. Then nothing is stored, and the
+// crawl ends. It returns false if the disk is unknown.
 func (s *StoreStatus) DiskFull() bool { return s.DiskSize > 0 && s.DiskFree < s.DiskNeeded }

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peerOf returns the process at the other end of a Unix socket, by SO_PEERCRED, or nil if it is
-// not known. For a listening socket that is the process that called listen.
+// peerOf returns the process at the other end of a Unix socket, by SO_PEERCRED, or nil if unknown. For a listening
+// socket that is the process that called listen.
 func peerOf(c net.Conn) *unix.Ucred {
 	socket, ok := c.(*net.UnixConn)
 	if !ok {
@@ -30,7 +30,7 @@ func peerOf(c net.Conn) *unix.Ucred {
 	return peer
 }
 
-// peerProcess returns its number, or 0 if it is not known or belongs to another namespace.
+// peerProcess returns its number, or 0 if it is unknown or belongs to another namespace.
 func peerProcess(c net.Conn) int {
 	if peer := peerOf(c); peer != nil {
 		return int(peer.Pid)
@@ -51,7 +51,7 @@ func peerName(c net.Conn) string {
 	return "uid " + id
 }
 
-// ownerOf names the owner of a file, or returns "" if it is not known.
+// ownerOf returns the owner of a file, or "" if unknown.
 func ownerOf(path string) string {
 	var stat unix.Stat_t
 	if err := unix.Stat(path, &stat); err != nil {
@@ -64,7 +64,7 @@ func ownerOf(path string) string {
 	return u.Username
 }
 
-// ownAs gives a file that root made to the owner of a folder, whose service is to read it.
+// ownAs gives a file that root created to the owner of a folder, whose service must read it.
 func ownAs(path, folder string) error {
 	if os.Geteuid() != 0 {
 		return nil

@@ -13,34 +13,34 @@ import (
 	"strings"
 )
 
-// Bounds of a token, in characters. A token that is made has 64.
+// Bounds of a token, in characters. A generated token has 64.
 const (
 	MinToken = 32
 	maxToken = 4096
 )
 
-// tokenBytes are the random bytes of a token that is made.
+// tokenBytes is the number of random bytes in a generated token.
 const tokenBytes = 32
 
-// token is one in force; what is kept of it is its digest.
+// token is a token in force, stored as its digest.
 type token struct {
 	role Role
 	name string // of its file
 	sum  [sha256.Size]byte
 }
 
-// TokenError says which file cannot be used for access, and what to do.
+// TokenError is an unusable file for access, with what to do.
 type TokenError struct {
 	Path, Words string
 }
 
 func (e *TokenError) Error() string { return e.Path + ": " + e.Words }
 
-// TokenPath is where the token of a role lies in a data directory.
+// TokenPath returns the file of a role's token in a data directory.
 func TokenPath(data string, role Role) string { return filepath.Join(data, role.String()+".token") }
 
-// EnsureToken creates the token of a role in a data directory if there is none, and returns
-// its path. It does not check an existing one.
+// EnsureToken creates the token of a role in a data directory if there is none, and returns its path. It does not check
+// an existing one.
 func EnsureToken(data string, role Role) (path string, made bool, err error) {
 	path = TokenPath(data, role)
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -65,7 +65,7 @@ func CheckToken(path string) error {
 	return err
 }
 
-// readToken reads the token of a file. White space around it does not count.
+// readToken reads the token in a file, ignoring white space around it.
 func readToken(path string, role Role) (token, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -77,7 +77,7 @@ func readToken(path string, role Role) (token, error) {
 		return token{}, err
 	}
 	if !info.Mode().IsRegular() {
-		return token{}, &TokenError{path, "it is no file that could hold a token"}
+		return token{}, &TokenError{path, "it is not a file that can hold a token"}
 	}
 	if tooWide(info) {
 		return token{}, &TokenError{path, wideWords(info)}
@@ -93,7 +93,7 @@ func readToken(path string, role Role) (token, error) {
 	case len(text) < MinToken:
 		return token{}, &TokenError{path, fmt.Sprintf("its token has %d characters and could be guessed: write %d random ones or more, as openssl rand -hex 32 makes them", len(text), MinToken)}
 	case len(b) > maxToken || strings.ContainsFunc(text, notInToken):
-		return token{}, &TokenError{path, "it holds something that is no token: one line of letters, digits and -._~+/= is expected"}
+		return token{}, &TokenError{path, "its content is not a token: one line of letters, digits and -._~+/= is expected"}
 	}
 	return token{role, filepath.Base(path), sha256.Sum256([]byte(text))}, nil
 }

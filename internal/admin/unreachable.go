@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// refused returns an error if a service may run on a data directory and refuses this user,
-// else nil.
+// refused returns an error if a service may be running on a data directory that refuses this user, else nil.
 func refused(data string) error {
 	path := SocketPath(data)
 	info, err := os.Lstat(path)
@@ -25,12 +24,12 @@ func refused(data string) error {
 		return refusedTo(data, ownerOf(path), "a service runs on "+data+", and answers its owner only")
 	}
 	if err == nil {
-		_ = conn.Close() // it was another fault
+		_ = conn.Close() // another error
 	}
 	return nil
 }
 
-// refusedTo names the user that may ask.
+// refusedTo returns the error that names the permitted user.
 func refusedTo(data, owner, words string) error {
 	if owner == "" {
 		return fmt.Errorf("%s: run this command as the user who owns %s", words, data)
@@ -38,8 +37,8 @@ func refusedTo(data, owner, words string) error {
 	return fmt.Errorf("%s: run this command as %s, for example with sudo -u %s", words, owner, owner)
 }
 
-// silent is the error for a service that has its socket open and did not answer in time:
-// it hangs, is stopped, or the machine is overloaded.
+// silent returns the error for a service with an open socket that did not respond in time: it hangs, is stopped, or the
+// machine is overloaded.
 func silent(data string, after time.Duration) error {
 	words := fmt.Sprintf("a service runs on %s and has not answered within %s", data, after)
 	pid := 0

@@ -22,14 +22,14 @@ func ParseURLFilter(q url.Values) (report.Filter, error) {
 		if wrong != nil {
 			return f, wrong
 		}
-		matcher, _ := actionrules.CompileCondition(condition) // it was compiled before
+		matcher, _ := actionrules.CompileCondition(condition) // compiled before
 		f.Match = matcher.Match
 	}
 	return f, err
 }
 
-// urls lists stored URLs in the order of their keys, where a cursor is the key of the next,
-// or sorted by a column, which goes over all of them for each page.
+// urls lists stored URLs in the order of their keys, where a cursor is the key of the next, or sorted by a column,
+// which reads all of them for each page.
 func (s *Server) urls(c *call) (any, error) {
 	f, err := ParseURLFilter(c.query)
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *Server) urls(c *call) (any, error) {
 	return report.URLPage(ctx, store, f, limit, 0)
 }
 
-// sortedURLs gives a page of the sorted list, or streams it.
+// sortedURLs returns a page of the sorted list, or streams it.
 func (s *Server) sortedURLs(c *call, f report.Filter, o report.Order, limit int) (any, error) {
 	ctx, store := c.r.Context(), c.crawler.Reports()
 	if wantsLines(c.r) {
@@ -92,7 +92,7 @@ func (s *Server) sortedURLs(c *call, f report.Filter, o report.Order, limit int)
 	return page, err
 }
 
-// parseKey reads a cursor.
+// parseKey parses a cursor.
 func parseKey(written string) (k weburl.Key, err error) {
 	b, err := hex.DecodeString(written)
 	if err != nil || len(b) != len(k) {
@@ -114,7 +114,7 @@ func oneURL(q url.Values) (weburl.URL, error) {
 	return u, nil
 }
 
-// notKnown is the answer about a URL that is not stored.
+// notKnown returns the response about an unknown URL.
 func notKnown(u weburl.URL) *Problem {
 	return newProblem(http.StatusNotFound, codeNotKnown, "not known: %s", u)
 }

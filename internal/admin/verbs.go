@@ -10,12 +10,13 @@ import (
 // deletionFilter are the parameters that select pending deletions.
 const deletionFilter = "host reason edit up_to url"
 
-// routes are all that the service answers to, except for what Mount adds. A verb is one row here: where it is, the role
-// that it needs, its parameters, and the change that the log and the events name.
+// routes returns all that the service answers to, except for what Mount adds. A verb is one row here: where it is, the
+// role that it needs, its parameters, and the change that the log and the events name.
 func (s *Server) routes() []route { return append(s.lookRoutes(), s.actRoutes()...) }
 
 // lookRoutes show what is stored, what the service does, and what would become of URLs. They change nothing, except for
-// push/verify where it is to repair. Those that take the text of a configuration are the operator's: what it names is read.
+// push/verify where it is to repair. Those that take the text of a configuration are the operator's: what it names is
+// read.
 func (s *Server) lookRoutes() []route {
 	all := []route{
 		{method: "GET", path: "/healthz", role: Nobody, plain: http.HandlerFunc(healthz)},
@@ -60,7 +61,8 @@ func (s *Server) lookRoutes() []route {
 	return all
 }
 
-// actRoutes change a Crawler, its outbox or the configuration, whose text is the operator's, or hand them out whole.
+// actRoutes change a Crawler, its outbox or the configuration, or return them completely. The configuration's text is
+// for the operator only.
 func (s *Server) actRoutes() []route {
 	return []route{
 		{method: "POST", path: "/api/v1/add", role: Operator, crawler: true, change: "add", answer: posted(s.add)},

@@ -16,27 +16,26 @@ import (
 
 // watcher.mu guards reloads. The goroutine of the history calls see; those of requests call changed.
 
-// watcher makes events: from each change that an operator makes, and from the differences between
-// one status and the next.
+// watcher creates events: from each change by an operator, and from the differences between two consecutive statuses.
 type watcher struct {
 	server *Server
 	last   map[string]*sighting // by Crawler
 
 	mu      sync.Mutex
-	reloads map[string]string // who asked for a reload that was not seen yet, by Crawler
+	reloads map[string]string // by Crawler: the caller of a reload whose effect was not seen yet
 }
 
-// sighting is what events are made of.
+// sighting is the basis of events.
 type sighting struct {
 	loaded  time.Time
 	refused string
-	rules   string            // that all stored URLs are judged by
-	sent    map[uint64]uint64 // losses that the operator's word has carried out, by edit
+	rules   string            // by which all stored URLs are judged
+	sent    map[uint64]uint64 // losses that the operator's approval has carried out, by edit
 	ill     map[string]bool
 	down    map[string]bool
 	silent  map[string]LosingHost // hosts without a good response, by origin
-	// round is the end of the last round of discovery that was seen, noted when one was noted
-	// last, and unnoted how many have ended since.
+	// round is the end of the last round of discovery that was seen, noted when one was last recorded, and unnoted how
+	// many have ended since.
 	round, noted time.Time
 	unnoted      int
 }
@@ -45,8 +44,7 @@ func newWatcher(s *Server) *watcher {
 	return &watcher{server: s, last: map[string]*sighting{}, reloads: map[string]string{}}
 }
 
-// changed records what an operator did. A reload is recorded once its effect is seen, with the
-// caller that asked for it.
+// changed records an operator's action. A reload is recorded once its effect is seen, with its caller.
 func (w *watcher) changed(c *call) {
 	switch c.change {
 	case "reload", "write configuration":
@@ -69,7 +67,7 @@ func (w *watcher) changed(c *call) {
 	w.note(context.WithoutCancel(c.r.Context()), c.crawler, events.Event{Kind: c.change, Who: c.caller.String(), Text: strings.TrimPrefix(text, ", ")})
 }
 
-// note keeps an event. A failure is logged, and stops nothing else.
+// note stores an event. A failure is logged, and has no other effect.
 func (w *watcher) note(ctx context.Context, c Crawler, e events.Event) {
 	if e.At.IsZero() {
 		e.At = time.Now()
@@ -79,7 +77,7 @@ func (w *watcher) note(ctx context.Context, c Crawler, e events.Event) {
 	}
 }
 
-// see compares a status with the one before.
+// see compares a status with the previous one.
 func (w *watcher) see(ctx context.Context, c Crawler, s *Status) {
 	now := &sighting{
 		refused: s.ConfigError, sent: s.sent,
@@ -128,14 +126,14 @@ func (w *watcher) see(ctx context.Context, c Crawler, s *Status) {
 	}
 }
 
-// begin notes that the service starts.
+// begin records the start of the service.
 func (w *watcher) begin(ctx context.Context) {
 	for _, c := range w.server.crawlers {
 		w.started(ctx, c)
 	}
 }
 
-// started notes a start, and that it is one with another version.
+// started records a start, and whether the version changed.
 func (w *watcher) started(ctx context.Context, c Crawler) {
 	version := w.server.about.Version
 	all, err := events.List(ctx, c.Reports())
@@ -155,14 +153,14 @@ func (w *watcher) started(ctx context.Context, c Crawler) {
 	w.note(ctx, c, events.Event{At: w.server.started, Kind: events.Start, Version: version, Text: "version " + version})
 }
 
-// end notes that the service stops.
+// end records the stop of the service.
 func (w *watcher) end(ctx context.Context) {
 	for _, c := range w.server.crawlers {
 		w.note(ctx, c, events.Event{Kind: events.Stop})
 	}
 }
 
-// configured notes how a reload ended.
+// configured records the result of a reload.
 func (w *watcher) configured(ctx context.Context, c Crawler, before, now *sighting) {
 	reloaded := now.loaded.After(before.loaded)
 	refused := now.refused != "" && now.refused != before.refused
@@ -181,11 +179,11 @@ func (w *watcher) configured(ctx context.Context, c Crawler, before, now *sighti
 	}
 }
 
-// roundsEvery is how often an event tells of rounds of discovery: where they are short and
-// come often, they would push out what operators did.
+// roundsEvery is the least time between events about rounds of discovery: frequent ones would displace those of
+// operators.
 const roundsEvery = time.Hour
 
-// discovered notes a round of discovery that has ended.
+// discovered records a completed round of discovery.
 func (w *watcher) discovered(ctx context.Context, c Crawler, before, now *sighting) {
 	now.noted, now.unnoted = before.noted, before.unnoted
 	if !now.round.After(before.round) {
@@ -203,7 +201,7 @@ func (w *watcher) discovered(ctx context.Context, c Crawler, before, now *sighti
 	now.noted, now.unnoted = now.round, 0
 }
 
-// edited tells what changed rules did to the stored URLs.
+// edited describes the effect of changed rules on the stored URLs.
 func (w *watcher) edited(s *Status) events.Event {
 	r := s.Rules
 	e := events.Event{Kind: events.Edit, Text: "version " + r.Version}
@@ -223,7 +221,7 @@ func (w *watcher) edited(s *Status) events.Event {
 	return e
 }
 
-// sentByWord counts the losses that the operator's word for the rules has carried out, by edit.
+// sentByWord counts the losses that the operator's approval of the rules has carried out, by edit.
 func sentByWord(edits []deletion.Edit) map[uint64]uint64 {
 	sent := map[uint64]uint64{}
 	for _, e := range edits {
@@ -234,7 +232,7 @@ func sentByWord(edits []deletion.Edit) map[uint64]uint64 {
 	return sent
 }
 
-// released notes what --yes carried out: losses of edits that the operator's word allowed.
+// released records what --yes carried out: losses of edits that the operator allowed.
 func (w *watcher) released(ctx context.Context, c Crawler, before, now *sighting) {
 	for _, edit := range slices.Sorted(maps.Keys(now.sent)) {
 		if n := now.sent[edit] - min(before.sent[edit], now.sent[edit]); n > 0 {
@@ -244,7 +242,7 @@ func (w *watcher) released(ctx context.Context, c Crawler, before, now *sighting
 	}
 }
 
-// gone notes hosts that were taken to be gone: they have nothing left to lose once their time is over.
+// gone records hosts that counted as gone: they have nothing left to lose once their time is over.
 func (w *watcher) gone(ctx context.Context, c Crawler, s *Status, before, now *sighting) {
 	for host, was := range before.silent {
 		if was.GoneAt.After(time.Now()) {
@@ -262,7 +260,7 @@ func (w *watcher) gone(ctx context.Context, c Crawler, s *Status, before, now *s
 	}
 }
 
-// illNoted is how many hosts are named that fell ill, or well, at once.
+// illNoted is how many hosts an event lists that became ill, or well, at once.
 const illNoted = 20
 
 func (w *watcher) fellIll(ctx context.Context, c Crawler, before, now *sighting) {

@@ -88,8 +88,8 @@ func TestProjectKeepsItsWalls(t *testing.T) {
 	}
 }
 
-// TestStoreNamesNoEngine: the store's logic reaches a database through kv.Engine only. What is of the one on Badger stands
-// in files of its own, and none of the others refers to them.
+// TestStoreNamesNoEngine: the store's logic reaches a database through kv.Engine only. What is of the one on Badger
+// stands in files of its own, and none of the others refers to them.
 func TestStoreNamesNoEngine(t *testing.T) {
 	const store = Module + "/scheduler/badgerstore"
 	engine := func(file string) bool { return strings.HasPrefix(file, "engine") }

@@ -13,19 +13,17 @@ import (
 	"github.com/sextant-crawler/sextant/internal/atomicfile"
 )
 
-// The file is JSON: the conditions that each receiver was told of, by the receiver's id.
-// memory.mu guards the map and the writing of the file, which any postman's goroutine
-// does.
+// The file is JSON: the conditions reported to each receiver, by the receiver's id. memory.mu guards the map and the
+// writing of the file; the goroutine of any postman takes it.
 
-// memory is the file of the conditions that each receiver was told of and that last.
+// memory is the file of the lasting conditions that were reported to each receiver.
 type memory struct {
-	path string // of the file; empty: nothing is kept
+	path string // of the file; empty: none
 	mu   sync.Mutex
 	told map[string][]Condition // by receiver
 }
 
-// openMemory reads the file. One that cannot be read is started over: at worst
-// a notice is sent twice.
+// openMemory reads the file. An unreadable one is replaced: at worst a notice is sent twice.
 func openMemory(path string) (*memory, error) {
 	m := &memory{path: path, told: map[string][]Condition{}}
 	if path == "" {
@@ -44,7 +42,7 @@ func openMemory(path string) (*memory, error) {
 	return m, nil
 }
 
-// of returns the conditions that a receiver was told of.
+// of returns the conditions that were reported to a receiver.
 func (m *memory) of(receiver string) map[string]Condition {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -55,7 +53,7 @@ func (m *memory) of(receiver string) map[string]Condition {
 	return out
 }
 
-// keep stores the conditions that a receiver was told of, all or none.
+// keep stores the conditions that were reported to a receiver, all or none.
 func (m *memory) keep(receiver string, told []Condition) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -72,7 +70,7 @@ func (m *memory) keep(receiver string, told []Condition) error {
 	return atomicfile.Write(m.path, 0o600, append(b, '\n'))
 }
 
-// identify names an incident: the same condition since the same time.
+// identify identifies an incident: the same condition since the same time.
 func identify(c *Condition) string {
 	return digest(fmt.Sprintf("%s\n%d", c.key(), c.Since.Unix()))
 }

@@ -1,8 +1,8 @@
-// Package notices tells an operator, by a webhook or a command, of what needs a
-// person: once when it begins, and once more when it is over.
+// Package notices notifies an operator, by a webhook or a command, of conditions that need attention: once when they
+// begin, and once more when they end.
 //
-// A Notifier owns the file of the notices that were sent, and a goroutine for each receiver while Run
-// runs. Its locks are held for moments, never while a notice is sent.
+// A Notifier owns the file of the notices that were sent, and a goroutine for each receiver while Run runs. Its locks
+// are held briefly, never while a notice is sent.
 package notices
 
 import (
@@ -19,11 +19,10 @@ import (
 	"github.com/sextant-crawler/sextant/push/wire"
 )
 
-// Run has a goroutine for each receiver, and waits for all of them when receivers are
-// replaced and at the end. Notifier.mu guards the list of postmen, and with what the crawl
-// ended.
+// Run has a goroutine for each receiver, and waits for all of them when receivers are replaced and at the end.
+// Notifier.mu guards the list of postmen, and the error that ended the crawl.
 
-// Event is a kind of trouble, a word of the configuration and of notices; a contract.
+// Event is a kind of condition, a word of the configuration and of notices; a contract.
 type Event string
 
 // The events.
@@ -37,26 +36,26 @@ const (
 	Stop    Event = "stop"    // the crawl ended with an error
 )
 
-// Events returns all of them, in the order of their names.
+// Events returns all events, in the order of their names.
 func Events() []Event { return []Event{Brake, Config, Disk, Host, Indexer, Login, Stop} }
 
-// Condition is trouble while it lasts. Event, Crawler and Subject say which it is.
+// Condition is a problem while it lasts. Event, Crawler and Subject identify it.
 type Condition struct {
 	Event   Event     `json:"event"`
-	Crawler string    `json:"crawler,omitempty"` // empty if it is the process'
+	Crawler string    `json:"crawler,omitempty"` // empty if it concerns the process
 	Subject string    `json:"subject,omitempty"` // the target, host or log-in
-	Since   time.Time `json:"since"`             // zero: since it was seen
+	Since   time.Time `json:"since"`             // zero: since it was observed
 	Words   string    `json:"words"`             // a sentence without its full stop
-	// Help says what follows or what to do while it lasts, likewise; may be empty.
+	// Help is what follows or what to do while it lasts, likewise; may be empty.
 	Help string `json:"help,omitempty"`
 }
 
 func (c *Condition) key() string { return string(c.Event) + "\n" + c.Crawler + "\n" + c.Subject }
 
-// Observation is what holds at a moment.
+// Observation is the set of conditions at a moment.
 type Observation struct {
 	Conditions []Condition
-	// Unsure are events and Crawlers that Conditions may leave out.
+	// Unsure are events and Crawlers that may be missing from Conditions.
 	Unsure []Scope
 }
 
@@ -75,11 +74,11 @@ func (o *Observation) unsure(c *Condition) bool {
 // Times of the notifier.
 const (
 	lookEvery = 5 * time.Second
-	// settle is how long trouble must be away before its end is reported.
+	// settle is how long a condition must be absent before its end is reported.
 	settle = 2 * time.Minute
-	// again is how long after a notice, or an attempt at one, the same trouble is reported again.
+	// again is the time between two notices, or attempts at one, about the same condition.
 	again = 15 * time.Minute
-	// perHour bounds the notices of trouble of one receiver; what is left out is reported later.
+	// perHour bounds one receiver's notices about conditions; omitted ones are sent later.
 	perHour = 60
 	// maxWords bounds the words of a notice, in bytes.
 	maxWords = 2000
@@ -87,18 +86,18 @@ const (
 	lastWords = 10 * time.Second
 )
 
-// Settings of a Notifier.
+// Settings configures a Notifier.
 type Settings struct {
 	Receivers []Receiver
-	// Observe returns what holds now. Each receiver's goroutine calls it every few seconds.
+	// Observe returns the present conditions. Each receiver's goroutine calls it every few seconds.
 	Observe func(context.Context) Observation
-	// Path is the file that remembers over restarts which notices were sent; empty: nothing does.
+	// Path is the file that records sent notices over restarts; empty: none.
 	Path string
 	Log  *slog.Logger
 }
 
-// Notifier watches, and notifies its receivers. A receiver that does not answer delays
-// neither the others nor the crawl.
+// Notifier watches conditions, and notifies its receivers. A receiver that does not respond delays neither the others
+// nor the crawl.
 type Notifier struct {
 	set     Settings
 	memory  *memory
@@ -179,20 +178,19 @@ func (n *Notifier) Run(ctx context.Context) error {
 	}
 }
 
-// Replace puts other receivers in force. A notice that one got already is not repeated;
-// one that was there before keeps its counts and limits.
+// Replace replaces the receivers. A receiver that stays is not notified again of what it knows, and keeps its counts
+// and limits.
 func (n *Notifier) Replace(receivers []Receiver) {
 	for {
 		select {
 		case n.replace <- receivers:
 			return
-		case <-n.replace: // nobody has taken the ones before
+		case <-n.replace: // drops an earlier list that was not read yet
 		}
 	}
 }
 
-// End is told that the crawl ended with an error, for the last notice. Nil, and the end of
-// a context, do not count.
+// End records that the crawl ended with an error, for the last notice. Nil, and the end of a context, do not count.
 func (n *Notifier) End(err error) {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return
@@ -221,8 +219,7 @@ func (n *Notifier) last(ctx context.Context) {
 	}
 }
 
-// Test sends a test notice to all receivers at once, without repetitions, and
-// returns an error for each that did not take it.
+// Test sends a test notice to all receivers at once, without retries, and returns an error for each failure.
 func (n *Notifier) Test(ctx context.Context) (told []string, err error) {
 	n.mu.Lock()
 	all := n.at
@@ -246,13 +243,13 @@ func (n *Notifier) Test(ctx context.Context) (told []string, err error) {
 	return told, errors.Join(errs...)
 }
 
-// Status is how one receiver stands.
+// Status is the state of one receiver.
 type Status struct {
-	Receiver string `json:"receiver"` // without what is secret in it
-	// Told are the conditions that it was told of and that last.
+	Receiver string `json:"receiver"` // without secrets
+	// Told are the lasting conditions that were reported to it.
 	Told   []Condition `json:"told,omitempty"`
 	Sent   uint64      `json:"sent"`   // notices since the process started
-	Failed uint64      `json:"failed"` // those that were given up
+	Failed uint64      `json:"failed"` // notices that were given up
 	// LastError is why the last notice failed; empty if it did not.
 	LastError string `json:"last_error,omitempty"`
 }
@@ -269,7 +266,7 @@ func (n *Notifier) Status() []Status {
 	return out
 }
 
-// State says which of an incident's notices one is.
+// State is the kind of notice about an incident.
 type State string
 
 // The states.
@@ -279,21 +276,20 @@ const (
 	Test     State = "test"
 )
 
-// Notice is what a webhook gets as its body, and a command on its standard input; a
-// contract, see docs/monitoring.md.
+// Notice is the body of a webhook request, and the standard input of a command; a contract, see docs/monitoring.md.
 type Notice struct {
 	Version int    `json:"version"` // 1
 	ID      string `json:"id"`      // the same for both notices of an incident
 	State   State  `json:"state"`
 	Condition
-	Until   *time.Time `json:"until,omitempty"`    // when it was over
+	Until   *time.Time `json:"until,omitempty"`    // when it ended
 	LastedS int64      `json:"lasted_s,omitempty"` // in seconds
 	Machine string     `json:"machine"`
-	// Text says all in one line, as Slack and Teams show it.
+	// Text is everything in one line, as Slack and Teams show it.
 	Text string `json:"text"`
 }
 
-// notice words a condition; until is zero while it lasts.
+// notice describes a condition; until is zero while it lasts.
 func (n *Notifier) notice(c *Condition, state State, until time.Time) Notice {
 	c.Since = c.Since.UTC().Truncate(time.Second)
 	c.Words, c.Help = wire.Clip(wire.Plain(c.Words), maxWords), wire.Clip(wire.Plain(c.Help), maxWords)

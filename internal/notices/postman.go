@@ -10,23 +10,22 @@ import (
 	"time"
 )
 
-// A postman's fields belong to the goroutine of its run, except those behind its mutex,
-// which Status reads.
+// A postman's fields belong to the goroutine of its run, except those that its mutex guards, which Status reads.
 
 // postman sends notices to one receiver, one after the other.
 type postman struct {
 	n        *Notifier
 	receiver Receiver
 	name     string // without secrets
-	id       string // of the receiver in memory
+	id       string // of the receiver in the memory
 	send     func(context.Context, Notice) error
 	close    func()
 
-	// Of run's goroutine, and after it of Notifier.last.
-	seen  map[string]time.Time // since when it holds, of what does not say
-	gone  map[string]time.Time // since when it does not, of conditions that it was told of
-	tried map[string]time.Time // the last notice of it, or attempt
-	begun []time.Time          // notices of trouble within an hour
+	// For run's goroutine, and after it for Notifier.last.
+	seen  map[string]time.Time // first observation of conditions without a Since
+	gone  map[string]time.Time // when reported conditions were first absent
+	tried map[string]time.Time // last notice of it, or attempt
+	begun []time.Time          // notices within an hour
 
 	mu           sync.Mutex
 	told         map[string]Condition
@@ -49,8 +48,7 @@ func newPostman(n *Notifier, r Receiver) (*postman, error) {
 	return p, err
 }
 
-// inherit takes over what the same receiver had before its configuration was read again.
-// Neither may run.
+// inherit takes over the state of the same receiver before a reload. Neither may be running.
 func (p *postman) inherit(before []*postman) {
 	i := slices.IndexFunc(before, func(b *postman) bool { return b.id == p.id })
 	if i < 0 {
@@ -74,13 +72,12 @@ func (p *postman) run(ctx context.Context) {
 	}
 }
 
-// wants reports whether the receiver must be told of a condition now.
+// wants reports whether the receiver must be notified of a condition now.
 func (p *postman) wants(c *Condition) bool {
 	return p.receiver.hears(c.Event) && (c.Event != Indexer || time.Since(c.Since) >= p.receiver.IndexerDown)
 }
 
-// look sends notices about what is new and what is over. An observation that was broken off
-// says nothing.
+// look sends notices about new conditions and those that ended. It ignores an incomplete observation.
 func (p *postman) look(ctx context.Context, o Observation) {
 	if ctx.Err() != nil {
 		return
@@ -110,7 +107,7 @@ func (p *postman) look(ctx context.Context, o Observation) {
 	maps.DeleteFunc(p.tried, func(_ string, at time.Time) bool { return time.Since(at) >= again })
 }
 
-// since returns when a condition began, as far as is known.
+// since returns when a condition began, as far as known.
 func (p *postman) since(c *Condition) time.Time {
 	if !c.Since.IsZero() {
 		return c.Since
@@ -122,7 +119,7 @@ func (p *postman) since(c *Condition) time.Time {
 	return p.seen[k]
 }
 
-// mayTell bounds what comes and goes, and the number of notices.
+// mayTell limits the notices about conditions that come and go, and their number.
 func (p *postman) mayTell(c *Condition) bool {
 	if at, ok := p.tried[c.key()]; ok && time.Since(at) < again {
 		return false
@@ -131,8 +128,7 @@ func (p *postman) mayTell(c *Condition) bool {
 	return len(p.begun) < perHour
 }
 
-// begin sends a notice about trouble. If that fails, it is tried again later, as long as the
-// trouble lasts.
+// begin sends a notice about a condition. If that fails, it is retried later, as long as the condition lasts.
 func (p *postman) begin(ctx context.Context, c Condition) {
 	k := c.key()
 	err := p.deliver(ctx, p.n.notice(&c, Problem, time.Time{}))
@@ -146,7 +142,7 @@ func (p *postman) begin(ctx context.Context, c Condition) {
 	}
 }
 
-// over reports whether trouble is over, once it has been away for a while.
+// over reports the end of a condition, once it has been absent for a while.
 func (p *postman) over(ctx context.Context, c Condition) {
 	k := c.key()
 	if p.gone[k].IsZero() {
@@ -164,7 +160,7 @@ func (p *postman) over(ctx context.Context, c Condition) {
 	p.remember(func() { delete(p.told, k) })
 }
 
-// deliver sends a notice, and notes how that ended.
+// deliver sends a notice, and records the result.
 func (p *postman) deliver(ctx context.Context, notice Notice) error {
 	err := p.send(ctx, notice)
 	if err != nil && ctx.Err() != nil {
@@ -184,7 +180,7 @@ func (p *postman) deliver(ctx context.Context, notice Notice) error {
 	return nil
 }
 
-// remember changes which conditions the receiver was told of, and stores them.
+// remember changes the conditions reported to the receiver, and stores them.
 func (p *postman) remember(change func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -194,7 +190,7 @@ func (p *postman) remember(change func()) {
 	}
 }
 
-// list returns the conditions that the receiver was told of, in order. p.mu is held.
+// list returns the conditions reported to the receiver, in order. p.mu is held.
 func (p *postman) list() []Condition {
 	out := slices.Collect(maps.Values(p.told))
 	slices.SortFunc(out, func(a, b Condition) int { return strings.Compare(a.key(), b.key()) })
@@ -207,7 +203,7 @@ func (p *postman) status() Status {
 	return Status{Receiver: p.name, Told: p.list(), Sent: p.sent, Failed: p.failed, LastError: p.lastError}
 }
 
-// String returns a line for a person.
+// String returns a line for people.
 func (s Status) String() string {
 	line := fmt.Sprintf("%s: %d sent, %d failed", s.Receiver, s.Sent, s.Failed)
 	if s.LastError != "" {

@@ -24,16 +24,16 @@ import (
 
 // Receiver gets notices: a webhook or a command.
 type Receiver struct {
-	// Webhook is an address that notices are posted to, if it is not empty. It may be
-	// secret as a whole, and may be an internal one: it is the operator's word.
+	// Webhook is an address for notices, if it is not empty. It may be secret as a whole, and may be internal, since
+	// the operator sets it.
 	Webhook secret.Value
-	// Secret signs them as the webhook of the push targets does, if it is not empty.
+	// Secret signs notices like the webhook of the push targets, if it is not empty.
 	Secret secret.Value
 	// Command is a program and its arguments, run without a shell.
 	Command []string
-	// On are the events that it hears of; an empty list stands for all.
+	// On are its events; an empty list stands for all.
 	On []Event
-	// IndexerDown is how long a target must be down.
+	// IndexerDown is how long a target must be down before a notice.
 	IndexerDown time.Duration
 }
 
@@ -45,11 +45,11 @@ const (
 	// commandTimeout bounds a command.
 	commandTimeout = time.Minute
 	commandGrace   = 2 * time.Second
-	// maxOutput is what is kept of a command's output.
+	// maxOutput bounds the kept output of a command.
 	maxOutput = 4 << 10
 )
 
-// name returns the receiver without what may be secret.
+// name returns the receiver without possible secrets.
 func (r *Receiver) name() string {
 	if len(r.Command) > 0 {
 		return "command " + r.Command[0]
@@ -60,15 +60,15 @@ func (r *Receiver) name() string {
 	return "webhook"
 }
 
-// hears reports whether the receiver wants an event at all.
+// hears reports whether the receiver subscribes to an event.
 func (r *Receiver) hears(e Event) bool { return len(r.On) == 0 || slices.Contains(r.On, e) }
 
-// id tells receivers apart over restarts.
+// id identifies the receiver over restarts.
 func (r *Receiver) id() string {
 	return digest(strings.Join(append([]string{r.Webhook.Reveal()}, r.Command...), "\n"))
 }
 
-// once sends a notice without repetitions.
+// once sends a notice without retries.
 func (r *Receiver) once(ctx context.Context, log *slog.Logger, n Notice) error {
 	if len(r.Command) > 0 {
 		return r.run(log)(ctx, n)
@@ -81,7 +81,7 @@ func (r *Receiver) once(ctx context.Context, log *slog.Logger, n Notice) error {
 	return send(ctx, n)
 }
 
-// post makes what posts notices, with so many repetitions (-1: none).
+// post returns a function that posts notices, with a number of retries (-1: none).
 func (r *Receiver) post(retries int) (send func(context.Context, Notice) error, closeIdle func(), err error) {
 	u, err := url.Parse(r.Webhook.Reveal())
 	if err != nil || u.Host == "" {
@@ -110,7 +110,7 @@ func (r *Receiver) post(retries int) (send func(context.Context, Notice) error, 
 	}, client.Close, nil
 }
 
-// run makes what runs the command for a notice, once.
+// run returns a function that runs the command for a notice, once.
 func (r *Receiver) run(log *slog.Logger) func(context.Context, Notice) error {
 	return func(ctx context.Context, n Notice) error {
 		body, err := json.Marshal(n)
@@ -140,7 +140,7 @@ func (r *Receiver) run(log *slog.Logger) func(context.Context, Notice) error {
 	}
 }
 
-// environment returns what a command gets: not the service's own, in which secrets may stand.
+// environment returns a command's environment: not the service's own, which may contain secrets.
 func environment(n *Notice) []string {
 	env := []string{
 		"SEXTANT_EVENT=" + string(n.Event), "SEXTANT_STATE=" + string(n.State), "SEXTANT_CRAWLER=" + wire.Plain(n.Crawler),
@@ -154,10 +154,10 @@ func environment(n *Notice) []string {
 	return env
 }
 
-// clipped keeps the begin of what is written.
+// clipped keeps the beginning of an output.
 type clipped struct{ kept bytes.Buffer }
 
-// Write never fails, so that a command that says much is not broken off.
+// Write never fails, so that a command with much output is not interrupted.
 func (c *clipped) Write(b []byte) (int, error) {
 	c.kept.Write(b[:min(len(b), maxOutput-c.kept.Len())])
 	return len(b), nil

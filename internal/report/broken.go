@@ -77,10 +77,10 @@ func isBroken(r *scheduler.Record) bool {
 	return r.Class == scheduler.Temporary || r.Class == scheduler.Permanent || r.Class == scheduler.Redirect && r.Reason == scheduler.ReasonBadRedirect
 }
 
-// EachBroken calls fn for each broken URL that o selects, those that are known first,
-// each in order of keys. It reads all stored URLs, and follows redirects; then, for each brokenBatch broken URLs, it
-// reads them again for the redirects that lead there, and once the links of all pages. Where these are more than pairsMax, a
-// batch takes several such passes. Of a batch and of the links to it the keys are in memory.
+// EachBroken calls fn for each broken URL that o selects, those that are known first, each in order of keys. It reads
+// all stored URLs, and follows redirects; then, for each brokenBatch broken URLs, it reads them again for the redirects
+// that lead there, and once the links of all pages. Where these are more than pairsMax, a batch takes several such
+// passes. Of a batch and of the links to it the keys are in memory.
 func EachBroken(ctx context.Context, store Store, o Options, fn func(Broken) error) error {
 	c := newChains(store)
 	x := exchange{store: store, batch: brokenBatch, pairs: pairsMax, emit: func(t *linked, pages linkedPages) error {

@@ -61,7 +61,7 @@ func ParseOptions(kind string, q url.Values, now time.Time) (o Options, err erro
 	for name, into := range map[string]*int{"top": &o.Top, "pages": &o.Pages, "limit": &o.Limit, "from": &o.From} {
 		if v := q.Get(name); v != "" {
 			if *into, err = strconv.Atoi(v); err != nil || *into < 0 {
-				return o, fmt.Errorf("%s %q is no number: write 1 or more, or 0 for all", name, v)
+				return o, fmt.Errorf("%s %q is not a number: write 1 or more, or 0 for all", name, v)
 			}
 		}
 	}

@@ -19,7 +19,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// What renders the page runs in a goroutine of runBeside, whose end it waits for; a browser is tried in one of tryBrowser.
+// What renders the page runs in a goroutine of runBeside, whose end it waits for; a browser is tried in one of
+// tryBrowser.
 
 // DryRun fetches one page as a crawl would, and tells what would become of it.
 func DryRun(ctx context.Context, crawler config.Crawler, known admin.Knowledge, raw string, u weburl.URL, agent string, log *slog.Logger) (*admin.Fetched, error) {

@@ -1,10 +1,9 @@
-// Command sbom says what is in a built program of this module: a bill of materials in CycloneDX
-// JSON, and the texts of the licences under which its parts may be passed on.
+// Command sbom lists the contents of a built program of this module: a bill of materials in CycloneDX JSON, and the
+// texts of the licences of its parts.
 //
-// The list of modules stands in the program itself, the texts in the module cache. Two files are
-// kept by hand: licenses.sum says which licences a text grants, and embedded.cdx.json names what
-// the list of modules does not show, which is what PDFium's WebAssembly holds and the scripts of
-// the console's pages.
+// The program itself contains the list of modules, the module cache the texts. Two files are maintained by hand:
+// licenses.sum maps texts to licences, and embedded.cdx.json names parts that are not modules: the contents of PDFium's
+// WebAssembly and the scripts of the console's pages.
 package main
 
 import (
@@ -30,7 +29,7 @@ func main() {
 	}
 }
 
-// run writes what the arguments ask for. SOURCE_DATE_EPOCH is the time that the bill bears.
+// run writes the requested files. SOURCE_DATE_EPOCH is the time in the bill.
 func run(ctx context.Context, args []string, stderr io.Writer) error {
 	flags := flag.NewFlagSet("sbom", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -66,8 +65,7 @@ func run(ctx context.Context, args []string, stderr io.Writer) error {
 	)
 }
 
-// writeBOM writes the bill of materials. It has no serial number, so that the same program gives
-// the same bytes.
+// writeBOM writes the bill of materials. It has no serial number, so that the same program gives the same bytes.
 func writeBOM(w io.Writer, info *debug.BuildInfo, parts []cyclonedx.Component, version string, at time.Time) error {
 	setting := func(key string) string {
 		for _, s := range info.Settings {
@@ -97,8 +95,8 @@ func writeBOM(w io.Writer, info *debug.BuildInfo, parts []cyclonedx.Component, v
 	return cyclonedx.NewBOMEncoder(w, cyclonedx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bom, cyclonedx.SpecVersion1_6)
 }
 
-// noticesOf lists the parts with their licences, then all texts. A text that several parts share
-// stands there for each: what is said of one part is then in one place.
+// noticesOf lists the parts with their licences, then all texts. A text that several parts share is repeated for each,
+// so that everything about a part is in one place.
 func noticesOf(parts []cyclonedx.Component, texts []text) string {
 	var b strings.Builder
 	b.WriteString("Sextant is licensed under Apache-2.0. The program contains the parts below, under their own licences.\n" +
@@ -117,11 +115,11 @@ func noticesOf(parts []cyclonedx.Component, texts []text) string {
 	return b.String()
 }
 
-// granted returns the licences of a part in words.
+// granted returns the licences of a part as text.
 func granted(c cyclonedx.Component) string {
 	var words []string
 	for _, l := range *c.Licenses {
-		words = append(words, l.License.ID+l.License.Name) // it has one of them
+		words = append(words, l.License.ID+l.License.Name) // one of the two is set
 	}
 	return strings.Join(words, ", ")
 }

@@ -23,14 +23,14 @@ import (
 //go:embed embedded.cdx.json licenses.sum pdfium/*.txt
 var held embed.FS
 
-// vendored are the licences of the console's scripts, from the main module's folder.
+// vendored are the licences of the console's scripts, in the main module's folder.
 const vendored = "internal/admin/console/static/vendor/*.LICENSE.txt"
 
-// text is one text of a licence or a notice, and what it belongs to.
+// text is the text of a licence or a notice, and its owner.
 type text struct{ of, body string }
 
-// partsOf returns what a program is made of, with the texts that go with it. A text that nobody has
-// looked at is an error, and so is another version of a module in which embedded.cdx.json names parts.
+// partsOf returns the parts of a program, with their texts. An unreviewed text is an error, and so is a changed version
+// of a module in which embedded.cdx.json names parts.
 func partsOf(ctx context.Context, info *debug.BuildInfo) (parts []cyclonedx.Component, texts []text, err error) {
 	folders, err := foldersOf(ctx, info)
 	if err != nil {
@@ -61,8 +61,7 @@ func partsOf(ctx context.Context, info *debug.BuildInfo) (parts []cyclonedx.Comp
 	return parts, append(texts, more...), errors.Join(err, embeddedErr, moreErr)
 }
 
-// withEmbedded adds the components of embedded.cdx.json. One of a module's name belongs to that
-// module: what is inside of it goes there.
+// withEmbedded adds the components of embedded.cdx.json. A component with a module's name belongs to that module.
 func withEmbedded(parts []cyclonedx.Component) ([]cyclonedx.Component, error) {
 	file, err := held.ReadFile("embedded.cdx.json")
 	if err != nil {
@@ -76,7 +75,7 @@ func withEmbedded(parts []cyclonedx.Component) ([]cyclonedx.Component, error) {
 		switch i := slices.IndexFunc(parts, func(p cyclonedx.Component) bool { return p.Name == c.Name }); {
 		case i < 0 && c.Components == nil:
 			parts = append(parts, c)
-		case i < 0: // this program does not have that module
+		case i < 0: // this program does not contain that module
 		case parts[i].Version != c.Version:
 			err = errors.Join(err, fmt.Errorf("%s %s: packaging/sbom/embedded.cdx.json names what is in %s: look at the new version, and write there what is in it",
 				c.Name, parts[i].Version, c.Version))
@@ -87,7 +86,7 @@ func withEmbedded(parts []cyclonedx.Component) ([]cyclonedx.Component, error) {
 	return parts, err
 }
 
-// embeddedTexts returns the texts of what embedded.cdx.json names: those of PDFium's parts are here
+// embeddedTexts returns the texts of the parts in embedded.cdx.json: those of PDFium's parts are here
 // (pdfium/UPSTREAM.md), those of the scripts beside them.
 func embeddedTexts(root string) (texts []text, err error) {
 	names, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(vendored)))
@@ -115,7 +114,7 @@ func embeddedTexts(root string) (texts []text, err error) {
 	return texts, nil
 }
 
-// grants are the licences that a text grants, by its SHA-256.
+// grants maps a text's SHA-256 to its licences.
 type grants map[string][]string
 
 // readGrants reads licenses.sum.
@@ -137,13 +136,13 @@ func readGrants() (grants, error) {
 	return g, nil
 }
 
-// of returns the licences that texts grant, in order. A text that is not known is an error.
+// of returns the licences of texts, in order. An unknown text is an error.
 func (g grants) of(texts []text) (ids []string, err error) {
 	for _, t := range texts {
 		sum := fmt.Sprintf("%x", sha256.Sum256([]byte(t.body)))
 		more, ok := g[sum]
 		if !ok {
-			err = errors.Join(err, fmt.Errorf("nobody has looked at this text: read it, and write its licences into packaging/sbom/licenses.sum\n%s  LICENCES  %s", sum, t.of))
+			err = errors.Join(err, fmt.Errorf("this text was not reviewed: read it, and write its licences into packaging/sbom/licenses.sum\n%s  LICENCES  %s", sum, t.of))
 		}
 		ids = append(ids, more...)
 	}
@@ -151,8 +150,8 @@ func (g grants) of(texts []text) (ids []string, err error) {
 	return slices.Compact(ids), err
 }
 
-// foldersOf maps each module that is linked for the program's platform to its root, which stands
-// first, and the folders of its packages. Go's own library is "std".
+// foldersOf maps each module that is linked for the program's platform to its root, which comes first, and the folders
+// of its packages. Go's own library is "std".
 func foldersOf(ctx context.Context, info *debug.BuildInfo) (map[string][]string, error) {
 	cmd := exec.CommandContext(ctx, "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}\t{{.Dir}}\t{{$.Dir}}{{end}}", info.Path)
 	cmd.Env = os.Environ()
@@ -173,7 +172,7 @@ func foldersOf(ctx context.Context, info *debug.BuildInfo) (map[string][]string,
 	folders := map[string][]string{"std": {strings.TrimSpace(string(goroot))}}
 	for line := range strings.Lines(string(out)) {
 		fields := strings.Split(strings.TrimSpace(line), "\t")
-		if len(fields) != 3 { // Go's own package
+		if len(fields) != 3 { // a package of Go's own
 			continue
 		}
 		if folders[fields[0]] == nil {
@@ -184,8 +183,8 @@ func foldersOf(ctx context.Context, info *debug.BuildInfo) (map[string][]string,
 	return folders, nil
 }
 
-// textsIn reads the licences and notices of a module's folders, the first of which is its root, and
-// of those above them up to the root: some packages in a module have other authors.
+// textsIn reads the licences and notices in a module's folders, the first of which is its root, and in those above them
+// up to the root: some packages in a module have other authors.
 func textsIn(of string, folders []string) (texts []text, err error) {
 	named := regexp.MustCompile(`(?i)^(.+[-_.])?(licen[cs]e|copying|notice|copyright|unlicense|patents|third[-_]party)([-._].*)?$`)
 	root, seen := folders[0], map[string]bool{}
@@ -213,8 +212,8 @@ func textsIn(of string, folders []string) (texts []text, err error) {
 	return texts, nil
 }
 
-// component returns a Go module in the words of CycloneDX. Sum is its line in go.sum, which has the hash
-// of the module's files in base64.
+// component returns a Go module as a CycloneDX component. sum is its line in go.sum, which has the hash of the module's
+// files in base64.
 func component(path, version, sum string, ids []string) cyclonedx.Component {
 	url := fmt.Sprintf("pkg:golang/%s@%s", path, strings.ReplaceAll(version, "+", "%2B"))
 	c := cyclonedx.Component{Type: cyclonedx.ComponentTypeLibrary, BOMRef: url, PackageURL: url, Name: path, Version: version, Licenses: &cyclonedx.Licenses{}}

@@ -62,8 +62,8 @@ func everything(t testing.TB, s *Store) map[string]any {
 	return all
 }
 
-// stocked makes a store with waiting, timed and removed URLs, orders that wait and that are pending,
-// some so long that they would be in the value log, a host state and a value.
+// stocked makes a store with waiting, timed and removed URLs, waiting and pending orders, some with long bodies, a host
+// state and a value.
 func stocked(t testing.TB, dir string) *Store {
 	t.Helper()
 	s := openStore(t, dir, quick)
@@ -188,9 +188,8 @@ func TestBackupOfReader(t *testing.T) {
 	}
 }
 
-// TestBackupWhileWriting backs up while chains of pages are crawled, each of which is
-// found by the one before: what is restored must be consistent, and of each chain a
-// beginning, with every page before the last one completed.
+// TestBackupWhileWriting backs up during a crawl of chains of pages, each linked by the one before. The restored store
+// must be consistent, and contain a beginning of each chain, in which all pages except the last are complete.
 func TestBackupWhileWriting(t *testing.T) {
 	const chains = 8
 	s := openStore(t, t.TempDir(), quick)
@@ -381,8 +380,8 @@ type failing struct{ err error }
 
 func (w failing) Write([]byte) (int, error) { return 0, w.err }
 
-// TestBackupOfDamage damages each block in turn: what is backed up then is whole, or
-// it is an error. Badger itself ends its walks at such a block without a word.
+// TestBackupOfDamage damages each block in turn: the backup is then correct, or an error. Badger itself silently ends
+// its walks at such a block.
 func TestBackupOfDamage(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir, quick)

@@ -13,8 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// check compares a store with the ledger, and takes over what the store holds
-// where either of two things may be.
+// check compares a store with the ledger, and updates the ledger if the store may hold either of two states.
 func (l *ledger) check(t *testing.T, s *Store) {
 	t.Helper()
 	records := recordsOf(t, s)
@@ -56,8 +55,7 @@ func recordsOf(t *testing.T, s *Store) map[weburl.Key]scheduler.Record {
 	return records
 }
 
-// checkPlaces wants each waiting URL once in the queue that its record names, and
-// no other URL in any.
+// checkPlaces checks that each queue holds exactly the waiting URLs whose records name it.
 func checkPlaces(t *testing.T, s *Store, records map[weburl.Key]scheduler.Record) {
 	t.Helper()
 	ctx := t.Context()
@@ -180,8 +178,7 @@ func (l *ledger) checkPage(t *testing.T, i int, rec scheduler.Record, known bool
 	p.presence, p.contents = present, []mark{got}
 }
 
-// checkStamp wants all of a record to be of one act. A release gives it the hash of another
-// document, or none.
+// checkStamp checks that all fields of a record are from one act, except for a hash that a release changed.
 func (l *ledger) checkStamp(t *testing.T, i int, rec scheduler.Record, id uint64) {
 	t.Helper()
 	want := rec

@@ -42,9 +42,8 @@ type ending struct {
 	lines  int
 }
 
-// attacked runs a child that carries out the attack. The ledger takes what it
-// tells. After each line except those that are in the pipe when it ends, stop is
-// asked whether the child shall be killed; nil: never.
+// attacked runs a child that carries out the attack, and passes its lines to the ledger. After each line, stop decides
+// whether to kill the child; nil: never. Lines in the pipe at the end are exempt.
 func attacked(t *testing.T, a attack, l *ledger, stop func(lines int) bool) ending {
 	t.Helper()
 	orders, err := json.Marshal(a)
@@ -110,8 +109,7 @@ func attackOptions() Options {
 	return Options{Durability: OS, MemtableBytes: MinMemtableBytes, MinFree: -1}
 }
 
-// TestWorkload runs an attack that nobody disturbs, to its end, and wants all of it
-// to be stored. In a child process it is the attack.
+// TestWorkload runs an undisturbed attack to its end; all of it must be stored. In a child process it is the attack.
 func TestWorkload(t *testing.T) {
 	if beAttacker(t) {
 		return
@@ -136,8 +134,8 @@ func TestWorkload(t *testing.T) {
 	}
 }
 
-// copied returns a copy of a folder of files. If a store is open there, none of its tables
-// came or went meanwhile: a process killed at that moment would leave this.
+// copied returns a copy of a folder of files. In an open store, no table was added or removed during the copy: a
+// process killed at that moment would leave this.
 func copied(t testing.TB, dir string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "copy")

@@ -10,9 +10,8 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// TestClockJumps lets the clock jump between 1970 and 2500 while URLs wait for times
-// just as far away, and before: each becomes due once its time has come by the clock of the
-// moment, exactly once, and Due tells the time of the next.
+// TestClockJumps moves the clock between 1970 and 2500 while URLs wait for times in and beyond that range: each becomes
+// due exactly once, when the present clock reaches its time, and Due returns the time of the next.
 func TestClockJumps(t *testing.T) {
 	r := seeded.Rand(t)
 	dir := t.TempDir()

@@ -31,8 +31,7 @@ func TestCompactionIsBounded(t *testing.T) {
 	}
 }
 
-// A store that is being closed leaves segments to the next process to empty: what would be
-// begun then would read a closed database.
+// A store that is being closed leaves emptying to the next process, since it would read a closed database.
 func TestNothingIsEmptiedByClose(t *testing.T) {
 	b := newSegmentBench(t, t.TempDir(), "x")
 	for i := range 200 {

@@ -13,8 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// knownInBench returns how many URLs are known when a benchmark begins, fewer if it is short;
-// SEXTANT_BENCH_KNOWN sets it.
+// knownInBench returns SEXTANT_BENCH_KNOWN, the number of known URLs at the start of a benchmark, fewer if it is short.
 func knownInBench(b *testing.B) int {
 	s, ok := os.LookupEnv("SEXTANT_BENCH_KNOWN")
 	if !ok && testing.Short() {

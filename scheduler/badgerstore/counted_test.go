@@ -9,8 +9,7 @@ import (
 	"github.com/sextant-crawler/sextant/push"
 )
 
-// endingContext ends when it was asked for its error so many times, which walks do at
-// each key.
+// endingContext ends after a number of calls of Err, which walks make at each key.
 type endingContext struct {
 	context.Context
 	cancel context.CancelFunc

@@ -18,9 +18,8 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// damagedFixture makes a store by so many acts, the same each time, in four sessions: with
-// several tables, the first of them merged, and a value log that is in use. It returns the
-// store as it is after the last session, and a copy of it while that was under way, which
+// damagedFixture makes a store by a number of fixed acts, in four sessions: with several tables, the first of them
+// merged, and a used value log. It returns the store after the last session, and a copy from during that session, which
 // is what a killed process leaves.
 func damagedFixture(t *testing.T, acts uint64) (closed, killed string) {
 	t.Helper()
@@ -78,9 +77,8 @@ func noted(t *testing.T, s *Store, fixture string) {
 	}
 }
 
-// TestDamagedFiles damages each file of a closed store in each way. The store must
-// be refused with what to do, or read right, or Verify must find what is wrong; and
-// no process may die of it.
+// TestDamagedFiles damages each file of a closed store in each way. The store must be refused with advice, or be read
+// correctly, or Verify must find the fault; and no process may die.
 func TestDamagedFiles(t *testing.T) {
 	r := seeded.Rand(t)
 	dir, _ := damagedFixture(t, 2000)

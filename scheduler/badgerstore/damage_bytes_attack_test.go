@@ -18,8 +18,8 @@ import (
 // region is some bytes of a file.
 type region struct{ at, n int64 }
 
-// trusted returns the bytes of a file that Badger, or this package, must believe to read the
-// rest: lengths, numbers and checksums.
+// trusted returns the bytes of a file that Badger, or this package, needs to read the rest: lengths, numbers and
+// checksums.
 func trusted(t *testing.T, dir string, f storeFile) []region {
 	t.Helper()
 	opened, err := os.Open(filepath.Join(dir, f.name))
@@ -46,8 +46,7 @@ func trusted(t *testing.T, dir string, f storeFile) []region {
 	return []region{{0, min(f.size, 64)}, {max(0, f.size-16), min(f.size, 16)}}
 }
 
-// tableRegions returns the ends of the first and the last block, the begin of the index, and
-// all behind it.
+// tableRegions returns the ends of the first and the last block, the begin of the index, and everything after it.
 func tableRegions(t *testing.T, path string, b []byte) []region {
 	t.Helper()
 	index, behind := tableIndex(b)
@@ -63,8 +62,7 @@ func tableRegions(t *testing.T, path string, b []byte) []region {
 	}
 }
 
-// logRegions returns the header of the file, and the headers and checksums of the first and
-// the last of its entries.
+// logRegions returns the file's header, and headers and checksums of the first and last entries.
 func logRegions(b []byte) []region {
 	regions := []region{{0, badgerfiles.LogHeader}}
 	var last region
@@ -82,9 +80,8 @@ func logRegions(b []byte) []region {
 	return append(regions, last)
 }
 
-// TestDamagedBytes damages each byte that must be believed, and some of all others, in
-// stores that were closed and that were left by a killed process. No store may end the
-// process, allocate what it does not have, or hold something else without a word.
+// TestDamagedBytes damages each trusted byte, and some others, in closed stores and those of a killed process. No store
+// may end the process, allocate excessively, or silently hold something else.
 func TestDamagedBytes(t *testing.T) {
 	r := seeded.Rand(t)
 	closed, killed := damagedFixture(t, 100)
@@ -125,8 +122,8 @@ func newestLog(files []storeFile, ext string) string {
 	return newest
 }
 
-// byteHarms flip each bit that must be believed, set each such byte to values that make
-// lengths large, and damage as many other bytes, pages and ends as rounds says.
+// byteHarms flips each trusted bit, sets each trusted byte to values that make lengths large, and damages as many other
+// bytes, pages and ends as rounds.
 func byteHarms(t *testing.T, r *rand.Rand, dir string, f storeFile, rounds int) []harm {
 	t.Helper()
 	var all []harm
@@ -192,8 +189,7 @@ func TestDamageThatKilled(t *testing.T) {
 	judge(t, cases)
 }
 
-// TestShortCountOfGarbage: Badger's count of garbage was cut short, and a value of the
-// value log becomes garbage.
+// TestShortCountOfGarbage: Badger's garbage statistics are truncated, and a value of the value log becomes garbage.
 func TestShortCountOfGarbage(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir, attackOptions())

@@ -129,8 +129,7 @@ func judge(t *testing.T, cases []damagedStore) {
 	t.Logf("%d stores: %v", all, outcomes)
 }
 
-// judgeSome runs one child and gives how many stores it has judged, one that killed
-// it included.
+// judgeSome runs one child and returns how many stores it has judged, including one that killed it.
 func judgeSome(t *testing.T, list string, cases []damagedStore, outcomes map[string]int) int {
 	t.Helper()
 	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestJudgeDamaged$", "-test.timeout=0")
@@ -247,8 +246,8 @@ func readJSON(t *testing.T, path string, v any) {
 	}
 }
 
-// judgeOne reads a store before and after Badger has merged all its tables and the value
-// log was collected, which happens at any time in a process that lives longer.
+// judgeOne reads a store before and after all its tables were merged and the value log was collected, as happens at any
+// time in a longer process.
 func judgeOne(t *testing.T, dir string, c damagedStore, want map[string]string) (v verdict) {
 	o := attackOptions()
 	o.ReadOnly = c.ReadOnly

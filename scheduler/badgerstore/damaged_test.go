@@ -17,8 +17,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
 )
 
-// TestWhatOpenReads: a store that was closed is read where a file was touched since, and
-// one that was not closed is read whole.
+// TestWhatOpenReads: in a closed store, changed files are read; a store that was not closed is read completely.
 func TestWhatOpenReads(t *testing.T) {
 	fixture, _ := damagedFixture(t, 100)
 	flip := func(name string, at int64) func(t *testing.T, dir string) {
@@ -102,8 +101,7 @@ func wantOpened(t *testing.T, name, dir, want string) {
 	}
 }
 
-// TestTornMemtables: of the memtables that a killed process leaves, the last may have half
-// an entry at its end, which is cut off; one before it may not.
+// TestTornMemtables: only the last memtable of a killed process may end with half an entry, which is cut off.
 func TestTornMemtables(t *testing.T) {
 	_, fixture := damagedFixture(t, 100)
 	for i, want := range []string{"the file 00001.mem is damaged at byte ", ""} {
@@ -131,8 +129,8 @@ func TestTornMemtables(t *testing.T) {
 	}
 }
 
-// TestDecayedBlock: a block whose end decayed, at which Badger panics, ends no process that
-// reads it, and is found by Verify and by Backup though Open has not looked at it.
+// TestDecayedBlock: a block with a decayed end, at which Badger panics, ends no reading process, and Verify and Backup
+// find it, although Open does not.
 func TestDecayedBlock(t *testing.T) {
 	fixture, _ := damagedFixture(t, 400)
 	opened := 0
@@ -178,8 +176,7 @@ func TestDecayedBlock(t *testing.T) {
 	}
 }
 
-// tableIndex returns where the index of a table is: behind it are its length, its checksum, and
-// the length of that.
+// tableIndex returns the position of a table's index, which its length, its checksum, and the length of that follow.
 func tableIndex(b []byte) (begin, end int64) {
 	const word = 4
 	n := int64(len(b)) - word

@@ -41,7 +41,7 @@ func (g *group) documented(k weburl.Key, old, next *scheduler.Record) error {
 		d.Count++
 		d = d.Offer(k)
 	case d.Count == 0:
-		return g.s.damaged(fmt.Sprintf("documents of host %x", old.Host), fmt.Errorf("%s is one, but there are none", old.URL))
+		return g.s.damaged(fmt.Sprintf("documents of host %x", old.Host), fmt.Errorf("%s is one, but the count is 0", old.URL))
 	default:
 		g.nextCount.Left++
 		d.Count--

@@ -15,8 +15,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// TestDocumentsSample draws documents that come and go: the sample holds documents alone,
-// in order, and the lowest ones as long as it has lost none.
+// TestDocumentsSample draws documents that come and go: the sample holds only documents, in order, and the lowest ones
+// as long as it has lost none.
 func TestDocumentsSample(t *testing.T) {
 	seeded.Check(t, func(t *rapid.T) {
 		var d record.Documents
@@ -91,8 +91,7 @@ func TestSampleGrowsAgain(t *testing.T) {
 	mustVerify(t, b.s)
 }
 
-// TestDocumentsCostNoRead: what is kept of a host is remembered, and a page that is a
-// document and stays one asks for nothing.
+// TestDocumentsCostNoRead: a host's documents are cached, and a page that stays a document needs no read.
 func TestDocumentsCostNoRead(t *testing.T) {
 	s := openStore(t, t.TempDir(), quick)
 	h := weburl.HostKey{1}

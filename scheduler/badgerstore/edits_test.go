@@ -11,8 +11,8 @@ import (
 	"github.com/sextant-crawler/sextant/internal/testing/seeded"
 )
 
-// TestEdits compares edits with a map, through steps that stay and steps that are taken
-// back, with enough keys for the hash table to grow in the middle of a step.
+// TestEdits compares edits with a map, through final and undone steps, with enough keys for the hash table to grow
+// within a step.
 func TestEdits(t *testing.T) {
 	seeded.Check(t, func(t *rapid.T) {
 		e := newEdits(1 << 20)

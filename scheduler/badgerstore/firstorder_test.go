@@ -2,8 +2,8 @@ package badgerstore
 
 import "testing"
 
-// TestFirstOrder: numbers of orders go on above FirstOrder at each opening, and
-// never back; what waited is still there, and the file proves sound.
+// TestFirstOrder: numbers of orders continue above FirstOrder at each opening, and never go back; waiting orders
+// remain, and the store is intact.
 func TestFirstOrder(t *testing.T) {
 	dir := t.TempDir()
 	options := func(first uint64) Options {

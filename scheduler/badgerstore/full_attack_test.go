@@ -23,8 +23,7 @@ import (
 // namespaceEnv marks a test that was started again in a name space of its own.
 const namespaceEnv = "SEXTANT_ATTACK_NAMESPACE"
 
-// mountable runs the test again in a user name space of its own, where it may mount,
-// if it may not here. It returns false if that was done.
+// mountable runs the test again in a user name space of its own, if that is needed for mounting. It then returns false.
 func mountable(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(namespaceEnv) != "" {
@@ -140,9 +139,8 @@ func TestDiskNeeded(t *testing.T) {
 	}
 }
 
-// TestDiskFills fills a disk under an attack until less than MinFree is left: the
-// child must tell of ErrFull, go on reading, and go on writing by itself when there
-// is room again.
+// TestDiskFills fills a disk under an attack until less than MinFree is left: the child must report ErrFull, continue
+// to read, and write again by itself once there is space.
 func TestDiskFills(t *testing.T) {
 	if !mountable(t) {
 		return
@@ -177,10 +175,9 @@ func TestDiskFills(t *testing.T) {
 	}
 }
 
-// TestDiskFillsSuddenly fills a disk to the last byte at any moment, under stores that
-// look for room before they write and under those that do not. The child may die;
-// when there is room again the store must be whole. While there is none, the store
-// must not take that for damage.
+// TestDiskFillsSuddenly fills a disk to the last byte at any moment, with stores that check the space before they write
+// and with others. The child may die; with space again the store must be intact. Until then, the store must not report
+// damage.
 func TestDiskFillsSuddenly(t *testing.T) {
 	if !mountable(t) {
 		return

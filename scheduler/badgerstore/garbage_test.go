@@ -103,10 +103,9 @@ func ordersIn(t *testing.T, s *Store) int {
 	return len(entries)
 }
 
-// TestGarbageCountedTwice: Badger counts what a compaction drops before the compaction
-// is done. If the process is killed then, the next one counts it again, and the count
-// says of a file with values that it is all garbage. No order that was delivered may
-// come back by that.
+// TestGarbageCountedTwice: Badger counts what a compaction drops before the compaction is done. If the process is
+// killed then, the next one counts it again, and a file with values counts as all garbage. No delivered order may
+// reappear.
 func TestGarbageCountedTwice(t *testing.T) {
 	dir, o := longBodies(t, 20)
 	count, err := os.OpenFile(filepath.Join(dir, "DISCARD"), os.O_RDWR, 0)
@@ -128,8 +127,7 @@ func TestGarbageCountedTwice(t *testing.T) {
 	mustVerify(t, s)
 }
 
-// TestCollectGarbage: a value log file is there as long as a value in it is stored, and
-// not longer.
+// TestCollectGarbage: a value log file exists exactly as long as a value in it is stored.
 func TestCollectGarbage(t *testing.T) {
 	dir, o := longBodies(t, 20)
 	first := filepath.Join(dir, "000001.vlog")

@@ -49,8 +49,8 @@ func barrier(t *testing.T, s *Store) {
 	}
 }
 
-// TestGoneIsNoFingerprint: what is gone is not in the set, whether that lived on, was read
-// from its file, was read with notes that are newer than it, or was made again.
+// TestGoneIsNoFingerprint: a gone URL is not in the set, whether that was kept, read from its file, updated by newer
+// notes, or rebuilt.
 func TestGoneIsNoFingerprint(t *testing.T) {
 	for name, end := range map[string]func(t *testing.T, s *Store, dir string) string{
 		"lives on": func(*testing.T, *Store, string) string { return "" },
@@ -101,8 +101,8 @@ func TestGoneIsNoFingerprint(t *testing.T) {
 	}
 }
 
-// TestGoneInOneBatch: a link finds out that its URL is gone also where nothing of that is
-// durable yet, and the second link that it is not any more.
+// TestGoneInOneBatch: a link finds that its URL is gone before that is durable, and the second link that it no longer
+// is.
 func TestGoneInOneBatch(t *testing.T) {
 	s := settled(t, openStore(t, t.TempDir(), quick))
 	links := crawled(t, s, 2, 0)

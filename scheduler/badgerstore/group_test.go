@@ -14,9 +14,8 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 )
 
-// TestFailedCommit: if Badger refuses a batch, its writes and those of the batch that
-// was made meanwhile fail, nothing is written any more, and after opening the store
-// again nothing of them is there.
+// TestFailedCommit: if Badger refuses a batch, its writes and those of the next batch fail, nothing is written any
+// more, and nothing of them is there after opening the store again.
 func TestFailedCommit(t *testing.T) {
 	broken := errors.New("broken")
 	for _, c := range []struct{ gives, want error }{
@@ -85,8 +84,8 @@ func TestFailedCommit(t *testing.T) {
 	}
 }
 
-// TestFullDiskBehindCommit: a batch for which there is no room fails alone; the one
-// before it is stored, and so is what comes when there is room again.
+// TestFullDiskBehindCommit: a batch without space fails alone; the one before it is stored, and so are later ones with
+// space.
 func TestFullDiskBehindCommit(t *testing.T) {
 	s := openStore(t, t.TempDir(), quick)
 	begun, goOn := make(chan struct{}), make(chan struct{})

@@ -15,9 +15,8 @@ type keysCase struct {
 	most         float64 // keys a page
 }
 
-// TestKeysAPage counts the keys that a page costs, with its share of those of the queues,
-// hosts and batches, from the link to it until its document is with the target: batches of 64
-// pages with a document each, of which links are stored.
+// TestKeysAPage counts the keys of a page, with its share of those of queues, hosts and batches, from the link to the
+// delivery of its document: batches of 64 pages with a document each, whose links are stored.
 func TestKeysAPage(t *testing.T) {
 	for name, c := range map[string]keysCase{
 		"one host":  {hosts: 1, links: 20, most: 7.4},

@@ -9,8 +9,8 @@ import (
 	"github.com/sextant-crawler/sextant/internal/testing/seeded"
 )
 
-// TestKilledAnywhere kills a child at random moments, while it makes every kind of
-// change, and wants exactly what it was told to be stored.
+// TestKilledAnywhere kills a child at random moments, during every kind of change: exactly what it acknowledged is
+// stored.
 func TestKilledAnywhere(t *testing.T) {
 	r := seeded.Rand(t)
 	a := attack{Dir: t.TempDir(), Durability: OS, MinFree: -1, Bodies: 3000}
@@ -44,8 +44,7 @@ func TestKilledReopening(t *testing.T) {
 	}
 }
 
-// checkKilled opens a store whose process was killed. Read-only, it is left as it is. If
-// anything is wrong, the store is kept as the process left it.
+// checkKilled opens the store of a killed process, unchanged if read-only. After an error, the store is kept.
 func (l *ledger) checkKilled(t *testing.T, dir string, e ending, round int, readOnly bool) {
 	t.Helper()
 	image := copied(t, dir)
@@ -91,8 +90,7 @@ func passings(point string) int64 {
 	return 200
 }
 
-// TestKilledAtPoints lets a child kill itself at each named point of the store, one
-// after the other: the first time that it is there, or later.
+// TestKilledAtPoints makes a child kill itself at each named point of the store, the first time or later.
 func TestKilledAtPoints(t *testing.T) {
 	r := seeded.Rand(t)
 	points := killPoints()

@@ -20,9 +20,9 @@ import (
 //   - A key enters it when the batch that made it known is durable.
 //   - A URL that is gone (scheduler.Record.Gone) is not in it, since a link to it must not be passed over. For the set,
 //     it counts as removed.
-//   - A removal (scheduler.Store.Forget, Completion.Forget, Record.Gone) leaves a note in the batch, under a number that
-//     rises. The set's file, see save.go, records up to which number it lacks the removed URLs; later notes are applied
-//     when it is read. They are dropped when a newer file is durable.
+//   - A removal (scheduler.Store.Forget, Completion.Forget, Record.Gone) leaves a note in the batch, under a number
+//     that rises. The set's file, see save.go, records up to which number it lacks the removed URLs; later notes are
+//     applied when it is read. They are dropped when a newer file is durable.
 //   - A file whose number the store does not name belongs to another state of the store (a restored backup, say) and is
 //     not used. Neither is one whose writer did not sync its commits, if the store was not closed. The set is then
 //     rebuilt from all keys.

@@ -30,8 +30,7 @@ func settled(t testing.TB, s *Store) *Store {
 	return s
 }
 
-// crawled returns a store with links known, of which all with a number below forgotten are
-// forgotten again.
+// crawled returns a store with known links, without those below forgotten, which were forgotten again.
 func crawled(t *testing.T, s *Store, n, forgotten int) []scheduler.Link {
 	t.Helper()
 	var links []scheduler.Link
@@ -118,8 +117,8 @@ func TestKnownAfterClose(t *testing.T) {
 	mustVerify(t, s)
 }
 
-// TestKnownAfterKill: removals since the file was written hold, also of URLs that came
-// back and went again, and what came since is found by reading.
+// TestKnownAfterKill: removals after the file was written are effective, also of URLs that came back and went again,
+// and newer URLs are found by reading.
 func TestKnownAfterKill(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir, Options{})
@@ -157,8 +156,7 @@ func TestKnownAfterKill(t *testing.T) {
 	mustVerify(t, s)
 }
 
-// TestKnownWhileClosing: a store that is closed while it loads the set has no reason to
-// make it again, and warns of nothing.
+// TestKnownWhileClosing: a store that is closed while it loads the set does not rebuild it, and logs no warning.
 func TestKnownWhileClosing(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir, quick)
@@ -178,8 +176,7 @@ func TestKnownWhileClosing(t *testing.T) {
 	mustVerify(t, s)
 }
 
-// TestKnownFileBad: a file that is not the one of this state is not used, and the set is
-// made again.
+// TestKnownFileBad: a file of another state is not used, and the set is rebuilt.
 func TestKnownFileBad(t *testing.T) {
 	for name, hurt := range map[string]func(t *testing.T, dir string){
 		"missing": func(t *testing.T, dir string) {
@@ -227,8 +224,7 @@ func TestKnownFileBad(t *testing.T) {
 	}
 }
 
-// TestKnownUnsynced: what a killed process had in its file may not be in a store whose
-// commits were not synced, so that file is not used.
+// TestKnownUnsynced: a killed process's file is not used if commits were not synced, since they may be lost.
 func TestKnownUnsynced(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir, quick)

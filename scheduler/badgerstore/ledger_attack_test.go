@@ -9,8 +9,8 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// ledger is what a store may hold after the acts that a child has told of: those
-// that were acknowledged for sure, those that had begun in whole or not at all.
+// ledger is what a store may hold after a child's acts: acknowledged ones for sure, begun ones completely or not at
+// all.
 type ledger struct {
 	web       [webURLs]page
 	under     map[uint64]*act // begun and not acknowledged
@@ -25,8 +25,7 @@ type ledger struct {
 	going     int // how often it went on
 }
 
-// page is what may be stored of a URL. contents and orders are all that is
-// possible, in any combination that acts give.
+// page is what may be stored of a URL. contents and orders are all possible ones, in any combination that acts give.
 type page struct {
 	presence            presence
 	forgetting, touched bool
@@ -38,8 +37,7 @@ type page struct {
 	aliases map[string]bool // for sure
 }
 
-// possible is what may be stored of a URL: contents, newest orders that wait, and pending
-// losses.
+// possible is what may be stored of a URL: contents, newest waiting orders, and pending losses.
 type possible struct{ contents, orders, losses []mark }
 
 // mark is a possible content (the act that wrote the record, 0: none; the state,
@@ -95,8 +93,7 @@ func (l *ledger) take(t *testing.T, n line) {
 	}
 }
 
-// changes says what an act makes of a content, an order and a loss of a URL, if it
-// meets it.
+// changes returns the effect of an act on a content, an order and a loss of a URL.
 func (a *act) changes(content, order, loss mark) (mark, mark, mark) {
 	if loss.order == "" && (a.Kind == actMark || a.Kind == actRelease || a.Kind == actDrop) {
 		return content, order, loss
@@ -274,8 +271,7 @@ func (l *ledger) done(a *act, hit []int, refused bool) {
 	}
 }
 
-// settle ends a child's life: what was under way has happened or has not, and what
-// the store now holds shows which.
+// settle ends a child's life: a running act has happened or not, as the store shows.
 func (l *ledger) settle() {
 	clear(l.under)
 	l.safing = l.safe

@@ -10,8 +10,8 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// TestOpenAtOnce opens and closes one store from several sides. Each of them gets it or
-// is told that it is locked; nobody finds it half open or half closed.
+// TestOpenAtOnce opens and closes one store concurrently. Each caller gets it, or the error that it is locked; none
+// finds it half open or half closed.
 func TestOpenAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	closeStore(t, openStore(t, dir, attackOptions()))

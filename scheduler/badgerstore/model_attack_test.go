@@ -46,8 +46,8 @@ type modelOrder struct {
 
 const modelURLs = 10
 
-// TestOutboxModel runs random changes of orders, with killed stores among them, and
-// wants the store to hold what the simplest outbox holds after each.
+// TestOutboxModel makes random changes of orders, with killed stores in between, and compares the store with the
+// simplest outbox after each.
 func TestOutboxModel(t *testing.T) {
 	seed := seeded.Seed(t)
 	for run := range max(2, attackRounds(t, 3)/4) {
@@ -321,8 +321,7 @@ func (m *outboxModel) kill() {
 	m.s = openStore(m.t, m.dir, attackOptions())
 }
 
-// compare wants the store's waiting, pending and dead orders to be those of the model,
-// in the same order.
+// compare compares the store's waiting, pending and dead orders with those of the model, in order.
 func (m *outboxModel) compare() {
 	m.t.Helper()
 	ids := func(orders []modelOrder) []uint64 {

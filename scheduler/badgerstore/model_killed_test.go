@@ -7,8 +7,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 )
 
-// killed is a Store that ends as a killed process leaves it: when it is closed, what
-// lies on the disk at that moment takes the place of what Close would leave.
+// killed is a Store that ends like a killed process: closing it leaves what is on the disk at that moment.
 type killed struct {
 	verified
 	dir string
@@ -26,8 +25,7 @@ func (k killed) Close() error {
 	return os.Rename(image, k.dir)
 }
 
-// TestModelKilled is the model test where each end of the store is that of a killed
-// process.
+// TestModelKilled is the model test with killed processes.
 func TestModelKilled(t *testing.T) {
 	o := Options{Durability: OS, MemtableBytes: MinMemtableBytes, MinFree: -1}
 	storetest.Model(t, func(t *testing.T, dir string) storetest.Store {

@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// TestOthersMayNotRead: what was crawled lies in files that Badger makes readable for all;
-// their folder keeps others out, also of a restored store, and also in a data directory
-// that somebody made readable for all.
+// TestOthersMayNotRead: Badger's files are readable for all, so their folder must not be, also of a restored store, and
+// in a data directory that is readable for all.
 func TestOthersMayNotRead(t *testing.T) {
 	data := t.TempDir()
 	if err := os.Chmod(data, 0o755); err != nil { //nolint:gosec // the case

@@ -367,8 +367,7 @@ func TestCompleteTooLargeBody(t *testing.T) {
 	}
 }
 
-// A document that replaces what would have told a target of its move, or of its end,
-// tells of it itself.
+// A document also reports the move or the end of the order that it replaces.
 func TestMovedIsInherited(t *testing.T) {
 	b := newBench(t, "x")
 	moved := func(url string) bool {

@@ -169,8 +169,8 @@ func TestDropDeletions(t *testing.T) {
 	b.wantCounts(scheduler.OutboxCounts{})
 }
 
-// A pending loss stands beside the document that waits: that reaches its target, and stays there
-// if the loss is cancelled; nothing of the loss is seen before it is carried out.
+// A pending loss stands beside the waiting document, which reaches its target, and stays there if the loss is
+// cancelled; the loss is invisible before it is carried out.
 func TestPendsBesideADocument(t *testing.T) {
 	b := newBench(t, "x")
 	b.crawl("http://a.test/1", document("one"))
@@ -231,8 +231,7 @@ func TestPendingAreListed(t *testing.T) {
 	}
 }
 
-// TestReviseDeletionsAsksAgain: what others change between a look at losses and their
-// revision counts, and the revision is asked for again.
+// TestReviseDeletionsAsksAgain: a concurrent change makes fn be called again.
 func TestReviseDeletionsAsksAgain(t *testing.T) {
 	b := newBench(t, "x")
 	b.crawl("http://a.test/1", pendingDeletion(0), indexed)

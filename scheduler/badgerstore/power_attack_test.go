@@ -15,8 +15,8 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// cut runs an attack on a disk that holds what from holds, until the child has told
-// so many lines, cuts the power, and returns the folder that the disk then is.
+// cut runs an attack on a disk with the content of from until the child has printed so many lines, cuts the power, and
+// returns the disk's folder.
 func cut(t *testing.T, from string, order powercut.Order, a attack, l *ledger, lines int) string {
 	t.Helper()
 	disk, err := powercut.Load(from, order)
@@ -43,8 +43,7 @@ func cut(t *testing.T, from string, order powercut.Order, a attack, l *ledger, l
 	return image
 }
 
-// linesUntilEnd draws how much a child may tell: now and then hardly anything, so
-// that it ends while it opens the store.
+// linesUntilEnd draws how many lines a child may print: sometimes hardly any, so that it ends while it opens the store.
 func linesUntilEnd(r *rand.Rand, round int) int {
 	if round%4 == 3 {
 		return r.IntN(20)
@@ -52,9 +51,8 @@ func linesUntilEnd(r *rand.Rand, round int) int {
 	return r.IntN(2000)
 }
 
-// TestPowerCut cuts the power of a disk again and again while a store with
-// durability sync works on it: all that was acknowledged must be there. Every
-// other time the power fails again before the store was closed.
+// TestPowerCut repeatedly cuts the power of a disk under a store with durability sync: everything acknowledged must be
+// there. Every other time the power fails again before the store is closed.
 func TestPowerCut(t *testing.T) {
 	r := seeded.Rand(t)
 	l := newLedger(2000)
@@ -83,8 +81,7 @@ func TestPowerCut(t *testing.T) {
 	}
 }
 
-// discardFiles removes the files of a store that is of no use any more: those of 300 rounds fill a
-// disk of 8 GB.
+// discardFiles removes an unused store's files: those of 300 rounds fill a disk of 8 GB.
 func discardFiles(t *testing.T, dir string) {
 	t.Helper()
 	if err := os.RemoveAll(dir); err != nil {
@@ -92,10 +89,9 @@ func discardFiles(t *testing.T, dir string) {
 	}
 }
 
-// TestPowerCutUnpromised cuts the power where nothing is promised: under durability
-// os, and under a file system that keeps names only where their folder was synced.
-// The store may have lost its newest changes, or be damaged, but then it says so:
-// what opens is whole.
+// TestPowerCutUnpromised cuts the power without guarantees: with durability os, and with a file system that keeps names
+// only after their folder was synced. The store may have lost its newest changes, or report damage: a store that opens
+// is intact.
 func TestPowerCutUnpromised(t *testing.T) {
 	seed := seeded.Seed(t)
 	for _, c := range []struct {

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// TestPrivate: nobody but its owner gets at a store's files, whether it is new, restored,
-// or from a time when others did.
+// TestPrivate: only its owner has access to a store's files: of a new, a restored, and a formerly readable store.
 func TestPrivate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data", "store")
 	open := func(dir string) *Store {

@@ -11,9 +11,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// probe asks what the store believes to be known: a page that links to URLs which
-// are not stored must bring each of them in once, and those that are stored must
-// neither be stored again nor changed.
+// probe checks the known URLs: a page with links must store each unknown URL once, and neither store nor change known
+// ones.
 func (l *ledger) probe(t *testing.T, s *Store) {
 	t.Helper()
 	ctx := t.Context()

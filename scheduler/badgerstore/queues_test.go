@@ -18,8 +18,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// together has all writes that calls make in one batch: the committer is held until they
-// wait for it. Each call makes one.
+// together puts all writes of calls into one batch: the committer is held until they wait for it. Each call makes one.
 func together(t *testing.T, s *Store, n int, call func(i int) error) {
 	t.Helper()
 	held, release := make(chan struct{}), make(chan struct{})
@@ -58,9 +57,8 @@ func keysOfKind(t *testing.T, s *Store, kind byte) (keys []string) {
 	return keys
 }
 
-// TestQueuesInChunks puts URLs into few queues and takes them out, at the beginning, in
-// disorder and by the operator's word, with and without floors, and wants the queues to be
-// what slices are, and to leave nothing behind.
+// TestQueuesInChunks adds URLs to few queues and removes them, at the beginning, in any order and by the operator, with
+// and without floors. The queues must equal slices, and leave nothing behind.
 func TestQueuesInChunks(t *testing.T) {
 	r := rand.New(rand.NewPCG(seeded.Seed(t), 0))
 	dir := t.TempDir()
@@ -190,8 +188,7 @@ func TestQueuesInChunks(t *testing.T) {
 	mustVerify(t, s)
 }
 
-// A URL that stays in its queue for long while others come and go must not let the queue's
-// state grow.
+// A URL that stays in its queue for long while others come and go must not make the queue's state grow.
 func TestStateOfALongQueue(t *testing.T) {
 	s := openStore(t, t.TempDir(), Options{Durability: OS})
 	var first scheduler.Place
@@ -221,8 +218,7 @@ func TestStateOfALongQueue(t *testing.T) {
 	mustVerify(t, s)
 }
 
-// A step that does not fit into the batch any more is moved to the next one, with its end of
-// a chunk whose beginning is in the first.
+// A step that does not fit into the batch is moved to the next one, including the end of a chunk that the first began.
 func TestChunkInTwoBatches(t *testing.T) {
 	s := openStore(t, t.TempDir(), Options{Durability: OS, MemtableBytes: MinMemtableBytes})
 	p := scheduler.Place{Source: scheduler.Index, Host: parse(t, "http://a.test/").HostKey()}

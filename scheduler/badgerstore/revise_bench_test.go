@@ -34,8 +34,7 @@ func atRest(b *testing.B, s *Store, links []scheduler.Link) []weburl.Key {
 	return keysOf(links)
 }
 
-// BenchmarkRevise revises URLs at rest, 1,000 a call in two calls at once; every second
-// URL is left alone.
+// BenchmarkRevise revises every second of 1,000 URLs at rest in two concurrent calls.
 func BenchmarkRevise(b *testing.B) {
 	s := openStore(b, b.TempDir(), Options{Durability: OS})
 	urls := 50_000
@@ -71,8 +70,8 @@ func BenchmarkRevise(b *testing.B) {
 	b.ReportMetric(float64((cpuTime()-begin).Nanoseconds())/float64(b.N)/1000, "cpu-µs/url")
 }
 
-// BenchmarkOpen opens a store with SEXTANT_BENCH_KNOWN URLs that wait (100,000) on a tenth
-// as many hosts, closed cleanly or as after kill -9, and takes the first URL of all places.
+// BenchmarkOpen opens a store with SEXTANT_BENCH_KNOWN waiting URLs (100,000) on a tenth as many hosts, closed cleanly
+// or as after kill -9, and takes the first URL of all places.
 func BenchmarkOpen(b *testing.B) {
 	dir := filepath.Join(b.TempDir(), "s")
 	s := openStore(b, dir, Options{})

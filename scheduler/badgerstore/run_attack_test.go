@@ -33,9 +33,8 @@ func (c crawlOnFullDisk) command(t *testing.T) *exec.Cmd {
 	return exec.CommandContext(t.Context(), c.program, "run", "--once", "--listen=off", "--log-level=info", "-c", c.config, "-d", c.data)
 }
 
-// TestRunOnFullDisk lets the disk of a running crawl become full: the program must say
-// so in words, must not say so again and again, and with room again it, or if it has
-// ended the next one, crawls the rest and misses nothing.
+// TestRunOnFullDisk fills the disk of a running crawl: the program must report it, but not repeatedly, and with space
+// again it, or the next one if it has ended, must crawl the rest completely.
 func TestRunOnFullDisk(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program")
@@ -92,8 +91,8 @@ func TestRunOnFullDisk(t *testing.T) {
 	}
 }
 
-// fillUnder fills the disk of a program as soon as begun says so, and takes the filling
-// away when its log tells of it. It returns how often that was told, and the log.
+// fillUnder fills the disk of a program once begun returns true, and frees it when the program's log reports it. It
+// returns the number of reports, and the log.
 func fillUnder(t *testing.T, disk string, log io.Reader, begun func() bool) (said int, all string) {
 	t.Helper()
 	told := make(chan string)

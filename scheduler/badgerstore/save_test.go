@@ -14,8 +14,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// TestSaveWhileOpen writes files while the store is used, and looks at each point at
-// what a process that dies there leaves.
+// TestSaveWhileOpen writes files while the store is used, and checks what a process that dies at each point leaves.
 func TestSaveWhileOpen(t *testing.T) {
 	dir := t.TempDir()
 	var words strings.Builder
@@ -68,8 +67,7 @@ func TestSaveWhileOpen(t *testing.T) {
 	}
 }
 
-// TestSaveWhenClosed closes a store whose last changes are not settled yet, and make a file
-// due: Close writes it, and nothing in the background is at it, too.
+// TestSaveWhenClosed closes a store whose last changes are unsettled, and make a file due: only Close writes it.
 func TestSaveWhenClosed(t *testing.T) {
 	dir := t.TempDir()
 	var files atomic.Int32
@@ -99,8 +97,8 @@ func TestSaveWhenClosed(t *testing.T) {
 	closeStore(t, s)
 }
 
-// leaveToClose has the store make a change that is not settled before Close begins: the
-// writer holds it until then, and nobody waits for it.
+// leaveToClose makes a change that is not settled before Close begins: the writer holds it until then, without a
+// waiting caller.
 func leaveToClose(t *testing.T, s *Store, change func(context.Context) error) {
 	t.Helper()
 	var once sync.Once

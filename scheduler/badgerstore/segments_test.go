@@ -269,8 +269,8 @@ func TestSegmentsAfterCrash(t *testing.T) {
 	closeStore(t, b.s)
 }
 
-// A body that cannot be read is found by Verify and becomes a dead letter of which the
-// URL is fetched again; it is never given as half a body.
+// Verify finds an unreadable body, which becomes a dead letter whose URL is fetched again; a part of it is never
+// returned.
 func TestDamagedBody(t *testing.T) {
 	for name, damage := range map[string]func(path string) error{
 		"a bit": func(path string) error {
@@ -329,8 +329,7 @@ func TestDamagedBody(t *testing.T) {
 	}
 }
 
-// A write that fails leaves no body, and one that does not fit takes its bodies to the
-// next batch.
+// A failed write leaves no body, and one that does not fit moves its bodies to the next batch.
 func TestBodiesOfSteps(t *testing.T) {
 	b := newSegmentBench(t, t.TempDir(), "x")
 	failed := errors.New("no")

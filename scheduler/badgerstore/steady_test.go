@@ -85,8 +85,7 @@ type workload struct {
 	turn  atomic.Int64 // hosts taken so far
 }
 
-// steadyWorkers complete pages at once. What one of them waits is at least their number
-// over the pages a second.
+// steadyWorkers is the number of concurrent workers. Each waits at least their number over the pages a second.
 const steadyWorkers = 256
 
 // run lets workers take a host at a time and complete what waits there, up to 16 pages.
@@ -255,8 +254,7 @@ func (w *workload) runFloor(t *testing.T, lasts time.Duration) int {
 	return int(pages.Load())
 }
 
-// floorPage writes the keys of the i-th page: its record, place, time and host, and the
-// records and places of two new URLs.
+// floorPage writes the keys of the i-th page: its record, place, time and host, and records and places of two new URLs.
 func (w *workload) floorPage(txn *badger.Txn, i int) error {
 	rec := w.record(i % w.known)
 	k := w.url(i % w.known).Key()

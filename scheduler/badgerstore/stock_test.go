@@ -19,8 +19,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// stock is a store of many URLs, made in bulk for measurements: the first ones wait in
-// the index source, the others were fetched and are due in the next month.
+// stock is a large store for measurements: the first URLs wait in the index source, the others were fetched and are due
+// in the next month.
 type stock struct{ known, waiting, hosts int }
 
 var stockTime = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)

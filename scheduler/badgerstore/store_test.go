@@ -239,8 +239,7 @@ func overwrite(t *testing.T, file string, at int) {
 	}
 }
 
-// decay changes a file as a failing disk does: neither its length nor its time of change
-// tells of it.
+// decay changes a file as a failing disk does: with the same length and time of change.
 func decay(t *testing.T, file string, change func()) {
 	t.Helper()
 	info, err := os.Stat(file)
@@ -253,8 +252,7 @@ func decay(t *testing.T, file string, change func()) {
 	}
 }
 
-// TestVerifyFindsBadBlock: what Open does not look at, because nothing tells that it has
-// changed, is found by Verify.
+// TestVerifyFindsBadBlock: Verify finds what Open does not check, because it seems unchanged.
 func TestVerifyFindsBadBlock(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir, quick)

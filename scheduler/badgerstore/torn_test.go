@@ -58,9 +58,8 @@ func tornLog(t *testing.T, r *rand.Rand, name string, whole []byte, kind int) {
 	}
 }
 
-// What is cut off the last log after a crash is what Badger would cut off, to the byte:
-// half an entry, and a transaction of which the end is missing. It is durable, so that a
-// second failure does not bring a part of it back.
+// After a crash the last log is cut to the byte where Badger would cut it: half an entry, and an incomplete
+// transaction. The cut is durable, so that no part of it reappears after a second failure.
 func TestTornLogs(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir, Options{Durability: OS, MemtableBytes: MinMemtableBytes})

@@ -15,7 +15,7 @@ func (v *verification) deletes(k weburl.Key, rec *scheduler.Record) error {
 	}
 	at, err := v.view.Get(record.DeletionKey(k))
 	if err == nil && at == nil {
-		v.fault(rec.URL, "a loss of it is said to be pending, but there is none")
+		v.fault(rec.URL, "its record has a pending loss, but none is stored")
 	}
 	return err
 }
@@ -38,7 +38,7 @@ func (v *verification) docs(key, value []byte) error {
 	for _, k := range d.Host().Sample {
 		rec, ok := v.known(k, fmt.Sprintf("a document in the sample of host %x", h))
 		if ok && (!rec.Indexed || rec.Host != h) {
-			v.fault(rec.URL, "is in the sample of the documents of host %x, but is none of them", h)
+			v.fault(rec.URL, "is in the document sample of host %x, but is not one of its documents", h)
 		}
 	}
 	return nil

@@ -243,7 +243,7 @@ func TestVerifyFindsWrongKeys(t *testing.T) {
 		}, `http://deleted.test/ loss 4 is pending, but the record of its URL says that none is`},
 		"deletion in a record alone": {func(t *testing.T, s *Store) {
 			rewrite(t, s, "http://rests.test/", func(rec *scheduler.Record) { rec.LossPending = true })
-		}, "http://rests.test/ a loss of it is said to be pending, but there is none"},
+		}, "http://rests.test/ its record has a pending loss, but none is stored"},
 		"deletion in another group": {func(t *testing.T, s *Store) {
 			k := key("http://deleted.test/")
 			o := record.Order{Op: push.Delete, URL: "http://deleted.test/", Body: []byte("gone")}
@@ -265,7 +265,7 @@ func TestVerifyFindsWrongKeys(t *testing.T) {
 		}, "http://replaced.test/ order 2 has its body up to byte 6 of segment 1, which ends at 4"},
 		"sample of what is no document": {func(t *testing.T, s *Store) {
 			put(t, s, record.DocumentsKey(host), record.Documents{Count: 7}.Offer(key("http://waits.test/")).Append(nil))
-		}, "http://waits.test/ is in the sample of the documents"},
+		}, "http://waits.test/ is in the document sample"},
 		"sample out of order": {func(t *testing.T, s *Store) {
 			put(t, s, record.DocumentsKey(host), record.Documents{Count: 7, Sample: make([]byte, 2*record.KeyLen)}.Append(nil))
 		}, "a sample out of order"},

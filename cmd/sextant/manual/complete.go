@@ -14,8 +14,7 @@ import (
 //go:embed completion
 var scripts embed.FS
 
-// WriteCompletion writes the script that completes the commands in a shell: bash, zsh or fish. Ok is
-// false of another.
+// WriteCompletion writes the completion script of a shell: bash, zsh or fish. ok is false for another.
 func WriteCompletion(w io.Writer, shell string) (ok bool, err error) {
 	script, err := scripts.ReadFile("completion/" + shell)
 	if err != nil {
@@ -25,14 +24,14 @@ func WriteCompletion(w io.Writer, shell string) (ok bool, err error) {
 	return true, err
 }
 
-// Quoted is a word of a shell script, whatever is in it.
+// Quoted returns a word for a shell script, with any content.
 func Quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// offer is a word that may stand somewhere, and what it does.
+// offer is a possible word, and its description.
 type offer struct{ word, does string }
 
-// WriteOffers writes what the last of words may become, which are those after the program's name: a
-// word a line, then a tab and what it does. It writes nothing where a value or a file stands.
+// WriteOffers writes the completions of the last of words, the words after the program's name: a word a line, then a
+// tab and its description. It writes nothing for a value or a file.
 func WriteOffers(w io.Writer, commands []Command, words []string) error {
 	b := bufio.NewWriter(w)
 	before, last := words, ""
@@ -53,7 +52,7 @@ func offers(commands []Command, before []string, last string) []offer {
 		known = append(known, c.Flags...)
 	}
 	var command *Command
-	var open *Flag // its value is due
+	var open *Flag // the flag whose value is next
 	arguments := 0
 	for _, word := range before {
 		switch {
@@ -110,8 +109,7 @@ func flagsOffered(flags []Flag) (out []offer) {
 	return append(out, offer{"--help", "show help"})
 }
 
-// choices are the words that a placeholder such as text|json offers; one in capitals
-// stands for anything.
+// choices returns the words that a placeholder such as text|json offers; one in capitals stands for any value.
 func choices(placeholder string) []string {
 	if !strings.Contains(placeholder, "|") || placeholder != strings.ToLower(placeholder) {
 		return nil

@@ -24,7 +24,7 @@ func Help(app *cli.App, name string) (text string, ok bool) {
 	return commandHelp(described(c)), true
 }
 
-// appHelp lists the commands by what they are for, and what they have in common.
+// appHelp lists the commands by topic, and the common options.
 func appHelp(app *cli.App) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "sextant: %s\n\nUsage: sextant COMMAND [OPTION]... [ARGUMENT]...\n", app.Usage)
@@ -78,7 +78,7 @@ func commandHelp(c Command) string {
 	return b.String()
 }
 
-// helpRow writes a term and what it means beside it, or below where the term is long.
+// helpRow writes a term and its description beside it, or below if the term is long.
 func helpRow(b *strings.Builder, column int, term, words string) {
 	text := wrapped(words, column, HelpWidth)
 	if len(term)+4 <= column {
@@ -88,7 +88,7 @@ func helpRow(b *strings.Builder, column int, term, words string) {
 	fmt.Fprintf(b, "  %s\n%s", term, text)
 }
 
-// wrapped breaks words into lines that are indented and at most wide columns long.
+// wrapped breaks text into lines that are indented and at most wide columns long.
 func wrapped(words string, indent, wide int) string {
 	var b strings.Builder
 	width := 0
@@ -110,10 +110,10 @@ func wrapped(words string, indent, wide int) string {
 	return b.String() + "\n"
 }
 
-// Variable is one of the environment, and which options it sets.
+// Variable is an environment variable, and the options that it sets.
 type Variable struct{ Name, Sets string }
 
-// Variables lists those that set options, each once.
+// Variables lists the environment variables that set options, each once.
 func Variables(app *cli.App) []Variable {
 	var out []Variable
 	for _, c := range Reference(app) {

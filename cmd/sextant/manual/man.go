@@ -10,7 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// page is sextant(1) in the macros of man(7).
+// page is the template of sextant(1), with the macros of man(7).
 //
 //go:embed sextant.1.tmpl
 var page string
@@ -30,7 +30,7 @@ func WritePage(w io.Writer, app *cli.App, date time.Time) error {
 	})
 }
 
-// flagText is what a flag does, with its default and the variable that sets it.
+// flagText returns the description of a flag, with its default and its environment variable.
 func flagText(f Flag) string {
 	words := sentence(f.Usage)
 	if f.Preset != "" {
@@ -42,7 +42,7 @@ func flagText(f Flag) string {
 	return words
 }
 
-// names are those of flags, the long one of each.
+// names returns the long names of flags.
 func names(flags []Flag) string {
 	var all []string
 	for _, f := range flags {
@@ -51,7 +51,7 @@ func names(flags []Flag) string {
 	return strings.Join(all, ", ")
 }
 
-// sentence makes one of a usage line.
+// sentence makes a usage line a sentence.
 func sentence(s string) string {
 	if s != "" && s[0] >= 'a' && s[0] <= 'z' {
 		s = strings.ToUpper(s[:1]) + s[1:]
@@ -59,15 +59,15 @@ func sentence(s string) string {
 	return strings.TrimSuffix(s, ".") + "."
 }
 
-// roffTerm keeps roff from taking characters of a macro's argument for its own.
+// roffTerm escapes a macro's argument for roff.
 func roffTerm(s string) string {
 	return strings.NewReplacer(
 		`\`, `\e`, "-", `\-`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`, "’", `\(cq`, `"`, `\(dq`,
 	).Replace(s)
 }
 
-// roffText is running text: in short lines, a new one for each sentence, as roff sets the space
-// after it, and none that roff takes for a request.
+// roffText returns running text for roff: in short lines, with a new one for each sentence, since roff sets the space
+// after it, and escaped.
 func roffText(words string) string {
 	var b strings.Builder
 	words = strings.ReplaceAll(roffTerm(words), `\(dq`, `"`)

@@ -1,5 +1,5 @@
-// Package manual tells of the commands from the definition that also parses the command
-// line: as help in a terminal, as manual page, and as completion for shells.
+// Package manual describes the commands by the definition that also parses the command line: as help in a terminal, as
+// manual page, and as completion for shells.
 //
 // It has no goroutine and no lock.
 package manual
@@ -14,21 +14,21 @@ import (
 // Command is a command as help, manual page and completion describe it.
 type Command struct {
 	Name, Usage, Description string
-	Arguments                string   // as ArgsUsage has them
-	Verbs                    []string // that the first argument can be
+	Arguments                string   // in the form of ArgsUsage
+	Verbs                    []string // possible first arguments
 	Flags                    []Flag
 }
 
 // Flag is one flag of a command.
 type Flag struct {
 	Names       []string // with dashes, the long one first
-	Placeholder string   // empty for a flag without value
+	Placeholder string   // empty for a flag without a value
 	Usage       string
-	Preset      string   // the default, if usage does not say it
-	Variables   []string // of the environment
+	Preset      string   // the default, unless usage has it
+	Variables   []string // environment variables
 }
 
-// Reference lists all commands that are not hidden, in the order of their definition.
+// Reference lists all visible commands, in the order of their definition.
 func Reference(app *cli.App) []Command {
 	var out []Command
 	for _, c := range app.Commands {
@@ -72,7 +72,7 @@ func flagOf(f cli.DocGenerationFlag) Flag {
 	return w
 }
 
-// presetOf is the default of a flag, where it says something that usage does not.
+// presetOf returns the default of a flag, unless usage has it.
 func presetOf(f cli.DocGenerationFlag, usage string) string {
 	preset := f.GetDefaultText()
 	if preset == "" {
@@ -85,7 +85,7 @@ func presetOf(f cli.DocGenerationFlag, usage string) string {
 	return preset
 }
 
-// Term is the flag as one writes it, with all of its names.
+// Term returns the flag as typed, with all of its names.
 func (f Flag) Term() string {
 	return strings.TrimSpace(strings.Join(f.Names, ", ") + " " + f.Placeholder)
 }
@@ -102,8 +102,7 @@ func (c Command) common() []Flag {
 	return slices.DeleteFunc(slices.Clone(c.Flags), func(f Flag) bool { return !IsCommon(f) })
 }
 
-// verbsIn are the words that a command's first argument can be, as in
-// "[release|drop URL...]".
+// verbsIn returns the words that a command's first argument can be, as in "[release|drop URL...]".
 func verbsIn(arguments string) []string {
 	first, _, _ := strings.Cut(strings.TrimPrefix(arguments, "["), " ")
 	if first == "" || first != strings.ToLower(first) || strings.ContainsAny(first, ".-(") {

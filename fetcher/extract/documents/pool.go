@@ -121,7 +121,7 @@ var errClosed = errors.New("the pool is closed")
 func (p *Pool) Read(ctx context.Context, contentType string, body []byte) (read extract.Page, err error) {
 	kind, ok := KindOf(contentType, body)
 	if !ok {
-		return extract.Page{}, &Error{Damaged, fmt.Sprintf("%q is no document that is read", contentType)}
+		return extract.Page{}, &Error{Damaged, fmt.Sprintf("%q is not a readable document type", contentType)}
 	}
 	err = p.ask(ctx, &request{kind: kind, body: body}, &read)
 	return read, err

@@ -26,7 +26,7 @@ func open(r io.Reader, o Options) (input, error) {
 	if magic, _ := b.Peek(2); isGzip(magic) {
 		z, err := gzip.NewReader(b)
 		if err != nil {
-			return input{}, &SyntaxError{Line: 1, Column: 1, Words: "it begins like gzip, but is none: " + err.Error()}
+			return input{}, &SyntaxError{Line: 1, Column: 1, Words: "it begins like gzip, but is not valid: " + err.Error()}
 		}
 		z.Multistream(false)
 		plain = &members{z: z, r: b}

@@ -61,7 +61,7 @@ func (s *sitemap) read(in input) error {
 	case err != nil:
 		return err
 	case root.kind == endOfFile:
-		return w.fault(1, 1, "the file has no element: it is no sitemap")
+		return w.fault(1, 1, "the file has no element: it is not a sitemap")
 	}
 	switch s.Format = formatOf(root.name); s.Format {
 	case URLSet:

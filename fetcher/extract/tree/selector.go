@@ -65,7 +65,7 @@ func Parse(written string) (s Selector, err error) {
 	}
 	defer func() {
 		if crash := recover(); crash != nil { // of a parser
-			err = fmt.Errorf("is no expression of %s: %v", s.Kind, crash)
+			err = fmt.Errorf("is not a %s expression: %v", s.Kind, crash)
 		}
 	}()
 	switch s.Kind {
@@ -79,7 +79,7 @@ func Parse(written string) (s Selector, err error) {
 			s.xpath, err = xpath.Compile(s.Name)
 		}
 		if err != nil {
-			err = fmt.Errorf("is no expression of XPath 1.0: %w", err)
+			err = fmt.Errorf("is not an XPath 1.0 expression: %w", err)
 		}
 	case JSONLD:
 		s.path, err = parseJSONPath(s.Name)
@@ -89,7 +89,7 @@ func Parse(written string) (s Selector, err error) {
 		s.Name = strings.ToLower(s.Name)
 	case Header:
 		if !httpguts.ValidHeaderFieldName(s.Name) {
-			err = errors.New("is no name of a header: write one such as header:Content-Language")
+			err = errors.New("is not a header name: write one such as header:Content-Language")
 		} else if strings.EqualFold(s.Name, "Set-Cookie") {
 			err = errors.New("names cookies, which are secrets and do not belong in documents")
 		}
@@ -121,14 +121,14 @@ func (s *Selector) parseCSS() error {
 	}
 	var err error
 	if err = bracketed(s.Name, true); err != nil {
-		return fmt.Errorf("is no selector of CSS: %w", err)
+		return fmt.Errorf("is not a CSS selector: %w", err)
 	}
 	if s.css, err = cascadia.ParseGroup(s.Name); err != nil {
 		words := err.Error()
 		if _, after, ok := strings.Cut(words, "\": "); ok { // it repeats the selector
 			words = after
 		}
-		return fmt.Errorf("is no selector of CSS: %s", words)
+		return fmt.Errorf("is not a CSS selector: %s", words)
 	}
 	return nil
 }
@@ -180,7 +180,7 @@ func (s *Selector) FindsNothing(attribute string) string {
 	switch s.Kind {
 	case CSS:
 		if name := interactive.FindStringSubmatch(s.Name); name != nil && !strings.Contains(s.Name, ",") {
-			return name[1] + " says what a reader does with the page, and nobody reads it: remove it"
+			return name[1] + " depends on what a reader does with the page, and never matches: remove it"
 		}
 		if name := textless.FindStringSubmatch(strings.ToLower(s.Name)); name != nil && attribute == "" {
 			return name[1] + " has no text inside: write attribute=\"" + attributeOf(name[1]) + "\", too"

@@ -1,13 +1,11 @@
 // Package console is the service in a browser: pages that show a crawl and control it.
 //
-// It is a client of the API. Each page asks the API within the process, with the
-// rights of whoever looks at it, so rights and the log of changes stay in one place.
-// Nothing that a crawled page says can run in it: html/template escapes it, the
-// content security policy allows no script but the program's own files, and
-// documents are shown as text.
+// It is a client of the API. Each page uses the API within the process, with the rights of its visitor, so that rights
+// and the log of changes are handled in one place. Content of a crawled page cannot run in it: html/template escapes
+// it, the content security policy allows only the program's own scripts, and documents are shown as text.
 //
-// It owns the sessions of browsers, the pages and their templates. It starts no goroutine.
-// Its locks, on the sessions and on each, are held for moments.
+// It owns the sessions of browsers, the pages and their templates. It starts no goroutine. Its locks, on the sessions
+// and on each session, are held briefly.
 package console
 
 import (
@@ -22,17 +20,17 @@ import (
 
 // Service is the API that the console is a client of: an admin.Server.
 type Service interface {
-	// Caller says who makes a request, or what is wrong with their token.
+	// Caller identifies the client of a request, or returns the problem with its token.
 	Caller(r *http.Request) (admin.Caller, *admin.Problem)
-	// SignIn says who has a token, at the pace at which wrong ones may be tried.
+	// SignIn identifies the holder of a token, limiting the rate of wrong ones.
 	SignIn(r *http.Request, token string) (admin.Caller, *admin.Problem)
-	// As is the API as one caller sees it.
+	// As returns the API with the rights of a caller.
 	As(c admin.Caller) http.Handler
 }
 
-// Settings are what a console shows beside what the API tells.
+// Settings are what the console shows besides the API's data.
 type Settings struct {
-	// Crawlers are the names of those in the process, in their order.
+	// Crawlers are the names of the process's Crawlers, in order.
 	Crawlers []string
 	// Version is the program's.
 	Version string
@@ -40,7 +38,7 @@ type Settings struct {
 	Config string
 }
 
-// Console answers for the pages. Its methods may be called at once.
+// Console serves the pages. Its methods may be called concurrently.
 type Console struct {
 	service   Service
 	settings  Settings
@@ -50,12 +48,11 @@ type Console struct {
 	templates map[string]*template.Template
 	routes    []page
 	mux       *http.ServeMux
-	// manual renders the manual when somebody looks at it first: most services are
-	// never asked for it.
+	// manual renders the manual on first use, since most services never need it.
 	manual func() (*docs.Manual, error)
 }
 
-// New makes a console; it fails only if its own templates are broken.
+// New returns a console; it fails only if its own templates are broken.
 func New(service Service, s Settings, log *slog.Logger) (*Console, error) {
 	c := &Console{service: service, settings: s, log: log, sessions: newSessions(), mux: http.NewServeMux(), manual: sync.OnceValues(docs.Open)}
 	c.routes = pages()
@@ -73,7 +70,7 @@ func New(service Service, s Settings, log *slog.Logger) (*Console, error) {
 	return c, nil
 }
 
-// Patterns are the paths that the console answers to, in the words of http.ServeMux.
+// Patterns returns the console's paths, in the syntax of http.ServeMux.
 func (c *Console) Patterns() []string {
 	patterns := []string{"GET /static/"}
 	for i := range c.routes {
@@ -82,22 +79,22 @@ func (c *Console) Patterns() []string {
 	return patterns
 }
 
-// ServeHTTP answers one request. Where it comes from has been judged before.
+// ServeHTTP handles one request, whose origin was checked before.
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	secure(w.Header())
 	c.mux.ServeHTTP(w, r)
 }
 
-// contentPolicy is the content security policy of all pages: nothing but the program's own
-// files, no script or style in a page, and no frame around it.
+// contentPolicy is the content security policy of all pages: only the program's own files, no inline script or style,
+// and no framing.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
-// secure sets the headers in which pages differ from other answers of the service.
+// secure sets the headers in which pages differ from the service's other responses.
 func secure(h http.Header) {
 	h.Set("Content-Security-Policy", contentPolicy)
-	// With no-referrer browsers send "Origin: null" with forms, which cannot be told from
-	// those of other sites (Fetch standard, "append a request Origin header").
+	// With no-referrer browsers send "Origin: null" with forms, which looks the same as from other sites (Fetch
+	// standard, "append a request Origin header").
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")

@@ -29,8 +29,7 @@ func (f fakeService) SignIn(*http.Request, string) (admin.Caller, *admin.Problem
 }
 func (f fakeService) As(admin.Caller) http.Handler { return f.api }
 
-// newConsole is a console over an API, seen by somebody of a role. Without names there
-// is one Crawler, a.
+// newConsole returns a console over an API, for a visitor with a role. Without names there is one Crawler, a.
 func newConsole(t *testing.T, role admin.Role, api http.Handler, crawlers ...string) *Console {
 	t.Helper()
 	if crawlers == nil {
@@ -48,7 +47,7 @@ func consoleOf(t *testing.T, role admin.Role, api http.Handler, s Settings) *Con
 	return c
 }
 
-// answers is an API that answers with fixed JSON, by method and path without /api/v1.
+// answers returns an API that answers with fixed JSON, by method and path without /api/v1.
 // What is not there is 404.
 func answers(t *testing.T, byPath map[string]any) http.Handler {
 	mux := http.NewServeMux()
@@ -95,7 +94,7 @@ func sendForm(t *testing.T, c *Console, path string, form url.Values) *httptest.
 	return w
 }
 
-// textOf is what a page says, without its markup.
+// textOf returns what a page says, without its markup.
 func textOf(body string) string {
 	_, body, _ = strings.Cut(body, "<main")
 	return strings.Join(strings.Fields(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(body, " ")), " ")
@@ -111,8 +110,7 @@ func saysAll(t *testing.T, what, text string, want ...string) {
 	}
 }
 
-// TestEveryPageIsGuarded: nobody without a token sees a page, and each says what a
-// browser may do with it.
+// TestEveryPageIsGuarded: pages require a token, and restrict what a browser may do with them.
 func TestEveryPageIsGuarded(t *testing.T) {
 	c := consoleOf(t, admin.Local, http.NotFoundHandler(), Settings{Crawlers: []string{"a"}})
 	for _, p := range pages() {

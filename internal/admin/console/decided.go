@@ -9,7 +9,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
-// decided is what a form selects: some URLs, or all that its filter finds.
+// decided is the selection of a form: some URLs, or all that its filter matches.
 type decided struct {
 	do     string
 	filter deletionFilter // of the page
@@ -55,7 +55,7 @@ func decideDeletions(v *visit, do string) error {
 	return v.redirect("/deletions", back, said)
 }
 
-// choose finds what is selected, and how many they are.
+// choose resolves the selection, and counts it.
 func (d *decided) choose(v *visit, urls []string) error {
 	switch {
 	case !d.all:
@@ -81,7 +81,7 @@ func (d *decided) choose(v *visit, urls []string) error {
 	return err
 }
 
-// countTexts counts the new texts among chosen URLs, which the page of the filter shows.
+// countTexts counts the new texts among the selected URLs, by the page of the filter.
 func (d *decided) countTexts(v *visit) error {
 	if len(d.query.URLs) == 0 {
 		return nil
@@ -108,7 +108,7 @@ func (d *decided) count(one *admin.Deletion) {
 	}
 }
 
-// ask asks before it is done.
+// ask asks for confirmation.
 func (d *decided) ask(v *visit) error {
 	verb := map[string]string{"release": "Release", "drop": "Drop"}[d.do]
 	c := &confirmation{
@@ -133,7 +133,7 @@ func (d *decided) ask(v *visit) error {
 	return confirm(v, c)
 }
 
-// words name the deletions that are decided about.
+// words describes the selected deletions.
 func (d *decided) words() string {
 	words := admin.LossWords(d.many, d.texts, d.moves)
 	if !d.all {
@@ -157,7 +157,7 @@ func (d *decided) words() string {
 	return words
 }
 
-// consequences say what a decision does to so many losses, some of them new texts.
+// consequences describes the effects of a decision on the selected losses.
 func (d *decided) consequences() []string {
 	if d.do == "drop" {
 		return []string{

@@ -10,13 +10,13 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
-// deletionFilter narrows the deletions, by a part of their URLs, too.
+// deletionFilter selects deletions, also by a part of their URLs.
 type deletionFilter struct {
 	admin.DeletionQuery
 	URL string
 }
 
-// readDeletionFilter reads a query or a form.
+// readDeletionFilter parses a query or a form.
 func readDeletionFilter(values url.Values, urlName string) (f deletionFilter, err error) {
 	trimmed := url.Values{}
 	for _, name := range []string{"host", "reason", "edit", "up_to"} {
@@ -35,48 +35,47 @@ func (f *deletionFilter) query() url.Values {
 	return q
 }
 
-// back is the query of the page that the filter is of.
+// back returns the query of the filter's page.
 func (f *deletionFilter) back() url.Values {
 	q := f.query()
 	q.Del("up_to")
 	return q
 }
 
-// Narrowed says that not all are shown.
+// Narrowed reports whether the filter excludes anything.
 func (f *deletionFilter) Narrowed() bool {
 	return f.URL != "" || f.Host != "" || f.Reason != "" || f.Edit != 0
 }
 
-// EditWord is the number of the edit, empty for none.
+// EditWord returns the number of the edit, empty for none.
 func (f *deletionFilter) EditWord() string { return f.Values().Get("edit") }
 
-// deletionsData is a page of them.
+// deletionsData is a page of deletions.
 type deletionsData struct {
 	Filter deletionFilter
 	Wrong  string               // what is wrong with the filter
-	Counts admin.DeletionCounts // of what the filter finds
-	// Groups are what they are counted by: host, reason, class and edit. They are there where
-	// nothing narrows.
+	Counts admin.DeletionCounts // of the filtered ones
+	// Groups are the counts by host, reason, class and edit. They are set if the filter excludes nothing.
 	Groups []grouping
 	Losing []admin.LosingHost // their hosts, the worst first
 	Items  []admin.Deletion
 	Next   string
 }
 
-// grouping is the deletions by one of what they are counted by.
+// grouping is a count of the deletions by one property.
 type grouping struct {
 	By, Name string
 	Rows     []groupRow
 	More     int // smaller groups
 }
 
-// groupRow is a group, and what selects it.
+// groupRow is a group, and its selection.
 type groupRow struct {
 	admin.DeletionGroup
 	UpTo uint64
 }
 
-// EditWord is the number of the edit, empty for none.
+// EditWord returns the number of the edit, empty for none.
 func (g groupRow) EditWord() string {
 	if g.Edit == 0 {
 		return ""
@@ -84,10 +83,10 @@ func (g groupRow) EditWord() string {
 	return strconv.FormatUint(g.Edit, 10)
 }
 
-// Named says that the group can be named by a link or a form.
+// Named reports whether a link or a form can select the group.
 func (g groupRow) Named() bool { return g.Class == "" && len(g.Host)+len(g.Reason) <= maxLinked }
 
-// groupsShown hosts and reasons are named.
+// groupsShown is the most hosts and reasons that are listed.
 const groupsShown = 50
 
 func deletions(v *visit) (any, error) {
@@ -113,7 +112,7 @@ func deletions(v *visit) (any, error) {
 	return d, err
 }
 
-// group counts the deletions, and tells of their hosts.
+// group counts the deletions, and describes their hosts.
 func (d *deletionsData) group(v *visit) error {
 	status, err := statusOf(v)
 	if err != nil {
@@ -145,7 +144,7 @@ func (d *deletionsData) group(v *visit) error {
 	return nil
 }
 
-// statusOf is the status of the chosen Crawler.
+// statusOf returns the status of the selected Crawler.
 func statusOf(v *visit) (*admin.Status, error) {
 	all, err := v.api.Status(v.r.Context())
 	if err != nil {

@@ -14,21 +14,21 @@ import (
 )
 
 const (
-	// textShown is how many characters of a document's text a page shows, contentShown
-	// how many of the page's own bytes.
+	// textShown is how many characters of a document's text a page shows, contentShown how many bytes of the original
+	// page.
 	textShown    = 100_000
 	contentShown = 20_000
 	metasShown   = 200
 )
 
-// documentData is what the page shows.
+// documentData is the data of the page.
 type documentData struct {
 	URL     string
-	Unknown bool // nothing is known of it
+	Unknown bool // the URL is unknown
 	*admin.Sent
 	Metas     []metaRow
 	MoreMetas int
-	// Text and Content are shown as lines; MoreText and MoreContent say that they go on.
+	// Text and Content are shown as lines; MoreText and MoreContent are set if they were cut.
 	Text, Content         string
 	MoreText, MoreContent bool
 }
@@ -65,7 +65,7 @@ func document(v *visit) (any, error) {
 	return d, nil
 }
 
-// sentOf asks for the newest order about a URL; it is nil where nothing is known of it.
+// sentOf returns the newest order about a URL; nil if the URL is unknown.
 func sentOf(v *visit, raw string) (*admin.Sent, error) {
 	sent := &admin.Sent{}
 	err := v.get("/document", url.Values{"url": {raw}}, sent)
@@ -75,12 +75,12 @@ func sentOf(v *visit, raw string) (*admin.Sent, error) {
 	return sent, err
 }
 
-// documentText gives the text as a file, as it was sent.
+// documentText sends the text as a file, as it was pushed.
 func documentText(v *visit) error {
 	return download(v, "text/plain; charset=utf-8", "text.txt", func(s *admin.Sent) []byte { return []byte(s.Document.Text) })
 }
 
-// documentContent gives the page's own bytes as a file. No browser shows it.
+// documentContent sends the original page as a file that no browser displays.
 func documentContent(v *visit) error {
 	return download(v, "application/octet-stream", "content.bin", func(s *admin.Sent) []byte { return s.Document.Content })
 }
@@ -98,12 +98,12 @@ func download(v *visit, media, name string, part func(*admin.Sent) []byte) error
 	h.Set("Content-Type", media)
 	h.Set("Content-Disposition", `attachment; filename="`+name+`"`)
 	h.Set("Content-Length", fmt.Sprint(len(b)))
-	_, _ = v.w.Write(b) // a reader that has gone is no fault
+	_, _ = v.w.Write(b) // a client that has gone is not an error
 	return nil
 }
 
-// source is the first n characters of text from outside with its lines kept, and what
-// would change how it reads made visible. A template escapes it.
+// source returns the first n characters of external text, with its lines, and with characters that would change its
+// display made visible. A template escapes it.
 func source(s string, n int) string {
 	return cutBy(s, n, func(r rune) bool { return r == '\n' || r == '\t' })
 }

@@ -13,7 +13,7 @@ type eventsData struct {
 	Next  string
 }
 
-// Kinds are what the list can be narrowed to, with the words for them.
+// Kinds returns the values of the list's filter, with their labels.
 func (d *eventsData) Kinds() [][2]string {
 	return [][2]string{
 		{"", "all"}, {"start,stop,upgrade", "starts and stops"}, {"reload,reload refused,edit", "configuration"}, {"pause,resume", "pauses"},
@@ -29,7 +29,7 @@ func eventList(v *visit) (any, error) {
 	return d, err
 }
 
-// EventTag is the class of CSS of a kind's tag.
+// EventTag returns the CSS class of a kind's tag.
 func (v *view) EventTag(kind string) string {
 	switch kind {
 	case events.Ill, events.Gone, events.IndexerDown, events.Refused:

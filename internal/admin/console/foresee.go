@@ -10,19 +10,19 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
-// foreseen is what saving a configuration would delete, or take off a target, of all Crawlers together.
+// foreseen is the total of what saving a configuration would delete, or take off a target.
 type foreseen struct {
 	Deleted, Leaving, Held, Indexed uint64
-	// By are the rules and gates that do it, of each Crawler the ones with the most.
+	// By lists the responsible rules and gates, for each Crawler those with the most.
 	By []review.PreviewCause
-	// Unknown says why it could not be counted.
+	// Unknown is why it could not be counted.
 	Unknown string
 }
 
-// foreseenCauses are shown of each Crawler.
+// foreseenCauses is the number listed for each Crawler.
 const foreseenCauses = 10
 
-// foresee counts what a text deletes, if it is put in force.
+// foresee counts what a configuration text would delete if put in force.
 func foresee(v *visit, text string) (*foreseen, error) {
 	sum, none := &foreseen{}, 0
 	for _, crawler := range v.console.settings.Crawlers {
@@ -41,8 +41,8 @@ func foresee(v *visit, text string) (*foreseen, error) {
 	return sum, nil
 }
 
-// inEditor is the page of the configuration at a line of its text; empty for what does not
-// stand there, or may not be seen.
+// inEditor returns the editor's address at a line of the configuration; empty if the line is elsewhere, or the visitor
+// may not see it.
 func (v *visit) inEditor(file string, line int) string {
 	if line <= 0 || filepath.Base(file) != filepath.Base(v.console.settings.Config) || !v.may("/rules") {
 		return ""
@@ -50,8 +50,7 @@ func (v *visit) inEditor(file string, line int) string {
 	return v.link("/rules", url.Values{"line": {strconv.Itoa(line)}})
 }
 
-// ruleOf goes to the line of the configuration that decides about a URL; where none does,
-// to what is known of the URL.
+// ruleOf redirects to the line of the configuration that decides about the URL or, without one, to the URL's page.
 func ruleOf(v *visit) error {
 	raw := v.r.URL.Query().Get("url")
 	d, err := explained(v, raw)
@@ -67,7 +66,7 @@ func ruleOf(v *visit) error {
 	return v.redirect("/url", url.Values{"url": {raw}}, "No line of the configuration decides about it alone.")
 }
 
-// place is where the configuration says what has the last word on the URL.
+// place returns the address of the configuration's line with the last word on the URL.
 func (d *inspected) place(v *visit) string {
 	x := d.Explained
 	if by := x.ExcludedBy; by != nil {

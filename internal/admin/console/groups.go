@@ -5,20 +5,20 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// group is some of the overview's figures.
+// group is a set of the overview's figures.
 type group struct {
 	ID, Name string
 	Figures  []figure
 }
 
-// figure is a number that leads to the list of what it counts.
+// figure is a number that links to the list of what it counts.
 type figure struct {
 	Name, Value, Unit string
-	Kind              string // bad or warn where it should be seen
-	Path              string // empty where the visitor may not see the list
+	Kind              string // bad or warn to highlight it
+	Path              string // empty if the visitor may not see the list
 }
 
-// groups are the figures of the crawl, of the index and of what went wrong.
+// groups returns the figures of the crawl, of the index and of failures.
 func groups(v *visit, d *overviewData) []group {
 	to := func(path string, query ...string) string { return v.link(path, admin.Query(query...)) }
 	alarm := func(n uint64, kind string) string {

@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// hostsShown are on one page, of the first hostsListed of an order.
+	// hostsShown is the number of hosts on a page, hostsListed the number that can be paged through.
 	hostsShown  = 100
 	hostsListed = 1000
-	// urlsShown are stored URLs of a host on one page.
+	// urlsShown is the number of a host's stored URLs on a page.
 	urlsShown = 50
 )
 
@@ -36,11 +36,10 @@ type hostsData struct {
 	Ill     []scheduler.IllHost // of show=ill
 	First   int                 // the number of the first, from 1
 	Next    string
-	// Later is the address of the list where it is not read at once, because there are
-	// many hosts: WithWork.
+	// Later is the address of the list if it is loaded after the page, because there are many hosts: WithWork.
 	Later    string
 	WithWork int
-	// Whole says that the list ends because no more are listed.
+	// Whole is set if the list ends at its limit.
 	Whole bool
 }
 
@@ -95,13 +94,13 @@ func (d *hostsData) goesOn(v *visit, n int) {
 // manyURLs are not read for a page that nobody asked for by name.
 const manyURLs = 300_000
 
-// mayRead reports whether the store is small enough to be read whole for a page.
+// mayRead reports whether the store is small enough for a page to read all of it.
 func mayRead(v *visit) (bool, error) {
 	status, err := statusOf(v)
 	return err == nil && status.Known <= manyURLs, err
 }
 
-// all lists all hosts that URLs are stored of.
+// all lists the hosts of all stored URLs.
 func (d *hostsData) all(v *visit, from int) error {
 	d.Columns, d.Sort = report.HostColumns(), cmp.Or(v.r.URL.Query().Get("sort"), "-urls")
 	var page report.HostsPage
@@ -114,7 +113,7 @@ func (d *hostsData) all(v *visit, from int) error {
 	return nil
 }
 
-// HostCells are those of a host; its counts lead to its URLs.
+// HostCells returns the cells of a host; its counts link to its URLs.
 func (v *view) HostCells(h report.HostRow) (row []tableCell) {
 	values := report.HostCells(&h)
 	row = v.row(report.HostColumns(), values, func(report.Column) bool { return true })
@@ -139,7 +138,7 @@ func (v *view) HostCells(h report.HostRow) (row []tableCell) {
 	return row
 }
 
-// choose takes those that rest, longest first, or those with work, the longest queue first.
+// choose selects the resting hosts, longest first, or those with work, the longest queue first.
 func (d *hostsData) choose(all []admin.HostStatus) {
 	if d.Show == "resting" {
 		d.Hosts = slices.DeleteFunc(all, func(h admin.HostStatus) bool {
@@ -152,10 +151,10 @@ func (d *hostsData) choose(all []admin.HostStatus) {
 	slices.SortStableFunc(d.Hosts, func(a, b admin.HostStatus) int { return cmp.Compare(b.Waiting, a.Waiting) })
 }
 
-// manyHosts with work are not read for the first paint of a page: it would wait for them.
+// manyHosts is the number of hosts with work from which the page loads them later, to appear at once.
 const manyHosts = 2000
 
-// later says whether the list is to be asked for by the page itself.
+// later reports whether the page loads the list afterwards.
 func (d *hostsData) later(v *visit) (bool, error) {
 	query := v.r.URL.Query()
 	if query.Get("list") != "" {
@@ -179,18 +178,18 @@ func part[T any](list []T, from int) []T {
 type hostData struct {
 	admin.HostDetails
 	Sources []sourceRow
-	// Listed says that stored URLs were asked for.
+	// Listed is set if the stored URLs were requested.
 	Listed bool
-	// LogIns are those that its pages are asked for with.
+	// LogIns are the log-ins for its pages.
 	LogIns []visiting.SessionStatus
-	// Row counts them by class, nil if none is stored.
+	// Row counts the host's URLs by class, nil if none is stored.
 	Row  *report.HostRow
 	URLs []report.StoredURL
 	List string // address that lists them
 	Next string
 }
 
-// count counts what is stored of the host, where that does not take long or is asked for.
+// count counts the host's stored URLs, if that is quick or requested.
 func (d *hostData) count(v *visit) error {
 	whole, err := mayRead(v)
 	if err != nil || !whole && v.r.URL.Query().Get("list") == "" {

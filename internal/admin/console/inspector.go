@@ -14,33 +14,32 @@ import (
 )
 
 const (
-	// linksShown are the pages that link to a URL, and rulesShown the rules that did not
-	// match, that one page shows.
+	// linksShown and rulesShown bound the linking pages, and the rules that did not match, on one page.
 	linksShown = 100
 	rulesShown = 500
 )
 
-// inspected is what the page shows of one URL.
+// inspected is the data about one URL.
 type inspected struct {
-	URL string // as it was asked for
-	// Unreadable says why it is no URL.
+	URL string // as requested
+	// Unreadable is why it is not a URL.
 	Unreadable string
 	Answer     shownAnswer
 	Explained  *admin.Explanation
-	// Stored is what the store knows of it, nil if it does not.
+	// Stored is the store's record of it, nil if it is unknown.
 	Stored *report.StoredURL
 	Robots string
-	Sent   *admin.Sent // nil where nothing is known
+	Sent   *admin.Sent // nil if the URL is unknown
 	// Matched are the rules that matched, Others the first of the rest.
 	Matched, Others []admin.RuleExplanation
 	MoreRules       int
-	// Links are pages that link to it, looked for only where they are asked for.
+	// Links are the pages that link to it, searched for only on request.
 	LinksAsked, MoreLinks bool
 	Links                 []report.LinkedFrom
-	// LogIns holds that which it is asked for with; Browser says why none starts that would render it.
+	// LogIns holds its log-in; Browser is why no browser starts to render it.
 	LogIns  []visiting.SessionStatus
 	Browser string
-	// Fetched is a dry run.
+	// Fetched is the result of a dry run.
 	Fetched *fetched
 }
 
@@ -48,7 +47,7 @@ func inspector(v *visit) (any, error) {
 	return inspect(v, strings.TrimSpace(v.r.URL.Query().Get("url")))
 }
 
-// inspect asks for all that is known of a URL.
+// inspect collects everything known about a URL.
 func inspect(v *visit, raw string) (*inspected, error) {
 	d, err := explained(v, raw)
 	if err != nil || d.Explained == nil {
@@ -70,7 +69,7 @@ func inspect(v *visit, raw string) (*inspected, error) {
 	return d, err
 }
 
-// explained asks what gates and rules say of a URL, and what is stored of it.
+// explained applies gates and rules to a URL, and looks up its record.
 func explained(v *visit, raw string) (*inspected, error) {
 	d := &inspected{URL: raw}
 	if raw == "" {
@@ -99,7 +98,7 @@ func explained(v *visit, raw string) (*inspected, error) {
 	return d, nil
 }
 
-// stands looks how that stands which the page needs: its log-in, and a browser.
+// stands reads the state of the page's log-in and browser.
 func (d *inspected) stands(v *visit) error {
 	if d.Explained.LogIn == "" && d.Explained.Render == "" {
 		return nil
@@ -115,7 +114,7 @@ func (d *inspected) stands(v *visit) error {
 	return nil
 }
 
-// Name is the URL as it is stored, else as the gates make it.
+// Name returns the URL as stored, else as changed by the gates.
 func (d *inspected) Name() string {
 	if d.Stored != nil {
 		return d.Stored.URL
@@ -126,7 +125,7 @@ func (d *inspected) Name() string {
 	return d.URL
 }
 
-// Renamed says that the URL is known by another spelling.
+// Renamed reports whether the URL is known by another spelling.
 func (d *inspected) Renamed() bool { return d.Explained != nil && d.Name() != d.URL }
 
 func (d *inspected) sortRules() {
@@ -142,8 +141,7 @@ func (d *inspected) sortRules() {
 	}
 }
 
-// lines asks for the first entries of a list of JSON Lines, with 0 as most for all; more
-// says that there are others.
+// lines returns the first most entries of a list of JSON Lines, all for 0; more reports whether there are others.
 func lines[T any](v *visit, path string, query url.Values, most int) (list []T, more bool, err error) {
 	if most > 0 {
 		query.Set("limit", fmt.Sprint(most+1))
@@ -155,7 +153,7 @@ func lines[T any](v *visit, path string, query url.Values, most int) (list []T, 
 	return list, more, err
 }
 
-// formURL is the URL of a form.
+// formURL returns the URL in a form.
 func formURL(v *visit) (string, error) {
 	form, err := v.form()
 	if err == nil && form.Get("url") == "" {
@@ -164,7 +162,7 @@ func formURL(v *visit) (string, error) {
 	return form.Get("url"), err
 }
 
-// toURL goes to the page of a URL.
+// toURL redirects to the page of a URL.
 func toURL(v *visit, raw, words string) error {
 	return v.redirect("/url", url.Values{"url": {raw}}, words)
 }
@@ -240,7 +238,7 @@ func removeOne(v *visit) error {
 	return toURL(v, raw, words)
 }
 
-// fetched is a dry run as it is shown.
+// fetched is a dry run for display.
 type fetched struct {
 	*admin.Fetched
 	Text      string // what was read, as lines

@@ -12,17 +12,17 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// shownAnswer shows admin.Answer: whether a URL is in the index, why, and what to do.
+// shownAnswer is an admin.Answer for display: whether a URL is in the index, why, and what to do.
 type shownAnswer struct {
 	Kind  string // good, warn or bad
 	Head  string
 	Since *time.Time
-	// Why are sentences; Do are what helps, the first the best.
+	// Why are sentences; Do are suggestions, the best first.
 	Why []string
 	Do  []advice
 }
 
-// advice is what somebody can do, perhaps on another page.
+// advice is a suggestion, perhaps with a link.
 type advice struct {
 	Words, Path, Link string
 }
@@ -33,8 +33,8 @@ func (r *shownAnswer) do(words, path, link string) {
 	r.Do = append(r.Do, advice{words, path, link})
 }
 
-// judge shows the one answer to why a URL is, or is not, in the index, with what its
-// newest order in the outbox, the rules and robots.txt add to it.
+// judge builds the answer to why a URL is, or is not, in the index, with what its newest order in the outbox, the rules
+// and robots.txt add to it.
 func (d *inspected) judge(v *visit) shownAnswer {
 	a := d.Explained.Answer()
 	r := shownAnswer{Kind: kindOf(a.Fate), Head: sentence(a.String())}
@@ -52,7 +52,7 @@ func (d *inspected) judge(v *visit) shownAnswer {
 	return r
 }
 
-// kindOf says how good a fate is: what is only in the index until a deletion leaves is not.
+// kindOf rates a fate: a document that stays only until a pending deletion leaves is not good.
 func kindOf(f scheduler.Fate) string {
 	if f == scheduler.FateIndexed {
 		return "good"
@@ -60,13 +60,13 @@ func kindOf(f scheduler.Fate) string {
 	return "warn"
 }
 
-// sentence begins with a capital letter.
+// sentence makes the first letter upper case.
 func sentence(words string) string {
 	first, size := utf8.DecodeRuneInString(words)
 	return string(unicode.ToUpper(first)) + words[size:]
 }
 
-// advise says what can be done, to those who may do it.
+// advise adds suggestions, for visitors with the rights for them.
 func (d *inspected) advise(v *visit, r *shownAnswer, a *admin.Answer) {
 	if a.Other != "" {
 		r.do("Look at the other URL.", v.link("/url", url.Values{"url": {a.Other}}), "The other URL")
@@ -96,7 +96,7 @@ func (d *inspected) advise(v *visit, r *shownAnswer, a *admin.Answer) {
 	}
 }
 
-// editor leads to the editor of the configuration, at the line that decides about the URL.
+// editor returns a link to the line of the configuration that decides about the URL.
 func (d *inspected) editor(v *visit) (path, link string) {
 	if at := d.place(v); at != "" {
 		return at, "Its line in the editor"
@@ -119,7 +119,7 @@ func (r *shownAnswer) judgeOrder(v *visit, o *push.Listed) {
 			r.why("Its newest document waits in the outbox: not every indexer has it safely.")
 		}
 		r.do("If it waits long, see whether an indexer is down.", v.link("/outbox", nil), "Outbox")
-	case push.Pending: // the answer says so already
+	case push.Pending: // part of the answer already
 	}
 }
 

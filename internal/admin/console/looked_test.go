@@ -20,7 +20,7 @@ import (
 // asked is what an API was asked to change, or for a list of JSON Lines.
 type asked struct{ what, body string }
 
-// recording is an API that answers as answers does, and notes POST requests.
+// recording returns an API that answers as answers does, and notes POST requests.
 func recording(t *testing.T, byPath map[string]any) (http.Handler, *[]asked) {
 	api, notes := answers(t, byPath), &[]asked{}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -44,10 +44,10 @@ func wantBody(t *testing.T, got asked, what, body string) {
 	}
 }
 
-// day is when all happened.
+// day returns when all happened.
 func day() time.Time { return time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC) }
 
-// knownURL is an answer of explain and document about a URL whose texts are all one.
+// knownURL returns an answer of explain and document about a URL whose texts are all one.
 func knownURL(raw, text string) map[string]any {
 	at := day()
 	target := text[:min(len(text), 1000)] // its name is the configuration's
@@ -88,7 +88,7 @@ func knownURL(raw, text string) map[string]any {
 	}
 }
 
-// lookedAt are the pages that show text from outside.
+// lookedAt returns the pages that show text from outside.
 func lookedAt() []string {
 	return []string{
 		"/url?url=http://x.test/&show=links", "/documents?url=http://x.test/", "/outbox", "/outbox?state=waiting", "/deletions",

@@ -12,10 +12,10 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
-// maxFound is how many sections a search in the manual shows.
+// maxFound bounds the sections in a search result of the manual.
 const maxFound = 20
 
-// manualData is a page of the manual, or what a search in it found.
+// manualData is a page of the manual, or a search result.
 type manualData struct {
 	Contents []docs.Part
 	Page     *docs.Page
@@ -24,12 +24,12 @@ type manualData struct {
 	Found    []docs.Found
 }
 
-// manual answers with a page, a file that a page shows, or the answer of a search.
+// manual serves a page, a page's file, or a search result.
 func manual(v *visit) error {
 	at := strings.TrimPrefix(v.r.URL.Path, docs.Root)
 	if content, media, ok := docs.File(at); ok {
 		v.w.Header().Set("Content-Type", media)
-		_, _ = v.w.Write(content) // a reader that has gone is no fault
+		_, _ = v.w.Write(content) // a client that has gone is not an error
 		return nil
 	}
 	all, err := v.console.manual()
@@ -58,10 +58,10 @@ func manual(v *visit) error {
 	return nil
 }
 
-// manualLink is a link of a page to another one, with its section.
+// manualLink matches a link between pages, with its section.
 var manualLink = regexp.MustCompile(`href="(` + docs.Root + `[^"#]*)`)
 
-// keepCrawler has the links of a page of the manual keep the chosen Crawler.
+// keepCrawler adds the selected Crawler to the links of a page of the manual.
 func (v *visit) keepCrawler(body template.HTML) template.HTML {
 	if len(v.console.settings.Crawlers) < 2 {
 		return body

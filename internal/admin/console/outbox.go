@@ -33,22 +33,22 @@ type outboxData struct {
 	Next    string
 }
 
-// targetRow is a target with how far it is behind.
+// targetRow is a target with its backlog.
 type targetRow struct {
 	crawl.TargetStatus
-	Behind any // when the oldest that it does not have safely was ordered, nil if none
+	Behind any // time of the oldest order that it has not confirmed, nil if none
 }
 
-// letter is an order, and how a form names it.
+// letter is an order with its name in forms.
 type letter struct {
 	push.Listed
 	Value string
 }
 
-// Dead says that dead letters are listed, about which one can decide.
+// Dead reports whether dead letters are listed, which can be decided about.
 func (d *outboxData) Dead() bool { return d.Filter.State == "dead" }
 
-// Narrowed says that not all of a state are listed.
+// Narrowed reports whether the list of a state is filtered.
 func (d *outboxData) Narrowed() bool {
 	return d.Filter.Target != "" || d.Filter.Source != "" || d.Filter.URL != ""
 }
@@ -82,8 +82,7 @@ func outbox(v *visit) (any, error) {
 	return d, err
 }
 
-// decideLetters sends dead letters again or drops them: those that a form selects, or
-// all that its filter finds.
+// decideLetters retries or drops dead letters: those selected in a form, or all that its filter matches.
 func decideLetters(v *visit, do string) error {
 	form, err := v.form()
 	if err != nil {
@@ -115,7 +114,7 @@ func decideLetters(v *visit, do string) error {
 	return v.redirect("/outbox", filter.query(), plural(n, "dead letter is", "dead letters are")+" sent again.")
 }
 
-// letters are all dead letters that the filter finds.
+// letters returns the dead letters that the filter matches.
 func (f outboxFilter) letters() admin.DeadLetters {
 	d := admin.DeadLetters{Target: f.Target}
 	if f.Source != "" {
@@ -128,8 +127,7 @@ func (f outboxFilter) letters() admin.DeadLetters {
 	return d
 }
 
-// lettersOf groups what a form selects by target, so that a letter of another target
-// with the same URL is left alone.
+// lettersOf groups a form's selection by target, so that another target's letter with the same URL is left alone.
 func lettersOf(values []string) []admin.DeadLetters {
 	byTarget := map[string][]string{}
 	for _, value := range values {

@@ -14,26 +14,26 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
 )
 
-// overviewData is what the overview shows.
+// overviewData is the data of the overview.
 type overviewData struct {
 	admin.Status
 	Is       admin.State
 	Troubles []trouble
 	Groups   []group
-	// NextSchedule is when the next one runs, nil of none.
+	// NextSchedule is the time of the next schedule, nil if none.
 	NextSchedule *time.Time
 	Sources      []sourceRow
 	Classes      []classRow
 	Waiting      uint64 // in all sources
 }
 
-// trouble is what needs a person, with the page where it is dealt with.
+// trouble is a condition that needs attention, with the page to handle it.
 type trouble struct {
 	ID, Kind, Words string
-	Path, Link      string // empty where there is none
+	Path, Link      string // empty if there is none
 }
 
-// sourceRow is one of the six fifos, as the frontier counts them.
+// sourceRow is one of the six sources, as counted by the frontier.
 type sourceRow struct {
 	Name                     string
 	Waiting, Taken           uint64
@@ -68,7 +68,7 @@ func overview(v *visit) (any, error) {
 	return d, nil
 }
 
-// sources are the six with their shares.
+// sources returns the six sources with their shares.
 func sources(s *admin.Status) []sourceRow {
 	var waiting, taken uint64
 	for _, n := range s.Pending {
@@ -92,7 +92,7 @@ func percent(part, all uint64) string {
 	return fmt.Sprintf("%.0f %%", 100*float64(part)/float64(all))
 }
 
-// troubles are what needs a person, the worst first.
+// troubles returns the conditions that need attention, the worst first.
 func troubles(v *visit, s *admin.Status) []trouble {
 	var all []trouble
 	say := func(id, kind, words, path, link string, query url.Values) {
@@ -159,7 +159,7 @@ func troubles(v *visit, s *admin.Status) []trouble {
 	return all
 }
 
-// may says whether the visitor may open a page of the console, and there is one.
+// may reports whether the visitor may open a page of the console.
 func (v *visit) may(path string) bool {
 	for i := range v.console.routes {
 		p := &v.console.routes[i]
@@ -170,7 +170,7 @@ func (v *visit) may(path string) bool {
 	return false
 }
 
-// steer has the API do something that needs no more than its name.
+// steer calls a route of the API without a body.
 func steer(v *visit, path, done string) error {
 	if err := v.post(path, nil, nil, new(struct{})); err != nil {
 		return err

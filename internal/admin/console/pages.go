@@ -13,23 +13,23 @@ import (
 
 // page is a path of the console.
 type page struct {
-	// pattern is in the words of http.ServeMux.
+	// pattern is in the syntax of http.ServeMux.
 	pattern string
-	// role is the least that may look at it, or change by it.
+	// role is the least role that may use it.
 	role admin.Role
-	// nav is its name in the navigation; empty for what is not there.
+	// nav is its name in the navigation; empty if it is not there.
 	nav   string
 	title string
 	// template is templates/NAME.html, which defines "main".
 	template string
-	// data gives what the template shows as .Data.
+	// data returns the template's .Data.
 	data func(*visit) (any, error)
-	// answer, instead of template and data, writes the whole answer. What it returns as
-	// an error before it wrote anything becomes a page.
+	// answer, in place of template and data, writes the whole response. An error that it returns before writing becomes
+	// a page.
 	answer func(*visit) error
 }
 
-// pages are all paths, in the order of the navigation. A page, or a form's button, is one row.
+// pages returns all paths, in the order of the navigation. Each page, and each form's button, is one row.
 func pages() []page {
 	return []page{
 		{pattern: "GET /{$}", role: admin.Reader, nav: "Overview", title: "Overview", template: "overview", data: overview},
@@ -104,7 +104,7 @@ func parseTemplates(pages []page, f *files) (map[string]*template.Template, erro
 // maxBody is how large a form may be.
 const maxBody = 9 << 20
 
-// serve answers for one page to whoever may see it.
+// serve handles one page for visitors with the right role.
 func (c *Console) serve(p *page, w http.ResponseWriter, r *http.Request) {
 	v := &visit{w: w, r: r, console: c, page: p}
 	err := v.begin()
@@ -125,11 +125,11 @@ func (c *Console) serve(p *page, w http.ResponseWriter, r *http.Request) {
 	c.show(v, http.StatusOK, p.template, p.title, data)
 }
 
-// fail answers with what went wrong, or sends the visitor elsewhere.
+// fail shows an error, or redirects the visitor.
 func (c *Console) fail(v *visit, err error) {
 	if to, ok := errors.AsType[*elsewhere](err); ok {
 		v.session.say(to.words)
-		// htmx would put the other page into a part of this one.
+		// htmx would insert the other page into a part of this one.
 		if v.r.Header.Get("HX-Request") == "true" {
 			v.w.Header().Set("HX-Redirect", to.path)
 			return
@@ -156,5 +156,5 @@ func (c *Console) show(v *visit, status int, name, title string, data any) {
 	}
 	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	v.w.WriteHeader(status)
-	_, _ = v.w.Write(b.Bytes()) // a reader that has gone is no fault
+	_, _ = v.w.Write(b.Bytes()) // a client that has gone is not an error
 }

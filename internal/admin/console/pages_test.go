@@ -30,7 +30,7 @@ func hostile() []string {
 	}
 }
 
-// forbidden are what no page may hold: what could run, or turn the text around it.
+// forbidden returns what no page may hold: what could run, or turn the text around it.
 func forbidden() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)<script>|<script[^>]*src="[^/]|<img|<(?:[^>"]|"[^"]*")* (?:on[a-z]+|style)=|href="javascript:|[\x00-\x08\x0b\x0c\x0e-\x1f\x{202a}-\x{202e}\x{2066}-\x{2069}]`)
 }

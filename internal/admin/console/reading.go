@@ -9,13 +9,13 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
-// fieldRow counts the pages of a field, or those of the main content.
+// fieldRow counts the pages of a field, or of the main content.
 type fieldRow struct {
 	meter.FieldStatus
 	IsMain     bool
 	Found      int64
 	FoundShare string // percent
-	// Nowhere says that it was found in no page, though there were some.
+	// Nowhere is set if no page has it, though some were searched.
 	Nowhere bool
 }
 
@@ -24,7 +24,7 @@ func newFieldRow(f meter.FieldStatus) fieldRow {
 	return fieldRow{FieldStatus: f, Found: found, FoundShare: percent(uint64(max(found, 0)), uint64(max(f.Pages, 0))), Nowhere: found == 0 && f.Pages > 0} //nolint:gosec // not negative
 }
 
-// FieldRows are the fields by name, with the main content as the last.
+// FieldRows returns the fields by name, with the main content last.
 func (d overviewData) FieldRows() (rows []fieldRow) {
 	for _, f := range d.Fields.Fields {
 		rows = append(rows, newFieldRow(f))
@@ -37,7 +37,7 @@ func (d overviewData) FieldRows() (rows []fieldRow) {
 	return rows
 }
 
-// RenderSeconds is how long a page takes to be rendered on average, "" if there was none.
+// RenderSeconds returns the mean time of rendering a page, "" if there was none.
 func (d overviewData) RenderSeconds() string {
 	if n := d.Rendered.Pages + d.Rendered.Failed; n > 0 {
 		return fmt.Sprintf("%.1f", d.Rendered.Seconds/float64(n))
@@ -45,7 +45,7 @@ func (d overviewData) RenderSeconds() string {
 	return ""
 }
 
-// logInsOf are the log-ins of these names, as they stand.
+// logInsOf returns the states of the named log-ins.
 func logInsOf(s *admin.Status, names ...string) (all []visiting.SessionStatus) {
 	for _, l := range s.Sessions {
 		if slices.Contains(names, l.Name) {
@@ -55,7 +55,7 @@ func logInsOf(s *admin.Status, names ...string) (all []visiting.SessionStatus) {
 	return all
 }
 
-// fieldTroubles are the fields that match nowhere: their selectors may be wrong.
+// fieldTroubles returns the fields that match nowhere: their selectors may be wrong.
 func fieldTroubles(s *admin.Status) (names []string) {
 	if s.Fields == nil {
 		return nil
@@ -68,5 +68,5 @@ func fieldTroubles(s *admin.Status) (names []string) {
 	return names
 }
 
-// nowherePages lack a field before an operator is told that it matches nothing.
+// nowherePages is how many pages must lack a field before it is reported.
 const nowherePages = 20

@@ -12,7 +12,8 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
-// readingStatus is that of a crawl with fields, main content, rendering and log-ins; text is what others may have written.
+// readingStatus is that of a crawl with fields, main content, rendering and log-ins; text is what others may have
+// written.
 func readingStatus(text string) admin.Status {
 	at := day()
 	return admin.Status{Status: crawl.Status{
@@ -27,7 +28,8 @@ func readingStatus(text string) admin.Status {
 	}}
 }
 
-// TestOverviewOfReading: how often each field found something, how the browser and the log-ins stand, and what needs a person.
+// TestOverviewOfReading: how often each field found something, how the browser and the log-ins stand, and what needs a
+// person.
 func TestOverviewOfReading(t *testing.T) {
 	show := func(s admin.Status) (body, text string) {
 		t.Helper()
@@ -61,7 +63,8 @@ func TestOverviewOfReading(t *testing.T) {
 	}
 }
 
-// TestReadingOfHostAndURL: a host's page has its counts and log-ins, that of a URL says what its page needs, and how that stands.
+// TestReadingOfHostAndURL: a host's page has its counts and log-ins, that of a URL says what its page needs, and how
+// that stands.
 func TestReadingOfHostAndURL(t *testing.T) {
 	s := readingStatus("")
 	s.Browser.Trouble = "no sandbox here"

@@ -15,8 +15,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/report"
 )
 
-// entriesShown are how many entries of a report a page shows, pagesShown the pages of a
-// broken link.
+// entriesShown bounds a report's entries on a page, pagesShown the pages with a broken link.
 const (
 	entriesShown = 100
 	pagesShown   = "5"
@@ -25,39 +24,39 @@ const (
 // reportData is a report.
 type reportData struct {
 	Kind, Host, Since string
-	// CSV is where all of it is.
+	// CSV is the address of the whole report.
 	CSV       string
-	Columns   []report.Column // of Broken and of Changes
+	Columns   []report.Column // for Broken and Changes
 	Broken    []report.Broken
 	Changes   []report.Change
 	Errors    *report.Errors
 	Documents *report.Documents
-	More      bool // there are other entries
-	// Sort is the order, First the number of the first entry, from 1; Next leads to the others.
+	More      bool // there are further entries
+	// Sort is the order, First the number of the first entry, from 1; Next is the address of the next page.
 	Sort  string
 	First int
 	Next  string
 }
 
-// Kinds are the reports there are.
+// Kinds returns the kinds of reports.
 func (d *reportData) Kinds() []string { return report.Kinds() }
 
-// Head names a report for people.
+// Head returns a report's title.
 func (d *reportData) Head(kind string) string {
 	return map[string]string{"broken": "Broken links", "errors": "Errors", "documents": "Documents", "changes": "Changes"}[kind]
 }
 
-// About says what a report tells.
+// About describes a report.
 func (d *reportData) About(kind string) string {
 	return map[string]string{
-		"broken":    "URLs that cannot be had, each with the pages that link to it",
+		"broken":    "URLs that cannot be fetched, each with the pages that link to it",
 		"errors":    "what goes wrong, by kind and host",
 		"documents": "how many URLs and documents there are, by push source, outcome, fifo, media type and host",
 		"changes":   "what came, changed and went, in the last 24 hours or since another time",
 	}[kind]
 }
 
-// Dated reports whether the report can begin at a time.
+// Dated reports whether the report can start at a time.
 func (d *reportData) Dated() bool { return d.Kind != "documents" }
 
 func reportOf(v *visit) (any, error) {
@@ -111,7 +110,7 @@ func reportOf(v *visit) (any, error) {
 	return d, err
 }
 
-// tableCell is a cell of a report's table as a page shows it.
+// tableCell is a cell of a report's table for display.
 type tableCell struct {
 	report.Column
 	HTML template.HTML
@@ -121,7 +120,7 @@ type tableCell struct {
 	Path, Aria string
 }
 
-// Class is the cell's class of CSS, and that of its column's head.
+// Class returns the CSS class of the cell, and of its column's head.
 func (c tableCell) Class() string {
 	switch c.Shows {
 	case report.Count, report.Code:
@@ -133,7 +132,7 @@ func (c tableCell) Class() string {
 	return ""
 }
 
-// Heads are the columns that a table shows.
+// Heads returns a table's column heads.
 func (v *view) Heads(columns []report.Column) (list []tableCell) {
 	for _, c := range columns {
 		if c.Title != "" {
@@ -143,10 +142,10 @@ func (v *view) Heads(columns []report.Column) (list []tableCell) {
 	return list
 }
 
-// By is the title of a table of counts, as in "By source".
+// By returns the title of a table of counts, as in "By source".
 func (v *view) By(t report.Table) string { return "By " + strings.ToLower(t.Columns[0].Title) }
 
-// Rows are the cells that a table shows.
+// Rows returns a table's cells.
 func (v *view) Rows(t report.Table) (list [][]tableCell) {
 	for _, values := range t.Rows {
 		list = append(list, v.row(t.Columns, values, func(c report.Column) bool { return c.Title != "" }))
@@ -167,7 +166,7 @@ func (v *view) row(columns []report.Column, values []any, shows func(report.Colu
 // RowOf is the row of a broken link, or of a change.
 func (v *view) RowOf(e report.Entry) []tableCell {
 	t := e.Tables()[0]
-	t.Rows = t.Rows[:1] // the others name more pages
+	t.Rows = t.Rows[:1] // the others list further pages
 	row := v.Rows(t)[0]
 	b, ok := e.(report.Broken)
 	for i := range row {

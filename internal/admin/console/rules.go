@@ -16,40 +16,39 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
-// rulesData is what the editor shows. Without the script it is a text with two buttons,
-// and what they gave.
+// rulesData is the data of the editor. Without scripts it is a text area with two buttons, and their results.
 type rulesData struct {
-	// File is the name of the configuration's file, ETag that of the text that was read.
+	// File is the name of the configuration's file, ETag the tag of the text that was read.
 	File, ETag string
-	// Text has line ends of one character. Windows says that the file's have two.
+	// Text has line ends of one character. Windows is set if the file has CR LF.
 	Text    string
 	Windows bool
-	// Refused says why the text cannot be edited here.
+	// Refused is why the text cannot be edited here.
 	Refused string
-	// Taken is the version whose text stands in the editor, unsaved.
+	// Taken is the version whose text is in the editor, unsaved.
 	Taken    string
 	Versions []admin.ConfigVersion
 
-	// Asked are the deletions that saving would make, which was not done yet.
+	// Asked is what saving would delete, if that needs confirmation.
 	Asked *foreseen
-	// Line is the one to go to in the editor; 0 for none.
+	// Line is the editor's initial line; 0 for none.
 	Line int
 	// Cases are the test cases beside the configuration.
 	Cases, CasesTag string
-	// CasesRefused says why they cannot be edited here.
+	// CasesRefused is why they cannot be edited here.
 	CasesRefused string
-	// What a button without the script gave.
+	// Results of a button without scripts.
 	Check *admin.Check
 	Saved *admin.Written
-	// Problem is why it was not saved; Theirs what somebody else has saved meanwhile.
+	// Problem is why it was not saved; Theirs is the text that another user has saved in the meantime.
 	Problem *admin.Problem
 	Theirs  string
 }
 
-// maxEdited is the largest text that the editor takes, in bytes.
+// maxEdited is the largest text for the editor, in bytes.
 const maxEdited = 4 << 20
 
-// rules reads the configuration, or one of its kept texts.
+// rules reads the configuration, or one of its kept versions.
 func rules(v *visit) (any, error) {
 	d, err := readRules(v)
 	if err != nil {
@@ -67,7 +66,7 @@ func rules(v *visit) (any, error) {
 	return d, nil
 }
 
-// readRules reads what is saved.
+// readRules reads the saved configuration.
 func readRules(v *visit) (*rulesData, error) {
 	d := &rulesData{}
 	header, text, err := v.text("/config", nil)
@@ -88,7 +87,7 @@ func readRules(v *visit) (*rulesData, error) {
 	return d, err
 }
 
-// readCases reads the test cases; that they cannot be read keeps nobody from the rules.
+// readCases reads the test cases; an error there does not prevent editing the rules.
 func (d *rulesData) readCases(v *visit) error {
 	header, cases, err := v.text("/config/cases", nil)
 	if p, ok := errors.AsType[*admin.Problem](err); ok {
@@ -112,10 +111,10 @@ func (d *rulesData) take(text []byte) {
 	d.Text = strings.ReplaceAll(string(text), "\r\n", "\n")
 }
 
-// declared is the encoding that an XML declaration names.
+// declared matches the encoding in an XML declaration.
 var declared = regexp.MustCompile(`^\x{FEFF}?<\?xml\s[^>]*?encoding\s*=\s*["']([^"'>]*)["']`)
 
-// notEdited says why a text cannot be edited in a browser, which writes UTF-8.
+// notEdited returns why a text cannot be edited in a browser, which writes UTF-8.
 func notEdited(text []byte) string {
 	if len(text) > maxEdited {
 		return "The file is larger than 4 MiB. Edit it on the machine of the service, then run sextant reload."
@@ -129,8 +128,7 @@ func notEdited(text []byte) string {
 	return ""
 }
 
-// sendRules does what a button without the script asks for. The text that was sent
-// stays in the editor, whatever becomes of it.
+// sendRules handles a button without scripts. The submitted text stays in the editor in any case.
 func sendRules(v *visit) error {
 	if err := v.r.ParseForm(); err != nil {
 		return &admin.Problem{Title: "Too large", Status: http.StatusRequestEntityTooLarge, Detail: "the form cannot be read: the text may be too large for the editor"}
@@ -165,8 +163,8 @@ func sendRules(v *visit) error {
 	return nil
 }
 
-// save has the API take the text, or first asks about what that deletes: do is save, then
-// save-delete or save-hold. That it is not taken is no error of the page.
+// save saves the text with the API, or first asks about what that deletes: do is save, then save-delete or save-hold. A
+// refusal is shown on the page, not returned as an error.
 func (d *rulesData) save(v *visit, text, do string) error {
 	header := http.Header{"Content-Type": {"application/xml"}, "If-Match": {d.ETag}}
 	saved := &admin.Written{}
@@ -177,7 +175,7 @@ func (d *rulesData) save(v *visit, text, do string) error {
 	if do == "save" {
 		asked, err := foresee(v, text)
 		if p, ok := errors.AsType[*admin.Problem](err); ok && len(p.Findings) == 0 {
-			asked, err = &foreseen{Unknown: p.Detail}, nil // it can be saved all the same
+			asked, err = &foreseen{Unknown: p.Detail}, nil // saving is possible nevertheless
 		} else if ok {
 			d.Problem = p
 			return nil
@@ -207,24 +205,24 @@ func (d *rulesData) save(v *visit, text, do string) error {
 	return err
 }
 
-// Crawlers are the names of those that the configuration is for, as JSON: of each the
-// script asks what the text would delete.
+// Crawlers returns the names of the configuration's Crawlers, as JSON: the script asks for each what the text would
+// delete.
 func (d *rulesData) Crawlers(v *view) (string, error) {
 	names, err := json.Marshal(v.Crawlers)
 	return string(names), err
 }
 
-// Unsaved says that the text is not the one that was read.
+// Unsaved reports whether the text differs from the saved one.
 func (d *rulesData) Unsaved() bool {
 	return d.Taken != "" || d.Check != nil || d.Problem != nil || d.Asked != nil
 }
 
-// Lines are how many a text has, for the height of its field.
+// Lines returns the number of lines, for the height of the field.
 func (d *rulesData) Lines() int {
 	return min(max(strings.Count(d.Text, "\n")+2, 12), 40)
 }
 
-// CaseLines are those of the field of test cases.
+// CaseLines is Lines for the field of test cases.
 func (d *rulesData) CaseLines() int {
 	return min(max(strings.Count(d.Cases, "\n")+2, 4), 16)
 }

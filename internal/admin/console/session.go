@@ -9,56 +9,55 @@ import (
 	"time"
 )
 
-// The lock of sessions guards which are open, that of a session what it has to say. The
-// goroutines of requests take them for a moment, never one within the other.
+// The lock of sessions guards the list, that of a session its message. Goroutines of requests take them briefly, never
+// both.
 
 const (
-	// sessionTime is how long a session holds, whatever happens in it.
+	// sessionTime is how long a session lasts, whether or not it is used.
 	sessionTime = 12 * time.Hour
-	// maxSessions are held; with one more the oldest ends.
+	// maxSessions bounds the sessions; one more ends the oldest.
 	maxSessions = 1000
 )
 
-// sessions are the browsers that have signed in. They are in memory alone: a restart
-// ends them all.
+// sessions are the signed-in browsers. They are in memory alone: a restart ends them all.
 type sessions struct {
 	mu   sync.Mutex
 	open map[[sha256.Size]byte]*session // by the hash of the id in the cookie
-	// tickets are links that sign in once, by the hash of what they carry.
+	// tickets are links that sign in once, by the hash of their secret.
 	tickets map[[sha256.Size]byte]ticket
 }
 
-// ticket stands for a token until it is used, or ends.
+// ticket stands for a token until it is used or expires.
 type ticket struct {
 	token string
 	ends  time.Time
 }
 
-// ticketTime is how long a ticket may be used.
+// ticketTime is how long a ticket is valid.
 const ticketTime = time.Hour
 
-// session is one browser. Its methods may be called on nil: then they do nothing.
+// session is one browser. Its methods do nothing on nil.
 type session struct {
-	// token is asked about at each request, so a session ends when its token does.
+	// token is checked at each request, so a session ends when its token does.
 	token string
 	ends  time.Time
 
 	mu    sync.Mutex
-	words string // to be shown once
+	words string // message to show once
 }
 
 func newSessions() *sessions {
 	return &sessions{open: map[[sha256.Size]byte]*session{}, tickets: map[[sha256.Size]byte]ticket{}}
 }
 
-// admit takes a ticket that was written elsewhere.
+// admit adds a ticket that was written elsewhere.
 func (s *sessions) admit(written, token string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tickets[sha256.Sum256([]byte(written))] = ticket{token, time.Now().Add(ticketTime)}
 }
 
-// redeem gives the token that a ticket stands for, once.
+// redeem returns the token of a ticket, once.
 func (s *sessions) redeem(written string) (token string, ok bool) {
 	key, now := sha256.Sum256([]byte(written)), time.Now()
 	s.mu.Lock()
@@ -68,7 +67,7 @@ func (s *sessions) redeem(written string) (token string, ok bool) {
 	return t.token, ok && t.ends.After(now)
 }
 
-// begin makes a session and gives its id, which nobody could have known before.
+// begin adds a session and returns its id, which is unpredictable.
 func (s *sessions) begin(token string) (id string) {
 	id = rand.Text() + rand.Text() // 260 bits
 	now := time.Now()
@@ -97,8 +96,8 @@ func (s *sessions) forgetOldest() {
 	delete(s.open, oldest)
 }
 
-// of finds the session of a request, nil if it has none that holds. Several cookies of
-// the name are none: somebody else may have set one.
+// of returns the session of a request, nil if it has no valid one. Several cookies of the name are invalid, since
+// another site may have set one.
 func (s *sessions) of(r *http.Request) *session {
 	cookies := r.CookiesNamed(cookieName(r))
 	if len(cookies) != 1 {
@@ -115,7 +114,7 @@ func (s *sessions) of(r *http.Request) *session {
 	return one
 }
 
-// end ends the sessions of a request, if it has any.
+// end ends the sessions of a request, if any.
 func (s *sessions) end(r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,7 +123,7 @@ func (s *sessions) end(r *http.Request) {
 	}
 }
 
-// say keeps words for the next page.
+// say stores a message for the next page.
 func (s *session) say(words string) {
 	if s == nil || words == "" {
 		return
@@ -134,7 +133,7 @@ func (s *session) say(words string) {
 	s.words = words
 }
 
-// said gives the words once.
+// said returns the message once.
 func (s *session) said() string {
 	if s == nil {
 		return ""
@@ -146,9 +145,8 @@ func (s *session) said() string {
 	return words
 }
 
-// cookieName is the name of the cookie. Browsers share cookies between the ports of a
-// host, so it names the port; under TLS the prefix keeps other hosts from setting it
-// (RFC 6265bis, 4.1.3.2).
+// cookieName returns the name of the cookie. Browsers share cookies between the ports of a host, so it contains the
+// port; under TLS the prefix prevents other hosts from setting it (RFC 6265bis, 4.1.3.2).
 func cookieName(r *http.Request) string {
 	name := "sextant"
 	if _, port, err := net.SplitHostPort(r.Host); err == nil {
@@ -160,7 +158,7 @@ func cookieName(r *http.Request) string {
 	return name
 }
 
-// cookie carries the id of a session; an empty id removes it.
+// cookie returns a cookie with a session's id; an empty id removes it.
 func cookie(r *http.Request, id string) *http.Cookie {
 	c := &http.Cookie{
 		Name: cookieName(r), Value: id, Path: "/", MaxAge: int(sessionTime / time.Second),
@@ -172,8 +170,8 @@ func cookie(r *http.Request, id string) *http.Cookie {
 	return c
 }
 
-// fromPage says whether a browser says that a request comes from a page of this
-// service. That what it says is true, the API has judged before.
+// fromPage reports whether a browser declares that a request comes from a page of this service. The API has verified
+// that declaration before.
 func fromPage(r *http.Request) bool {
 	return r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") == "same-origin"
 }

@@ -141,7 +141,7 @@ func (b *browser) signIn(t *testing.T, token string) *http.Cookie {
 	return answer.Cookies()[0]
 }
 
-// with is a browser that sends one cookie and takes none.
+// with returns a browser that sends one cookie and takes none.
 func (b *browser) with(t *testing.T, path string, cookies ...*http.Cookie) int {
 	t.Helper()
 	var parts []string
@@ -225,8 +225,7 @@ func TestRoleOfACookie(t *testing.T) {
 	}
 }
 
-// TestFixation: a session that somebody else knows is not used after signing in, and
-// ends by it.
+// TestFixation: signing in ends the earlier session, which another person may know.
 func TestFixation(t *testing.T) {
 	d := openDoor(t)
 	known := d.browser(t).signIn(t, d.reader)
@@ -404,8 +403,7 @@ func TestTickets(t *testing.T) {
 	})
 }
 
-// TestTicketIsKeptByHead: a program that looks whether a link works does not use it up; who
-// opens it does.
+// TestTicketIsKeptByHead: checking a link by HEAD does not use it up; opening it does.
 func TestTicketIsKeptByHead(t *testing.T) {
 	d := openDoor(t)
 	d.console.Admit("nobody guesses this", d.operator)

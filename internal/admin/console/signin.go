@@ -8,8 +8,8 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
-// SignedIn says whose session a request belongs to; it is what admin.Access asks. A
-// request that changes something must say that it comes from a page of this service.
+// SignedIn returns the caller of a request's session; admin.Access calls it. A request that changes something must
+// declare that it comes from a page of this service.
 func (c *Console) SignedIn(tokens interface {
 	ByToken(token string) (admin.Caller, bool)
 },
@@ -26,18 +26,18 @@ func (c *Console) SignedIn(tokens interface {
 	}
 }
 
-// signInData is what the form shows.
+// signInData is the data of the form.
 type signInData struct {
 	Next, Wrong string
 }
 
-// Admit makes a link sign in once, in place of the token that it stands for: the path
-// /signin?ticket=TICKET. The ticket must be one that nobody can guess.
+// Admit makes a link sign in once, in place of the token that it stands for: the path /signin?ticket=TICKET. The ticket
+// must be unpredictable.
 func (c *Console) Admit(ticket, token string) { c.sessions.admit(ticket, token) }
 
 func signInForm(v *visit) (any, error) {
 	next := nextPath(v.r.URL.Query().Get("next"))
-	// A HEAD, as of a preview of the link, must not use it up.
+	// A HEAD, as for a preview of the link, must not use it up.
 	if written := v.r.URL.Query().Get("ticket"); written != "" && v.r.Method == http.MethodGet {
 		return signInByTicket(v, written, next)
 	}
@@ -47,10 +47,10 @@ func signInForm(v *visit) (any, error) {
 	return signInData{Next: next}, nil
 }
 
-// signInByTicket gives a session for a link that has not been used, or shows the form.
+// signInByTicket begins a session for an unused link, or shows the form.
 func signInByTicket(v *visit, written, next string) (any, error) {
 	token, ok := v.console.sessions.redeem(written)
-	if !ok && v.caller.Role >= admin.Reader { // it is opened again in the browser that used it
+	if !ok && v.caller.Role >= admin.Reader { // opened again in the browser that used it
 		return nil, &elsewhere{path: next}
 	}
 	if !ok {
@@ -64,15 +64,15 @@ func signInByTicket(v *visit, written, next string) (any, error) {
 	return nil, &elsewhere{path: next}
 }
 
-// openSession gives the browser a session. What session it had before ends: nobody can
-// have it use one that they know.
+// openSession begins a session for the browser. Its previous session ends, so that nobody can make it use a session
+// that they know.
 func (v *visit) openSession(caller admin.Caller, token string) {
 	v.console.sessions.end(v.r)
 	http.SetCookie(v.w, cookie(v.r, v.console.sessions.begin(token)))
 	v.console.log.Info("signed in", "who", caller.String())
 }
 
-// signIn takes a token and gives a session.
+// signIn begins a session for a token.
 func signIn(v *visit) error {
 	form, err := v.form()
 	if err != nil {
@@ -103,7 +103,7 @@ func signOut(v *visit) error {
 	return nil
 }
 
-// nextPath is where to go after signing in: a page of this service, else the overview.
+// nextPath returns where to go after signing in: a page of this service, else the overview.
 func nextPath(written string) string {
 	u, err := url.Parse(written)
 	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || u.Opaque != "" ||

@@ -31,5 +31,5 @@ func (v *view) Sorted(columns []report.Column, now string) (heads []tableCell) {
 	return heads
 }
 
-// SortNow is the order that the query asks for.
+// SortNow returns the order in the query.
 func (v *view) SortNow() string { return v.visit.r.URL.Query().Get("sort") }

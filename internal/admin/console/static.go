@@ -18,7 +18,7 @@ var staticFiles embed.FS
 
 // files are the style sheets and scripts of the console, in memory.
 type files struct {
-	byPath map[string]file // by the path of the URL
+	byPath map[string]file // by path of the URL
 }
 
 type file struct {
@@ -48,8 +48,7 @@ func loadFiles() (*files, error) {
 	return f, err
 }
 
-// mediaTypes are those of the files that are served. The system's own are not asked:
-// they differ.
+// mediaTypes returns the types of the served files, independent of the system's own, which vary.
 func mediaTypes() map[string]string {
 	utf8 := map[string]string{"charset": "utf-8"}
 	return map[string]string{
@@ -59,14 +58,13 @@ func mediaTypes() map[string]string {
 	}
 }
 
-// address is the URL of a file of static/. It changes with the file, so browsers may
-// keep what they have.
+// address returns the URL of a file of static/. It changes with the content, so browsers may cache it.
 func (f *files) address(name string) string {
 	p := "/static/" + name
 	return p + "?v=" + f.byPath[p].version
 }
 
-// ServeHTTP answers with a file.
+// ServeHTTP serves a file.
 func (f *files) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	one, ok := f.byPath[r.URL.Path]
 	if !ok {

@@ -15,10 +15,10 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// urlsListed are on one page.
+// urlsListed is the number of URLs on a page.
 const urlsListed = 100
 
-// urlFilter is what the page is narrowed by, as it is written.
+// urlFilter is the filter of the page, as written.
 type urlFilter struct{ url.Values }
 
 func readURLFilter(from url.Values) urlFilter {
@@ -31,15 +31,15 @@ func readURLFilter(from url.Values) urlFilter {
 	return f
 }
 
-// Narrowed says that not all are shown.
+// Narrowed reports whether the filter excludes anything.
 func (f urlFilter) Narrowed() bool { return len(f.Values) > 0 }
 
-// More says that one of the fields that stand behind the others is in use.
+// More reports whether one of the additional fields is in use.
 func (f urlFilter) More() bool {
 	return slices.ContainsFunc([]string{"reason", "fifo", "source", "error", "match"}, f.Has)
 }
 
-// Hidden are the fields of the filter for another form.
+// Hidden returns the filter as hidden fields for another form.
 func (f urlFilter) Hidden() (list []field) {
 	for _, name := range append(report.FilterNames(), "match") {
 		if f.Has(name) {
@@ -60,13 +60,13 @@ type urlsData struct {
 	Next    string
 }
 
-// choice is a field of the filter with the words that it may be.
+// choice is a field of the filter with its values.
 type choice struct {
 	Name, Chosen string
 	Words        []string
 }
 
-// Choice is the field of a name.
+// Choice returns the field of a name.
 func (d *urlsData) Choice(name string) choice { return choice{name, d.Filter.Get(name), choices(name)} }
 
 func choices(of string) (words []string) {
@@ -116,7 +116,7 @@ func urls(v *visit) (any, error) {
 	return d, nil
 }
 
-// CellsOf is the row of a stored URL, in the columns of the page.
+// CellsOf returns the row of a stored URL, in the columns of the page.
 func (v *view) CellsOf(columns []report.Column, s report.StoredURL) (row []tableCell) {
 	row = v.row(report.URLColumns(), report.URLRow(&s), func(c report.Column) bool { return slices.Contains(columns, c) })
 	for i := range row {
@@ -127,8 +127,8 @@ func (v *view) CellsOf(columns []report.Column, s report.StoredURL) (row []table
 	return row
 }
 
-// toRule makes the reason a link to the line of the configuration that decides about a URL,
-// where that is why it is not in the index. The line is looked for when somebody follows it.
+// toRule makes the reason a link to the configuration line that keeps the URL out of the index. The line is looked up
+// when the link is followed.
 func (v *view) toRule(s *report.StoredURL, reason template.HTML) template.HTML {
 	why, err := scheduler.ParseReason(s.Reason)
 	if err != nil || !why.Operators() || !v.visit.may("/rules") || len(s.URL) > maxLinked {
@@ -138,7 +138,7 @@ func (v *view) toRule(s *report.StoredURL, reason template.HTML) template.HTML {
 	return template.HTML(`<a href="` + to + `" title="The line of the configuration that says so">` + string(reason) + `</a>`) //nolint:gosec // escaped
 }
 
-// decideURLs fetches again, or removes, those that a form selects.
+// decideURLs fetches or removes the URLs selected in a form.
 func decideURLs(v *visit, do string) error {
 	form, err := v.form()
 	if err != nil {
@@ -175,7 +175,7 @@ func decideURLs(v *visit, do string) error {
 	return v.redirect("/urls", filter.Values, words)
 }
 
-// sendURLs has the API do it, and says what was done.
+// sendURLs calls the API, and returns a message about the result.
 func sendURLs(v *visit, do string, selection admin.Selection) (string, error) {
 	if do == "remove" {
 		done, err := v.api.Remove(v.r.Context(), selection)
@@ -199,7 +199,7 @@ func sendURLs(v *visit, do string, selection admin.Selection) (string, error) {
 	return words, err
 }
 
-// askURLs is the question before it is done.
+// askURLs asks for confirmation.
 func askURLs(v *visit, do string, n crawl.SelectedCount, filter urlFilter, all bool, chosen []string) *confirmation {
 	c := &confirmation{Action: v.link("/urls/"+do, nil), Back: v.link("/urls", filter.Values), URLs: chosen, Fields: filter.Hidden()}
 	things := plural(n.URLs, "URL", "URLs")

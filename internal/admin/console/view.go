@@ -13,18 +13,18 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// view is what templates see as ".".
+// view is the templates' ".".
 type view struct {
 	visit *visit
 	Title string
-	// Data is what the page's data gave.
+	// Data is the page's own data.
 	Data any
-	// Path is the page's, Said what a change before it had to say.
+	// Path is the page's path, Said the message of a preceding change.
 	Path, Said string
-	// Who is signed in; Reader and Operator say what they may.
+	// Who is the signed-in caller; Reader and Operator are its rights.
 	Who              admin.Caller
 	Reader, Operator bool
-	// SignedIn says that there is a session, which can be ended.
+	// SignedIn is set if there is a session, which can be ended.
 	SignedIn bool
 	Crawler  string
 	Crawlers []string
@@ -44,7 +44,7 @@ func (v *visit) view(title string, data any) *view {
 		Who: v.caller, Reader: v.caller.Role >= admin.Reader, Operator: v.caller.Role >= admin.Operator, SignedIn: v.session != nil,
 		Crawler: v.crawler, Crawlers: v.console.settings.Crawlers, Version: v.console.settings.Version,
 	}
-	if v.r.Header.Get("HX-Request") == "" { // a part that is fetched again does not show it
+	if v.r.Header.Get("HX-Request") == "" { // not shown in a part that is reloaded
 		view.Said = v.session.said()
 	}
 	for i := range v.console.routes {
@@ -61,8 +61,8 @@ func (v *visit) view(title string, data any) *view {
 	return view
 }
 
-// Link is the address of a page of the console with the Crawler kept: the path, then
-// names and values of its query. Empty values are left out.
+// Link returns the address of a page of the console with the Crawler kept: the path, then names and values of its
+// query. It omits empty values.
 func (v *view) Link(path string, query ...any) (string, error) {
 	q := url.Values{}
 	if len(query)%2 != 0 {
@@ -76,22 +76,20 @@ func (v *view) Link(path string, query ...any) (string, error) {
 	return v.visit.link(path, q), nil
 }
 
-// maxLinked is the longest text, in bytes, that is a link: no URL that is crawled is
-// longer, each of its bytes escaped at most.
+// maxLinked is the longest text, in bytes, that becomes a link: no crawled URL is longer, even with each byte escaped.
 const maxLinked = 4 * weburl.MaxLength
 
-// URL shows a URL, cut where it is long, as a link to the page that explains it.
+// URL returns a URL, shortened, as a link to the page that explains it.
 func (v *view) URL(raw string) template.HTML {
 	return v.linked(raw, "/url", url.Values{"url": {raw}})
 }
 
-// Host shows a host as a link to its page.
+// Host returns a host as a link to its page.
 func (v *view) Host(origin string) template.HTML {
 	return v.linked(origin, "/hosts/"+url.PathEscape(origin), nil)
 }
 
-// linked shows text from outside as a link to a page of the console, or alone where it
-// is too long for one.
+// linked returns external text as a link to a page of the console, or as text if it is too long for one.
 func (v *view) linked(text, path string, query url.Values) template.HTML {
 	words := shown(text, maxShown)
 	if len(text) > maxLinked {
@@ -101,8 +99,7 @@ func (v *view) linked(text, path string, query url.Values) template.HTML {
 	return template.HTML(`<a class="url" href="` + to + `">` + string(words) + `</a>`) //nolint:gosec // both parts are escaped
 }
 
-// Place shows a place in a file: one in the configuration as a link to that line in the
-// editor, for those who may.
+// Place returns a position in a file; one in the configuration is a link to the editor, for visitors with the right.
 func (v *view) Place(file string, line int) template.HTML {
 	if file == "" {
 		return ""
@@ -118,11 +115,11 @@ func (v *view) Place(file string, line int) template.HTML {
 	return template.HTML(`<a href="` + template.HTMLEscapeString(to) + `">` + string(shown(words, maxShown)) + `</a>`) //nolint:gosec // both parts are escaped
 }
 
-// Several says that a Crawler can be chosen.
+// Several reports whether a Crawler can be selected.
 func (v *view) Several() bool { return len(v.Crawlers) > 1 }
 
-// Stay is where choosing another Crawler leads: to the same page. What answers a form
-// cannot be opened; from there it is the page of the navigation that it belongs to.
+// Stay returns the page to show after the selection of another Crawler: the same one. The response to a form cannot be
+// opened; then it is the page of the navigation that it belongs to.
 func (v *view) Stay() string {
 	if v.visit.r.Method != http.MethodPost {
 		return v.Path
@@ -135,7 +132,7 @@ func (v *view) Stay() string {
 	return "/"
 }
 
-// Kept are the parameters of the query that choosing another Crawler keeps.
+// Kept returns the query parameters to keep when another Crawler is selected.
 func (v *view) Kept() map[string]string {
 	keep := map[string]string{}
 	for _, name := range []string{"url", "show", "host"} {

@@ -11,7 +11,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
-// visit is one request for a page by somebody who may see it.
+// visit is one request for a page from a permitted visitor.
 type visit struct {
 	w       http.ResponseWriter
 	r       *http.Request
@@ -19,12 +19,12 @@ type visit struct {
 	page    *page
 	caller  admin.Caller
 	session *session // nil without one
-	// crawler is the one that the page is about: the chosen one, or the only one.
+	// crawler is the selected one, or the only one.
 	crawler string
 	api     *admin.Client // with the visitor's rights, for that Crawler
 }
 
-// begin says who visits, and whether they may.
+// begin identifies the visitor and checks the role.
 func (v *visit) begin() error {
 	if v.r.Method == http.MethodPost {
 		if !fromPage(v.r) {
@@ -54,7 +54,7 @@ func (v *visit) begin() error {
 	return &elsewhere{path: withQuery("/signin", to)}
 }
 
-// choose finds the Crawler that the page is about.
+// choose determines the page's Crawler.
 func (v *visit) choose() error {
 	names := v.console.settings.Crawlers
 	v.crawler = v.r.URL.Query().Get("crawler")
@@ -69,18 +69,17 @@ func (v *visit) choose() error {
 	return nil
 }
 
-// elsewhere is the error that sends a visitor to another page.
+// elsewhere is an error that redirects a visitor to another page.
 type elsewhere struct{ path, words string }
 
 func (e *elsewhere) Error() string { return "see " + e.path }
 
-// redirect sends the visitor to another page of the console, where words are shown
-// once. It is returned as the error of a page.
+// redirect returns an error that redirects the visitor to another page of the console, which shows words once.
 func (v *visit) redirect(path string, query url.Values, words string) error {
 	return &elsewhere{path: v.link(path, query), words: words}
 }
 
-// link is the address of a page of the console, with the Crawler kept.
+// link returns the address of a page of the console, with the Crawler kept.
 func (v *visit) link(path string, query url.Values) string {
 	q := url.Values{}
 	maps.Copy(q, query)
@@ -97,18 +96,18 @@ func withQuery(path string, q url.Values) string {
 	return path + "?" + q.Encode()
 }
 
-// get asks a route of the API for JSON. The visitor's Crawler is named unless the query names one. An answer that is no
-// success is an *admin.Problem.
+// get reads JSON from a route of the API. It adds the visitor's Crawler unless the query names one. An unsuccessful
+// response is an *admin.Problem.
 func (v *visit) get(path string, query url.Values, into any) error {
 	return v.api.Get(v.r.Context(), path, query, into)
 }
 
-// post has the API change something; body is sent as JSON.
+// post calls a changing route of the API; body is sent as JSON.
 func (v *visit) post(path string, query url.Values, body, into any) error {
 	return v.api.Post(v.r.Context(), path, query, body, into)
 }
 
-// text asks a route of the API for a text, as it is.
+// text reads a text from a route of the API, unchanged.
 func (v *visit) text(path string, query url.Values) (http.Header, []byte, error) {
 	answer, err := v.api.Ask(v.r.Context(), http.MethodGet, "/api/v1"+path, query, nil, nil)
 	if err != nil {
@@ -119,9 +118,8 @@ func (v *visit) text(path string, query url.Values) (http.Header, []byte, error)
 	return answer.Header, text, err
 }
 
-// paged asks for a page of a list of the API, the one at the cursor that the visitor has.
-// Next is the address of the page after it, below the console's path at with what is kept
-// of its query; empty at the end.
+// paged reads a page of a list of the API, at the visitor's cursor. next is the address of the page after it, at the
+// console's path at with the kept part of its query; empty at the end.
 func paged[T any](v *visit, list string, ask url.Values, at string, kept url.Values) (items []T, next string, err error) {
 	if cursor := v.r.URL.Query().Get("cursor"); cursor != "" {
 		ask.Set("cursor", cursor)
@@ -137,7 +135,7 @@ func paged[T any](v *visit, list string, ask url.Values, at string, kept url.Val
 	return page.Items, v.link(at, kept), nil
 }
 
-// form is what the visitor sent by one.
+// form returns the submitted form.
 func (v *visit) form() (url.Values, error) {
 	if err := v.r.ParseForm(); err != nil {
 		return nil, &admin.Problem{Title: "Bad request", Status: http.StatusBadRequest, Detail: "the form cannot be read"}

@@ -14,10 +14,10 @@ import (
 	"github.com/sextant-crawler/sextant/internal/clock"
 )
 
-// maxShown is how many characters of a URL or title are shown.
+// maxShown bounds the displayed characters of a URL or title.
 const maxShown = 300
 
-// functions are those of the templates.
+// functions returns the templates' functions.
 func functions(f *files) template.FuncMap {
 	return template.FuncMap{
 		"static":    f.address,
@@ -36,7 +36,7 @@ func functions(f *files) template.FuncMap {
 	}
 }
 
-// moment reads a time.Time or a *time.Time; ok is false for none.
+// moment converts a time.Time or a *time.Time; ok is false for none.
 func moment(at any) (t time.Time, ok bool) {
 	switch at := at.(type) {
 	case time.Time:
@@ -49,8 +49,8 @@ func moment(at any) (t time.Time, ok bool) {
 	return t, !t.IsZero()
 }
 
-// when shows a time in the zone that the page's foot names: the service's, until the script makes both the browser's.
-// UTC is its title.
+// when returns a time in the zone that the page's foot names: the service's, until the script changes both to the
+// browser's. UTC is its title.
 func when(at any) template.HTML {
 	t, ok := moment(at)
 	if !ok {
@@ -59,7 +59,7 @@ func when(at any) template.HTML {
 	return element(t, t.Local().Format(time.DateTime))
 }
 
-// ago shows how long ago a time was, or in how long it will be.
+// ago returns how long ago a time was, or how far it is in the future.
 func ago(at any) template.HTML {
 	t, ok := moment(at)
 	if !ok {
@@ -75,7 +75,7 @@ func ago(at any) template.HTML {
 	return element(t, lasting(d)+" ago")
 }
 
-// element is a time as HTML. The words hold no markup.
+// element returns a time as HTML. The words must not contain markup.
 func element(t time.Time, words string) template.HTML {
 	utc := t.UTC().Format(time.RFC3339)
 	kind := ""
@@ -85,7 +85,7 @@ func element(t time.Time, words string) template.HTML {
 	return template.HTML(`<time datetime="` + utc + `" title="` + t.UTC().Format("2006-01-02 15:04:05 UTC") + `"` + kind + `>` + words + `</time>`) //nolint:gosec // digits and fixed words
 }
 
-// lasting shows a length of time: a time.Duration, or seconds.
+// lasting returns a duration: a time.Duration, or seconds.
 func lasting(of any) string {
 	var d time.Duration
 	switch of := of.(type) {
@@ -109,7 +109,7 @@ func lasting(of any) string {
 	return strconv.FormatInt(int64(d.Hours()/24), 10) + " days"
 }
 
-// number reads any number.
+// number converts any number.
 func number(n any) float64 {
 	switch n := n.(type) {
 	case int:
@@ -124,7 +124,7 @@ func number(n any) float64 {
 	return math.NaN()
 }
 
-// byteWords shows a count of bytes with its unit.
+// byteWords returns a number of bytes with its unit.
 func byteWords(n any) string { return humanize.IBytes(uint64(max(number(n), 0))) }
 
 // count shows a whole number in groups of three digits, with narrow no-break spaces between.
@@ -132,7 +132,7 @@ func count(n any) string {
 	return strings.ReplaceAll(humanize.Comma(int64(math.RoundToEven(number(n)))), ",", "\u202f")
 }
 
-// rate shows a number per second: three figures are enough.
+// rate returns a number per second with three figures.
 func rate(n any) string {
 	f := number(n)
 	switch {
@@ -146,10 +146,10 @@ func rate(n any) string {
 	return strconv.FormatFloat(f, 'f', 2, 64)
 }
 
-// spaced is a word of the API as people write it.
+// spaced returns a word of the API with spaces.
 func spaced(word string) string { return strings.ReplaceAll(word, "_", " ") }
 
-// plural is a count with its noun.
+// plural returns a count with its noun.
 func plural(n any, one, many string) string {
 	if number(n) == 1 {
 		return "1 " + one
@@ -157,20 +157,20 @@ func plural(n any, one, many string) string {
 	return count(n) + " " + many
 }
 
-// shown is text from outside: cut, without characters that change how what is around
-// it reads, and isolated from the direction of the page. Its stamps are shown as other times are.
+// shown returns external text: shortened, without characters that change the display of the text around it, and
+// isolated from the direction of the page. Time stamps in it are shown like other times.
 func shown(s string, n int) template.HTML {
 	stamped := func(t time.Time) string { return string(when(t)) }
 	return template.HTML("<bdi>" + clock.Replace(cut(s, n), stamped, template.HTMLEscapeString) + "</bdi>") //nolint:gosec // escaped
 }
 
-// cut gives the first n characters of s with control characters made visible.
+// cut returns the first n characters of s with control characters made visible.
 func cut(s string, n int) string {
 	return cutBy(s, n, func(r rune) bool { return r == '\u00a0' || r == '\u202f' })
 }
 
-// cutBy gives the first n characters of s with control characters made visible. Of white
-// space it leaves what keep says; the other is a space.
+// cutBy returns the first n characters of s with control characters made visible. It keeps the white space that keep
+// accepts, and replaces the rest by spaces.
 func cutBy(s string, n int, keep func(rune) bool) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -190,8 +190,8 @@ func cutBy(s string, n int, keep func(rune) bool) string {
 	return b.String()
 }
 
-// hidden says whether a character shows nothing but changes what is shown: controls,
-// and those that turn the direction of what follows (UAX 9).
+// hidden reports whether a character is invisible but changes the display: controls, and those that change the
+// direction of what follows (UAX 9).
 func hidden(r rune) bool {
 	return unicode.IsControl(r) && !unicode.IsSpace(r) || r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069 || r == 0x200B || r == 0xFEFF
 }

@@ -10,19 +10,18 @@ import (
 	"time"
 )
 
-// action is one of a _bulk request.
+// action is an action of a _bulk request.
 type action struct {
 	op        string // index or delete
 	index, id string
-	version   int64           // external_gte; -1: none given
+	version   int64           // external_gte; -1: none
 	source    json.RawMessage // nil for delete
 }
 
 // maxID is the limit of _id, in bytes.
 const maxID = 512
 
-// parseBulk reads a body, strictly: one line an action, the next its document, all
-// ended by a line feed.
+// parseBulk parses a body strictly: one line an action, the next its document, each ended by a line feed.
 func parseBulk(body []byte, index string) ([]action, error) {
 	if len(body) == 0 {
 		return nil, badRequest("request body is required")
@@ -83,7 +82,7 @@ func parseAction(line []byte, index string) (action, error) {
 	case a.op == "":
 		return a, fmt.Errorf("one of index and delete, found none")
 	case m.ID == nil || *m.ID == "":
-		return a, fmt.Errorf("this receiver wants an _id")
+		return a, fmt.Errorf("this receiver requires an _id")
 	case len(*m.ID) > maxID:
 		return a, fmt.Errorf("id [%s] is too long, must be no longer than %d bytes but was: %d", quote(*m.ID), maxID, len(*m.ID))
 	case (m.Version == nil) != (m.VersionType == ""), m.VersionType != "" && m.VersionType != "external_gte":
@@ -103,7 +102,7 @@ func parseAction(line []byte, index string) (action, error) {
 	return a, nil
 }
 
-// newBulkDocument returns a document of an action's source.
+// newBulkDocument returns the document of an action's source.
 func newBulkDocument(a action, version int64) (*document, error) {
 	fields := map[string]any{}
 	if err := json.Unmarshal(a.source, &fields); err != nil {
@@ -120,8 +119,7 @@ func newBulkDocument(a action, version int64) (*document, error) {
 	return d, nil
 }
 
-// fromFields makes a document of the JSON that a crawler pushes. What has no place of
-// its own becomes a meta.
+// fromFields returns a document from a crawler's JSON. Fields without a place of their own become metas.
 func fromFields(fields map[string]any) (*document, error) {
 	d := &document{}
 	metas := map[string][]string{}
@@ -145,7 +143,7 @@ func fromFields(fields map[string]any) (*document, error) {
 		}
 	}
 	if len(d.Text) > maxText {
-		d.Text = strings.ToValidUTF8(d.Text[:maxText], "") // not half a character
+		d.Text = strings.ToValidUTF8(d.Text[:maxText], "") // drops half a character
 	}
 	for _, values := range metas {
 		d.MetaValues = append(d.MetaValues, values...)
@@ -175,7 +173,7 @@ func stringsOf(v any) []string {
 	return []string{fmt.Sprint(v)}
 }
 
-// graves keep the versions of deleted documents for a while, as indexers do.
+// graves keeps the versions of deleted documents for a while, as indexers do.
 type graves map[string]grave
 
 type grave struct {

@@ -19,7 +19,7 @@ func (s *Server) currentSession(c *call) error {
 	return err
 }
 
-// addDocuments reads and checks the whole request before the first document is taken.
+// addDocuments reads and checks the whole request before it accepts the first document.
 func (s *Server) addDocuments(c *call) error {
 	docs, err := s.readDocuments(c.request)
 	if err != nil {
@@ -68,8 +68,7 @@ func (s *Server) deleteDocuments(c *call) error {
 	})
 }
 
-// readForm reads a form-urlencoded body that holds PAPI_uri only; an empty body is
-// an empty form.
+// readForm parses a form-urlencoded body that contains only PAPI_uri; an empty body is an empty form.
 func readForm(r *http.Request) (url.Values, error) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxFormBytes+1))
 	if err != nil {
@@ -165,7 +164,7 @@ func (s *Server) checkpoint(c *call) error {
 	return err
 }
 
-// documentsStatus answers for what is pending first, then for what is synced.
+// documentsStatus responds from the pending operations first, then from the synced documents.
 func (s *Server) documentsStatus(c *call) error {
 	uris := c.query["PAPI_uri"]
 	if len(uris) == 0 {
@@ -176,7 +175,7 @@ func (s *Server) documentsStatus(c *call) error {
 			return err
 		}
 	}
-	// The lock keeps a sync from moving documents between the two looks.
+	// The lock prevents a sync from moving documents between the two reads.
 	s.mu.Lock()
 	stamps, err := s.stampsLocked(c.connector, uris)
 	s.mu.Unlock()
@@ -186,7 +185,7 @@ func (s *Server) documentsStatus(c *call) error {
 	out := bufio.NewWriter(c.answer)
 	for _, uri := range uris {
 		stamp, exists := stamps[uri]
-		_, _ = fmt.Fprintf(out, "%s %t %s\n", url.QueryEscape(uri), exists, escapeStamp(stamp)) // Flush tells
+		_, _ = fmt.Fprintf(out, "%s %t %s\n", url.QueryEscape(uri), exists, escapeStamp(stamp)) // Flush reports an error
 	}
 	return out.Flush()
 }
@@ -258,10 +257,10 @@ func (s *Server) countEntries(c *call) error {
 	return err
 }
 
-// escapeStamp keeps a stamp on its line.
+// escapeStamp escapes a stamp for one line.
 func escapeStamp(stamp string) string {
 	if !strings.ContainsAny(stamp, "\\\r\n") {
-		return stamp // nearly all: spare them the building of the Replacer
+		return stamp // the usual case, without building the Replacer
 	}
 	return strings.NewReplacer(`\`, `\\`, "\r", `\r`, "\n", `\n`).Replace(stamp)
 }

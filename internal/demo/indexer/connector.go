@@ -7,16 +7,15 @@ import (
 	"strings"
 )
 
-// connector is what the server knows of one: the synced state, which is stored with
-// the documents, and what is pending on top of it.
+// connector is the state of a connector: the synced state, which is stored with the documents, and the pending
+// operations.
 type connector struct {
 	name   string
 	synced state
 	serial uint64 // of the last operation, pending ones included
 
-	// The pending operations, folded: first the roots are deleted from the index,
-	// then each URI gets what was last said of it. A root takes the URIs out that
-	// were pending below it, so the order of arrival is kept.
+	// The pending operations, folded: first the roots are deleted from the index, then each URI gets its last value. A
+	// root removes the pending URIs below it, so the order of arrival is kept.
 	roots []rootPath
 	last  map[string]*document // nil: deleted
 	marks map[string]string    // checkpoints by name
@@ -31,7 +30,7 @@ type state struct {
 	Checkpoints map[string]string `json:"checkpoints"`
 }
 
-// operationBytes is about what an operation costs in memory beside its strings.
+// operationBytes is about the memory of an operation without its strings.
 const operationBytes = 200
 
 func newConnector(name string, synced state) *connector {
@@ -40,13 +39,13 @@ func newConnector(name string, synced state) *connector {
 	return c
 }
 
-// drop forgets what is pending.
+// drop drops the pending operations.
 func (c *connector) drop() {
 	c.roots, c.last, c.marks, c.bytes = nil, map[string]*document{}, map[string]string{}, 0
 	c.serial = c.synced.Serial
 }
 
-// put makes d the last word on its URI; nil deletes it. It returns the growth in bytes.
+// put makes d the last value of its URI; nil deletes it. It returns the growth in bytes.
 func (c *connector) put(uri string, d *document) int64 {
 	before := c.bytes
 	c.forget(uri)
@@ -56,7 +55,7 @@ func (c *connector) put(uri string, d *document) int64 {
 	return c.bytes - before
 }
 
-// forget drops what is pending of one URI.
+// forget drops the pending operations of one URI.
 func (c *connector) forget(uri string) {
 	if d, ok := c.last[uri]; ok {
 		c.bytes -= cost(uri, d)
@@ -85,7 +84,7 @@ func (c *connector) deleteRoot(root rootPath) int64 {
 	return c.bytes - before
 }
 
-// Every sync writes all checkpoints, and hostile clients must not make that much.
+// Every sync writes all checkpoints, so hostile clients must not make them large.
 const (
 	maxConnectors      = 100
 	maxCheckpoints     = 100     // names in a connector
@@ -106,7 +105,7 @@ func (c *connector) isPending() bool {
 	return len(c.roots)+len(c.last)+len(c.marks) > 0
 }
 
-// next returns the state that a sync leads to.
+// next returns the state after a sync.
 func (c *connector) next() state {
 	checkpoints := make(map[string]string, len(c.synced.Checkpoints)+len(c.marks))
 	maps.Copy(checkpoints, c.synced.Checkpoints)
@@ -129,8 +128,7 @@ func newRootPath(path string, recursive bool) rootPath {
 	return rootPath{path: strings.TrimRight(path, "/"), recursive: recursive}
 }
 
-// matches reports whether uri is the root itself or below it; an empty path has
-// everything below it.
+// matches reports whether uri is the root itself or below it; everything is below an empty path.
 func (p rootPath) matches(uri string) bool {
 	rest, ok := strings.CutPrefix(uri, p.path)
 	if !ok {
@@ -145,7 +143,7 @@ func (p rootPath) matches(uri string) bool {
 	return p.recursive || !strings.Contains(rest, "/")
 }
 
-// connector finds or makes one. The caller holds mu.
+// connector returns the connector of a name and makes it if needed. The caller holds mu.
 func (s *Server) connector(name string) (*connector, error) {
 	c, ok := s.connectors[name]
 	if ok {
@@ -159,8 +157,7 @@ func (s *Server) connector(name string) (*connector, error) {
 	return c, nil
 }
 
-// sync writes what is pending of c in one batch. Where it fails all stays pending.
-// The caller holds mu.
+// sync writes the pending operations of c in one batch. If it fails they stay pending. The caller holds mu.
 func (s *Server) sync(c *connector) error {
 	if !c.isPending() {
 		return nil
@@ -191,8 +188,7 @@ func (s *Server) syncAll() error {
 	return nil
 }
 
-// grown counts n more pending bytes and syncs where they are too many. The caller
-// holds mu.
+// grown counts n more pending bytes and syncs if there are too many. The caller holds mu.
 func (s *Server) grown(n int64) error {
 	s.pending += n
 	if s.pending <= s.settings.MaxPendingBytes {
@@ -201,7 +197,7 @@ func (s *Server) grown(n int64) error {
 	return s.syncAll()
 }
 
-// restart does to the protocol what a crash and a start would. The caller holds mu.
+// restart has the effects of a crash and a start on the protocol. The caller holds mu.
 func (s *Server) restart() {
 	s.session = newSession()
 	s.pending = 0

@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// document is what the index keeps of one. The JSON names are the index's fields.
+// document is a document in the index. The JSON names are the index's fields.
 type document struct {
 	Connector   string   `json:"connector"`
 	URL         string   `json:"url"`
@@ -26,7 +26,7 @@ type document struct {
 	MetaValues  []string `json:"meta_values"`
 }
 
-// size returns the memory of d, about, in bytes.
+// size returns about the memory of d, in bytes.
 func (d *document) size() int64 {
 	n := len(d.Connector) + len(d.URL) + len(d.Stamp) + len(d.Title) + len(d.Text) + len(d.Source) + len(d.ContentType) + len(d.Metas)
 	for _, v := range d.MetaValues {
@@ -35,7 +35,7 @@ func (d *document) size() int64 {
 	return int64(n)
 }
 
-// draft is a document of a request while its parts come in.
+// draft is a document of a request that is being read.
 type draft struct {
 	uri, stamp  string
 	hasURI      bool
@@ -47,8 +47,8 @@ type draft struct {
 	stamped     bool
 }
 
-// readDocuments reads the body of add_documents, in the order in which its ids first
-// appear. It holds as many requests in memory at once as fit into MaxRequestBytes.
+// readDocuments reads the body of add_documents, in the order of the first parts of its ids. It holds as many requests
+// in memory at once as fit into MaxRequestBytes.
 func (s *Server) readDocuments(r *http.Request) ([]*document, error) {
 	limit := s.settings.MaxRequestBytes
 	room := r.ContentLength
@@ -79,7 +79,7 @@ func tooLarge(limit int64) error {
 	return badRequest("the request is larger than %d bytes: send fewer documents at once", limit)
 }
 
-// parseDocuments reads a whole multipart body.
+// parseDocuments parses a whole multipart body.
 func parseDocuments(body io.Reader, boundary string, maxParts int) ([]*document, error) {
 	whole := &tailReader{r: body, last: make([]byte, 0, len(boundary)+tailRoom)}
 	drafts, err := readParts(multipart.NewReader(whole, boundary), maxParts)
@@ -101,8 +101,8 @@ func parseDocuments(body io.Reader, boundary string, maxParts int) ([]*document,
 	return docs, nil
 }
 
-// tailReader remembers the end of what it read. multipart.Reader takes a body that is
-// cut off between two parts for a whole one.
+// tailReader keeps the end of what it read, since multipart.Reader takes a body that is cut off between two parts for a
+// complete one.
 type tailReader struct {
 	r    io.Reader
 	last []byte // the last cap(last) bytes
@@ -122,7 +122,7 @@ func (t *tailReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// complete reads to the end and reports whether the last boundary stands there.
+// complete reads to the end and checks that the last boundary is there.
 func (t *tailReader) complete(boundary string) error {
 	_, err := io.Copy(io.Discard, t)
 	if err != nil || !bytes.HasSuffix(bytes.TrimRight(t.last, " \t\r\n"), []byte("--"+boundary+"--")) {
@@ -169,7 +169,7 @@ func readParts(parts *multipart.Reader, maxParts int) ([]*draft, error) {
 	return order, nil
 }
 
-// splitPartName takes PAPI_<id>:<field> apart, for the fields that are known.
+// splitPartName splits PAPI_<id>:<field>, for known fields.
 func splitPartName(name string) (id, field string, ok bool) {
 	rest, ok := strings.CutPrefix(name, "PAPI_")
 	if !ok {
@@ -188,7 +188,7 @@ func splitPartName(name string) (id, field string, ok bool) {
 	return id, field, ok && meta != ""
 }
 
-// maxText bounds what is searchable of a document, and a meta's value, in bytes.
+// maxText bounds the searchable text of a document, and a meta's value, in bytes.
 const maxText = 1 << 20
 
 func (d *draft) take(field string, content []byte, contentType string) error {
@@ -234,7 +234,7 @@ func (d *draft) take(field string, content []byte, contentType string) error {
 	return nil
 }
 
-// document ends a draft: text is taken out of the master part.
+// document completes a draft with the text of the master part.
 func (d *draft) document() (*document, error) {
 	if !d.hasURI {
 		return nil, badRequest("a document has no uri part: each id needs PAPI_<id>:uri")

@@ -14,21 +14,20 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// elasticPrefix begins the names of the connectors that are indices of the _bulk
-// interface; webhookPrefix those of the webhook's.
+// elasticPrefix begins the names of connectors that are indices of the _bulk interface, webhookPrefix those of
+// webhooks.
 const (
 	elasticPrefix = "elastic:"
 	webhookPrefix = "webhook:"
 )
 
-// exchange is one request of a protocol in JSON.
+// exchange is one request of a JSON protocol.
 type exchange struct {
 	scripted
 	*http.Request
 }
 
-// protocol serves commands that answer JSON, and may be changes in the sense of Fail.
-// Errors are written by refuse.
+// protocol serves commands with JSON responses, which may be changes as defined by Fail. refuse writes errors.
 func (s *Server) protocol(change bool, refuse func(http.ResponseWriter, *http.Request, error), run func(*exchange) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		v := s.script.next(change)
@@ -50,8 +49,8 @@ func (s *Server) protocol(change bool, refuse func(http.ResponseWriter, *http.Re
 	}
 }
 
-// serveElastic finds the command of a path. Patterns of the mux cannot, because each of
-// an index's name and "_index_template" may stand where the other does.
+// serveElastic finds the command of a path. Patterns of the mux cannot, because an index may have the name
+// "_index_template".
 func (s *Server) serveElastic(w http.ResponseWriter, r *http.Request) {
 	first, rest, _ := strings.Cut(r.PathValue("path"), "/")
 	run, change := (func(*exchange) (any, error))(nil), false
@@ -80,7 +79,7 @@ func (s *Server) serveElastic(w http.ResponseWriter, r *http.Request) {
 	s.protocol(change, s.refuseElastic, run)(w, r)
 }
 
-// elasticError is the JSON of an error, of a request or of one of its items.
+// elasticError is the JSON of an error of a request or an item.
 type elasticError struct {
 	Type   string `json:"type"`
 	Reason string `json:"reason"`
@@ -95,11 +94,11 @@ func (s *Server) refuseElastic(w http.ResponseWriter, r *http.Request, err error
 	writeRefusal(w, ref.status, map[string]any{"status": ref.status, "error": elasticError{kind, ref.words}})
 }
 
-// writeRefusal answers with an error in JSON.
+// writeRefusal writes an error as JSON.
 func writeRefusal(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // the client may be gone
+	_ = json.NewEncoder(w).Encode(v) // the client may have gone
 }
 
 // readBody reads a body of at most MaxRequestBytes, also after decompression.
@@ -117,7 +116,7 @@ func (s *Server) readBody(r *http.Request) ([]byte, func(), error) {
 	return body, done, nil
 }
 
-// readers is how many bodies are in memory at once; MaxRequestBytes is for all.
+// readers is how many bodies are in memory at once; MaxRequestBytes bounds all of them together.
 const readers = 4
 
 func readLimited(r *http.Request, limit int64) ([]byte, error) {
@@ -143,7 +142,7 @@ func readLimited(r *http.Request, limit int64) ([]byte, error) {
 	return body, nil
 }
 
-// bulkAnswer is what _bulk answers.
+// bulkAnswer is the response of _bulk.
 type bulkAnswer struct {
 	Took   int64                 `json:"took"`
 	Errors bool                  `json:"errors"`
@@ -198,7 +197,7 @@ func (s *Server) bulk(x *exchange) (any, error) {
 	return answer, nil
 }
 
-// checkBulk looks at the head of a request.
+// checkBulk checks the header of a request.
 func checkBulk(x *exchange) error {
 	kind, _, _ := strings.Cut(x.Header.Get("Content-Type"), ";")
 	if kind != "application/x-ndjson" && kind != "application/json" {
@@ -216,7 +215,7 @@ func checkBulk(x *exchange) error {
 	return nil
 }
 
-// act applies one action, or only says so. The caller holds mu.
+// act applies an action, or only returns its result. The caller holds mu.
 func (s *Server) act(a action, taken bool, touched map[*connector]bool) (bulkItem, error) {
 	item := bulkItem{Index: a.index, ID: a.id, Version: a.version}
 	fail := func(status int, kind, format string, args ...any) (bulkItem, error) {
@@ -268,7 +267,7 @@ func (s *Server) act(a action, taken bool, touched map[*connector]bool) (bulkIte
 	return item, nil
 }
 
-// version is that of a document, or of its deletion, and whether it is there.
+// version returns the version of a document, or of its deletion, and whether it exists.
 func (s *Server) version(conn *connector, id string) (int64, bool, error) {
 	if version, ok := conn.graves.version(id); ok {
 		return version, false, nil
@@ -286,7 +285,7 @@ func (s *Server) version(conn *connector, id string) (int64, bool, error) {
 	return n, true, err
 }
 
-// validIndex follows the rules of index names.
+// validIndex checks the rules of index names.
 func validIndex(name string) bool {
 	return name != "" && len(name) <= 255 && name == strings.ToLower(name) && isPlain(name) && name != "." && name != ".." &&
 		!strings.ContainsAny(name, `\/*?"<>| ,#:`) && !strings.ContainsAny(name[:1], "-_+")

@@ -9,25 +9,24 @@ import (
 	"time"
 )
 
-// Fail says how the server is to fail. The zero value never does. "Commands" are all
-// known commands of all protocols that were called with the right method, "changes"
-// those of them that bring documents or deletions.
+// Fail describes scripted failures. The zero value never fails. "Commands" are all known commands of all protocols that
+// were called with the right method, "changes" are those that add or delete documents.
 type Fail struct {
-	Status       []StatusFailure // worked off one after the other from the first command on
-	RetryAfter   int             // seconds, said with scripted 429 and 503; 0: not said
+	Status       []StatusFailure // applied one after the other from the first command on
+	RetryAfter   int             // seconds, sent with scripted 429 and 503; 0: not sent
 	Bad          []string        // documents with a URI that contains one of these are refused
 	RestartEvery int             // after so many commands: new session, pending operations lost
 	DieAfter     int             // the process ends at the command after so many; 0: never
 	DieAmid      int             // the process ends at this change, of which half was taken; 0: never
 	Stall        int             // so many commands are never answered
-	Garbage      int             // so many commands are answered 200 with garbage, and nothing is done
-	LoseAnswer   int             // so many changes are done, and the connection is cut instead of an answer
-	Lose         int             // so many changes are answered as done, and nothing is
-	MaxBytes     int             // bodies that are longer are 413; 0: MaxRequestBytes alone counts
+	Garbage      int             // so many commands get a 200 with garbage, and are not done
+	LoseAnswer   int             // so many changes are done, and the connection is closed without a response
+	Lose         int             // so many changes are confirmed, but not done
+	MaxBytes     int             // longer bodies get 413; 0: only MaxRequestBytes counts
 	Slow         time.Duration   // each command waits first
 }
 
-// StatusFailure answers Count commands with Code and does nothing of them.
+// StatusFailure responds to Count commands with Code without doing them.
 type StatusFailure struct {
 	Code  int // 400 to 599
 	Count int // 1 and more
@@ -147,7 +146,7 @@ func number(text string, low, high int) (int, error) {
 	return n, nil
 }
 
-// String returns the text that ParseFail reads.
+// String returns the text form for ParseFail.
 func (f Fail) String() string {
 	var out []string
 	for _, s := range f.Status {

@@ -27,7 +27,7 @@ func parsePage() (*template.Template, error) {
 	return page, nil
 }
 
-// view is what the page shows.
+// view is the data of the page.
 type view struct {
 	Query          string
 	Documents      int
@@ -65,7 +65,7 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
 	_, _ = out.WriteTo(w)
 }
 
-// turn fills in where in the results the page is.
+// turn sets the page's position in the results.
 func (v *view) turn(found *results) {
 	v.Seconds = strconv.FormatFloat(float64(found.Took)/1e6, 'f', 3, 64)
 	v.First, v.Last = found.From+1, found.From+len(found.Hits)

@@ -17,7 +17,7 @@ import (
 type refusal struct {
 	status     int
 	words      string
-	retryAfter int // seconds; 0: not said
+	retryAfter int // seconds; 0: not sent
 }
 
 func (r *refusal) Error() string { return r.words }
@@ -26,7 +26,7 @@ func badRequest(format string, args ...any) *refusal {
 	return &refusal{status: http.StatusBadRequest, words: fmt.Sprintf(format, args...)}
 }
 
-// call is one command on its way.
+// call is a running command.
 type call struct {
 	connector string
 	query     url.Values
@@ -35,7 +35,7 @@ type call struct {
 	answer    http.ResponseWriter
 }
 
-// command is a name of the protocol. run writes the answer itself, or nothing for a 204.
+// command is a command of the protocol. run writes the response itself, or nothing for a 204.
 type command struct {
 	method      string
 	sessionless bool
@@ -110,7 +110,7 @@ func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request) {
 	written := &answerWriter{ResponseWriter: w}
 	c.answer = written
 	if err := cmd.run(s, c); err != nil {
-		if written.begun { // too late for a status: cut the answer off
+		if written.begun { // too late for a status: cut the response off
 			s.log.Error("answer cut off", "command", r.PathValue("command"), "error", err)
 			panic(http.ErrAbortHandler)
 		}
@@ -123,7 +123,7 @@ func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answerWriter remembers whether an answer has begun.
+// answerWriter records whether a response has begun.
 type answerWriter struct {
 	http.ResponseWriter
 	begun bool
@@ -170,8 +170,8 @@ func (s *Server) checkSessionLocked(query url.Values) error {
 	return nil
 }
 
-// change runs f where operations may be changed: under the lock and in the session
-// that the call names, because the session may have ended while the body was read.
+// change runs f where operations may change: under the lock and in the session of the call, since the session may have
+// ended while the body was read.
 func (s *Server) change(c *call, f func(*connector) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -192,12 +192,10 @@ type errorBody struct {
 	Message string   `xml:"message"`
 }
 
-// drainLimit is how much of a refused body is read, so that the client gets to read
-// the answer and not a broken pipe.
+// drainLimit is how much of a refused body is read, so that the client can read the response in place of a broken pipe.
 const drainLimit = 1 << 30
 
-// refused prepares an answer of any protocol with an error. What is no refusal is our
-// fault: 500.
+// refused prepares the response to any protocol's error. An error that is not a refusal is a 500.
 func (s *Server) refused(w http.ResponseWriter, r *http.Request, err error) *refusal {
 	ref, ok := errors.AsType[*refusal](err)
 	if ok {
@@ -213,7 +211,7 @@ func (s *Server) refused(w http.ResponseWriter, r *http.Request, err error) *ref
 	return ref
 }
 
-// refuse answers with an error in XML.
+// refuse writes an error as XML.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	ref := s.refused(w, r, err)
 	w.Header().Set("Content-Type", "application/xml; charset=utf-8")
@@ -222,7 +220,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	_, _ = fmt.Fprintf(w, "%s%s\n", xml.Header, body)
 }
 
-// parameter reads a parameter that may be given once. ok reports whether it is there.
+// parameter returns a parameter that may occur once. ok reports whether it is present.
 func (c *call) parameter(name string) (value string, ok bool, err error) {
 	values := c.query[name]
 	switch {
@@ -265,7 +263,7 @@ func checkURI(uri string) error {
 	return nil
 }
 
-// quote shortens what a client sent for a message.
+// quote shortens a client's text for a message.
 func quote(v string) string {
 	const most = 200
 	if len(v) > most {

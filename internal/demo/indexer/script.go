@@ -10,7 +10,7 @@ import (
 
 // The lock of a script guards its counters. The goroutines of requests take it to count.
 
-// scripted is what a script has in store for one command.
+// scripted is what the script requires for one command.
 type scripted struct {
 	die, restart, stall, garbage bool
 	dieAmid, loseAnswer, lose    bool // of changes only
@@ -26,12 +26,12 @@ type script struct {
 	mu       sync.Mutex
 	commands int
 	changes  int
-	failed   int // commands answered by Status
+	failed   int // commands that got a Status
 }
 
 func newScript(f Fail) *script { return &script{fail: f} }
 
-// next returns what the script has for one more command, which may be a change.
+// next returns what the script requires for the next command, which may be a change.
 func (s *script) next(change bool) scripted {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +76,7 @@ func (v scripted) taken(n int) int {
 	return n
 }
 
-// follow does what the script says before a command is looked at.
+// follow applies the script before a command is handled.
 func (s *Server) follow(ctx context.Context, v scripted, r *http.Request) error {
 	if v.die {
 		s.die()
@@ -96,7 +96,7 @@ func (s *Server) follow(ctx context.Context, v scripted, r *http.Request) error 
 		}
 	}
 	if v.stall {
-		_, _ = io.Copy(io.Discard, r.Body) // or the server would not see that the client went away
+		_, _ = io.Copy(io.Discard, r.Body) // otherwise the server does not notice that the client left
 		<-ctx.Done()
 		panic(http.ErrAbortHandler)
 	}
@@ -109,7 +109,7 @@ func (s *Server) follow(ctx context.Context, v scripted, r *http.Request) error 
 	return nil
 }
 
-// end does what the script says when a command is done and not yet answered.
+// end applies the script after a command, before its response.
 func (s *Server) end(v scripted) {
 	if v.dieAmid {
 		s.die()
@@ -125,7 +125,7 @@ func (s *Server) die() {
 	panic(http.ErrAbortHandler) // only where Exit returns, in tests
 }
 
-// writeGarbage is the answer of something that is no indexer.
+// writeGarbage writes a response that no indexer sends.
 func writeGarbage(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/html")
 	_, _ = io.WriteString(w, "<html>\x00\xff{[welcome</html>")

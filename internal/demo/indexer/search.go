@@ -22,12 +22,12 @@ const (
 	maxTerms      = 32
 	pageSize      = 10
 	maxPageSize   = 100
-	maxFrom       = 10_000 // deeper pages cost memory and help nobody
+	maxFrom       = 10_000 // deeper pages cost memory and are not useful
 	titleBoost    = 3
 	plainSnippet  = 200 // characters of a snippet without hits
 )
 
-// results of a search. The JSON names are what /api/search answers.
+// results is a search result. The JSON names are those of /api/search.
 type results struct {
 	Query string `json:"query"`
 	From  int    `json:"from"`
@@ -45,13 +45,13 @@ type hit struct {
 	Snippet   []span  `json:"snippet"`
 }
 
-// span is a piece of a snippet; Hit marks the words that were searched.
+// span is a piece of a snippet; Hit marks the words of the query.
 type span struct {
 	Text string `json:"text"`
 	Hit  bool   `json:"hit,omitempty"`
 }
 
-// Link returns the URL where it may be followed from the page: http and https only.
+// Link returns the URL if the page may link to it: http and https only.
 func (h hit) Link() string {
 	u, err := url.Parse(h.URL)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") {
@@ -60,7 +60,7 @@ func (h hit) Link() string {
 	return h.URL
 }
 
-// terms splits a query into words and phrases, each perhaps with a minus before it.
+// terms splits a query into words and phrases, each with an optional minus.
 func terms(q string) (must, not []string) {
 	for q = strings.TrimSpace(q); q != "" && len(must)+len(not) < maxTerms; q = strings.TrimSpace(q) {
 		rest, excluded := strings.CutPrefix(q, "-")
@@ -111,7 +111,7 @@ func anywhere(term string) query.Query {
 	return either
 }
 
-// search answers a query; an empty one finds everything.
+// search executes a query; an empty one finds everything.
 func (s *store) search(ctx context.Context, q string, from, size int) (*results, error) {
 	ctx, cancel := context.WithTimeout(ctx, searchTimeout)
 	defer cancel()
@@ -139,8 +139,8 @@ func field(match *search.DocumentMatch, name string) string {
 	return v
 }
 
-// snippet turns Bleve's HTML, whose text is escaped and whose marks are its own, back
-// into text, so that the page escapes everything itself.
+// snippet converts Bleve's HTML, whose text is escaped and whose marks are its own, back to text, so that the page
+// escapes everything itself.
 func snippet(match *search.DocumentMatch) []span {
 	fragments := match.Fragments[fieldText]
 	if len(fragments) == 0 {
@@ -159,7 +159,7 @@ func snippet(match *search.DocumentMatch) []span {
 	return out
 }
 
-// searchRequest reads q, from and size of a URL.
+// searchRequest parses q, from and size of a URL.
 func (s *Server) searchRequest(r *http.Request) (*results, error) {
 	values := r.URL.Query()
 	q := values.Get("q")
@@ -194,7 +194,7 @@ func (s *Server) serveSearch(w http.ResponseWriter, r *http.Request) {
 	s.writeJSON(w, r, found, err)
 }
 
-// status is what /status answers.
+// status is the response of /status.
 type status struct {
 	Documents  int                        `json:"documents"`
 	Session    string                     `json:"session"` // a string: it exceeds the numbers of many JSON readers
@@ -221,7 +221,7 @@ func (s *Server) serveStatus(w http.ResponseWriter, r *http.Request) {
 	s.writeJSON(w, r, out, err)
 }
 
-// stored is a document as /documents shows it.
+// stored is a document in the form of /documents.
 type stored struct {
 	Connector   string              `json:"connector"`
 	URL         string              `json:"url"`
@@ -247,7 +247,7 @@ func (s *Server) serveDocument(w http.ResponseWriter, r *http.Request) {
 	s.writeJSON(w, r, found, err)
 }
 
-// document finds a synced document, or nil; an empty connector stands for any.
+// document returns a synced document, or nil; an empty connector stands for any.
 func (s *store) document(ctx context.Context, connector, uri string) (*stored, error) {
 	byURL := bleve.NewTermQuery(uri)
 	byURL.SetField(fieldURL)
@@ -273,7 +273,7 @@ func (s *store) document(ctx context.Context, connector, uri string) (*stored, e
 	return out, json.Unmarshal([]byte(field(match, fieldMetas)), &out.Metas)
 }
 
-// writeJSON answers with v, or with err as {"error": words}.
+// writeJSON writes v, or err as {"error": words}.
 func (s *Server) writeJSON(w http.ResponseWriter, r *http.Request, v any, err error) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -287,7 +287,7 @@ func (s *Server) writeJSON(w http.ResponseWriter, r *http.Request, v any, err er
 	}
 }
 
-// explain gives status and words for an error of a page.
+// explain returns status and text for an error of a page.
 func (s *Server) explain(r *http.Request, err error) (int, string) {
 	var ref *refusal
 	if errors.As(err, &ref) {

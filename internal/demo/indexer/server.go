@@ -20,23 +20,22 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Run starts the goroutine that serves, and waits for it. The mutex of a Server guards what is
-// pushed; requests take it, and it is held during a sync.
+// Run starts the goroutine that serves, and waits for it. The mutex of a Server guards the pushed data; requests take
+// it, and it is held during a sync.
 
-// Settings of a Server. The zero value accepts any connector from anybody.
+// Settings configures a Server. The zero value accepts any connector from any client.
 type Settings struct {
 	Connectors      []string       // names accepted; empty: any
 	User, Password  string         // HTTP Basic for all but /healthz; both empty: none
 	Fail            Fail           // scripted failures
 	MaxRequestBytes int64          // of one add_documents, and of all that are read at once; default 256 MiB
 	MaxParts        int            // of one add_documents; default 100,000
-	MaxPendingBytes int64          // pushed and not synced, before a sync by itself; default 16 MiB
-	WebhookSecret   string         // signatures of webhooks are asked for; empty: they are not looked at
+	MaxPendingBytes int64          // pushed and not synced, before an automatic sync; default 16 MiB
+	WebhookSecret   string         // required signatures of webhooks; empty: unchecked
 	Exit            func(code int) // ends the process for Fail.DieAfter; default os.Exit
 }
 
-// Server is the receiver. All methods may be called at once, except Close, which
-// comes after Run has returned.
+// Server is the receiver. All methods may be called concurrently, except Close, which must follow the end of Run.
 type Server struct {
 	settings Settings
 	log      *slog.Logger
@@ -45,7 +44,7 @@ type Server struct {
 	script   *script
 	reading  *semaphore.Weighted // bytes of requests in memory
 
-	mu         sync.Mutex // guards what follows, and is held during a sync
+	mu         sync.Mutex // guards the fields below, and is held during a sync
 	session    int64
 	connectors map[string]*connector
 	pending    int64                 // bytes in all connectors
@@ -63,8 +62,8 @@ const (
 // errClosed answers commands that arrive after Close.
 var errClosed = errors.New("the indexer is closed")
 
-// Open opens the index in dir/bleve, or makes it. A nil log discards. The error names
-// the way out where another process has the index open.
+// Open opens or creates the index in dir/bleve. A nil log discards. If another process has the index open, the error
+// states what to do.
 func Open(dir string, settings Settings, log *slog.Logger) (*Server, error) {
 	if (settings.User == "") != (settings.Password == "") {
 		return nil, errors.New("indexer: User and Password go together: give both, or none")
@@ -114,8 +113,8 @@ func newSession() int64 {
 	return max(int64(binary.BigEndian.Uint64(b[:])>>1), 1)
 }
 
-// Run serves on l until ctx ends, then lets open requests finish for 5 seconds. It
-// closes l. It returns nil after a stop by ctx. It does not sync: Close does.
+// Run serves on l until ctx ends, then lets open requests finish for 5 seconds, and closes l. It returns nil after a
+// stop by ctx. It does not sync: Close does.
 func (s *Server) Run(ctx context.Context, l net.Listener) error {
 	server := &http.Server{
 		Handler:           s.ofThisMachine(http.NewCrossOriginProtection().Handler(s.Handler())),
@@ -142,9 +141,8 @@ func (s *Server) Run(ctx context.Context, l net.Listener) error {
 	return nil
 }
 
-// ofThisMachine refuses requests whose Host header is neither a loopback name nor the
-// address that was dialled: a page in a browser must not reach the index by a name that
-// it bends here.
+// ofThisMachine refuses requests whose Host header is neither a loopback name nor the dialled address, so that a page
+// in a browser cannot reach the index by a name that resolves to this machine.
 func (s *Server) ofThisMachine(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, err := net.SplitHostPort(r.Host)
@@ -201,14 +199,13 @@ func (s *Server) authenticated(next http.Handler) http.Handler {
 	})
 }
 
-// same compares in a time that tells neither length nor content.
+// same compares in a time that reveals neither length nor content.
 func same(a, b string) bool {
 	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
 }
 
-// Close syncs what is pending and closes the index. Commands that still arrive are
-// answered with 500. Further calls do nothing.
+// Close syncs pending operations and closes the index. Later commands get a 500. Further calls do nothing.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -43,10 +43,10 @@ const (
 	fieldMetaWords = "meta_values" // analysed
 )
 
-// wordsAnalyzer keeps all words, so that every word of a query can be asked for.
+// wordsAnalyzer keeps all words, so that a query can contain any word.
 const wordsAnalyzer = "words"
 
-// lockTimeout ends the wait for an index that another process has open.
+// lockTimeout bounds the wait for an index that another process has open.
 const lockTimeout = 200 * time.Millisecond
 
 func openStore(dir string) (*store, error) {
@@ -66,8 +66,8 @@ func openStore(dir string) (*store, error) {
 	return &store{index: idx}, nil
 }
 
-// createStore makes the index beside its place and moves it there, because a crash
-// between Bleve's steps would leave one that cannot be opened.
+// createStore creates the index beside its place and moves it there, because a crash between Bleve's steps would leave
+// an unusable one.
 func createStore(dir, path string) error {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return err
@@ -76,7 +76,7 @@ func createStore(dir, path string) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(temp) //nolint:errcheck // what is left is small and in nobody's way
+	defer os.RemoveAll(temp) //nolint:errcheck // the rest is small and harmless
 	schema, err := newMapping()
 	if err != nil {
 		return err
@@ -150,8 +150,8 @@ func (s *store) connectors() (map[string]*connector, error) {
 	return out, nil
 }
 
-// apply writes what is pending of c and the states, atomically and durably: Bleve
-// returns when its snapshot is on disk.
+// apply writes the pending operations of c and the states, atomically and durably: Bleve returns when its snapshot is
+// on disk.
 func (s *store) apply(c *connector, states map[string]state) error {
 	batch := s.index.NewBatch()
 	if len(c.roots) > 0 {
@@ -181,8 +181,7 @@ func (s *store) apply(c *connector, states map[string]state) error {
 	return s.index.Batch(batch)
 }
 
-// walk calls f for every synced document of a connector, as of the start of the call,
-// in no set order.
+// walk calls f for every synced document of a connector, as of the start of the call, in any order.
 func (s *store) walk(connector string, f func(uri, stamp string) error) (err error) {
 	reader, err := s.reader()
 	if err != nil {
@@ -226,7 +225,7 @@ func identity(values index.DocValueReader, id index.IndexInternalID) (uri, stamp
 	return uri, stamp, err
 }
 
-// stamps looks up synced documents: a stamp for each URI that is there.
+// stamps returns the stamps of the synced documents among the URIs.
 func (s *store) stamps(connector string, uris []string) (_ map[string]string, err error) {
 	reader, err := s.reader()
 	if err != nil {
@@ -262,7 +261,7 @@ func (s *store) reader() (index.IndexReader, error) {
 	}
 	reader, err := inner.Reader()
 	if snapshot, ok := reader.(*scorch.IndexSnapshot); ok && snapshot == nil {
-		return nil, errClosed // what Bleve gives of a closed index
+		return nil, errClosed // Bleve's result for a closed index
 	}
 	return reader, err
 }

@@ -10,7 +10,7 @@ import (
 // templatesKey is the internal key of the index templates, as JSON by name.
 const templatesKey = "sextant:templates"
 
-// maxTemplates bounds what is kept of them.
+// maxTemplates bounds the number of templates.
 const maxTemplates = 100
 
 func (s *Server) templates() (map[string]json.RawMessage, error) {
@@ -69,8 +69,7 @@ func (s *Server) putTemplate(x *exchange) (any, error) {
 	return map[string]bool{"acknowledged": true}, s.store.index.SetInternal([]byte(templatesKey), encoded)
 }
 
-// checkTemplate knows the members of a composable template and the types of fields
-// that a crawler has use for; types are checked, and otherwise not looked at here.
+// checkTemplate checks the members of a composable template and the types of fields that a crawler may use.
 func checkTemplate(body []byte) error {
 	type field struct {
 		Type            string                     `json:"type"`

@@ -11,11 +11,11 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// extract takes title and searchable text out of a master part. Text of types other
-// than plain text and HTML is empty. encoding overrides the charset of contentType;
-// without either, and for an unknown name, it is UTF-8. What is not valid becomes U+FFFD.
+// extract returns title and searchable text of a master part. Text of types other than plain text and HTML is empty.
+// encoding overrides the charset of contentType; without either, and for an unknown name, it is UTF-8. Invalid bytes
+// become U+FFFD.
 func extract(body []byte, contentType, encoding string) (title, text string) {
-	kind, params, _ := mime.ParseMediaType(contentType) // an unreadable type has no text
+	kind, params, _ := mime.ParseMediaType(contentType) // an invalid type has no text
 	if encoding == "" {
 		encoding = params["charset"]
 	}
@@ -80,7 +80,7 @@ func htmlText(r io.Reader) (title, text string) {
 	return squeeze(heading.String()), squeeze(out.String())
 }
 
-// separate ends a word, except at tags that stand inside of words.
+// separate ends a word, except at tags within words.
 func separate(out *strings.Builder, tag atom.Atom) {
 	switch tag {
 	case atom.A, atom.Abbr, atom.B, atom.Code, atom.Em, atom.Font, atom.I, atom.Mark, atom.Small,
@@ -90,7 +90,7 @@ func separate(out *strings.Builder, tag atom.Atom) {
 	}
 }
 
-// squeeze makes white space single, and v valid and at most about maxText bytes long.
+// squeeze collapses white space, and makes v valid and at most about maxText bytes long.
 func squeeze(v string) string {
 	v = v[:min(len(v), maxText)]
 	return strings.Join(strings.Fields(strings.ToValidUTF8(v, "�")), " ")

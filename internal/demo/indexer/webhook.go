@@ -25,7 +25,7 @@ type hookLine struct {
 	url string
 }
 
-// hookAnswer is what a webhook answers.
+// hookAnswer is the response to a webhook.
 type hookAnswer struct {
 	Accepted int           `json:"accepted"`
 	Refused  []hookRefusal `json:"refused,omitempty"`
@@ -36,14 +36,13 @@ type hookRefusal struct {
 	Error string `json:"error"`
 }
 
-// signatureAge is how far a signature's time may be from the present one.
+// signatureAge bounds the difference of a signature's time and the present.
 const signatureAge = 5 * time.Minute
 
-// maxKeys is how many Idempotency-Keys are remembered, at least, and half of how many at
-// most.
+// maxKeys is the least number of remembered Idempotency-Keys, and half of the greatest.
 const maxKeys = 1000
 
-// remembered is an answer that was given to an Idempotency-Key.
+// remembered is the response to an Idempotency-Key.
 type remembered struct {
 	sum    [sha256.Size]byte // of the body
 	answer hookAnswer
@@ -97,8 +96,7 @@ func (s *Server) webhook(x *exchange) (any, error) {
 	return answer, err
 }
 
-// remember keeps an answer while at least maxKeys others follow. The caller holds mu, and
-// so for recall.
+// remember keeps a response until at least maxKeys others follow. The caller of it and of recall holds mu.
 func (s *Server) remember(key string, r remembered) {
 	if len(s.keys) >= maxKeys {
 		s.older, s.keys = s.keys, map[string]remembered{}
@@ -138,7 +136,7 @@ func (s *Server) take(x *exchange, name string, lines []hookLine) (hookAnswer, e
 	return answer, s.sync(conn)
 }
 
-// parseLines reads a body; where a line is wrong nothing of it is taken.
+// parseLines parses a body; an invalid line rejects all of it.
 func parseLines(body []byte) ([]hookLine, error) {
 	if len(body) == 0 || body[len(body)-1] != '\n' {
 		return nil, badRequest("the body does not end with a line feed: it was cut off")
@@ -186,7 +184,7 @@ func parseLine(raw []byte) (hookLine, error) {
 	return line, checkURI(line.url)
 }
 
-// checkSignature proves that a body comes from who knows the secret, a moment ago.
+// checkSignature checks that a body was recently signed with the secret.
 func (s *Server) checkSignature(header string, body []byte, now time.Time) error {
 	if s.settings.WebhookSecret == "" {
 		return nil

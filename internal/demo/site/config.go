@@ -11,24 +11,23 @@ import (
 //go:embed CrawlConfig.xml
 var crawlConfig string
 
-// SampleQuery is a search whose answers show something: several pages have it.
+// SampleQuery is a search with several results.
 const SampleQuery = "barnacles"
 
-// Places are where the sample sites and the indexer run: a scheme and host each, with or
-// without closing slash. Without Library and Harbour the main site is alone.
+// Places are where the sample sites and the indexer run: a scheme and host each, with or without closing slash. Without
+// Library and Harbour there is only the main site.
 type Places struct {
 	Site, Library, Harbour, Indexer string
 	// Pace is the pause between two requests to a host; 0 is the sample's own.
 	Pace time.Duration
-	// Unread says that PDF files are not read: to start their reader takes seconds of work.
+	// Unread disables reading PDF files, since starting their reader takes seconds.
 	Unread bool
 }
 
 // ownPace is the pause of the sample configuration.
 const ownPace = 5 * time.Millisecond
 
-// Config returns the CrawlConfig.xml for the sites. Documents are pushed to the indexer by PAPI,
-// and to the file target.
+// Config returns the CrawlConfig.xml for the sites. It pushes documents to the indexer by PAPI, and to the file target.
 func Config(p Places) string {
 	if p.Pace == 0 {
 		p.Pace = ownPace
@@ -39,7 +38,7 @@ func Config(p Places) string {
 	p.Indexer = attribute(p.Indexer)
 	var b strings.Builder
 	if err := template.Must(template.New("").Parse(crawlConfig)).Execute(&b, p); err != nil {
-		panic("site: " + err.Error()) // a strings.Builder takes everything
+		panic("site: " + err.Error()) // a strings.Builder never fails
 	}
 	return b.String()
 }
@@ -47,6 +46,6 @@ func Config(p Places) string {
 // attribute escapes s for the value of an attribute.
 func attribute(s string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(s)) // a strings.Builder takes everything
+	_ = xml.EscapeText(&b, []byte(s)) // a strings.Builder never fails
 	return b.String()
 }

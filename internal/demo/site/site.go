@@ -1,7 +1,7 @@
-// Package site is the sample that `sextant demo` crawls: the web site of an
-// invented maker of tide gauges, and the CrawlConfig.xml for it. The site has
-// what crawlers meet: departments, listings, a redirect, a dead link, a folder
-// that robots.txt forbids, a sitemap with a page that nothing links to, a noindex page, a canonical one, a download, images.
+// Package site is the sample that `sextant demo` crawls: the web site of an invented maker of tide gauges, and the
+// CrawlConfig.xml for it. The site contains typical cases: departments, listings, a redirect, a dead link, a folder
+// that robots.txt forbids, a sitemap with a page without links to it, a noindex page, a canonical one, a download,
+// images.
 package site
 
 import (
@@ -23,10 +23,9 @@ import (
 //go:embed content/*.txt library harbour assets page.html
 var files embed.FS
 
-// Handler serves the site from memory, for GET and HEAD, with ETag and
-// Last-Modified, and answers conditional requests with 304. It may be used by
-// many goroutines at once. It panics where the embedded files are broken, which
-// the package's tests rule out.
+// Handler serves the site from memory, for GET and HEAD, with ETag and Last-Modified, and responds to conditional
+// requests with 304. It may be used concurrently. It panics if the embedded files are broken, which the package's tests
+// rule out.
 func Handler() http.Handler {
 	s, err := load(files)
 	if err != nil {
@@ -35,7 +34,7 @@ func Handler() http.Handler {
 	return s
 }
 
-// resource is what a path answers with 200.
+// resource is the response for a path.
 type resource struct {
 	status      int // 0 is 200
 	body        []byte
@@ -49,10 +48,10 @@ type site struct {
 	redirects map[string]string
 	listed    []*page // in the sitemap: those at the top of the site
 	newest    time.Time
-	guest     string // the name of a site beside the main one
+	guest     string // the name of a site other than the main one
 }
 
-// sitemap lists pages under the origin that was asked, as sitemaps.org wants it.
+// sitemap lists pages under the requested origin, as sitemaps.org requires.
 func (s *site) sitemap(origin string) []byte {
 	var b bytes.Buffer
 	b.WriteString(xml.Header + `<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">` + "\n")
@@ -63,7 +62,7 @@ func (s *site) sitemap(origin string) []byte {
 	return b.Bytes()
 }
 
-// ServeHTTP answers with the resource, a redirect, or 404.
+// ServeHTTP responds with the resource, a redirect, or 404.
 func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
@@ -84,7 +83,7 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	if r.URL.Path == "/robots.txt" { // it names the sitemap under the name that was asked
+	if r.URL.Path == "/robots.txt" { // it names the sitemap under the requested origin
 		res.body = bytes.ReplaceAll(res.body, []byte("SITE_ORIGIN"), []byte("http://"+r.Host))
 	}
 	w.Header().Set("Content-Type", res.contentType)
@@ -113,8 +112,7 @@ func load(files fs.FS) (*site, error) {
 	return s, s.addAssets(files, s.newest)
 }
 
-// load reads the pages of a folder: as they are at first, or after the change. Addresses
-// are written into them by names.
+// load reads the pages of a folder, before or after the change. Addresses in them are replaced by names.
 func (s *site) load(files fs.FS, folderName string, changed bool, names *strings.Replacer) error {
 	s.resources, s.redirects = map[string]resource{}, map[string]string{}
 	pages, err := loadPages(files, folderName, changed)
@@ -149,8 +147,8 @@ func (s *site) load(files fs.FS, folderName string, changed bool, names *strings
 	return nil
 }
 
-// loadPages reads all content files of a folder. Each page is listed by the page whose path
-// is its folder; listings themselves are as new as the newest page in them.
+// loadPages reads all content files of a folder. Each page is listed by the page whose path is its folder; a listing is
+// as new as the newest page in it.
 func loadPages(files fs.FS, folderName string, changed bool) ([]*page, error) {
 	names, err := fs.Glob(files, folderName+"/*.txt")
 	if err != nil {
@@ -195,7 +193,7 @@ func loadPages(files fs.FS, folderName string, changed bool) ([]*page, error) {
 	return pages, nil
 }
 
-// folder returns the path of the listing that p belongs to: /a/b and /a/b/ are in /a/.
+// folder returns the path of the listing of p: /a/b and /a/b/ are in /a/.
 func folder(p string) string {
 	d := path.Dir(strings.TrimSuffix(p, "/"))
 	if d == "/" {

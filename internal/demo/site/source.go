@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// page is one page of the content files, in the form that page.html shows.
+// page is a page of the content files, in the form for page.html.
 type page struct {
 	Path, Title, Description, Author string
 	Date                             string // 2025-03-31
 	Lang                             string // of the text; "en" where none is given
 	Robots, Canonical                string
 	Redirect                         string // the page is only a redirect to this path
-	Status                           int    // what it answers with instead of the page; 0: the page
-	Guest                            string // the name of the site, for those beside the sample site
+	Status                           int    // status in place of the page; 0: the page
+	Guest                            string // the name of the site, for sites other than the sample site
 	Image                            *image
 	Alternate                        *alternate
 	Body                             template.HTML
@@ -69,7 +69,7 @@ func parse(name, text string, changed bool) ([]*page, error) {
 func (p *page) setField(line string, changed bool) error {
 	name, value, ok := strings.Cut(line, ": ")
 	if !ok {
-		return fmt.Errorf("%q is no field: want name: value", line)
+		return fmt.Errorf("%q is not a field: write name: value", line)
 	}
 	first, second, _ := strings.Cut(value, " | ")
 	var err error
@@ -91,7 +91,7 @@ func (p *page) setField(line string, changed bool) error {
 		p.Canonical = value
 	case "status":
 		p.Status, err = strconv.Atoi(value)
-	case "then": // the status once the site has changed
+	case "then": // the status after the change
 		if changed {
 			p.Status, err = strconv.Atoi(value)
 		}

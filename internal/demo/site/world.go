@@ -8,23 +8,22 @@ import (
 	"time"
 )
 
-// World is the sample site with two neighbours, for `sextant demo`: hosts where something
-// is wrong. Its handlers may be used at once.
+// World is the sample site with two neighbours, for `sextant demo`: hosts with problems. Its handlers may be used
+// concurrently.
 //
-// The library has broken links, chains and loops of redirects, pages that answer 403 and
-// 500, two printings of one manual, and a PDF. The harbour office is slow, and has a page
-// that its indexer refuses. Both change once: see Change.
+// The library has broken links, chains and loops of redirects, pages with status 403 and 500, two printings of one
+// manual, and a PDF. The harbour office is slow, and has a page that its indexer refuses. Both change once: see Change.
 type World struct {
 	main           http.Handler
 	books, harbour *neighbour
 }
 
-// Refused is in the URL of the page of the harbour office that the demo's indexer refuses.
+// Refused is part of the URL of the harbour office's page that the demo's indexer refuses.
 const Refused = "/minutes-"
 
-// NewWorld returns the world whose main site is at siteURL. Each answer of the harbour office
-// takes as long as slow. With slow 0 nothing keeps a crawler waiting: the page of the library
-// that answers 500, after which a host is left alone for seconds, answers 410.
+// NewWorld returns the world whose main site is at siteURL. Each response of the harbour office is delayed by slow.
+// With slow 0 nothing delays a crawler: the library's page with status 500, after which a host rests for seconds, has
+// status 410.
 func NewWorld(siteURL string, slow time.Duration) *World {
 	names := strings.NewReplacer("SITE_URL", strings.TrimSuffix(siteURL, "/"))
 	return &World{
@@ -34,23 +33,23 @@ func NewWorld(siteURL string, slow time.Duration) *World {
 	}
 }
 
-// Site returns the main one, that of Handler.
+// Site returns the handler of the main site.
 func (w *World) Site() http.Handler { return w.main }
 
-// Books returns the library: the host where things are broken, and from which four manuals disappear.
+// Books returns the library: the host with errors, from which four manuals disappear.
 func (w *World) Books() http.Handler { return w.books }
 
 // Harbour returns the slow host.
 func (w *World) Harbour() http.Handler { return w.harbour }
 
-// Change lets a night pass: manuals disappear from the library, which is so many of its
-// pages that a crawler should not believe it, and the harbour office writes a new notice.
+// Change makes manuals disappear from the library, so many of its pages that a crawler should not believe it, and adds
+// a notice to the harbour office.
 func (w *World) Change() {
 	w.books.changed.Store(true)
 	w.harbour.changed.Store(true)
 }
 
-// neighbour is a site as it is at first, and as it is after the change.
+// neighbour is a site before and after the change.
 type neighbour struct {
 	before, after *site
 	changed       atomic.Bool
@@ -75,7 +74,7 @@ func newNeighbour(folderName, name string, slow time.Duration, quick bool, names
 	return n
 }
 
-// neverFail has pages that fail be gone.
+// neverFail makes failing pages gone.
 func (s *site) neverFail() {
 	for path, res := range s.resources {
 		if res.status >= http.StatusInternalServerError {
@@ -102,7 +101,7 @@ func (n *neighbour) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n.before.ServeHTTP(w, r)
 }
 
-// read is one of the embedded files.
+// read returns an embedded file.
 func read(name string) []byte {
 	body, err := files.ReadFile(name)
 	if err != nil {

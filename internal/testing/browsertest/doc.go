@@ -1,7 +1,6 @@
-// Package browsertest tests the console in a real Chromium: the program runs as its user
-// starts it, crawls a site, and a browser is led through the pages. It tests crawls whose pages
-// a Chromium of the program's renders, too.
+// Package browsertest tests the console in a real Chromium: it starts the program as a user does, crawls a site, and
+// drives a browser through the pages. It also tests crawls whose pages the program renders in a Chromium.
 //
-// Without a Chromium its tests are skipped. SEXTANT_CHROMIUM names one that is not found
-// by itself, SEXTANT_SCREENSHOTS a folder for pictures of the pages.
+// Without a Chromium its tests are skipped. SEXTANT_CHROMIUM names one in an unusual place, SEXTANT_SCREENSHOTS a
+// folder for screenshots of the pages.
 package browsertest

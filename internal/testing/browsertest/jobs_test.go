@@ -9,8 +9,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// job is a thing that an operator wants to be done: its clicks are counted, from the
-// overview on. Typing is none.
+// job is an operator's task: its clicks are counted from the overview on, without typing.
 type job struct {
 	*tab
 	clicks int

@@ -17,7 +17,8 @@ import (
 	"github.com/sextant-crawler/sextant/internal/testing/testrun"
 )
 
-// These tests crawl with the program and a Chromium of its own. What they say of time are lower bounds, which hold on a slow machine, too.
+// These tests crawl with the program and a Chromium of its own. What they say of time are lower bounds, which hold on a
+// slow machine, too.
 
 // chromiumCommand is that of a Browser element.
 func chromiumCommand(t *testing.T) string {
@@ -84,8 +85,9 @@ func (s *appSite) of(prefixes ...string) (all []askedFor) {
 	return all
 }
 
-// TestRenderedPoliteness: at the servers, the requests of a page that is rendered come 100 ms apart and are 40 at most, those that
-// robots.txt forbids do not come, and the hosts rest by their number afterwards: the page's own, and one that is asked beside.
+// TestRenderedPoliteness: at the servers, the requests of a page that is rendered come 100 ms apart and are 40 at most,
+// those that robots.txt forbids do not come, and the hosts rest by their number afterwards: the page's own, and one
+// that is asked beside.
 func TestRenderedPoliteness(t *testing.T) {
 	const throttle, gap = 300 * time.Millisecond, 100 * time.Millisecond
 	command := chromiumCommand(t)
@@ -147,7 +149,8 @@ func TestRenderedPoliteness(t *testing.T) {
 	rests("the other host", others, b.of("/after"))
 }
 
-// intranetApp is a site behind a log-in form whose pages are shells, an article, a file for a converter, and a page that is whole.
+// intranetApp is a site behind a log-in form whose pages are shells, an article, a file for a converter, and a page
+// that is whole.
 type intranetApp struct {
 	*appSite
 	mu      sync.Mutex
@@ -220,8 +223,8 @@ func (s *intranetApp) answer(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestRenderedIntranet: rendering, a log-in whose session ends, Fields, main content and a Converter work together, at the second
-// visit as well: fetched whole each time, with what changed, and what became a plain page.
+// TestRenderedIntranet: rendering, a log-in whose session ends, Fields, main content and a Converter work together, at
+// the second visit as well: fetched whole each time, with what changed, and what became a plain page.
 func TestRenderedIntranet(t *testing.T) {
 	command := chromiumCommand(t)
 	site, dir := newIntranetApp(t), t.TempDir()
@@ -306,7 +309,8 @@ func TestRenderedIntranet(t *testing.T) {
 	}
 }
 
-// TestRenderingEnds: a service that is stopped, or killed, in the middle of a rendering loses nothing and leaves no browser.
+// TestRenderingEnds: a service that is stopped, or killed, in the middle of a rendering loses nothing and leaves no
+// browser.
 func TestRenderingEnds(t *testing.T) {
 	command := chromiumCommand(t)
 	site, dir := newAppSite(t), t.TempDir()

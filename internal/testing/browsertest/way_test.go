@@ -47,9 +47,8 @@ func (tb *tab) press(within, words string) {
 	tb.do(chromedp.Evaluate[chromedp.Void](find + `.click()`))
 }
 
-// TestWay is the way of an operator in the browser: crawl, break the XML in the editor,
-// read the error at its line, mend it, see what would change, save, meet what somebody
-// else has saved, see why a page is missing, hold and release a deletion.
+// TestWay is a session of an operator in the browser: crawl, break the XML in the editor, find the error's line, fix
+// it, preview, save, meet another user's change, see why a page is missing, hold and release a deletion.
 func TestWay(t *testing.T) {
 	needsBrowser(t)
 	w, err := startWorld(hostilePages())

@@ -121,7 +121,8 @@ func startWorld(pages map[string]answer) (w *world, err error) {
 	text := site.Config(site.Places{Site: w.siteURL, Indexer: index})
 	for old, with := range map[string]string{
 		`name="demo"`: `name="demo" deletionRestS="3600"`,
-		// Fields, main content and a log-in have their places on the pages of overview, host and URL; "nowhere" is found in no page.
+		// Fields, main content and a log-in have their places on the pages of overview, host and URL; "nowhere" is
+		// found in no page.
 		`</Crawler>`: `<Field name="heading" select="css:h1"/><Field name="nowhere" select="css:.nowhere"/><MainContent/>
 			<Fetch name="old" auth="basic" user="robot" password="secret" origins="` + w.siteURL + `" render="auto"><Path val="/old/"/></Fetch></Crawler>`,
 		`<Rules group="`: `<Root url="` + w.siteURL + `/hostile/" group="tidewell"/><Root url="` + w.siteURL + `/old/" group="tidewell"/>` + "\n\n    <Rules group=\"",

@@ -2,7 +2,7 @@ package copysites
 
 import "fmt"
 
-// Forms are sites whose pages are distinct, and look alike: nothing in them is a copy.
+// Forms returns sites whose pages are distinct although they look alike: none is a copy.
 func Forms(seed uint64) map[string][]Page {
 	forms := map[string][]Page{
 		"20 staff pages":            staff(seed, 20, 500, 0, false),
@@ -24,9 +24,8 @@ func Forms(seed uint64) map[string][]Page {
 	return forms
 }
 
-// staff are pages of four facts each, and of so many words beside the frame that all of
-// them have. Other pages of the host are of another kind, so that these words are no
-// frame, where there are any.
+// staff returns pages of four facts each, and of so many words beside the frame that all of them have. If the host has
+// other pages, they are of another kind, so that these words are not part of the frame.
 func staff(seed uint64, n, frame, shared int, oneTitle bool) []Page {
 	s := &site{writer: newWriter(seed), Layout: Layout{Host: fmt.Sprintf("staff%d.example", seed), Frame: frame, Own: shared + 8}}
 	s.name, s.head, s.foot = s.siteName(), s.text(frame/2), s.text(frame-frame/2)
@@ -51,7 +50,7 @@ func staff(seed uint64, n, frame, shared int, oneTitle bool) []Page {
 	return pages
 }
 
-// family are pages that differ in one place, among others of the host.
+// family returns pages that differ in one place, among others of the host.
 func family(seed uint64, n int, change func(w *writer, i int, own string) string, oneTitle bool) []Page {
 	s := &site{writer: newWriter(seed), Layout: Layout{Host: fmt.Sprintf("family%d.example", seed), Frame: 200, Own: 150}}
 	s.name, s.head, s.foot = s.siteName(), s.text(100), s.text(100)

@@ -1,6 +1,5 @@
-// Package copysites makes sites of which it is known what is a copy of what: pages with
-// frames of all sizes and own text of all sizes, pages of one form that are distinct,
-// and the copies that servers make of pages.
+// Package copysites makes sites with known copies: pages with frames and own text of all sizes, pages of one form that
+// are distinct, and the kinds of copies that servers produce.
 package copysites
 
 import (
@@ -11,21 +10,21 @@ import (
 // Page is one page of a site.
 type Page struct {
 	Host, Path, Title, Text string
-	// Of is the number of the page that this is a copy of, -1 if it is a page of its own.
+	// Of is the number of the page's original, -1 if it is not a copy.
 	Of int
-	// Kind is what kind of copy it is, or what kind of page.
+	// Kind is the kind of copy, or of page.
 	Kind string
-	// Own is how many words it has beyond what all pages of the host have.
+	// Own is how many words it has beyond those of all pages of the host.
 	Own int
 }
 
-// URL returns where it is.
+// URL returns the page's URL.
 func (p *Page) URL() string { return "http://" + p.Host + p.Path }
 
 // Kinds of copies.
 const (
-	Tracking      = "tracking parameter" // the same under another URL
-	Mirror        = "mirror"             // the same on another host
+	Tracking      = "tracking parameter" // the same page under another URL
+	Mirror        = "mirror"             // the same page on another host
 	Print         = "print version"      // without the frame, and without the site in its title
 	Sentence      = "one more sentence"
 	Date          = "another date"
@@ -38,17 +37,17 @@ func Kinds() []string {
 	return []string{Tracking, Mirror, Print, Sentence, Date, Counter, Advertisement}
 }
 
-// Layout is what a site is like.
+// Layout describes a site.
 type Layout struct {
 	Host   string
-	Frame  int // words that all pages have
-	Own    int // words that a page has beside them
+	Frame  int // words common to all pages
+	Own    int // words of a page beside them
 	Pages  int
-	Copied int // of the pages: so many have one copy, of one kind after the other
+	Copied int // number of pages that have one copy, of one kind after the other
 	Seed   uint64
 }
 
-// draft is a page before it is laid out.
+// draft is a page before layout.
 type draft struct {
 	title, own   string
 	date         string
@@ -56,14 +55,14 @@ type draft struct {
 	ad, sentence string
 }
 
-// site lays pages out.
+// site lays out pages.
 type site struct {
 	*writer
 	Layout
 	name, head, foot string
 }
 
-// Site makes one: pages each with its own title and text, and copies of some of them.
+// Site makes a site: pages each with its own title and text, and copies of some of them.
 func Site(l Layout) []Page {
 	s := &site{writer: newWriter(l.Seed), Layout: l}
 	s.name, s.head, s.foot = s.siteName(), s.text(l.Frame*2/3), s.text(l.Frame-l.Frame*2/3)
@@ -86,7 +85,7 @@ func (s *site) date() string {
 	return fmt.Sprintf("%d %s %d", 1+s.IntN(28), strings.Fields("January February March April May June July")[s.IntN(7)], 2019+s.IntN(8))
 }
 
-// page lays a page out: head, what changes by itself, the text, and the foot.
+// page lays out a page: head, varying parts, the text, and the foot.
 func (s *site) page(path string, d *draft) Page {
 	text := s.head + "\n" + d.title + "\nlast changed " + d.date + "\n" + d.own + "\n" + d.sentence + "\nsponsored " + d.ad + "\nread " + fmt.Sprint(d.counter) + " times\n" + s.foot
 	return Page{Host: s.Host, Path: path, Title: d.title + " - " + s.name, Text: text, Of: -1, Kind: "page", Own: s.Own}
@@ -115,7 +114,7 @@ func (s *site) copied(path string, d draft, kind string, of int) Page {
 	return p
 }
 
-// Copied makes a site each page of which has a copy of each kind.
+// Copied makes a site in which each page has a copy of each kind.
 func Copied(seed uint64, pages, own int) (all []Page) {
 	s := &site{writer: newWriter(seed), Layout: Layout{Host: "copied.example", Frame: 150, Own: own}}
 	s.name, s.head, s.foot = s.siteName(), s.text(100), s.text(50)

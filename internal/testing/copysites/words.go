@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// writer writes text out of words that are as frequent as those of a language.
+// writer writes text from words with the frequencies of a language.
 type writer struct {
 	*rand.Rand
 	words []string
-	sums  []float64 // of frequencies
+	sums  []float64 // cumulative frequencies
 }
 
 var syllables = strings.Fields("ba ce di fo gu ha ki le mo nu pa ra se ti vo wu za be co du fa gi ho ku la me ni po ru sa te vi")
 
-// newWriter has its words chosen by the seed.
+// newWriter returns a writer that chooses its words by the seed.
 func newWriter(seed uint64) *writer {
 	w := &writer{Rand: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15))}
 	total := 0.0
@@ -32,7 +32,7 @@ func newWriter(seed uint64) *writer {
 	return w
 }
 
-// word is one of them.
+// word returns a word.
 func (w *writer) word() string {
 	at := w.Float64() * w.sums[len(w.sums)-1]
 	low, high := 0, len(w.sums)-1
@@ -46,13 +46,13 @@ func (w *writer) word() string {
 	return w.words[low]
 }
 
-// name returns a word that is hardly ever written twice.
+// name returns a word that is hardly ever repeated.
 func (w *writer) name() string {
 	n := w.words[100+w.IntN(5900)] + syllables[w.IntN(len(syllables))]
 	return strings.ToUpper(n[:1]) + n[1:]
 }
 
-// text writes so many words, with a full stop now and then, and a number in thirty.
+// text returns so many words, with occasional full stops, and a number in thirty.
 func (w *writer) text(n int) string {
 	words := make([]string, n)
 	for i := range words {
@@ -67,7 +67,7 @@ func (w *writer) text(n int) string {
 	return strings.Join(words, " ")
 }
 
-// title writes the two to five words of one.
+// title returns a title of two to five words.
 func (w *writer) title() string {
 	words := make([]string, 2+w.IntN(4))
 	for i := range words {
@@ -76,7 +76,7 @@ func (w *writer) title() string {
 	return strings.Join(words, " ")
 }
 
-// replace gives a text with n words from one on replaced.
+// replace returns a text with n words from one on replaced.
 func replace(text string, from, n int, by string) string {
 	words := strings.Fields(text)
 	from = min(from, len(words))

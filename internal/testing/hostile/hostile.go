@@ -1,8 +1,7 @@
-// Package hostile is servers that misbehave, each in a way of its own, over real sockets.
-// What each does, and what must come of it, stands in testdata/hostile/servers.md.
+// Package hostile provides servers that each misbehave in a different way, over real sockets.
+// testdata/hostile/servers.md describes their behaviour, and the expected result.
 //
-// The servers own their goroutines and connections, which end with the test; a mutex
-// guards the list of connections.
+// The servers own their goroutines and connections, which end with the test; a mutex guards the list of connections.
 package hostile
 
 import (
@@ -23,15 +22,14 @@ import (
 	"github.com/sextant-crawler/sextant/internal/testing/testport"
 )
 
-// Each server has a goroutine that accepts, and one for each connection; the end of the
-// test closes all connections, and waits for the goroutines. Servers.mu guards the list of
-// connections.
+// Each server has a goroutine that accepts, and one for each connection; the end of the test closes all connections,
+// and waits for the goroutines. Servers.mu guards the list of connections.
 
-// Servers are all of them, running.
+// Servers is the set of running servers.
 type Servers struct {
 	URLs     map[string]string // by the name of the case
-	Resolver *net.Resolver     // knows the names in the URLs
-	Roots    *x509.CertPool    // of those whose certificate is good
+	Resolver *net.Resolver     // resolves the names in the URLs
+	Roots    *x509.CertPool    // of servers with a good certificate
 	// Exempt are their "host:port".
 	Exempt []string
 
@@ -41,10 +39,10 @@ type Servers struct {
 	certificate tls.Certificate
 }
 
-// behaviour answers a request that was read, or a connection.
+// behaviour handles a connection, after a request was read or without.
 type behaviour func(c net.Conn)
 
-// Start runs them until the end of the test, which waits for all that they began.
+// Start runs the servers until the end of the test, which waits for their goroutines.
 func Start(t testing.TB) *Servers {
 	t.Helper()
 	known := httptest.NewTLSServer(http.NotFoundHandler())
@@ -103,7 +101,7 @@ func Start(t testing.TB) *Servers {
 	return s
 }
 
-// Names returns those of the cases, sorted.
+// Names returns the names of the cases, sorted.
 func (s *Servers) Names() []string { return slices.Sorted(maps.Keys(s.URLs)) }
 
 func port(addr string) string {
@@ -138,7 +136,7 @@ type buffered struct {
 
 func (b buffered) Read(p []byte) (int, error) { return b.r.Read(p) }
 
-// afterRobots answers robots.txt as a server that has none, and then as b does.
+// afterRobots responds to robots.txt like a server without one, and otherwise like b.
 func afterRobots(b behaviour) behaviour {
 	return func(c net.Conn) {
 		r := bufio.NewReader(c)
@@ -158,12 +156,12 @@ func afterRobots(b behaviour) behaviour {
 	}
 }
 
-// text answers by what it says.
+// text responds with a text.
 func text(s string) behaviour { return func(c net.Conn) { _, _ = io.WriteString(c, s) } }
 
 var ok = text("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\nok")
 
-// then answers and does more.
+// then responds with s and continues with more.
 func then(s string, more behaviour) behaviour {
 	return func(c net.Conn) {
 		if _, err := io.WriteString(c, s); err == nil {
@@ -172,10 +170,10 @@ func then(s string, more behaviour) behaviour {
 	}
 }
 
-// stall waits until the other end hangs up.
+// stall waits until the peer hangs up.
 func stall(c net.Conn) { _, _ = io.Copy(io.Discard, c) }
 
-// reset makes the close to come a reset.
+// reset makes the close a reset.
 func reset(c net.Conn) {
 	if b, ok := c.(buffered); ok {
 		c = b.Conn
@@ -185,7 +183,7 @@ func reset(c net.Conn) {
 	}
 }
 
-// endless writes block again and again after head.
+// endless writes head and then block repeatedly.
 func endless(head, block string) behaviour {
 	block = strings.Repeat(block, 1+16384/len(block))
 	return then(head, func(c net.Conn) {
@@ -196,24 +194,23 @@ func endless(head, block string) behaviour {
 	})
 }
 
-// Case is what the list says of one.
+// Case is a row of the list.
 type Case struct {
 	Name string
 	// Fetch is the fault, or the status with the length of the body: "200 2".
 	Fetch string
-	// CloudView and Cautious are the class that follows, by the error policy.
+	// CloudView and Cautious are the resulting classes, by error policy.
 	CloudView, Cautious string
-	// Limit is the setting that ends it: connect, tls, first byte, idle, download, or
-	// none.
+	// Limit is the setting that ends the request: connect, tls, first byte, idle, download, or none.
 	Limit string
-	// Memory bounds in MiB what is allocated meanwhile, by both ends.
+	// Memory bounds in MiB the memory that both ends allocate during the request.
 	Memory string
 }
 
-// OneOf reports whether got is what a cell of the list wants, or one of several: "a or b".
+// OneOf reports whether got is one of the values in a cell of the list: "a or b".
 func OneOf(got, want string) bool { return slices.Contains(strings.Split(want, " or "), got) }
 
-// Read reads the table of a list.
+// Read reads the table in a list.
 func Read(t testing.TB, file string) []Case {
 	t.Helper()
 	content, err := os.ReadFile(file)

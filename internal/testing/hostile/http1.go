@@ -14,12 +14,12 @@ import (
 
 const okHead = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
 
-// status returns an answer with a short body and further headers.
+// status returns a response with a short body and further headers.
 func status(code int, headers string) behaviour {
 	return text(fmt.Sprintf("HTTP/1.1 %d X\r\n%sContent-Length: 2\r\n\r\nok", code, headers))
 }
 
-// http1 returns those that speak HTTP/1.1 over plain TCP, or should.
+// http1 returns the servers that speak HTTP/1.1 over plain TCP, or should.
 func http1() map[string]behaviour {
 	all := map[string]behaviour{
 		// Waiting.
@@ -157,7 +157,7 @@ func http1() map[string]behaviour {
 	return all
 }
 
-// unread returns those that read no request.
+// unread returns the servers that read no request.
 func unread() map[string]behaviour {
 	return map[string]behaviour{
 		"answer before the request": then("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok", stall),
@@ -167,7 +167,7 @@ func unread() map[string]behaviour {
 	}
 }
 
-// numbers is a text that cannot be made short.
+// numbers is text that does not compress well.
 var numbers = func() string {
 	var b strings.Builder
 	for i := range 5000 {
@@ -205,7 +205,7 @@ func zipped(s string) []byte {
 	return b.Bytes()
 }
 
-// bombBytes are what a bomb becomes.
+// bombBytes is the decompressed size of a bomb.
 const bombBytes = 64 << 20
 
 func bomb(coding string) []byte {
@@ -217,7 +217,7 @@ func bomb(coding string) []byte {
 	case "br":
 		w = brotli.NewWriterLevel(&b, brotli.BestSpeed)
 	default:
-		w, _ = zstd.NewWriter(&b, zstd.WithEncoderConcurrency(1)) // the options are good
+		w, _ = zstd.NewWriter(&b, zstd.WithEncoderConcurrency(1)) // the options are valid
 	}
 	block := make([]byte, 1<<20)
 	for range bombBytes / len(block) {

@@ -9,15 +9,14 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// Each connection of the resolver is answered by a goroutine, which ends with the
-// connection.
+// A goroutine handles each connection of the resolver, and ends with it.
 
 func pause() { time.Sleep(5 * time.Millisecond) }
 
-// answerName makes the answer to a question, nil for none.
+// answerName makes the response to a question, nil for none.
 type answerName func(m *dnsmessage.Message)
 
-// zone returns what the names of the cases lead to.
+// zone returns the responses for the names of the cases.
 func zone() map[string]answerName {
 	code := func(c dnsmessage.RCode) answerName { return func(m *dnsmessage.Message) { m.RCode = c } }
 	return map[string]answerName{
@@ -46,7 +45,7 @@ func zone() map[string]answerName {
 	}
 }
 
-// resolver asks the zone. Names that are not in it lead to this machine.
+// resolver returns a resolver of the zone. Other names lead to this machine.
 func resolver(names map[string]answerName) *net.Resolver {
 	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		client, server := net.Pipe()
@@ -55,7 +54,7 @@ func resolver(names map[string]answerName) *net.Resolver {
 	}}
 }
 
-// serveNames answers one query in the framing of DNS over TCP.
+// serveNames responds to one query in the framing of DNS over TCP.
 func serveNames(c net.Conn, names map[string]answerName) {
 	defer func() { _ = c.Close() }()
 	_ = c.SetDeadline(time.Now().Add(time.Minute))

@@ -15,9 +15,9 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// flood reads in a goroutine what the other end sends, and waits for it.
+// flood reads in a goroutine what the peer sends, and waits for it.
 
-// secure speaks TLS with the good certificate, and then HTTP/1.1.
+// secure runs b over TLS with the good certificate.
 func (s *Servers) secure(change func(*tls.Config), b behaviour) behaviour {
 	config := &tls.Config{Certificates: []tls.Certificate{s.certificate}, NextProtos: []string{"http/1.1"}}
 	if change != nil {
@@ -34,7 +34,7 @@ func (s *Servers) secure(change func(*tls.Config), b behaviour) behaviour {
 	}
 }
 
-// tls returns those that speak TLS, or should.
+// tls returns the servers that speak TLS, or should.
 func (s *Servers) tls() map[string]behaviour {
 	expired := s.signed(time.Now().Add(-time.Hour))
 	own := s.signed(time.Now().Add(time.Hour))
@@ -59,11 +59,11 @@ func (s *Servers) tls() map[string]behaviour {
 	}
 }
 
-// signed returns a certificate for 127.0.0.1 that only itself vouches for.
+// signed returns a self-signed certificate for 127.0.0.1.
 func (s *Servers) signed(until time.Time) tls.Certificate {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		panic(err) // no randomness, which the program ends for anyway
+		panic(err) // no randomness
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), NotBefore: until.Add(-24 * time.Hour), NotAfter: until,
@@ -73,7 +73,7 @@ func (s *Servers) signed(until time.Time) tls.Certificate {
 	if err != nil {
 		panic(err)
 	}
-	if until.Before(time.Now()) { // that it is over is all that is wrong with it
+	if until.Before(time.Now()) { // only its validity is wrong
 		if parsed, err := x509.ParseCertificate(der); err == nil {
 			s.Roots.AddCert(parsed)
 		}
@@ -81,7 +81,7 @@ func (s *Servers) signed(until time.Time) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// frames answers each request with frames; robots.txt gets the same.
+// frames responds to each request, also for robots.txt, with frames.
 func (s *Servers) frames(speak func(f *http2.Framer, c net.Conn, stream uint32) error) behaviour {
 	config := &tls.Config{Certificates: []tls.Certificate{s.certificate}, NextProtos: []string{"h2"}}
 	return func(raw net.Conn) {
@@ -108,7 +108,7 @@ func (s *Servers) frames(speak func(f *http2.Framer, c net.Conn, stream uint32) 
 	}
 }
 
-// status200 is ":status: 200" by HPACK.
+// status200 is ":status: 200" in HPACK.
 const status200 = "\x88"
 
 func (s *Servers) http2() map[string]behaviour {
@@ -145,7 +145,7 @@ func (s *Servers) http2() map[string]behaviour {
 			return flood(func(f *http2.Framer, n uint32) error { return f.WriteData(n, false, nil) })(f, c, n)
 		},
 		"h2 CONTINUATION flood": func(f *http2.Framer, c net.Conn, n uint32) error {
-			// A literal header without indexing, again and again.
+			// A literal header without indexing, repeated.
 			block := []byte(strings.Repeat("\x00\x01a\x01b", 2000))
 			if err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: n, BlockFragment: []byte(status200)}); err != nil {
 				return err
@@ -192,8 +192,8 @@ func (s *Servers) http2() map[string]behaviour {
 	return out
 }
 
-// flood writes frames until the other end hangs up, 20,000 a second, so that several floods leave the machine time for
-// the test. What it is sent is read.
+// flood writes frames until the peer hangs up, 20,000 a second, so that several floods leave the machine time for the
+// test. It reads what the peer sends.
 func flood(frame func(*http2.Framer, uint32) error) func(*http2.Framer, net.Conn, uint32) error {
 	return func(f *http2.Framer, c net.Conn, n uint32) error {
 		read := make(chan struct{})

@@ -82,8 +82,8 @@ func parts() []Illness {
 	}
 }
 
-// chosen returns the cells of a usual test run: all illnesses of one site, and of each other number of pages, policy and
-// course the illnesses that are most unlike each other. make illness tries the whole matrix.
+// chosen returns the cells of a usual test run: all illnesses of one site, and of each other number of pages, policy
+// and course the illnesses that are most unlike each other. make illness tries the whole matrix.
 func chosen() []choice {
 	all := Illnesses()
 	errors := []Illness{ // policies differ in what they make of these

@@ -64,8 +64,8 @@ func TestRealIllness(t *testing.T) {
 	t.Logf("%-24s %3s %5s  %s\n%s", "illness", "of", "lost", "well after", strings.Join(rows, "\n"))
 }
 
-// realIllnesses returns those that can be had without a name server and without patience: the
-// program keeps a robots.txt for a day. Of apologies that differ but for an identifier some stand for all.
+// realIllnesses returns those that need neither a name server nor long waits: the program keeps a robots.txt for a day.
+// It has one of each set of similar apologies.
 func realIllnesses() []Illness {
 	return slices.DeleteFunc(Illnesses(), func(i Illness) bool {
 		switch i {

@@ -14,8 +14,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// settings returns the defaults of the configuration, for the sites of some roots: no pause between
-// requests, since answers take their time, and nobody looks for duplicates, which costs time.
+// settings returns the default configuration for the sites of some roots, without pauses, since responses take their
+// time, and without the search for duplicates, which costs time.
 func settings(t *testing.T, n *Network, roots ...string) policy.Settings {
 	t.Helper()
 	s := policy.Settings{

@@ -9,9 +9,8 @@ import (
 // Each connection has a goroutine that writes what was kept to its pipe, until the
 // connection is closed and nothing is left. eagerConn.mu guards what is kept.
 
-// eagerListener accepts connections whose writes wait for nobody. In a pipe a write lasts
-// until it is read, so that a client that refuses a certificate, and says so, would wait
-// for a server that is not done with its own words.
+// eagerListener accepts connections whose writes do not block. In a pipe a write lasts until it is read, so a client
+// that sends an alert about a certificate would wait for a server that is still writing.
 type eagerListener struct{ net.Listener }
 
 // Accept implements net.Listener.

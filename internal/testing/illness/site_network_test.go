@@ -72,8 +72,8 @@ func quietServer(h http.Handler) *http.Server {
 	return &http.Server{Handler: h, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
 }
 
-// dropIdle closes the connections that nobody uses: the next request comes over a new
-// one, which sees whether there is still a server, and its certificate.
+// dropIdle closes the idle connections, so that the next request makes a new one, which depends on the server and its
+// certificate.
 func dropIdle(server *http.Server) {
 	server.SetKeepAlivesEnabled(false)
 	server.SetKeepAlivesEnabled(true)

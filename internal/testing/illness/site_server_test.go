@@ -24,8 +24,8 @@ type Server struct {
 	server *http.Server // nil while connections are refused
 }
 
-// NewServer serves a healthy site, at https where secure is set, on a port of 127.0.0.1
-// that it finds. The other host is at 127.0.0.2, where nobody listens. The caller closes it.
+// NewServer serves a healthy site, with https if secure is set, on a free port of 127.0.0.1. No server listens on the
+// other host, 127.0.0.2. The caller closes it.
 func NewServer(o Options, secure bool) (*Server, error) {
 	c, err := newCertificates()
 	if err != nil {

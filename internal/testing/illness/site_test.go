@@ -8,9 +8,9 @@ import (
 )
 
 // A Site can fall ill while it is crawled: its pages turn into errors, log-in pages or copies of each other, its
-// certificate expires, its name is gone. A healthy page has a title and a text that no other page has, within the frame of
-// the site, so that whatever an index has of it can be held against it. It is served in memory, for tests under virtual
-// time (Network), or on loopback (Server), which own the goroutines that serve; Close waits for them.
+// certificate expires, its name is gone. A healthy page has a title and a text that no other page has, within the frame
+// of the site, so that whatever an index has of it can be held against it. It is served in memory, for tests under
+// virtual time (Network), or on loopback (Server), which own the goroutines that serve; Close waits for them.
 //
 // Site.mu guards the state of the site and what was asked; the servers' goroutines and the test's take it.
 

@@ -83,8 +83,8 @@ func newWorldOf(t *testing.T, change func(*policy.Settings), sites ...*Site) *wo
 	return w
 }
 
-// crawled returns a world of one site with so many pages, crawled by the service some time before it falls ill, and what is
-// in the index then. change is as in newWorld.
+// crawled returns a world of one site with so many pages, crawled by the service some time before it falls ill, and
+// what is in the index then. change is as in newWorld.
 func crawled(t *testing.T, change func(*policy.Settings), pages int) (*world, documents) {
 	t.Helper()
 	return crawledOf(t, change, New(Options{Documents: pages, Answer: answerTime}))

@@ -15,19 +15,17 @@ const (
 
 type page [pageSize]byte
 
-// version is the content of a file at one time. Pages that are missing are zero.
+// version is the content of a file at one time. Missing pages are zero.
 type version struct {
 	size  int64
 	pages map[int64]*page
 }
 
-// content is a file: as the program sees it, and as it was when last synced. The
-// two share the pages that are not dirty.
+// content is a file: its present version, and the one last synced. The two share clean pages.
 type content struct {
 	now, durable version
 	dirty        map[int64]bool
-	// appended is set where the file has grown by writing, not by being given a
-	// size, since it was synced.
+	// appended is set if the file has grown by writes, not by setting its size, since it was synced.
 	appended bool
 }
 
@@ -71,7 +69,7 @@ func allZero(b []byte) bool {
 	return !slices.ContainsFunc(b, func(v byte) bool { return v != 0 })
 }
 
-// read fills b from the offset at and gives how much of it there is.
+// read reads from the offset at into b and returns the number of bytes.
 func (c *content) read(b []byte, at int64) int {
 	if at >= c.now.size {
 		return 0
@@ -90,7 +88,7 @@ func (c *content) read(b []byte, at int64) int {
 	return len(b)
 }
 
-// resize cuts the file off or lets it end in zeros.
+// resize truncates the file or extends it with zeros.
 func (c *content) resize(size int64) {
 	if size < c.now.size {
 		for n := range c.now.pages {
@@ -106,7 +104,7 @@ func (c *content) resize(size int64) {
 	c.now.size = size
 }
 
-// sync makes durable what is there now.
+// sync makes the present content durable.
 func (c *content) sync() {
 	for n := range c.dirty {
 		if p := c.now.pages[n]; p != nil {
@@ -120,8 +118,8 @@ func (c *content) sync() {
 	clear(c.dirty)
 }
 
-// image writes the file as a cut may leave it. A journal has a change of size wholly or not at
-// all: what was cut off is there with the old size, and gone with the new one.
+// image writes the file as a power cut may leave it. A journal has a change of size completely or not at all: truncated
+// content exists with the old size, and is gone with the new one.
 func (c *content) image(path string, r *rand.Rand, luck float64, order Order) (err error) {
 	size, resized := c.durable.size, c.now.size != c.durable.size && r.Float64() < luck
 	if resized {
@@ -155,8 +153,7 @@ func (c *content) image(path string, r *rand.Rand, luck float64, order Order) (e
 	return f.Truncate(size)
 }
 
-// draw decides the fate of a page that was not synced: the old one, the new one,
-// or sectors of both.
+// draw selects the result for a page that was not synced: the old one, the new one, or sectors of both.
 func draw(before, now *page, r *rand.Rand, luck float64, keep bool) *page {
 	const torn = 0.1
 	switch {

@@ -13,25 +13,22 @@ import (
 	"sync"
 )
 
-// Disk.mu guards the whole file system: each call takes the lock, be it the kernel's or
-// the test's.
+// Disk.mu guards the whole file system: each call, of the kernel or the test, takes the lock.
 
-// Order says what a file system promises beyond POSIX.
+// Order is what a file system guarantees beyond POSIX.
 type Order uint8
 
 // The orders.
 const (
-	// Journal is what ext4 (data=ordered) and XFS do: changes of directories become
-	// durable in the order in which they were made; syncing a file makes its name
-	// durable too; and a file that grew by writing never shows bytes that were not
-	// written.
+	// Journal is the behaviour of ext4 (data=ordered) and XFS: changes of directories become durable in order; syncing
+	// a file makes its name durable too; and a file that grew by writes never shows bytes that were not written.
 	Journal Order = iota
-	// Posix promises no more than the standard: a name is durable when its directory
-	// was synced, and what was not synced is kept or lost piece by piece.
+	// Posix guarantees no more than the standard: a name is durable after its directory was synced, and unsynced data
+	// is kept or lost piece by piece.
 	Posix
 )
 
-// String names the order in logs.
+// String returns the order's name for logs.
 func (o Order) String() string {
 	if o == Posix {
 		return "posix"
@@ -39,23 +36,22 @@ func (o Order) String() string {
 	return "journal"
 }
 
-// Disk is a file system with one flat or nested tree of folders. Folders are
-// durable as soon as they are made; links, permissions and times are not kept.
-// Its methods may be called at once with the file system's use.
+// Disk is a file system with a tree of folders. Folders are durable once created; links, permissions and times are not
+// stored. Its methods may be called while the file system is in use.
 type Disk struct {
 	order Order
 
 	mu      sync.Mutex
-	durable map[string]*content // by path, what a cut leaves for sure
+	durable map[string]*content // by path; a cut leaves at least these
 	pending []change            // of names, oldest first, not durable yet
 	folders map[string]bool
-	// first are the files of a Load, handed over at Mount.
+	// first holds the files of a Load, used by Mount.
 	first map[string]*content
 	syncs int
 }
 
-// change is a pending change of names: each path is bound to a content, or to
-// none. A rename is one change of two paths.
+// change is a pending change of names: each path is bound to a content, or unbound. A rename is one change of two
+// paths.
 type change struct {
 	binds map[string]*content
 }
@@ -65,7 +61,7 @@ func New(order Order) *Disk {
 	return &Disk{order: order, durable: map[string]*content{}, folders: map[string]bool{".": true}, first: map[string]*content{}}
 }
 
-// Load makes a disk that holds a copy of a folder, all of it durable.
+// Load returns a disk with a copy of a folder, all of it durable.
 func Load(dir string, order Order) (*Disk, error) {
 	d := New(order)
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
@@ -123,13 +119,12 @@ func (d *Disk) Syncs() int {
 	return d.syncs
 }
 
-// bind notes a change of names.
+// bind records a change of names.
 func (d *Disk) bind(binds map[string]*content) {
 	d.pending = append(d.pending, change{binds})
 }
 
-// syncFile makes a content durable, and in Journal order the changes of names up
-// to the last one of that content.
+// syncFile makes a content durable, and in Journal order the changes of names up to its last one.
 func (d *Disk) syncFile(c *content) {
 	d.syncs++
 	c.sync()
@@ -185,14 +180,13 @@ func apply(names map[string]*content, ch change) {
 	}
 }
 
-// Image writes into the folder dir, which must be empty or missing, what the disk
-// might hold if the power failed now. The same seed draws the same fates for the
-// same history. The disk is not changed.
+// Image writes to the folder dir, which must be empty or missing, what the disk may hold if the power failed now. The
+// same seed and history give the same result. The disk is not changed.
 func (d *Disk) Image(dir string, seed uint64) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	r := rand.New(rand.NewPCG(seed, 0))
-	// Each cut has its own luck, so that all and nothing are drawn too.
+	// Each cut has its own probability, including all and nothing.
 	luck := []float64{0, 0.1, 0.5, 0.9, 1}[r.IntN(5)]
 	names := maps.Clone(d.durable)
 	if d.order == Journal {

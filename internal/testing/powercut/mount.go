@@ -15,15 +15,14 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
-// ErrUnavailable says that this machine cannot mount a FUSE file system.
+// ErrUnavailable reports that this machine cannot mount a FUSE file system.
 var ErrUnavailable = errors.New("no FUSE here (it needs /dev/fuse and the right to mount)")
 
-// Mount mounts the disk at dir until unmount is called; a disk is mounted once.
-// unmount waits for all that programs wrote to have arrived; they must have ended.
-// Do not use the mount from the process that serves it: a page fault that waits
-// for a goroutine of its own process can block both.
+// Mount mounts the disk at dir until unmount is called; a disk is mounted once. unmount waits until all writes of
+// programs have arrived; the programs must have ended. Do not use the mount from the process that serves it: a page
+// fault that waits for a goroutine of its own process can block both.
 func (d *Disk) Mount(dir string) (unmount func() error, err error) {
-	long := time.Hour // nobody but the kernel changes anything
+	long := time.Hour // only the kernel changes anything
 	server, err := fs.Mount(dir, &folder{disk: d}, &fs.Options{
 		EntryTimeout: &long, AttrTimeout: &long,
 		MountOptions: fuse.MountOptions{
@@ -65,10 +64,10 @@ var (
 	_ fs.NodeFsyncer   = (*file)(nil)
 )
 
-// path returns where a name of the folder is, seen from the disk's root.
+// path returns the path of a name in the folder, from the disk's root.
 func (n *folder) path(name string) string { return filepath.Join(n.Path(nil), name) }
 
-// OnAdd makes the tree of what a disk was loaded with.
+// OnAdd builds the tree of a loaded disk.
 func (n *folder) OnAdd(ctx context.Context) {
 	if !n.IsRoot() {
 		return
@@ -146,7 +145,7 @@ func (n *folder) Fsync(context.Context, fs.FileHandle, uint32) syscall.Errno {
 	return 0
 }
 
-// Statfs implements fs.NodeStatfser: there is always room.
+// Statfs implements fs.NodeStatfser: there is always free space.
 func (n *folder) Statfs(_ context.Context, out *fuse.StatfsOut) syscall.Errno {
 	const blocks = 1 << 28 // a tebibyte
 	out.Bsize, out.Frsize, out.NameLen = pageSize, pageSize, 255
@@ -163,7 +162,7 @@ func (f *file) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) sy
 	return 0
 }
 
-// Setattr implements fs.NodeSetattrer; sizes alone are kept.
+// Setattr implements fs.NodeSetattrer; it stores only sizes.
 func (f *file) Setattr(ctx context.Context, h fs.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
 	if size, ok := in.GetSize(); ok {
 		f.disk.mu.Lock()

@@ -1,6 +1,6 @@
-// Package seeded gives tests their random numbers. Without a word they are the same at
-// each run, so that `go test` gives the same answer twice. Long runs set SEXTANT_SEED: to
-// "random", which draws a seed and logs it, or to such a seed, which repeats its run.
+// Package seeded gives tests their random numbers. By default they are the same in each run, so that `go test` gives
+// the same result twice. Long runs set SEXTANT_SEED: to "random", which draws a seed and logs it, or to such a seed,
+// which repeats its run.
 //
 // A source has a mutex, so that goroutines of a test may share it.
 package seeded
@@ -26,7 +26,7 @@ const (
 	usual  = 1        // the seed without env
 )
 
-// drawn is the seed of this process, and how rapid takes it.
+// drawn returns the seed of this process, which it also sets for rapid.
 var drawn = sync.OnceValues(func() (uint64, error) {
 	seed, err := parse(os.LookupEnv(env))
 	if err != nil {
@@ -34,18 +34,18 @@ var drawn = sync.OnceValues(func() (uint64, error) {
 	}
 	const name = "rapid.seed"
 	if flag.Lookup(name).Value.String() != "0" {
-		return seed, nil // given by hand
+		return seed, nil // set explicitly
 	}
 	return seed, flag.Set(name, strconv.FormatUint(seed, 10))
 })
 
-// parse reads the value of env.
+// parse parses the value of env.
 func parse(value string, set bool) (uint64, error) {
 	switch {
 	case !set:
 		return usual, nil
 	case value == random:
-		return max(1, rand.Uint64()), nil // rapid takes 0 for no seed
+		return max(1, rand.Uint64()), nil // 0 means no seed to rapid
 	}
 	seed, err := strconv.ParseUint(value, 10, 64)
 	if err != nil || seed == 0 {
@@ -54,7 +54,7 @@ func parse(value string, set bool) (uint64, error) {
 	return seed, nil
 }
 
-// Seed returns the seed of all random numbers of the process, which it logs.
+// Seed returns the seed of all random numbers of the process, and logs it.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
 	seed, err := drawn()
@@ -65,13 +65,13 @@ func Seed(t testing.TB) uint64 {
 	return seed
 }
 
-// Long reports whether SEXTANT_SEED is set: the run may depend on chance.
+// Long reports whether SEXTANT_SEED is set, so that the run may be random.
 func Long() bool {
 	_, set := os.LookupEnv(env)
 	return set
 }
 
-// Rand returns random numbers by Seed, to any number of goroutines.
+// Rand returns random numbers by Seed, for concurrent use.
 func Rand(t testing.TB) *rand.Rand {
 	t.Helper()
 	return rand.New(&locked{source: rand.NewPCG(Seed(t), 0)})
@@ -96,8 +96,8 @@ func Check(t *testing.T, property func(*rapid.T)) {
 	rapid.Check(t, property)
 }
 
-// CheckFor is Check again and again, each time by the next seed, until a time has passed or
-// the property fails: once if the time is zero.
+// CheckFor repeats Check, each time with the next seed, until a time has passed or the property fails: once if the time
+// is zero.
 func CheckFor(t *testing.T, limit time.Duration, property func(*rapid.T)) {
 	t.Helper()
 	begin := time.Now()
@@ -113,8 +113,7 @@ func CheckFor(t *testing.T, limit time.Duration, property func(*rapid.T)) {
 	}
 }
 
-// Pause draws a pause of up to most, and makes it in Long runs: what follows, such as a
-// kill, then meets a process at any moment.
+// Pause pauses for a random time of up to most in Long runs, so that what follows, such as a kill, comes at any moment.
 func Pause(r *rand.Rand, most time.Duration) {
 	if d := time.Duration(r.Int64N(int64(most))); Long() {
 		time.Sleep(d)

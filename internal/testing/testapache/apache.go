@@ -17,12 +17,12 @@ import (
 
 const modules = "/usr/lib/apache2/modules"
 
-// Settings of a server.
+// Settings configures a server.
 type Settings struct {
-	Modules []string          // to load beside those that every server has, such as auth_basic
-	Conf    string            // what is served, and how; {dir} is the server's folder
-	Files   map[string]string // in that folder, by their path; www has the pages
-	Env     []string          // beside that of the test
+	Modules []string          // besides those that every server loads, such as auth_basic
+	Conf    string            // configuration of the content; {dir} is the server's folder
+	Files   map[string]string // in that folder, by path; www has the pages
+	Env     []string          // besides that of the test
 }
 
 // Server serves until the test ends.
@@ -94,8 +94,8 @@ func (w *Server) write(t testing.TB, name, content string) {
 	}
 }
 
-// Asked returns the requests so far, each with its status and its user. It waits until there are so many: Apache writes a
-// line after it has answered.
+// Asked returns the requests so far, each with its status and its user. It waits until there are so many, since Apache
+// writes a line after its response.
 func (w *Server) Asked(t testing.TB, requests int) []string {
 	t.Helper()
 	for deadline := time.Now().Add(testport.Patience); ; time.Sleep(10 * time.Millisecond) {

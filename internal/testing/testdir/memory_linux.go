@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// InMemory is for TestMain: it puts the temporary folders of the process, and of the processes that it starts, into
-// memory, where a machine has some gigabytes to spare. The logs of a store are mapped files, and ext4 clears two
-// megabytes when the first byte of one is written. TMPDIR names another place, the disk for example.
+// InMemory is for TestMain: it moves the temporary folders of the process, and of the processes that it starts, into
+// memory, if a machine has some gigabytes free. The logs of a store are mapped files, and ext4 clears two megabytes
+// when the first byte of one is written. TMPDIR overrides the place, the disk for example.
 func InMemory() {
 	const (
 		memory = "/dev/shm"

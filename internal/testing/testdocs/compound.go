@@ -9,13 +9,13 @@ import (
 
 const (
 	sector     = 512
-	miniCutoff = 4096 // streams below it would lie in the mini stream: they are filled up
+	miniCutoff = 4096 // shorter streams would be in the mini stream, so they are padded
 	endOfChain = 0xfffffffe
 	noStream   = 0xffffffff
 )
 
-// Compound makes a compound file (MS-CFB, version 3) of streams in its root. Each has
-// zeros at its end where it would be shorter than 4,096 bytes.
+// Compound makes a compound file (MS-CFB, version 3) of streams in its root. Streams shorter than 4,096 bytes are
+// padded with zeros.
 func Compound(streams ...Part) []byte {
 	var fat []uint32
 	var body bytes.Buffer
@@ -40,7 +40,7 @@ func Compound(streams ...Part) []byte {
 		directory = append(directory, entry(s.Name, 2, next, noStream, write(content), len(content))...)
 	}
 	at := write(directory)
-	fatSectors := (len(fat) + sector/4) / (sector/4 - 1) // the FAT has itself in it
+	fatSectors := (len(fat) + sector/4) / (sector/4 - 1) // the FAT includes itself
 	first := uint32(len(fat))
 	for range fatSectors {
 		fat = append(fat, 0xfffffffd)
@@ -73,7 +73,7 @@ func entry(name string, kind byte, right, child, first uint32, size int) []byte 
 	return append(b, le(uint32(noStream), right, child, make([]byte, 36), first, uint32(size), uint32(0))...)
 }
 
-// le returns its arguments one behind the other, the low byte first.
+// le returns its arguments concatenated, in little endian.
 func le(parts ...any) []byte {
 	var b bytes.Buffer
 	for _, p := range parts {
@@ -82,10 +82,10 @@ func le(parts ...any) []byte {
 	return b.Bytes()
 }
 
-// UTF16 returns a text in two bytes a character, the low one first.
+// UTF16 returns a text as UTF-16, little endian.
 func UTF16(s string) []byte { return le(utf16.Encode([]rune(s))) }
 
-// Summary returns the stream SummaryInformation: properties by their numbers, and times.
+// Summary returns the stream SummaryInformation: properties by number, and times.
 func Summary(c Content) Part {
 	text := func(s string) []byte {
 		b := le(uint32(0x1e), uint32(len(s)+1))

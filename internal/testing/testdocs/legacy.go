@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// DOC returns a document of Word 97: its text in two pieces, one with one byte a character and
-// one with two, behind a piece of properties. The link is a field.
+// DOC returns a Word 97 document: its text in two pieces, one with one byte a character and one with two, after a piece
+// of properties. The link is a field.
 func DOC(c Content) []byte {
 	first := c.Text + "\r"
 	second := "\x13 HYPERLINK \"" + c.Link + "\" \x14more\x15\r\u65e5\u672c\a"
@@ -25,14 +25,14 @@ func DOC(c Content) []byte {
 	return Compound(Part{"WordDocument", string(main)}, Part{"1Table", string(append(make([]byte, 64), clx...))}, Summary(c))
 }
 
-// Record is one of Excel: its number and its content.
+// Record is a record of Excel: its number and its content.
 func Record(kind uint16, parts ...any) []byte {
 	b := le(parts...)
 	return append(le(kind, uint16(len(b))), b...)
 }
 
-// XLS returns a workbook of Excel 97 with one sheet. Its shared strings run over the end of a
-// record, in the middle of a string and of its bytes a character.
+// XLS returns an Excel 97 workbook with one sheet. Its shared strings continue over the end of a record, within a
+// string and its character size.
 func XLS(c Content) []byte {
 	wide := UTF16("\u65e5\u672c\u8a9e")
 	half := len(c.Text) / 2
@@ -74,8 +74,8 @@ func Slide(kind, instance uint16, parts ...any) []byte {
 	return append(le(version, kind, uint32(len(b))), b...)
 }
 
-// PPT returns a presentation of PowerPoint 97 that was saved twice: the first slide of the
-// earlier save is no part of it any more.
+// PPT returns a PowerPoint 97 presentation that was saved twice: the first slide of the earlier save is no longer part
+// of it.
 func PPT(c Content) []byte {
 	text := func(s string) []byte { return Slide(0x0fa8, 0, []byte(s)) }
 	slide := func(s string) []byte { return Slide(0x03ee, 2, Slide(0x040c, 0, Slide(0xf00d, 0, text(s)))) }

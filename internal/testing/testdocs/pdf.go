@@ -2,27 +2,26 @@ package testdocs
 
 import (
 	"bytes"
-	"crypto/md5" //nolint:gosec // the format asks for it
+	"crypto/md5" //nolint:gosec // the format requires it
 	"crypto/rc4" //nolint:gosec // the same
 	"encoding/hex"
 	"fmt"
 	"strings"
 )
 
-// PDFFile is what a PDF is made of. Pages are their texts, in ASCII.
+// PDFFile is the content of a PDF. Pages are their texts, in ASCII.
 type PDFFile struct {
 	Content
 	Pages []string
-	// Annots are the dictionaries of annotations on the first page; widgets are fields of
-	// the document's form, too.
+	// Annots are the dictionaries of annotations on the first page; widgets are also fields of the document's form.
 	Annots []string
-	// Password, if set, is asked for by readers.
+	// Password, if set, is required by readers.
 	Password string
-	// NoXref leaves out the table of where objects are, as a damaged file does.
+	// NoXref leaves out the table of object positions, as in a damaged file.
 	NoXref bool
 }
 
-// PDF makes a file of PDF 1.4.
+// PDF makes a PDF 1.4 file.
 func PDF(f PDFFile) []byte {
 	p := &pdfWriter{}
 	p.b.WriteString("%PDF-1.4\n%\xe2\xe3\xcf\xd3\n")
@@ -64,7 +63,7 @@ type pdfWriter struct {
 	form string // of the catalog
 }
 
-// annots writes the annotations of the first page, and says where they are.
+// annots writes the annotations of the first page, and returns their reference.
 func (p *pdfWriter) annots(f PDFFile, link, first int) string {
 	var all, fields string
 	if f.Link != "" {
@@ -131,8 +130,8 @@ func (p *pdfWriter) end(f PDFFile, catalog, info, encrypt int, id []byte) []byte
 
 func escape(s string) string { return strings.NewReplacer(`\`, `\\`, "(", `\(`, ")", `\)`).Replace(s) }
 
-// passwords makes the entries O and U and the key of revision 2 (ISO 32000-1 section
-// 7.6.3), with one password for owner and user.
+// passwords makes the entries O and U and the key of revision 2 (ISO 32000-1 section 7.6.3), with one password for
+// owner and user.
 func passwords(password string, id []byte) (o, u, key []byte) {
 	pad := []byte("\x28\xbf\x4e\x5e\x4e\x75\x8a\x41\x64\x00\x4e\x56\xff\xfa\x01\x08\x2e\x2e\x00\xb6\xd0\x68\x3e\x80\x2f\x0c\xa9\xfe\x64\x53\x69\x7a")
 	padded := append([]byte(password), pad...)[:32]

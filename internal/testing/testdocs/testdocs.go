@@ -1,5 +1,5 @@
-// Package testdocs makes documents for tests: one small file of each kind that is
-// read, by its format's own rules, and parts to build odd ones from.
+// Package testdocs makes documents for tests: one small file of each supported kind, by its format's rules, and parts
+// to build unusual ones from.
 package testdocs
 
 import (
@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// Content is what a document says.
+// Content is the content of a document.
 type Content struct {
 	Title, Author, Text, Link string
 }
 
-// All has a document with this content by each extension: pdf, docx, xlsx, pptx, odt,
-// ods, odp, rtf, doc, xls and ppt.
+// All returns a document with this content for each extension: pdf, docx, xlsx, pptx, odt, ods, odp, rtf, doc, xls and
+// ppt.
 func All(c Content) map[string][]byte {
 	return map[string][]byte{
 		"pdf": PDF(PDFFile{Content: c, Pages: []string{c.Text}}), "docx": DOCX(c), "xlsx": XLSX(c), "pptx": PPTX(c),
@@ -25,11 +25,10 @@ func All(c Content) map[string][]byte {
 	}
 }
 
-// Part is one of an archive.
+// Part is a file in an archive.
 type Part struct{ Name, Body string }
 
-// Zip makes an archive of parts, deflated; a part named mimetype is stored, as
-// OpenDocument asks.
+// Zip makes an archive of parts, deflated; a part named mimetype is stored, as OpenDocument requires.
 func Zip(parts ...Part) []byte {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
@@ -49,7 +48,7 @@ func Zip(parts ...Part) []byte {
 
 func must(err error) {
 	if err != nil {
-		panic(err) // writing to memory
+		panic(err) // cannot fail in memory
 	}
 }
 
@@ -58,8 +57,8 @@ const (
 	office  = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 )
 
-// Relationships returns a part of relations; each is kind, target, and may be followed by
-// External. Their ids are r1, r2 and so on.
+// Relationships returns a part of relations; each is kind, target, and optionally External. Their ids are r1, r2 and so
+// on.
 func Relationships(all ...[]string) string {
 	var b strings.Builder
 	b.WriteString(xmlHead + `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">`)
@@ -83,8 +82,7 @@ func Core(c Content) Part {
 		`<dcterms:modified xsi:type="dcterms:W3CDTF">2026-02-03T04:05:06Z</dcterms:modified></cp:coreProperties>`}
 }
 
-// DOCX returns a document of a word processor. Its body may be given in place of the
-// content's text.
+// DOCX returns a word processor document. body, if given, replaces the content's text.
 func DOCX(c Content, body ...string) []byte {
 	text := `<w:p><w:r><w:t>` + html.EscapeString(c.Text) + `</w:t></w:r></w:p>`
 	if len(body) > 0 {
@@ -101,7 +99,7 @@ func DOCX(c Content, body ...string) []byte {
 	)
 }
 
-// XLSX returns a workbook with the text as a shared string in its one sheet.
+// XLSX returns a workbook with the text as a shared string in its single sheet.
 func XLSX(c Content) []byte {
 	return Zip(
 		Part{"[Content_Types].xml", xmlHead + `<Types/>`},
@@ -116,7 +114,7 @@ func XLSX(c Content) []byte {
 	)
 }
 
-// PPTX returns a presentation of two slides, the second made first.
+// PPTX returns a presentation of two slides, the second created first.
 func PPTX(c Content) []byte {
 	slide := func(text string) string {
 		return `<p:sld xmlns:p="p" xmlns:a="a"><p:txBody><a:p><a:r><a:t>` + html.EscapeString(text) + `</a:t></a:r></a:p></p:txBody></p:sld>`

@@ -9,7 +9,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/testing/testapache"
 )
 
-// All pages but those below /open want a ticket.
+// All pages except those below /open require a ticket.
 const apacheConf = `LogLevel warn auth_gssapi:debug
 TypesConfig "{dir}/mime.types"
 AddType text/html .html
@@ -28,7 +28,7 @@ DirectoryIndex index.html
 </Directory>
 `
 
-// StartWeb starts an Apache httpd with these pages, by their path, that takes tickets for the services of a keytab.
+// StartWeb starts an Apache httpd with these pages, by path, that accepts tickets for the services of a keytab.
 func (k *KDC) StartWeb(t testing.TB, keytab string, pages map[string]string) *testapache.Server {
 	t.Helper()
 	files := map[string]string{"mime.types": "text/html html\n"}

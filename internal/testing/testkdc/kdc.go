@@ -1,6 +1,6 @@
-// Package testkdc starts MIT's KDC for tests, and an Apache httpd that takes its tickets, as processes
-// of their own in temporary folders, and as whoever runs the test. They are in Debian's
-// packages krb5-kdc, krb5-admin-server, apache2-bin and libapache2-mod-auth-gssapi.
+// Package testkdc starts MIT's KDC for tests, and an Apache httpd that accepts its tickets, as processes with temporary
+// folders, under the user of the test. They are in Debian's packages krb5-kdc, krb5-admin-server, apache2-bin and
+// libapache2-mod-auth-gssapi.
 package testkdc
 
 import (
@@ -90,17 +90,17 @@ func (k *KDC) Admin(t testing.TB, queries string) {
 	k.run(t, queries, program(t, "kadmin.local"), "-r", k.Realm)
 }
 
-// Keytab writes the keys of a principal to a file, and leaves them as they are.
+// Keytab writes the keys of a principal to a file without changing them.
 func (k *KDC) Keytab(t testing.TB, file string, principals ...string) string {
 	t.Helper()
 	k.Admin(t, "ktadd -norandkey -k "+file+" "+strings.Join(principals, " ")+"\n")
-	if err := os.Chmod(file, 0o644); err != nil { // Apache reads it as nobody
+	if err := os.Chmod(file, 0o644); err != nil { // Apache reads it as user nobody
 		t.Fatal(err)
 	}
 	return file
 }
 
-// Cache logs a principal in by kinit, and returns the path of its credential cache.
+// Cache logs a principal in with kinit, and returns the path of its credential cache.
 func (k *KDC) Cache(t testing.TB, principal, password string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "cache")
@@ -117,7 +117,7 @@ func (k *KDC) run(t testing.TB, input, name string, args ...string) {
 	}
 }
 
-// Serve starts the server again after Stop, and waits until it listens.
+// Serve restarts the server after Stop, and waits until it listens.
 func (k *KDC) Serve(t testing.TB, server string) {
 	t.Helper()
 	k.cmd = exec.Command(server, "-n", "-r", k.Realm)
@@ -132,7 +132,7 @@ func (k *KDC) Serve(t testing.TB, server string) {
 	})
 }
 
-// Stop ends the server; it may be ended already.
+// Stop ends the server, if it is running.
 func (k *KDC) Stop() {
 	_ = k.cmd.Process.Kill()
 	_ = k.cmd.Wait()

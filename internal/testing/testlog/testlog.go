@@ -1,4 +1,4 @@
-// Package testlog keeps what is logged while a test reads it. For tests only.
+// Package testlog stores log output that a test reads concurrently. For tests only.
 //
 // A Buffer is guarded by its mutex.
 package testlog
@@ -10,7 +10,7 @@ import (
 
 // Buffer.mu guards the text: a logger's goroutine writes, the test's reads.
 
-// Buffer may be written and read at once. The zero value is empty.
+// Buffer may be written and read concurrently. The zero value is empty.
 type Buffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer

@@ -1,6 +1,6 @@
-// Package testneed finds what a test needs of the machine: programs, files, suites of others. A test whose need is
-// missing skips on a developer's machine. Under continuous integration, where CI=true is set, it fails: a Debian
-// package that was renamed or forgotten must not turn tests off.
+// Package testneed finds what a test needs on the machine: programs, files, test suites. A test without them is skipped
+// on a developer's machine. Under continuous integration, with CI=true, it fails: a renamed or forgotten Debian package
+// must not turn tests off.
 package testneed
 
 import (
@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// Missing ends the test for a need that is not met: it skips, and fails where CI=true. Its arguments say what is
+// Missing ends the test for a missing requirement: it skips, and fails with CI=true. Its arguments describe what is
 // missing and where it comes from.
 func Missing(t testing.TB, format string, args ...any) {
 	t.Helper()
@@ -21,7 +21,7 @@ func Missing(t testing.TB, format string, args ...any) {
 	t.Skipf(format, args...)
 }
 
-// Program returns the path of a program. Folders that Debian keeps out of an ordinary user's PATH count too.
+// Program returns the path of a program. It also searches folders that Debian keeps out of an ordinary user's PATH.
 func Program(t testing.TB, name, debianPackage string) string {
 	t.Helper()
 	path := find(name)
@@ -83,8 +83,8 @@ func File(t testing.TB, path, debianPackage string) string {
 	return path
 }
 
-// Module returns the path of a file or folder in the source of a module that go.mod requires. Tests read suites of
-// test cases there, which the module cache of everybody who builds the project has.
+// Module returns the path of a file or folder in the source of a module that go.mod requires. Tests read test suites
+// there, since every build has it in the module cache.
 func Module(t testing.TB, module, path string) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
@@ -99,9 +99,9 @@ func Module(t testing.TB, module, path string) string {
 	return path
 }
 
-// Suite returns the path of a file or folder of the public conformance suites that no module carries. They lie in
-// the folder that SEXTANT_CONFORMANCE names, or in shared/conformance beside the checkout or further up;
-// CONTRIBUTING.md says where they come from.
+// Suite returns the path of a file or folder of the public conformance suites that no module contains. They are in the
+// folder that SEXTANT_CONFORMANCE names, or in shared/conformance beside the checkout or further up; CONTRIBUTING.md
+// has their sources.
 func Suite(t testing.TB, path string) string {
 	t.Helper()
 	path = filepath.FromSlash(path)

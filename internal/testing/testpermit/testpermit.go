@@ -1,4 +1,4 @@
-// Package testpermit has a permit that tests give and take. The mutex of Switch guards what it says.
+// Package testpermit has a permit that tests switch on and off. The mutex of Switch guards its state.
 package testpermit
 
 import (
@@ -10,11 +10,11 @@ import (
 // ErrTaken is the cause of the contexts that end with the permit.
 var ErrTaken = errors.New("the test took the permit")
 
-// Switch is a permit.Permit. It begins as given.
+// Switch is a permit.Permit. It begins switched on.
 type Switch struct {
 	mu      sync.Mutex
 	off     bool
-	asked   int // of May, while it was off
+	asked   int // calls of May while it was off
 	stretch context.Context
 	end     context.CancelCauseFunc
 	given   chan struct{} // closed by Give
@@ -35,15 +35,15 @@ func (s *Switch) Take() {
 	s.end(ErrTaken)
 }
 
-// Expire ends the permit as for a process that was stopped and has just woken up: the contexts under it
-// end only when somebody asks.
+// Expire ends the permit as for a process that was stopped and has just woken up: the contexts under it end only at the
+// next check.
 func (s *Switch) Expire() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.off = true
 }
 
-// Give gives the permit again.
+// Give restores the permit.
 func (s *Switch) Give() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,7 +65,7 @@ func (s *Switch) May() bool {
 	return !s.off
 }
 
-// Asked returns how often May said no.
+// Asked returns how often May returned false.
 func (s *Switch) Asked() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

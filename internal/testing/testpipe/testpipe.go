@@ -1,5 +1,5 @@
-// Package testpipe is a network of one address in memory, for use under synctest, where
-// a connection of the kernel's would hold up the test's own time. For tests only.
+// Package testpipe is an in-memory network with one address, for use under synctest, where kernel connections would
+// block the test's own time. For tests only.
 package testpipe
 
 import (
@@ -13,7 +13,7 @@ type Listener struct {
 	closed chan struct{}
 }
 
-// Listen makes a Listener, which belongs to the bubble that it is made in.
+// Listen returns a Listener, which belongs to the bubble that calls it.
 func Listen() *Listener { return &Listener{make(chan net.Conn), make(chan struct{})} }
 
 // Dial waits until its connection is accepted, or ctx ends.
@@ -43,5 +43,5 @@ func (l *Listener) Close() error {
 	return nil
 }
 
-// Addr implements net.Listener; it is on loopback.
+// Addr implements net.Listener; it is a loopback address.
 func (l *Listener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }

@@ -1,4 +1,4 @@
-// Package testport gives tests addresses that stay theirs while nobody listens there.
+// Package testport reserves addresses for tests while no server listens on them.
 package testport
 
 import (
@@ -9,9 +9,8 @@ import (
 	"testing"
 )
 
-// Reserve returns a loopback address, "127.0.0.1:port", at which nobody listens. Until the
-// test ends no program gets the port by chance; whoever is told the address can listen
-// there, as often as it likes.
+// Reserve returns a loopback address, "127.0.0.1:port", on which no server listens. Until the test ends no other
+// program gets the port by chance; a server that is given the address can listen on it, repeatedly.
 func Reserve(t testing.TB) string {
 	t.Helper()
 	address, release, err := New()
@@ -26,10 +25,10 @@ func Reserve(t testing.TB) string {
 	return address
 }
 
-// New is Reserve where there is no test; release ends the reservation.
+// New is Reserve outside of tests; release ends the reservation.
 //
-// The port is bound and does not listen: the system gives it to nobody who asks for any
-// port, and to nobody who connects, but SO_REUSEADDR, which servers set, lets them listen.
+// The port is bound and does not listen: the system assigns it to no other socket, and refuses connections, but
+// SO_REUSEADDR, which servers set, allows them to listen.
 func New() (address string, release func() error, err error) {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// TestReserve: nobody listens at the address until somebody who knows it does, again and
-// again; and of all the ports that the system gives, and that connections come from,
-// none is it.
+// TestReserve: no server listens on the address until one that was given it does, repeatedly; and the system assigns
+// the port to no other socket.
 func TestReserve(t *testing.T) {
 	address := Reserve(t)
 	refused := func() {

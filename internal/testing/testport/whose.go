@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Whose reports whether the process pid has the other end of an IPv4 connection to this machine: local and remote are its addresses as that
-// process sees them. It is for Linux.
+// Whose reports whether the process pid has the other end of an IPv4 connection to this machine: local and remote are
+// its addresses as seen by that process. It requires Linux.
 func Whose(pid int, local, remote net.Addr) (bool, error) {
 	table, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/tcp", pid))
 	if err != nil {
@@ -22,7 +22,7 @@ func Whose(pid int, local, remote net.Addr) (bool, error) {
 		}
 		return has(pid, "socket:["+fields[9]+"]")
 	}
-	return false, nil // it is closed
+	return false, nil // closed
 }
 
 // has reports whether a process has a file open.
@@ -33,14 +33,14 @@ func has(pid int, file string) (bool, error) {
 		return false, err
 	}
 	for _, fd := range all {
-		if to, err := os.Readlink(dir + "/" + fd.Name()); err == nil && to == file { // it may be closed meanwhile
+		if to, err := os.Readlink(dir + "/" + fd.Name()); err == nil && to == file { // it may be closed in the meantime
 			return true, nil
 		}
 	}
 	return false, nil
 }
 
-// inTable returns an address as the kernel's table of connections has it.
+// inTable returns an address in the form of the kernel's table of connections.
 func inTable(a net.Addr) string {
 	tcp, ok := a.(*net.TCPAddr)
 	if !ok || tcp.IP.To4() == nil {

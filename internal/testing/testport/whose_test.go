@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestWhose: of two ends of a connection, both of this process, each is found; one that is closed, and one of another process, is not.
+// TestWhose: of two ends of a connection, both of this process, each is found; one that is closed, and one of another
+// process, is not.
 func TestWhose(t *testing.T) {
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp4", "127.0.0.1:0")
 	if err != nil {

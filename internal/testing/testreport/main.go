@@ -1,6 +1,6 @@
-// Command testreport reads what `go test -json` prints and prints it as `go test` does, after a list of the tests that
-// were skipped. It fails for a skipped test that the file of allowed ones does not name, so that no test is turned
-// off without notice. Whether tests failed, the exit code of `go test` tells.
+// Command testreport reads the output of `go test -json` and prints it as `go test` does, after a list of the skipped
+// tests. It fails for a skipped test that is not in the file of allowed ones, so that no test is turned off unnoticed.
+// The exit code of `go test` reports failed tests.
 //
 //	go test -json ./... >events; go run ./internal/testing/testreport .ci/skips <events
 package main
@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// readAllowed reads the tests that may be skipped, each in a line of its own as "package test"; # begins a comment.
+// readAllowed reads the tests that may be skipped, one a line as "package test"; # begins a comment.
 func readAllowed(path string) (map[string]bool, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -55,7 +55,7 @@ type event struct {
 	Action, Package, ImportPath, Test, Output, FailedBuild string
 }
 
-// report prints skips and results. The error says which skips are not allowed.
+// report prints skips and results. The error lists the skips that are not allowed.
 func report(events io.Reader, out io.Writer, allowed map[string]bool) error {
 	r := results{packages: map[string]*tested{}, builds: map[string]string{}}
 	lines := bufio.NewScanner(events)
@@ -63,7 +63,7 @@ func report(events io.Reader, out io.Writer, allowed map[string]bool) error {
 	for lines.Scan() {
 		var e event
 		if json.Unmarshal(lines.Bytes(), &e) != nil {
-			r.other += lines.Text() + "\n" // words of the go command itself
+			r.other += lines.Text() + "\n" // output of the go command itself
 			continue
 		}
 		r.add(&e)
@@ -79,19 +79,19 @@ func report(events io.Reader, out io.Writer, allowed map[string]bool) error {
 	return nil
 }
 
-// results are those of all packages.
+// results holds the results of all packages.
 type results struct {
 	packages map[string]*tested
 	order    []string          // of packages, as they ended
-	builds   map[string]string // what the compiler says, by import path
+	builds   map[string]string // compiler output, by import path
 	other    string
 }
 
-// tested is one package.
+// tested holds the results of one package.
 type tested struct {
 	tests       map[string]*test
 	order       []string
-	output      string // of no test: the last line is the result
+	output      string // outside of tests: the last line is the result
 	failedBuild string
 }
 
@@ -134,7 +134,7 @@ func (r *results) add(e *event) {
 	}
 }
 
-// module is what the names of packages begin with.
+// module is the prefix of package paths.
 const module = "github.com/sextant-crawler/sextant/"
 
 // skips prints the skipped tests with their reasons, and returns those that are not allowed.
@@ -157,7 +157,7 @@ func (r *results) skips(out io.Writer, allowed map[string]bool) (unexpected []st
 	return unexpected
 }
 
-// reason returns what a test says when it skips.
+// reason returns a skipped test's message.
 func (t *test) reason() string {
 	for line := range strings.Lines(t.output) {
 		line = strings.TrimSpace(line)
@@ -168,7 +168,7 @@ func (t *test) reason() string {
 	return "no reason"
 }
 
-// print prints what `go test` would: the output of tests that failed, and a line for each package.
+// print prints the output of `go test`: that of failed tests, and a line for each package.
 func (r *results) print(out io.Writer) {
 	fmt.Fprint(out, r.other)
 	failed := false
@@ -176,7 +176,7 @@ func (r *results) print(out io.Writer) {
 		p := r.packages[path]
 		if p.failedBuild != "" {
 			fmt.Fprint(out, r.builds[p.failedBuild])
-			delete(r.builds, p.failedBuild) // once, of several packages that need it
+			delete(r.builds, p.failedBuild) // once, even if several packages need it
 		}
 		for _, name := range p.order {
 			if t := p.tests[name]; t.action != "pass" && t.action != "skip" {
@@ -206,7 +206,7 @@ func (p *tested) result(lines []string) string {
 	return p.output
 }
 
-// failure returns what a test that failed printed, its result first.
+// failure returns the output of a failed test, its result first.
 func (t *test) failure() string {
 	var head, rest strings.Builder
 	for line := range strings.Lines(t.output) {

@@ -1,4 +1,4 @@
-// Package testrun runs the program on a configuration and reads what it has pushed to files.
+// Package testrun runs the program with a configuration and reads what it has pushed to files.
 package testrun
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/sextant-crawler/sextant/push"
 )
 
-// Once crawls a site by a configuration that pushes to files. It returns the documents by their paths on the site, and
-// what the program printed. A command prepares the program with arguments.
+// Once crawls a site with a configuration that pushes to files. It returns the documents by their paths on the site,
+// and the program's output. command prepares the program with arguments.
 func Once(
 	t testing.TB, command func(args ...string) *exec.Cmd, site, config string,
 ) (documents map[string]push.Document, out string) {
@@ -43,7 +43,7 @@ type Order struct {
 	Deletion push.Deletion
 }
 
-// Orders reads what the file target has written to a folder.
+// Orders reads the files of a file target in a folder.
 func Orders(t testing.TB, dir string) (all []Order) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
@@ -67,7 +67,7 @@ func Orders(t testing.TB, dir string) (all []Order) {
 	return all
 }
 
-// Documents replays the file target: the documents that remain at the end, by URL.
+// Documents replays the file target and returns the documents that remain at the end, by URL.
 func Documents(t testing.TB, dir string) map[string]push.Document {
 	t.Helper()
 	documents := map[string]push.Document{}

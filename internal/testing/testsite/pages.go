@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// Path returns the path of page i of the link graph: "/" for 0, else "/p/I.html". Page
-// i links to pages 2i+1 and 2i+2, so that all are reachable from the home page,
-// to page 7i+3 modulo their number, and back to the home page.
+// Path returns the path of page i of the link graph: "/" for 0, else "/p/I.html". Page i links to pages 2i+1 and 2i+2,
+// so that all are reachable from the home page, to page 7i+3 modulo their number, and back to the home page.
 func Path(i int) string {
 	if i == 0 {
 		return "/"
@@ -17,11 +16,10 @@ func Path(i int) string {
 	return fmt.Sprintf("/p/%d.html", i)
 }
 
-// Documents returns the URLs, sorted, of the pages of the link graph that exist now,
-// on all hosts: what is in the index after a crawl that obeys robots.txt and
-// noindex, follows links and redirects, and stays on the site's hosts. It knows
-// of pages that Set changed to something else than a 200, and of removed ones,
-// but not of what their loss makes unreachable.
+// Documents returns the URLs, sorted, of the pages of the link graph that exist now, on all hosts: the index after a
+// crawl that obeys robots.txt and noindex, follows links and redirects, and stays on the site's hosts. It accounts for
+// pages that Set changed to something other than a 200, and for removed ones, but not for pages that become unreachable
+// by that.
 func (s *Site) Documents() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,8 +81,8 @@ func (s *Site) fill(o Options) {
 	s.Set("/robots.txt", Page{Body: robots, ContentType: "text/plain; charset=utf-8", NoETag: true})
 }
 
-// prose is text of 60 words that differs from page to page so much that no
-// near-duplicate index takes two of them for one.
+// prose returns text of 60 words that differs enough between pages that no near-duplicate index takes two of them for
+// one.
 func prose(page int) string {
 	words := strings.Fields(`amber anchor basin beacon birch bridge canal candle cedar chart cliff cloud
 		compass copper coral crane delta drift ember estuary falcon ferry flint fog garnet glacier granite

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// ServeHTTP answers one request and notes the visit.
+// ServeHTTP handles one request and records the visit.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v := Visit{
 		Host: r.Host, Path: r.URL.RequestURI(), UserAgent: r.UserAgent(), Begin: time.Now(),
@@ -40,15 +40,14 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.visits = append(s.visits, v)
 	s.mu.Unlock()
 
-	// The visit is noted before the answer leaves, so that a client that has read
-	// it finds it in Visits.
+	// The visit is recorded before the response is sent, so that a client that has read it finds it in Visits.
 	w.WriteHeader(v.Status)
 	if v.Status != http.StatusNotModified && r.Method != http.MethodHead {
 		_, _ = io.WriteString(w, page.Body) // the client may have gone
 	}
 }
 
-// header fills in the answer's header and returns its status.
+// header sets the response's header and returns its status.
 func (p Page) header(h http.Header, r *http.Request) int {
 	status := p.Status
 	if status == 0 {
@@ -84,8 +83,8 @@ func (p Page) etag() string {
 	return `"` + hex.EncodeToString(sum[:8]) + `"`
 }
 
-// unchanged evaluates the preconditions in the order of RFC 9110 section 13.2.2:
-// If-Modified-Since counts only where there is no If-None-Match.
+// unchanged evaluates the preconditions in the order of RFC 9110 section 13.2.2: If-Modified-Since counts only without
+// If-None-Match.
 func (p Page) unchanged(h http.Header) bool {
 	if match := h.Get("If-None-Match"); match != "" {
 		return !p.NoETag && (match == "*" || strings.Contains(match, p.etag()))

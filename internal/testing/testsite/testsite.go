@@ -1,5 +1,5 @@
-// Package testsite serves a deterministic web site on loopback for tests of the
-// crawler, and keeps the time of each request as the server saw it.
+// Package testsite serves a deterministic web site on loopback for tests of the crawler, and records the time of each
+// request as the server saw it.
 //
 // A Site's pages and visits are guarded by its mutex.
 package testsite
@@ -16,50 +16,49 @@ import (
 // Site.mu guards the pages and the requests seen; the server's goroutines and the test's
 // take it.
 
-// Options choose what New serves. The zero value is a small site on one host.
+// Options configures New. The zero value is a small site on one host.
 type Options struct {
-	// Pages is how many pages the link graph has, home page included; 0 means 20.
+	// Pages is the number of pages in the link graph, home page included; 0 means 20.
 	Pages int
-	// Hosts is how many origins serve it, each with all pages, its own port and
-	// links to its own pages; the home page of the first links to the others'. 0 means 1.
+	// Hosts is the number of origins that serve it, each with all pages, its own port and links to its own pages; the
+	// home page of the first links to the others'. 0 means 1.
 	Hosts int
-	// Delay is how late every answer is, on top of Page.Delay.
+	// Delay delays every response, in addition to Page.Delay.
 	Delay time.Duration
-	// Disallow are path prefixes that robots.txt forbids to everybody; nil means
-	// "/private/". An empty list that is not nil allows all.
+	// Disallow are path prefixes that robots.txt forbids to all; nil means "/private/". An empty list that is not nil
+	// allows all.
 	Disallow []string
 }
 
-// Page is what a path answers. The zero value is an empty 200 of text/html.
+// Page is the response for a path. The zero value is an empty 200 of text/html.
 type Page struct {
 	Status      int    // 0 means 200
 	Body        string // as sent
 	ContentType string // "" means text/html; charset=utf-8
-	// Header is added to the answer, for example Location or X-Robots-Tag.
+	// Header is added to the response, for example Location or X-Robots-Tag.
 	Header map[string]string
 	// LastModified is sent if it is not zero, to the second. With it, or with the
 	// ETag that every 200 has, a conditional request for an unchanged page gets a 304.
 	LastModified time.Time
 	NoETag       bool
-	Delay        time.Duration // how late the answer is
-	// Hold, if not nil, holds the answer back until it is closed.
+	Delay        time.Duration // delay of the response
+	// Hold, if not nil, delays the response until it is closed.
 	Hold <-chan struct{}
 }
 
 // Visit is one request, as the server saw it.
 type Visit struct {
-	Host        string // host:port that the client asked
+	Host        string // host:port of the request
 	Path        string // with query
-	Status      int    // that was answered
+	Status      int    // of the response
 	Conditional bool   // the request carried If-None-Match or If-Modified-Since
 	UserAgent   string
-	// Begin is when the header had been read, End when the answer was complete but
-	// for handing it to the network: a client that has read it is never earlier.
+	// Begin is when the header was read, End when the response was complete before it was passed to the network: a
+	// client that has read it is never earlier.
 	Begin, End time.Time
 }
 
-// Site is a running test site. Its methods may be called at once by any number
-// of goroutines, also while it is being crawled.
+// Site is a running test site. Its methods may be called concurrently, also while it is being crawled.
 type Site struct {
 	delay   time.Duration
 	origins []string // without a closing slash
@@ -100,15 +99,14 @@ func (s *Site) URL() string { return s.origins[0] + "/" }
 // Origins are scheme, host and port of each host, without a closing slash.
 func (s *Site) Origins() []string { return slices.Clone(s.origins) }
 
-// Set makes path, which begins with a slash and may have a query, answer page on
-// every host, from the next request on.
+// Set sets the page at path, which begins with a slash and may have a query, on every host, from the next request on.
 func (s *Site) Set(path string, page Page) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pages[path] = page
 }
 
-// Remove makes path answer 404.
+// Remove makes path return 404.
 func (s *Site) Remove(path string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,9 +143,8 @@ func (s *Site) Hits(path string) int {
 	return n
 }
 
-// ShortestGap returns the shortest time between the end of a request to host and the
-// begin of the next one: negative if two overlapped. It is false if there were
-// fewer than two.
+// ShortestGap returns the shortest time between the end of a request to host and the beginning of the next one:
+// negative if two overlapped. It returns false if there were fewer than two.
 func (s *Site) ShortestGap(host string) (time.Duration, bool) {
 	var end time.Time
 	var shortest time.Duration

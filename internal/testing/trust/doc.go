@@ -1,8 +1,6 @@
-// Package trust tests that what Sextant says of a crawl is what the crawl does. Small sites
-// and configurations are drawn at random, crawled over a network in memory and in virtual
-// time, and then every answer about every URL is compared: the stored fate, explain, preview,
-// the list of URLs, the report of documents, and what the target really has.
+// Package trust tests that Sextant's reports about a crawl match the crawl. It draws small sites and configurations at
+// random, crawls them over an in-memory network in virtual time, and then compares everything reported about every URL:
+// the stored fate, explain, preview, the list of URLs, the report of documents, and the target's actual content.
 //
-// It has no code of its own besides its tests. Its goroutines are those of the crawl, which
-// each case ends.
+// It consists of tests only. Its goroutines are those of the crawl, which each case ends.
 package trust

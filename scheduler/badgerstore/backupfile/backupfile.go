@@ -1,10 +1,10 @@
 // Package backupfile reads and writes backups: keys and values as a stream that shows whether it is complete. It keeps
 // one block in memory, starts no goroutine and has no lock; a Writer or Reader belongs to one goroutine.
 //
-// The form of a backup: Magic; blocks, each its length (4 bytes, never 0), keys with values, and a checksum (4 bytes); the end: a
-// length of 0, the number of keys (8 bytes) and a checksum. A key with its value is the length of each as uvarint and
-// then both; keys ascend. A checksum is the CRC-32C of everything before it, so that no block can be missing, doubled
-// or out of place. Numbers are big endian.
+// The form of a backup: Magic; blocks, each its length (4 bytes, never 0), keys with values, and a checksum (4 bytes);
+// the end: a length of 0, the number of keys (8 bytes) and a checksum. A key with its value is the length of each as
+// uvarint and then both; keys ascend. A checksum is the CRC-32C of everything before it, so that no block can be
+// missing, doubled or out of place. Numbers are big endian.
 package backupfile
 
 import (
