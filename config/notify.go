@@ -12,10 +12,10 @@ import (
 
 // Notify is a receiver of notices: either a webhook or a command.
 type Notify struct {
-	Webhook     secret.Value // its address: services put a key into it
-	Secret      secret.Value // signs what is posted; zero: nothing does
+	Webhook     secret.Value // its address, which may contain a key
+	Secret      secret.Value // signs requests; zero: unsigned
 	Command     []string
-	On          []string // names of events, as notices has them; empty: all
+	On          []string // names of events, from package notices; empty: all
 	IndexerDown time.Duration
 }
 
@@ -73,7 +73,7 @@ func (r *Notify) sameReceiver(other Notify) bool {
 	return r.Webhook.Equal(other.Webhook) && slices.Equal(r.Command, other.Command)
 }
 
-// webhookComplaint never says the address: it may be secret.
+// webhookComplaint never shows the address, which may be secret.
 func webhookComplaint(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {

@@ -28,7 +28,7 @@ func referencePage(t *testing.T) string {
 	return b.String()
 }
 
-// filledIn is a line of the guide with what the table says in its place.
+// filledIn returns a line of the guide with what the table says in its place.
 func filledIn(t *testing.T, elements map[string]*Element, line string) string {
 	t.Helper()
 	if name, ok := strings.CutPrefix(strings.TrimSpace(line), "### "); ok && elements[name] != nil {
@@ -91,7 +91,7 @@ func tableOf(elements map[string]*Element, line string) (names, attributes []str
 	return names, attributes, true
 }
 
-// row is an attribute in a table.
+// row returns an attribute in a table.
 func row(t *testing.T, elements map[string]*Element, element, name string) string {
 	t.Helper()
 	e := elements[element]
@@ -104,7 +104,7 @@ func row(t *testing.T, elements map[string]*Element, element, name string) strin
 		cell(a.Doc+a.kindSentence()+a.attributeStatus(*e)))
 }
 
-// headingOf is the name of an element, with where it stands if another one has the same.
+// headingOf returns the name of an element, with where it stands if another one has the same.
 func headingOf(e *Element) string {
 	if e.Key == "" {
 		return e.Name
@@ -182,7 +182,7 @@ func (a *Attribute) defaultWords() string {
 	}
 }
 
-// String is the type in the words of the reference.
+// String returns the type in the words of the reference.
 func (t Type) String() string {
 	switch t {
 	case Bool:

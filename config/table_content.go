@@ -1,6 +1,6 @@
 package config
 
-// contentElements say what becomes of a page that was read.
+// contentElements are settings for page content.
 func contentElements() []Element {
 	crawler := []string{"Crawler"}
 	return []Element{
@@ -77,7 +77,7 @@ func sourceElements() []Element {
 	}
 }
 
-// sitemapAttributes are those of Crawler about all sitemaps.
+// sitemapAttributes returns the attributes of Crawler about all sitemaps.
 func sitemapAttributes() []Attribute {
 	return []Attribute{
 		boolean("crawlSitemaps", "true", "Whether to read the sitemaps that robots.txt names.").into(func(c *Crawler) any { return &c.CrawlSitemaps }),

@@ -2,7 +2,7 @@ package config
 
 import "github.com/sextant-crawler/sextant/fetcher/render"
 
-// authKinds are the values of auth, in the order of the reference.
+// authKinds returns the values of auth, in the order of the reference.
 func authKinds() []string {
 	return []string{"basic", "digest", "ntlm", "kerberos", "form", "bearer", "oauth2", "certificate"}
 }

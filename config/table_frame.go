@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// The attribute of CrawlConfig that lets what is unknown pass.
+// The attribute of CrawlConfig that makes unknown settings be ignored.
 const (
 	unknownAttributeName = "unknown"
 	unknownWarn          = "warn"
@@ -16,7 +16,7 @@ const (
 	giB  = 1 << 30
 )
 
-// frameElements are CrawlConfig, Crawler and what names the roots and weights.
+// frameElements are CrawlConfig, Crawler, and the elements for roots and weights.
 func frameElements() []Element {
 	own := noEffect("crawlerServer", "connectorServer", "buildGroup", "documentsType", "dataModel",
 		"enableConvertProcessor", "verbose", "version")
@@ -53,7 +53,7 @@ func frameElements() []Element {
 	}
 }
 
-// sourceNames are the six URL sources by their numbers.
+// sourceNames returns the six URL sources by their numbers.
 func sourceNames() []string {
 	return []string{"user", "redir", "index", "index_follow", "follow", "refresh"}
 }
@@ -151,7 +151,7 @@ func readAttributes() []Attribute {
 	}
 }
 
-// crawlElements are the targets of documents, and when and how fast pages are asked for.
+// crawlElements returns the targets, and when and how fast pages are requested.
 func crawlElements() []Element {
 	return append(pushElements(), []Element{
 		{Name: "Throttle", Parents: []string{"Crawler"}, Attributes: []Attribute{

@@ -42,7 +42,7 @@ func conditionElements() []Element {
 	return out
 }
 
-// patternAttributes are common to all conditions that match.
+// patternAttributes are common to all matching conditions.
 func patternAttributes() []Attribute {
 	return []Attribute{
 		text("value", Pattern, "", "The pattern. Special characters stand for themselves; after a \\ they have their meaning in a regular expression."),

@@ -1,6 +1,6 @@
 package config
 
-// gateElements are the gates before the rules.
+// gateElements returns the gates before the rules.
 func gateElements() []Element {
 	crawler := []string{"Crawler"}
 	return []Element{

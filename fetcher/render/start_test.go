@@ -71,7 +71,8 @@ func TestTry(t *testing.T) {
 	}
 }
 
-// TestLongTemporaryFolder: where the folder for temporary files has a name too long for Chromium's sockets, it starts all the same.
+// TestLongTemporaryFolder: where the folder for temporary files has a name too long for Chromium's sockets, it starts
+// all the same.
 func TestLongTemporaryFolder(t *testing.T) {
 	long := filepath.Join(t.TempDir(), strings.Repeat("long", 20))
 	if err := os.Mkdir(long, 0o700); err != nil {
@@ -97,7 +98,7 @@ func TestOldBrowser(t *testing.T) {
 	}
 }
 
-// sayingOnly is the socket of a browser that tells its name, and ends when it is asked for a page.
+// sayingOnly returns the socket of a browser that tells its name, and ends when it is asked for a page.
 func sayingOnly(t *testing.T, product string) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "old") // the path of a socket is short
