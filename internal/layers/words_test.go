@@ -18,19 +18,19 @@ type wording struct {
 
 func wordings() []wording {
 	return []wording{
-		{"of which", 8, 75},
-		{"is none|are none|was none|were none|none is", 6, 176},
+		{"of which", 7, 75},
+		{"is none|are none|was none|were none|none is", 4, 176},
 		{"but for", 1, 8},
-		{"nobody", 11, 69},
-		{"who", 21, 63},
-		{"what is|what was|what are|what has|what have|what it|what they|what waits", 70, 672},
-		{"says|tells|tell", 41, 718},
-		{"wants|knows", 15, 120},
+		{"nobody", 5, 69},
+		{"who", 18, 63},
+		{"what is|what was|what are|what has|what have|what it|what they|what waits", 62, 672},
+		{"says|tells|tell", 32, 718},
+		{"wants|knows", 13, 120},
 		{"says whether|tells whether", 0, 16},
-		{"is asked|are asked|was asked|be asked|is told|are told|be told|be had|is had", 23, 296},
-		{"answer|answers|answered", 55, 479},
-		{"for good|for ever|next to nothing|anew", 14, 64},
-		{"of its own|of their own|of an own", 27, 147},
+		{"is asked|are asked|was asked|be asked|is told|are told|be told|be had|is had", 19, 296},
+		{"answer|answers|answered", 52, 479},
+		{"for good|for ever|next to nothing|anew", 8, 64},
+		{"of its own|of their own|of an own", 21, 147},
 	}
 }
 
