@@ -21,7 +21,7 @@ type Notify struct {
 
 func notifyElements() []Element {
 	return []Element{{Name: "Notify", Parents: []string{"CrawlConfig"}, Attributes: []Attribute{
-		text("webhook", SecretString, "", "URL that notices are posted to, as JSON; it may be internal. ${ENV} or file:PATH keep it out of the file."),
+		text("webhook", SecretString, "", "URL that notices are posted to, as JSON; it may be internal. Use ${ENV} or file:PATH."),
 		text("secret", SecretString, "", "Key of the HMAC-SHA256 in the header Sextant-Signature."),
 		{Name: "command", Type: Command, NotEmpty: true, Doc: "Absolute path of a program and its arguments, separated by spaces. No shell is involved."},
 		{Name: "on", NotEmpty: true, Doc: "Events to report, separated by spaces: " + strings.Join(eventNames(), ", ") + "; all if absent."},

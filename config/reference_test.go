@@ -116,19 +116,19 @@ func headingOf(e *Element) string {
 func standing(elements map[string]*Element, e *Element) string {
 	words := e.Doc
 	if len(e.Parents) > 0 {
-		times := "any number of times"
+		times := ", repeatable"
 		switch {
 		case e.Once:
-			times = "at most once"
+			times = ""
 		case e.Needed:
-			times = "at least once"
+			times = ", at least once"
 		}
 		var parents []string
 		for _, key := range e.Parents {
 			parents = append(parents, elements[key].Name)
 		}
 		if e.Role != Condition {
-			words += fmt.Sprintf(" In %s, %s.", strings.Join(parents, ", "), times)
+			words += fmt.Sprintf(" In %s%s.", strings.Join(parents, ", "), times)
 		} else if e.Name == "And" {
 			words = "As all conditions, stands in " + strings.Join(parents, ", ") + ". " + words
 		}

@@ -15,11 +15,11 @@ func fetchElements() []Element {
 				"One without a condition needs a name: the Crawler's attribute fetcher chooses it for all other URLs. Each Fetch has its own cookies and log-ins."},
 		{Name: "Header", Parents: []string{"Fetch"}, Attributes: []Attribute{
 			required("name", HeaderValue, "Name of the header, such as X-Api-Key."),
-			required("value", SecretString, "Its value; ${ENV} or file:PATH keep it out of the file."),
+			required("value", SecretString, "Its value; use ${ENV} or file:PATH."),
 		}, Doc: "A header added to each request, also over http and to every host that the condition matches. For credentials use auth, which sends them to their origins only."},
 		{Name: "Field", Parents: []string{"Fetch"}, Attributes: []Attribute{
 			required("name", String, "Name of the field or parameter."),
-			required("value", SecretString, "Its value; ${ENV} or file:PATH keep it out of the file."),
+			required("value", SecretString, "Its value; use ${ENV} or file:PATH."),
 		}, Doc: "A field to fill in on the log-in form; fields that the page has filled in itself are kept. For auth oauth2, a further parameter of the token request, such as resource."},
 		{Name: "Browser", Parents: []string{"Crawler"}, Once: true, Attributes: []Attribute{
 			{Name: "command", Type: Command, Default: render.DefaultCommand, NotEmpty: true,
@@ -52,7 +52,7 @@ func fetchSettings() []Attribute {
 			"required, except for form, where the log-in page's server is always included."}, authKinds()...),
 		forAuth(boolean("keepCookies", "false", "Whether the cookies of this log-in survive a restart, in a file of the data directory that only the service reads; then a form logs in again only when they have expired."), authKinds()...),
 		forAuth(Attribute{Name: "user", NotEmpty: true, Doc: "User name; for ntlm DOMAIN\\user or user@domain, for kerberos user or user@REALM; required, except for kerberos with a credentialCache or a keytab of one principal."}, append(named, "kerberos")...),
-		forAuth(text("password", SecretString, "", "Password; ${ENV} or file:PATH keep it out of the file; required, except for kerberos with a keytab or credentialCache."), append(named, "kerberos")...),
+		forAuth(text("password", SecretString, "", "Password; use ${ENV} or file:PATH; required, except for kerberos with a keytab or credentialCache."), append(named, "kerberos")...),
 		forAuth(text("keytab", Path, "", "Keytab file with the user's keys, read with the configuration; in place of password."), "kerberos"),
 		forAuth(text("credentialCache", Path, "", "Credential cache file, as written by kinit -c FILE:path or k5start, read at each log-in; in place of password and keytab."), "kerberos"),
 		forAuth(Attribute{Name: "realm", NotEmpty: true, Doc: "Realm of the user, and of servers for which krb5Conf names no realm; the default_realm of krb5Conf if absent."}, "kerberos"),

@@ -128,7 +128,7 @@ func fetchAttributes() []Attribute {
 		ranged("firstByteTimeoutMS", Milliseconds, "30000", 1, 3_600_000, "Time from the request to the response's header.").into(func(c *Crawler) any { return &c.Fetcher.FirstByteTimeout }),
 		ranged("idleTimeoutMS", Milliseconds, "30000", 1, 3_600_000, "Time without a byte of the body.").into(func(c *Crawler) any { return &c.Fetcher.IdleTimeout }),
 		ranged("downloadTimeoutMS", Milliseconds, "300000", 1, day*1000, "Time for the whole request.").into(func(c *Crawler) any { return &c.Fetcher.DownloadTimeout }),
-		boolean("enableCookies", "false", "Whether cookies are kept for all sites, until the process ends or as keepCookies says. With auth they always are.").into(func(c *Crawler) any { return &c.EnableCookies }),
+		boolean("enableCookies", "false", "Whether cookies are kept for all sites, until the process ends unless keepCookies is set. With auth they always are.").into(func(c *Crawler) any { return &c.EnableCookies }),
 		boolean("keepCookies", "false", "Whether the cookies of enableCookies survive a restart, in a file of the data directory that only the service reads.").into(func(c *Crawler) any { return &c.KeepCookies }),
 	}
 }

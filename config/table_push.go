@@ -25,7 +25,7 @@ func pushElements() []Element {
 			Doc:        "A target that gets all documents and deletions. Without any, documents go to a target of kind file. See [pushing](push.md)."},
 		{Name: "PushHeader", Parents: []string{"Push"}, Attributes: []Attribute{
 			{Name: "name", Required: true, Unique: true, Doc: "Name of the header."},
-			required("value", SecretString, "Its value; ${ENV} or file:PATH keep it out of the file."),
+			required("value", SecretString, "Its value; use ${ENV} or file:PATH."),
 		}, Doc: "A header added to each request to a target; not for kind file."},
 		{Name: "PushField", Parents: []string{"Push"}, Attributes: []Attribute{
 			{Name: "name", Required: true, Unique: true, Doc: "A part of a document by its name in JSON, such as title, or metas, or meta:NAME for one meta."},
@@ -127,7 +127,7 @@ func serverPush() []Attribute {
 	return []Attribute{
 		text("url", HTTPURL, "", "Address of the server, such as http://host:10002 (papi), https://host:9200 (elasticsearch, opensearch), http://host:8983/solr (solr), https://host:8443 (funnelback), or the whole address of a webhook; required."),
 		text("user", String, "", "User of HTTP Basic authentication."),
-		text("password", SecretString, "", "Password of HTTP Basic authentication; ${ENV} or file:PATH keep it out of the file."),
+		text("password", SecretString, "", "Password of HTTP Basic authentication; use ${ENV} or file:PATH."),
 		text("caFile", Path, "", "PEM file with certificates of authorities to trust, in addition to the system's."),
 		boolean("insecureTLS", "false", "Whether any server certificate is accepted."),
 		ranged("batchCount", Int, "", 1, 100_000, "Maximum number of documents in one batch; if absent 100 for papi, 500 for the others."),
@@ -141,7 +141,7 @@ func serverPush() []Attribute {
 // tokenPush returns the attributes of targets with concurrent requests and tokens.
 func tokenPush() []Attribute {
 	return []Attribute{
-		text("token", SecretString, "", "Sent as Authorization: Bearer, to funnelback as X-Security-Token, to elasticsearch as Authorization: ApiKey; ${ENV} or file:PATH keep it out of the file."),
+		text("token", SecretString, "", "Sent as Authorization: Bearer, to funnelback as X-Security-Token, to elasticsearch as Authorization: ApiKey; use ${ENV} or file:PATH."),
 		ranged("connections", Int, "2", 1, 100, "Maximum number of concurrent requests; those for one URL stay in order."),
 	}
 }
@@ -205,7 +205,7 @@ func funnelbackPush() []Attribute {
 
 func webhookPush() []Attribute {
 	return []Attribute{
-		text("secret", SecretString, "", "Key of the HMAC-SHA256 in the header Sextant-Signature; ${ENV} or file:PATH keep it out of the file."),
+		text("secret", SecretString, "", "Key of the HMAC-SHA256 in the header Sextant-Signature; use ${ENV} or file:PATH."),
 	}
 }
 

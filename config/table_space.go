@@ -12,7 +12,7 @@ func gateElements() []Element {
 			ranged("maxLinkDepth", Int, "", 0, 1_000_000, "Maximum number of links from a start URL; no limit if absent."),
 		}, Doc: "Crawl-space rules by domain, prefix and address, and depth limits."},
 		{Name: "Patterns", Parents: crawler, Once: true, Attributes: []Attribute{
-			text("include", String, "", "Substrings, separated by commas, one of which a URL must contain; or regexp: and an expression."),
+			text("include", String, "", "Substrings, separated by commas; a URL must contain at least one. Or regexp: and an expression."),
 			text("exclude", String, "", "Substrings that a URL must not contain; or regexp: and an expression."),
 		}, Doc: "Include and exclude patterns."},
 		{Name: "RejectList", Parents: crawler, Once: true, Attributes: []Attribute{
@@ -34,7 +34,7 @@ func gateElements() []Element {
 		{Name: "MustContain", Parents: crawler, Text: true, Doc: "A substring; a URL must contain one of them."},
 		{Name: "MustNotContain", Parents: crawler, Text: true, Doc: "A substring; a URL must contain none of them."},
 		{Name: "CanonicalURL", Parents: crawler, Once: true, Attributes: []Attribute{
-			boolean("dropWWW", "false", "Whether a leading www. of the host is dropped. Only for sites that answer without it and do not redirect back."),
+			boolean("dropWWW", "false", "Whether a leading www. of the host is dropped. Only for sites that work without it and do not redirect back."),
 			boolean("dropSessionIDs", "false", "Whether ;jsessionid= in the path and the parameters jsessionid, PHPSESSID, sid and aspsessionid* are dropped."),
 			boolean("dropTracking", "false", "Whether the parameters utm_*, gclid, fbclid, mc_cid and mc_eid are dropped."),
 			boolean("sortQuery", "false", "Whether query parameters are sorted by name."),

@@ -13,7 +13,7 @@ func outboxMetrics() []metric {
 			return map[string]uint64{"waiting": s.Outbox.Waiting, "pending": s.Outbox.Pending, "dead": s.Outbox.Dead}
 		}),
 		lag("sextant_outbox_bytes", gauge, "Bytes of unsent documents and deletions, limited by outboxMaxBytes.", func(o *OutboxDetails) float64 { return float64(o.Bytes) }),
-		one("sextant_outbox_oldest_timestamp_seconds", gauge, "Time of the oldest unsent order, as a Unix time; absent if there is none.", func(s *Status) float64 { return stamp(orNone(s.OutboxLag).Oldest) }),
+		one("sextant_outbox_oldest_timestamp_seconds", gauge, "Time of the oldest unsent order, as a Unix time; absent without one.", func(s *Status) float64 { return stamp(orNone(s.OutboxLag).Oldest) }),
 		{name: "sextant_deletions_pending", kind: gauge, labels: []string{"reason", "class"}, help: "Pending deletions and new texts, by reason (new_text for the latter) and class: few, some or most of a host's documents, or edit for an edit of the rules.",
 			value: func(s *Status, emit emitValue) {
 				for of, n := range s.byBoth {

@@ -154,7 +154,7 @@ func crawlMetrics() []metric {
 func pageMetrics() []metric {
 	return []metric{
 		one("sextant_requests_total", counter, "Requests made: pages, robots.txt, sitemaps, log-ins.", func(s *Status) float64 { return float64(s.Totals.Requests) }),
-		one("sextant_pages_total", counter, "Pages answered with 200 or 304.", func(s *Status) float64 { return float64(s.Totals.Pages) }),
+		one("sextant_pages_total", counter, "Pages with the status 200 or 304.", func(s *Status) float64 { return float64(s.Totals.Pages) }),
 		one("sextant_body_bytes_total", counter, "Bytes of bodies, decoded.", func(s *Status) float64 { return float64(s.Totals.Bytes) }),
 		{name: "sextant_errors_total", kind: counter, labels: []string{"class"}, help: "Visits that ended in an error, by the classes of the reports: " + strings.Join(report.ErrorClasses(), ", ") + ".",
 			value: func(s *Status, emit emitValue) {

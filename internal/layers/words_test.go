@@ -1,0 +1,89 @@
+package layers
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+// wording is a pattern of docs/project/style.md: phrases, separated by |, and how often they may occur in the pages of
+// docs/ with README.md, and in comments of Go files. A limit is never raised; a change that needs fewer lowers it.
+type wording struct {
+	phrases         string
+	pages, comments int
+}
+
+func wordings() []wording {
+	return []wording{
+		{"of which", 7, 75},
+		{"is none|are none|was none|were none|none is", 4, 176},
+		{"but for", 1, 8},
+		{"nobody", 5, 69},
+		{"who", 18, 63},
+		{"what is|what was|what are|what has|what have|what it|what they|what waits", 62, 672},
+		{"says|tells|tell", 32, 718},
+		{"wants|knows", 13, 120},
+		{"says whether|tells whether", 0, 16},
+		{"is asked|are asked|was asked|be asked|is told|are told|be told|be had|is had", 19, 296},
+		{"answer|answers|answered", 52, 479},
+		{"for good|for ever|next to nothing|anew", 8, 64},
+		{"of its own|of their own|of an own", 21, 147},
+	}
+}
+
+func TestWordings(t *testing.T) {
+	pages, comments := wordsOfProject(t)
+	for _, w := range wordings() {
+		inPages, inComments := 0, 0
+		for phrase := range strings.SplitSeq(w.phrases, "|") {
+			inPages += strings.Count(pages, " "+phrase+" ")
+			inComments += strings.Count(comments, " "+phrase+" ")
+		}
+		if inPages > w.pages || inComments > w.comments {
+			t.Errorf("%q: %d times in pages, %d in comments, limits %d and %d: docs/project/style.md has better words",
+				w.phrases, inPages, inComments, w.pages, w.comments)
+		}
+	}
+}
+
+// wordsOfProject returns the words of all pages without blocks of code, and of all comments, in lower case between spaces.
+func wordsOfProject(t *testing.T) (pages, comments string) {
+	t.Helper()
+	var page, comment strings.Builder
+	tree := os.DirFS("../..")
+	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+		isPage := name == "README.md" || strings.HasPrefix(name, "docs/") && path.Ext(name) == ".md"
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && name != "." && (ignoredFolder(d.Name()) || d.Name() == "node_modules"):
+			return fs.SkipDir
+		case d.IsDir() || !isPage && path.Ext(name) != ".go" || name == "docs/project/style.md":
+			return nil
+		}
+		text, err := fs.ReadFile(tree, name)
+		code := false
+		for line := range strings.Lines(string(text)) {
+			if _, after, ok := strings.Cut(line, "// "); ok && !isPage {
+				comment.WriteString(after)
+			}
+			code = code != strings.HasPrefix(line, "```")
+			if isPage && !code {
+				page.WriteString(line)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plainWords(page.String()), plainWords(comment.String())
+}
+
+func plainWords(text string) string {
+	notLetter := func(r rune) bool { return !unicode.IsLetter(r) }
+	return " " + strings.Join(strings.FieldsFunc(strings.ToLower(text), notLetter), " ") + " "
+}
