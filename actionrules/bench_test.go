@@ -3,7 +3,6 @@ package actionrules
 import (
 	"fmt"
 	"runtime"
-	"strings"
 	"testing"
 
 	"github.com/sextant-crawler/sextant/weburl"

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sextant-crawler/sextant/cmd/sextant/manual"
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
 
@@ -19,9 +20,7 @@ func completed(t *testing.T, shell, script string, words ...string) []string {
 	testneed.Program(t, shell, shell)
 	dir := t.TempDir()
 	file := filepath.Join(dir, "completion")
-	if err := os.WriteFile(file, []byte(printed(t, "completion", shell)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testdir.Write(t, file, printed(t, "completion", shell))
 	cmd := exec.CommandContext(t.Context(), shell, append([]string{"-c", script, shell, file}, words...)...)
 	if shell == "fish" { // it has no $0
 		cmd = exec.CommandContext(t.Context(), shell, "--no-config", "-c", script, file, strings.Join(words, " "))

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 )
 
 // writeConfig sends a configuration over TCP, as an operator.
@@ -69,9 +71,7 @@ func TestTakeBack(t *testing.T) {
 	folder := t.TempDir()
 	path, next := filepath.Join(folder, "config"), filepath.Join(folder, "next")
 	hold := func(at, text string) {
-		if err := os.WriteFile(at, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testdir.Write(t, at, text)
 	}
 	hold(path, "sent")
 	hold(next, "edited")
@@ -103,9 +103,7 @@ func TestTakeBack(t *testing.T) {
 func TestReplaceConfig(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "CrawlConfig.xml")
-	if err := os.WriteFile(path, []byte("1"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testdir.Write(t, path, "1")
 	now := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
 	for i, text := range []string{"2", "3"} {
 		kept, err := replaceConfig(path, []byte{byte('1' + i)}, []byte(text), now)

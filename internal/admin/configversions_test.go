@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 )
 
 func (d *door) versions(t *testing.T, query string) (kept []ConfigVersion, next string) {
@@ -41,9 +43,7 @@ func TestConfigVersions(t *testing.T) {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(folder, name)
 		}
-		if err := os.WriteFile(name, []byte("<text/>"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testdir.Write(t, name, "<text/>")
 	}
 	link := base + ".20200102-030407"
 	if err := os.Symlink(other, filepath.Join(folder, link)); err != nil {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testrun"
 )
 
@@ -237,9 +238,7 @@ func TestRenderedIntranet(t *testing.T) {
 		<Field name="heading" select="css:h1"/><MainContent><Path val="/news/"/></MainContent>
 		<Converter mediaType="application/x-own" command="%[3]s {file}"/>
 	</Crawler></CrawlConfig>`, site.URL, command, converter)
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testdir.Write(t, config, text)
 	crawl := func(want map[string]string, headings map[string]string) {
 		t.Helper()
 		out, err := sextant(t, "run", "--once", "--listen=off", "--log-level=warn", "-c", config, "-d", data).CombinedOutput()
@@ -326,9 +325,7 @@ func TestRenderingEnds(t *testing.T) {
 	t.Cleanup(func() { _ = os.RemoveAll(temporary) })
 	text := fmt.Sprintf(`<CrawlConfig><Crawler name="app" throttleTimeMS="1" smartRefresh="true"><Root url="%s/"/><Push kind="file"/>
 		<Browser command="%s" timeoutS="600"/><Fetch name="app" render="auto"><Host val="127.0.0.1"/></Fetch></Crawler></CrawlConfig>`, site.URL, command)
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testdir.Write(t, config, text)
 	start := func() *exec.Cmd {
 		t.Helper()
 		run := sextant(t, "run", "--listen=off", "--log-level=warn", "-c", config, "-d", data)
