@@ -18,7 +18,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sextant-crawler/sextant/internal/testing/seeded"
-	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/push/pushtest"
 )
@@ -47,7 +46,10 @@ func read(t fataler, dir string) []line {
 	}
 	var lines []line
 	for _, name := range names {
-		b := testdir.Read(t, filepath.Join(dir, name))
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
 		if len(b) > 0 && b[len(b)-1] != '\n' {
 			t.Fatalf("%s ends within a line", name)
 		}
