@@ -1,6 +1,7 @@
 package actionrules
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -116,6 +117,45 @@ func TestUnreachable(t *testing.T) {
 		got := unreachable(c.atom)
 		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
 			t.Errorf("%v: %q, want %q", c.atom, got, c.want)
+		}
+	}
+}
+
+// TestRulesBesideTheFolder: a rule of a group is told that it can hold for nothing in the folders of the group's
+// sites, unless it accepts links out of them.
+func TestRulesBesideTheFolder(t *testing.T) {
+	in := func(val string, verb Verb) Rule {
+		return Rule{If: Path(val, NormNorm, false, nowhere), Then: do(verb), Group: "g"}
+	}
+	set := func(rule Rule, site bool, roots ...string) (s RuleSet) {
+		for _, raw := range roots {
+			r := root(t, raw, site)
+			r.Group = "g"
+			s.Roots = append(s.Roots, r)
+		}
+		s.Rules = []Rule{rule}
+		return s
+	}
+	url := in("", Ignore)
+	url.If = atom(FieldURL, KindPrefix, NormNorm, "http://r/news/")
+	for _, c := range []struct {
+		set   RuleSet
+		stray bool
+	}{
+		{set(in("/news", Ignore), true, "http://r/docs/"), true},
+		{set(in("/news", NoIndex), true, "http://r/docs/a.html", "http://r/docs/b/"), true},
+		{set(url, true, "http://r/docs/"), true},
+		{set(in("/news", Accept), true, "http://r/docs/"), false},
+		{set(in("/news", Ignore), false, "http://r/docs/"), false},
+		{set(in("/news", Ignore), true, "http://r/docs/", "http://r/news/"), false},
+		{set(in("/doc", Ignore), true, "http://r/docs/"), false},
+		{set(in("/docs/b/", Ignore), true, "http://r/docs/index.html"), false},
+		{set(in("/DOCS/a", Ignore), true, "http://r/docs/"), false},
+		{set(in("/news", Ignore), true, "http://r/"), false},
+	} {
+		stray := slices.ContainsFunc(compile(t, c.set).Warnings(), func(w Warning) bool { return strings.Contains(w.Text, "matches no root") })
+		if stray != c.stray {
+			t.Errorf("%v below %v: told %v", c.set.Rules[0].If, c.set.Roots, stray)
 		}
 	}
 }

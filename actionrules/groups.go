@@ -16,24 +16,48 @@ const maxGroupOrigins = 100
 // defaultGroup is the group of what names none.
 const defaultGroup = "default"
 
-// strayRules warns of rules that can match nothing on the hosts of their group's
-// roots, and of groups without roots. Groups do not isolate: such a rule still applies to
-// all other URLs. Rules without a group are about any host.
-func (e *Engine) strayRules() []Warning {
-	origins := map[string][]weburl.URL{}
-	known := map[string]bool{}
+// place is where roots of a group lie: an origin, and what the folders of their sites have in common.
+type place struct {
+	weburl.URL
+	path string
+}
+
+// places are those of each group with roots.
+func (e *Engine) places() map[string][]place {
+	origins := map[string][]place{}
+	known := map[string]int{} // by group and origin: its place in origins
 	for _, r := range e.set.Roots {
-		key := r.Group + "\n" + r.URL.Origin()
-		if known[key] {
-			continue
+		path := r.URL.Path()
+		path = path[:strings.LastIndexByte(path, '/')+1]
+		if !r.Site {
+			path = ""
 		}
-		known[key] = true
 		for _, p := range sitePrefixes(r.URL) {
-			if u, err := weburl.Parse(p); err == nil {
-				origins[r.Group] = append(origins[r.Group], u)
+			u, err := weburl.Parse(p)
+			if err != nil {
+				continue
+			}
+			of, key := origins[r.Group], r.Group+"\n"+u.Origin()
+			i, again := known[key]
+			if !again {
+				known[key] = len(of)
+				origins[r.Group] = append(of, place{u, path})
+				continue
+			}
+			for !strings.HasPrefix(path, of[i].path) {
+				of[i].path = of[i].path[:len(of[i].path)-1]
 			}
 		}
 	}
+	return origins
+}
+
+// strayRules warns of rules that can match nothing on the hosts of their group's
+// roots, or below their paths, and of groups without roots. Groups do not isolate: such a rule
+// still applies to all other URLs. Rules without a group are about any host, rules that
+// accept may be about links out of the site.
+func (e *Engine) strayRules() []Warning {
+	origins := e.places()
 	var ws []Warning
 	rootless := map[string]bool{}
 	for i, r := range e.set.Rules {
@@ -49,8 +73,12 @@ func (e *Engine) strayRules() []Warning {
 		if len(roots) == 0 || len(roots) > maxGroupOrigins {
 			continue
 		}
-		possible := slices.ContainsFunc(roots, func(u weburl.URL) bool {
-			return e.rules[i].cond.onHost(u, r.If) != never
+		accepts := slices.ContainsFunc(r.Then, func(a Action) bool { return a.Verb == Accept })
+		possible := slices.ContainsFunc(roots, func(p place) bool {
+			if accepts {
+				p.path = ""
+			}
+			return e.rules[i].cond.below(p, r.If) != never
 		})
 		if !possible {
 			ws = append(ws, Warning{r.At, fmt.Sprintf(
@@ -61,7 +89,7 @@ func (e *Engine) strayRules() []Warning {
 }
 
 // otherGroups lists the groups that roots have.
-func otherGroups(origins map[string][]weburl.URL) string {
+func otherGroups(origins map[string][]place) string {
 	const most = 5
 	names := slices.Sorted(maps.Keys(origins))
 	if len(names) > most {
@@ -71,7 +99,7 @@ func otherGroups(origins map[string][]weburl.URL) string {
 }
 
 // chance is a truth value of three: whether a condition holds for the URLs of a
-// host.
+// place.
 type chance uint8
 
 const (
@@ -80,38 +108,46 @@ const (
 	always
 )
 
-// onHost judges a condition for all URLs of an origin: scheme and host decide,
-// the rest can be anything.
-func (n *node) onHost(u weburl.URL, cond Condition) chance {
+// below judges a condition for all URLs of a place: its scheme, host and the beginning of its path
+// decide, the rest can be anything.
+func (n *node) below(u place, cond Condition) chance {
 	switch c := cond.(type) {
 	case Not:
-		return always - n.of[0].onHost(u, c.Of)
+		return always - n.of[0].below(u, c.Of)
 	case And:
 		low := always
 		for i, o := range c.Of {
-			low = min(low, n.of[i].onHost(u, o))
+			low = min(low, n.of[i].below(u, o))
 		}
 		return low
 	case Or:
 		high := never
 		for i, o := range c.Of {
-			high = max(high, n.of[i].onHost(u, o))
+			high = max(high, n.of[i].below(u, o))
 		}
 		return high
 	}
 	a := cond.(Atom)
 	if a.Field == FieldScheme || a.Field == FieldHost {
-		if v := (view{url: u}); n.atom.matches(&v) {
+		if v := (view{url: u.URL}); n.atom.matches(&v) {
 			return always
 		}
 		return never
 	}
-	if a.Field == FieldURL && (a.Kind == KindExact || a.Kind == KindPrefix) {
-		start := normalise(literalStart(a), a.Norm)
-		origin := normalise(u.Origin()+"/", a.Norm)
-		if !strings.HasPrefix(start, origin) && !strings.HasPrefix(origin, start) {
-			return never
-		}
+	if a.Kind != KindExact && a.Kind != KindPrefix {
+		return sometimes
+	}
+	all := u.path
+	switch a.Field {
+	case FieldURL:
+		all = u.Origin() + "/" + strings.TrimPrefix(u.path, "/")
+	case FieldPath:
+	default:
+		return sometimes
+	}
+	start := normalise(literalStart(a), a.Norm)
+	if all = normalise(all, a.Norm); !strings.HasPrefix(start, all) && !strings.HasPrefix(all, start) {
+		return never
 	}
 	return sometimes
 }

@@ -87,10 +87,6 @@ func misplacedHost(a Atom, text string) string {
 		}
 		return "a host is written without scheme, port and path"
 	}
-	if strings.HasPrefix(a.Value, "*.") && isPlain(a) {
-		return fmt.Sprintf("* stands for itself here, it is no wildcard; write <Domain val=%q/>, which matches the host and all below it; or %s", a.Value[2:],
-			strings.TrimPrefix(bothSpellings(a.Value, starParts), "write "))
-	}
 	if text[0] == '.' && a.Kind == KindExact {
 		return fmt.Sprintf("no host begins with a dot: write <Domain val=%q/>, which matches the host and all below it", a.Value[1:])
 	}

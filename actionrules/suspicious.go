@@ -20,7 +20,11 @@ func Suspicious(value string) string {
 			case s == `.\*`, s == `.\+`:
 				return ". stands for itself here; for any run of characters " + bothSpellings(value, starParts)
 			case s != "":
-				return s + " stands for these characters themselves here; for a regular expression " + bothSpellings(value, operatorParts)
+				itself := "itself"
+				if len(s) > 1 {
+					itself = "these characters themselves"
+				}
+				return s + " stands for " + itself + " here; for a regular expression " + bothSpellings(value, operatorParts)
 			}
 			continue
 		}
@@ -36,6 +40,40 @@ func Suspicious(value string) string {
 		i++
 	}
 	return ""
+}
+
+// starless is what to write in place of a value with * at its ends alone, where it is a wildcard to whoever knows
+// file names; "" for any other value.
+func starless(a Atom) string {
+	text := strings.Trim(a.Value, "*")
+	open, cut := strings.HasPrefix(a.Value, "*"), strings.HasSuffix(a.Value, "*")
+	switch {
+	case text == "", text == a.Value, strings.Contains(text, `\`), Suspicious(text) != "":
+		return ""
+	case cut && strings.IndexByte(".])", text[len(text)-1]) >= 0: // an ordinary expression
+		return ""
+	case a.Field == FieldQuery && !open: // a query may end in an asterisk
+		return ""
+	}
+	write := quote(text)
+	switch {
+	case a.Kind == KindInside, a.Kind == KindPrefix && !open, a.Kind == KindSuffix && !cut:
+	case a.Field == FieldHost && strings.HasPrefix(a.Value, "*.") && !cut:
+		write = "<Domain val=" + quote(text[1:]) + "/>, which matches the host and all below it"
+	case a.Field == FieldQuery:
+		write = "<InQuery val=" + write + "/>"
+	case (a.Field == FieldPath || a.Field == FieldURL) && text[0] == '.' && !cut:
+		write = "<Ext val=" + write + "/>"
+	default:
+		kind := KindInside
+		if a.Kind == KindExact && !open {
+			kind = KindPrefix
+		} else if a.Kind == KindExact && !cut {
+			kind = KindSuffix
+		}
+		write = fmt.Sprintf("<Atom field=%q kind=%q value=%s/>", a.Field, kind, write)
+	}
+	return "* stands for itself here, it is no wildcard; write " + write
 }
 
 // escapedLiteral reports whether the escape at i is more likely a character than an

@@ -2,6 +2,7 @@ package actionrules
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sextant-crawler/sextant/weburl"
@@ -13,13 +14,19 @@ type Warning struct {
 	Text string
 }
 
-// Warnings lists what in the rule set is hardly meant: patterns that look as if
-// written for ordinary escaping, patterns that no canonical URL matches, rules
+// Warnings lists what in the rule set is hardly meant: DoubtfulPatterns, rules
 // that apply to no root of their group, and roots that the rules do not crawl.
 func (e *Engine) Warnings() []Warning {
+	return slices.Concat(DoubtfulPatterns(e.set.Rules), e.strayRules(), e.excludedRoots())
+}
+
+// DoubtfulPatterns warns of patterns that look as if written for ordinary escaping or
+// as file names with wildcards, and of those that no canonical URL matches. It leaves
+// out patterns that do not compile.
+func DoubtfulPatterns(rules []Rule) []Warning {
 	var ws []Warning
 	seen := map[Atom]bool{}
-	for _, r := range e.set.Rules {
+	for _, r := range rules {
 		atoms(r.If, func(a Atom) {
 			if seen[a] || a.Kind == KindLength {
 				return
@@ -34,8 +41,7 @@ func (e *Engine) Warnings() []Warning {
 			}
 		})
 	}
-	ws = append(ws, e.strayRules()...)
-	return append(ws, e.excludedRoots()...)
+	return ws
 }
 
 // excludedRoots warns of roots that the rules do not crawl, beyond a hundred of
@@ -93,10 +99,16 @@ func atoms(c Condition, f func(Atom)) {
 // doubtful explains why an atom can hardly be meant as it is written, the
 // likeliest reason only; "" if nothing is.
 func doubtful(a Atom) string {
+	if _, _, err := expression(a.Value, a.Regexp); err != nil {
+		return ""
+	}
 	if text := misplaced(a); text != "" {
 		return text
 	}
 	if !a.Regexp {
+		if text := starless(a); text != "" {
+			return text
+		}
 		text := Suspicious(a.Value)
 		// Queries do hold asterisks.
 		if text != "" && (a.Field != FieldQuery || !strings.HasPrefix(text, "* stands")) {

@@ -8,29 +8,27 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules"
 )
 
-// allowMark begins a comment that silences warnings and notes: a part of the message
-// follows.
+// allowMark begins a comment that silences warnings and notes; it is followed by a part of the message.
 const allowMark = "sextant:allow"
 
-// allowance is a comment that silences what is said of a part of a file.
+// allowance is a comment that silences messages about a part of a file.
 type allowance struct {
 	file string
 	at   actionrules.Position // of the comment
 	text string               // the part of the message
-	// What it covers: from and to are places in the file; all that is said of the file as
-	// a whole, too, where whole is set.
+	// The scope: positions between from and to and, if whole is set, messages about the file as a whole.
 	from, to actionrules.Position
 	whole    bool
 	used     bool
 }
 
-// allowText is the part of a message that a comment names; ok is false if it is another comment.
+// allowText returns the part of a message in a comment; ok is false for other comments.
 func allowText(comment string) (text string, ok bool) {
 	text, ok = strings.CutPrefix(strings.TrimSpace(comment), allowMark)
 	return strings.Join(strings.Fields(text), " "), ok
 }
 
-// covers reports whether a problem is silenced.
+// covers reports whether the comment silences a problem.
 func (a *allowance) covers(p Problem) bool {
 	if a.text == "" || p.At.File != a.file || !strings.Contains(p.Message, a.text) {
 		return false
@@ -56,7 +54,7 @@ func (r *Report) silent(p Problem) bool {
 	return false
 }
 
-// silence takes out of the report what comments allow.
+// silence removes the silenced problems from the report.
 func (r *Report) silence(allowed []*allowance) {
 	if len(allowed) == 0 {
 		return
@@ -75,10 +73,10 @@ func (r *Report) silence(allowed []*allowance) {
 	}
 }
 
-// storedMark begins the message that needs a store, so that a comment about it may be idle without one.
+// storedMark begins the message that requires a store; a comment about it may be unused without one.
 const storedMark = "this rule matches none"
 
-// xmlAllowances gives those that were read in the tree of a file their places.
+// xmlAllowances sets the scopes of the comments in a file's tree.
 func (p *parser) xmlAllowances(e *Markup) {
 	for _, a := range e.allowed {
 		p.allowed = append(p.allowed, &allowance{
@@ -90,11 +88,11 @@ func (p *parser) xmlAllowances(e *Markup) {
 	}
 }
 
-// lineAllowances finds those of a file of lines: each covers the next line that is a rule, and what is
-// said of the file as a whole.
+// lineAllowances collects the comments of a file of lines: each covers the next line that is a rule, and messages about
+// the file as a whole.
 func (p *parser) lineAllowances(src *source) {
 	if slices.ContainsFunc(p.allowed, func(a *allowance) bool { return a.file == src.file }) {
-		return // another Crawler names the file, too
+		return // read already for another Crawler
 	}
 	var pending []*allowance
 	for i, start := range src.starts {

@@ -6,11 +6,10 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules"
 )
 
-// ParseCondition reads one condition in the elements of CrawlConfig.xml, such as
-// <Path val="/a"/>, from elsewhere than a configuration. Name stands in the
-// positions of errors, of which the returned error lists all.
+// ParseCondition parses one condition in the syntax of CrawlConfig.xml, such as <Path val="/a"/>, from another place
+// than a configuration. name is the file name in the positions of errors; the returned error lists all of them.
 func ParseCondition(name string, raw []byte) (actionrules.Condition, error) {
-	// The condition is read as the rule that it would be, on lines of its own.
+	// The condition is parsed as part of a rule, on lines of its own.
 	const before = "<CrawlConfig><Crawler name=\"condition\"><Rules><Rule>\n"
 	const after = "\n<Accept/></Rule></Rules></Crawler></CrawlConfig>"
 	file, report := Parse(name, append(append([]byte(before), raw...), after...), Lookups{})

@@ -9,14 +9,13 @@ import (
 )
 
 const (
-	// maxConditionSize bounds what is looked at of a rule: its conditions, with And,
-	// Or and Not.
+	// maxConditionSize bounds the conditions that are examined in a rule, with And, Or and Not.
 	maxConditionSize = 1000
-	// maxPlainValue bounds of how long a value the beginnings and ends are looked at.
+	// maxPlainValue bounds the length of values whose prefixes and suffixes are examined.
 	maxPlainValue = 256
 )
 
-// conditionSize counts the conditions in c, up to most and one more.
+// conditionSize counts the conditions in c, up to most + 1.
 func conditionSize(c actionrules.Condition, most int) int {
 	n := 1
 	for _, o := range operands(c) {
@@ -41,17 +40,16 @@ func operands(c actionrules.Condition) []actionrules.Condition {
 	return nil
 }
 
-// neverHolds is contradictory, for conditions that are small enough to be checked.
+// neverHolds is contradictory for conditions that are small enough to be checked.
 func neverHolds(c actionrules.Condition) bool {
 	return conditionSize(c, maxConditionSize) <= maxConditionSize && contradictory(c)
 }
 
-// conditionKey identifies a condition: conditions with the same key hold for the
-// same URLs.
+// conditionKey identifies a condition: conditions with equal keys hold for the same URLs.
 type conditionKey struct {
 	op    byte // 'a' an atom, '*' one that always holds, '&' And, '|' Or, '!' Not
 	form  atomForm
-	value string // of an atom; else a digest of what is inside
+	value string // of an atom; else a digest of its operands
 }
 
 // atomForm is an atom without its value.
@@ -62,15 +60,14 @@ type atomForm struct {
 	norm  actionrules.Norm
 }
 
-// conditionKeys are what is known of a condition.
+// conditionKeys are the facts about a condition.
 type conditionKeys struct {
 	key     conditionKey
-	enough  []conditionKey // each of these is enough for it to hold
-	implied []conditionKey // each of these holds where it holds
+	enough  []conditionKey // each of these suffices for it to hold
+	implied []conditionKey // each of these holds if it holds
 }
 
-// keysOf finds them; of what c implies, those beginnings and ends of values are
-// left out whose length no later rule has.
+// keysOf returns the keys of c. It omits prefixes and suffixes of a length that no later rule has.
 func (l *laterRules) keysOf(c actionrules.Condition) conditionKeys {
 	always := conditionKey{op: '*'}
 	switch c := c.(type) {
@@ -126,7 +123,7 @@ func compoundKeys(op byte, of []conditionKeys) conditionKeys {
 	return conditionKeys{key: key, enough: []conditionKey{key}, implied: []conditionKey{key}}
 }
 
-// common is what all conditions imply.
+// common returns what all conditions imply.
 func common(of []conditionKeys) []conditionKey {
 	count := make(map[conditionKey]int)
 	for i, o := range of {
@@ -156,8 +153,8 @@ func atomKey(a actionrules.Atom) conditionKey {
 	return conditionKey{op: 'a', form: atomForm{a.Regexp, a.Field, a.Kind, a.Norm}, value: value}
 }
 
-// plainValue is an atom's value as it is compared, if it is a plain one: no
-// operators, and nothing that the norm treats otherwise than by ignoring case.
+// plainValue returns an atom's value in the form that is compared, if it is plain: no operators, and nothing that
+// normalization changes apart from case.
 func plainValue(a actionrules.Atom) (string, bool) {
 	special := func(r rune) bool { return r == '\\' || r == '%' || r > '~' }
 	if a.Regexp || a.Kind == actionrules.KindLength || len(a.Value) > maxPlainValue || strings.ContainsFunc(a.Value, special) {
@@ -169,8 +166,7 @@ func plainValue(a actionrules.Atom) (string, bool) {
 	return a.Value, true
 }
 
-// widerAtoms are atoms that hold where a holds: those of the beginnings and ends
-// of its value.
+// widerAtoms returns atoms that hold whenever a holds: those of the prefixes and suffixes of its value.
 func (l *laterRules) widerAtoms(a actionrules.Atom) []conditionKey {
 	value, ok := plainValue(a)
 	if !ok || a.Kind == actionrules.KindInside {
@@ -195,7 +191,7 @@ func (l *laterRules) widerAtoms(a actionrules.Atom) []conditionKey {
 	return append(keys, conditionKey{op: 'a', form: atomForm{field: a.Field, kind: actionrules.KindInside, norm: a.Norm}, value: value})
 }
 
-// contradictory says that c can hold for no URL, as far as it is easy to see.
+// contradictory reports whether c obviously holds for no URL.
 func contradictory(c actionrules.Condition) bool {
 	switch c := c.(type) {
 	case actionrules.Or:
@@ -217,13 +213,13 @@ func contradictory(c actionrules.Condition) bool {
 	return false
 }
 
-// excludes says that two conditions cannot both hold.
+// excludes reports whether two conditions obviously cannot both hold.
 func excludes(a, b actionrules.Condition) bool {
 	if not, ok := a.(actionrules.Not); ok {
 		a, b = b, not
 	}
 	if not, ok := b.(actionrules.Not); ok {
-		const most = 10 // conditions, so that nested ones are not walked again and again
+		const most = 10 // conditions, so that nested ones are not walked repeatedly
 		if conditionSize(a, most) > most || conditionSize(not.Of, most) > most {
 			return false
 		}
@@ -236,8 +232,7 @@ func excludes(a, b actionrules.Condition) bool {
 	return ok1 && ok2 && x.Field == y.Field && (atomExcludes(x, y) || atomExcludes(y, x))
 }
 
-// atomExcludes says that two plain atoms of one field need different characters
-// in the same place.
+// atomExcludes reports whether two plain atoms of one field require different characters at the same position.
 func atomExcludes(a, b actionrules.Atom) bool {
 	if a.Norm != actionrules.NormNone || b.Norm != actionrules.NormNone {
 		a.Norm, b.Norm = actionrules.NormNorm, actionrules.NormNorm

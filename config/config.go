@@ -13,13 +13,13 @@ import (
 type File struct {
 	// Crawlers has at least one; their names are unique.
 	Crawlers []Crawler
-	// Notify are who is told of trouble, each once.
+	// Notify are the receivers of notices, each once.
 	Notify []Notify
 }
 
-// Crawler is one crawl: the settings of the packages that obey them, filled by the rows of
-// the table (Attribute.To), and what is made of them besides. docs/configuration.md has
-// meaning, range and default of each. A UserAgent that is empty is the program's own.
+// Crawler is one crawl: the settings of the packages that use them, filled by the rows of the table (Attribute.To), and
+// what is derived from them. docs/configuration.md has meaning, range and default of each. An empty UserAgent is the
+// program's own.
 type Crawler struct {
 	policy.Settings
 	At actionrules.Position
@@ -27,24 +27,24 @@ type Crawler struct {
 	// Engine is Rules, compiled; Gates is Space, compiled for the roots in the file.
 	Engine *actionrules.Engine
 	Gates  *crawlspace.Space
-	// Written says which of defaultAccept, defaultIndex and defaultFollow stand in
-	// the file. Of those that do not, Rules have what the crawl space makes of them.
+	// Written reports which of defaultAccept, defaultIndex and defaultFollow are set in the file. The crawl space
+	// determines the others in Rules.
 	Written struct{ Accept, Index, Follow bool }
 
-	// ReadDocuments says whether PDF and office documents are read, by Reading.
+	// ReadDocuments reports whether PDF and office documents are read, by Reading.
 	ReadDocuments bool
 	Reading       documents.Settings
-	// Browser renders pages, where a Fetch says so.
+	// Browser renders pages, if a Fetch requires it.
 	Browser render.Settings
-	// BrowserAt is where that is written, At where it is not.
+	// BrowserAt is its position, that of At if it is not written.
 	BrowserAt  actionrules.Position
 	Durability badgerstore.Durability
 	// Push has at least one target; their names are unique.
 	Push []Push
 
-	// What warnings need of elements, in the order of the settings that they became.
+	// Elements for warnings, in the order of their settings.
 	throttles, fetches, fields, mains []choice
-	// ages are Refresh elements with ages, refreshed the others with a condition.
+	// ages are Refresh elements with ages, refreshed are the others with a condition.
 	ages, refreshed []choice
 	sources         []actionrules.Position
 	converters      []actionrules.Position

@@ -16,7 +16,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// content reads what becomes of a page.
+// content reads the settings for page content.
 func (p *parser) content(crawler *node, c *Crawler) {
 	for _, n := range crawler.children {
 		switch n.spec.Name {
@@ -76,7 +76,7 @@ func (p *parser) mapping(n *node, to *policy.Mapping) {
 	to.Maps = append(to.Maps, m)
 }
 
-// converter reads one external program. What it is for must not be read as pages.
+// converter reads one external program. Its media type must not be that of pages.
 func (p *parser) converter(n *node, c *Crawler) {
 	made := extract.Converter{
 		MediaType: strings.ToLower(strings.TrimSpace(n.str("mediaType"))), Command: strings.Fields(n.str("command")),
@@ -93,7 +93,7 @@ func (p *parser) converter(n *node, c *Crawler) {
 	c.Converters, c.converters = append(c.Converters, made), append(c.converters, p.position(n.at))
 }
 
-// checkConverted sees to the media type of a converter.
+// checkConverted checks the media type of a converter.
 func (p *parser) checkConverted(n *node, c *Crawler, mediaType string) {
 	at := n.valueAt("mediaType")
 	top, sub, _ := strings.Cut(mediaType, "/")
@@ -113,7 +113,7 @@ func (p *parser) checkConverted(n *node, c *Crawler, mediaType string) {
 	}
 }
 
-// checkProgram sees to a command, as far as it can without running it.
+// checkProgram checks a command, as far as possible without running it.
 func (p *parser) checkProgram(command *attr) {
 	words := strings.Fields(command.text)
 	switch {
@@ -130,10 +130,10 @@ func (p *parser) checkProgram(command *attr) {
 	}
 }
 
-// misspeltFile is an argument that was meant for the file with the document.
+// misspeltFile matches an argument that was probably meant for the file with the document.
 var misspeltFile = regexp.MustCompile(`(?i)^\{+[\w-]+\}*$|^[\w-]+\}+$|\{ *file\b|\bfile *\}`)
 
-// checkPlaceholder warns of arguments that look like extract.ConverterFile, and are handed over as they are.
+// checkPlaceholder warns of arguments that resemble extract.ConverterFile, but are passed on unchanged.
 func (p *parser) checkPlaceholder(command *attr, words []string) {
 	for _, word := range words[min(1, len(words)):] {
 		if misspeltFile.MatchString(word) && !strings.Contains(word, extract.ConverterFile) {
@@ -143,7 +143,7 @@ func (p *parser) checkPlaceholder(command *attr, words []string) {
 	}
 }
 
-// idleConverters warns of converters whose documents are left out before they are asked.
+// idleConverters warns of converters whose documents are excluded before conversion.
 func (p *parser) idleConverters(c *Crawler) {
 	for i, converter := range c.Converters {
 		if len(c.Rules.Roots) == 0 || strings.HasSuffix(converter.MediaType, "*") {
@@ -156,7 +156,7 @@ func (p *parser) idleConverters(c *Crawler) {
 	}
 }
 
-// pageField reads a value that is looked for in pages.
+// pageField reads a value to extract from pages.
 func (p *parser) pageField(n, crawler *node, c *Crawler) {
 	if !n.written("name") || !n.written("select") {
 		return
@@ -166,7 +166,7 @@ func (p *parser) pageField(n, crawler *node, c *Crawler) {
 	}
 	s, err := tree.Parse(f.Selector)
 	if err != nil {
-		return // reported
+		return // already reported
 	}
 	f.Kind, f.Key = s.Kind, s.Name
 	if f.Attribute != "" && !f.Kind.HasAttribute() {
@@ -191,7 +191,7 @@ func (p *parser) pageField(n, crawler *node, c *Crawler) {
 	c.inside().Fields = append(c.inside().Fields, f)
 }
 
-// where reads the condition of an element that may have none, which is nil for all URLs.
+// where reads the optional condition of an element; the result is nil for all URLs.
 func (p *parser) where(n *node, all *[]choice) (match func(weburl.URL) bool, ok bool) {
 	if len(n.children) == 0 && !n.lost {
 		return nil, true
@@ -204,7 +204,7 @@ func (p *parser) where(n *node, all *[]choice) (match func(weburl.URL) bool, ok 
 	return matcher.Match, true
 }
 
-// inside is what is looked for in pages.
+// inside returns the values to extract from pages.
 func (c *Crawler) inside() *policy.Inside {
 	if c.Inside == nil {
 		c.Inside = &policy.Inside{}

@@ -9,7 +9,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// file builds the File; what was reported already is left out.
+// file builds the File; it omits elements with reported errors.
 func (p *parser) file(root *node) *File {
 	f := &File{Notify: p.notify(root)}
 	names := make(map[string]int)
@@ -26,7 +26,7 @@ func (p *parser) file(root *node) *File {
 	return f
 }
 
-// checkName sees to names that are unique and can be those of folders.
+// checkName checks that names are unique and valid as folder names.
 func (p *parser) checkName(n *node, names map[string]int) {
 	a := n.attr("name")
 	if a == nil {
@@ -77,7 +77,7 @@ func (p *parser) crawler(n *node, alone bool) Crawler {
 	return c
 }
 
-// checkAges sees to ages that are in order.
+// checkAges checks the order of ages.
 func (p *parser) checkAges(n *node, c *Crawler) {
 	if !n.written("errorRefreshS") {
 		c.Frontier.ErrorRefresh = c.Frontier.MaxAge
@@ -96,7 +96,7 @@ func (p *parser) checkAges(n *node, c *Crawler) {
 		n.str("smartRefreshMinAgeS"), n.str("smartRefreshMaxAgeS"))
 }
 
-// checkDeletions sees to times that are in order, and warns of those that have no effect.
+// checkDeletions checks the order of times, and warns of those without effect.
 func (p *parser) checkDeletions(n *node, c *Crawler) {
 	d := &c.Frontier.Deletions
 	times := []struct {

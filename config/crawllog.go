@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// crawlLog is the path of a Crawler's log of URLs, "" for none.
+// crawlLog returns the path of a Crawler's log of URLs, "" for none.
 func (p *parser) crawlLog(n *node) string {
 	a := n.attr("crawlLog")
 	switch {

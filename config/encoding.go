@@ -13,8 +13,7 @@ import (
 	"golang.org/x/text/encoding/htmlindex"
 )
 
-// fault is what makes a file unreadable as a whole, and where: a byte offset
-// into the file's text.
+// fault makes a file unreadable as a whole; it has a byte offset in the file's text.
 type fault struct {
 	offset  int
 	message string
@@ -24,7 +23,7 @@ func faultf(offset int, format string, args ...any) *fault {
 	return &fault{offset, fmt.Sprintf(format, args...)}
 }
 
-// notation is what a file is written in, for what its text may hold.
+// notation is the kind of a file, which determines the allowed characters.
 type notation uint8
 
 const (
@@ -32,9 +31,8 @@ const (
 	lineFile          // lists and rules, one a line
 )
 
-// decode converts a file to UTF-8 without byte order mark. A byte order mark
-// counts more than the encoding that the XML declaration names. With a fault the
-// text is the part before it.
+// decode converts a file to UTF-8 without byte order mark. A byte order mark has precedence over the encoding in the
+// XML declaration. With a fault the text is the part before it.
 func (n notation) decode(raw []byte) ([]byte, *fault) {
 	switch {
 	case bytes.HasPrefix(raw, []byte("\xEF\xBB\xBF")):
@@ -59,7 +57,7 @@ func (n notation) decode(raw []byte) ([]byte, *fault) {
 	return decodeDeclared(raw, name, at)
 }
 
-// declaredEncoding is what the XML declaration says and the offset where.
+// declaredEncoding returns the encoding in the XML declaration and its offset.
 func declaredEncoding(raw []byte) (name string, at int) {
 	head := raw[:min(len(raw), 1024)]
 	m := regexp.MustCompile(`^<\?xml\s[^>]*?encoding\s*=\s*["']([^"'>]*)["']`).FindSubmatchIndex(head)
@@ -112,8 +110,8 @@ func (n notation) decodeUTF16(raw []byte, order binary.ByteOrder) ([]byte, *faul
 	return out, nil
 }
 
-// checkCharacters finds the first byte that is not UTF-8 or the first character
-// that XML 1.0 (section 2.2) does not allow, and no other text needs.
+// checkCharacters returns the text up to the first byte that is not UTF-8, or the first character that XML 1.0 (section
+// 2.2) does not allow, and no other text needs.
 func (n notation) checkCharacters(text []byte) ([]byte, *fault) {
 	for i := 0; i < len(text); {
 		if b := text[i]; b >= ' ' && b < utf8.RuneSelf {

@@ -4,15 +4,14 @@ import (
 	"strings"
 )
 
-// expandError is a reference in a value that cannot be resolved: a byte offset
-// into the value and words.
+// expandError is an unresolvable reference in a value: a byte offset in the value and a message.
 type expandError struct {
 	offset  int
 	message string
 }
 
-// expand replaces ${NAME} by the environment's variables; $${ stands for the
-// characters ${. Env gives a variable's value, or what is wrong with it.
+// expand replaces ${NAME} by environment variables; $${ stands for the characters ${. env returns a variable's value,
+// or an error message.
 func expand(value string, env func(name string) (value, complaint string)) (string, []expandError) {
 	if !strings.Contains(value, "${") {
 		return value, nil
@@ -48,7 +47,7 @@ func expand(value string, env func(name string) (value, complaint string)) (stri
 	return out.String(), errs
 }
 
-// variableName is the longest name of a variable that s begins with.
+// variableName returns the longest variable name that s begins with.
 func variableName(s string) string {
 	for i := 0; i < len(s); i++ {
 		c := s[i]

@@ -16,8 +16,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/render"
 )
 
-// fetches reads the Fetch and Addresses elements of a Crawler, and which Fetch its
-// attribute fetcher chooses.
+// fetches reads the Fetch and Addresses elements of a Crawler, and selects the Fetch named by its attribute fetcher.
 func (p *parser) fetches(crawler *node, c *Crawler) {
 	chosen := crawler.attr("fetcher")
 	if chosen != nil && chosen.text == "" {
@@ -73,12 +72,12 @@ func (p *parser) fetches(crawler *node, c *Crawler) {
 	case chosen == nil || found:
 	case len(names) > 0:
 		p.errorf(chosen.value, "fetcher=%s is the name of no <Fetch> here: write one of their names", quote(chosen.text))
-	default: // files of CloudView name settings that stand elsewhere
+	default: // CloudView's files may name settings that are defined elsewhere
 		p.warnf(chosen.name, "fetcher=%s has no effect: there is no <Fetch name=%s> in this Crawler", quote(chosen.text), quote(chosen.text))
 	}
 }
 
-// fetch reads one Fetch except for its condition: the Crawler's settings with its own.
+// fetch reads one Fetch without its condition: the Crawler's settings with its own.
 func (p *parser) fetch(n *node, c *Crawler) policy.Fetch {
 	f := policy.Fetch{Name: n.str("name"), Fetcher: c.Fetcher}
 	if f.Name == "" {
@@ -99,7 +98,7 @@ func (p *parser) fetch(n *node, c *Crawler) policy.Fetch {
 	return f
 }
 
-// rendering reads which pages of a Fetch a browser makes, nil for none.
+// rendering reads which pages of a Fetch are rendered in a browser, nil for none.
 func (p *parser) rendering(n *node) *policy.Render {
 	selector, wait := n.attr("renderSelector"), n.attr("renderWaitMS")
 	if selector != nil {
@@ -121,7 +120,7 @@ func (p *parser) rendering(n *node) *policy.Render {
 	return &policy.Render{Always: n.str("render") == "browser", Selector: n.str("renderSelector"), After: n.duration("renderWaitMS")}
 }
 
-// browser reads what renders pages; n is nil where it is not written.
+// browser reads the settings of the browser; n is nil if there are none.
 func (p *parser) browser(n, crawler *node, c *Crawler) {
 	c.BrowserAt = c.At
 	if n == nil {
@@ -155,7 +154,7 @@ func (p *parser) browser(n, crawler *node, c *Crawler) {
 	}
 }
 
-// warnOfInsecure warns of insecureTLS, which endangers what it names.
+// warnOfInsecure warns of insecureTLS; what names what it endangers.
 func (p *parser) warnOfInsecure(n *node, what string) {
 	if !n.boolean("insecureTLS") {
 		return
@@ -166,7 +165,7 @@ func (p *parser) warnOfInsecure(n *node, what string) {
 	}
 }
 
-// authorities are those of the system and of caFile, nil where that is not written.
+// authorities returns the system's certificate authorities and those of caFile, nil without caFile.
 func (p *parser) authorities(n *node) *x509.CertPool {
 	a := n.attr("caFile")
 	if a == nil {
@@ -202,14 +201,13 @@ func (p *parser) headers(fetch *node) http.Header {
 	return out
 }
 
-// writtenHeader is a header of requests: its key is canonical, its name stands at at.
+// writtenHeader is a request header; its key is canonical, its name is at offset at.
 type writtenHeader struct {
 	key, value string
 	at         int
 }
 
-// writtenHeaders are the children of that name, without those that are wrong; complaint
-// says of a key why it cannot be written.
+// writtenHeaders returns the children of that name, without invalid ones; complaint returns why a key must not be set.
 func (p *parser) writtenHeaders(parent *node, element string, complaint func(key string) string) []writtenHeader {
 	var out []writtenHeader
 	for _, n := range parent.children {
@@ -235,7 +233,7 @@ func (p *parser) writtenHeaders(parent *node, element string, complaint func(key
 	return out
 }
 
-// headerComplaint says why a header of a Fetch cannot be written by hand, and what to write.
+// headerComplaint returns why a header must not be set in a Fetch, and what to write instead.
 func headerComplaint(key, authentication string) string {
 	switch {
 	case isOwnHeader(key):
@@ -252,7 +250,7 @@ func headerComplaint(key, authentication string) string {
 	return ""
 }
 
-// isOwnHeader knows the headers that follow from the request itself.
+// isOwnHeader reports whether a header is determined by the request itself.
 func isOwnHeader(key string) bool {
 	switch key {
 	case "Accept", "Accept-Encoding", "If-None-Match", "If-Modified-Since", "Range",

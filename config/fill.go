@@ -8,26 +8,26 @@ import (
 	"time"
 )
 
-// into says where the value of an attribute of Crawler goes: to gives a pointer into the
-// settings, of the type that the attribute's own becomes.
+// into sets the destination of an attribute of Crawler: to returns a pointer into the settings, of the Go type of the
+// attribute's Type.
 func (a Attribute) into(to func(*Crawler) any) Attribute {
 	a.to = to
 	return a
 }
 
-// on says which value of an Enum is true, where it goes into a bool.
+// on sets the value of an Enum that means true, for a bool destination.
 func (a Attribute) on(value string) Attribute {
 	a.yes = value
 	return a
 }
 
-// rereads marks an attribute a change of which has pages read anew.
+// rereads marks an attribute whose change causes pages to be read again.
 func (a Attribute) rereads() Attribute {
 	a.Rereads = true
 	return a
 }
 
-// fill puts the values of an element's attributes, written or not, where they go.
+// fill stores the values of an element's attributes, including defaults.
 func (n *node) fill(c *Crawler) {
 	for i := range n.spec.Attributes {
 		a := &n.spec.Attributes[i]
@@ -37,8 +37,7 @@ func (n *node) fill(c *Crawler) {
 	}
 }
 
-// put sets what an attribute's value goes into. A test goes through the table, so that no
-// row has another type.
+// put stores an attribute's value in its destination. A test walks the table, so that no row has another type.
 func (n *node) put(a *Attribute, to reflect.Value) {
 	switch at := to.Addr().Interface().(type) {
 	case *time.Duration:
@@ -60,9 +59,8 @@ func (n *node) put(a *Attribute, to reflect.Value) {
 	}
 }
 
-// readingKey tells two ways to read pages apart: it is made of what is marked Rereads and has
-// another value than its default, so that a new attribute changes nothing until it is
-// written.
+// readingKey identifies how pages are read: it consists of the Rereads attributes that differ from their defaults, so
+// that a new attribute changes nothing until it is used.
 func (n *node) readingKey() string {
 	var b strings.Builder
 	for i := range n.spec.Attributes {
@@ -81,7 +79,7 @@ func (n *node) readingKey() string {
 	return b.String()
 }
 
-// spell writes an element with all that its attributes say, written or not.
+// spell writes an element with all its attributes, including defaults.
 func (n *node) spell(b *strings.Builder) {
 	fmt.Fprintf(b, "<%s", n.spec.Name)
 	for i := range n.spec.Attributes {
@@ -95,7 +93,7 @@ func (n *node) spell(b *strings.Builder) {
 	fmt.Fprintf(b, "</%s>\n", n.spec.Name)
 }
 
-// plain is an attribute's value in one of the spellings that mean the same.
+// plain returns an attribute's value in a normalized spelling.
 func (n *node) plain(a *Attribute) string {
 	v := n.str(a.Name)
 	switch {

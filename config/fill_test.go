@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// elsewhere are the attributes of Crawler whose values do not go as they are into one
+// elsewhere returns the attributes of Crawler whose values do not go as they are into one
 // setting.
 func elsewhere() map[string]string {
 	return map[string]string{
@@ -25,7 +25,7 @@ func elsewhere() map[string]string {
 	}
 }
 
-// withoutRow are the settings that no attribute of Crawler alone fills.
+// withoutRow returns the settings that no attribute of Crawler alone fills.
 func withoutRow() map[string]string {
 	const (
 		elements = "elements fill it"
@@ -110,7 +110,7 @@ func TestEverySettingHasARow(t *testing.T) {
 	}
 }
 
-// otherValue is a valid value that is not the attribute's default, with the words that its
+// otherValue returns a valid value that is not the attribute's default, with the words that its
 // setting is shown by.
 func otherValue(a *Attribute) (written, shown string) {
 	if a.Type == Enum {

@@ -6,25 +6,24 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules"
 )
 
-// dimensions are how many things actions decide of which the last action that applies
-// wins. Metas are not among them: they add up.
+// dimensions is the number of decisions for which the last action that applies wins. Metas are not among them: they add
+// up.
 const dimensions = actionrules.DimensionMetas
 
-// laterRules are the rules behind one.
+// laterRules are the rules after one.
 type laterRules struct {
-	// rules are found by a condition that is enough for them to apply: of each
-	// dimension the nearest, counted from 1.
+	// rules is indexed by conditions that suffice for a rule to apply: for each dimension the nearest rule, counted
+	// from 1.
 	rules map[conditionKey]*[dimensions]int
-	// lengths are those of the values of atoms among the keys, so that of a long
-	// value few beginnings and ends have to be looked up.
+	// lengths are the lengths of the atoms' values among the keys, so that few prefixes and suffixes of a long value
+	// are looked up.
 	lengths map[atomForm]*[maxPlainValue + 1]bool
 }
 
-// idleRules warns of rules that change no decision: those whose condition cannot
-// hold, and those all of whose actions later rules override wherever they apply.
-// It finds the simple cases: a condition that comes again, alone or as one of an
-// Or; one that always holds; a shorter prefix or suffix, a wider domain. What a
-// rule costs does not depend on how many there are.
+// idleRules warns of rules that change no decision: those whose condition cannot hold, and those whose actions are all
+// overridden by later rules wherever they apply. It finds the simple cases: a repeated condition, alone or in an Or;
+// one that always holds; a shorter prefix or suffix, a wider domain. The cost of a rule does not depend on the number
+// of rules.
 func idleRules(rules []actionrules.Rule) []actionrules.Warning {
 	var warnings []actionrules.Warning
 	later := newLaterRules()
@@ -77,8 +76,8 @@ func (l *laterRules) addLength(key conditionKey) {
 	l.lengths[key.form][len(key.value)] = true
 }
 
-// overriding is the last of the rules that together override all actions where
-// the given conditions hold; 0 if some action is not overridden.
+// overriding returns the last of the rules that together override all actions where the given conditions hold; 0 if
+// some action is not overridden.
 func (l *laterRules) overriding(actions []actionrules.Action, implied []conditionKey) int {
 	var by [dimensions]int
 	for _, key := range implied {

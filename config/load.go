@@ -14,41 +14,39 @@ import (
 // FileName is the name of the configuration in its folder.
 const FileName = "CrawlConfig.xml"
 
-// MaxFileBytes is the size above which no file is read.
+// MaxFileBytes is the largest file that is read.
 const MaxFileBytes = 64 << 20
 
-// Lookups is what a configuration refers to outside of itself. Its functions
-// are called by one goroutine, and each may be nil: then nothing is found, and
-// nothing is a link.
+// Lookups gives access to what a configuration refers to outside of itself. Its functions are called by one goroutine.
+// Each may be nil: then nothing is found, and nothing is a link.
 type Lookups struct {
-	// Env finds an environment variable.
+	// Env returns an environment variable.
 	Env func(name string) (string, bool)
 	// ReadFile reads a file that the configuration names.
 	ReadFile func(path string) ([]byte, error)
-	// Exists says whether there is a file or a folder.
+	// Exists reports whether a file or folder exists.
 	Exists func(path string) bool
-	// Unrunnable says why a file that exists cannot be run as a program; "" if it can.
+	// Unrunnable returns why an existing file cannot be run as a program; "" if it can.
 	Unrunnable func(path string) string
-	// RealPath is the one path of a file that links lead to, the same for all of them.
+	// RealPath returns a file's path with all links resolved.
 	RealPath func(path string) string
-	// Owner describes a file, by its real path, that the program keeps for itself, so that a
-	// configuration may not have it written to; "" for any other file.
+	// Owner describes a file, by its real path, that the program itself writes, so that a configuration must not have
+	// it written to; "" for any other file.
 	Owner func(path string) string
-	// Allow reports whether the configuration may name something of the machine. If not,
-	// that is an error, and the other functions are not called for it. Nil allows everything.
+	// Allow reports whether the configuration may use a resource of the machine. If not, that is an error, and the
+	// other functions are not called for it. Nil allows everything.
 	Allow func(Use) bool
 }
 
-// Load reads a configuration: path is the file or the folder of CrawlConfig.xml.
-// The error says that it could not be read at all. The File is nil if the Report
-// has errors.
+// Load reads a configuration: path is the file or the folder of CrawlConfig.xml. The error means that it could not be
+// read at all. The File is nil if the Report has errors.
 func Load(path string) (*File, Report, error) { return LoadWith(path, OSLookups()) }
 
 // LoadWith is Load with other lookups; the configuration itself is read from the disk.
 func LoadWith(path string, lookups Lookups) (*File, Report, error) { return load(path, lookups, false) }
 
-// LoadQuickly is LoadWith for a caller that compiles the rules itself, and shows no warnings: faults in
-// patterns and in files of rules are found only then, and Engine and Gates are nil.
+// LoadQuickly is LoadWith for a caller that compiles the rules itself, and shows no warnings: errors in patterns and in
+// files of rules are not found, and Engine and Gates are nil.
 func LoadQuickly(path string, lookups Lookups) (*File, Report, error) {
 	return load(path, lookups, true)
 }
@@ -69,7 +67,7 @@ func load(path string, lookups Lookups, quick bool) (*File, Report, error) {
 	return file, report, nil
 }
 
-// OSLookups look into the environment and the files of the process.
+// OSLookups returns Lookups for the process's environment and files.
 func OSLookups() Lookups {
 	return Lookups{
 		Env:        os.LookupEnv,
@@ -80,7 +78,7 @@ func OSLookups() Lookups {
 	}
 }
 
-// unrunnable goes by the kind of file and its mode: whose the service's user is, is not known here.
+// unrunnable checks the kind of file and its mode, since the service's user is unknown here.
 func unrunnable(path string) string {
 	info, err := os.Stat(path)
 	switch {
@@ -96,7 +94,7 @@ func unrunnable(path string) string {
 	return ""
 }
 
-// realPath finds the file by its folder if it is not there yet.
+// realPath resolves the folder if the file does not exist yet.
 func realPath(path string) string {
 	if absolute, err := filepath.Abs(path); err == nil {
 		path = absolute
@@ -110,9 +108,8 @@ func realPath(path string) string {
 	return path
 }
 
-// readFile reads at most one byte more than MaxFileBytes. It does not wait for
-// somebody to write to a named pipe that lies there: a reload, and a stop after it, would
-// wait for ever.
+// readFile reads at most MaxFileBytes + 1 bytes. It does not wait for a writer of a named pipe, on which a reload, and
+// a stop after it, would hang.
 func readFile(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -127,9 +124,8 @@ func readFile(path string) ([]byte, error) {
 	return read.Bytes(), err
 }
 
-// Parse reads a configuration from memory. Name is its path: it stands in all
-// positions, and other files are looked for beside it. The File is nil if the
-// Report has errors.
+// Parse reads a configuration from memory. name is its path: it appears in all positions, and other files are resolved
+// relative to it. The File is nil if the Report has errors.
 func Parse(name string, raw []byte, lookups Lookups) (*File, Report) {
 	return parse(name, raw, lookups, false)
 }
@@ -162,9 +158,9 @@ func (p *parser) parse(name string, raw []byte) *File {
 	return p.file(root)
 }
 
-// Tree reads a configuration as XML: what its elements say is not checked. Text is UTF-8 without byte order mark, with
-// LF at the end of each line, and the offsets in file refer to it. The children of file are the outermost element and
-// the comments and instructions around it. The error says where raw is not well-formed, or is too large.
+// Tree parses a configuration as XML, without checking its elements. text is UTF-8 without byte order mark, with LF as
+// line ends; the offsets in file refer to it. The children of file are the outermost element and the comments and
+// instructions around it. The error reports where raw is not well-formed, or that it is too large.
 func Tree(name string, raw []byte) (text []byte, file *Markup, err error) {
 	p := &parser{report: &Report{}}
 	src, ok := p.decode(name, raw, xmlFile)
@@ -180,12 +176,12 @@ func Tree(name string, raw []byte) (text []byte, file *Markup, err error) {
 	return s.src.data, &s.file, nil
 }
 
-// lineFeeds ends each line by LF (XML 1.0, 2.11).
+// lineFeeds converts line ends to LF (XML 1.0, 2.11).
 func lineFeeds(text []byte) []byte {
 	return bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), []byte("\r"), []byte("\n"))
 }
 
-// decode makes a source of a file's bytes, or reports why it cannot be read.
+// decode returns the source of a file's bytes, or reports why it cannot be read.
 func (p *parser) decode(name string, raw []byte, n notation) (*source, bool) {
 	if len(raw) > MaxFileBytes {
 		p.report.errorf(actionrules.Position{File: name}, "the file is larger than %d MiB", MaxFileBytes>>20)

@@ -18,8 +18,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/kerberos"
 )
 
-// login reads how a Fetch authenticates, in a way that auth.New has found valid; nil if
-// it does not, or has faults.
+// login reads the authentication of a Fetch, in a form that auth.New accepts; nil if there is none, or it has errors.
 func (p *parser) login(n *node) *policy.Login {
 	kind := n.str("auth")
 	if slices.Contains(n.faulty, "auth") || !p.belongs(n, kind) || kind == "" {
@@ -37,7 +36,7 @@ func (p *parser) login(n *node) *policy.Login {
 			login.Name += " at " + originOf(at[0])
 		}
 	}
-	// It says what is wrong, and shows no secret.
+	// The error names the problem, and shows no secret.
 	_, err = auth.New(auth.Settings{Name: login.Name, Origins: login.Origins, Do: noRequests}, login.Kind)
 	if err != nil {
 		p.errorf(n.attr("auth").name, "auth=%q: %v", kind, errors.Unwrap(err))
@@ -58,8 +57,7 @@ func originOf(raw string) string {
 	return ""
 }
 
-// belongs says whether all that is written of a Fetch's authentication belongs to
-// its kind, and all that it needs is there.
+// belongs reports whether all authentication settings of a Fetch belong to its kind, and all required ones are present.
 func (p *parser) belongs(n *node, kind string) bool {
 	good := true
 	fault := func(at int, format string, args ...any) {
@@ -81,7 +79,7 @@ func (p *parser) belongs(n *node, kind string) bool {
 			case n.missing(a.Name):
 				fault(n.at, "<Fetch auth=%q> needs the attribute %s", kind, a.Name)
 			case !n.written(a.Name):
-				good = false // reported already
+				good = false // already reported
 			}
 		}
 	}
@@ -109,8 +107,7 @@ func neededForAuth(name, kind string) bool {
 	return false
 }
 
-// authKind is the kind of authentication with its own settings. What it needs is
-// written.
+// authKind returns the kind of authentication with its own settings, whose required attributes are present.
 func (p *parser) authKind(n *node, login *policy.Login) (auth.Kind, error) {
 	switch n.str("auth") {
 	case "basic":
@@ -150,7 +147,7 @@ func (p *parser) authKind(n *node, login *policy.Login) (auth.Kind, error) {
 	}
 }
 
-// kerberos reads who logs in and where; that it can be is for auth.New to say.
+// kerberos reads principal and realms; auth.New validates them.
 func (p *parser) kerberos(n *node, login *policy.Login) (auth.Kind, error) {
 	k := auth.Kerberos{Service: n.str("spn"), Settings: kerberos.Settings{Principal: n.str("user"), Password: n.secret("password")}}
 	written := 0
@@ -189,7 +186,7 @@ func (p *parser) kerberos(n *node, login *policy.Login) (auth.Kind, error) {
 	return k, nil
 }
 
-// smallRealm warns of a realm that is not in capitals, as nearly all are, and KDCs tell letters apart.
+// smallRealm warns of a realm in lower case: nearly all are in upper case, and KDCs are case sensitive.
 func (p *parser) smallRealm(n *node) {
 	for _, name := range []string{"realm", "user"} {
 		a, realm := n.attr(name), n.str(name)
@@ -202,7 +199,7 @@ func (p *parser) smallRealm(n *node) {
 	}
 }
 
-// realms are those of kdc, or of the krb5.conf, with the realm that is written.
+// realms returns the realms of kdc, or of the krb5.conf, with the configured realm.
 func (p *parser) realms(n *node, login *policy.Login) (kerberos.Realms, error) {
 	conf, kdcs := n.attr("krb5Conf"), strings.Fields(n.str("kdc"))
 	if conf != nil && len(kdcs) > 0 {
@@ -244,7 +241,7 @@ func (p *parser) realms(n *node, login *policy.Login) (kerberos.Realms, error) {
 	return out, nil
 }
 
-// readFor reads a file that makes a log-in: with another content it is another one.
+// readFor reads a file that is part of a log-in, whose identity includes the content.
 func (p *parser) readFor(login *policy.Login, a *attr) ([]byte, error) {
 	content, err := p.lookups.ReadFile(p.resolvePath(a.text))
 	if err != nil {
@@ -286,7 +283,7 @@ func fieldsOf(fetch *node) []auth.Field {
 	return out
 }
 
-// loginIdentity is a digest of all that makes a session.
+// loginIdentity returns a digest of all settings of a session.
 func loginIdentity(fetch *node) [32]byte {
 	h := sha256.New()
 	write := func(n *node) {
@@ -309,7 +306,7 @@ func loginIdentity(fetch *node) [32]byte {
 	return [32]byte(h.Sum(nil))
 }
 
-// overHTTP warns of credentials that go unencrypted.
+// overHTTP warns of credentials that are sent unencrypted.
 func (p *parser) overHTTP(n *node) {
 	for _, name := range []string{"origins", "loginURL", "tokenURL"} {
 		for _, written := range strings.Fields(n.str(name)) {

@@ -100,8 +100,8 @@ func TestKerberos(t *testing.T) {
 	}
 }
 
-// TestSlipsOfKerberos: KDCs with commas, a realm in small letters, and both kdc and krb5Conf are told apart from a log-in that
-// lacks something.
+// TestSlipsOfKerberos: KDCs with commas, a realm in small letters, and both kdc and krb5Conf are told apart from a
+// log-in that lacks something.
 func TestSlipsOfKerberos(t *testing.T) {
 	const login = `auth="kerberos" origins="https://a" password="p" user="crawler@`
 	for attributes, want := range map[string]string{

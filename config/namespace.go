@@ -11,8 +11,7 @@ const (
 	rulesNamespace = "exa:com.exalead.actionrules.v"
 )
 
-// namespaces are the declarations of one element, with those of the elements
-// around it behind.
+// namespaces are the declarations of one element, linked to those of the elements around it.
 type namespaces struct {
 	uris  map[string]string // prefix ("" is the default one): URI
 	outer *namespaces
@@ -37,7 +36,7 @@ func (s *namespaces) enter(e *Markup) *namespaces {
 	return inner
 }
 
-// uri is the namespace that a prefix stands for; "" where it is declared nowhere.
+// uri returns the namespace of a prefix; "" if it is not declared.
 func (s *namespaces) uri(prefix string) string {
 	for ; s != nil; s = s.outer {
 		if uri, ok := s.uris[prefix]; ok {
@@ -51,9 +50,8 @@ func isDeclaration(a xml.Attr) bool {
 	return a.Name.Space == "xmlns" || a.Name.Space == "" && a.Name.Local == "xmlns"
 }
 
-// knownNamespace says whether elements of a namespace are read: any version of
-// both of CloudView's, and none. Real files leave declarations out, so an
-// undeclared prefix counts as none.
+// knownNamespace reports whether elements of a namespace are read: any version of CloudView's two, and none. Real files
+// omit declarations, so an undeclared prefix counts as none.
 func knownNamespace(uri string) bool {
 	if uri == "" {
 		return true
@@ -65,7 +63,7 @@ func knownNamespace(uri string) bool {
 	return ok && version != "" && strings.Trim(version, "0123456789.") == ""
 }
 
-// checkPrefix notes of a prefix that is declared nowhere, once.
+// checkPrefix adds a note about an undeclared prefix, once.
 func (p *parser) checkPrefix(e *Markup, scope *namespaces) {
 	prefix := e.name.Space
 	if prefix == "" || scope.uri(prefix) != "" || p.undeclared[prefix] {
@@ -75,8 +73,7 @@ func (p *parser) checkPrefix(e *Markup, scope *namespaces) {
 	p.report.notef(p.position(e.Start), "the prefix %s is declared nowhere, so that other programs refuse the file: write xmlns:%s=\"%s21\" in <CrawlConfig>", clip(prefix), clip(prefix), rulesNamespace)
 }
 
-// isForeign says whether an attribute is one of those that XML itself allows
-// anywhere: declarations, xml:* and xsi:*.
+// isForeign reports whether XML itself allows an attribute anywhere: declarations, xml:* and xsi:*.
 func isForeign(a xml.Attr, scope *namespaces) bool {
 	return isDeclaration(a) || a.Name.Space == "xml" || a.Name.Space == "xsi" ||
 		a.Name.Space != "" && scope.uri(a.Name.Space) == "http://www.w3.org/2001/XMLSchema-instance"

@@ -12,10 +12,10 @@ import (
 
 // Notify is a receiver of notices: either a webhook or a command.
 type Notify struct {
-	Webhook     secret.Value // its address: services put a key into it
-	Secret      secret.Value // signs what is posted; zero: nothing does
+	Webhook     secret.Value // its address, which may contain a key
+	Secret      secret.Value // signs requests; zero: unsigned
 	Command     []string
-	On          []string // names of events, as notices has them; empty: all
+	On          []string // names of events, from package notices; empty: all
 	IndexerDown time.Duration
 }
 
@@ -23,10 +23,10 @@ func notifyElements() []Element {
 	return []Element{{Name: "Notify", Parents: []string{"CrawlConfig"}, Attributes: []Attribute{
 		text("webhook", SecretString, "", "URL that notices are posted to, as JSON; it may be internal. ${ENV} or file:PATH keep it out of the file."),
 		text("secret", SecretString, "", "Key of the HMAC-SHA256 in the header Sextant-Signature."),
-		{Name: "command", Type: Command, NotEmpty: true, Doc: "Program to run, by its absolute path, and its arguments, separated by spaces. No shell is involved."},
+		{Name: "command", Type: Command, NotEmpty: true, Doc: "Absolute path of a program and its arguments, separated by spaces. No shell is involved."},
 		{Name: "on", NotEmpty: true, Doc: "Events to report, separated by spaces: " + strings.Join(eventNames(), ", ") + "; all if absent."},
 		ranged("indexerDownMin", Int, "15", 0, 10_080, "Minutes after which an indexer that is down is reported."),
-	}, Doc: "Tells an operator, by webhook or command, of trouble that needs a person: once when it begins and once when it is over."}}
+	}, Doc: "Notifies an operator by webhook or command of problems that need a person: once when a problem begins, once when it is over."}}
 }
 
 func eventNames() []string {
@@ -73,7 +73,7 @@ func (r *Notify) sameReceiver(other Notify) bool {
 	return r.Webhook.Equal(other.Webhook) && slices.Equal(r.Command, other.Command)
 }
 
-// webhookComplaint never says the address: it may be secret.
+// webhookComplaint never shows the address, which may be secret.
 func webhookComplaint(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {

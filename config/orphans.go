@@ -4,15 +4,14 @@ import (
 	"github.com/sextant-crawler/sextant/config/words"
 )
 
-// orphans reads what is inside of an element that cannot be used, so that its faults are
-// reported with the others. Nothing comes of it.
+// orphans reads the content of an unusable element only to report its errors with the others.
 func (p *parser) orphans(e *Markup, scope *namespaces) {
 	for _, child := range e.Children {
 		p.orphan(child, scope)
 	}
 }
 
-// orphan reads an element as if it stood in its place.
+// orphan reads an element as if it were in its place.
 func (p *parser) orphan(e *Markup, scope *namespaces) {
 	spec := p.schema.elements[e.name.Local]
 	scope = scope.enter(e)
@@ -31,7 +30,7 @@ func (p *parser) orphan(e *Markup, scope *namespaces) {
 	p.compileOrphan(p.built(spec, e, scope))
 }
 
-// as reads an element as another, whose name was probably meant.
+// as reads an element as another, which was probably meant.
 func (p *parser) as(name string, e *Markup, scope *namespaces) {
 	if spec := p.schema.elements[name]; spec != nil && !spec.Open && len(spec.Parents) > 0 {
 		p.compileOrphan(p.built(spec, e, scope))
@@ -57,10 +56,10 @@ func (p *parser) compileOrphan(n *node) {
 	}
 }
 
-// passes reports whether something unknown on an element of this namespace is let pass.
+// passes reports whether something unknown on an element of this namespace is ignored.
 func (p *parser) passes(uri string) bool { return p.lenient && uri != "" && knownNamespace(uri) }
 
-// passOver warns of an unknown element that is let pass; false if it may not be.
+// passOver warns of an ignored unknown element; false if it must not be ignored.
 func (p *parser) passOver(e *Markup, parent *node, scope *namespaces) bool {
 	if !p.passes(scope.uri(e.name.Space)) {
 		return false

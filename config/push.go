@@ -14,12 +14,12 @@ import (
 	"github.com/sextant-crawler/sextant/push/wire"
 )
 
-// Push is a target that gets documents and deletions.
+// Push is a target of documents and deletions.
 type Push struct {
-	// TargetSettings lack the target itself, which Open makes.
+	// TargetSettings is without the target itself, which Open creates.
 	push.TargetSettings
 	Name string
-	// Content asks for the page bytes.
+	// Content is set if the target needs the page bytes.
 	Content bool
 	// Settings are those of its kind: file.Settings, papi.Settings and so on.
 	Settings any
@@ -28,10 +28,10 @@ type Push struct {
 	open opener
 }
 
-// opener makes a target; what it writes goes below the folder data.
+// opener creates a target, which writes below the folder data.
 type opener func(data string, log *slog.Logger) (push.Target, error)
 
-// Open makes the target, without the page bytes unless they are asked for. What it writes goes below the folder data.
+// Open creates the target, without the page bytes unless they are needed. It writes below the folder data.
 func (t Push) Open(data string, log *slog.Logger) (push.Target, error) {
 	target, err := t.open(data, log)
 	if err != nil || t.Content {
@@ -40,15 +40,14 @@ func (t Push) Open(data string, log *slog.Logger) (push.Target, error) {
 	return push.WithoutContent(target), nil
 }
 
-// Same says whether both are the same target, wherever they stand in the file.
+// Same reports whether both are the same target, regardless of their positions.
 func (t Push) Same(other Push) bool {
 	t.At, other.At = actionrules.Position{}, actionrules.Position{}
 	t.open, other.open = nil, nil
 	return same(reflect.ValueOf(t), reflect.ValueOf(other))
 }
 
-// pushTargets builds the targets of a Crawler; one of kind file where none is
-// written.
+// pushTargets returns the targets of a Crawler, by default one of kind file.
 func (p *parser) pushTargets(crawler *node) []Push {
 	var out []Push
 	written := false
@@ -94,7 +93,7 @@ func (p *parser) pushTarget(n *node, crawler string) Push {
 	return t
 }
 
-// ofKind reports what does not belong to a kind of target, and what it lacks.
+// ofKind reports attributes that do not belong to a kind of target, and missing ones.
 func (p *parser) ofKind(n *node, kind *pushKind) {
 	for _, name := range kind.needed {
 		if n.str(name) == "" && !slices.Contains(n.faulty, name) {
@@ -116,7 +115,7 @@ func (p *parser) ofKind(n *node, kind *pushKind) {
 	}
 }
 
-// fieldInTargets warns of a Field that does not arrive at a target. The title does: it is made of its Field.
+// fieldInTargets warns of a Field that does not reach a target. The title does, since it is made from its Field.
 func (p *parser) fieldInTargets(n, crawler *node, f *policy.Field) {
 	for _, target := range crawler.children {
 		if target.spec.Name != "Push" || slices.Contains(target.faulty, "kind") {
@@ -137,8 +136,8 @@ func (p *parser) fieldInTargets(n, crawler *node, f *policy.Field) {
 	}
 }
 
-// leavesTarget says of targets that some take one source alone which documents leave one
-// of them when their source changes; nil where every target takes all.
+// leavesTarget returns a function that reports, for targets of a single source, which documents leave a target when
+// their source changes; nil if every target takes all sources.
 func leavesTarget(targets []Push) func(from, to string) bool {
 	narrowed := map[string]bool{}
 	for _, p := range targets {
@@ -152,7 +151,7 @@ func leavesTarget(targets []Push) func(from, to string) bool {
 	return func(from, to string) bool { return from != to && narrowed[from] }
 }
 
-// onlySources are those of Settings.OnlySources.
+// onlySources returns those of Settings.OnlySources.
 func onlySources(targets []Push) (sources []string) {
 	for _, p := range targets {
 		if p.Source == nil {
@@ -164,7 +163,7 @@ func onlySources(targets []Push) (sources []string) {
 	return slices.Compact(sources)
 }
 
-// outputFolder is where a target of kind file writes.
+// outputFolder returns the folder of a target of kind file.
 func outputFolder(dir, data string) string {
 	if dir == "" {
 		return filepath.Join(data, "out")

@@ -17,8 +17,8 @@ type pushReader struct {
 	name, crawler string // of the target and of its Crawler
 }
 
-// server is how the target's server is reached. token makes a header of a token; nil where
-// the kind has none.
+// server returns the connection settings of the target's server. token makes a header of a token; nil if the kind has
+// none.
 func (r *pushReader) server(token func(secret.Value) wire.Header) wire.Settings {
 	n := r.node
 	s := wire.Settings{
@@ -41,12 +41,12 @@ func (r *pushReader) server(token func(secret.Value) wire.Header) wire.Settings 
 	return s
 }
 
-// limits are those of requests.
+// limits returns the limits of requests.
 func (r *pushReader) limits() wire.Limits {
 	return wire.Limits{Bytes: int(r.number("maxRequestBytes")), Requests: int(r.number("connections"))}
 }
 
-// warnOfServer warns of what lets credentials be read on their way.
+// warnOfServer warns of settings that expose credentials in transit.
 func (p *parser) warnOfServer(n *node, s *wire.Settings) {
 	p.warnOfInsecure(n, "credentials and documents")
 	u, err := url.Parse(s.URL)
@@ -126,13 +126,13 @@ func (p *parser) pushFields(push *node) map[string]string {
 	return out
 }
 
-// takenNames warns of a name that another part of the document has by itself: the target would get both as a list.
+// takenNames warns of a name that another part of the document already has: the target would receive both as a list.
 func (p *parser) takenNames(push *node, fields wire.Names) {
 	names := fields
 	switch push.str("kind") {
 	case "solr":
 		names = fields.Over(solr.DefaultFields())
-	case "funnelback": // whose parts have places of their own
+	case "funnelback": // whose parts are separate
 		return
 	}
 	for _, n := range push.children {

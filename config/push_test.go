@@ -154,7 +154,7 @@ func TestPushOpens(t *testing.T) {
 	}
 }
 
-// openPush is the target of a configuration with this one Push.
+// openPush returns the target of a configuration with this one Push.
 func openPush(t *testing.T, written, dir string) (push.Target, error) {
 	t.Helper()
 	file, report := Parse(filepath.Join(dir, FileName), []byte(`<CrawlConfig><Crawler name="docs"><Root url="http://a.example/"/>`+written+`</Crawler></CrawlConfig>`), Lookups{})
@@ -164,7 +164,7 @@ func openPush(t *testing.T, written, dir string) (push.Target, error) {
 	return file.Crawlers[0].Push[0].Open(dir, slog.New(slog.DiscardHandler))
 }
 
-// checkpointName is the name under which a PAPI target sets its first checkpoint. The server is
+// checkpointName returns the name under which a PAPI target sets its first checkpoint. The server is
 // its own, as a request that was given up may still arrive.
 func checkpointName(t *testing.T) string {
 	t.Helper()

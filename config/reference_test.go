@@ -26,7 +26,7 @@ func referencePage(t *testing.T) string {
 	return b.String()
 }
 
-// filledIn is a line of the guide with what the table says in its place.
+// filledIn returns a line of the guide with what the table says in its place.
 func filledIn(t *testing.T, elements map[string]*Element, line string) string {
 	t.Helper()
 	if name, ok := strings.CutPrefix(strings.TrimSpace(line), "### "); ok && elements[name] != nil {
@@ -36,7 +36,14 @@ func filledIn(t *testing.T, elements map[string]*Element, line string) string {
 	if !ok {
 		return line
 	}
+	if a := elements[names[0]].attribute(attributes[0]); a != nil && a.Status == NoEffect {
+		return "`" + strings.Join(attributes, "`, `") + "`.\n"
+	}
+	kind := commonKind(elements, names[0], attributes)
 	b := "| attribute | type | default | meaning |\n| --- | --- | --- | --- |\n"
+	if kind != "" {
+		b = strings.TrimSuffix(strings.TrimSpace(kind), ".") + ":\n\n" + b
+	}
 	for _, name := range attributes {
 		first := row(t, elements, names[0], name)
 		for _, other := range names[1:] {
@@ -44,9 +51,23 @@ func filledIn(t *testing.T, elements map[string]*Element, line string) string {
 				t.Errorf("%s: %s of <%s> and <%s> are not described alike: give each a table of its own", guide, name, names[0], other)
 			}
 		}
-		b += first
+		b += strings.Replace(first, kind, "", 1)
 	}
 	return b
+}
+
+// commonKind returns the sentence about kinds that all attributes of a table share, or "".
+func commonKind(elements map[string]*Element, element string, attributes []string) string {
+	shared := ""
+	for i, name := range attributes {
+		if a := elements[element].attribute(name); a != nil {
+			if kind := a.kindSentence(); i > 0 && kind != shared {
+				return ""
+			}
+			shared = a.kindSentence()
+		}
+	}
+	return shared
 }
 
 // tableOf reads a line that asks for a table: of which elements, and which attributes.
@@ -68,7 +89,7 @@ func tableOf(elements map[string]*Element, line string) (names, attributes []str
 	return names, attributes, true
 }
 
-// row is an attribute in a table.
+// row returns an attribute in a table.
 func row(t *testing.T, elements map[string]*Element, element, name string) string {
 	t.Helper()
 	e := elements[element]
@@ -81,7 +102,7 @@ func row(t *testing.T, elements map[string]*Element, element, name string) strin
 		cell(a.Doc+a.kindSentence()+a.attributeStatus(*e)))
 }
 
-// headingOf is the name of an element, with where it stands if another one has the same.
+// headingOf returns the name of an element, with where it stands if another one has the same.
 func headingOf(e *Element) string {
 	if e.Key == "" {
 		return e.Name
@@ -104,7 +125,11 @@ func standing(elements map[string]*Element, e *Element) string {
 		for _, key := range e.Parents {
 			parents = append(parents, elements[key].Name)
 		}
-		words += fmt.Sprintf(" In %s, %s.", strings.Join(parents, ", "), times)
+		if e.Role != Condition {
+			words += fmt.Sprintf(" In %s, %s.", strings.Join(parents, ", "), times)
+		} else if e.Name == "And" {
+			words = "As all conditions, stands in " + strings.Join(parents, ", ") + ". " + words
+		}
 	}
 	if e.Text {
 		words += " Its content is text."
@@ -155,7 +180,7 @@ func (a *Attribute) defaultWords() string {
 	}
 }
 
-// String is the type in the words of the reference.
+// String returns the type in the words of the reference.
 func (t Type) String() string {
 	switch t {
 	case Bool:

@@ -63,13 +63,13 @@ func (p *parser) refreshes(crawler *node, c *Crawler) {
 	}
 }
 
-// sectionAges are the ages of a Refresh, nil if it has none.
+// sectionAges returns the ages of a Refresh, nil if it has none.
 func sectionAges(n *node, c *Crawler) (*scheduler.Section, *fault) {
 	least, greatest, fixed := n.attr("smartRefreshMinAgeS"), n.attr("smartRefreshMaxAgeS"), n.attr("minimumAgedS")
 	smart := n.boolean("smartRefresh") || least != nil || greatest != nil
 	switch {
 	case !smart && fixed == nil:
-		return nil, nil //nolint:nilnil // most have none
+		return nil, nil //nolint:nilnil // usually there are none
 	case !smart:
 		return &scheduler.Section{MinimumAged: n.duration("minimumAgedS")}, nil
 	case fixed != nil:
@@ -89,7 +89,7 @@ func sectionAges(n *node, c *Crawler) (*scheduler.Section, *fault) {
 	return ages, nil
 }
 
-// write writes an element on one line, with the attributes that are written.
+// write writes an element on one line, with its written attributes.
 func (n *node) write(b *strings.Builder) {
 	b.WriteString("<" + n.spec.Name)
 	for i := range n.attrs {
@@ -109,7 +109,7 @@ func (n *node) write(b *strings.Builder) {
 	b.WriteString("</" + n.spec.Name + ">")
 }
 
-// checkGroup sees to a group that roots have.
+// checkGroup checks that some root has a group.
 func (p *parser) checkGroup(crawler *node, a *attr) {
 	groups := make(map[string]bool)
 	for _, n := range crawler.children {
@@ -150,14 +150,13 @@ func cronFields() [5]cronField {
 	}
 }
 
-// shortestEvery is the least time between two runs of @every: cron's own fields
-// cannot be closer either.
+// shortestEvery is the least interval of @every: cron's own fields cannot be closer either.
 const shortestEvery = time.Minute
 
 const descriptors = "@hourly, @daily, @weekly, @monthly or @yearly"
 
-// parseSchedule reads a schedule. The complaint is in words that follow
-// schedule="...", empty if there is none.
+// parseSchedule parses a schedule. The complaint continues a message after schedule="..."; it is empty if there is
+// none.
 func parseSchedule(spec string, now time.Time) (s cron.Schedule, complaint string) {
 	switch {
 	case spec == "":
@@ -180,7 +179,7 @@ func parseSchedule(spec string, now time.Time) (s cron.Schedule, complaint strin
 	}
 	s, err := cron.ParseStandard(spec)
 	switch {
-	case err != nil: // every field is fine by itself
+	case err != nil: // every single field is valid
 		return nil, "is no schedule: " + err.Error()
 	case s.Next(now).IsZero():
 		return nil, fmt.Sprintf("never comes: there is no day %s in month %s", values[2], values[3])

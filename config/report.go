@@ -9,37 +9,36 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules"
 )
 
-// maxProblems bounds a report, so that a hostile file cannot fill the memory.
+// maxProblems bounds a report, so that a hostile file cannot exhaust the memory.
 const maxProblems = 10_000
 
-// Problem is one thing to say about a configuration. Line and Column of At count
-// from 1, Column in characters; Line is 0 where the file as a whole is meant, and
-// Column where the line is.
+// Problem is one message about a configuration. Line and Column of At count from 1, Column in characters; Line is 0 for
+// the file as a whole, and Column for a whole line.
 type Problem struct {
 	At      actionrules.Position
 	Message string
 }
 
-// String is "file:line:column: message", without what is 0.
+// String returns "file:line:column: message", without parts that are 0.
 func (p Problem) String() string { return p.At.String() + ": " + p.Message }
 
-// Report is all that was found in a configuration, each list sorted by position:
-// the configuration file first, then the files that it names.
+// Report holds all messages about a configuration, each list sorted by position: the configuration file first, then the
+// files that it names.
 type Report struct {
 	// Errors make the configuration unusable.
 	Errors []Problem
-	// Warnings are what the writer will hardly have meant.
+	// Warnings are about probable mistakes.
 	Warnings []Problem
-	// Notes are settings that are known and have no effect here, and advice.
+	// Notes are about known settings without effect here, and advice.
 	Notes []Problem
-	// Silenced counts the warnings and notes that comments in the files have taken out.
+	// Silenced counts the warnings and notes that comments in the files silence.
 	Silenced int
 
 	mainFile string
 	allowed  []*allowance
 }
 
-// AddWarnings adds what was found beside the files, except for what comments silence.
+// AddWarnings adds problems found outside of the files, except silenced ones.
 func (r *Report) AddWarnings(problems []Problem) {
 	for _, p := range problems {
 		if r.silent(p) {
@@ -53,7 +52,7 @@ func (r *Report) AddWarnings(problems []Problem) {
 	}
 }
 
-// Err is nil if there are no errors; else its text is all of them, one a line.
+// Err returns nil if there are no errors, else an error with all of them, one a line.
 func (r Report) Err() error {
 	if len(r.Errors) == 0 {
 		return nil
@@ -71,8 +70,7 @@ func (e reportError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// sort brings the lists into order; what several Crawlers find in the same file
-// is said once.
+// sort sorts the lists, and removes what several Crawlers report about the same file.
 func (r *Report) sort(mainFile string) {
 	for _, list := range []*[]Problem{&r.Errors, &r.Warnings, &r.Notes} {
 		slices.SortStableFunc(*list, func(a, b Problem) int {
@@ -101,7 +99,7 @@ func (r *Report) notef(at actionrules.Position, format string, args ...any) {
 	appendProblem(&r.Notes, at, "notes", format, args)
 }
 
-// full says that no further error will be listed.
+// full reports whether no further error is listed.
 func (r *Report) full() bool { return len(r.Errors) >= maxProblems }
 
 func appendProblem(list *[]Problem, at actionrules.Position, what, format string, args []any) {
@@ -113,8 +111,7 @@ func appendProblem(list *[]Problem, at actionrules.Position, what, format string
 	}
 }
 
-// quote shows a piece of the file on one line, cut where it is long. Backslashes
-// stay as they are: they matter in patterns.
+// quote returns a piece of the file on one line, shortened. It keeps backslashes, which matter in patterns.
 func quote(s string) string {
 	return `"` + strings.Map(func(r rune) rune {
 		if r < ' ' {

@@ -47,7 +47,7 @@ func (p *parser) root(n *node, list *rootList) {
 	}, a.text, shown)
 }
 
-// addRoot parses a root's URL; shown is how messages name it.
+// addRoot parses a root's URL; shown is its name in messages.
 func (p *parser) addRoot(list *rootList, r actionrules.Root, raw, shown string) {
 	u, err := weburl.Parse(strings.TrimSpace(raw))
 	if err != nil {
@@ -65,7 +65,7 @@ func (p *parser) addRoot(list *rootList, r actionrules.Root, raw, shown string) 
 	list.roots = append(list.roots, r)
 }
 
-// rootComplaint says what is wrong with a root and what to write.
+// rootComplaint describes an invalid root and what to write.
 func rootComplaint(raw string, err error) string {
 	if errors.Is(err, weburl.ErrTooLong) {
 		return fmt.Sprintf("is longer than %d bytes", weburl.MaxLength)
@@ -83,7 +83,7 @@ func rootComplaint(raw string, err error) string {
 	return "is not an absolute URL: write one with scheme and host, such as http://www.example.com/"
 }
 
-// rootsFile reads one URL a line.
+// rootsFile reads a file with one URL a line.
 func (p *parser) rootsFile(n *node, list *rootList) {
 	path, raw, ok := p.named(n, "file")
 	if !ok {
@@ -109,10 +109,10 @@ func (p *parser) rootsFile(n *node, list *rootList) {
 	}
 }
 
-// maxKeyValues is how many bytes the metas of a root may have: as many as its URL.
+// maxKeyValues bounds the metas of a root, in bytes, like its URL.
 const maxKeyValues = weburl.MaxLength
 
-// keyValues reads k1=v1;k2=v2.
+// keyValues parses k1=v1;k2=v2.
 func (p *parser) keyValues(a *attr) []actionrules.Meta {
 	if a == nil {
 		return nil
@@ -123,13 +123,13 @@ func (p *parser) keyValues(a *attr) []actionrules.Meta {
 	}
 	var out []actionrules.Meta
 	raw := p.src.data[a.value:a.end]
-	expanded := bytes.Contains(raw, []byte("${")) // then the places inside of it are lost
+	expanded := bytes.Contains(raw, []byte("${")) // positions in the value are then unknown
 	at := 0                                       // in raw
 	for pair := range strings.SplitSeq(a.text, ";") {
 		key, value, ok := strings.Cut(pair, "=")
 		key = strings.TrimSpace(key)
 		switch {
-		case strings.TrimSpace(pair) == "": // a ; at the end
+		case strings.TrimSpace(pair) == "": // a trailing ;
 		case !ok || key == "":
 			p.errorf(a.value+at, "kvs: %s is not of the form key=value: write k1=v1;k2=v2", quote(pair))
 		default:

@@ -35,8 +35,8 @@ func (p *parser) rules(crawler *node, c *Crawler) {
 	p.compileErrors(errs)
 }
 
-// rule builds one rule; ok is false where its structure is wrong. Then its
-// conditions are compiled by themselves, so that their errors are seen, too.
+// rule builds one rule; ok is false if its structure is invalid. Then its conditions are compiled separately, so that
+// their errors are reported, too.
 func (p *parser) rule(n *node, group string) (r actionrules.Rule, ok bool) {
 	r = actionrules.Rule{Group: group, At: p.position(n.at)}
 	if len(n.children) == 0 {
@@ -57,8 +57,8 @@ func (p *parser) rule(n *node, group string) (r actionrules.Rule, ok bool) {
 	return r, false
 }
 
-// ruleParts sorts the children of a rule into conditions and actions, and
-// reports an order other than one condition and then actions.
+// ruleParts separates the children of a rule into conditions and actions, and reports an order other than one condition
+// and then actions.
 func (p *parser) ruleParts(n *node, r *actionrules.Rule) []actionrules.Condition {
 	var conditions []actionrules.Condition
 	first, early := -1, false
@@ -89,7 +89,7 @@ func (p *parser) ruleParts(n *node, r *actionrules.Rule) []actionrules.Condition
 	return conditions
 }
 
-// actionFirst reports an action that no condition precedes.
+// actionFirst reports an action without a preceding condition.
 func (p *parser) actionFirst(rule, action *node, index int) {
 	for _, later := range rule.children[index:] {
 		if later.spec.Role == Condition {
@@ -102,7 +102,7 @@ func (p *parser) actionFirst(rule, action *node, index int) {
 	}
 }
 
-// actionOf builds an action; ok is false where an attribute was refused.
+// actionOf builds an action; ok is false if an attribute is invalid.
 func actionOf(n *node) (a actionrules.Action, ok bool) {
 	for _, spec := range n.spec.Attributes {
 		if spec.Required && !n.written(spec.Name) {
@@ -123,12 +123,10 @@ func actionOf(n *node) (a actionrules.Action, ok bool) {
 	return a, true
 }
 
-// builder makes the condition that an element is, which depth others enclose; nil where it
-// is faulty and reported.
+// builder builds the condition of an element inside depth others; nil if it has errors, which are reported.
 type builder func(p *parser, n *node, depth int) actionrules.Condition
 
-// condition builds a condition that depth others enclose; nil where it is
-// faulty and reported.
+// condition builds a condition inside depth others; nil if it has errors, which are reported.
 func (p *parser) condition(n *node, depth int) actionrules.Condition {
 	if depth > maxConditionDepth {
 		p.errorf(n.at, "conditions are nested deeper than %d: join nested <And> and <Or>", maxConditionDepth)
@@ -162,7 +160,7 @@ func buildNot(p *parser, n *node, depth int) actionrules.Condition {
 	return nil
 }
 
-// conditions builds those inside And, Or or Not.
+// conditions builds the conditions inside And, Or or Not.
 func (p *parser) conditions(n *node, depth int) []actionrules.Condition {
 	if len(n.children) == 0 && !n.lost {
 		p.errorf(n.at, "<%s> is empty: write a condition inside", n.spec.Name)
@@ -176,7 +174,7 @@ func (p *parser) conditions(n *node, depth int) []actionrules.Condition {
 	return out
 }
 
-// pattern is what conditions that match have in common.
+// pattern is the common part of matching conditions.
 type pattern struct {
 	value  string
 	norm   actionrules.Norm
@@ -184,8 +182,7 @@ type pattern struct {
 	at     actionrules.Position
 }
 
-// pattern reads the attributes of a condition that matches; false if something in them is
-// wrong, which is reported.
+// pattern reads the attributes of a matching condition; false if they have errors, which are reported.
 func (p *parser) pattern(n *node) (pattern, bool) {
 	value := n.attr("value")
 	if val := n.attr("val"); val != nil {
@@ -205,7 +202,7 @@ func (p *parser) pattern(n *node) (pattern, bool) {
 
 func buildAtom(p *parser, n *node, depth int) actionrules.Condition {
 	if !n.written("kind") {
-		p.pattern(n) // for what is wrong in it
+		p.pattern(n) // reports errors in it
 		return nil
 	}
 	return atomOf(actionrules.Field(n.choice("field")), actionrules.Kind(n.choice("kind")))(p, n, depth)
@@ -234,7 +231,7 @@ func buildDomain(p *parser, n *node, _ int) actionrules.Condition {
 	return actionrules.Domain(m.value, m.norm, m.regexp, m.at)
 }
 
-// compiled compiles a condition by itself; nil if it has faults, which are reported, or is nil.
+// compiled compiles a condition; nil if it is nil or has errors, which are reported.
 func (p *parser) compiled(c actionrules.Condition) *actionrules.Matcher {
 	if c == nil {
 		return nil
@@ -244,8 +241,8 @@ func (p *parser) compiled(c actionrules.Condition) *actionrules.Matcher {
 	return matcher
 }
 
-// compileErrors reports what actionrules found. Its positions count characters
-// of the value as read; the file may write them longer (&amp;, ${ENV}).
+// compileErrors reports the errors of actionrules. Their positions count characters of the value as read; the file may
+// spell them longer (&amp;, ${ENV}).
 func (p *parser) compileErrors(errs []error) {
 	for _, err := range errs {
 		var fault *actionrules.Error
@@ -264,14 +261,13 @@ func (p *parser) compileErrors(errs []error) {
 	}
 }
 
-// patternOffset is the place in the file of a fault inside of the value that
-// begins at start.
+// patternOffset returns the offset in the file of an error inside the value that begins at start.
 func (p *parser) patternOffset(start int, fault *actionrules.PatternError) int {
 	data := p.src.data
 	if start == 0 {
 		return 0
 	}
-	length := bytes.IndexByte(data[start:], data[start-1]) // the quote that opened it
+	length := bytes.IndexByte(data[start:], data[start-1]) // the opening quote
 	if length < 0 || bytes.Contains(data[start:start+length], []byte("${")) {
 		return start
 	}

@@ -2,8 +2,8 @@ package config
 
 import "reflect"
 
-// same says whether two values are alike: by their method Equal where they have one, as
-// secrets and pools of certificates do, otherwise part by part.
+// same reports whether two values are equal: by their method Equal if they have one, as secrets and certificate pools
+// do, otherwise field by field.
 func same(a, b reflect.Value) bool {
 	if a.IsValid() != b.IsValid() {
 		return false

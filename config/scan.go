@@ -10,44 +10,43 @@ import (
 )
 
 const (
-	// maxConditionDepth is how deep And, Or and Not may be nested.
+	// maxConditionDepth is the deepest nesting of And, Or and Not.
 	maxConditionDepth = 1000
-	// maxElementDepth stops a file before its nesting costs anything; it leaves
-	// room for the elements around the conditions.
+	// maxElementDepth bounds the nesting of elements before it becomes expensive; it allows for the elements around the
+	// conditions.
 	maxElementDepth = maxConditionDepth + 24
-	// maxParts bounds the memory that a file can take: elements, attributes and
-	// pieces of text together. Half a million rules fit.
+	// maxParts bounds the memory of a file: elements, attributes and pieces of text together. Half a million rules fit.
 	maxParts = 8_000_000
 )
 
-// Markup is an element of a file, a comment or a processing instruction, with the byte offsets that messages
-// and the layout need. Positions in lines and columns are derived from them.
+// Markup is an element of a file, a comment or a processing instruction, with the byte offsets that messages and the
+// layout need. Lines and columns are derived from them.
 type Markup struct {
 	Start, End int // of the start tag, or of the whole comment or instruction
-	Last       int // behind the end tag; 0 for a comment or an instruction
-	TextAt     int // where the first text directly inside begins that is not white space; 0: there is no such text
+	Last       int // end of the end tag; 0 for a comment or an instruction
+	TextAt     int // offset of the first direct text that is not white space; 0: none
 	Children   []*Markup
 
-	name    xml.Name   // its Space is the prefix as it is written
-	attrs   []xml.Attr // likewise, in the order of the file, twice if they are written twice
-	text    []byte     // directly inside
+	name    xml.Name   // its Space is the prefix as written
+	attrs   []xml.Attr // likewise, in the order of the file, including duplicates
+	text    []byte     // direct text
 	allowed []allowComment
 }
 
-// allowComment is a comment before an element that silences what is said of it.
+// allowComment is a comment before an element that silences messages about it.
 type allowComment struct {
 	at   int
 	text string
 }
 
-// scan reads a file into elements, or finds the first place where it is not well-formed.
+// scan parses a file into elements, or finds the first place where it is not well-formed.
 type scan struct {
 	src  *source
 	dec  *xml.Decoder
 	root *Markup
 	file Markup // holds the outermost element
 	open []*Markup
-	// whole keeps comments and instructions, too.
+	// whole also keeps comments and instructions.
 	whole bool
 	parts int
 	most  int // of parts
@@ -143,7 +142,7 @@ func (s *scan) add(made *Markup) {
 	inside.Children = append(inside.Children, made)
 }
 
-// other adds a comment or an instruction, which ends where the decoder is.
+// other adds a comment or an instruction, which ends at the decoder's position.
 func (s *scan) other(start int) {
 	if s.whole {
 		s.add(&Markup{Start: start, End: int(s.dec.InputOffset())})
@@ -185,8 +184,8 @@ func (s *scan) text(data xml.CharData, start int) *fault {
 	return nil
 }
 
-// syntaxFault says in words for the operator what encoding/xml found in the
-// token that begins at start, having read up to offset.
+// syntaxFault describes an error of encoding/xml for the operator: in the token that begins at start, read up to
+// offset.
 func (s *scan) syntaxFault(err error, start, offset int) *fault {
 	if errors.Is(err, io.EOF) {
 		return s.endFault()
@@ -219,7 +218,7 @@ func (s *scan) syntaxFault(err error, start, offset int) *fault {
 	}
 }
 
-// endFault is for a file that ends too early.
+// endFault describes an unexpected end of the file.
 func (s *scan) endFault() *fault {
 	end := s.src.lastText()
 	if len(s.open) == 0 {

@@ -8,27 +8,25 @@ import (
 	"github.com/beevik/etree"
 )
 
-// DefaultVersion is the version of CloudView's namespaces that new files carry.
+// DefaultVersion is the version of CloudView's namespaces in new files.
 const DefaultVersion = "21"
 
 // SchemaDocument is one document of the XML schema of CrawlConfig.xml.
 type SchemaDocument struct {
-	// Name is the file name by which the documents refer to each other.
+	// Name is the file name in the documents' references to each other.
 	Name string
-	// Namespace is the one that it describes.
+	// Namespace is the namespace that it describes.
 	Namespace string
 	Text      []byte
 }
 
-// Schema is the XML schema (XSD 1.0) of CrawlConfig.xml for a version of
-// CloudView's two namespaces, such as "21": first the document of crawls, by
-// which a file is validated, then that of conditions. Each imports the other by
-// its Name, because conditions may stand in both namespaces.
+// Schema returns the XML schema (XSD 1.0) of CrawlConfig.xml for a version of CloudView's two namespaces, such as "21":
+// first the document of crawls, by which a file is validated, then that of conditions. Each imports the other by its
+// Name, because conditions may occur in both namespaces.
 //
-// It is made of the same table as the parser, and allows what this version does:
-// what the reference calls refused is not in it. What XSD 1.0 cannot express is
-// left to the parser: whether patterns compile, what belongs to which kind of
-// Push, values that depend on others, and files that are named.
+// It is generated from the parser's table, and allows what this version supports: it omits what the reference calls
+// refused. The parser checks what XSD 1.0 cannot express: whether patterns compile, what belongs to which kind of Push,
+// values that depend on others, and files that are named.
 func Schema(version string) ([]SchemaDocument, error) {
 	if version == "" || strings.Trim(version, "0123456789.") != "" {
 		return nil, fmt.Errorf("%s is no version of CloudView's namespaces: write one such as %s", quote(version), DefaultVersion)
@@ -48,7 +46,7 @@ func Schema(version string) ([]SchemaDocument, error) {
 	return []SchemaDocument{s.crawl, s.rules}, nil
 }
 
-// SchemaText is one of the two documents; both names may be empty.
+// SchemaText returns one of the two documents; both arguments may be empty.
 func SchemaText(version, part string) ([]byte, error) {
 	if version == "" {
 		version = DefaultVersion
@@ -66,8 +64,8 @@ func SchemaText(version, part string) ([]byte, error) {
 	return nil, fmt.Errorf("part %q: write crawl or actionrules", part)
 }
 
-// schemaWriter turns the table into a schema. Each element stands in a group
-// of its name, so that CrawlConfig is the only one that can be outermost.
+// schemaWriter generates a schema from the table. Each element is in a group of its name, so that only CrawlConfig can
+// be outermost.
 type schemaWriter struct {
 	table        *schema
 	crawl, rules SchemaDocument
@@ -122,8 +120,7 @@ func (s *schemaWriter) document(this, other SchemaDocument) (*etree.Document, *e
 	return doc, root
 }
 
-// conditions writes the group of conditions of a document's own namespace; their
-// types are those of the rules' document.
+// conditions writes the group of conditions of a document's own namespace; their types are in the rules' document.
 func (s *schemaWriter) conditions(root *etree.Element) {
 	choice := define(root, "group", "condition").CreateElement("xs:choice")
 	for _, e := range conditionElements() {
@@ -161,7 +158,7 @@ func (s *schemaWriter) element(parent *etree.Element, e *Element) {
 	}
 }
 
-// content writes what stands inside of an element, and its attributes.
+// content writes the content of an element, and its attributes.
 func (s *schemaWriter) content(t *etree.Element, e *Element) {
 	children := s.children(e.key())
 	switch {
@@ -193,15 +190,13 @@ func (s *schemaWriter) content(t *etree.Element, e *Element) {
 	for i := range e.Attributes {
 		attribute(t, &e.Attributes[i])
 	}
-	foreign := t.CreateElement("xs:anyAttribute") // xsi:* needs no mention
+	foreign := t.CreateElement("xs:anyAttribute") // xsi:* is always allowed
 	foreign.CreateAttr("namespace", "http://www.w3.org/XML/1998/namespace")
 	foreign.CreateAttr("processContents", "lax")
 }
 
-// mixture allows children in any order, behind the first one that is needed,
-// if any. That some are there at most once is for
-// the constraints that element writes; those compare simple content, so of
-// children that have elements inside the grammar writes out every order.
+// mixture allows children in any order, after the first required one, if any. The constraints of element limit how
+// often they occur; those compare simple content, so for children that contain elements the grammar lists every order.
 func (s *schemaWriter) mixture(t *etree.Element, children []*Element) {
 	var once []*Element
 	children = slices.DeleteFunc(children, func(e *Element) bool {
@@ -237,7 +232,7 @@ func (s *schemaWriter) orders(sequence *etree.Element, many, once []*Element) {
 	}
 }
 
-// children are the elements that this version allows in an element.
+// children returns the elements that this version allows in an element.
 func (s *schemaWriter) children(key string) []*Element {
 	var out []*Element
 	for _, child := range s.table.children[key] {

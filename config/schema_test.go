@@ -134,7 +134,7 @@ func TestSchemaAgreesWithParser(t *testing.T) {
 	}
 }
 
-// changes are what is done to an element, by a name.
+// changes returns what is done to an element, by a name.
 func changes(e *Element) map[string]func(*etree.Element) {
 	all := map[string]func(*etree.Element){
 		"as-is":             func(*etree.Element) {},
@@ -219,7 +219,11 @@ func companyOfPush(el *etree.Element, a *Attribute, value string) {
 	}
 	el.CreateAttr("kind", kind)
 	for _, name := range kindOfPush(kind).needed {
-		el.CreateAttr(name, "http://h/")
+		sample := "http://h/"
+		if name == "index" {
+			sample = "web"
+		}
+		el.CreateAttr(name, sample)
 	}
 	if a.Name == "password" {
 		el.CreateAttr("user", "a")
@@ -253,7 +257,7 @@ func companyOfFetch(el *etree.Element, a *Attribute, value string) {
 	}
 }
 
-// values are those of an attribute at the borders of what is allowed.
+// values returns those of an attribute at the borders of what is allowed.
 func values(a *Attribute) map[string]string {
 	all := map[string]string{"sample": sampleValue(a)}
 	switch {
@@ -295,6 +299,8 @@ func sampleValue(a *Attribute) string {
 	switch {
 	case a.Name == "name" && a.Type == Enum:
 		return a.Values[0]
+	case a.Name == "index":
+		return "web"
 	case a.Name == "url", a.Type == HTTPURL:
 		return "http://h/"
 	case a.Name == "file" || a.Type == Path:
@@ -330,7 +336,7 @@ func sampleValue(a *Attribute) string {
 	}
 }
 
-// example is a file in which an element stands at its place, as bare as it can.
+// example returns a file in which an element stands at its place, as bare as it can.
 func example(table *schema, e *Element) (*etree.Document, *etree.Element) {
 	doc := etree.NewDocument()
 	root := doc.CreateElement("CrawlConfig")
@@ -414,7 +420,7 @@ func TestSchemaVersion(t *testing.T) {
 	}
 }
 
-// besideTime are the other times of deletions, as wide as they may be: the four rise.
+// besideTime returns the other times of deletions, as wide as they may be: the four rise.
 func besideTime(name string) map[string]string {
 	all := []string{"deletionRestS", "deletionConfirmS", "deletionHoldS", "deletionGoneS"}
 	i := slices.Index(all, name)

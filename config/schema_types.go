@@ -10,8 +10,8 @@ import (
 
 // commonTypes defines the types that attributes and empty elements share.
 func commonTypes(root *etree.Element) {
-	// A constraint can only compare elements that have a value, so what is empty
-	// has the value "". White space and comments may stand inside.
+	// A constraint can only compare elements with a value, so an empty element has the value "". White space and
+	// comments may be inside.
 	restriction(define(root, "simpleType", "nothing"), "xs:token", facet{"length", "0"})
 	restriction(define(root, "simpleType", "some"), "xs:string", facet{"minLength", "1"})
 	restriction(define(root, "simpleType", "variable"), "xs:string", facet{"pattern", `[\s\S]*$\{[A-Za-z_][A-Za-z0-9_]*\}[\s\S]*`})
@@ -19,7 +19,7 @@ func commonTypes(root *etree.Element) {
 		facet{"enumeration", "true"}, facet{"enumeration", "false"}, facet{"enumeration", "1"}, facet{"enumeration", "0"})
 }
 
-// attribute declares an attribute, unless this version refuses each value of it.
+// attribute declares an attribute, unless this version refuses all its values.
 func attribute(t *etree.Element, a *Attribute) {
 	if a.Status == Refused && a.Inert == "" {
 		return
@@ -41,7 +41,7 @@ func attribute(t *etree.Element, a *Attribute) {
 		restriction(el.CreateElement("xs:simpleType"), base, facets...)
 		return
 	}
-	// Any value may come from a variable, and is checked when it is known.
+	// Any value may come from a variable, and is checked once it is known.
 	union := el.CreateElement("xs:simpleType").CreateElement("xs:union")
 	if len(facets) == 0 {
 		union.CreateAttr("memberTypes", base+" ar:variable")
@@ -51,7 +51,7 @@ func attribute(t *etree.Element, a *Attribute) {
 	restriction(union.CreateElement("xs:simpleType"), base, facets...)
 }
 
-// restriction is the schema's type of an attribute; no base means any string.
+// restriction returns the schema type of an attribute; no base means any string.
 func (a *Attribute) restriction() (base string, facets []facet) {
 	switch {
 	case a.Status == NoEffect:
@@ -98,7 +98,7 @@ func restriction(simpleType *etree.Element, base string, facets ...facet) {
 	}
 }
 
-// extension gives a type simple content, and is where its attributes belong.
+// extension gives a type simple content, and returns the element for its attributes.
 func extension(t *etree.Element, base string) *etree.Element {
 	e := t.CreateElement("xs:simpleContent").CreateElement("xs:extension")
 	e.CreateAttr("base", base)
@@ -157,13 +157,15 @@ func written(doc *etree.Document) ([]byte, error) {
 	return doc.WriteToBytes()
 }
 
-// kindSentence says which elements of one name have the attribute.
+// kindSentence returns which elements of one name may have the attribute.
 func (a *Attribute) kindSentence() string {
 	switch {
 	case len(a.Kinds) > 0 && len(a.Kinds) == len(pushKinds())-1 && !slices.Contains(a.Kinds, "file"):
 		return " Not for kind file."
 	case len(a.Kinds) > 0:
 		return " For kind " + strings.Join(a.Kinds, ", ") + " only."
+	case len(a.Auth) == len(authKinds()):
+		return " For any auth."
 	case len(a.Auth) > 0:
 		return " For auth " + strings.Join(a.Auth, ", ") + " only."
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// xmlDocuments reads the paths of an element; nil if one is wrong.
+// xmlDocuments reads the paths of an element; nil if one is invalid.
 func (p *parser) xmlDocuments(n *node) *policy.XMLDocuments {
 	d := &policy.XMLDocuments{HTML: n.boolean("html")}
 	ok := p.xmlPath(n, "path", feeds.ElementPath, &d.Path)
@@ -33,7 +33,7 @@ func (p *parser) xmlDocuments(n *node) *policy.XMLDocuments {
 	return d
 }
 
-// xmlPath reads one path; what is missing was reported.
+// xmlPath reads one path; a missing one was already reported.
 func (p *parser) xmlPath(n *node, name string, parse func(string) (feeds.Path, error), to *feeds.Path) bool {
 	path, err := parse(n.str(name))
 	*to = path

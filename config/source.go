@@ -7,8 +7,8 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules"
 )
 
-// runeBlock is how many bytes lie between two remembered character counts, so
-// that the column in a line of many megabytes costs no walk over the line.
+// runeBlock is the number of bytes between two stored character counts, so that finding the column in a line of many
+// megabytes needs no walk over the line.
 const runeBlock = 256
 
 // source is the text of one file in UTF-8, with an index from byte offsets to
@@ -38,16 +38,15 @@ func newSource(file string, data []byte) *source {
 	return s
 }
 
-// position is the line and column of a byte offset; an offset outside of the
-// file counts as its nearest end.
+// position returns the line and column of a byte offset; an offset outside of the file counts as its nearest end.
 func (s *source) position(offset int) actionrules.Position {
 	offset = min(max(offset, 0), len(s.data))
-	line := sort.SearchInts(s.starts, offset+1) // the first line that begins behind offset
+	line := sort.SearchInts(s.starts, offset+1) // the first line that begins after offset
 	column := s.runesBefore(offset) - s.runesBefore(s.starts[line-1]) + 1
 	return actionrules.Position{File: s.file, Line: line, Column: column}
 }
 
-// offset is the inverse of position for a place inside the file.
+// offset returns the inverse of position for a position inside the file.
 func (s *source) offset(at actionrules.Position) int {
 	if at.Line < 1 || at.Line > len(s.starts) {
 		return 0
@@ -76,7 +75,7 @@ func (s *source) runesBefore(offset int) int {
 		return 0
 	}
 	n := s.runes[block]
-	if block+1 < len(s.runes) && s.runes[block+1]-n == runeBlock { // ASCII alone
+	if block+1 < len(s.runes) && s.runes[block+1]-n == runeBlock { // ASCII only
 		return n + offset%runeBlock
 	}
 	for _, b := range s.data[block*runeBlock : offset] {
@@ -87,7 +86,7 @@ func (s *source) runesBefore(offset int) int {
 	return n
 }
 
-// lastText is the offset behind the last character that is not white space.
+// lastText returns the offset after the last character that is not white space.
 func (s *source) lastText() int {
 	i := len(s.data)
 	for i > 0 && isSpace(s.data[i-1]) {

@@ -18,14 +18,14 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// The names under which rules of the crawl space are found without CrawlSpace,
-// beside the configuration (IBM, "Global Web crawl space configuration").
+// The names of crawl space rules beside the configuration, which are read without CrawlSpace (IBM, "Global Web crawl
+// space configuration").
 const (
 	CrawlRulesName  = "crawl.rules"
 	GlobalRulesName = "global.rules"
 )
 
-// readList reads a reject list as it is then, for Space.WithRejectList.
+// readList returns a function that reads a reject list, for Space.WithRejectList.
 func readList(path string) func() (*crawlspace.File, error) {
 	return func() (*crawlspace.File, error) {
 		raw, err := readFile(path)
@@ -36,8 +36,8 @@ func readList(path string) func() (*crawlspace.File, error) {
 	}
 }
 
-// appendList returns a function that adds entries to the list at path, which several processes and Crawlers may
-// share. They are on the disk when it returns; after an error nothing of them is in the file.
+// appendList returns a function that adds entries to the list at path, which several processes and Crawlers may share.
+// The entries are durable when it returns; after an error none of them is in the file.
 func appendList(path string) func(entries []string) error {
 	return func(entries []string) error {
 		if err := appendTo(path, entries); err != nil {
@@ -77,7 +77,7 @@ func appendTo(path string, entries []string) (err error) {
 	if err == nil {
 		return nil
 	}
-	// Half a URL may be another URL; what others have written behind it stays.
+	// Half a URL may be another URL. Bytes that other processes appended stay.
 	end, _ := f.Seek(0, io.SeekCurrent)
 	if info, _ := f.Stat(); info != nil && info.Size() == end {
 		err = errors.Join(err, f.Truncate(end-int64(n)))
@@ -85,16 +85,15 @@ func appendTo(path string, entries []string) (err error) {
 	return err
 }
 
-// TextFile makes UTF-8 with line feeds of a file of lines, which may be UTF-8 or,
-// with a byte order mark, UTF-16, and end lines by LF, CR LF or CR. The error
-// says where it is no text.
+// TextFile converts a file of lines to UTF-8 with line feeds. The file may be UTF-8 or, with a byte order mark, UTF-16,
+// and end lines by LF, CR LF or CR. The error reports where it is not text.
 func TextFile(name string, raw []byte) (*crawlspace.File, error) {
 	p := &parser{report: &Report{}}
 	file, _ := p.lines(name, raw)
 	return file, p.report.Err()
 }
 
-// space reads the gates of a Crawler; alone says that the file has no other.
+// space reads the gates of a Crawler; alone is set if it is the file's only one.
 func (p *parser) space(crawler *node, c *Crawler, alone bool) {
 	s := &c.Space
 	named := func(attribute string) bool {
@@ -111,7 +110,7 @@ func (p *parser) space(crawler *node, c *Crawler, alone bool) {
 	for _, n := range crawler.children {
 		p.gate(n, c)
 	}
-	for _, n := range crawler.children { // over a maxLinkDepth that is written
+	for _, n := range crawler.children { // overrides a written maxLinkDepth
 		if n.spec.Name == "Discovery" {
 			p.discovery(crawler, n, c)
 		}
@@ -126,7 +125,7 @@ func (p *parser) space(crawler *node, c *Crawler, alone bool) {
 	}
 }
 
-// discovery reads whether links are followed, and when the start URLs and lists are asked for again.
+// discovery reads whether links are followed, and when the start URLs and lists are fetched again.
 func (p *parser) discovery(crawler, n *node, c *Crawler) {
 	switch interval := n.attr("intervalS"); {
 	case !n.boolean("enabled"):
@@ -143,8 +142,8 @@ func (p *parser) discovery(crawler, n *node, c *Crawler) {
 	}
 }
 
-// compileSpace compiles the gates, whose errors carry the places of their own
-// files, and makes the start state what the crawl space makes of it.
+// compileSpace compiles the gates, whose errors have positions in their own files, and sets the start state as the
+// crawl space requires.
 func (p *parser) compileSpace(c *Crawler) {
 	if p.quick {
 		return
@@ -165,16 +164,15 @@ func (p *parser) compileSpace(c *Crawler) {
 	}
 }
 
-// isLimited says whether crawl.rules, Patterns or StartURLMatch limit the space.
-// Then the start state is accepted, indexed and followed unless it is written
-// (IBM: the crawler accepts any URL that it discovers unless a rule forbids it).
+// isLimited reports whether crawl.rules, Patterns or StartURLMatch limit the space. Then the start state is accepted,
+// indexed and followed by default (IBM: the crawler accepts any URL that it discovers unless a rule forbids it).
 func isLimited(s *crawlspace.Settings) bool {
 	return s.CrawlRules != nil || s.Include.Value != "" || s.Exclude.Value != "" ||
 		s.StartURLMatch != nil && (s.StartURLMatch.Host || s.StartURLMatch.Scheme)
 }
 
-// isListed says whether all that is crawled is named: by start URLs, sitemaps, feeds or files. Then
-// that is the start state, too (Smartsite: discovery is switched off for such tasks).
+// isListed reports whether all crawled URLs are listed: as start URLs, in sitemaps, feeds or files. That has the same
+// default (Smartsite: discovery is switched off for such tasks).
 func isListed(crawler *node) bool {
 	off := slices.ContainsFunc(crawler.children, func(n *node) bool { return n.spec.Name == "Discovery" && !n.boolean("enabled") })
 	return off && slices.ContainsFunc(crawler.children, func(n *node) bool {
@@ -182,8 +180,7 @@ func isListed(crawler *node) bool {
 	})
 }
 
-// beside reads the file of that name that lies beside the configuration; nil if
-// there is none.
+// beside reads the file of that name beside the configuration; nil if there is none.
 func (p *parser) beside(name string) *crawlspace.File {
 	path := filepath.Join(filepath.Dir(p.src.file), name)
 	if !p.lookups.Exists(path) {
@@ -296,7 +293,7 @@ func (p *parser) extensions(n *node) *crawlspace.Extensions {
 	return x
 }
 
-// value is an attribute's value with its place; empty where it is not written.
+// value returns an attribute's value with its position; empty if it is not written.
 func (p *parser) value(n *node, name string) crawlspace.Text {
 	return crawlspace.Text{Value: n.str(name), At: p.position(n.valueAt(name))}
 }
@@ -305,8 +302,7 @@ func (p *parser) inside(n *node) crawlspace.Text {
 	return crawlspace.Text{Value: n.text, At: p.position(n.textAt)}
 }
 
-// fileOf reads the file that an attribute names; nil if it is not written, or
-// cannot be read and was reported.
+// fileOf reads the file that an attribute names; nil if it is not written, or unreadable, which is reported.
 func (p *parser) fileOf(n *node, name string) *crawlspace.File {
 	path, raw, ok := p.named(n, name)
 	if !ok {
@@ -330,8 +326,7 @@ func (p *parser) named(n *node, name string) (path string, raw []byte, ok bool) 
 	return path, raw, err == nil
 }
 
-// lines makes UTF-8 with line feeds of a file; false if it is no text, which is
-// reported.
+// lines converts a file to UTF-8 with line feeds; false if it is not text, which is reported.
 func (p *parser) lines(path string, raw []byte) (*crawlspace.File, bool) {
 	src, ok := p.decode(path, raw, lineFile)
 	if !ok {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Type is what an attribute's value must look like.
+// Type is the syntax of an attribute's value.
 type Type uint8
 
 // The types. Numbers are decimal; Milliseconds and Seconds become durations.
@@ -17,29 +17,29 @@ const (
 	Seconds
 	Bytes
 	Enum         // one of Attribute.Values
-	SecretString // ${ENV} or file:PATH; printed nowhere
+	SecretString // ${ENV} or file:PATH; never printed
 	HTTPURL      // absolute http or https URL
 	HeaderValue  // printable ASCII
 	Product      // product token of RFC 9309 section 2.2.1
 	KeyValues    // k1=v1;k2=v2
-	Pattern      // reversed escaping, or RE2 where litteral is false
+	Pattern      // reversed escaping, or RE2 if litteral is false
 	Path         // a file, relative to the configuration's folder
 	HourRanges   // hours of the day, such as 22-6 or 22:30-06:00,12-13
 	Command      // a program, by its absolute path, and its arguments
-	Selector     // what tree.Parse reads, such as css:.price
+	Selector     // syntax of tree.Parse, such as css:.price
 )
 
-// Status is what this version does with an element or attribute.
+// Status is the support of an element or attribute in this version.
 type Status uint8
 
 // The statuses.
 const (
-	// Supported does what Doc says.
+	// Supported: works as Doc describes.
 	Supported Status = iota
-	// NoEffect is CloudView's own: accepted, and listed as a note.
+	// NoEffect: one of CloudView's, accepted, and listed as a note.
 	NoEffect
-	// Refused is not done by this version yet, and ignoring it would crawl, index
-	// or push what the writer forbade, or lose data: an error.
+	// Refused: an error, since this version does not support it, and ignoring it would crawl, index or push what was
+	// forbidden, or lose data.
 	Refused
 )
 
@@ -47,15 +47,15 @@ const (
 type Attribute struct {
 	Name string
 	Type Type
-	// Default is the value where the attribute is not written.
+	// Default is the value of a missing attribute.
 	Default string
-	// Min and Max, both inside, bound a number (in the attribute's own unit).
+	// Min and Max, inclusive, bound a number (in the attribute's own unit).
 	Min, Max int64
-	// Values are an Enum's; NotYet those of them that this version refuses.
+	// Values are an Enum's; NotYet are those that this version refuses.
 	Values, NotYet []string
-	// Required attributes must be written, and not be empty unless MayBeEmpty.
+	// Required attributes must be present, and not empty unless MayBeEmpty.
 	Required, MayBeEmpty bool
-	// NotEmpty: it can be left out, but not written as "".
+	// NotEmpty: it can be omitted, but not be "".
 	NotEmpty bool
 	// Unique: no two such elements in the same parent have the same value.
 	Unique bool
@@ -64,30 +64,28 @@ type Attribute struct {
 	// Auth restricts it to elements whose attribute auth has one of these values.
 	Auth   []string
 	Status Status
-	// Instead says what to write in place of the value InsteadOf of an attribute without effect.
+	// Instead is what to write in place of the value InsteadOf of an attribute without effect.
 	Instead, InsteadOf string
-	// Inert is the value that asks for nothing beyond what this version does, so
-	// that writing it is neither an error nor a warning.
+	// Inert is the value that requires nothing unsupported, so that writing it is neither an error nor a warning.
 	Inert string
 	// Doc is one sentence for the reference.
 	Doc string
 
-	// Rereads says that a change of it has pages read anew, though they have not changed:
-	// another document would be made of them.
+	// Rereads is set if a change requires unchanged pages to be read again, since they would give other documents.
 	Rereads bool
 
-	// to gives where the value goes; nil where the element's own reader takes it. yes is the
-	// value of an Enum that is true, where it goes into a bool.
+	// to returns the destination of the value; nil if the element's own reader handles it. yes is the value of an Enum
+	// that means true, for a bool destination.
 	to  func(*Crawler) any
 	yes string
 }
 
-// Role is what an element is in a rule.
+// Role is the role of an element in a rule.
 type Role uint8
 
 // The roles.
 const (
-	Setting Role = iota // everything that is neither condition nor action
+	Setting Role = iota // neither condition nor action
 	Condition
 	Action
 )
@@ -95,41 +93,40 @@ const (
 // Element describes one element of CrawlConfig.xml.
 type Element struct {
 	Name string
-	// Key tells it from another element of the same name, in other parents; "" if there is none.
+	// Key distinguishes elements of the same name in different parents; "" if there is only one.
 	Key  string
 	Role Role
-	// Parents are the keys of the elements in which it can stand; none for CrawlConfig.
+	// Parents are the keys of the elements that may contain it; none for CrawlConfig.
 	Parents []string
 	// Once: at most one in its parent.
 	Once bool
 	// Needed: at least one in its parent.
 	Needed bool
-	// Text: it has text as its content.
+	// Text: it has text content.
 	Text bool
-	// Open: what is inside of it is not looked at.
+	// Open: its content is not checked.
 	Open bool
-	// build makes the condition that an element of role Condition is.
+	// build builds the condition of an element with role Condition.
 	build      builder
 	Attributes []Attribute
 	Status     Status
-	// Rereads is as in Attribute, for all that the element holds.
+	// Rereads is as in Attribute, for everything in the element.
 	Rereads bool
 	// Doc is one sentence for the reference.
 	Doc string
 }
 
-// key is what the element is known by in the table.
+// key returns the element's key in the table.
 func (e *Element) key() string { return cmp.Or(e.Key, e.Name) }
 
-// Elements is the one table of CrawlConfig.xml, in the order of the schema:
-// element, parents, attributes with type, default and range, and what this
-// version does with them. The slices are the caller's own.
+// Elements returns the table of CrawlConfig.xml, in the order of the schema: element, parents, attributes with type,
+// default and range, and their support in this version. The slices belong to the caller.
 func Elements() []Element {
 	return slices.Concat(frameElements(), notifyElements(), crawlElements(), gateElements(), contentElements(), fetchElements(), sourceElements(),
 		conditionElements(), actionElements())
 }
 
-// schema is the table made ready for parsing.
+// schema is the table, indexed for parsing.
 type schema struct {
 	elements map[string]*Element // by key
 	children map[string][]string // key of the parent: keys of its children, in table order
@@ -150,7 +147,7 @@ func newSchema() *schema {
 	return s
 }
 
-// inside is the element of a name inside of another one, nil if none can stand there.
+// inside returns the element of a name inside another one, nil if none is allowed there.
 func (s *schema) inside(parent *Element, name string) *Element {
 	for _, key := range s.children[parent.key()] {
 		if e := s.elements[key]; e.Name == name {
@@ -160,7 +157,7 @@ func (s *schema) inside(parent *Element, name string) *Element {
 	return nil
 }
 
-// namesInside are those of the elements that can stand in another one.
+// namesInside returns the names of the elements allowed in another one.
 func (s *schema) namesInside(parent *Element) []string {
 	var names []string
 	for _, key := range s.children[parent.key()] {
@@ -169,7 +166,7 @@ func (s *schema) namesInside(parent *Element) []string {
 	return names
 }
 
-// attribute is the description of one attribute, nil if there is none.
+// attribute returns the description of one attribute, nil if there is none.
 func (e *Element) attribute(name string) *Attribute {
 	for i := range e.Attributes {
 		if e.Attributes[i].Name == name {
@@ -179,7 +176,7 @@ func (e *Element) attribute(name string) *Attribute {
 	return nil
 }
 
-// attributeNames are those of the attributes that have an effect.
+// attributeNames returns the names of the attributes with an effect.
 func (e *Element) attributeNames() []string {
 	names := make([]string, 0, len(e.Attributes))
 	for i := range e.Attributes {
@@ -190,7 +187,7 @@ func (e *Element) attributeNames() []string {
 	return names
 }
 
-// isNumber says whether values of the type are whole numbers with a range.
+// isNumber reports whether values of the type are whole numbers with a range.
 func (t Type) isNumber() bool {
 	return t == Int || t == Milliseconds || t == Seconds || t == Bytes
 }
@@ -205,23 +202,23 @@ func boolean(name, def, doc string) Attribute {
 	return Attribute{Name: name, Type: Bool, Default: def, Doc: doc}
 }
 
-// required builds a string attribute that must be written.
+// required builds a required string attribute.
 func required(name string, t Type, doc string) Attribute {
 	return Attribute{Name: name, Type: t, Required: true, Doc: doc}
 }
 
-// text builds a string attribute that may be left out.
+// text builds an optional string attribute.
 func text(name string, t Type, def, doc string) Attribute {
 	return Attribute{Name: name, Type: t, Default: def, Doc: doc}
 }
 
-// unique marks an attribute by which elements are told apart.
+// unique marks an attribute that identifies elements.
 func unique(a Attribute) Attribute {
 	a.Unique = true
 	return a
 }
 
-// noEffect lists CloudView's own attributes.
+// noEffect returns CloudView's own attributes.
 func noEffect(names ...string) []Attribute {
 	var out []Attribute
 	for _, name := range names {

@@ -1,6 +1,6 @@
 package config
 
-// contentElements say what becomes of a page that was read.
+// contentElements are settings for page content.
 func contentElements() []Element {
 	crawler := []string{"Crawler"}
 	return []Element{
@@ -8,24 +8,24 @@ func contentElements() []Element {
 		{Name: "RemoveElements", Parents: crawler, Once: true, Rereads: true, Attributes: []Attribute{
 			text("names", String, "header,footer", "Elements whose text is left out, separated by commas."),
 			text("classes", String, "noindex", "Classes of elements whose text is left out."),
-			text("selectors", String, "", "More of them, each written as name, name.class, .class, #id or name#id."),
-		}, Doc: "Parts of pages that are not indexed; their links are still found. Page bytes are pushed without them, too."},
+			text("selectors", String, "", "Further elements, as name, name.class, .class, #id or name#id."),
+		}, Doc: "Parts of pages that are neither indexed nor pushed; their links are still found."},
 		{Name: "Field", Key: "PageField", Parents: crawler, Rereads: true, Attributes: []Attribute{
-			required("name", String, "Name of the meta in documents. Of several Fields of one name, the first counts that finds something."),
-			required("select", Selector, "Where its values stand: css:, xpath:, jsonld:, meta: or header:, and then a selector, an expression, a path or a name; or content: and a form, for all that a page says as text, Markdown or clean HTML. See [fields](fields.md) and [forms of content](content.md)."),
-			{Name: "attribute", NotEmpty: true, Doc: "Attribute of the chosen elements whose value is taken instead of their text; for css and xpath."},
+			required("name", String, "Name of the meta in documents. Of several Fields with one name, the first that finds a value counts."),
+			required("select", Selector, "What to extract: css:, xpath:, jsonld:, meta: or header:, then a selector, an expression, a path or a name ([fields](fields.md)); or content: and a form, for the whole page as text, Markdown or clean HTML ([forms of content](content.md))."),
+			{Name: "attribute", NotEmpty: true, Doc: "Attribute of the selected elements to read instead of their text; for css and xpath."},
 			boolean("multiple", "false", "Whether all values are taken; otherwise the first."),
-			ranged("maxBytes", Bytes, "1048576", 1024, 4*giB/1024, "For content: how long it may be; the rest is cut off."),
-		}, Doc: "A value that is looked for in the pages that its condition matches, or in all, and becomes a meta of their documents."},
+			ranged("maxBytes", Bytes, "1048576", 1024, 4*giB/1024, "Maximum length for content:; the rest is cut off."),
+		}, Doc: "Extracts a value from the pages that its condition matches, or from all, as a meta of their documents."},
 		{Name: "MainContent", Parents: crawler, Rereads: true,
-			Doc: "Makes the text of documents that of their page's main content, without menus and side columns, for the pages that its condition matches, or for all. See [main content](fields.md#main-content)."},
+			Doc: "Indexes only the [main content](fields.md#main-content) of the pages that its condition matches, or of all, without menus and side columns."},
 		{Name: "MetadataMapping", Parents: crawler, Once: true, Rereads: true, Attributes: []Attribute{
-			boolean("keepUnmapped", "false", "Whether metas that no Map names are kept under their own names. Always kept are description, author, date and keywords, and the properties of PDF and office documents."),
+			boolean("keepUnmapped", "false", "Whether metas that no Map names keep their own names. Description, author, date and keywords, and the properties of PDF and office documents, are always kept."),
 		}, Doc: "Renames the metas of pages; those of rules, roots and the crawl itself stay as they are."},
 		{Name: "Map", Parents: []string{"MetadataMapping"}, Attributes: []Attribute{
 			required("from", String, "Name or property of the meta in the page, in any case."),
 			{Name: "to", Required: true, MayBeEmpty: true, Doc: "Name in the document; empty drops the meta. Several metas may go into one name."},
-			text("join", String, "", "Joins several values into one, with this between them; if absent they stay separate."),
+			text("join", String, "", "Joins several values into one with this separator; if absent, they stay separate."),
 			text("default", String, "", "Value for pages that have none."),
 		}, Doc: "Renames, joins or drops one meta."},
 		{Name: "MapHeader", Parents: []string{"MetadataMapping"}, Attributes: []Attribute{
@@ -39,15 +39,15 @@ func contentElements() []Element {
 
 func converterElement() Element {
 	return Element{Name: "Converter", Parents: []string{"Crawler"}, Rereads: true, Attributes: []Attribute{
-		required("mediaType", String, "Media type that it reads, such as image/tiff, or image/* for all that begin so."),
-		{Name: "command", Type: Command, Required: true, Doc: "Program to run, by its absolute path, and its arguments, parted by blanks; no shell reads them. {file} stands for the file with the document, which is the program's input otherwise."},
+		required("mediaType", String, "Media type that it reads, such as image/tiff, or image/* for all images."),
+		{Name: "command", Type: Command, Required: true, Doc: "Absolute path of a program and its arguments, separated by spaces. No shell is involved. {file} stands for the file with the document; without it, the document is the program's standard input."},
 		{Name: "when", Type: Enum, Default: "always", Values: []string{"always", "no-text"},
-			Doc: "Whether it reads all documents of the type, in place of Sextant, or only those in which Sextant finds no text."},
-		{Name: "output", Type: Enum, Default: "text", Values: []string{"text", "html"}, Doc: "What the program writes, in UTF-8."},
-		ranged("timeoutS", Seconds, "60", 1, 3600, "Time for one document; then the program is killed with its children."),
+			Doc: "Whether it reads all documents of the type in place of Sextant, or only those in which Sextant finds no text."},
+		{Name: "output", Type: Enum, Default: "text", Values: []string{"text", "html"}, Doc: "Format of the program's output, in UTF-8."},
+		ranged("timeoutS", Seconds, "60", 1, 3600, "Time for one document, after which the program and its children are killed."),
 		ranged("maxMemoryMB", Int, "1024", 16, 65_536, "Memory of each of its processes, in MiB."),
-		ranged("maxOutputBytes", Bytes, "10485760", 1024, giB, "How much is read of what it writes; the rest is cut off."),
-	}, Doc: "An external program that reads the documents of a media type, such as one for OCR; of several for a type, the first counts. A configuration that comes over the network may name only programs that the file on the machine names."}
+		ranged("maxOutputBytes", Bytes, "10485760", 1024, giB, "Maximum output that is read; the rest is cut off."),
+	}, Doc: "An external program that reads the documents of a media type, such as one for OCR. If several match, the first one counts. A configuration that comes over the network may name only programs that the file on the machine names."}
 }
 
 // sourceElements are further sources of URLs.
@@ -55,18 +55,18 @@ func sourceElements() []Element {
 	crawler := []string{"Crawler"}
 	return []Element{
 		{Name: "Sitemap", Parents: crawler, Attributes: []Attribute{
-			required("url", HTTPURL, "Where the sitemap is: urlset, index, list of URLs or feed, gzip or not."),
+			required("url", HTTPURL, "URL of a urlset, sitemap index, list of URLs or feed, gzip or not."),
 		}, Doc: "A sitemap that robots.txt does not name; its entries are links."},
 		{Name: "Feed", Parents: crawler, Attributes: []Attribute{
-			required("url", HTTPURL, "Where the feed is."),
+			required("url", HTTPURL, "URL of the feed."),
 			boolean("indexItems", "false", "Whether the items themselves are the documents; then their pages are not fetched."),
 		}, Doc: "An RSS or Atom feed; its items are links."},
 		{Name: "XMLDocuments", Parents: crawler, Attributes: []Attribute{
-			required("url", HTTPURL, "Where the file is."),
+			required("url", HTTPURL, "URL of the file."),
 			required("path", String, "Path of the elements that are documents, such as /catalog/book, or //book at any depth."),
 			required("link", String, "Path inside the element to the document's URL, such as link or @href."),
 			{Name: "title", Default: "title", NotEmpty: true, Doc: "Path to its title."},
-			{Name: "text", Default: ".", NotEmpty: true, Doc: "Path to its text, or HTML; by default all text of the element."},
+			{Name: "text", Default: ".", NotEmpty: true, Doc: "Path to its text or HTML; by default all text of the element."},
 			{Name: "date", NotEmpty: true, Doc: "Path to its date, which becomes the meta date."},
 			boolean("html", "false", "Whether its text is HTML."),
 		}, Doc: "An XML file in which each element of a path is a document. A document that disappears from the file is deleted."},
@@ -77,13 +77,13 @@ func sourceElements() []Element {
 	}
 }
 
-// sitemapAttributes are those of Crawler about all sitemaps.
+// sitemapAttributes returns the attributes of Crawler about all sitemaps.
 func sitemapAttributes() []Attribute {
 	return []Attribute{
 		boolean("crawlSitemaps", "true", "Whether to read the sitemaps that robots.txt names.").into(func(c *Crawler) any { return &c.CrawlSitemaps }),
 		ranged("sitemapMaxBytes", Bytes, "52428800", 1024, 52_428_800, "Largest sitemap that is read, after decompression; the rest is cut off.").into(func(c *Crawler) any { return &c.SitemapMaxBytes }),
 		ranged("sitemapMaxLinks", Int, "50000", 1, 50_000, "Maximum number of entries read from one sitemap or feed.").into(func(c *Crawler) any { return &c.SitemapMaxLinks }),
-		ranged("sitemapMaxPerHost", Int, "10000", 1, 1_000_000_000, "Maximum number of sitemaps of a scheme, host and port that robots.txt and sitemap indexes can add; the log tells of any beyond.").into(func(c *Crawler) any { return &c.SitemapMaxPerHost }),
-		boolean("sitemapHints", "true", "Whether a document is due for refresh when lastmod in a sitemap says that it has changed since it was fetched.").into(func(c *Crawler) any { return &c.Frontier.SitemapHints }),
+		ranged("sitemapMaxPerHost", Int, "10000", 1, 1_000_000_000, "Maximum number of sitemaps of a scheme, host and port that robots.txt and sitemap indexes can add; the log reports any beyond.").into(func(c *Crawler) any { return &c.SitemapMaxPerHost }),
+		boolean("sitemapHints", "true", "Whether a document is due for refresh if lastmod in a sitemap is later than its last fetch.").into(func(c *Crawler) any { return &c.Frontier.SitemapHints }),
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// The attribute of CrawlConfig that lets what is unknown pass.
+// The attribute of CrawlConfig that makes unknown settings be ignored.
 const (
 	unknownAttributeName = "unknown"
 	unknownWarn          = "warn"
@@ -16,7 +16,7 @@ const (
 	giB  = 1 << 30
 )
 
-// frameElements are CrawlConfig, Crawler and what names the roots and weights.
+// frameElements are CrawlConfig, Crawler, and the elements for roots and weights.
 func frameElements() []Element {
 	own := noEffect("crawlerServer", "connectorServer", "buildGroup", "documentsType", "dataModel",
 		"enableConvertProcessor", "verbose", "version")
@@ -25,7 +25,7 @@ func frameElements() []Element {
 	return []Element{
 		{Name: "CrawlConfig", Attributes: append([]Attribute{{
 			Name: unknownAttributeName, Type: Enum, Default: "error", Values: []string{"error", unknownWarn},
-			Doc: "Whether an element or attribute of CloudView's namespaces that this version does not know, such as one of a newer release, is an error or a warning. Unknown conditions in rules are always errors.",
+			Doc: "Whether an unknown element or attribute in CloudView's namespaces, such as one of a newer release, is an error or a warning. Unknown conditions in rules are always errors.",
 		}}, own...),
 			Doc: "The outermost element."},
 		{Name: "CustomCrawlConfig", Parents: []string{"CrawlConfig", "Crawler"}, Open: true, Status: NoEffect,
@@ -37,13 +37,13 @@ func frameElements() []Element {
 		{Name: "Root", Parents: []string{"Crawler"}, Attributes: []Attribute{
 			required("url", String, "Start URL, absolute, http or https."),
 			boolean("site", "true", "Whether all URLs of the root's site start accepted, indexed and followed."),
-			ranged("priority", Int, "0", -2, 2, "Added to the number of the fifo: -2 is taken first, 2 last."),
-			text("group", String, "default", "Label for refresh, and for checks of Rules of the same group; it isolates nothing."),
+			ranged("priority", Int, "0", -2, 2, "Added to the number of the fifo: -2 is most urgent, 2 least."),
+			text("group", String, "default", "Label for refresh, and for checks of Rules of the same group; it does not isolate them."),
 			text("kvs", KeyValues, "", "Metas of the documents of the root's site, as k1=v1;k2=v2; at most 4,096 bytes."),
 		}, Doc: "A start URL."},
 		{Name: "Roots", Parents: []string{"Crawler"}, Attributes: []Attribute{
 			required("file", Path, "File with one start URL a line; empty lines and lines that begin with # are skipped."),
-		}, Doc: "Start URLs from a file, each like a Root without further attributes."},
+		}, Doc: "Start URLs from a file, like Roots without further attributes."},
 		{Name: "CrawlSchedulerConfig", Parents: []string{"Crawler"}, Once: true,
 			Doc: "The weights of the frontier's six fifos."},
 		{Name: "Fifo", Parents: []string{"CrawlSchedulerConfig"}, Attributes: []Attribute{
@@ -53,31 +53,31 @@ func frameElements() []Element {
 	}
 }
 
-// sourceNames are the six URL sources by their numbers.
+// sourceNames returns the six URL sources by their numbers.
 func sourceNames() []string {
 	return []string{"user", "redir", "index", "index_follow", "follow", "refresh"}
 }
 
 func crawlerAttributes() []Attribute {
 	return []Attribute{
-		unique(required("name", String, "Name of the Crawler, unique in the file; it also names a folder, so it has no slash.")),
-		ranged("nthreads", Int, "1", 1, 10_000, "How many URLs are fetched at once.").into(func(c *Crawler) any { return &c.Workers }),
+		unique(required("name", String, "Name of the Crawler, unique in the file. It also names a folder: no slashes.")),
+		ranged("nthreads", Int, "1", 1, 10_000, "Number of URLs that are fetched at once.").into(func(c *Crawler) any { return &c.Workers }),
 		boolean("defaultAccept", "false", "Whether a URL outside all sites starts as accepted."),
 		boolean("defaultIndex", "false", "Whether a URL outside all sites starts as indexed."),
-		boolean("defaultFollow", "false", "Whether the links of a URL outside all sites are followed at first."),
-		boolean("defaultFollowRoots", "true", "Whether roots are followed unless a rule says otherwise.").into(func(c *Crawler) any { return &c.Rules.DefaultFollowRoots }),
+		boolean("defaultFollow", "false", "Whether a URL outside all sites starts as followed."),
+		boolean("defaultFollowRoots", "true", "Whether roots start as followed.").into(func(c *Crawler) any { return &c.Rules.DefaultFollowRoots }),
 		boolean("indexRedirectSources", "true", "Whether the source of a redirect becomes an alias meta of its target.").into(func(c *Crawler) any { return &c.Frontier.IndexRedirectSources }),
-		boolean("linkGraph", "true", "Whether the links of each page are stored, at 6 bytes each, so that `sextant report broken` and `sextant urls --links-to` can name all pages that link to a URL (reports.md).").into(func(c *Crawler) any { return &c.Frontier.LinkGraph }),
-		boolean("smartRefresh", "false", "Whether documents are fetched again by an estimate of how often they change.").into(func(c *Crawler) any { return &c.Frontier.SmartRefresh }),
+		boolean("linkGraph", "true", "Whether links are stored, at 6 bytes each, so that `sextant report broken` and `sextant urls --links-to` can list all pages that link to a URL (reports.md).").into(func(c *Crawler) any { return &c.Frontier.LinkGraph }),
+		boolean("smartRefresh", "false", "Whether documents are refetched by an estimate of how often they change.").into(func(c *Crawler) any { return &c.Frontier.SmartRefresh }),
 		ranged("smartRefreshMinAgeS", Seconds, "86400", 0, 100*year, "Least age of a document before smart refresh.").into(func(c *Crawler) any { return &c.Frontier.MinAge }),
 		ranged("smartRefreshMaxAgeS", Seconds, "604800", 0, 100*year, "Greatest age of a document before smart refresh.").into(func(c *Crawler) any { return &c.Frontier.MaxAge }),
 		boolean("pushUnchanged", "false", "Whether documents with the same hash are pushed again.").into(func(c *Crawler) any { return &c.Frontier.PushUnchanged }),
-		ranged("outboxMaxBytes", Bytes, "4294967296", 1<<20, 1<<50, "Size of unsent documents at which the crawl stops fetching and waits.").into(func(c *Crawler) any { return &c.OutboxMaxBytes }),
+		ranged("outboxMaxBytes", Bytes, "4294967296", 1<<20, 1<<50, "Size of unsent documents at which the crawl waits.").into(func(c *Crawler) any { return &c.OutboxMaxBytes }),
 		Attribute{Name: "durability", Type: Enum, Default: "sync", Values: []string{"sync", "os"},
 			Doc: "sync: a commit survives a power failure; os: it survives the end of the process only."}.into(func(c *Crawler) any { return &c.Durability }),
-		text("crawlLog", Path, "", "File that gets one line for each URL that was fetched; no log where empty."),
-		text("fetcher", String, "", "Name of a Fetch without a condition; its settings apply to all URLs that no other Fetch matches."),
-		ranged("minimumAgedS", Seconds, "0", 0, 100*year, "Fixed age after which documents are checked again, in place of smartRefresh; 0: never.").into(func(c *Crawler) any { return &c.Frontier.MinimumAged }),
+		text("crawlLog", Path, "", "File that gets one line for each fetched URL; no log if empty."),
+		text("fetcher", String, "", "Name of a Fetch without a condition, for all URLs that no other Fetch matches."),
+		ranged("minimumAgedS", Seconds, "0", 0, 100*year, "Fixed age at which documents are refetched, in place of smartRefresh; 0: never.").into(func(c *Crawler) any { return &c.Frontier.MinimumAged }),
 	}
 }
 
@@ -90,46 +90,46 @@ func politenessAttributes() []Attribute {
 		ranged("sleepAfterLoadMS", Milliseconds, "0", 0, day*1000, "Added to throttleTimeMS."),
 		ranged("maxRequestsPerS", Int, "0", 0, 1_000_000, "Requests a second of the whole crawl; 0 is no limit.").into(func(c *Crawler) any { return &c.MaxRequestsPerS }),
 		ranged("maxBytesPerS", Bytes, "0", 0, 1<<40, "Bytes a second of the whole crawl; 0 is no limit.").into(func(c *Crawler) any { return &c.MaxBytesPerS }),
-		boolean("ignoreRobotsTxt", "false", "Whether to fetch what robots.txt forbids: only with the owner's permission.").into(func(c *Crawler) any { return &c.IgnoreRobots }),
+		boolean("ignoreRobotsTxt", "false", "Whether to fetch URLs that robots.txt forbids: only with the owner's permission.").into(func(c *Crawler) any { return &c.IgnoreRobots }),
 		Attribute{Name: "robots", Type: Enum, Default: "standard", Values: []string{"standard", "original"},
 			Doc: "standard is RFC 9309, original the 1994 text without Allow and wildcards."}.into(func(c *Crawler) any { return &c.Robots.Original }).on("original"),
-		ranged("maxCrawlDelayS", Seconds, "60", 1, day, "Longest Crawl-delay of a robots.txt that is obeyed; a longer one is cut to this.").into(func(c *Crawler) any { return &c.Robots.MaxDelay }),
+		ranged("maxCrawlDelayS", Seconds, "60", 1, day, "Maximum Crawl-delay of a robots.txt; a longer one is cut to this.").into(func(c *Crawler) any { return &c.Robots.MaxDelay }),
 	}
 }
 
 func failureAttributes() []Attribute {
 	return []Attribute{
 		Attribute{Name: "errorPolicy", Type: Enum, Default: "cloudview", Values: []string{"cloudview", "cautious", "smartsite"},
-			Doc: "Which failures delete a document: cloudview as CloudView's manual says, cautious treats server and TLS errors as temporary, smartsite deletes on any failure."}.into(func(c *Crawler) any { return &c.Frontier.Policy }),
-		ranged("maxTemporaryErrors", Int, "5", 1, 1000, "Number of temporary errors in a row after which a URL counts as permanently failed.").into(func(c *Crawler) any { return &c.Frontier.MaxTemporaryErrors }),
-		ranged("temporaryErrorMinS", Seconds, "86400", 0, year, "Least time over which these errors must have lasted.").into(func(c *Crawler) any { return &c.Frontier.TemporaryErrorMin }),
-		ranged("errorRefreshS", Seconds, "", 1, 100*year, "Age at which documents in error are tried again; smartRefreshMaxAgeS if absent.").into(func(c *Crawler) any { return &c.Frontier.ErrorRefresh }),
+			Doc: "Which failures delete a document: cloudview follows CloudView's manual, cautious treats server and TLS errors as temporary, smartsite deletes on any failure."}.into(func(c *Crawler) any { return &c.Frontier.Policy }),
+		ranged("maxTemporaryErrors", Int, "5", 1, 1000, "Number of consecutive temporary errors after which a URL counts as permanently failed.").into(func(c *Crawler) any { return &c.Frontier.MaxTemporaryErrors }),
+		ranged("temporaryErrorMinS", Seconds, "86400", 0, year, "Minimum time from the first of these errors to the last.").into(func(c *Crawler) any { return &c.Frontier.TemporaryErrorMin }),
+		ranged("errorRefreshS", Seconds, "", 1, 100*year, "Age at which failed documents are retried; smartRefreshMaxAgeS if absent.").into(func(c *Crawler) any { return &c.Frontier.ErrorRefresh }),
 		Attribute{Name: "deletionBrake", Type: Enum, Default: "on", Values: []string{"on", "off"},
-			Doc: "on: a deletion, or a text unlike the old one, waits until it is confirmed, and a large edit of the rules until your word. off: both are carried out at once, and so is each edit, without a question; what was deleted is not asked for again soon."}.into(func(c *Crawler) any { return &c.Frontier.Deletions.Off }).on("off"),
-		ranged("deletionRestS", Seconds, "60", 0, day, "Least time after which a loss (a deletion or new text) is confirmed where it is one of few: at most two of a host's documents, or 1 %.").into(func(c *Crawler) any { return &c.Frontier.Deletions.Rest }),
-		ranged("deletionConfirmS", Seconds, "86400", 1, year, "The same where it is one of some, at most 20 %; also the time between two visits that count.").into(func(c *Crawler) any { return &c.Frontier.Deletions.Confirm }),
-		ranged("deletionHoldS", Seconds, "604800", 1, year, "The same where it is one of most, if it is explicit: the page or its site says so.").into(func(c *Crawler) any { return &c.Frontier.Deletions.Hold }),
-		ranged("deletionGoneS", Seconds, "2592000", 1, 10*year, "The same where it is one of most and not explicit. A host without a good response for so long is gone: its documents are deleted.").into(func(c *Crawler) any { return &c.Frontier.Deletions.Gone }),
-		boolean("forgetDeleted", "false", "Whether a URL is forgotten when its document is deleted for an error, so that only a link found later makes it known again. Roots are never forgotten.").into(func(c *Crawler) any { return &c.Frontier.ForgetDeleted }),
+			Doc: "on: a deletion, or a text unlike the old one, waits until it is confirmed, and a large edit of the rules until you confirm it. off: all are carried out at once, and deleted pages are not soon fetched again."}.into(func(c *Crawler) any { return &c.Frontier.Deletions.Off }).on("off"),
+		ranged("deletionRestS", Seconds, "60", 0, day, "Minimum time until a loss (a deletion or new text) is confirmed if it is one of few: at most two of a host's documents, or 1 %.").into(func(c *Crawler) any { return &c.Frontier.Deletions.Rest }),
+		ranged("deletionConfirmS", Seconds, "86400", 1, year, "The same if it is one of some, at most 20 %; also the time between two visits that count.").into(func(c *Crawler) any { return &c.Frontier.Deletions.Confirm }),
+		ranged("deletionHoldS", Seconds, "604800", 1, year, "The same if it is one of most, and the page or its site states it.").into(func(c *Crawler) any { return &c.Frontier.Deletions.Hold }),
+		ranged("deletionGoneS", Seconds, "2592000", 1, 10*year, "The same if it is one of most, and no page states it. A host without a good response for so long is gone: its documents are deleted.").into(func(c *Crawler) any { return &c.Frontier.Deletions.Gone }),
+		boolean("forgetDeleted", "false", "Whether a URL is forgotten when its document is deleted for an error, until a new link to it is found. Roots are never forgotten.").into(func(c *Crawler) any { return &c.Frontier.ForgetDeleted }),
 	}
 }
 
 func fetchAttributes() []Attribute {
 	return []Attribute{
-		boolean("disableConditionalGet", "false", "Whether to fetch pages in full always, without If-None-Match and If-Modified-Since.").into(func(c *Crawler) any { return &c.Unconditional }),
-		text("userAgent", HeaderValue, "", "User-Agent header, best with a contact URL; the program's own where empty.").into(func(c *Crawler) any { return &c.Fetcher.UserAgent }),
-		text("robotsAgent", Product, "Sextant", "Product token looked for in robots.txt, robots metas and X-Robots-Tag.").into(func(c *Crawler) any { return &c.RobotsAgent }),
+		boolean("disableConditionalGet", "false", "Whether pages are always fetched in full, without If-None-Match and If-Modified-Since.").into(func(c *Crawler) any { return &c.Unconditional }),
+		text("userAgent", HeaderValue, "", "User-Agent header, best with a contact URL; the program's own if empty.").into(func(c *Crawler) any { return &c.Fetcher.UserAgent }),
+		text("robotsAgent", Product, "Sextant", "Product token to look for in robots.txt, robots metas and X-Robots-Tag.").into(func(c *Crawler) any { return &c.RobotsAgent }),
 		text("from", HeaderValue, "", "From header: an e-mail address of the operator.").into(func(c *Crawler) any { return &c.Fetcher.From }),
 		ranged("maxBodyBytes", Bytes, "10485760", 1024, giB, "Largest body after decompression; the rest is cut off.").into(func(c *Crawler) any { return &c.Fetcher.MaxBodyBytes }),
-		ranged("maxPdfBytes", Bytes, "33554432", 1024, giB, "Largest body of a PDF file, in place of maxBodyBytes; what is cut off can seldom be read.").into(func(c *Crawler) any { return &c.MaxPDFBytes }),
-		ranged("maxRedirects", Int, "10", 0, 100, "Redirects in a row before a URL is given up.").into(func(c *Crawler) any { return &c.MaxRedirects }),
+		ranged("maxPdfBytes", Bytes, "33554432", 1024, giB, "Largest body of a PDF file, in place of maxBodyBytes; a cut file can seldom be read.").into(func(c *Crawler) any { return &c.MaxPDFBytes }),
+		ranged("maxRedirects", Int, "10", 0, 100, "Maximum number of consecutive redirects.").into(func(c *Crawler) any { return &c.MaxRedirects }),
 		ranged("connectTimeoutMS", Milliseconds, "10000", 1, 3_600_000, "Time to connect, DNS included.").into(func(c *Crawler) any { return &c.Fetcher.ConnectTimeout }),
 		ranged("tlsTimeoutMS", Milliseconds, "10000", 1, 3_600_000, "Time for the TLS handshake.").into(func(c *Crawler) any { return &c.Fetcher.TLSTimeout }),
-		ranged("firstByteTimeoutMS", Milliseconds, "30000", 1, 3_600_000, "Time from the request to the answer's header.").into(func(c *Crawler) any { return &c.Fetcher.FirstByteTimeout }),
-		ranged("idleTimeoutMS", Milliseconds, "30000", 1, 3_600_000, "Time without a byte while the body comes.").into(func(c *Crawler) any { return &c.Fetcher.IdleTimeout }),
+		ranged("firstByteTimeoutMS", Milliseconds, "30000", 1, 3_600_000, "Time from the request to the response's header.").into(func(c *Crawler) any { return &c.Fetcher.FirstByteTimeout }),
+		ranged("idleTimeoutMS", Milliseconds, "30000", 1, 3_600_000, "Time without a byte of the body.").into(func(c *Crawler) any { return &c.Fetcher.IdleTimeout }),
 		ranged("downloadTimeoutMS", Milliseconds, "300000", 1, day*1000, "Time for the whole request.").into(func(c *Crawler) any { return &c.Fetcher.DownloadTimeout }),
-		boolean("enableCookies", "false", "Whether cookies are kept for all sites, until the process ends unless keepCookies says otherwise; with auth they always are.").into(func(c *Crawler) any { return &c.EnableCookies }),
-		boolean("keepCookies", "false", "Whether the cookies of enableCookies outlive a restart, in a file of the data directory that only the service reads.").into(func(c *Crawler) any { return &c.KeepCookies }),
+		boolean("enableCookies", "false", "Whether cookies are kept for all sites, until the process ends or as keepCookies says. With auth they always are.").into(func(c *Crawler) any { return &c.EnableCookies }),
+		boolean("keepCookies", "false", "Whether the cookies of enableCookies survive a restart, in a file of the data directory that only the service reads.").into(func(c *Crawler) any { return &c.KeepCookies }),
 	}
 }
 
@@ -137,35 +137,35 @@ func readAttributes() []Attribute {
 	return []Attribute{
 		boolean("readDocuments", "true", "Whether PDF, docx, xlsx, pptx, odt, ods, odp, rtf, doc, xls and ppt are read; otherwise they are indexed by URL and metas alone.").into(func(c *Crawler) any { return &c.ReadDocuments }),
 		ranged("documentWorkers", Int, "1", 1, 64, "Number of processes that read such documents; a change takes effect after a restart.").into(func(c *Crawler) any { return &c.Reading.Workers }),
-		ranged("documentTimeoutS", Seconds, "30", 1, 3600, "CPU time to read one such document; by the clock it may take ten times that.").into(func(c *Crawler) any { return &c.Reading.Timeout }),
+		ranged("documentTimeoutS", Seconds, "30", 1, 3600, "CPU time to read one such document; the elapsed time may be ten times that.").into(func(c *Crawler) any { return &c.Reading.Timeout }),
 		ranged("documentMaxMemoryMB", Int, "512", 384, 65_536, "Memory of one such process, in MiB.").into(func(c *Crawler) any { return &c.Reading.MaxMemory }),
 		boolean("embeddedLinks", "false", "Whether images, media and other objects in pages, and forms with method GET, count as links.").into(func(c *Crawler) any { return &c.EmbeddedLinks }).rereads(),
 		boolean("ignoreNofollow", "false", "Ignores nofollow in pages, links and X-Robots-Tag.").into(func(c *Crawler) any { return &c.IgnoreNoFollow }).rereads(),
 		boolean("ignoreNoindex", "false", "Ignores noindex in pages and X-Robots-Tag.").into(func(c *Crawler) any { return &c.IgnoreNoIndex }).rereads(),
 		{Name: "mimeTypesMode", Type: Enum, Default: "exclude", Values: []string{"exclude", "include"},
-			Doc: "Whether MimeTypes lists what is left out (exclude) or all that is indexed (include)."},
-		boolean("nearDuplicateDetector", "true", "Whether a document is left out if another one of the same source has the same content, or nearly; takes 40 bytes of memory and 127 on disk for each document.").into(func(c *Crawler) any { return &c.NearDuplicates }),
-		boolean("patternsDetector", "true", "Whether to learn which parameters (of sessions, for example) and paths (of calendars) lead to duplicates, and to follow no new links of them after 100; needs nearDuplicateDetector.").into(func(c *Crawler) any { return &c.DetectPatterns }),
+			Doc: "Whether MimeTypes lists the types to leave out (exclude) or the only ones to index (include)."},
+		boolean("nearDuplicateDetector", "true", "Whether a document is left out if another one of its source has the same or nearly the same content; takes 40 bytes of memory and 127 on disk per document.").into(func(c *Crawler) any { return &c.NearDuplicates }),
+		boolean("patternsDetector", "true", "Whether to learn which parameters (such as session ids) and paths (such as calendars) lead to duplicates, and to follow no such links after 100; needs nearDuplicateDetector.").into(func(c *Crawler) any { return &c.DetectPatterns }),
 		boolean("enableSimpleSiteCollapsing", "false", "Gives documents the site's URL as meta collapse_key.").into(func(c *Crawler) any { return &c.Collapse }).rereads(),
-		ranged("simpleSiteCollapsingDepth", Int, "0", 0, 1000, "Path segments beyond which documents are collapsed; the site is the URL up to there.").into(func(c *Crawler) any { return &c.CollapseDepth }).rereads(),
+		ranged("simpleSiteCollapsingDepth", Int, "0", 0, 1000, "Number of path segments that belong to the site's URL.").into(func(c *Crawler) any { return &c.CollapseDepth }).rereads(),
 	}
 }
 
-// crawlElements are the targets of documents, and when and how fast pages are asked for.
+// crawlElements returns the targets, and when and how fast pages are requested.
 func crawlElements() []Element {
 	return append(pushElements(), []Element{
 		{Name: "Throttle", Parents: []string{"Crawler"}, Attributes: []Attribute{
 			ranged("throttleTimeMS", Milliseconds, "", 0, day*1000, "Pause for the hosts of these URLs, in place of the Crawler's; sleepAfterLoadMS is added to it."),
-			ranged("maxConnectionsPerHost", Int, "", 1, 1000, "Concurrent requests to such a host where there is no pause, that is with aggressive or throttleTimeMS 0."),
-			text("hours", HourRanges, "", "Hours of the day, in local time, in which requests are allowed, such as 22-6, or 22:30-06:00,12-13; the first time is included, the last is not."),
-		}, Doc: "Politeness for the URLs for which its one condition holds; of several that match, the first counts."},
+			ranged("maxConnectionsPerHost", Int, "", 1, 1000, "Concurrent requests to such a host if there is no pause, that is with aggressive or throttleTimeMS 0."),
+			text("hours", HourRanges, "", "Hours of the day, in local time, in which requests are allowed, such as 22-6, or 22:30-06:00,12-13, excluding the end."),
+		}, Doc: "Pace for the URLs that its one condition matches. If several match, the first one counts."},
 		{Name: "Refresh", Parents: []string{"Crawler"}, Attributes: []Attribute{
-			{Name: "schedule", NotEmpty: true, Doc: "When, in local time: minute, hour, day of the month, month and day of the week, as in \"0 3 * * *\", or @hourly, @daily, @weekly, @monthly, @yearly, or @every and a time of a minute or more, such as @every 90m."},
-			text("group", String, "", "Of a schedule: only the sites of this group's roots, and what was found from those that have no site; all documents if absent."),
-			boolean("smartRefresh", "false", "Whether an estimate of how often each of these documents changes says when it is fetched again; so it is where one of the next two is written."),
+			{Name: "schedule", NotEmpty: true, Doc: "When, in local time: minute, hour, day of the month, month and day of the week, as in \"0 3 * * *\"; or @hourly, @daily, @weekly, @monthly, @yearly; or @every and a time of at least a minute, such as @every 90m."},
+			text("group", String, "", "For a schedule: only the sites of this group's roots, and the URLs found from its roots without a site; all documents if absent."),
+			boolean("smartRefresh", "false", "Whether these documents are refetched by an estimate of how often they change; true if one of the next two is written."),
 			ranged("smartRefreshMinAgeS", Seconds, "", 0, 100*year, "Least age of these documents, in place of the Crawler's."),
 			ranged("smartRefreshMaxAgeS", Seconds, "", 0, 100*year, "Greatest age of these documents, in place of the Crawler's."),
 			ranged("minimumAgedS", Seconds, "", 0, 100*year, "Fixed age of these documents, in place of the Crawler's ages; 0: never."),
-		}, Doc: "When the documents are fetched again for which its one condition holds, or all without a condition: at fixed times, or at ages of their own. A time that was missed while no service ran is made up for once. Each schedule counts; of several ages for a URL, the first."},
+		}, Doc: "When to refetch the documents that its condition matches, or all: at fixed times, or at certain ages. A time that was missed while no service ran is made up for once. All schedules that match apply; of several ages, the first one counts."},
 	}...)
 }

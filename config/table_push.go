@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/sextant-crawler/sextant/config/secret"
 	"github.com/sextant-crawler/sextant/push"
@@ -16,7 +17,7 @@ import (
 	"github.com/sextant-crawler/sextant/push/wire"
 )
 
-// pushElements are the targets of documents.
+// pushElements returns the targets of documents.
 func pushElements() []Element {
 	return []Element{
 		{Name: "Push", Parents: []string{"Crawler"},
@@ -34,28 +35,25 @@ func pushElements() []Element {
 	}
 }
 
-// pushKind is a kind of target: its attributes, what of them it needs, and how a target is
-// made of them.
+// pushKind is a kind of target: its attributes, the required ones, and how a target is created from them.
 type pushKind struct {
 	name string
-	// attributes are those beside kind, name, source and content. Several kinds may have
-	// one of a name, which is then described alike.
+	// attributes are those besides kind, name, source and content. Kinds that share one describe it alike.
 	attributes []Attribute
 	needed     []string
-	batch      int  // batchCount where it is not written
+	batch      int  // default of batchCount
 	fields     bool // it has PushField
-	// ownMetas are those that it makes by itself, shortMetas says that it takes no long ones.
+	// ownMetas are those that it creates itself; shortMetas is set if it accepts no long ones.
 	ownMetas   []string
 	shortMetas bool
-	// make gives the settings of the target, and what makes it of them. What is wrong in
-	// them is reported.
+	// make returns the settings of the target, and the function that opens it. It reports errors.
 	make func(*pushReader) (settings any, open opener)
 }
 
-// overHTTP says that the target has a server.
+// overHTTP reports whether the target has a server.
 func (k *pushKind) overHTTP() bool { return slices.Contains(k.needed, "url") }
 
-// pushKinds are the kinds of targets, in the order of the reference.
+// pushKinds returns the kinds of targets, in the order of the reference.
 func pushKinds() []pushKind {
 	server, token, split, gzip := serverPush(), tokenPush(), splitPush(), gzipPush()
 	return []pushKind{
@@ -69,7 +67,7 @@ func pushKinds() []pushKind {
 	}
 }
 
-// kindOfPush is the kind of that name, which the table has found valid.
+// kindOfPush returns the kind of a valid name.
 func kindOfPush(name string) *pushKind {
 	for _, k := range pushKinds() {
 		if k.name == name {
@@ -79,7 +77,7 @@ func kindOfPush(name string) *pushKind {
 	return nil
 }
 
-// namesOfPush are the kinds for which that holds.
+// namesOfPush returns the names of the kinds for which holds returns true.
 func namesOfPush(holds func(*pushKind) bool) []string {
 	var names []string
 	for _, k := range pushKinds() {
@@ -92,7 +90,7 @@ func namesOfPush(holds func(*pushKind) bool) []string {
 
 func kindsWithFields() []string { return namesOfPush(func(k *pushKind) bool { return k.fields }) }
 
-// attributesOfKinds are those of all kinds, each with the kinds that have it.
+// attributesOfKinds returns the attributes of all kinds, each with the kinds that have it.
 func attributesOfKinds() []Attribute {
 	var all []Attribute
 	for _, k := range pushKinds() {
@@ -110,8 +108,8 @@ func attributesOfKinds() []Attribute {
 func commonPush() []Attribute {
 	return []Attribute{
 		{Name: "kind", Type: Enum, Default: "file", Values: namesOfPush(func(*pushKind) bool { return true }), Doc: "Protocol of the target."},
-		unique(text("name", String, "", "Name of the target, unique in its Crawler; it must stay the same over restarts. The kind if absent.")),
-		text("source", String, "", "Pushes only documents of this source; all if absent."),
+		unique(text("name", String, "", "Name of the target, unique in its Crawler. Do not change it later. The kind if absent.")),
+		text("source", String, "", "Only documents of this source are pushed; all if absent."),
 		boolean("content", "false", "Whether the page's original bytes are pushed, too. For papi they replace the text in the master part, for funnelback in the body."),
 	}
 }
@@ -120,11 +118,11 @@ func filePush() []Attribute {
 	return []Attribute{
 		text("dir", Path, "", "Folder of the files; out in the data directory if absent."),
 		ranged("rotateBytes", Bytes, "268435456", 1024, 1<<40, "Size at which a new file is started."),
-		ranged("retentionS", Seconds, "0", 0, 100*year, "Age at which a file is removed that is not written any more; 0 is never."),
+		ranged("retentionS", Seconds, "0", 0, 100*year, "Age at which a finished file is removed; 0: never."),
 	}
 }
 
-// serverPush are those of all targets over HTTP.
+// serverPush returns the attributes of all targets over HTTP.
 func serverPush() []Attribute {
 	return []Attribute{
 		text("url", HTTPURL, "", "Address of the server, such as http://host:10002 (papi), https://host:9200 (elasticsearch, opensearch), http://host:8983/solr (solr), https://host:8443 (funnelback), or the whole address of a webhook; required."),
@@ -140,7 +138,7 @@ func serverPush() []Attribute {
 	}
 }
 
-// tokenPush are those of targets that take several requests at once, and tokens.
+// tokenPush returns the attributes of targets with concurrent requests and tokens.
 func tokenPush() []Attribute {
 	return []Attribute{
 		text("token", SecretString, "", "Sent as Authorization: Bearer, to funnelback as X-Security-Token, to elasticsearch as Authorization: ApiKey; ${ENV} or file:PATH keep it out of the file."),
@@ -148,7 +146,7 @@ func tokenPush() []Attribute {
 	}
 }
 
-// splitPush is for requests that carry several documents.
+// splitPush returns the attributes for requests with several documents.
 func splitPush() []Attribute {
 	return []Attribute{
 		ranged("maxRequestBytes", Bytes, "8388608", 1024, giB, "Size above which a batch is split into several requests."),
@@ -164,14 +162,14 @@ func gzipPush() []Attribute {
 func papiPush() []Attribute {
 	return []Attribute{
 		{Name: "connector", NotEmpty: true, Doc: "Name of the connector that the documents belong to; required."},
-		text("checkpointName", String, "", "Name of the checkpoints; each crawler that pushes to a connector needs its own. The Crawler's name if absent."),
-		text("class", String, "", "Data model class of the documents; the server's own where empty."),
-		ours("syncParameter", "PAPI_sync", "Parameter of set_checkpoint that asks for a synced checkpoint (ours: not documented by the vendor)."),
+		text("checkpointName", String, "", "Name of the checkpoints, unique among the crawlers that push to the connector. The Crawler's name if absent."),
+		text("class", String, "", "Data model class of the documents; the server's own if empty."),
+		ours("syncParameter", "PAPI_sync", "Parameter of set_checkpoint that requests a synced checkpoint (not documented by the vendor)."),
 		{Name: "stamp", Type: Enum, Default: "hash", Values: []string{"hash", "seq"},
-			Doc: "What a document's stamp is: the hash of its content, or the sequence number of the order."},
-		ours("stampPart", "stamp", "Part of add_documents that carries the stamp (ours: not documented by the vendor)."),
-		ours("classPart", "directive:datamodel_class", "Part of add_documents that carries the class (ours: not documented by the vendor)."),
-		boolean("deletionsInURL", "false", "Whether delete_documents carries its URLs in its own URL and not in the body (ours: not documented by the vendor)."),
+			Doc: "The document's stamp: the hash of its content, or the sequence number of the order."},
+		ours("stampPart", "stamp", "Part of add_documents that carries the stamp (not documented by the vendor)."),
+		ours("classPart", "directive:datamodel_class", "Part of add_documents that carries the class (not documented by the vendor)."),
+		boolean("deletionsInURL", "false", "Whether delete_documents carries URLs in its own URL instead of the body (not documented by the vendor)."),
 	}
 }
 
@@ -179,7 +177,7 @@ func elasticPush() []Attribute {
 	return []Attribute{
 		{Name: "index", NotEmpty: true, Doc: "Index, or alias with one index to write to; required."},
 		{Name: "pipeline", NotEmpty: true, Doc: "Ingest pipeline for the documents."},
-		boolean("createTemplate", "false", "Whether to create an index template sextant-INDEX with fitting fields if there is none of that name. It applies to an index that is created later."),
+		boolean("createTemplate", "false", "Whether to create an index template sextant-INDEX if it does not exist. It applies to indexes created later."),
 	}
 }
 
@@ -194,14 +192,14 @@ func solrPush() []Attribute {
 		ranged("commitWithinMS", Milliseconds, "10000", 0, 86_400_000, "Time within which documents become searchable; 0 leaves it to autoSoftCommit."),
 		ours("idField", "id", "The uniqueKey of the schema; it holds the URL."),
 		text("metaPrefix", String, "meta_", "Prefix of the field name of a meta."),
-		text("metaSuffix", String, "_ss", "Suffix of the field name of a meta; the default is a dynamic field of several strings."),
+		text("metaSuffix", String, "_ss", "Suffix of the field name of a meta; the default is a dynamic multi-valued string field."),
 	}
 }
 
 func funnelbackPush() []Attribute {
 	return []Attribute{
-		{Name: "filters", NotEmpty: true, Doc: "Filters of the server for the documents, in place of its own choice."},
-		boolean("commit", "true", "Whether to ask for a commit; the server also commits by itself from time to time."),
+		{Name: "filters", NotEmpty: true, Doc: "The server's filters for the documents, in place of its defaults."},
+		boolean("commit", "true", "Whether to request commits; the server also commits by itself from time to time."),
 	}
 }
 
@@ -211,12 +209,12 @@ func webhookPush() []Attribute {
 	}
 }
 
-// ours is a name on the wire that must not be empty.
+// ours returns an attribute for a name in the request, which must not be empty.
 func ours(name, def, doc string) Attribute {
 	return Attribute{Name: name, Default: def, NotEmpty: true, Doc: doc}
 }
 
-// opens makes a target of settings that need nothing else.
+// opens returns the opener of a target that needs only its settings.
 func opens[S any, T push.Target](s S, open func(S) (T, error)) (any, opener) {
 	return s, func(string, *slog.Logger) (push.Target, error) { return open(s) }
 }
@@ -258,6 +256,13 @@ func makeElasticsearch(r *pushReader) (any, opener) {
 func makeOpenSearch(r *pushReader) (any, opener) { return makeElastic(r, true, wire.Bearer) }
 
 func makeElastic(r *pushReader, openSearch bool, token func(secret.Value) wire.Header) (any, opener) {
+	switch index := r.attr("index"); {
+	case index == nil:
+	case strings.ContainsAny(index.text, "\\/*?\"<>| ,#:") || strings.ContainsAny(index.text[:1], "-_+"):
+		r.p.errorf(index.value, "index=%s cannot be the name of an index: write small letters, digits, - and _, with a letter first", quote(index.text))
+	case strings.ToLower(index.text) != index.text:
+		r.p.warnf(index.value, "index=%s has capitals, which only an alias may have: write %s for an index", quote(index.text), strings.ToLower(index.text))
+	}
 	return opens(elastic.Settings{
 		Name: r.name, OpenSearch: openSearch,
 		Index: r.str("index"), Pipeline: r.str("pipeline"), CreateTemplate: r.boolean("createTemplate"),

@@ -42,11 +42,11 @@ func conditionElements() []Element {
 	return out
 }
 
-// patternAttributes are common to all conditions that match.
+// patternAttributes are common to all matching conditions.
 func patternAttributes() []Attribute {
 	return []Attribute{
-		text("value", Pattern, "", "The pattern: special characters stand for themselves, and \\ before one gives it its meaning in a regular expression."),
-		text("val", Pattern, "", "The same as value; one of the two is written."),
+		text("value", Pattern, "", "The pattern. Special characters stand for themselves; after a \\ they have their meaning in a regular expression."),
+		text("val", Pattern, "", "Alias of value: write one of the two."),
 		{Name: "norm", Type: Enum, Default: "norm", Values: actionrules.NormNames(),
 			Doc: "none compares as is, lower ignores case, norm also decodes percent-encoding and strips accents."},
 		boolean("litteral", "true", "With false the pattern is an ordinary regular expression (RE2)."),
@@ -70,7 +70,7 @@ func actionElements() []Element {
 			{Name: "value", Required: true, MayBeEmpty: true, Doc: "Its value."},
 		}, Doc: "Adds a meta to the document."},
 		{Name: actionrules.Priority.String(), Role: Action, Parents: in, Attributes: []Attribute{
-			{Name: "shift", Type: Int, Required: true, Min: -2, Max: 2, Doc: "Added to the number of the fifo: -2 is taken first, 2 last."},
+			{Name: "shift", Type: Int, Required: true, Min: -2, Max: 2, Doc: "Added to the number of the fifo: -2 is most urgent, 2 least."},
 		}, Doc: "Moves the URL to a more or less urgent fifo."},
 	}
 }

@@ -1,24 +1,24 @@
 package config
 
-// gateElements are the gates before the rules.
+// gateElements returns the gates before the rules.
 func gateElements() []Element {
 	crawler := []string{"Crawler"}
 	return []Element{
 		{Name: "CrawlSpace", Parents: crawler, Once: true, Attributes: []Attribute{
-			text("rules", Path, "", "File of crawl-space rules; crawl.rules beside this file if absent and if the file has one Crawler."),
-			text("global", Path, "", "File of global crawl-space rules, which name URLs that another crawler is responsible for; global.rules beside this file if absent."),
-			{Name: "hostCase", Type: Enum, Default: "exact", Values: []string{"exact", "fold"}, Doc: "Whether domain rules compare hosts exactly as links write them, or ignore case (fold)."},
+			text("rules", Path, "", "File of crawl-space rules; if absent, crawl.rules beside this file if that has one Crawler."),
+			text("global", Path, "", "File of global crawl-space rules, for URLs that another crawler is responsible for; global.rules beside this file if absent."),
+			{Name: "hostCase", Type: Enum, Default: "exact", Values: []string{"exact", "fold"}, Doc: "Whether domain rules compare hosts exactly as written in links, or ignore case (fold)."},
 			ranged("maxPathDepth", Int, "", 0, 1000, "Maximum number of slashes in the path after the first; no limit if absent."),
 			ranged("maxLinkDepth", Int, "", 0, 1_000_000, "Maximum number of links from a start URL; no limit if absent."),
 		}, Doc: "Crawl-space rules by domain, prefix and address, and depth limits."},
 		{Name: "Patterns", Parents: crawler, Once: true, Attributes: []Attribute{
-			text("include", String, "", "Substrings separated by commas of which a URL must contain one, or regexp: and an expression."),
-			text("exclude", String, "", "Substrings of which a URL must contain none, or regexp: and an expression."),
+			text("include", String, "", "Substrings, separated by commas, one of which a URL must contain; or regexp: and an expression."),
+			text("exclude", String, "", "Substrings that a URL must not contain; or regexp: and an expression."),
 		}, Doc: "Include and exclude patterns."},
 		{Name: "RejectList", Parents: crawler, Once: true, Attributes: []Attribute{
 			required("file", Path, "File with one pattern a line."),
 			ranged("checkpointS", Seconds, "60", 1, day, "How often it is read again."),
-		}, Doc: "Patterns to exclude from a running crawl, without a change of the configuration."},
+		}, Doc: "Patterns to exclude from a running crawl without changing the configuration."},
 		{Name: "Kill", Parents: crawler, Once: true, Attributes: []Attribute{
 			text("exact", Path, "", "File with one URL a line."),
 			text("patterns", Path, "", "File with one substring, or regexp: and an expression, a line."),
@@ -29,16 +29,16 @@ func gateElements() []Element {
 		}, Doc: "Keeps the crawl on the hosts and schemes of its start URLs."},
 		{Name: "Discovery", Parents: crawler, Once: true, Attributes: []Attribute{
 			boolean("enabled", "true", "Whether links are followed at all."),
-			ranged("intervalS", Seconds, "", 1, year, "Time from the end of one round over the start URLs, sitemaps, feeds and XML files of this Crawler to the start of the next, which fetches them again; only one round if absent. With enabled=\"false\", rounds leave out start URLs."),
-		}, Doc: "Whether links are followed; if not, only start URLs are visited, and what redirects lead to."},
+			ranged("intervalS", Seconds, "", 1, year, "Time from the end of one round over start URLs, sitemaps, feeds and XML files to the start of the next; only one round if absent. With enabled=\"false\", rounds skip start URLs."),
+		}, Doc: "Whether links are followed; if not, only start URLs and the targets of their redirects are visited."},
 		{Name: "MustContain", Parents: crawler, Text: true, Doc: "A substring; a URL must contain one of them."},
 		{Name: "MustNotContain", Parents: crawler, Text: true, Doc: "A substring; a URL must contain none of them."},
 		{Name: "CanonicalURL", Parents: crawler, Once: true, Attributes: []Attribute{
 			boolean("dropWWW", "false", "Whether a leading www. of the host is dropped. Only for sites that answer without it and do not redirect back."),
 			boolean("dropSessionIDs", "false", "Whether ;jsessionid= in the path and the parameters jsessionid, PHPSESSID, sid and aspsessionid* are dropped."),
 			boolean("dropTracking", "false", "Whether the parameters utm_*, gclid, fbclid, mc_cid and mc_eid are dropped."),
-			boolean("sortQuery", "false", "Whether query parameters are put into the order of their names."),
-		}, Doc: "What is dropped from every URL, so that several spellings are one page. After a change stored URLs get new names: their documents are deleted under the old name and pushed under the new one."},
+			boolean("sortQuery", "false", "Whether query parameters are sorted by name."),
+		}, Doc: "Parts to drop from every URL, so that several spellings are one page. A change renames stored URLs: their documents are deleted under the old URL and pushed under the new one."},
 		{Name: "QueryFilter", Parents: crawler, Once: true, Attributes: []Attribute{
 			text("keep", String, "", "Query parameters that stay, separated by commas; id always stays."),
 		}, Doc: "Drops all other query parameters from URLs."},
@@ -50,12 +50,12 @@ func gateElements() []Element {
 		{Name: "MimeTypes", Parents: crawler, Once: true, Doc: "MIME types that mimeTypesMode includes or excludes."},
 		{Name: "MimeType", Parents: []string{"MimeTypes", "IgnoredExtensions"}, Attributes: []Attribute{
 			required("type", String, "MIME type, such as video/mp4."),
-			text("extension", String, "", "The extension that belongs to it; required in IgnoredExtensions."),
+			text("extension", String, "", "Its extension; required in IgnoredExtensions."),
 		}, Doc: "A MIME type."},
 		{Name: "Traps", Parents: crawler, Once: true, Attributes: []Attribute{
-			ranged("maxRepeats", Int, "3", 1, 1000, "How often one segment may occur in a path, or one pair of name and value in a query."),
-			ranged("maxURLsPerPattern", Int, "10000", 1, 1_000_000_000, "Maximum number of URLs that differ only in digits, as those of a calendar do."),
-			ranged("maxURLsPerHost", Int, "", 1, 1_000_000_000, "Maximum number of known URLs for a scheme, host and port; no limit if absent. If it is set, all known URLs are counted before the crawl starts."),
+			ranged("maxRepeats", Int, "3", 1, 1000, "How often a path segment, or a pair of name and value in the query, may occur in a URL."),
+			ranged("maxURLsPerPattern", Int, "10000", 1, 1_000_000_000, "Maximum number of URLs that differ only in digits, such as a calendar's."),
+			ranged("maxURLsPerHost", Int, "", 1, 1_000_000_000, "Maximum number of known URLs for a scheme, host and port; no limit if absent. If set, each start counts all known URLs."),
 		}, Doc: "Refuses new links that look like endless loops and calendars. Known URLs, start URLs and submitted ones are never refused. Off if the element is absent."},
 	}
 }

@@ -6,13 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// place is where an attribute lies in its file, in byte offsets; the value is
-// without its quotes.
+// place is the position of an attribute in its file, in byte offsets; the value is without its quotes.
 type place struct{ name, value, end int }
 
-// attributePlaces finds the attributes of the start tag data[start:end],
-// which is known to be well-formed, in the order in which they are written, and appends
-// them to out.
+// attributePlaces appends the positions of the attributes of the well-formed start tag data[start:end] to out, in
+// order.
 func attributePlaces(out []place, data []byte, start, end int) []place {
 	i := start + 1
 	for i < end && !isSpace(data[i]) && data[i] != '/' && data[i] != '>' {
@@ -48,9 +46,8 @@ func attributePlaces(out []place, data []byte, start, end int) []place {
 	}
 }
 
-// rawLength is how many bytes of raw, an attribute's value as it is written,
-// stand for the first n bytes of the value as it is read: references such as
-// &amp; are longer than what they mean, and CR LF is one line feed.
+// rawLength returns how many bytes of raw, an attribute's value as written, represent the first n bytes of the value as
+// read: references such as &amp; are longer than their characters, and CR LF is one line feed.
 func rawLength(raw []byte, n int) int {
 	i := 0
 	for n > 0 && i < len(raw) {
@@ -75,7 +72,7 @@ func rawLength(raw []byte, n int) int {
 	return i
 }
 
-// referenceLength is how many bytes of UTF-8 &name; means.
+// referenceLength returns the length in UTF-8 of &name;.
 func referenceLength(name []byte) int {
 	if len(name) < 2 || name[0] != '#' {
 		return 1 // amp, lt, gt, quot, apos

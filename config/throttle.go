@@ -41,7 +41,7 @@ func (p *parser) throttles(crawler *node, c *Crawler) {
 	}
 }
 
-// checkConnections warns of requests at once where a pause keeps them apart.
+// checkConnections warns of concurrent requests that a pause prevents.
 func (p *parser) checkConnections(n *node, t *scheduler.Throttle, c *Crawler) {
 	pause := c.Frontier.Throttle
 	switch {
@@ -60,8 +60,8 @@ func (p *parser) checkConnections(n *node, t *scheduler.Throttle, c *Crawler) {
 	}
 }
 
-// onlyCondition builds the one condition of an element that is no rule, and
-// reports what is wrong in it; nil if there is none that can be used.
+// onlyCondition builds the single condition of an element other than a rule, and reports its errors; nil if there is no
+// usable one.
 func (p *parser) onlyCondition(n *node) (actionrules.Condition, *actionrules.Matcher) {
 	conditions := slices.DeleteFunc(slices.Clone(n.children), func(c *node) bool { return c.spec.Role != Condition })
 	if len(conditions) == 0 {
@@ -82,7 +82,7 @@ func (p *parser) onlyCondition(n *node) (actionrules.Condition, *actionrules.Mat
 	return condition, matcher
 }
 
-// asksHostOnly says that a condition looks at scheme and host and nothing else.
+// asksHostOnly reports whether a condition depends only on scheme and host.
 func asksHostOnly(c actionrules.Condition) bool {
 	if a, ok := c.(actionrules.Atom); ok {
 		return a.Field == actionrules.FieldScheme || a.Field == actionrules.FieldHost
@@ -90,7 +90,7 @@ func asksHostOnly(c actionrules.Condition) bool {
 	return !slices.ContainsFunc(operands(c), func(c actionrules.Condition) bool { return !asksHostOnly(c) })
 }
 
-// hoursPattern is the schema's form of hours; parseHours says what is wrong.
+// hoursPattern is the schema's form of hours; parseHours reports errors.
 const hoursPattern = `\s*` + oneRange + `\s*(,\s*` + oneRange + `\s*)*`
 
 const (
@@ -99,8 +99,8 @@ const (
 	hoursHint = ": write hours such as 22-6, or 22:30-06:00,12-13"
 )
 
-// parseHours reads ranges of the day, such as "22-6" or "22:30-06:00, 12-13". The
-// complaint is in words that follow hours="...", empty if there is none.
+// parseHours parses ranges of the day, such as "22-6" or "22:30-06:00, 12-13". The complaint continues a message after
+// hours="..."; it is empty if there is none.
 func parseHours(value string) (hours []scheduler.Hours, complaint string) {
 	if strings.TrimSpace(value) == "" {
 		return nil, "must not be empty" + hoursHint + ", or leave it out for the whole day"
@@ -123,22 +123,22 @@ func parseHours(value string) (hours []scheduler.Hours, complaint string) {
 	return hours, ""
 }
 
-// minuteOfDay reads a time of the day that has the right form.
+// minuteOfDay parses a well-formed time of the day.
 func minuteOfDay(s string) int {
 	hour, minute, _ := strings.Cut(strings.TrimSpace(s), ":")
 	h, _ := strconv.Atoi(hour)
-	m, _ := strconv.Atoi(minute) // none is 0
+	m, _ := strconv.Atoi(minute) // 0 if there is none
 	return 60*h + m
 }
 
-// choice is an element of which the first that matches a URL counts.
+// choice is an element of a list in which the first match for a URL counts.
 type choice struct {
 	condition actionrules.Condition
 	at        actionrules.Position
 }
 
-// idleChoices warns of elements that count for no URL: their condition cannot hold,
-// or one before them matches wherever they do. It sees what idleRules sees.
+// idleChoices warns of elements that never count: their condition cannot hold, or an earlier one matches whenever they
+// do. It finds the same cases as idleRules.
 func idleChoices(name string, all []choice) []actionrules.Warning {
 	var warnings []actionrules.Warning
 	earlier, matches := newLaterRules(), []actionrules.Action{{Verb: actionrules.Accept}}

@@ -10,17 +10,16 @@ import (
 	"github.com/sextant-crawler/sextant/config/words"
 )
 
-// node is an element that the table knows, with those of its attributes that
-// were found valid.
+// node is an element of the table, with its valid attributes.
 type node struct {
 	spec     *Element
 	at       int // offset of its start tag
 	attrs    []attr
-	text     string // where the table says that there is some, with ${ENV} resolved
+	text     string // if the table allows text, with ${ENV} resolved
 	textAt   int
 	children []*node
-	// What is written but was reported and left out: names of attributes, and
-	// whether elements inside. It keeps one fault from being reported as two.
+	// faulty and the next field record reported errors: names of attributes, and whether there were elements inside.
+	// They prevent a second report of one error.
 	faulty []string
 	lost   bool
 }
@@ -32,30 +31,29 @@ type attr struct {
 	text string // with ${ENV} and file: resolved
 }
 
-// parser turns a file into nodes and reports all that is wrong on the way.
+// parser turns a file into nodes and reports all errors.
 type parser struct {
 	src     *source
 	schema  *schema
 	lookups Lookups
 	report  *Report
-	// crawlLogs are where those of the Crawlers so far stand, by their real paths.
+	// crawlLogs are the offsets of the crawl logs so far, by their real paths.
 	crawlLogs map[string]int
-	// allowed are the comments that silence warnings, of all files.
+	// allowed are the comments of all files that silence warnings.
 	allowed []*allowance
-	// inert are the attributes and elements without effect that were not told yet.
+	// inert are the attributes and elements without effect that were not reported yet.
 	inert []inert
-	// lenient lets what is unknown of CloudView's namespaces pass (CrawlConfig, unknown).
+	// lenient ignores unknown parts of CloudView's namespaces (CrawlConfig, unknown).
 	lenient bool
-	// quick leaves rules uncompiled, and gives no warnings.
+	// quick leaves rules uncompiled, and reports no warnings.
 	quick bool
-	// places is room for those of an element's attributes.
+	// places is a buffer for the positions of an element's attributes.
 	places []place
-	// undeclared are the prefixes without a declaration that were told.
+	// undeclared are the reported prefixes without a declaration.
 	undeclared map[string]bool
 }
 
-// parseTree reads the file's elements; nil if its outermost one is not
-// CrawlConfig or the file is not well-formed.
+// parseTree reads the file's elements; nil if its outermost one is not CrawlConfig or the file is not well-formed.
 func (p *parser) parseTree() *node {
 	root, f := newScan(p.src).run()
 	if f != nil {
@@ -86,8 +84,7 @@ func (p *parser) warnf(offset int, format string, args ...any) {
 
 func (p *parser) position(offset int) actionrules.Position { return p.src.position(offset) }
 
-// element reads one element and all inside of it; nil where it is not to be
-// looked at any further.
+// element reads one element and its content; nil if it is not usable.
 func (p *parser) element(e *Markup, parent *node, scope *namespaces) *node {
 	scope = scope.enter(e)
 	spec := p.elementSpec(e, parent, scope)
@@ -97,7 +94,7 @@ func (p *parser) element(e *Markup, parent *node, scope *namespaces) *node {
 	return p.built(spec, e, scope)
 }
 
-// built reads the attributes of an element and what is inside of it.
+// built reads the attributes and the content of an element.
 func (p *parser) built(spec *Element, e *Markup, scope *namespaces) *node {
 	n := &node{spec: spec, at: e.Start}
 	p.attributes(n, e, scope)
@@ -134,9 +131,8 @@ func (p *parser) text(n *node, e *Markup) {
 	n.text, n.textAt = text, e.TextAt
 }
 
-// elementSpec looks an element up in the table. It is nil, and the reason is
-// reported, for what cannot stand here, what this version refuses, and what has
-// no effect.
+// elementSpec returns an element's row of the table. It returns nil and reports the reason for an element that is not
+// allowed here, that this version refuses, or that has no effect.
 func (p *parser) elementSpec(e *Markup, parent *node, scope *namespaces) *Element {
 	if uri := scope.uri(e.name.Space); !knownNamespace(uri) {
 		p.errorf(e.Start, "<%s> is in the namespace %s: write %s21 or %s21, or none", clip(rawName(e.name)), quote(uri), crawlNamespace, rulesNamespace)
@@ -182,13 +178,13 @@ func (p *parser) elementSpec(e *Markup, parent *node, scope *namespaces) *Elemen
 	return spec
 }
 
-// knownNames lists names of that many bytes at most; a longer list hides the fault.
+// knownNames bounds the list of names in a message, in bytes; a longer list would hide the error.
 const knownNames = 400
 
-// longestName is more than any name that somebody would write for one of the known.
+// longestName is the length above which a name cannot be a misspelt known one.
 const longestName = 40
 
-// elementHint is what to write instead of an unknown element.
+// elementHint returns what to write in place of an unknown element.
 func (p *parser) elementHint(parent, name string, known []string) string {
 	if p.report.full() {
 		return ""
@@ -209,7 +205,7 @@ func (p *parser) elementHint(parent, name string, known []string) string {
 	}
 }
 
-// misplaced says where a known element belongs.
+// misplaced returns where a known element belongs.
 func misplaced(spec, parent *Element) string {
 	name := "<" + spec.Name + ">"
 	switch {
@@ -246,7 +242,7 @@ func (n *node) has(r Role) bool {
 	return slices.ContainsFunc(n.children, func(child *node) bool { return child.spec.Role == r })
 }
 
-// attr is the attribute of that name, nil if it is not written.
+// attr returns the attribute of that name, nil if it is not written.
 func (n *node) attr(name string) *attr {
 	for i := range n.attrs {
 		if n.attrs[i].spec.Name == name {
@@ -256,15 +252,15 @@ func (n *node) attr(name string) *attr {
 	return nil
 }
 
-// written says whether the attribute stands in the file and is valid.
+// written reports whether the attribute is present and valid.
 func (n *node) written(name string) bool { return n.attr(name) != nil }
 
-// missing says whether the attribute does not stand in the file at all.
+// missing reports whether the attribute is absent.
 func (n *node) missing(name string) bool {
 	return !n.written(name) && !slices.Contains(n.faulty, name)
 }
 
-// valueAt is where the attribute's value begins, or else the element.
+// valueAt returns the offset of the attribute's value, else that of the element.
 func (n *node) valueAt(name string) int {
 	if a := n.attr(name); a != nil {
 		return a.value
@@ -272,7 +268,7 @@ func (n *node) valueAt(name string) int {
 	return n.at
 }
 
-// str is the attribute's value or its default.
+// str returns the attribute's value or its default.
 func (n *node) str(name string) string {
 	if a := n.attr(name); a != nil {
 		return a.text

@@ -2,20 +2,17 @@ package config
 
 import "strings"
 
-// Use is something of the machine that a configuration names: a file or folder, a
-// program, or a variable of the environment.
+// Use is a resource of the machine that a configuration names: a file or folder, a program, or an environment variable.
 type Use struct {
-	// Attribute is where it is named, as Element.attribute: a file that one attribute
-	// names is not read for another. Empty for a variable, which may stand anywhere.
+	// Attribute names it as Element.attribute: a file that one attribute names is not read for another. Empty for a
+	// variable, which may be used anywhere.
 	Attribute string `json:"attribute,omitempty"`
-	// Value is an absolute path, or one from the working directory if the
-	// configuration's own is; a program with its arguments, parted by single blanks; or
-	// a variable's name.
+	// Value is an absolute path, or one relative to the working directory if the configuration's own is; a program with
+	// its arguments, separated by single blanks; or a variable's name.
 	Value string `json:"value"`
 }
 
-// allows reports whether a configuration may name something. It is asked before anything
-// else about it is.
+// allows reports whether a configuration may use a resource. It is called before any other access to it.
 func (l *Lookups) allows(u Use) bool { return l.Allow == nil || l.Allow(u) }
 
 // expand replaces the variables in a value, if the configuration may use them.
@@ -32,8 +29,8 @@ func (p *parser) expand(value string) (string, []expandError) {
 	})
 }
 
-// mayName reports whether an attribute may name what its value refers to, and adds an
-// error if not. Written is the value as it stands in the file.
+// mayName reports whether an attribute may use the resource in its value, and reports an error if not. written is the
+// value as written in the file.
 func (p *parser) mayName(element string, spec *Attribute, written, value string, at place) bool {
 	use, does := Use{Attribute: element + "." + spec.Name}, "names"
 	switch {
@@ -60,8 +57,8 @@ func (p *parser) mayName(element string, spec *Attribute, written, value string,
 	return false
 }
 
-// secretFile is the file that a secret is read from, if it is written as file:PATH. A
-// variable whose value begins with file: is a secret that happens to look like that.
+// secretFile returns the file of a secret that is written as file:PATH. A variable whose value begins with file: is not
+// one, but a secret that happens to look like it.
 func secretFile(written, value string) (string, bool) {
 	if !strings.HasPrefix(written, "file:") {
 		return "", false

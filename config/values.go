@@ -17,11 +17,11 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract/tree"
 )
 
-// attributes reads the attributes of n; the valid ones are kept.
+// attributes reads the attributes of n and keeps the valid ones.
 func (p *parser) attributes(n *node, e *Markup, scope *namespaces) {
 	p.places = attributePlaces(p.places[:0], p.src.data, e.Start, e.End)
 	places := p.places
-	if len(places) != len(e.attrs) { // encoding/xml disagrees: never seen, and not to be guessed over
+	if len(places) != len(e.attrs) { // encoding/xml disagrees, which was never seen and is not worth guessing
 		p.errorf(e.Start, "the attributes of <%s> cannot be read: write each as name=\"value\"", n.spec.Name)
 		return
 	}
@@ -52,11 +52,10 @@ func (p *parser) attributes(n *node, e *Markup, scope *namespaces) {
 	}
 }
 
-// fewAttributes are so few that looking through them costs less than a map of them.
+// fewAttributes is the number up to which a linear search is cheaper than a map.
 const fewAttributes = 8
 
-// firstNamed returns a function that gives, for the place of an attribute, that of the first one with
-// its name.
+// firstNamed returns a function from the index of an attribute to that of the first one with the same name.
 func firstNamed(attrs []xml.Attr) func(i int) int {
 	if len(attrs) <= fewAttributes {
 		return func(i int) int {
@@ -72,7 +71,7 @@ func firstNamed(attrs []xml.Attr) func(i int) int {
 	return func(i int) int { return first[attrs[i].Name] }
 }
 
-// attribute reads one attribute and keeps it; false if it was reported instead.
+// attribute reads one attribute and keeps it; false if it is invalid, which is reported.
 func (p *parser) attribute(n *node, a xml.Attr, at place) bool {
 	var spec *Attribute
 	if a.Name.Space == "" {
@@ -136,8 +135,8 @@ func (p *parser) unknownAttribute(n *node, a xml.Attr, at place) {
 	p.errorf(at.name, "unknown attribute %s of <%s>%s", clip(rawName(a.Name)), n.spec.Name, hint)
 }
 
-// written shows an attribute as it stands in the file, variables unresolved, so
-// that nothing secret can get into a message.
+// written returns an attribute as written in the file, with variables unresolved, so that no secret gets into a
+// message.
 func (p *parser) written(spec *Attribute, value string) string {
 	if spec.Type == SecretString || spec.Type == HTTPURL && strings.Contains(value, "@") {
 		return spec.Name
@@ -145,12 +144,11 @@ func (p *parser) written(spec *Attribute, value string) string {
 	return spec.Name + "=" + quote(value)
 }
 
-// resolve replaces ${ENV}, and file:PATH where the attribute is a secret; false if
-// something is wrong with them, or they name what may not be named.
+// resolve replaces ${ENV}, and file:PATH in a secret; false if they have errors, or use something that is not allowed.
 func (p *parser) resolve(element string, spec *Attribute, value string, at place) (string, bool) {
 	raw := p.src.data[at.value:at.end]
 	resolved, errs := p.expand(value)
-	read, written := 0, 0 // how far value and raw are passed
+	read, written := 0, 0 // consumed bytes of value and raw
 	for _, e := range errs {
 		written += rawLength(raw[written:], e.offset-read)
 		read = e.offset
@@ -175,7 +173,7 @@ func (p *parser) resolve(element string, spec *Attribute, value string, at place
 	return strings.TrimRight(string(content), "\r\n"), true
 }
 
-// resolvePath makes a path of the file relative to the file's own folder.
+// resolvePath resolves a relative path against the file's folder.
 func (p *parser) resolvePath(path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -183,7 +181,7 @@ func (p *parser) resolvePath(path string) string {
 	return filepath.Join(filepath.Dir(p.src.file), path)
 }
 
-// cause is a file error without the path, which stands in the message already.
+// cause returns a file error without its path, which the message has already.
 func cause(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return errors.New("no such file")
@@ -198,7 +196,7 @@ func withoutPath(err error) error {
 	return err
 }
 
-// isInert says whether a value asks for nothing that this version lacks.
+// isInert reports whether a value requires nothing that this version lacks.
 func (a *Attribute) isInert(value string) bool {
 	if a.Type == Bool && a.Inert != "" {
 		return isTrue(value) == isTrue(a.Inert)
@@ -213,8 +211,8 @@ func (a *Attribute) isInert(value string) bool {
 
 func isTrue(s string) bool { return s == "true" || s == "1" }
 
-// check says what is wrong with a value, in words that follow name="value", and
-// what to write instead; "" if it is valid.
+// check returns what is wrong with a value, as the continuation of name="value", and what to write instead; "" if it is
+// valid.
 func (a *Attribute) check(value string) string {
 	if value == "" && (a.NotEmpty || a.Required && !a.MayBeEmpty) {
 		if a.Type.isNumber() {
@@ -303,8 +301,7 @@ func checkURL(value string) string {
 	return ""
 }
 
-// The readers below are for attributes that check has found valid, and for
-// defaults, which a test checks.
+// The methods below are for attributes that check has accepted, and for defaults, which a test checks.
 
 func (n *node) boolean(name string) bool { return isTrue(n.str(name)) }
 
@@ -323,7 +320,7 @@ func (n *node) duration(name string) time.Duration {
 	return time.Duration(n.number(name)) * unit
 }
 
-// choice is the index of an Enum's value.
+// choice returns the index of an Enum's value.
 func (n *node) choice(name string) int {
 	v := n.str(name)
 	for i, s := range n.spec.attribute(name).Values {

@@ -6,7 +6,7 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules"
 )
 
-// UntakenSources warns of rules that give documents a source which no target takes: those documents leave all targets.
+// UntakenSources warns of rules that set a source that no target takes: such documents leave all targets.
 func (c *Crawler) UntakenSources() (warnings []actionrules.Warning) {
 	for i := range c.Rules.Rules {
 		r := &c.Rules.Rules[i]

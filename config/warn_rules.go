@@ -9,7 +9,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// conflicts warns of rules with two actions that decide the same: the last counts.
+// conflicts warns of rules with two actions for the same decision: the last counts.
 func conflicts(rules []actionrules.Rule) []actionrules.Warning {
 	var warnings []actionrules.Warning
 	for i := range rules {
@@ -36,11 +36,11 @@ func conflicts(rules []actionrules.Rule) []actionrules.Warning {
 	return warnings
 }
 
-// ignoredForGood warns of rules that ignore their URLs and say what becomes of them, where no later
-// rule could accept them again.
+// ignoredForGood warns of rules that ignore their URLs and also set other properties of them, if no later rule can
+// accept them again.
 func ignoredForGood(rules []actionrules.Rule) []actionrules.Warning {
 	var warnings []actionrules.Warning
-	var accept []*actionrules.Rule // behind the rule that is looked at
+	var accept []*actionrules.Rule // after the examined rule
 	for i, compared := len(rules)-1, 0; i >= 0 && compared <= maxCompared; i-- {
 		r := &rules[i]
 		at := slices.IndexFunc(r.Then, func(a actionrules.Action) bool {
@@ -62,9 +62,8 @@ func ignoredForGood(rules []actionrules.Rule) []actionrules.Warning {
 // maxCompared bounds how many pairs of rules are compared.
 const maxCompared = 20_000
 
-// unaccepted warns of rules that index or follow what nothing accepts, and of those that
-// accept what nothing indexes or follows: neither has anything crawled. It sees the simple
-// cases, in which no other rule could add what is missing.
+// unaccepted warns of rules that index or follow what nothing accepts, and of those that accept what nothing indexes or
+// follows: neither causes any crawling. It finds the simple cases, in which no other rule can add the missing action.
 func unaccepted(set *actionrules.RuleSet) []actionrules.Warning {
 	if slices.ContainsFunc(set.Roots, func(r actionrules.Root) bool { return r.Site }) {
 		return nil // sites begin accepted, indexed and followed
@@ -105,7 +104,7 @@ func acts(r *actionrules.Rule, verbs ...actionrules.Verb) bool {
 	return slices.ContainsFunc(r.Then, func(a actionrules.Action) bool { return slices.Contains(verbs, a.Verb) })
 }
 
-// apart reports whether a rule holds for no URL for which one of the others does.
+// apart reports whether no URL matches both a rule and one of the others.
 func apart(r *actionrules.Rule, others []*actionrules.Rule) bool {
 	return !slices.ContainsFunc(others, func(o *actionrules.Rule) bool {
 		return o != r && !contradictory(actionrules.And{Of: []actionrules.Condition{r.If, o.If}})
@@ -118,8 +117,8 @@ func acceptsSomething(set *actionrules.RuleSet) bool {
 		slices.ContainsFunc(set.Rules, func(r actionrules.Rule) bool { return acts(&r, actionrules.Accept) })
 }
 
-// otherScheme warns of conditions on URLs with http on hosts all of whose roots have https: such a
-// URL is a link of old at most, and what is meant is not matched.
+// otherScheme warns of conditions on http URLs on hosts whose roots are all https: only old links have such URLs, and
+// the intended ones do not match.
 func otherScheme(set *actionrules.RuleSet) []actionrules.Warning {
 	secure, plain := map[string]bool{}, map[string]bool{}
 	for _, r := range set.Roots {
@@ -154,8 +153,7 @@ func otherScheme(set *actionrules.RuleSet) []actionrules.Warning {
 	return warnings
 }
 
-// shutOut warns of rules that have something done with URLs of an extension that IgnoredExtensions
-// refuses before rules are asked.
+// shutOut warns of rules about URLs with an extension that IgnoredExtensions refuses before rules are applied.
 func shutOut(c *Crawler) []actionrules.Warning {
 	if c.Space.Extensions == nil {
 		return nil
@@ -180,7 +178,7 @@ func shutOut(c *Crawler) []actionrules.Warning {
 	return warnings
 }
 
-// alternatives calls f for the atoms that a condition is made of without Not.
+// alternatives calls f for the atoms of a condition that are not inside a Not.
 func alternatives(c actionrules.Condition, f func(actionrules.Atom)) {
 	switch t := c.(type) {
 	case actionrules.Atom:

@@ -11,19 +11,28 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// warnings adds what a Crawler allows but hardly means, if there are no errors:
-// rules that are left out would make others look idle.
+// warnings adds warnings about a Crawler. If there are errors, it warns of single rules only: rules that are left out
+// would make others look unused.
 func (p *parser) warnings(c *Crawler) {
-	if p.quick || len(p.report.Errors) > 0 {
+	warn := func(all ...[]actionrules.Warning) {
+		for _, w := range slices.Concat(all...) {
+			if w.At == (actionrules.Position{}) {
+				w.At = c.At
+			}
+			p.report.warnf(w.At, "%s", w.Text)
+		}
+	}
+	switch {
+	case p.quick:
+		return
+	case len(p.report.Errors) > 0:
+		warn(actionrules.DoubtfulPatterns(c.Rules.Rules), conflicts(c.Rules.Rules))
 		return
 	}
-	for _, w := range slices.Concat(c.Engine.Warnings(), idleRules(c.Rules.Rules), conflicts(c.Rules.Rules), ignoredForGood(c.Rules.Rules), unaccepted(&c.Rules), otherScheme(&c.Rules), shutOut(c), c.UntakenSources(),
-		idleChoices("Throttle", c.throttles), idleChoices("Fetch", c.fetches), idleChoices("Refresh", c.ages), contradictions("Refresh", c.refreshed), contradictions("Field", c.fields), contradictions("MainContent", c.mains)) {
-		if w.At == (actionrules.Position{}) {
-			w.At = c.At
-		}
-		p.report.warnf(w.At, "%s", w.Text)
-	}
+	warn(c.Engine.Warnings(), idleRules(c.Rules.Rules), conflicts(c.Rules.Rules), ignoredForGood(c.Rules.Rules),
+		unaccepted(&c.Rules), otherScheme(&c.Rules), shutOut(c), c.UntakenSources(),
+		idleChoices("Throttle", c.throttles), idleChoices("Fetch", c.fetches), idleChoices("Refresh", c.ages),
+		contradictions("Refresh", c.refreshed), contradictions("Field", c.fields), contradictions("MainContent", c.mains))
 	p.idleSources(c)
 	p.idleConverters(c)
 	p.warnOfExtent(c)
@@ -37,7 +46,7 @@ func (p *parser) warnings(c *Crawler) {
 		converted[i] = c.Converters[i].MediaType
 	}
 	for _, w := range c.Gates.Warnings(roots, ignored, converted...) {
-		if w.At == (actionrules.Position{}) { // about nothing that was written: advice
+		if w.At == (actionrules.Position{}) { // advice about nothing that was written
 			p.report.notef(c.At, "%s", w.Text)
 		} else {
 			p.report.warnf(w.At, "%s", w.Text)
@@ -45,7 +54,7 @@ func (p *parser) warnings(c *Crawler) {
 	}
 }
 
-// warnOfExtent warns of a crawl that does nothing, never looks again, or never ends.
+// warnOfExtent warns of a crawl that does nothing, never refreshes, or never ends.
 func (p *parser) warnOfExtent(c *Crawler) {
 	switch {
 	case len(c.Rules.Roots) > 0:
@@ -83,17 +92,17 @@ func (c *Crawler) followsLinks() bool {
 	return c.Space.MaxLinkDepth == nil || c.Space.MaxLinkDepth.Max > 0
 }
 
-// listsAll reports whether all documents are those that lists hold themselves.
+// listsAll reports whether all documents are contained in lists.
 func (c *Crawler) listsAll() bool {
 	return len(c.Sources) > 0 && (c.ListsOnly || len(c.Rules.Roots) == 0) && !slices.ContainsFunc(c.Sources, func(s policy.Source) bool { return s.XML == nil && !s.IndexItems })
 }
 
-// neverRefreshes says that nothing makes a URL due again.
+// neverRefreshes reports whether nothing makes a URL due again.
 func (c *Crawler) neverRefreshes() bool {
 	return !c.Frontier.SmartRefresh && c.Frontier.MinimumAged == 0 && len(c.Refreshes) == 0
 }
 
-// warnOfPermission warns of what only a site's owner can allow.
+// warnOfPermission warns of settings that require a site owner's permission.
 func (p *parser) warnOfPermission(n *node) {
 	for _, about := range []struct{ name, does string }{
 		{"ignoreRobotsTxt", "fetches what the sites' owners forbid"},
@@ -109,13 +118,13 @@ func (p *parser) warnOfPermission(n *node) {
 	}
 }
 
-// inert is something known that has no effect.
+// inert is a known setting without effect.
 type inert struct {
 	at   int
 	name string
 }
 
-// tellInert notes what has no effect, in one note at the first place.
+// tellInert adds one note about the settings without effect, at the first position.
 func (p *parser) tellInert() {
 	if len(p.inert) == 0 {
 		return

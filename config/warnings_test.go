@@ -64,6 +64,21 @@ func warned(t *testing.T, attributes, inside string, files map[string][]byte) st
 	return problemLines(report.Warnings) + problemLines(report.Notes)
 }
 
+// TestWarningsBesideErrors: an error hides no warning of a single rule. Others are left out, since rules with an
+// error are not there to be compared.
+func TestWarningsBesideErrors(t *testing.T) {
+	const text = `<CrawlConfig><Crawler name="a" nthread="2"><Rules><Rule><Path val="/docs/*"/><Ignore/></Rule>
+<Rule><Path val="/a/"/><Accept/><Ignore/></Rule><Rule><Path val="/b(*"/><Ignore/></Rule></Rules></Crawler></CrawlConfig>`
+	_, report := Parse(FileName, []byte(text), Lookups{})
+	const want = `CrawlConfig.xml:1:68: pattern "/docs/*": * stands for itself here, it is no wildcard; write "/docs/"
+CrawlConfig.xml:2:1: the rule has both <Accept> and <Ignore>, of which the last counts: remove one
+CrawlConfig.xml:2:66: pattern "/b(*": * stands for itself here, it is no wildcard; write "/b("
+`
+	if got := problemLines(report.Warnings); len(report.Errors) != 1 || got != want {
+		t.Errorf("%v\n%s", report.Errors, got)
+	}
+}
+
 // TestSlips: what can hardly be meant is told, and nothing else.
 func TestSlips(t *testing.T) {
 	const (
@@ -135,6 +150,7 @@ func TestSlips(t *testing.T) {
 		"a converter of images":         {"", root + `<IgnoredExtensions list="js,css"/><Traps/><Converter mediaType="image/png" command="/bin/a"/>`, "", map[string][]byte{"/bin/a": nil}},
 		"a converter of all images":     {"", root + `<Traps/><Converter mediaType="image/*" command="/bin/a"/>`, `nothing excludes scripts, styles; write <IgnoredExtensions list="js,css"/>, which leaves images to the Converter`, map[string][]byte{"/bin/a": nil}},
 		"a converter of something else": {"", root + `<IgnoredExtensions list="js,css"/><Traps/><Converter mediaType="application/x-a" command="/bin/a"/>`, "nothing excludes images; write <IgnoredExtensions/>", map[string][]byte{"/bin/a": nil}},
+		"an index with a capital":       {"", root + bounds + `<Push kind="elasticsearch" url="https://h" index="Web"/>`, `index="Web" has capitals, which only an alias may have: write web for an index`, nil},
 		"half an escape":                {"", root + rules(`<Rule><Url val="http://www.example.com/\.*"/><NoIndex/></Rule>`), `write "http://www.example.com/\.\*", or`, nil},
 		"half a repetition":             {"", root + rules(`<Rule><Path val="/x\d+"/><NoIndex/></Rule>`), `+ stands for itself here, it repeats nothing; write "/x\d\+", or "/x\d+" with litteral="false"`, nil},
 		"a query with its mark":         {"", root + rules(`<Rule><InQuery val="?id=1"/><NoIndex/></Rule>`), `a query begins behind the ?: write "id=1"`, nil},
@@ -144,7 +160,7 @@ func TestSlips(t *testing.T) {
 		"an ignored extension's source": {"", root + rules(`<Rule><Ext val=".xml"/><Source name="a"/></Rule>`), `<IgnoredExtensions> refuses ".xml" before a rule is asked`, nil},
 		"an ignored extension's meta":   {"", root + rules(`<Rule><Ext val=".xml"/><AddMeta name="a" value="b"/></Rule>`), `<IgnoredExtensions> refuses ".xml" before a rule is asked`, nil},
 		"a proxy and address rules": {"", alone + bounds + `<CrawlSpace rules="c"/><Fetch proxy="http://proxy:3128"><Host val="www.example.com"/></Fetch>`,
-			"with a proxy the only address dialled is the proxy's", map[string][]byte{"c": []byte("allow address 10.0.0.0 255.0.0.0\nallow domain www.example.com\nforbid domain *\n")}},
+			"address rules do not limit what a proxy fetches", map[string][]byte{"c": []byte("allow address 10.0.0.0 255.0.0.0\nallow domain www.example.com\nforbid domain *\n")}},
 	} {
 		got := warned(t, c.attributes, c.inside, c.files)
 		switch {

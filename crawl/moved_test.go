@@ -150,3 +150,22 @@ func TestMovesInTwoSteps(t *testing.T) {
 		w.end()
 	}, hostA+"/")
 }
+
+// TestMovedWhileRead: a page of the old place that stays inside by a root of its own was read before the
+// site moved. What it links to at the new place is crawled.
+func TestMovedWhileRead(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.settings.Workers = 1
+		w.settings.Rules.Roots[0].Site = false
+		w.set(hostA+"/own", answered{body: `<html><head><meta name="robots" content="noindex"></head><body><a href="` + hostB + `/linked">x</a>`})
+		w.set(hostA+"/", answered{status: 302, to: hostB + "/home"})
+		w.page(hostB + "/home")
+		w.page(hostB + "/linked")
+		if err := w.once(); err != nil {
+			t.Error(err)
+		}
+		if n := w.hits(hostB + "/linked"); n != 1 {
+			t.Errorf("the linked page was fetched %d times, want once; fetched: %v", n, w.visits)
+		}
+	}, hostA+"/own", hostA+"/")
+}

@@ -240,12 +240,12 @@ func folder(index string, more ...string) fstest.MapFS {
 
 // TestHostilePage: what a page says in HTML is left out, and code is shown.
 func TestHostilePage(t *testing.T) {
-	m, err := open(folder("# T <b onclick=x>\n\n<script>alert(1)</script>\n\na <img src=x onerror=y> b [x](javascript:alert(1)) [out](../secret.txt#a)\n\n    <script>2</script>\n\n```xml\n<Rule/>\n```\n\n| a | |\n| --- | --- |\n| `<i>` | c |\n"))
+	m, err := open(folder("# T <b onclick=x>\n\n<script>alert(1)</script>\n\na <img src=x onerror=y> b [x](javascript:alert(1)) [out](../secret.txt#a)\n\n    <script>2</script>\n\n```xml\n<Rule a=\"<b>\"/><!-- </pre> -->\n```\n\n| a | |\n| --- | --- |\n| `<i>` | c |\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	p, _ := m.Page("")
-	want := "<h1 id=\"t-b-onclickx\">T </h1>\n<p>a  b x out</p>\n<pre tabindex=\"0\"><code>&lt;script&gt;2&lt;/script&gt;\n</code></pre>\n<pre tabindex=\"0\"><code>&lt;Rule/&gt;\n</code></pre>\n" +
+	want := "<h1 id=\"t-b-onclickx\">T </h1>\n<p>a  b x out</p>\n<pre tabindex=\"0\"><code>&lt;script&gt;2&lt;/script&gt;\n</code></pre>\n<pre tabindex=\"0\"><code><span class=\"xml-tag\">&lt;Rule</span> <span class=\"xml-name\">a=</span><span class=\"xml-value\">&#34;&lt;b&gt;&#34;</span><span class=\"xml-tag\">/&gt;</span><span class=\"xml-comment\">&lt;!-- &lt;/pre&gt; --&gt;</span>\n</code></pre>\n" +
 		"<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table\"><table><thead><tr><th scope=\"col\">a</th><td></td></tr></thead>\n<tbody>\n<tr>\n<td><code>&lt;i&gt;</code></td><td>c</td></tr>\n</tbody>\n</table></div>\n"
 	if string(p.Body) != want {
 		t.Errorf("got  %s\nwant %s", p.Body, want)

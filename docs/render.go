@@ -5,6 +5,7 @@ import (
 	"errors"
 	"html/template"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -237,8 +238,31 @@ func renderCode(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast
 	if !entering {
 		return ast.WalkContinue, nil
 	}
-	_, err := w.WriteString(`<pre tabindex="0"><code>` + template.HTMLEscapeString(string(n.Lines().Value(source))) + "</code></pre>\n")
+	code := template.HTMLEscapeString(string(n.Lines().Value(source)))
+	if fenced, ok := n.(*ast.FencedCodeBlock); ok && string(fenced.Language(source)) == "xml" {
+		code = highlight(code)
+	}
+	_, err := w.WriteString(`<pre tabindex="0"><code>` + code + "</code></pre>\n")
 	return ast.WalkSkipChildren, err
+}
+
+// xmlPart is a part of escaped XML that has a colour: a comment, a tag, an attribute's name or its value.
+var xmlPart = regexp.MustCompile(`&lt;!--(?s:.*?)--&gt;|&lt;[/?]?[\w:.-]+|[/?]?&gt;|[\w:.-]+=|&#34;.*?&#34;`)
+
+// highlight marks the parts of escaped XML by classes, which a style sheet colours.
+func highlight(code string) string {
+	return xmlPart.ReplaceAllStringFunc(code, func(part string) string {
+		class := "xml-tag"
+		switch {
+		case strings.HasPrefix(part, "&lt;!--"):
+			class = "xml-comment"
+		case strings.HasPrefix(part, "&#34;"):
+			class = "xml-value"
+		case strings.HasSuffix(part, "="):
+			class = "xml-name"
+		}
+		return `<span class="` + class + `">` + part + "</span>"
+	})
 }
 
 func renderHeading(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {

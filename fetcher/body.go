@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// errorBodyBytes is how much is read of a body that comes without success.
+	// errorBodyBytes is how much is read of the body of an unsuccessful response.
 	errorBodyBytes = 64 << 10
-	// directBytes is up to where a declared length is believed before its bytes
-	// came, and the largest scratch buffer that is kept.
+	// directBytes is the largest declared length that is allocated before its bytes arrive, and the largest scratch
+	// buffer that is kept.
 	directBytes  = 1 << 20
 	scratchBytes = 64 << 10
-	// lentBytes is the least room of a body: most pages fit into one that was released.
+	// lentBytes is the least capacity of a lent body, which fits most pages.
 	lentBytes = 16 << 10
-	// pacedBytes are read at once where Settings.Pace is asked.
+	// pacedBytes is how much is read at once if Settings.Pace is set.
 	pacedBytes = 16 << 10
 )
 
@@ -52,8 +52,7 @@ func (f *Fetcher) readBody(ctx context.Context, w *wire, header http.Header, len
 	return body, truncated, 0, nil
 }
 
-// read reads r up to limit into a slice of its own. length is the number of
-// bytes that r will give, -1 if unknown.
+// read reads r up to limit into a slice of its own. length is the length of r, -1 if unknown.
 func (f *Fetcher) read(r io.Reader, length, limit int64, lend bool) (body []byte, truncated bool, err error) {
 	if 0 <= length && length <= min(limit, directBytes) {
 		body = f.body(int(length), lend)
@@ -93,7 +92,7 @@ func (f *Fetcher) read(r io.Reader, length, limit int64, lend bool) (body []byte
 	return kept, truncated, err
 }
 
-// body is of n bytes, in the room of a released one if it is lent and that is enough.
+// body returns n bytes, in a released slice if lend is set and one is large enough.
 func (f *Fetcher) body(n int, lend bool) []byte {
 	if !lend {
 		return make([]byte, n)
@@ -104,14 +103,13 @@ func (f *Fetcher) body(n int, lend bool) []byte {
 	return make([]byte, n, max(n, lentBytes))
 }
 
-// wire reads a body as it comes from the connection, limits the wait for each
-// next byte, asks the pace, and remembers what went wrong there: an error that a
-// decoder gives is the server's coding only if the wire had none.
+// wire reads a body from the connection. It limits the wait for the next bytes, calls the pace, and records connection
+// errors: a decoder's error is the server's coding only if wire had none.
 type wire struct {
 	ctx   context.Context
 	body  io.Reader
 	idle  time.Duration
-	timer *time.Timer // cancels the request; nil: body knows its limits
+	timer *time.Timer // cancels the request; nil: body enforces the limits
 	pace  func(context.Context, int) error
 	whole *download
 	err   error // other than io.EOF
@@ -139,7 +137,7 @@ func (w *wire) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// download is the time-out of a whole request.
+// download is the time limit of a whole request.
 type download struct {
 	cancel context.CancelCauseFunc
 	timer  *time.Timer // cancels the request
@@ -156,7 +154,7 @@ func newDownload(until time.Time, cancel context.CancelCauseFunc) *download {
 // pause stops the clock while wait runs.
 func (d *download) pause(wait func() error) error {
 	if !d.timer.Stop() {
-		return nil // it is over
+		return nil // time is up
 	}
 	began := time.Now()
 	err := wait()
@@ -165,8 +163,8 @@ func (d *download) pause(wait func() error) error {
 	return err
 }
 
-// finish reads what may follow the end of a coding: the end of the body, without
-// which the connection is not used again, or bytes that nobody asked for.
+// finish reads what may follow the end of a coding: the end of the body, without which the connection is not reused, or
+// extra bytes.
 func (w *wire) finish() error {
 	if w.err != nil {
 		return w.err

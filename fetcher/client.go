@@ -17,28 +17,28 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// idleConnections are kept open over all hosts, each for idleConnectionTime: with
-// a pause of seconds between two requests to a host a connection is worth keeping.
+// idleConnections are kept open over all hosts, each for idleConnectionTime: with seconds between two requests to a
+// host, a connection is worth keeping.
 const (
 	idleConnections    = 1024
 	idleConnectionTime = 90 * time.Second
 )
 
-// Fetcher gets URLs. It is safe for concurrent use.
+// Fetcher fetches URLs. It is safe for concurrent use.
 type Fetcher struct {
 	settings  Settings
-	header    http.Header // of each request without condition; never written
+	header    http.Header // of each unconditional request; never written
 	transport *http.Transport
-	plain     *plain // nil: none of the requests is
+	plain     *plain // nil: no request is plain
 	dialer    *dialer
-	absolute  bool // a proxy wants to be told scheme and host (RFC 9112 section 3.2.2)
+	absolute  bool // a proxy needs scheme and host (RFC 9112 section 3.2.2)
 	decoders  decoders
 	scratch   sync.Pool // *[]byte
-	bodies    sync.Pool // *[]byte, of responses that were released
+	bodies    sync.Pool // *[]byte, of released responses
 	logger    *slog.Logger
 }
 
-// New makes a Fetcher. It uses no proxy of the environment.
+// New returns a Fetcher. It ignores the environment's proxies.
 func New(s Settings, logger *slog.Logger) *Fetcher {
 	s = s.withDefaults()
 	d := newDialer(s)
@@ -47,18 +47,18 @@ func New(s Settings, logger *slog.Logger) *Fetcher {
 	f.transport = &http.Transport{
 		DialContext:            d.dial,
 		DialTLSContext:         dialTLS(d, s, config),
-		TLSClientConfig:        config.Clone(), // inside the tunnel of a proxy
+		TLSClientConfig:        config.Clone(), // for tunnels through a proxy
 		TLSHandshakeTimeout:    s.TLSTimeout,
 		ForceAttemptHTTP2:      !s.HTTP1,
-		DisableCompression:     true, // decoded here, where the limit is
+		DisableCompression:     true, // decoded here, with a limit
 		MaxConnsPerHost:        s.MaxConnectionsPerHost,
 		MaxIdleConnsPerHost:    s.MaxConnectionsPerHost,
 		MaxIdleConns:           idleConnections,
 		IdleConnTimeout:        idleConnectionTime,
 		ResponseHeaderTimeout:  s.FirstByteTimeout,
 		MaxResponseHeaderBytes: s.MaxHeaderBytes,
-		// A server that reads nothing would keep the connection, and a goroutine of each
-		// request that waits to write on it.
+		// A server that reads nothing would keep the connection, and a goroutine of each request that waits to write on
+		// it.
 		HTTP2: &http.HTTP2Config{WriteByteTimeout: s.IdleTimeout},
 	}
 	if s.HTTP1 {
@@ -74,7 +74,7 @@ func New(s Settings, logger *slog.Logger) *Fetcher {
 func tlsConfig(s Settings) *tls.Config {
 	c := &tls.Config{
 		RootCAs: s.Roots, Certificates: s.Certificates,
-		InsecureSkipVerify: s.InsecureTLS, // the operator's word
+		InsecureSkipVerify: s.InsecureTLS, // the operator's choice
 		NextProtos:         []string{"h2", "http/1.1"},
 	}
 	if s.HTTP1 {
@@ -83,7 +83,7 @@ func tlsConfig(s Settings) *tls.Config {
 	return c
 }
 
-// dialTLS shakes hands itself, so that an error of the handshake is known as one.
+// dialTLS performs the handshake itself, so that its errors are recognized.
 func dialTLS(d *dialer, s Settings, config *tls.Config) func(ctx context.Context, network, hostPort string) (net.Conn, error) {
 	return func(ctx context.Context, network, hostPort string) (net.Conn, error) {
 		conn, err := d.dial(ctx, network, hostPort)
@@ -94,19 +94,19 @@ func dialTLS(d *dialer, s Settings, config *tls.Config) func(ctx context.Context
 		c.ServerName, _, _ = net.SplitHostPort(hostPort)
 		if hostPort == d.proxy {
 			c.Certificates, c.NextProtos = nil, []string{"http/1.1"}
-			c.InsecureSkipVerify = false // that word was about the sites, and the proxy gets a password
+			c.InsecureSkipVerify = false // that choice is about sites, and the proxy receives a password
 		}
 		secure := tls.Client(conn, c)
 		ctx, cancel := context.WithTimeout(ctx, s.TLSTimeout)
 		defer cancel()
 		if err := secure.HandshakeContext(ctx); err != nil {
-			_ = conn.Close() // the handshake's error is the one to tell
+			_ = conn.Close() // the handshake's error is the one to report
 			return nil, &tlsError{err}
 		}
 		if secure.ConnectionState().NegotiatedProtocol == "h2" {
-			return secure, nil // as net/http must see it
+			return secure, nil // net/http needs this type
 		}
-		return &watchedConn{Conn: secure}, nil // TLS has an end of its own
+		return &watchedConn{Conn: secure}, nil // TLS ends streams explicitly
 	}
 }
 
@@ -118,10 +118,9 @@ func (f *Fetcher) Close() {
 	}
 }
 
-// Fetch makes one GET request, follows no redirect, and reads the body to its
-// end or limit. The error is an *Error, or that of ctx if ctx ended. An answer
-// other than 2xx is an answer, too: its body is cut at 64 KiB, and a fault in it
-// takes nothing from what the status says.
+// Fetch makes one GET request, follows no redirect, and reads the body to its end or limit. The error is an *Error, or
+// that of ctx if ctx ended. A response with another status than 2xx is not an error: its body is cut at 64 KiB, and a
+// fault in the body does not invalidate the status.
 func (f *Fetcher) Fetch(ctx context.Context, r Request) (*Response, error) {
 	if r.URL.IsZero() {
 		return nil, &Error{Fault: fault.Protocol, Err: errors.New("no URL to fetch")}
@@ -151,7 +150,7 @@ func (f *Fetcher) Fetch(ctx context.Context, r Request) (*Response, error) {
 	return resp, nil
 }
 
-// roundTrip makes a request by net/http.
+// roundTrip makes a request with net/http.
 func (f *Fetcher) roundTrip(ctx context.Context, r Request, start time.Time) (resp *Response, why fault.Fault, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -176,7 +175,7 @@ func (f *Fetcher) roundTrip(ctx context.Context, r Request, start time.Time) (re
 	if err != nil {
 		return nil, why, err
 	}
-	defer func() { _ = answer.Body.Close() }() // all that counts was read
+	defer func() { _ = answer.Body.Close() }() // everything needed was read
 	out.Status, out.Header, out.Address = answer.StatusCode, answer.Header, ip(way.conn.RemoteAddr())
 	length := answer.ContentLength
 	if answer.Body == http.NoBody {
@@ -186,7 +185,7 @@ func (f *Fetcher) roundTrip(ctx context.Context, r Request, start time.Time) (re
 	return f.receive(ctx, r, out, w, length)
 }
 
-// receive reads what follows the header of an answer.
+// receive reads what follows the response's header.
 func (f *Fetcher) receive(ctx context.Context, r Request, out *Response, w *wire, length int64) (*Response, fault.Fault, error) {
 	if r.Lend {
 		out.lender = &f.bodies
@@ -220,8 +219,8 @@ func (f *Fetcher) receive(ctx context.Context, r Request, out *Response, w *wire
 	return out, 0, nil
 }
 
-// requestHeader is the shared header, or a copy with the conditions in it. A
-// validator that cannot be a header's value is left out.
+// requestHeader returns the shared header, or a copy with the conditions. It omits a validator that is invalid as a
+// header value.
 func (f *Fetcher) requestHeader(r Request) (http.Header, bool) {
 	etag, modified := sendable(r.ETag), sendable(r.LastModified)
 	if !etag && !modified {
@@ -241,8 +240,8 @@ func sendable(value string) bool {
 	return value != "" && strings.IndexFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) < 0
 }
 
-// target is u so that it goes out byte by byte as it is written. Only a path that
-// begins with two slashes must be given decoded, lest it be read as a host.
+// target returns u in a form that is sent byte by byte as written. Only a path that begins with two slashes must be
+// decoded, so that it is not read as a host.
 func target(u weburl.URL) *url.URL {
 	t := &url.URL{Scheme: u.Scheme(), Host: u.Origin()[len(u.Scheme())+len("://"):]}
 	if path := u.Path(); strings.HasPrefix(path, "//") {

@@ -13,18 +13,17 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/permit"
 )
 
-// watchedConn remembers that reading met the connection's end. net/http takes
-// the half line before the end for a malformed header; only this tells a server
-// that died in the middle of its header from one that speaks no HTTP.
+// watchedConn records that reading reached the connection's end. net/http reports a half line before the end as a
+// malformed header; this distinguishes a server that died while it sent its header from one that does not speak HTTP.
 type watchedConn struct {
 	net.Conn
 	ended   atomic.Bool
-	limited atomic.Bool // what a proxy needs to lead to the host, by a deadline
-	refused atomic.Bool // closed because there was no permit to ask anything over it
+	limited atomic.Bool // a deadline limits the proxy's time to reach the host
+	refused atomic.Bool // closed because there was no permit
 	permit  permit.Permit
 }
 
-// SyscallConn is that of the connection below, if it has one.
+// SyscallConn returns that of the connection below, if it has one.
 func (c *watchedConn) SyscallConn() (syscall.RawConn, error) {
 	if s, ok := c.Conn.(syscall.Conn); ok {
 		return s.SyscallConn()
@@ -32,8 +31,7 @@ func (c *watchedConn) SyscallConn() (syscall.RawConn, error) {
 	return nil, errors.ErrUnsupported
 }
 
-// limit says how long a proxy may take: net/http limits SOCKS by nothing, and CONNECT
-// by a minute.
+// limit sets a proxy's time limit: net/http has none for SOCKS, and a minute for CONNECT.
 func (c *watchedConn) limit(d time.Duration) error {
 	c.limited.Store(true)
 	return c.SetDeadline(time.Now().Add(d))
@@ -42,16 +40,16 @@ func (c *watchedConn) limit(d time.Duration) error {
 // inUse ends limit.
 func (c *watchedConn) inUse() {
 	if c.limited.Swap(false) {
-		_ = c.SetDeadline(time.Time{}) // else the first use of it fails
+		_ = c.SetDeadline(time.Time{}) // otherwise the first use fails
 	}
 }
 
-// Write asks for the permit before each write: between the question when the connection was got and the write lies the work of other goroutines,
-// during which a process may be stopped for long.
+// Write checks the permit before each write: other goroutines run between obtaining the connection and writing, and the
+// process may be stopped for long.
 func (c *watchedConn) Write(p []byte) (int, error) {
 	if c.permit != nil && !c.permit.May() {
 		c.refused.Store(true)
-		_ = c.Close() // nothing can follow either
+		_ = c.Close() // nothing may follow
 		return 0, permit.ErrEnded
 	}
 	return c.Conn.Write(p)
@@ -65,8 +63,8 @@ func (c *watchedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// hasEnded reports whether c, as net/http shows it after an error, was read to its end.
-// Nobody else reads it any more, unless it speaks HTTP/2.
+// hasEnded reports whether c, as net/http shows it after an error, was read to its end. No other goroutine reads c
+// then, unless it is HTTP/2.
 func hasEnded(c net.Conn) bool {
 	for {
 		switch layer := c.(type) {
@@ -77,7 +75,7 @@ func hasEnded(c net.Conn) bool {
 				c = layer.NetConn()
 				continue
 			}
-			// Inside of a tunnel TLS ends unseen. It says again what it met.
+			// Inside a tunnel the end is hidden by TLS. A further read repeats the error.
 			_, err := layer.Read(make([]byte, 1))
 			return isAny(err, io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET)
 		default:
@@ -86,7 +84,7 @@ func hasEnded(c net.Conn) bool {
 	}
 }
 
-// lowest is the connection under all layers, nil if it is not one of ours.
+// lowest returns the connection below all layers, nil if it is not a watchedConn.
 func lowest(c net.Conn) *watchedConn {
 	var found *watchedConn
 	for {

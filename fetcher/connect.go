@@ -7,8 +7,7 @@ import (
 	"strconv"
 )
 
-// connectBy tries the addresses of a host one after the other, as net.Dialer does, and
-// has Settings.Connect make the connections.
+// connectBy tries the addresses of a host one after the other, as net.Dialer does, and connects by Settings.Connect.
 func (t *attempt) connectBy(ctx context.Context, network, hostPort string) (net.Conn, error) {
 	conn, err := t.connectFirst(ctx, network, hostPort)
 	if err != nil {
@@ -17,7 +16,7 @@ func (t *attempt) connectBy(ctx context.Context, network, hostPort string) (net.
 	return conn, nil
 }
 
-// connectFirst returns the first connection that comes about, or the first error.
+// connectFirst returns the first successful connection, or the first error.
 func (t *attempt) connectFirst(ctx context.Context, network, hostPort string) (net.Conn, error) {
 	host, service, err := net.SplitHostPort(hostPort)
 	if err != nil {
@@ -44,7 +43,7 @@ func (t *attempt) connectFirst(ctx context.Context, network, hostPort string) (n
 	return nil, first
 }
 
-// connectTo connects to one address, if the guard lets it pass.
+// connectTo connects to one address, if the guard allows it.
 func (t *attempt) connectTo(ctx context.Context, network string, address netip.AddrPort, proxy bool) (net.Conn, error) {
 	if !proxy {
 		if err := t.control(ctx, network, address.String(), nil); err != nil {

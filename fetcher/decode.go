@@ -19,13 +19,13 @@ import (
 
 const (
 	acceptEncoding = "gzip, deflate, br, zstd"
-	// maxCodings is how many codings may lie over each other; one is usual.
+	// maxCodings is the most nested codings; one is usual.
 	maxCodings = 2
 	// zstdWindow is the largest window of zstd over HTTP (RFC 9659).
 	zstdWindow = 8 << 20
 )
 
-// contentCodings are the codings of a body in the order of their application,
+// contentCodings returns the codings of a body in the order of their application,
 // in lower case (RFC 9110 section 8.4).
 func contentCodings(h http.Header) []string {
 	values := h["Content-Encoding"]
@@ -43,12 +43,12 @@ func contentCodings(h http.Header) []string {
 	return codings
 }
 
-// decoders keeps decoders for their next use. What a decoder holds at most is
-// its window, whatever it is fed: 32 KiB (gzip, deflate), 16 MiB (br), 8 MiB (zstd).
+// decoders keeps decoders for reuse. A decoder holds at most its window, whatever its input: 32 KiB (gzip, deflate), 16
+// MiB (br), 8 MiB (zstd).
 type decoders struct{ buffers, gzips, brotlis, zstds sync.Pool }
 
-// open lays decoders for codings over r. An empty body is empty under any coding.
-// release gives the decoders back; it is never nil.
+// open wraps r in decoders for codings. An empty body is empty under any coding. release returns the decoders to the
+// pool; it is never nil.
 func (d *decoders) open(ctx context.Context, codings []string, r io.Reader) (decoded io.Reader, release func(), err error) {
 	var opened []func()
 	release = func() {
@@ -138,8 +138,7 @@ func (d *decoders) zstd(r *bufio.Reader) (io.Reader, func(), error) {
 	}, nil
 }
 
-// inflate reads the zlib format that "deflate" means, and the raw one that many
-// servers send under this name.
+// inflate reads the zlib format, which "deflate" stands for, and the raw one that many servers send under this name.
 func inflate(r *bufio.Reader) (io.Reader, func(), error) {
 	head, _ := r.Peek(2)
 	if len(head) == 2 && head[0]&0x0f == 8 && (uint(head[0])<<8|uint(head[1]))%31 == 0 {
@@ -149,8 +148,8 @@ func inflate(r *bufio.Reader) (io.Reader, func(), error) {
 	return flate.NewReader(r), func() {}, nil
 }
 
-// gzipMembers reads the members of a gzip file one after the other (RFC 1952
-// section 2.2) and ends, as browsers do, where something else follows a member.
+// gzipMembers reads the members of a gzip file one after the other (RFC 1952 section 2.2) and ends, as browsers do,
+// when something else follows a member.
 type gzipMembers struct {
 	z *gzip.Reader
 	r *bufio.Reader
@@ -171,8 +170,7 @@ func (g *gzipMembers) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// codingReader names the coding in errors, and stops where a coding makes
-// decoding long without giving bytes to the limit.
+// codingReader adds the coding's name to errors, and stops a decoding that takes long without producing bytes.
 type codingReader struct {
 	ctx    context.Context
 	coding string
@@ -192,7 +190,7 @@ func (c *codingReader) Read(p []byte) (int, error) {
 
 func coded(coding string, err error) error {
 	if errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF // in the middle of a coding's own header
+		err = io.ErrUnexpectedEOF // within a coding's own header
 	}
 	return fmt.Errorf("Content-Encoding %q: %w", coding, err)
 }

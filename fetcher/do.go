@@ -20,15 +20,15 @@ import (
 // inFetch is the key of a context in which Fetch makes its request.
 type inFetch struct{}
 
-// way is how a request went.
+// way records how a request went.
 type way struct {
 	fetcher   *Fetcher
 	conn      net.Conn    // of the last request
-	handshake atomic.Bool // failed inside a proxy's tunnel; told by the goroutine that dials
+	handshake atomic.Bool // set if a handshake inside a proxy's tunnel failed, by the goroutine that dials
 	hooks     httptrace.ClientTrace
 }
 
-// trace is ctx with the hooks by which w learns.
+// trace returns ctx with the hooks that fill w.
 func (f *Fetcher) trace(ctx context.Context, w *way) context.Context {
 	w.hooks.GotConn = func(i httptrace.GotConnInfo) { w.got(i.Conn) }
 	if f.settings.Proxy != nil {
@@ -47,20 +47,20 @@ func (f *Fetcher) trace(ctx context.Context, w *way) context.Context {
 	return httptrace.WithClientTrace(ctx, &w.hooks)
 }
 
-// got notes the connection of a request that is about to be sent. Looking the host up and connecting took
-// time, so the permit is asked once more: nothing can be sent over a connection that is closed.
+// got records the connection of a request that is about to be sent. Lookup and connecting took time, so it checks the
+// permit once more: nothing can be sent over a closed connection.
 func (w *way) got(c net.Conn) {
 	w.conn = c
 	if p := w.fetcher.settings.Permit; p != nil && !p.May() {
 		if watched := lowest(c); watched != nil {
 			watched.refused.Store(true)
 		}
-		_ = c.Close() // the request fails by that, and send knows why
+		_ = c.Close() // the request then fails, and send knows why
 	}
 }
 
-// refused reports whether the last request had a connection that another one had to close because there was
-// no permit. An HTTP/2 client hands such a one out until it has noticed.
+// refused reports whether the last request had a connection that another request had to close without a permit. An
+// HTTP/2 client hands out such a connection until it has noticed.
 func (w *way) refused() bool {
 	if w.conn == nil {
 		return false
@@ -75,8 +75,8 @@ func (f *Fetcher) exchange(ctx context.Context, w *way, req *http.Request, r Req
 		return f.send(ctx, w, req.WithContext(ctx))
 	}
 	ctx = context.WithValue(ctx, inFetch{}, w)
-	req.Header = req.Header.Clone() // it may add to it
-	req.URL.Path = r.URL.Path()     // for cookies; what is sent stands in Opaque
+	req.Header = req.Header.Clone() // Do may add to it
+	req.URL.Path = r.URL.Path()     // for cookies; Opaque holds what is sent
 	if path, err := url.PathUnescape(r.URL.Path()); err == nil {
 		req.URL.Path = path
 	}
@@ -122,8 +122,8 @@ func (f *Fetcher) send(ctx context.Context, w *way, req *http.Request) (*http.Re
 	return nil, why, err
 }
 
-// overLive is a round trip of the transport, made again where the connection had been closed before anything
-// could be sent over it.
+// overLive is a round trip of the transport, repeated if the connection was closed before anything could be sent over
+// it.
 func (f *Fetcher) overLive(ctx context.Context, w *way, req *http.Request) (*http.Response, error) {
 	for {
 		resp, err := f.transport.RoundTrip(f.addressed(req))
@@ -150,7 +150,7 @@ func (f *Fetcher) overLive(ctx context.Context, w *way, req *http.Request) (*htt
 	}
 }
 
-// permitted is an error, once ctx has ended, if the request must not be made.
+// permitted returns an error, once ctx has ended, if the request must not be made.
 func (f *Fetcher) permitted(ctx context.Context) error {
 	if f.settings.Permit == nil {
 		return nil
@@ -158,9 +158,8 @@ func (f *Fetcher) permitted(ctx context.Context) error {
 	return permit.Check(ctx)
 }
 
-// addressed is req in the form that is sent: a proxy is told scheme and host, also
-// where what is sent stands in Opaque. The caller, which keeps cookies by
-// its URL or signs it, does not see that.
+// addressed returns req in the form that is sent: a proxy needs scheme and host, also if Opaque holds what is sent. The
+// caller, which stores cookies by the URL or signs it, does not see the difference.
 func (f *Fetcher) addressed(req *http.Request) *http.Request {
 	if !f.absolute || req.URL.Scheme != "http" || !strings.HasPrefix(req.URL.Opaque, "/") || strings.HasPrefix(req.URL.Opaque, "//") {
 		return req
@@ -170,13 +169,11 @@ func (f *Fetcher) addressed(req *http.Request) *http.Request {
 	return &out
 }
 
-// Do makes one request of any method, with User-Agent, From and Accept where req has
-// none of that name, and follows no redirect. Settings.Header is not added: it is meant
-// for the hosts that are fetched, and a caller of Do may ask others. The body is decoded,
-// ends at MaxBodyBytes, and must be closed; DownloadTimeout lasts until then. An error,
-// also of reading the body, is an *Error, or that of ctx if ctx ended. Under the
-// context of a Request.Do it makes a round trip of that Fetch, by the Fetcher whose
-// Fetch it is, which decodes and bounds the body itself.
+// Do makes one request of any method, with User-Agent, From and Accept unless req has them, and follows no redirect.
+// Settings.Header is not added: it is meant for the hosts that are crawled, and a caller of Do may contact others. The
+// body is decoded, ends at MaxBodyBytes, and must be closed; DownloadTimeout lasts until then. An error, also of
+// reading the body, is an *Error, or that of ctx if ctx ended. Under the context of a Request.Do it makes a round trip
+// of that Fetch, by the Fetcher whose Fetch it is, which decodes and bounds the body itself.
 func (f *Fetcher) Do(ctx context.Context, req *http.Request) (*http.Response, error) {
 	w, inside := ctx.Value(inFetch{}).(*way)
 	if inside {
@@ -191,7 +188,7 @@ func (f *Fetcher) Do(ctx context.Context, req *http.Request) (*http.Response, er
 			header[name] = values
 		}
 	}
-	// The coding is this Fetcher's to undo, whoever asked for another.
+	// This Fetcher decodes, even if the caller asked for another coding.
 	header["Accept-Encoding"] = f.header["Accept-Encoding"]
 	if inside {
 		req = req.WithContext(ctx)
@@ -226,7 +223,7 @@ func (f *Fetcher) do(ctx context.Context, req *http.Request, header http.Header)
 	b.closer = resp.Body
 	b.wire = &wire{ctx: own, body: resp.Body, idle: f.settings.IdleTimeout, pace: f.settings.Pace, whole: whole}
 	b.wire.timer = time.AfterFunc(b.wire.idle, func() { cancel(errIdle) })
-	b.wire.timer.Stop() // runs while something is read
+	b.wire.timer.Stop() // runs during reads
 	b.source = b.wire
 	if codings := contentCodings(resp.Header); len(codings) > 0 && req.Method != http.MethodHead {
 		b.open = func() (io.Reader, func(), error) { return f.decoders.open(own, codings, b.wire) }
@@ -238,8 +235,7 @@ func (f *Fetcher) do(ctx context.Context, req *http.Request, header http.Header)
 	return resp, nil
 }
 
-// ownedBody is the body of an answer that Do gave: decoded and bounded. It is used
-// by one goroutine.
+// ownedBody is the body of a response from Do: decoded and bounded. It is used by one goroutine.
 type ownedBody struct {
 	ctx, own context.Context
 	leave    context.CancelFunc // of the permit
@@ -247,7 +243,7 @@ type ownedBody struct {
 	url      string
 	closer   io.Closer
 	wire     *wire
-	open     func() (io.Reader, func(), error) // at the first reading
+	open     func() (io.Reader, func(), error) // called at the first read
 	release  func()
 	source   io.Reader
 	left     int64
@@ -273,7 +269,7 @@ func (b *ownedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// failed is the error that the caller gets.
+// failed returns the error for the caller.
 func (b *ownedBody) failed(why fault.Fault, err error) error {
 	if b.ctx.Err() != nil {
 		return b.ctx.Err()
@@ -284,7 +280,7 @@ func (b *ownedBody) failed(why fault.Fault, err error) error {
 	return &Error{URL: b.url, Fault: why, Err: err}
 }
 
-// Close ends the request, whatever was read of its answer.
+// Close ends the request, even if its response was not read.
 func (b *ownedBody) Close() error {
 	err := b.closer.Close()
 	if b.release != nil {
@@ -304,7 +300,7 @@ func (b *ownedBody) end() {
 	b.leave()
 }
 
-// failing gives its error instead of bytes.
+// failing is a reader that returns its error.
 type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }

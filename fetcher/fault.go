@@ -14,7 +14,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/http1"
 )
 
-// Time-outs of our own, as causes of a cancelled context.
+// Our own time limits, as causes of a cancelled context.
 var (
 	errIdle     = http1.ErrIdle
 	errDownload = http1.ErrDownload
@@ -26,8 +26,7 @@ type tlsError struct{ err error }
 func (e *tlsError) Error() string { return "TLS: " + e.err.Error() }
 func (e *tlsError) Unwrap() error { return e.err }
 
-// streamError has the fields of net/http's error of an HTTP/2 stream, which lets
-// errors.As fill any struct of the same shape.
+// streamError has the fields of net/http's HTTP/2 stream error, since errors.As fills any struct of the same shape.
 type streamError struct {
 	StreamID uint32
 	Code     uint32 // RFC 9113 section 7
@@ -36,9 +35,8 @@ type streamError struct {
 
 func (e streamError) Error() string { return "HTTP/2 stream error" }
 
-// classify finds the fault of an error that came before the header was whole.
-// ctx is the request's own context. The order matters: a time-out of DNS is DNS's,
-// a handshake cut off is a reset and not a matter of TLS.
+// classify returns the fault of an error before the header was complete. ctx is the request's own context. The order
+// matters: a time-out of DNS is a DNS fault, and a handshake that is cut off is a reset, not a TLS fault.
 func classify(ctx context.Context, err error) fault.Fault {
 	if errors.As(err, new(*proxyError)) {
 		return fault.Proxy
@@ -65,8 +63,8 @@ func classify(ctx context.Context, err error) fault.Fault {
 		errors.Is(err, context.DeadlineExceeded) {
 		return fault.Timeout
 	}
-	// An alert after the handshake: with TLS 1.3 a server tells only then what it thinks
-	// of a certificate, or that it wants one. It has no other type to ask for.
+	// An alert after the handshake: with TLS 1.3 only then does a server report that it rejects or requires a
+	// certificate. The error has no type of its own.
 	if op := (*net.OpError)(nil); errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error") {
 		return fault.TLS
 	}
@@ -74,7 +72,7 @@ func classify(ctx context.Context, err error) fault.Fault {
 	case isAny(err, syscall.ECONNREFUSED):
 		return fault.Refused
 	case isAny(err, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EHOSTDOWN):
-		return fault.Timeout // what a router says instead of letting us wait
+		return fault.Timeout // a router reports what would otherwise be a time-out
 	case isCut(err):
 		return fault.Reset
 	}
@@ -84,13 +82,12 @@ func classify(ctx context.Context, err error) fault.Fault {
 	}
 	var dial *dialError
 	if errors.As(err, &dial) {
-		return fault.Refused // the rest is trouble of this machine: no free port, no file left
+		return fault.Refused // the rest are failures of this machine: no free port, no file descriptor
 	}
 	return fault.Protocol
 }
 
-// classifyBody finds the fault of an error in reading the body as it came over
-// the wire.
+// classifyBody returns the fault of an error in reading the body from the wire.
 func classifyBody(ctx context.Context, err error) fault.Fault {
 	if errors.Is(err, io.ErrUnexpectedEOF) && context.Cause(ctx) == nil {
 		return fault.ShortBody
@@ -98,14 +95,14 @@ func classifyBody(ctx context.Context, err error) fault.Fault {
 	return classify(ctx, err)
 }
 
-// isCut reports whether the other end ended the connection, or the HTTP/2 stream.
+// isCut reports whether the peer ended the connection, or the HTTP/2 stream.
 func isCut(err error) bool {
 	if isAny(err, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed,
 		syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE) {
 		return true
 	}
-	// What net/http says of a whole HTTP/2 connection has no type to ask for, nor what it
-	// says of a connection on which something came before anything was asked.
+	// net/http's errors about a whole HTTP/2 connection, and about bytes received before any request, have no type of
+	// their own.
 	for _, words := range [...]string{
 		"server sent GOAWAY", "client connection lost", "client connection force closed",
 		"server closed idle connection", "readLoopPeekFailLocked",

@@ -1,10 +1,8 @@
-// Package fetcher gets one URL over HTTP: limits, time-outs, conditional GET,
-// the judge of addresses, and error classes. It follows no redirect and decides
-// nothing.
+// Package fetcher fetches one URL over HTTP: limits, time-outs, conditional GET, the address guard, and error classes.
+// It follows no redirect and makes no decisions.
 //
-// A Fetcher owns its connections: those of net/http, and those of http1, by which plain requests go. It starts no
-// goroutine but those of these two. The locks
-// of the package are held for moments, never over a request: those of Names and of the
+// A Fetcher owns its connections: those of net/http, and those of http1, for plain requests. It starts no goroutine
+// except those of these two. The locks of the package are held briefly, never over a request: those of Names and of the
 // addresses of one dial.
 package fetcher
 
@@ -26,23 +24,20 @@ type Request struct {
 	// ETag and LastModified make the request conditional, each if not empty
 	// (LastModified goes out as If-Modified-Since).
 	ETag, LastModified string
-	// MaxBodyBytes, if above 0, is this request's limit instead of the fetcher's.
+	// MaxBodyBytes, if above 0, replaces the fetcher's limit.
 	MaxBodyBytes int64
-	// Limit, if not nil, is called before the body is read: what it returns, if above
-	// 0, is the limit in place of MaxBodyBytes.
+	// Limit, if not nil, is called before the body is read: its result, if above 0, replaces MaxBodyBytes.
 	Limit func(header http.Header) int64
-	// Refuse, if not nil, is asked before the body is read; with true it stays unread.
+	// Refuse, if not nil, is called before the body is read; if it returns true, the body is not read.
 	Refuse func(status int, header http.Header) bool
-	// Lend says that the caller releases the response: its body may stand where that of
-	// another one stood.
+	// Lend is set if the caller releases the response: its body may reuse the memory of another one.
 	Lend bool
-	// Do, if not nil, makes the request, for example to log in with it (auth.Step.Do).
-	// It must make its requests, any number of them, by the Fetcher's own Do, with
-	// the context that it is given; the answer to the last of them counts.
+	// Do, if not nil, makes the request, for example to log in with it (auth.Step.Do). It must make its requests, any
+	// number of them, by the Fetcher's own Do, with the context that it receives; the last response counts.
 	Do func(ctx context.Context, req *http.Request) (*http.Response, error)
 }
 
-// Response is an HTTP answer whose body was read to its end or to the limit.
+// Response is an HTTP response whose body was read to its end or to the limit.
 type Response struct {
 	Status      int
 	Header      http.Header
@@ -50,18 +45,18 @@ type Response struct {
 	Truncated   bool       // the body was cut at the limit
 	Refused     bool       // Request.Refuse left the body unread
 	Conditional bool       // the request carried validators
-	Address     netip.Addr // the address that answered
-	// RetryAfter is the header in either of its forms, from now; HasRetryAfter
-	// says that it was there and made sense. Capped at a day.
+	Address     netip.Addr // the address that responded
+	// RetryAfter is the header in either of its forms, from now; HasRetryAfter is set if it was present and valid.
+	// Capped at a day.
 	RetryAfter    time.Duration
 	HasRetryAfter bool
 	Duration      time.Duration
 
-	lender *sync.Pool // Body goes back there; nil: nowhere
+	lender *sync.Pool // receives Body on Release; nil: none
 }
 
-// Release gives Body back, if it was lent: whoever calls it has no slice of it left. Of one that
-// is never released the garbage collector takes care.
+// Release returns Body for reuse, if it was lent: the caller must not keep a slice of it. The garbage collector frees a
+// body that is not released.
 func (r *Response) Release() {
 	if r.lender == nil {
 		return
@@ -72,7 +67,7 @@ func (r *Response) Release() {
 	r.Body, r.lender = nil, nil
 }
 
-// Error is a request that got no usable answer.
+// Error is a request without a usable response.
 type Error struct {
 	URL   string
 	Fault fault.Fault

@@ -13,15 +13,14 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/permit"
 )
 
-// An attempt belongs to one dial. Its mutex guards which addresses were refused:
-// net.Dialer tries addresses side by side, in goroutines of its own.
+// An attempt belongs to one dial. Its mutex guards the refused addresses: net.Dialer tries addresses in parallel, in
+// goroutines of its own.
 
-// dialer connects to addresses that the guard lets pass. The guard sees the
-// address that is really dialled, after DNS, so that no name can lead to what
-// its owner must not reach (server-side request forgery, DNS rebinding).
+// dialer connects to addresses that the guard allows. The guard checks the address that is dialled, after DNS, so that
+// no name can lead to a forbidden address (server-side request forgery, DNS rebinding).
 type dialer struct {
 	net    net.Dialer
-	strict *net.Resolver   // of the same servers; see sureOf
+	strict *net.Resolver   // with the same servers; see sureOf
 	exempt map[string]bool // "host:port" as dialled, no names
 	judge  func(netip.Addr) (allowed, matched bool, words string)
 	deny   bool   // private addresses
@@ -29,7 +28,7 @@ type dialer struct {
 	// connect is Settings.Connect.
 	connect func(ctx context.Context, address netip.AddrPort) (net.Conn, error)
 
-	handshake time.Duration // at most, of TLS
+	handshake time.Duration // time limit of TLS
 	permit    permit.Permit // nil: always
 }
 
@@ -40,7 +39,7 @@ func newDialer(s Settings) *dialer {
 		if err != nil {
 			continue
 		}
-		// The owner of a name decides where it leads, so that a name proves nothing.
+		// The owner of a name decides where it leads, so a name proves nothing.
 		if _, err := netip.ParseAddr(host); err == nil || host == "localhost" {
 			d.exempt[net.JoinHostPort(host, port)] = true
 		}
@@ -50,7 +49,7 @@ func newDialer(s Settings) *dialer {
 	return d
 }
 
-// dial tries the addresses of a host until one that may be dialled answers.
+// dial tries the addresses of a host until one that is allowed responds.
 func (d *dialer) dial(ctx context.Context, network, hostPort string) (net.Conn, error) {
 	try := attempt{dialer: d, exempt: d.exempt[hostPort]}
 	use := d.net
@@ -65,7 +64,7 @@ func (d *dialer) dial(ctx context.Context, network, hostPort string) (net.Conn, 
 	}
 	conn, err := connect(ctx, network, hostPort)
 	if err != nil {
-		host, _, _ := net.SplitHostPort(hostPort) // it was looked up
+		host, _, _ := net.SplitHostPort(hostPort) // the name that was looked up
 		return nil, &dialError{try.reason(d.sureOf(ctx, host, err))}
 	}
 	watched := &watchedConn{Conn: conn, permit: d.permit}
@@ -75,18 +74,18 @@ func (d *dialer) dial(ctx context.Context, network, hostPort string) (net.Conn, 
 	return watched, nil
 }
 
-// attempt judges the addresses of one host.
+// attempt checks the addresses of one host.
 type attempt struct {
 	*dialer
 	exempt bool
 
 	mu      sync.Mutex // addresses are tried side by side (RFC 8305)
-	allowed bool       // one was
+	allowed bool       // at least one address was
 	refused *refusedAddress
 }
 
 func (t *attempt) control(ctx context.Context, _, address string, _ syscall.RawConn) error {
-	if t.permit != nil && (!t.permit.May() || !permit.May(ctx)) { // the last moment before it connects
+	if t.permit != nil && (!t.permit.May() || !permit.May(ctx)) { // the last moment before connecting
 		return permit.ErrEnded
 	}
 	refused := t.ask(address)
@@ -96,7 +95,7 @@ func (t *attempt) control(ctx context.Context, _, address string, _ syscall.RawC
 		t.allowed = true
 		return nil
 	}
-	// That the rules forbid all addresses holds only if no other was refused.
+	// The error is a rule's only if no address was refused otherwise.
 	if t.refused == nil || t.refused.rule {
 		t.refused = refused
 	}
@@ -130,8 +129,8 @@ func (t *attempt) judgeAddress(a netip.Addr) *refusedAddress {
 	return nil
 }
 
-// byRules asks the rules for a, and for the address that is meant by it: what they
-// forbid is forbidden in every form.
+// byRules applies the rules to a, and to the address that it stands for: a forbidden address is forbidden in every
+// form.
 func (t *attempt) byRules(a netip.Addr) (allowed, matched bool, words string) {
 	allowed, matched, words = t.judge(a)
 	to := meant(a)
@@ -144,8 +143,8 @@ func (t *attempt) byRules(a netip.Addr) (allowed, matched bool, words string) {
 	return allowed, matched, words
 }
 
-// reason is why no connection came about. net gives the error of the first
-// address, which may be a refusal though others were dialled in vain.
+// reason returns why no connection was made. net returns the error of the first address, which may be a refusal
+// although others were dialled in vain.
 func (t *attempt) reason(err error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -160,7 +159,7 @@ func (t *attempt) reason(err error) error {
 	}
 }
 
-// refusal says why an address must not be dialled, "" if it may.
+// refusal returns why an address must not be dialled, "" if it may.
 func refusal(a netip.Addr, exempt bool) string {
 	a = meant(a)
 	if isMetadata(a) {
@@ -185,9 +184,8 @@ func refusal(a netip.Addr, exempt bool) string {
 	return "a " + kind + " address; to crawl it, write a start URL with the address itself, or an address rule"
 }
 
-// meant is the address that packets to a reach in the end: IPv4 inside IPv6 is
-// taken out of its mapped (RFC 4291), NAT64 (RFC 6052, 8215), 6to4 (RFC 3056)
-// and compatible (RFC 4291) forms.
+// meant returns the address that packets to a finally reach: IPv4 is extracted from its mapped (RFC 4291), NAT64 (RFC
+// 6052, 8215), 6to4 (RFC 3056) and compatible (RFC 4291) forms.
 func meant(a netip.Addr) netip.Addr {
 	a = a.Unmap().WithZone("")
 	if a.Is4() {
@@ -207,8 +205,8 @@ func meant(a netip.Addr) netip.Addr {
 	return a
 }
 
-// IsInternal reports whether an address leads into a private network or to this machine, in whatever form it is
-// written. One that is not known does not.
+// IsInternal reports whether an address, in whatever form, belongs to a private network or to this machine. It returns
+// false for an unknown address.
 func IsInternal(a netip.Addr) bool {
 	if !a.IsValid() {
 		return false
@@ -221,9 +219,8 @@ func isPrivate(a netip.Addr) bool {
 	return a.IsPrivate() || netip.PrefixFrom(netip.AddrFrom4([4]byte{100, 64}), 10).Contains(a)
 }
 
-// isMetadata knows the addresses at which clouds hand out credentials to
-// whoever asks from inside: AWS, Azure, Google and most others, ECS and EKS,
-// Tencent, Alibaba, Oracle, Azure's platform, and the IPv6 ones of AWS and Google.
+// isMetadata reports whether clouds hand out credentials at an address to any client inside: AWS, Azure, Google and
+// most others, ECS and EKS, Tencent, Alibaba, Oracle, Azure's platform, and the IPv6 ones of AWS and Google.
 func isMetadata(a netip.Addr) bool {
 	switch a {
 	case netip.AddrFrom4([4]byte{169, 254, 169, 254}),
@@ -241,7 +238,7 @@ func isMetadata(a netip.Addr) bool {
 	return false
 }
 
-// refusedAddress is the word of the guard or, with rule, of the address rules.
+// refusedAddress is the refusal of the guard or, with rule, of the address rules.
 type refusedAddress struct {
 	address, why string
 	rule         bool

@@ -202,5 +202,5 @@ func TestIsInternal(t *testing.T) {
 	}
 }
 
-// allowAll is a Judge that allows what is refused otherwise, so that names may lead to a test server.
+// allowAll returns a Judge that allows what is refused otherwise, so that names may lead to a test server.
 func allowAll(netip.Addr) (allowed, matched bool, words string) { return true, true, "" }

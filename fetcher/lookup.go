@@ -11,10 +11,9 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Address is what a host's addresses are known by: the lowest of them, so that it
-// does not change with the order in which DNS gives them. The guard is not asked.
-// It asks Settings.Names, for at most the connect time-out. The error is
-// an *Error, or that of ctx if ctx ended.
+// Address returns the lowest address of a host, which identifies its set of addresses independently of the order in
+// which DNS returns them. The guard is not applied. It uses Settings.Names, for at most the connect time-out. The error
+// is an *Error, or that of ctx if ctx ended.
 func (f *Fetcher) Address(ctx context.Context, u weburl.URL) (netip.Addr, error) {
 	if a, err := netip.ParseAddr(u.Host()); err == nil {
 		return a.Unmap(), nil
@@ -42,11 +41,10 @@ func (f *Fetcher) Address(ctx context.Context, u weburl.URL) (netip.Addr, error)
 	return slices.MinFunc(all, netip.Addr.Compare), nil
 }
 
-// sureOf is err, or if err says that host does not exist what speaks against it.
-// Go's resolver takes one kind of address (or one name of the search list) for the
-// whole when the server fails for another, depending on which answer comes last; the
-// URLs of a host that does not exist are deleted. What was answered is in Names,
-// so that this asks for nothing but what failed.
+// sureOf returns err or, if err reports that the host does not exist, any evidence against that. When a server fails
+// for one kind of address (or one name of the search list), Go's resolver takes the response for the other as the
+// whole, depending on which comes last, and the URLs of a host that does not exist are deleted. Responses are in Names,
+// so only the failed queries are repeated.
 func (d *dialer) sureOf(ctx context.Context, host string, err error) error {
 	if dns := (*net.DNSError)(nil); !errors.As(err, &dns) || !dns.IsNotFound {
 		return err

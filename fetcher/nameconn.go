@@ -11,9 +11,9 @@ import (
 
 var errQuery = errors.New("the resolver's query has no single question")
 
-// nameConn is what Go's resolver takes for its connection to a DNS server, in the
-// framing of DNS over TCP (RFC 1035 section 4.2.2). It dials the server only for what
-// Names does not know. It is used by one goroutine, as the resolver does.
+// nameConn is the connection to a DNS server that Go's resolver sees, in the framing of DNS over TCP (RFC 1035 section
+// 4.2.2). It dials the server only for responses that Names does not have. It is used by one goroutine, as the resolver
+// does.
 type nameConn struct {
 	ctx      context.Context
 	names    *Names
@@ -22,7 +22,7 @@ type nameConn struct {
 	network  string
 	server   string
 	deadline time.Time
-	answer   []byte // what is left to read, length included
+	answer   []byte // the rest to read, length included
 }
 
 func (c *nameConn) Write(framed []byte) (int, error) {
@@ -51,8 +51,8 @@ func (c *nameConn) Write(framed []byte) (int, error) {
 	return len(framed), nil
 }
 
-// temporary is err so that the resolver, which knows a fault that may pass by its
-// being of the network, does not take it for the word that a name does not exist.
+// temporary wraps err in a network error, which the resolver recognizes as temporary, so that it does not conclude that
+// a name does not exist.
 func temporary(err error, network string) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, new(*net.OpError)) {
 		return err
@@ -60,7 +60,7 @@ func temporary(err error, network string) error {
 	return &net.OpError{Op: "ask", Net: network, Err: err}
 }
 
-// ask sends a query to the server and waits for the message that answers it.
+// ask sends a query to the server and waits for its response.
 func (c *nameConn) ask(ctx context.Context, query []byte, q question, id uint16) ([]byte, error) {
 	conn, err := c.dial(ctx, c.network, c.server)
 	if err != nil {
@@ -95,7 +95,7 @@ func (c *nameConn) ask(ctx context.Context, query []byte, q question, id uint16)
 		if !packets {
 			return nil, errors.New("the DNS server answers another question")
 		}
-		// Anybody can send a packet: wait for the server's own.
+		// Any host can send a packet: wait for the server's own.
 	}
 }
 
@@ -126,17 +126,17 @@ func (c *nameConn) Read(p []byte) (int, error) {
 // SetDeadline limits the next query.
 func (c *nameConn) SetDeadline(t time.Time) error { c.deadline = t; return nil }
 
-// SetReadDeadline does nothing: what is read is there.
+// SetReadDeadline does nothing: reads never block.
 func (*nameConn) SetReadDeadline(time.Time) error { return nil }
 
-// SetWriteDeadline does nothing: SetDeadline is what the resolver uses.
+// SetWriteDeadline does nothing: the resolver uses SetDeadline.
 func (*nameConn) SetWriteDeadline(time.Time) error { return nil }
 
-// Close does nothing: the server's connection is closed with its answer.
+// Close does nothing: the server's connection is closed after its response.
 func (*nameConn) Close() error { return nil }
 
-// LocalAddr is unknown.
+// LocalAddr returns nil: it is unknown.
 func (*nameConn) LocalAddr() net.Addr { return nil }
 
-// RemoteAddr is unknown.
+// RemoteAddr returns nil: it is unknown.
 func (*nameConn) RemoteAddr() net.Addr { return nil }

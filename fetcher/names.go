@@ -14,38 +14,34 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// Names.mu guards the answers and who asks for them. It is never held over a query: the
-// goroutine that asks leaves a channel, on which others with the same question wait.
+// Names.mu guards the responses and the running queries. It is never held over a query: the querying goroutine leaves a
+// channel, on which others with the same question wait.
 
 const (
-	// minTTL keeps an answer for the requests that follow it at once, however short
-	// its time to live; maxTTL lets a host that moved be found again.
+	// minTTL keeps a response for the requests that follow at once, however short its time to live; maxTTL makes a
+	// moved host be found again.
 	minTTL = 5 * time.Second
 	maxTTL = time.Hour
-	// maxNegativeTTL is for a name that does not exist (RFC 2308), troubleTTL for
-	// a server that says that it failed.
+	// maxNegativeTTL is for a name that does not exist (RFC 2308), troubleTTL for a server that reports a failure.
 	maxNegativeTTL = 5 * time.Minute
 	troubleTTL     = 5 * time.Second
-	// maxNames bounds the answers kept, maxAnswer the bytes of each.
+	// maxNames bounds the stored responses, maxAnswer the bytes of each.
 	maxNames  = 20_000
 	maxAnswer = 4 << 10
 )
 
-// Names keeps answers of DNS for as long as their time to live says, between 5 s
-// and 1 h: for a name that does not exist at most 5 min (RFC 2308), for the failure
-// of a server 5 s. What never came, or came garbled, is not kept. One query for a
-// name is on its way to a server at a time. At most 20,000 answers of at most 4 KiB are kept. It stands
-// between Go's resolver and the server, so that hosts file, search list and the order
-// of addresses are the resolver's, and the guard judges each address that is dialled,
-// kept or not. It is safe for concurrent use and may be shared by Fetchers.
+// Names caches DNS responses for their time to live, between 5 s and 1 h: for a name that does not exist at most 5 min
+// (RFC 2308), for a server's failure 5 s. Missing or malformed responses are not cached. It sends one query for a name
+// to a server at a time. It stores at most 20,000 responses of at most 4 KiB. It stands between Go's resolver and the
+// server, so that the resolver still handles hosts file, search list and the order of addresses, and the guard checks
+// each address that is dialled, cached or not. It is safe for concurrent use and may be shared by Fetchers.
 type Names struct {
 	mu      sync.Mutex
 	answers map[question]kept
-	asking  map[question]chan struct{} // closed when the answer is there, or will not come
+	asking  map[question]chan struct{} // closed when the query has ended
 }
 
-// question is what is asked, and whom: a resolver of other settings may say
-// otherwise.
+// question is a query and its server: a resolver with other settings may get other responses.
 type question struct {
 	resolver *net.Resolver
 	server   string // "" for any: what one said is said, also when it is another's turn
@@ -55,17 +51,17 @@ type question struct {
 
 type kept struct {
 	message []byte
-	trouble error // why the message cannot be relied on
+	trouble error // why the response is unreliable
 	until   time.Time
 }
 
-// NewNames makes an empty Names.
+// NewNames returns an empty Names.
 func NewNames() *Names {
 	return &Names{answers: map[question]kept{}, asking: map[question]chan struct{}{}}
 }
 
-// resolver asks as r does, nil being the system's servers, through n. A strict one
-// takes no address and no absence for the answer when a server failed.
+// resolver returns r, nil being the system's servers, with its queries through n. A strict one accepts neither
+// addresses nor their absence when a server failed.
 func (n *Names) resolver(r *net.Resolver, strict bool) *net.Resolver {
 	dial := (&net.Dialer{}).DialContext
 	if r != nil {
@@ -80,8 +76,8 @@ func (n *Names) resolver(r *net.Resolver, strict bool) *net.Resolver {
 		}}
 }
 
-// answer returns what is kept for q, or what ask returns. Others that ask for the same
-// wait meanwhile; when the one that asked got nothing, the next one asks.
+// answer returns the cached response to q, or the result of ask. Others with the same question wait in the meantime; if
+// the query fails, the next one asks.
 func (n *Names) answer(ctx context.Context, q question, ask func() ([]byte, error)) ([]byte, error) {
 	for {
 		n.mu.Lock()
@@ -90,7 +86,7 @@ func (n *Names) answer(ctx context.Context, q question, ask func() ([]byte, erro
 			return k.message, k.trouble
 		}
 		others, busy := n.asking[q]
-		if !busy && ctx.Err() == nil { // a resolver that was left tries again all the same
+		if !busy && ctx.Err() == nil { // a resolver that was abandoned retries anyway
 			break
 		}
 		n.mu.Unlock()
@@ -125,8 +121,7 @@ func (n *Names) answer(ctx context.Context, q question, ask func() ([]byte, erro
 	return message, trouble
 }
 
-// find is what any server answered to q, or else how its own server failed. The
-// caller holds mu.
+// find returns any server's response to q, or else the failure of its own server. The caller holds mu.
 func (n *Names) find(q question) (kept, bool) {
 	now := time.Now()
 	whole := q
@@ -138,8 +133,8 @@ func (n *Names) find(q question) (kept, bool) {
 	return k, ok && now.Before(k.until)
 }
 
-// makeRoom drops what is out of date when all room is taken, and if that is
-// nothing a tenth of the rest. The caller holds mu.
+// makeRoom drops expired responses when the cache is full, and if there are none a tenth of the rest. The caller holds
+// mu.
 func (n *Names) makeRoom() {
 	if len(n.answers) < maxNames {
 		return
@@ -163,9 +158,8 @@ var (
 	errReferral = errors.New("the DNS server sends to other servers instead of asking them")
 )
 
-// lifetime is how long an answer to a question of a kind may be kept, 0 for not at
-// all. trouble is why it says nothing about the name, not even that it does not
-// exist. A truncated answer is for the resolver to ask again.
+// lifetime returns how long a response to a question of a kind may be cached, 0 for not at all. trouble is why it shows
+// nothing about the name, not even that it does not exist. The resolver repeats the query after a truncated response.
 func lifetime(message []byte, kind dnsmessage.Type) (ttl time.Duration, trouble error) {
 	var p dnsmessage.Parser
 	h, err := p.Start(message)
@@ -182,7 +176,7 @@ func lifetime(message []byte, kind dnsmessage.Type) (ttl time.Duration, trouble 
 	if err != nil {
 		return 0, errGarbled
 	}
-	authorities, _ := p.AllAuthorities() // what is garbled here is only a time lost
+	authorities, _ := p.AllAuthorities() // malformed ones cost only time
 	switch code := extendedCode(&p, h); code {
 	case dnsmessage.RCodeSuccess:
 	case dnsmessage.RCodeNameError:
@@ -198,23 +192,23 @@ func lifetime(message []byte, kind dnsmessage.Type) (ttl time.Duration, trouble 
 		ttl = min(ttl, seconds(r.Header.TTL))
 		found = found || r.Header.Type == kind
 	}
-	if !found { // the aliases, if there are any, may be kept for longer than what they lead to
+	if !found { // aliases may live longer than their target
 		return min(negativeLifetime(authorities), max(ttl, minTTL)), nil
 	}
 	return max(ttl, minTTL), nil
 }
 
-// negativeLifetime is by RFC 2308 section 5.
+// negativeLifetime follows RFC 2308 section 5.
 func negativeLifetime(authorities []dnsmessage.Resource) time.Duration {
 	for _, r := range authorities {
 		if soa, ok := r.Body.(*dnsmessage.SOAResource); ok {
 			return min(max(min(seconds(soa.MinTTL), seconds(r.Header.TTL)), minTTL), maxNegativeTTL)
 		}
 	}
-	return troubleTTL // without SOA it should not be kept at all
+	return troubleTTL // without SOA it should not be cached at all
 }
 
-// seconds is a time to live by RFC 2181 section 8: with the highest bit it is 0.
+// seconds returns a time to live by RFC 2181 section 8: 0 if the highest bit is set.
 func seconds(ttl uint32) time.Duration {
 	if ttl > math.MaxInt32 {
 		return 0
@@ -222,8 +216,8 @@ func seconds(ttl uint32) time.Duration {
 	return time.Duration(ttl) * time.Second
 }
 
-// extendedCode is h's code with the bits that EDNS adds (RFC 6891 section 6.1.3). p
-// stands behind the authorities.
+// extendedCode returns h's code with the bits that EDNS adds (RFC 6891 section 6.1.3). p is positioned after the
+// authorities.
 func extendedCode(p *dnsmessage.Parser, h dnsmessage.Header) dnsmessage.RCode {
 	for {
 		r, err := p.AdditionalHeader()
@@ -239,7 +233,7 @@ func extendedCode(p *dnsmessage.Parser, h dnsmessage.Header) dnsmessage.RCode {
 	}
 }
 
-// asked reads the question of a message; a message with several questions does not count.
+// asked returns the question of a message; a message with several questions does not count.
 func asked(message []byte) (name string, kind dnsmessage.Type, id uint16, ok bool) {
 	var p dnsmessage.Parser
 	h, err := p.Start(message)

@@ -21,7 +21,7 @@ type query struct {
 
 func (q query) kind() dnsmessage.Type { return q.Questions[0].Type }
 
-// reply is the usual answer to q: these addresses, as far as they are of the kind.
+// reply returns the usual answer to q: these addresses, as far as they are of the kind.
 func (q query) reply(addresses ...string) dnsmessage.Message {
 	m := dnsmessage.Message{Header: q.Header, Questions: q.Questions}
 	m.Response, m.RecursionAvailable = true, true
@@ -37,7 +37,7 @@ func (q query) reply(addresses ...string) dnsmessage.Message {
 	return m
 }
 
-// code is the answer to q that is nothing but a code.
+// code returns the answer to q that is nothing but a code.
 func (q query) code(c dnsmessage.RCode) dnsmessage.Message {
 	m := q.reply()
 	m.RCode = c
@@ -157,7 +157,7 @@ func (s *wireServer) answers(message []byte, tcp bool) [][]byte {
 	return s.answer(q)
 }
 
-// counts is how often the server was asked by network and kind.
+// counts returns how often the server was asked by network and kind.
 func (s *wireServer) counts() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// asks are the ways to make a request.
+// asks returns the ways to make a request.
 func asks(f *Fetcher, address string) map[string]func(context.Context) error {
 	u, err := weburl.Parse(address)
 	if err != nil {
@@ -114,7 +114,8 @@ func testPermitEndsWhileConnecting(t *testing.T, newFetcher maker) {
 	}
 }
 
-// TestPermitEndsBeforeTheWrite: a process that is stopped when it has its connection, and has not written yet, writes nothing when it goes on.
+// TestPermitEndsBeforeTheWrite: a process that is stopped when it has its connection, and has not written yet, writes
+// nothing when it goes on.
 func TestPermitEndsBeforeTheWrite(t *testing.T) {
 	onBoth(t, func(t *testing.T, newFetcher maker) {
 		var asked atomic.Int32

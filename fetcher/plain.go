@@ -15,13 +15,13 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// plain makes the requests that need nothing of net/http.
+// plain makes the requests that do not need net/http.
 type plain struct {
 	transport *http1.Transport
 	header    []byte // of each request
 }
 
-// newPlain is nil where no request of f is plain.
+// newPlain returns nil if no request of f is plain.
 func newPlain(f *Fetcher, dial func(context.Context, string, string) (net.Conn, error)) *plain {
 	s := f.settings
 	if s.Proxy != nil || s.Pace != nil {
@@ -41,8 +41,8 @@ func newPlain(f *Fetcher, dial func(context.Context, string, string) (net.Conn, 
 	})}
 }
 
-// lines are those of h in the order of net/http. With what is more than a line, or none, net/http
-// knows what to do, or to say.
+// lines returns the lines of h in the order of net/http. ok is false if a value is not exactly one valid line, which
+// net/http handles.
 func lines(h http.Header) (out []byte, ok bool) {
 	for name, values := range h {
 		switch name {
@@ -66,7 +66,7 @@ func lines(h http.Header) (out []byte, ok bool) {
 	return b.Bytes(), true
 }
 
-// isPlain chooses: what it refuses goes by net/http.
+// isPlain reports whether plain can make a request; net/http makes the others.
 func (f *Fetcher) isPlain(r Request) bool {
 	return f.plain != nil && r.Do == nil && r.URL.Scheme() == "http" &&
 		http1.Sendable(r.URL.PathAndQuery()) && http1.SendableHost(authority(r.URL))
@@ -74,7 +74,7 @@ func (f *Fetcher) isPlain(r Request) bool {
 
 func authority(u weburl.URL) string { return u.Origin()[len(u.Scheme())+len("://"):] }
 
-// getPlain is roundTrip for what isPlain chose.
+// getPlain is roundTrip for plain requests.
 func (f *Fetcher) getPlain(ctx context.Context, r Request, start time.Time) (*Response, fault.Fault, error) {
 	out := &Response{}
 	get := http1.Request{

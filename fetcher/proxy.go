@@ -18,26 +18,23 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/fault"
 )
 
-// Proxy is a server through which all requests go. It looks up the names of the
-// hosts itself, so that the guard sees only addresses that are written in URLs; what
-// names may lead to is for the proxy's own rules to say. The proxy's own address may
+// Proxy is a server through which all requests go. It looks up the names of the hosts itself, so the guard sees only
+// addresses that are written in URLs; the proxy's own rules decide where names may lead. The proxy's own address may
 // always be dialled.
 //
-// What an HTTP proxy says itself about an https URL, or SOCKS5 about any, is told
-// from the host's answer for sure. For an http URL only by marks that not all proxies
-// set (Proxy-Status, X-Squid-Error, Proxy-Authenticate, the status 407) and that a host
-// may set, too: a 403 or 404 of the proxy's own without them is taken for the host's.
+// An HTTP proxy's own responses to an https URL, and SOCKS5's to any, are reliably distinguished from the host's. For
+// an http URL this depends on marks that not all proxies set (Proxy-Status, X-Squid-Error, Proxy-Authenticate, the
+// status 407) and that a host may set, too: a proxy's own 403 or 404 without them counts as the host's.
 type Proxy struct {
-	// URL is "http://host:port", "https://host:port" or "socks5://host:port"; the
-	// port may be missing: 80, 443, 1080.
+	// URL is "http://host:port", "https://host:port" or "socks5://host:port"; the port defaults to 80, 443 or 1080.
 	URL string
-	// User and Password are sent to the proxy (Basic, RFC 7617; RFC 1929) if User is
-	// not empty. No error or log has them.
+	// User and Password are sent to the proxy (Basic, RFC 7617; RFC 1929) if User is not empty. No error or log
+	// contains them.
 	User     string
 	Password secret.Value
 }
 
-// Format is the form of every verb, lest fmt shows the password.
+// Format writes the same for every verb, so that fmt never shows the password.
 func (p Proxy) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, p.URL) }
 
 var errProxyURL = errors.New("the proxy is not the URL of a proxy: write http://host:port, https://host:port or socks5://host:port")
@@ -67,13 +64,12 @@ func (p Proxy) parse() (u *url.URL, hostPort string, err error) {
 	return u, net.JoinHostPort(host, port), nil
 }
 
-// proxyError is what kept the proxy from passing a request on. Its fault is
-// fault.Proxy: it says nothing about the page, and passes when the proxy or the
-// configuration is put right. What a proxy says about a host (that it knows no such name,
-// or gets no answer) is among it, because a proxy that lost its own way says the same.
+// proxyError is a proxy's failure to pass a request on. Its fault is fault.Proxy: it says nothing about the page, and
+// ends when the proxy or the configuration is repaired. It includes a proxy's reports about a host (unknown name, no
+// response), because a proxy that lost its own connection reports the same.
 type proxyError struct {
-	status int    // of the proxy's answer, 0 if there was none
-	said   string // by the answer about its cause
+	status int    // of the proxy's response, 0 if there was none
+	said   string // the response's text about its cause
 	err    error
 }
 
@@ -91,7 +87,7 @@ func (e *proxyError) Error() string {
 
 func (e *proxyError) Unwrap() error { return e.err }
 
-// viaProxy lets the transport go through the proxy, never around it.
+// viaProxy makes the transport use the proxy for all requests.
 func (f *Fetcher) viaProxy(d *dialer, p *Proxy) {
 	u, hostPort, err := p.parse()
 	d.proxy, f.absolute = hostPort, err == nil && u.Scheme != "socks5"
@@ -104,8 +100,7 @@ func (f *Fetcher) viaProxy(d *dialer, p *Proxy) {
 	}
 }
 
-// admit judges a request that a proxy would pass on: of its host only an address
-// can be known here.
+// admit checks a request that a proxy would pass on: here the host is known only if it is an address.
 func (f *Fetcher) admit(u *url.URL) error {
 	a, err := netip.ParseAddr(u.Hostname())
 	if f.settings.Proxy == nil || err != nil {
@@ -122,8 +117,8 @@ func (f *Fetcher) admit(u *url.URL) error {
 	return nil
 }
 
-// byProxy tells apart what the proxy did and what the host did, in an error of a
-// request for u. failed says that a handshake did inside of a tunnel.
+// byProxy separates the proxy's failures from the host's in an error of a request for u. failed is set if a handshake
+// inside a tunnel failed.
 func (f *Fetcher) byProxy(err error, u *url.URL, connected, failed bool) error {
 	tunnel := !f.absolute || u.Scheme != "http"
 	var own *refusedAddress
@@ -135,9 +130,9 @@ func (f *Fetcher) byProxy(err error, u *url.URL, connected, failed bool) error {
 	case errors.As(err, &proxy):
 		return proxy
 	case errors.As(err, &op) && op.Op == "proxyconnect", !connected && !failed:
-	case !tunnel: // the host's answer would have come as one of the proxy's
+	case !tunnel: // the host's response would have come as one of the proxy's
 	case !failed, classify(context.Background(), err) == fault.TLS, classify(context.Background(), err) == fault.Protocol:
-		return err // a handshake is the host's but where the way broke off
+		return err // a handshake is the host's unless the connection broke off
 	}
 	return &proxyError{err: err}
 }

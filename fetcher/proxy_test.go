@@ -61,7 +61,7 @@ func join(c net.Conn, target string) {
 	<-ended
 }
 
-// socks is a SOCKS5 server (RFC 1928, 1929).
+// socks returns a SOCKS5 server (RFC 1928, 1929).
 func socks(t *testing.T, target string, asked *atomic.Value) string {
 	return listen(t, func(c net.Conn) {
 		read := func(n int) []byte { b := make([]byte, n); _, _ = io.ReadFull(c, b); return b }

@@ -6,16 +6,15 @@ import (
 	"strings"
 )
 
-// maxSaid bounds what a proxy's header says in an error.
+// maxSaid bounds the text of a proxy's header in an error.
 const maxSaid = 100
 
-// proxyPage is the fault that an answer tells which an HTTP proxy gave of its own
-// instead of the host's, nil for others. It knows a proxy by an error in Proxy-Status
-// (RFC 9209), by X-Squid-Error, and by Proxy-Authenticate, which concerns only the next
-// on the way (RFC 9110 section 11.7.1). Via and Proxy-Connection are not marks: proxies
-// send them with the pages of hosts, too.
+// proxyPage returns the fault of a response that an HTTP proxy gave in place of the host's, nil for others. It
+// recognizes a proxy by an error in Proxy-Status (RFC 9209), by X-Squid-Error, and by Proxy-Authenticate, which
+// concerns only the next hop (RFC 9110 section 11.7.1). Via and Proxy-Connection are not marks: proxies also send them
+// with the hosts' pages.
 func (f *Fetcher) proxyPage(u *url.URL, resp *http.Response) *proxyError {
-	passed := f.absolute && u.Scheme == "http" // and not in a tunnel to the host
+	passed := f.absolute && u.Scheme == "http" // not in a tunnel to the host
 	switch {
 	case f.settings.Proxy == nil, !passed, resp.StatusCode < http.StatusBadRequest:
 		return nil
@@ -34,8 +33,8 @@ func (f *Fetcher) proxyPage(u *url.URL, resp *http.Response) *proxyError {
 	}
 }
 
-// proxyStatus is the error, "" for none, of the last member of Proxy-Status, which is
-// that of the proxy next to us. The values are a list of structured fields (RFC 9651).
+// proxyStatus returns the error, "" for none, of the last member of Proxy-Status, which is that of the nearest proxy.
+// The values are a list of structured fields (RFC 9651).
 func proxyStatus(values []string) string {
 	said, quoted := "", false
 	all := strings.Join(values, ",") + ","

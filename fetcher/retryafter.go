@@ -9,8 +9,8 @@ import (
 // maxRetryAfter is the longest wait that a server is granted.
 const maxRetryAfter = 24 * time.Hour
 
-// retryAfter reads a Retry-After header (RFC 9110 section 10.2.3), seconds or a
-// date. ok is false for what is neither. A date that has passed is not a wait.
+// retryAfter reads a Retry-After header (RFC 9110 section 10.2.3), seconds or a date. ok is false if it is neither. A
+// date in the past is not a wait.
 func retryAfter(value string, now time.Time) (wait time.Duration, ok bool) {
 	value = strings.TrimSpace(value)
 	if seconds, isNumber := digits(value); isNumber {

@@ -17,7 +17,7 @@ import (
 
 const hostileList = "../testdata/hostile/servers.md"
 
-// hostileSettings are those of the list: what is read is bounded at 1 MiB, and no limit
+// hostileSettings returns those of the list: what is read is bounded at 1 MiB, and no limit
 // of time is short but the one that is named.
 func hostileSettings(s *hostile.Servers, limit string) Settings {
 	set := DefaultSettings()
@@ -41,7 +41,7 @@ func hostileSettings(s *hostile.Servers, limit string) Settings {
 	return set
 }
 
-// outcome is what came of a fetch in the words of the list.
+// outcome returns what came of a fetch in the words of the list.
 func outcome(resp *Response, err error) string {
 	if err == nil {
 		return fmt.Sprint(resp.Status, " ", len(resp.Body))

@@ -13,81 +13,71 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/permit"
 )
 
-// Settings are what a Fetcher is made of. A field left at its zero value takes
-// the value of DefaultSettings.
+// Settings configures a Fetcher. A zero field takes the value of DefaultSettings.
 type Settings struct {
-	// UserAgent should name the crawler and a page or address of its owner; see
-	// UserAgent, the function.
+	// UserAgent should name the crawler and a page or address of its owner; see the function UserAgent.
 	UserAgent string
-	// From is the mail address of the crawl's owner (RFC 9110 section 10.1.2),
-	// not sent if empty.
+	// From is the mail address of the crawl's owner (RFC 9110 section 10.1.2), not sent if empty.
 	From string
 	// Accept is the header of this name.
 	Accept string
-	// Header is sent with each request. What the fetcher sets itself
-	// (User-Agent, Accept-Encoding, the conditions) has precedence.
+	// Header is sent with each request. Fields that the fetcher sets itself (User-Agent, Accept-Encoding, the
+	// conditions) have precedence.
 	Header http.Header
 
-	// ConnectTimeout limits looking up the name and connecting, TLSTimeout the
-	// handshake, FirstByteTimeout the wait between the request and the whole
-	// header of its answer, IdleTimeout the wait for each next byte of the body,
+	// ConnectTimeout limits looking up the name and connecting, TLSTimeout the handshake, FirstByteTimeout the wait
+	// between the request and the complete header of its response, IdleTimeout the wait for each next byte of the body,
 	// DownloadTimeout everything together.
 	ConnectTimeout, TLSTimeout, FirstByteTimeout, IdleTimeout, DownloadTimeout time.Duration
 
-	// MaxHeaderBytes limits the header of an answer, interim answers included.
+	// MaxHeaderBytes limits the header of a response, interim responses included.
 	MaxHeaderBytes int64
-	// MaxBodyBytes limits the decoded body; what is longer is cut.
+	// MaxBodyBytes limits the decoded body; longer ones are cut.
 	MaxBodyBytes int64
 	// MaxConnectionsPerHost limits the connections to one scheme, host and port.
 	MaxConnectionsPerHost int
 
-	// Exempt are the "host:port" (net.JoinHostPort of weburl.URL's Host and Port)
-	// at which an address is allowed that is refused otherwise: loopback, link-local,
-	// multicast, unspecified. Metadata addresses of clouds stay refused. Hosts other than
-	// addresses and localhost are ignored, since DNS decides where a name leads.
+	// Exempt are the "host:port" (net.JoinHostPort of weburl.URL's Host and Port) at which otherwise refused addresses
+	// are allowed: loopback, link-local, multicast, unspecified. Metadata addresses of clouds stay refused. Hosts other
+	// than addresses and localhost are ignored, since DNS decides where a name leads.
 	Exempt []string
-	// Judge, if not nil, is asked about each address that is to be dialled, before
-	// the built-in refusals: matched says that it decides, words by what. An address
-	// that it allows is refused only if it is a cloud's metadata address. It is
-	// called by several goroutines at once.
+	// Judge, if not nil, is called for each address before it is dialled, ahead of the built-in refusals: matched is
+	// true if it decides, words names its rule. An address that it allows is refused only if it is a cloud's metadata
+	// address. It is called concurrently.
 	Judge func(a netip.Addr) (allowed, matched bool, words string)
-	// DenyPrivate refuses addresses of private networks (RFC 1918, RFC 4193), of carriers
-	// behind a translation (RFC 6598), loopback and link-local ones that Judge does not allow, also those of
-	// Exempt, and in whatever form of IPv6 they are written. As with what is refused
-	// otherwise the fault is fault.Address: names lead astray for a while.
+	// DenyPrivate refuses, in whatever form of IPv6 they are written, addresses of private networks (RFC 1918, RFC
+	// 4193), of carrier-grade NAT (RFC 6598), loopback and link-local ones that Judge does not allow, also those of
+	// Exempt. As with other refusals the fault is fault.Address, since names may be misdirected for a while.
 	DenyPrivate bool
-	// Pace, if not nil, is called with the length of each piece of a body, as it
-	// came over the wire, and may wait before it returns: no more is read meanwhile,
-	// and none of the time-outs above runs. An error ends the request; it should be
-	// that of ctx. It is called by several goroutines at once.
+	// Pace, if not nil, is called with the length of each piece of a body, as received, and may block: nothing is read
+	// until it returns, and none of the time limits above runs. An error ends the request; it should be that of ctx. It
+	// is called concurrently.
 	Pace func(ctx context.Context, n int) error
-	// Permit is asked before each request, which ends when the permit does; nil: nobody is
-	// asked. A request that is not made or is cut for its sake gives the error of a ctx that ended.
+	// Permit is checked before each request, which ends when the permit does; nil: no check. A request that is refused
+	// or cut by it returns the error of an ended ctx.
 	Permit permit.Permit
 	// Roots verify servers; nil: the system's.
 	Roots *x509.CertPool
-	// InsecureTLS takes any certificate of a server, but not of a proxy: whoever is on
-	// the way can read and change what is said.
+	// InsecureTLS accepts any certificate of a server, but not of a proxy: others on the path can then read and change
+	// the traffic.
 	InsecureTLS bool
 	// Certificates are presented to servers that ask for one (RFC 8446 section
 	// 4.4.2), not to a proxy.
 	Certificates []tls.Certificate
-	// HTTP1 keeps from HTTP/2.
+	// HTTP1 disables HTTP/2.
 	HTTP1 bool
-	// Proxy passes all requests on; nil: none.
+	// Proxy is the proxy for all requests; nil: none.
 	Proxy *Proxy
-	// Resolver is where names are looked up, always by Go's own resolver; nil: the
-	// system's servers.
+	// Resolver looks names up, always with Go's own resolver; nil: the system's servers.
 	Resolver *net.Resolver
-	// Connect, if not nil, makes the connections in place of the system, to addresses
-	// that were looked up and judged as others are. A network in memory needs it. It is
-	// called by several goroutines at once.
+	// Connect, if not nil, makes the connections in place of the system, to addresses that were looked up and checked
+	// as usual. An in-memory network uses it. It is called concurrently.
 	Connect func(ctx context.Context, address netip.AddrPort) (net.Conn, error)
-	// Names keeps what was looked up, and may be shared; nil: for this Fetcher only.
+	// Names caches lookups, and may be shared; nil: one for this Fetcher only.
 	Names *Names
 }
 
-// DefaultSettings are the documented defaults.
+// DefaultSettings returns the documented defaults.
 func DefaultSettings() Settings {
 	return Settings{
 		UserAgent:             "Sextant",
@@ -103,7 +93,7 @@ func DefaultSettings() Settings {
 	}
 }
 
-// UserAgent is the customary form of a crawler's user agent, "Sextant/1.0
+// UserAgent returns the customary form of a crawler's user agent, "Sextant/1.0
 // (+https://example.com/bot)". An empty part is left out.
 func UserAgent(version, contact string) string {
 	s := "Sextant"
@@ -130,7 +120,7 @@ func (s Settings) withDefaults() Settings {
 	return s
 }
 
-// header is what each request carries.
+// header returns the header of each request.
 func (s Settings) header() http.Header {
 	h := s.Header.Clone()
 	if h == nil {

@@ -45,7 +45,7 @@ func TestDoAddsNoKeys(t *testing.T) {
 	}
 }
 
-// tlsProxy is a proxy of scheme https, with the same certificate as tlsServer, that
+// tlsProxy returns a proxy of scheme https, with the same certificate as tlsServer, that
 // passes tunnels on to target.
 func tlsProxy(t *testing.T, target string) *httptest.Server {
 	p := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

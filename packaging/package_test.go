@@ -22,7 +22,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
 
-// dist is the folder of the release under test.
+// dist returns the folder of the release under test.
 func dist(t *testing.T) string {
 	t.Helper()
 	folder := os.Getenv("DIST")
@@ -39,7 +39,7 @@ func dist(t *testing.T) string {
 	return folder
 }
 
-// only is the one file in dist that matches.
+// only returns the one file in dist that matches.
 func only(t *testing.T, pattern string) string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(dist(t), pattern))
@@ -51,7 +51,7 @@ func only(t *testing.T, pattern string) string {
 
 func deb(t *testing.T, arch string) string { return only(t, "sextant_*_"+arch+".deb") }
 
-// ran is what a command that succeeds prints, on both outputs.
+// ran returns what a command that succeeds prints, on both outputs.
 func ran(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	out, err := output(t.Context(), name, args...)
@@ -90,7 +90,7 @@ func TestContents(t *testing.T) {
 			"-rwxr-xr-x root/root .* ./usr/bin/sextant", "./usr/lib/systemd/system/sextant.service", "./usr/lib/systemd/system/sextant@.service", "./usr/lib/systemd/system/sextant-browser.socket", "./usr/lib/systemd/system/sextant-browser@.service", "./etc/sextant/CrawlConfig.xml", "./etc/default/sextant",
 			"./etc/logrotate.d/sextant", "./usr/lib/sysusers.d/sextant.conf", "./usr/share/man/man1/sextant.1.gz", "./usr/share/man/man5/CrawlConfig.xml.5.gz",
 			"./usr/share/man/man8/sextant.service.8.gz", "./usr/share/bash-completion/completions/sextant", "./usr/share/zsh/vendor-completions/_sextant",
-			"./usr/share/fish/vendor_completions.d/sextant.fish", "./usr/share/sextant/crawl.v21.xsd", "./usr/share/sextant/actionrules.v21.xsd",
+			"./usr/share/fish/vendor_completions.d/sextant.fish", "./usr/share/sextant/crawl.v21.xsd", "./usr/share/sextant/actionrules.v21.xsd", "./usr/share/sextant/catalog.xml",
 			"./usr/share/doc/sextant/copyright", "./usr/share/doc/sextant/changelog.gz", "./usr/share/doc/sextant/THIRD-PARTY.txt.gz",
 			"./usr/share/doc/sextant/sbom.cdx.json.gz", "./usr/share/doc/sextant/docs/install.md", "./usr/share/doc/sextant/docs/configuration.md", "./usr/share/doc/sextant/examples/ibm/crawl.rules",
 		} {
@@ -164,7 +164,7 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
-// profileOf is the profile that a program was compiled by.
+// profileOf returns the profile that a program was compiled by.
 func profileOf(t *testing.T, program string) string {
 	t.Helper()
 	info, err := buildinfo.ReadFile(program)

@@ -7,7 +7,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// possiblePlaces are the places that a completion can bring work to.
+// possiblePlaces returns the places that may receive work from a completion.
 func possiblePlaces(c Completion) []Place {
 	places := linkPlaces(c.Links)
 	if c.Next.State == Waiting {
@@ -26,8 +26,8 @@ func linkPlaces(links []Link) []Place {
 	return places
 }
 
-// Add makes links known that no page found, as Store.Add does, and returns how many
-// URLs were new or re-queued.
+// Add stores links that no page named, such as roots, as Store.Add does. It returns how many URLs were new or
+// re-queued.
 func (f *Frontier) Add(ctx context.Context, links []Link, requeue bool) (int, error) {
 	lost, err := f.foundNow(ctx, links)
 	if err != nil {
@@ -47,8 +47,8 @@ func (f *Frontier) Add(ctx context.Context, links []Link, requeue bool) (int, er
 	return n, err
 }
 
-// foundNow completes links by what they were found at and, of items that are to leave a target, the edit. It returns
-// the hosts of these, with their origins.
+// foundNow fills in what the store does not know of links: when they were found and, for items that leave a target, the
+// edit. It returns the hosts of those items, with their origins.
 func (f *Frontier) foundNow(ctx context.Context, links []Link) (lost map[weburl.HostKey]string, err error) {
 	now := time.Now().Truncate(time.Second)
 	for i := range links {
@@ -69,7 +69,7 @@ func (f *Frontier) foundNow(ctx context.Context, links []Link) (lost map[weburl.
 	return lost, nil
 }
 
-// recheck marks URLs of the refresh source that may have been re-queued from there.
+// recheck marks the buffered URLs of the refresh source that Add may have re-queued from there.
 func (f *Frontier) recheck(links []Link) {
 	moved := map[weburl.Key]bool{}
 	for _, l := range links {
@@ -92,15 +92,14 @@ func (f *Frontier) recheck(links []Link) {
 	}
 }
 
-// Announce makes work known that others brought into the store. A place without
-// work costs a read.
+// Announce reports places where other code stored work. A place without work costs one read.
 func (f *Frontier) Announce(places []Place) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.announce(places)
 }
 
-// announce makes places known that got work. The mutex is held.
+// announce marks places as holding work. The mutex is held.
 func (f *Frontier) announce(places []Place) {
 	for _, p := range places {
 		if h := f.entry(p.Host); h != nil {
@@ -128,29 +127,30 @@ func (f *Frontier) dueBy(t time.Time) {
 	f.wakeBy(max(f.instant(t), 1))
 }
 
-// LookForDue makes Run look for due URLs at once: others have stored some.
+// LookForDue makes Run look for due URLs at once. Callers use it after they stored some.
 func (f *Frontier) LookForDue() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.dueBy(time.Now())
 }
 
-// Item is the document of a link to a KindItem: what a feed or an XML file has under the link's URL, which is not
-// fetched. A Store that adds the link stores it in the same step, whether the URL is new or not.
+// Item is the document of a link to a KindItem: the part of a feed or an XML file that stands for the link's URL, which
+// is not fetched. A Store that adds the link stores the item in the same step, whether or not the URL is new.
 type Item struct {
 	Document
-	// At is when the feed was read, and RulesVersion by which rules.
+	// At is when the feed was read, RulesVersion the rules that it was read with.
 	At           time.Time
 	RulesVersion uint64
-	// Always has it pushed also if it is what was pushed before.
+	// Always pushes the item even if it equals the last pushed version.
 	Always bool
-	// Of one that is to leave a target, by Add: the settings in force, and the edit that it belongs to.
+	// Add sets these for an item that leaves a target: the settings in force, and the edit that the loss belongs to.
 	set  *Settings
 	edit uint64
 }
 
-// ReviseItem returns what becomes of a stored URL by a link to it with an item: the document that the feed has of it, nil
-// if it has that already. A URL that is known as a page stays one, and one that was asked for is judged when it is had.
+// ReviseItem returns the revision of a stored URL when a link to it brings an item: the feed's document, or nil if the
+// stored one is the same. A URL that is known as a page stays a page, and a URL that waits for a fetch is judged after
+// it.
 func ReviseItem(rec *Record, l *Link) *Revision {
 	i := l.Item
 	same := rec.Indexed && rec.Hash == i.Hash && rec.PushedSource == i.Source
@@ -161,11 +161,11 @@ func ReviseItem(rec *Record, l *Link) *Revision {
 	next := *rec
 	switch {
 	case moves:
-	case i.MovesTo != nil && !i.set.Leaves(rec, *i.MovesTo): // it was allowed in the meantime: its list is read again
+	case i.MovesTo != nil && !i.set.Leaves(rec, *i.MovesTo): // allowed in the meantime: its list is read again
 		return nil
-	case i.MovesTo != nil && same: // what is new is pushed first; the pass, or the next reading, finds the move
+	case i.MovesTo != nil && same: // new content is pushed first; the pass, or the next reading, finds the move
 		return &Revision{Next: next, Order: moving(&next, rec, *i.MovesTo, i.edit, i.set, i.At)}
-	case same && !i.Always: // it is listed again
+	case same && !i.Always: // listed again
 		next.Reason, next.LastError, next.Misses, next.LossPending = NoReason, "", 0, false
 		return &Revision{Next: next, CancelDeletion: true}
 	}

@@ -5,22 +5,19 @@ import (
 	"slices"
 )
 
-// address is what hosts share that have one address: one request at a time, and
-// the pause after it. A host bound to it is picked only when it has the turn,
-// which goes round among those that could be visited otherwise.
+// address is shared by the hosts of one IP address: one request at a time, and the pause after it. A bound host is
+// picked only when it has the turn, which passes among the hosts that are otherwise ready.
 type address struct {
 	addr    netip.Addr
 	gate    int64 // no request before
-	turn    *host // may be visited or is, nil if none wants to be
+	turn    *host // has the turn; nil if no bound host waits for one
 	waiting []*host
 	bound   int // hosts
 }
 
-// Address binds the lease's host to an address, where Settings.PerAddress asks for
-// that; it is to be called before each request of a lease, with the address that
-// will be asked. It returns false if another host of the address is being visited or
-// that the address must rest: the lease was given back then. Which host has which
-// address is forgotten with the host's work and with the process.
+// Address binds the lease's host to an address if Settings.PerAddress is set. Call it before each request of a lease,
+// with the address that will be contacted. It returns false, and gives the lease back, if another host of the address
+// is being visited or the address must rest. Bindings are kept in memory, for as long as the host has work.
 func (f *Frontier) Address(l *Lease, addr netip.Addr) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -39,7 +36,7 @@ func (f *Frontier) Address(l *Lease, addr netip.Addr) bool {
 	return false
 }
 
-// bind returns the entry of an address and has the host belong to it alone.
+// bind returns the entry of an address and makes the host belong to it alone.
 func (f *Frontier) bind(h *host, addr netip.Addr) *address {
 	if a := h.live.address; a != nil && a.addr == addr {
 		return a
@@ -55,8 +52,7 @@ func (f *Frontier) bind(h *host, addr netip.Addr) *address {
 	return a
 }
 
-// unbind makes a host independent of its address, which is forgotten with its
-// last host: no gate of it is closed for longer than that one's.
+// unbind removes a host from its address, which is dropped with its last host: its gate never outlasts theirs.
 func (f *Frontier) unbind(h *host) {
 	a := h.live.address
 	if a == nil {
@@ -69,8 +65,7 @@ func (f *Frontier) unbind(h *host) {
 	}
 }
 
-// bound reports whether a host must be kept for the sake of its address; one that
-// need not be is unbound.
+// bound reports whether a host must be kept because of its address. It unbinds a host that need not be.
 func (f *Frontier) bound(h *host) bool {
 	if h.live.address == nil {
 		return false
@@ -82,8 +77,8 @@ func (f *Frontier) bound(h *host) bool {
 	return false
 }
 
-// awaitsTurn reports whether a host, which could be visited otherwise, must wait for
-// another of its address. One that gets the turn rests with the address.
+// awaitsTurn reports whether an otherwise ready host must wait for another of its address. A host that gets the turn
+// rests with the address.
 func (f *Frontier) awaitsTurn(h *host) bool {
 	if h.live == nil || h.live.address == nil || h.live.requests > 0 {
 		return false
@@ -105,8 +100,7 @@ func (f *Frontier) awaitsTurn(h *host) bool {
 	return false
 }
 
-// leaveTurn takes a host out of the round of its address. If it had the turn, the
-// next one gets it.
+// leaveTurn removes a host from the turns of its address. If it had the turn, the next host gets it.
 func (f *Frontier) leaveTurn(h *host) {
 	a := h.live.address
 	if h.live.waits {
@@ -124,7 +118,7 @@ func (f *Frontier) leaveTurn(h *host) {
 	}
 }
 
-// restAddress closes the gate that a host shares, after a request to it.
+// restAddress closes the gate that the hosts of an address share, after a request to one of them.
 func (f *Frontier) restAddress(h *host, until int64) {
 	if a := h.live.address; a != nil {
 		a.gate = max(a.gate, until)

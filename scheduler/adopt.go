@@ -10,18 +10,18 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// A Frontier on a Parted store gives out the URLs of the parts that it has adopted. Each host belongs to a share: a
-// part, or everything if the store is one. The Frontier's mutex guards all of it.
+// A Frontier on a Parted store hands out the URLs of the parts that it has adopted. Each host belongs to a share: a
+// part, or everything if the store is not divided. The Frontier's mutex guards all shares.
 
-// ErrNotHere is the error of a Parted store, and of a Frontier on one, for a part that it does not have.
+// ErrNotHere is returned by a Parted store, and by a Frontier on one, for a part that it does not hold.
 var ErrNotHere = errors.New("the part is not here")
 
-// Parted is a Store that holds some parts of a crawl, each with all that is known of its hosts. Parts come and go. Its
-// values of OfPart belong to its parts; SetValue returns ErrNotHere if the part has gone.
+// Parted is a Store that holds some parts of a crawl, each with everything that is known of its hosts. Parts come and
+// go. Values of OfPart belong to the parts: SetValue returns ErrNotHere for one that is gone.
 type Parted interface {
 	Store
-	// PartOf returns the part of a host that a method of the Store named a short while ago. ok is false if it is not
-	// remembered any more.
+	// PartOf returns the part of a host that a recent call of the Store named. ok is false if the Store no longer
+	// remembers it.
 	PartOf(h weburl.HostKey) (number int, ok bool)
 	// PlacesOf is Places of one part.
 	PlacesOf(ctx context.Context, number int, fn func(p Place, waiting uint64) error) error
@@ -29,26 +29,26 @@ type Parted interface {
 	LeftCleanly(number int) (bool, error)
 }
 
-// share is hosts that come and go together.
+// share is the set of hosts that are adopted and released together.
 type share struct {
-	unclean   bool  // a run before may have made requests that no state tells of, until lostAt
-	lostAt    int64 // in the Frontier's time, as are the next two
-	loadedAt  int64 // when its rests were read
+	unclean   bool  // requests before lostAt may have gone unrecorded
+	lostAt    int64 // lostAt, loadedAt and notBefore are in the Frontier's time
+	loadedAt  int64 // when its stored rests were read
 	notBefore int64 // its hosts are closed until then
 	inFlight  int
-	leaving   bool          // none of its URLs is given out any more
-	gone      bool          // it is forgotten; leases of it may be left
+	leaving   bool          // its URLs are no longer handed out
+	gone      bool          // forgotten; leases of it may remain
 	empty     chan struct{} // closed when nothing of it is in flight; nil if nobody waits
 }
 
-// begin is the moment when rests are read. The mutex is held.
+// begin sets the time at which the rests are read. The mutex is held.
 func (s *share) begin(f *Frontier, clean bool) {
 	if s.loadedAt = f.now(); !clean {
 		s.lost(f, s.loadedAt)
 	}
 }
 
-// lost notes until when requests may have been made that no state tells of. The mutex is held.
+// lost records the time until which requests may have gone unrecorded. The mutex is held.
 func (s *share) lost(f *Frontier, at int64) {
 	if !s.unclean || at > s.lostAt {
 		s.unclean, s.lostAt = true, at
@@ -56,10 +56,10 @@ func (s *share) lost(f *Frontier, at int64) {
 	}
 }
 
-// restsOf is restsName of a part, in which it is kept.
+// restsOf returns the name under which a part keeps its rests.
 func restsOf(number int) ValueName { return PartValue(uint16(number), restsName) } //nolint:gosec // parts are few
 
-// shareOf returns where a host belongs, nil if that was not adopted. The mutex is held.
+// shareOf returns the share that a host belongs to, nil if its part is not adopted. The mutex is held.
 func (f *Frontier) shareOf(h weburl.HostKey) *share {
 	if f.parted == nil {
 		return &f.own
@@ -73,7 +73,7 @@ func (f *Frontier) shareOf(h weburl.HostKey) *share {
 	return f.shares[n]
 }
 
-// placeAgain looks for work everywhere if some host that got work was not known to be anywhere.
+// placeAgain reads all places again if a host received work while its part was unknown.
 func (f *Frontier) placeAgain(ctx context.Context) {
 	f.mu.Lock()
 	again := f.unplaced
@@ -85,12 +85,12 @@ func (f *Frontier) placeAgain(ctx context.Context) {
 	if err := f.readPlaces(ctx); err != nil && ctx.Err() == nil {
 		f.log.Error("cannot read where work waits", "error", err)
 		f.mu.Lock()
-		f.unplaced = true // Run goes round at the latest when something else is to be done
+		f.unplaced = true // Run tries again when it next has work
 		f.mu.Unlock()
 	}
 }
 
-// begun lets parts be adopted.
+// begun allows parts to be adopted.
 func (f *Frontier) begun() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -98,8 +98,9 @@ func (f *Frontier) begun() {
 	f.wake()
 }
 
-// Adopt gives out the URLs of a part, which the store has adopted before. Its hosts rest as they did where it was before;
-// all of them, for their pause, if it was not released there. A part's Adopt and Release are called one after the other.
+// Adopt hands out the URLs of a part that the store has adopted. Its hosts rest as they did on the node before; if that
+// node did not release the part, every host rests for its pause. Calls of Adopt and Release for one part must not
+// overlap.
 func (f *Frontier) Adopt(ctx context.Context, number int) error {
 	if f.parted == nil {
 		return fmt.Errorf("part %d: the store has none", number)
@@ -141,8 +142,8 @@ func (f *Frontier) Adopt(ctx context.Context, number int) error {
 	return nil
 }
 
-// Release ends the giving out of a part's URLs, waits until no lease of it is left, or ctx ends, and forgets it. Release
-// it from the store afterwards: leases that are left then come to nothing, and their URLs stand where they were.
+// Release stops handing out a part's URLs, waits until its last lease has ended or ctx ends, and forgets the part.
+// Release it from the store afterwards: leases that remain are then void, and their URLs stay queued.
 func (f *Frontier) Release(ctx context.Context, number int) error {
 	f.mu.Lock()
 	s := f.shares[number]
@@ -170,7 +171,7 @@ func (f *Frontier) Release(ctx context.Context, number int) error {
 	return err
 }
 
-// leaves wakes Release if nothing of its share is in flight. landed calls it, and Release itself.
+// leaves wakes Release if nothing of its share is in flight. landed and Release call it.
 func (f *Frontier) leaves(s *share) {
 	if s.empty != nil && s.inFlight == 0 {
 		close(s.empty)

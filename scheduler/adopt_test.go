@@ -201,7 +201,7 @@ func (w *moving) work(n int) (wait func()) {
 	return all.Wait
 }
 
-// visited is how many pages were.
+// visited returns how many pages were.
 func (w *moving) visited() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

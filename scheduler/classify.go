@@ -6,7 +6,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/fault"
 )
 
-// answer is what kind of outcome a result is, before the URL's history counts.
+// answer is the class of a result, before the URL's history counts.
 type answer uint8
 
 const (
@@ -19,7 +19,7 @@ const (
 	answerTemporary
 )
 
-// classify puts a result into the classes of the manual's "Error Handling".
+// classify returns the class of a result, as the manual's "Error Handling" defines it.
 func classify(r *Result, p Policy) answer {
 	switch {
 	case r.Excluded != nil:
@@ -46,7 +46,7 @@ func classifyFault(f fault.Fault, p Policy) answer {
 	case fault.None, fault.Timeout, fault.Reset, fault.Refused, fault.ShortBody, fault.DNSNoAnswer, fault.Proxy,
 		fault.Render, fault.RenderTimeout, fault.Reading:
 	}
-	return answerTemporary // what is not known deletes nothing
+	return answerTemporary // an unknown fault deletes nothing
 }
 
 func classifyStatus(r *Result, p Policy) answer {
@@ -74,8 +74,8 @@ func classifyStatus(r *Result, p Policy) answer {
 	return answerPermanent
 }
 
-// hostFails reports whether a result tells of trouble of the host as a whole, which
-// lengthens the pause before its next request.
+// hostFails reports whether a result shows a problem of the whole host, which lengthens the pause before its next
+// request.
 func hostFails(r *Result) bool {
 	switch r.Fault {
 	case fault.Timeout, fault.Reset, fault.Refused, fault.DNSNoAnswer, fault.DNSNotFound:
@@ -88,8 +88,8 @@ func hostFails(r *Result) bool {
 	return false
 }
 
-// tellsOfHost reports whether a visit that ended so shows how the host is: not if the host
-// was not asked, or this machine failed.
+// tellsOfHost reports whether a visit with this fault shows the state of the host: not if no request reached it, or
+// this machine failed.
 func tellsOfHost(f fault.Fault) bool {
 	switch f {
 	case fault.Address, fault.AddressForbidden, fault.Proxy, fault.Reading:

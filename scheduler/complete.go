@@ -9,35 +9,33 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/fault"
 )
 
-// errEnded is a fault of the caller.
+// errEnded reports a bug in the caller.
 var errEnded = errors.New("the lease was ended before")
 
-// ending is what the end of a lease must store beside its outcome.
+// ending is what the end of a lease must store besides its outcome.
 type ending struct {
-	host  *HostState // nil if nothing of it is news
-	gate  int64      // that host stores
+	host  *HostState // nil if nothing has changed
+	gate  int64      // stored with host
 	floor uint64
 }
 
-// Complete ends a lease with its result: what follows from it is decided and
-// stored in one step. The request counts as ended when Complete is called. A URL
-// that was removed or re-queued meanwhile has no outcome, which is not an error. On an
-// error of the store the URL is given out again after a pause if it still waits.
+// Complete ends a lease with its result: it decides what follows and stores it in one step. The request counts as ended
+// when Complete is called. A URL that was removed or re-queued in the meantime gets no outcome, which is not an error.
+// If the store fails, the URL is handed out again after a pause if it still waits.
 func (f *Frontier) Complete(ctx context.Context, l *Lease, r Result) error {
 	return await(func(settled func(error)) { f.HandOver(ctx, l, r, settled) })
 }
 
-// await makes of a call that says later what came of it one that waits for that.
+// await runs a call that reports its end to settled, and waits for that.
 func await(call func(settled func(error))) error {
 	done := make(chan error, 1)
 	call(func(err error) { done <- err })
 	return <-done
 }
 
-// HandOver is Complete that does not wait for the store. settled is called once with what
-// Complete returns, perhaps before HandOver returns, else by a goroutine of the store: as
-// Store.Complete asks, it must be quick and must not wait for a change of the store. Until
-// then the lease counts as in flight.
+// HandOver is Complete without waiting for the store. It calls settled once with the result of Complete, perhaps before
+// HandOver returns, else from a goroutine of the store: settled must be quick and must not wait for a change of the
+// store, as Store.Complete requires. Until then the lease counts as in flight.
 func (f *Frontier) HandOver(ctx context.Context, l *Lease, r Result, settled func(error)) {
 	now := time.Now()
 	f.mu.Lock()
@@ -69,7 +67,7 @@ func (f *Frontier) HandOver(ctx context.Context, l *Lease, r Result, settled fun
 	}
 	if err == nil && told != NotCounted {
 		f.mu.Lock()
-		e = f.ending(l) // the host's health may be another one
+		e = f.ending(l) // the host's health may have changed
 		f.mu.Unlock()
 	}
 	if err != nil {
@@ -80,9 +78,9 @@ func (f *Frontier) HandOver(ctx context.Context, l *Lease, r Result, settled fun
 	f.commit(ctx, l, &c, e, f.thenTold(l, &c, told, settled))
 }
 
-// Wait ends a lease of a URL that cannot be fetched before a time, for a reason
-// that tells nothing of the URL (robots.txt cannot be had): no error is counted
-// and its class stays. A request to the host is taken to have been made.
+// Wait ends a lease of a URL that cannot be fetched before a certain time, for a reason that does not concern the URL
+// itself (robots.txt is unreachable): no error is counted and its class stays. The host's pause follows as after a
+// request.
 func (f *Frontier) Wait(ctx context.Context, l *Lease, until time.Time, why Reason, words string) error {
 	f.mu.Lock()
 	if l.ended {
@@ -99,7 +97,7 @@ func (f *Frontier) Wait(ctx context.Context, l *Lease, until time.Time, why Reas
 	return await(func(settled func(error)) { f.commit(ctx, l, &c, e, f.thenTold(l, &c, NotCounted, settled)) })
 }
 
-// thenTold is settled, after what the answer tells has been taken in.
+// thenTold returns settled, preceded by the bookkeeping for the response.
 func (f *Frontier) thenTold(l *Lease, c *Completion, told Response, settled func(error)) func(error) {
 	return func(err error) {
 		if err == nil {
@@ -109,8 +107,7 @@ func (f *Frontier) thenTold(l *Lease, c *Completion, told Response, settled func
 	}
 }
 
-// waits is the completion of a URL about which nothing new is known: its record stays as it
-// is.
+// waits returns the completion of a URL without news: its record stays as it is.
 func waits(l *Lease, until time.Time, why Reason, words string) Completion {
 	c := Completion{Next: l.Record}
 	c.Next.State, c.Next.NextAt = Timed, until
@@ -120,10 +117,9 @@ func waits(l *Lease, until time.Time, why Reason, words string) Completion {
 	return c
 }
 
-// GiveBack ends a lease without an outcome: the URL stands first in its queue
-// again. requested says that a request was made to the host (for robots.txt), so
-// that its gate closes for the throttle; it also stays closed until a time,
-// unless that is zero.
+// GiveBack ends a lease without an outcome: the URL returns to the head of its queue. requested reports that a request
+// was made to the host (for robots.txt), which closes its gate for the throttle. The gate also stays closed until the
+// given time, unless that is zero.
 func (f *Frontier) GiveBack(l *Lease, requested bool, until time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -159,11 +155,11 @@ func (f *Frontier) returned(l *Lease) {
 	f.signal()
 }
 
-// requested notes the end of a request to the lease's host.
+// requested records the end of a request to the lease's host.
 func (f *Frontier) requested(l *Lease) { f.visited(l.queue.host, l.throttle, 1) }
 
-// visited notes the end of requests to a host that a throttle, if any, matches: those of one page, which its rest is
-// to make up for, at a pause for four.
+// visited records the end of requests to a host, with the throttle that matches them, if any. requests is the number
+// made for one page: the host rests one pause for every four.
 func (f *Frontier) visited(h *host, t *Throttle, requests int) {
 	now := f.now()
 	pause, why := h.pause(f.set, t)
@@ -172,15 +168,15 @@ func (f *Frontier) visited(h *host, t *Throttle, requests int) {
 	f.restAddress(h, now+restAfter(f.set.pause(t), requests))
 }
 
-// requestsPerPause are made of one page for each pause that its host rests.
+// requestsPerPause is how many requests of one page cost the host one pause.
 const requestsPerPause = 4
 
 func restAfter(pause time.Duration, requests int) int64 {
 	return int64(pause) * int64(max(requests, requestsPerPause)) / requestsPerPause
 }
 
-// endRequest frees the host's connection before the outcome is committed: the
-// commit may take longer than the pause.
+// endRequest frees the host's connection before the outcome is committed, since the commit may take longer than the
+// pause.
 func (f *Frontier) endRequest(l *Lease) {
 	h := l.queue.host
 	l.ended = true
@@ -195,7 +191,7 @@ func (f *Frontier) ending(l *Lease) ending {
 	return e
 }
 
-// landed ends the flight of a lease.
+// landed removes a lease from those in flight.
 func (f *Frontier) landed(l *Lease) {
 	h := l.queue.host
 	h.live.land(l)
@@ -216,19 +212,19 @@ func (f *Frontier) unread(l *Lease, check bool) {
 	f.buffered++
 }
 
-// commit hands an outcome to the store, and takes over what comes of it.
+// commit passes an outcome to the store, and updates memory with the result.
 func (f *Frontier) commit(ctx context.Context, l *Lease, c *Completion, e ending, settled func(error)) {
 	c.Key, c.Taken, c.Seq, c.Floor = l.Key, l.Place, l.Seq, e.floor
 	c.Old, c.AsOf = &l.Record, l.asOf
 	c.Host, c.Levels = e.host, l.set.Levels
 	trace(c, &l.Record, time.Now())
 	err := f.store.Complete(ctx, *c, func(is Completed) { settled(f.committed(l, c, e, is)) })
-	if err != nil { // it was not taken
+	if err != nil { // not accepted
 		settled(f.committed(l, c, e, Completed{Err: err}))
 	}
 }
 
-// committed takes over what a commit, or a failure of it, means in memory.
+// committed updates memory after a commit or its failure.
 func (f *Frontier) committed(l *Lease, c *Completion, e ending, is Completed) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -244,16 +240,16 @@ func (f *Frontier) committed(l *Lease, c *Completion, e ending, is Completed) er
 	case errors.Is(err, ErrNotFound):
 		f.log.Info("a URL was removed or re-queued while it was fetched", "url", l.Record.URL)
 		err = nil
-	case h.share.gone: // its URL stands in its queue, wherever that is now
+	case h.share.gone: // the URL is still queued, wherever its part is now
 		f.log.Debug("a page was not completed: its part was released", "url", l.Record.URL, "error", err)
 		places, err = nil, nil
-	case errors.Is(err, ErrChanged): // it is judged by what is stored now
+	case errors.Is(err, ErrChanged): // judged again by the stored record
 		f.unread(l, true)
 		f.dueBy(c.Next.NextAt)
 		err = nil
 	default:
-		// All of it may be stored nevertheless: the URL is looked up before it is
-		// given out again, and new work is looked for wherever there may be some.
+		// It may have been stored all the same: the URL is looked up before it is handed out again, and every place
+		// that may hold work is read.
 		err = fmt.Errorf("completing %s: %w", l.Record.URL, err)
 		f.unread(l, true)
 		f.closeUntil(h, f.now()+int64(errorPause), ByStore)
@@ -268,7 +264,7 @@ func (f *Frontier) committed(l *Lease, c *Completion, e ending, is Completed) er
 	return err
 }
 
-// stored notes what the store now knows of a host.
+// stored records that the store now knows this state of a host.
 func (f *Frontier) stored(h *host, e ending) {
 	if e.host == nil {
 		return

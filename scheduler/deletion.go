@@ -8,7 +8,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// LossClass says how large a part of its group a loss belongs to. Numbers are stored.
+// LossClass is the share of a group that a loss belongs to. Numbers are stored.
 type LossClass uint8
 
 // The classes (docs/deletions.md, "When a document leaves").
@@ -18,35 +18,36 @@ const (
 	LossMost                  // more
 )
 
-// String is the class's word in all output, a contract.
+// String returns the class's word in all output, a contract.
 func (c LossClass) String() string {
 	return [...]string{"few", "some", "most", "unknown"}[min(c, LossMost+1)]
 }
 
-// Loss is what is remembered of a loss that is pending: a document that would leave the index,
-// or whose text would be replaced by one of a different content. Times are in whole seconds.
+// Loss is the state of a pending loss: a document that would leave the index, or whose text would be replaced by a
+// different one. Times are in whole seconds.
 type Loss struct {
-	// Explicit says that the page or its site itself says so: a 404, a noindex and the like.
-	// False are failures, and texts that look like those of other pages.
+	// Explicit is set if the page or its site itself asks for the loss: a 404, a noindex and the like. Failures, and
+	// texts that resemble those of other pages, are not explicit.
 	Explicit bool
-	// Least is the class of a document out of an XML list: the worst that the list had since it is missing.
+	// Least is the lowest class for a document of an XML list: the worst class that the list reached while the document
+	// was missing.
 	Least LossClass
-	// First and Last are when it was seen first and last, Visits how often.
+	// First and Last are when the loss was first and last seen, Visits how often.
 	First, Last time.Time
 	Visits      uint8
-	// Days are the visits that count, each at least deletionConfirmS after the one before, and
-	// Counted is the time of the newest of them. WellDay is the number of the first of them after
-	// which another document of the host gave a good response, 0 if none did.
+	// Days counts the visits that count, each at least deletionConfirmS after the one before; Counted is the time of
+	// the newest. WellDay is the number of the first of them after which another document of the host gave a good
+	// response, 0 if none did.
 	Days    uint8
 	Counted time.Time
 	WellDay uint8
-	// Hash and Sketch are of the new text; zero of a document that would leave.
+	// Hash and Sketch are of the new text; zero for a document that would leave.
 	Hash   [16]byte
 	Sketch sketch.Sketch
 }
 
-// Seen joins a loss with what the next visit, which has the Loss next, saw. day is the time between
-// two visits that count. After a clock that was set back it begins anew.
+// Seen joins a loss with the loss that the next visit saw. day is the time between two visits that count. It begins
+// again if the clock was set back.
 func (l Loss) Seen(next Loss, day time.Duration) Loss {
 	if next.Last.Before(l.Last) {
 		return next
@@ -59,7 +60,7 @@ func (l Loss) Seen(next Loss, day time.Duration) Loss {
 	return next
 }
 
-// NewLoss is a loss that is seen for the first time.
+// NewLoss returns a loss that is seen for the first time.
 func NewLoss(explicit bool, now time.Time) Loss {
 	now = now.Truncate(time.Second)
 	return Loss{Explicit: explicit, First: now, Last: now, Counted: now, Visits: 1, Days: 1}
@@ -68,34 +69,34 @@ func NewLoss(explicit bool, now time.Time) Loss {
 // StoredDeletion is a pending loss, as a Store lists it.
 type StoredDeletion struct {
 	Key    weburl.Key
-	Seq    uint64 // rises with each loss that is stored
+	Seq    uint64 // rises with each stored loss
 	URL    string
 	Source string // under which the document was pushed, or its new text is to be
 	Reason Reason
-	Edit   uint64 // of the rules, that made it; 0: none did
-	// Replaces says that the document stays and another text replaces it.
+	Edit   uint64 // of the rules that caused it; 0: no edit did
+	// Replaces is set if the document stays and another text replaces it.
 	Replaces bool
 	// Text is for people.
 	Text string
 	Loss
 }
 
-// Deletions says how losses are confirmed before they are carried out (docs/deletions.md).
+// Deletions sets how losses are confirmed before they are carried out (docs/deletions.md).
 type Deletions struct {
-	// Off carries out each loss at once, as the Exalead manual has it.
+	// Off carries out each loss at once, as the Exalead manual describes.
 	Off bool
-	// Rest is how long after it was first seen a loss must be seen again, if there are few of
-	// them; Confirm is the same for some, and Hold for most of a host's documents.
+	// Rest is how long after it was first seen a loss must be seen again if few of the host's documents are lost.
+	// Confirm is the same for some of them, Hold for most.
 	Rest, Confirm, Hold time.Duration
-	// Gone is how long a host must not have given a good response before its losses are
-	// carried out whatever they are, and what Hold is for a loss that is not explicit.
+	// Gone is how long a host must have given no good response before all its losses are carried out. It replaces Hold
+	// for a loss that is not explicit.
 	Gone time.Duration
 }
 
 // DeletionGroup selects pending losses: those of a host, or those of an edit.
 type DeletionGroup struct {
 	Host weburl.HostKey
-	Edit uint64 // if not 0, Host is not asked
+	Edit uint64 // if not 0, Host is ignored
 }
 
 // DeletionFilter selects pending losses; zero fields select all.
@@ -104,25 +105,25 @@ type DeletionFilter struct {
 	Host   string // an origin, as in Record.Origin
 	Reason Reason
 	Edit   uint64
-	// UpTo, if not 0, leaves out what was stored later than the loss of this Seq.
+	// UpTo, if not 0, leaves out losses with a higher Seq.
 	UpTo uint64
 }
 
-// HostDocuments is what a Store keeps of a host's documents: how many are in the index, and some of them, chosen
-// evenly. Lost are those that were carried out as losses and have not been had back (Record.LostAt).
+// HostDocuments holds a Store's figures for a host's documents: how many are in the index, and an even sample of them.
+// Lost counts those that were carried out as losses and have not come back (Record.LostAt).
 type HostDocuments struct {
 	Count, Lost uint64
 	Sample      []weburl.Key // at most DocumentSample
 }
 
-// DocumentSample is how many of a host's documents a Store keeps to choose from: those
-// with the lowest keys, which are hashes.
+// DocumentSample is the size of the sample that a Store keeps of a host's documents: those with the lowest keys, which
+// are hashes.
 const DocumentSample = 16
 
-// PoolBelow is how many documents a host has at least that does not belong to the pool of small hosts (Counts.Pooled).
+// PoolBelow is the number of documents below which a host belongs to the pool of small hosts (Counts.Pooled).
 const PoolBelow = 50
 
-// Selects reports whether a loss is selected. Stores that list losses use it.
+// Selects reports whether the filter selects a loss. Stores use it to list losses.
 func (f *DeletionFilter) Selects(d *StoredDeletion) bool {
 	named := func(raw string) bool {
 		u, err := weburl.Parse(raw)

@@ -6,28 +6,27 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// DeletionOwner owns the pending losses: the Frontier tells it what happened, and it alone carries them out
-// (scheduler/deletion). Its methods may be called at once and do not wait for a judgement.
+// DeletionOwner owns the pending losses: the Frontier reports events to it, and it alone carries losses out
+// (scheduler/deletion). Its methods may be called concurrently and do not wait for a decision.
 type DeletionOwner interface {
-	// Edit is the number of the edit of the rules that losses for the operator's reasons
-	// belong to now, 0 if there is none. It may ask the store.
+	// Edit returns the number of the edit that losses for the operator's rules belong to now, 0 if there is none. It
+	// may read the store.
 	Edit(ctx context.Context) (uint64, error)
-	// Completed takes in a stored outcome, and what it says of its host.
+	// Completed receives a stored outcome, and what its response shows of the host's health.
 	Completed(l *Lease, c *Completion, told Response)
-	// Standing is about how many losses of a host are pending, and whether no document of it has given a good response
-	// for deletionConfirmS.
+	// Standing returns about how many losses of a host are pending, and whether no document of the host has given a
+	// good response for deletionConfirmS.
 	Standing(k weburl.HostKey) (pending int, silent bool)
-	// Lost takes in that losses are pending that no visit found: of which hosts, with their origins.
+	// Lost receives the hosts, with their origins, of losses that became pending without a visit.
 	Lost(origins map[weburl.HostKey]string)
-	// HealthChanged takes in that a host became ill or well. The Frontier's mutex is held: the
-	// Frontier must not be asked for anything.
+	// HealthChanged reports that a host became ill or well. The Frontier's mutex is held: do not call the Frontier.
 	HealthChanged(k weburl.HostKey, origin string)
-	// SwitchedOff takes in that losses need no confirmation any longer.
+	// SwitchedOff reports that losses no longer need confirmation.
 	SwitchedOff()
 }
 
-// SetOwner has the Frontier tell o. Call it before anything is completed or revised; without an
-// owner losses are pending until there is one.
+// SetOwner makes the Frontier report to o. Call it before anything is completed or revised. Without an owner, losses
+// stay pending.
 func (f *Frontier) SetOwner(o DeletionOwner) { f.owner = o }
 
 // noOwner carries nothing out.
@@ -51,7 +50,7 @@ func (noOwner) HealthChanged(weburl.HostKey, string) {}
 // SwitchedOff does nothing.
 func (noOwner) SwitchedOff() {}
 
-// Settings are those in force. They are replaced by Apply, never changed.
+// Settings returns those in force. Apply replaces them; they never change in place.
 func (f *Frontier) Settings() *Settings {
 	f.mu.Lock()
 	defer f.mu.Unlock()

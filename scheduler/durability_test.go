@@ -19,7 +19,7 @@ import (
 
 var errDisk = errors.New("the disk is on fire")
 
-// slowly is a store that needs up to a tenth of a second for each call.
+// slowly returns a store that needs up to a tenth of a second for each call.
 func slowly(r *rand.Rand) func(context.Context, string) error {
 	return func(context.Context, string) error {
 		time.Sleep(time.Duration(r.IntN(100)) * time.Millisecond)

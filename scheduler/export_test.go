@@ -1,13 +1,13 @@
 package scheduler
 
-// Entries is how many hosts take memory.
+// Entries returns how many hosts take memory.
 func (f *Frontier) Entries() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.hosts)
 }
 
-// Buffered is how many URLs that are not in flight are in memory.
+// Buffered returns how many URLs that are not in flight are in memory.
 func (f *Frontier) Buffered() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -32,7 +32,7 @@ func (f *Frontier) Locked(do func()) {
 	do()
 }
 
-// Addresses is how many addresses take memory.
+// Addresses returns how many addresses take memory.
 func (f *Frontier) Addresses() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -1,15 +1,15 @@
 package scheduler
 
-// Fate is what became of a URL: whether it is in the index, and if not, the kind of why.
+// Fate is what became of a URL: whether it is in the index, and if not, for which kind of reason.
 type Fate uint8
 
 // The fates, in the order of reports.
 const (
 	FateIndexed       Fate = iota
-	FatePendingLoss        // in the index; a loss of it, or of its text, is pending
-	FateBodyLost           // its document was lost before it was sent, and is fetched again
+	FatePendingLoss        // in the index; a loss of the document or its text is pending
+	FateBodyLost           // the document was lost before it was sent, and is fetched again
 	FatePending            // not visited yet
-	FateNoindexPage        // by the page's own wish
+	FateNoindexPage        // the page asks for it
 	FateNoindexRule        // by a rule
 	FateKilled             // by the kill list
 	FateExcluded           // by rules or crawl space, as 760
@@ -17,13 +17,13 @@ const (
 	FateRobots             // by robots.txt
 	FateAddress            // the address guard refuses its host
 	FateDuplicate          // another document has its content
-	FateNearDuplicate      // or nearly
+	FateNearDuplicate      // another document has nearly its content
 	FateCanonical          // the page names another URL
-	FateRedirect           // it redirects
+	FateRedirect           // the page redirects
 	FateTemporary          // a temporary error
 	FatePermanent          // a permanent error
 	FateSource             // a sitemap, feed or XML file
-	FateNoDocument         // nothing to index in it
+	FateNoDocument         // it has no content to index
 
 	fatesEnd
 )
@@ -35,7 +35,7 @@ func fateNames() [fatesEnd]string {
 	}
 }
 
-// String is the fate's word in all output, a contract.
+// String returns the fate's word in all output, a contract.
 func (f Fate) String() string {
 	if f >= fatesEnd {
 		return "unknown"
@@ -43,7 +43,7 @@ func (f Fate) String() string {
 	return fateNames()[f]
 }
 
-// Fates are all of them, in the order of reports.
+// Fates returns all fates, in the order of reports.
 func Fates() []Fate {
 	all := make([]Fate, fatesEnd)
 	for i := range all {
@@ -52,11 +52,11 @@ func Fates() []Fate {
 	return all
 }
 
-// InIndex reports whether the indexer has a document of the URL, or will have.
+// InIndex reports whether the target has a document of the URL, or will have.
 func (f Fate) InIndex() bool { return f <= FatePendingLoss }
 
-// Fate is the only answer to the question whether a URL is in the index, and why or why
-// not. If a loss of a document is pending, the reason is that of the loss.
+// Fate returns whether a URL is in the index, and why or why not. All output uses it. If a loss of a document is
+// pending, the reason is that of the loss.
 func (n *Record) Fate() (Fate, Reason) {
 	switch {
 	case n.Indexed && n.LossPending:
@@ -73,7 +73,7 @@ func (n *Record) Fate() (Fate, Reason) {
 	case Pending:
 		return FatePending, n.Reason
 	case Redirect:
-		if n.Reason == ReasonBadRedirect { // never stored: a report found out
+		if n.Reason == ReasonBadRedirect { // not stored: a report found it
 			return FateRedirect, n.Reason
 		}
 		return FateRedirect, ReasonRedirect
@@ -86,7 +86,7 @@ func (n *Record) Fate() (Fate, Reason) {
 	return fateOf(n.Reason, n.Class), n.Reason
 }
 
-// fateOf is the fate of a page that was read, or excluded, and has no document.
+// fateOf returns the fate of a page that was read, or excluded, and has no document.
 func fateOf(r Reason, c Class) Fate {
 	switch fate := r.row().fate; {
 	case fate != byClass:

@@ -7,16 +7,15 @@ import (
 	"slices"
 )
 
-// bufferedMax is how many URLs are in memory, about, and batch how many of a queue are read at
-// once. What a read costs beside its URLs is a quarter of it with 16.
+// bufferedMax is about how many URLs are kept in memory, batch how many of a queue are read at once. With 16, the fixed
+// cost of a read is a quarter of the cost of its URLs.
 const (
 	bufferedMax = 16 << 10
 	batch       = 64
 	smallBatch  = 16
 )
 
-// batchFor is how many URLs are read at once while so many are in memory: fewer if many hosts
-// share the room.
+// batchFor returns how many URLs to read at once while so many are buffered: fewer if many hosts share the space.
 func batchFor(buffered int) int {
 	switch {
 	case buffered > bufferedMax:
@@ -27,27 +26,26 @@ func batchFor(buffered int) int {
 	return batch
 }
 
-// want is what a picked queue lacks.
+// want is what a picked queue must read.
 type want struct {
 	place Place
 	after uint64
 	n     int
 	host  bool   // the host's state
-	check *Lease // whether this URL still waits, instead of more of them
+	check *Lease // check whether this URL still waits, in place of reading more
 }
 
-// filled is what was read for a queue.
+// filled holds what was read for a queue.
 type filled struct {
 	host HostState
-	urls []WaitingURL // up to one more than asked for
-	// left and record are of the URL that was to be checked.
+	urls []WaitingURL // up to one more than requested
+	// gone and record are for the URL that was checked.
 	gone   bool
 	record Record
 }
 
-// fill reads what a picked queue lacks, without holding the mutex, and makes a
-// lease of its first URL. There is none if the queue turns out to be empty or the
-// host to be closed.
+// fill reads what a picked queue needs, without holding the mutex, and makes a lease of its first URL. It returns nil
+// if the queue turns out to be empty or the host to be closed.
 func (f *Frontier) fill(ctx context.Context, p pick) (*Lease, error) {
 	q := p.queue
 	f.mu.Lock()
@@ -81,7 +79,7 @@ func (f *Frontier) fill(ctx context.Context, p pick) (*Lease, error) {
 	return nil, nil
 }
 
-// read asks the store.
+// read reads from the store.
 func (f *Frontier) read(ctx context.Context, w want) (filled, error) {
 	var got filled
 	var err error
@@ -103,8 +101,8 @@ func (f *Frontier) read(ctx context.Context, w want) (filled, error) {
 	return got, err
 }
 
-// checked notes whether a URL still waits, and what is stored of it now. Meanwhile others
-// may have been put back before it.
+// checked records whether a URL still waits, and its stored record. Other URLs may have been put back before it in the
+// meantime.
 func (f *Frontier) checked(q *queue, l *Lease, got *filled) {
 	r := q.reading
 	l.check = false
@@ -117,7 +115,7 @@ func (f *Frontier) checked(q *queue, l *Lease, got *filled) {
 	}
 }
 
-// accept takes what was read into the queue's buffer.
+// accept moves what was read into the queue's buffer.
 func (f *Frontier) accept(q *queue, w want, urls []WaitingURL) {
 	r := q.reading
 	q.more = len(urls) > w.n || q.news
@@ -137,7 +135,7 @@ func (f *Frontier) takeBack(p pick) {
 	f.place(p.queue.host, true)
 }
 
-// readFailed lets the host rest. Errors that will not pass are returned.
+// readFailed makes the host rest. It returns errors that are permanent.
 func (f *Frontier) readFailed(ctx context.Context, p pick, err error) error {
 	if ctx.Err() == nil {
 		f.closeUntil(p.queue.host, f.now()+int64(errorPause), ByStore)

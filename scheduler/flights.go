@@ -8,10 +8,10 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// What is in flight is found without walking over it: hundreds of leases wait for the store
-// at once. The Frontier's mutex guards it.
+// Leases in flight are found without a walk, since hundreds may wait for the store at once. The Frontier's mutex guards
+// them.
 
-// lift begins the flight of a lease.
+// lift adds a lease to those in flight.
 func (l *live) lift(lease *Lease) {
 	lease.slot = len(l.flying)
 	l.flying, l.marks = append(l.flying, lease), append(l.marks, markOf(lease.Key))
@@ -20,7 +20,7 @@ func (l *live) lift(lease *Lease) {
 	r.flying = slices.Insert(r.flying, i, lease)
 }
 
-// land ends it.
+// land removes a lease from those in flight.
 func (l *live) land(lease *Lease) {
 	last := len(l.flying) - 1
 	l.flying[lease.slot] = l.flying[last]
@@ -33,21 +33,21 @@ func (l *live) land(lease *Lease) {
 	}
 	r := lease.queue.reading
 	i, _ := slices.BinarySearchFunc(r.flying, lease, bySeq)
-	for r.flying[i] != lease { // of two with one Seq
+	for r.flying[i] != lease { // two leases may have one Seq
 		i++
 	}
 	r.flying = slices.Delete(r.flying, i, i+1)
 }
 
-// throttle notes the Throttle of a lease in flight, nil if there is none.
+// throttle sets the Throttle of a lease in flight, nil if it has none.
 func (l *live) throttle(lease *Lease, t *Throttle) {
 	if lease.throttle = t; t != nil {
 		l.throttled++
 	}
 }
 
-// flies reports whether a URL of the host is in flight. Only keys with its mark are looked at,
-// which are elsewhere in memory.
+// flies reports whether a URL of the host is in flight. It reads only the keys, stored elsewhere in memory, whose mark
+// matches.
 func (h *host) flies(k weburl.Key) bool {
 	if h.live == nil {
 		return false

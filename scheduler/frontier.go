@@ -15,18 +15,17 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// The Frontier's state is guarded by its mutex alone, whichever file a method stands in; busy is
-// counted without it. Any worker's goroutine takes it for a few microseconds; it is not held while the store
-// is asked. Run is one goroutine, which queues what is due.
+// The mutex alone guards the Frontier's state, in all files; busy is atomic. Workers take it for a few microseconds,
+// never during a call of the store. Run is one goroutine, which queues due URLs.
 
-// ErrStopped is what Next gives after Stop.
+// ErrStopped is returned by Next after Stop.
 var ErrStopped = errors.New("the frontier is stopped")
 
 // errorPause is how long work rests after the store failed on it.
 const errorPause = 5 * time.Second
 
-// Lease is a URL that may be fetched now. Its holder ends it with exactly one of
-// Complete, GiveBack and Wait, and must not change Record.
+// Lease is a URL that may be fetched now. Its holder ends it with exactly one call of Complete, GiveBack or Wait, and
+// must not change Record.
 type Lease struct {
 	Place  Place
 	Key    weburl.Key
@@ -34,43 +33,42 @@ type Lease struct {
 	URL    weburl.URL
 	Record Record
 
-	asOf     uint64 // the store's mark of Record
+	asOf     uint64 // WaitingURL.AsOf
 	queue    *queue
-	set      *Settings // when it was taken
-	whole    int       // its host's, as in live; -1 if it is not known
+	set      *Settings // in force when the lease was taken
+	whole    int       // index of its host's throttle, as in live; -1 if unknown
 	throttle *Throttle // nil if none matches
-	ready    uint8     // the sources that were ready when it was picked
-	// The rest is guarded by the Frontier's mutex.
+	ready    uint8     // bit set of the sources that were ready when it was picked
+	// The Frontier's mutex guards the rest.
 	ended  bool
 	check  bool // it may have left its queue
-	slot   int  // among those of its host that are in flight
+	slot   int  // index among the leases of its host in flight
 	became Became
 }
 
-// Frontier decides which URL is fetched next. Each source is a queue per host on
-// disk; in memory is one small entry a host that has work. A pick shares by
-// weight among the sources that have a ready host, and takes the ready host that
-// waits longest; its cost depends neither on how many URLs wait nor on how many
-// hosts. All sources of a host share one gate, which keeps requests apart.
+// Frontier decides which URL is fetched next. Each source is a queue per host on disk; memory holds one small entry for
+// each host with work. A pick shares by weight among the sources that have a ready host, and takes the ready host that
+// has waited longest. Its cost depends neither on the number of URLs nor on the number of hosts. All sources of a host
+// share one gate, which keeps requests apart.
 //
-// All methods may be called at once by any number of goroutines. Run must run
-// for gates to open and for retries and refreshes to become due.
+// All methods may be called concurrently. Run must be running for gates to open and for retries and refreshes to become
+// due.
 type Frontier struct {
 	store Store
 	log   *slog.Logger
 	kick  chan struct{} // wakes Run; capacity 1
 
-	epoch time.Time // the begin of the Frontier's time
-	// jitter gives 0 up to 1, shuffle is that of math/rand: tests fix both.
+	epoch time.Time // the start of the Frontier's time
+	// jitter returns 0 up to 1; shuffle is that of math/rand. Tests replace both.
 	jitter  func() float64
 	shuffle func(n int, swap func(i, j int))
 
 	owner DeletionOwner // of the pending losses
-	busy  atomic.Int64  // callers of Busy that are not done
-	// noLists says that the store has no noted lists: see ReadLists.
+	busy  atomic.Int64  // callers of Busy that have not finished
+	// noLists is set when the store has no noted lists: see ReadLists.
 	noLists atomic.Bool
 
-	mu      sync.Mutex // guards all below
+	mu      sync.Mutex // guards all fields below
 	set     *Settings  // replaced, never changed
 	stride  stride
 	ill     illHosts
@@ -78,7 +76,7 @@ type Frontier struct {
 	waits   waitSamples
 	stopped bool
 
-	// Hosts that have work, or of which something is to be remembered.
+	// Hosts with work, or with state that must be kept.
 	hosts     map[weburl.HostKey]*host
 	silent    map[weburl.HostKey]struct{} // hosts that failed silentAfter times in a row
 	addresses map[netip.Addr]*address
@@ -87,29 +85,29 @@ type Frontier struct {
 
 	own      share          // all hosts, unless the store is Parted
 	parted   Parted         // the store, if it has parts
-	shares   map[int]*share // those of them that were adopted
-	adopting int            // those whose places are being read
+	shares   map[int]*share // those that are adopted
+	adopting int            // parts whose places are being read
 	unplaced bool           // a host received work, but its part is unknown
 
 	paused    bool
 	pausedAt  int64 // in the Frontier's time, as is pausedFor
-	pausedFor int64 // sum of the pauses that are over
+	pausedFor int64 // total length of ended pauses
 
 	waiters []chan struct{} // blocked callers of Next, each with capacity 1
-	changed chan struct{}   // closed when Drained must look again; nil if nobody waits
-	round   chan struct{}   // closed when Run has gone round; nil if nobody waits
+	changed chan struct{}   // closed when Drained must check again; nil if no caller waits
+	round   chan struct{}   // closed when Run completes a round; nil if no caller waits
 
 	buffered, inFlight, working int
-	restingFor                  [closings]int // resting hosts, by why
+	restingFor                  [closings]int // resting hosts, by reason
 
 	closed          closed
 	gated           bool      // Run has loaded the gates
-	wakeAt          int64     // until when Run sleeps, 0 if until it is kicked; in the Frontier's time
-	started, moving bool      // Run has read what waits; is moving what is due
-	dueAt           time.Time // when the first timed URL is due, zero if none is known
+	wakeAt          int64     // when Run wakes, 0 if only when kicked; in the Frontier's time
+	started, moving bool      // Run has read the places; is moving due URLs
+	dueAt           time.Time // when the first timed URL is due, zero if unknown
 }
 
-// New makes a Frontier on a store. It reads nothing before Run.
+// New returns a Frontier on a store. It reads nothing before Run.
 func New(store Store, s Settings, log *slog.Logger) *Frontier {
 	f := &Frontier{
 		owner: noOwner{}, texts: texts{}, ill: illHosts{},
@@ -122,9 +120,8 @@ func New(store Store, s Settings, log *slog.Logger) *Frontier {
 	return f
 }
 
-// Next blocks until a URL may be fetched. It returns ErrStopped after Stop, ctx's
-// error when that ends, and the store's when it is closed or damaged; other
-// errors of the store are logged and the host in question rests for a while.
+// Next blocks until a URL may be fetched. It returns ErrStopped after Stop, ctx.Err() when ctx ends, and the store's
+// error if that is closed or damaged. Other errors of the store are logged, and the host in question rests for a while.
 func (f *Frontier) Next(ctx context.Context) (*Lease, error) { return f.next(ctx, true) }
 
 func (f *Frontier) next(ctx context.Context, waits bool) (*Lease, error) {
@@ -151,8 +148,7 @@ func (f *Frontier) next(ctx context.Context, waits bool) (*Lease, error) {
 	}
 }
 
-// readable parses the URL. One that does not parse can only come from a damaged record
-// and is ended as a permanent error.
+// readable parses the URL. A URL that does not parse comes from a damaged record and ends as a permanent error.
 func (f *Frontier) readable(ctx context.Context, l *Lease) bool {
 	u, err := weburl.Parse(l.Record.URL)
 	if err == nil {
@@ -166,17 +162,16 @@ func (f *Frontier) readable(ctx context.Context, l *Lease) bool {
 	return false
 }
 
-// pick is what choose found: a lease, a queue that must be read first, or
-// nothing, with a channel to wait on.
+// pick is the result of choose: a lease, a queue that must be read first, or nothing, with a channel to wait on.
 type pick struct {
 	lease *Lease
 	queue *queue
-	ready uint8 // the sources that were ready
+	ready uint8 // bit set of the ready sources
 	wait  chan struct{}
-	none  bool // nothing, and the caller does not wait
+	none  bool // nothing to do, and the caller does not wait
 }
 
-// choose reserves a connection of the host that is to be visited next.
+// choose reserves a connection of the host to visit next.
 func (f *Frontier) choose(waits bool) (pick, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -215,17 +210,15 @@ func (f *Frontier) choose(waits bool) (pick, error) {
 	return pick{}, ErrStopped
 }
 
-// isBlocked reports whether a queue's first URL is in flight from another queue of
-// its host, where the operator took it from to put it into this one. It is not
-// fetched twice at once.
+// isBlocked reports whether a queue's first URL is in flight from another queue of its host, because the operator moved
+// it here. It is not fetched twice at once.
 func (f *Frontier) isBlocked(q *queue) bool {
 	l := q.first()
 	q.blocked = l != nil && q.host.flies(l.Key)
 	return q.blocked
 }
 
-// pickable are the sources that hold ready work: none before Run knows which
-// hosts must rest.
+// pickable returns the set of sources with ready work. It is empty until Run knows which hosts must rest.
 func (f *Frontier) pickable() uint8 {
 	if !f.gated || f.paused || f.now() < f.own.notBefore {
 		return 0
@@ -254,8 +247,7 @@ func (f *Frontier) take(p pick) *Lease {
 	return l
 }
 
-// await blocks until w is signalled or ctx ends; the caller passes a signal on
-// that it does not use.
+// await blocks until w is signalled or ctx ends. The caller must pass on a signal that it does not use.
 func (f *Frontier) await(ctx context.Context, w chan struct{}) {
 	select {
 	case <-w:
@@ -269,8 +261,7 @@ func (f *Frontier) await(ctx context.Context, w chan struct{}) {
 	}
 }
 
-// wake signals one waiting Next if there is something to pick. The one that is woken
-// wakes the next.
+// wake signals one waiting Next if a URL can be picked. The caller that wakes signals the next one.
 func (f *Frontier) wake() {
 	if len(f.waiters) == 0 || !f.stopped && f.stride.sum(f.pickable()) == 0 {
 		return
@@ -279,8 +270,7 @@ func (f *Frontier) wake() {
 	f.waiters = f.waiters[1:]
 }
 
-// Stop ends the giving out of URLs: every Next, waiting or later, returns
-// ErrStopped. Leases are ended as before.
+// Stop ends the handing out of URLs: every pending or later Next returns ErrStopped. Leases are ended as before.
 func (f *Frontier) Stop() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -290,8 +280,7 @@ func (f *Frontier) Stop() {
 	}
 }
 
-// Apply replaces the settings. Gates that are closed stay so, except those that
-// the hours of a throttle closed.
+// Apply replaces the settings. Closed gates stay closed, except those that the hours of a throttle closed.
 func (f *Frontier) Apply(s Settings) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -317,14 +306,14 @@ func (f *Frontier) kickRun() {
 	}
 }
 
-// wakeBy has Run look again at an instant. The mutex is held.
+// wakeBy makes Run look again at an instant. The mutex is held.
 func (f *Frontier) wakeBy(at int64) {
 	if f.wakeAt == 0 || at < f.wakeAt {
 		f.kickRun()
 	}
 }
 
-// signal makes Drained look again. The mutex is held.
+// signal makes Drained check again. The mutex is held.
 func (f *Frontier) signal() {
 	if f.changed != nil {
 		close(f.changed)

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const throttle = 2500 * time.Millisecond
 
-// ok is the result of a page without document; d is where the rules put it.
+// ok returns the result of a page without document; d is where the rules put it.
 func ok(l *scheduler.Lease) scheduler.Result {
 	return scheduler.Result{Status: 200, Decided: l.Record.Fifo}
 }

@@ -10,28 +10,27 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// What no completion stored, such as a pause that a log-in page asked for, is kept from
-// one run to the next in the value restsName. Its form: the time of saving (8 bytes), then
-// host and end of its pause (8 bytes each), in nanoseconds since 1970, big endian. The host allHosts has
-// until when requests may have been made that no state tells of.
+// Pauses that no completion stored, such as one that a log-in page required, are kept from one run to the next in the
+// value restsName. Form: the time of saving (8 bytes), then pairs of a host and the end of its pause (8 bytes), in
+// nanoseconds since 1970, big endian. The entry allHosts holds the time until which requests may have gone unrecorded.
 
-// Closing is why a host may not be visited yet.
+// Closing is the reason why a host may not be visited yet.
 type Closing uint8
 
-// Why a host is closed.
+// The reasons.
 const (
 	ByThrottle   Closing = iota // the pause after a request
 	ByCrawlDelay                // that of robots.txt
 	ByBackoff                   // it failed
-	ByRetryAfter                // it asked for it
+	ByRetryAfter                // the server asked for it
 	ByHours                     // of a Throttle
 	ByAddress                   // another host of its address was visited
-	ByCaller                    // the caller that gave a lease back
-	ByStore                     // which failed
+	ByCaller                    // the holder of a lease gave it back
+	ByStore                     // the store failed
 	closings     = iota
 )
 
-// String is the word for it in all output.
+// String returns the word for it in all output.
 func (r Closing) String() string {
 	words := [...]string{"throttle", "crawl-delay", "back-off", "retry-after", "hours", "address", "asked for", "store error"}
 	if int(r) >= len(words) {
@@ -43,32 +42,31 @@ func (r Closing) String() string {
 var allHosts weburl.HostKey
 
 const (
-	// restsName is the store's value that keeps, from one run to the next, the
-	// gates that no completion stored.
+	// restsName is the value in which gates that no completion stored are kept from one run to the next.
 	restsName = "scheduler.rests"
-	// timeLen and restLen are the bytes of a time, and of a host with its own, in that value.
+	// timeLen is the size of a time in that value, restLen that of a host with its time.
 	timeLen = 8
 	restLen = len(allHosts) + timeLen
 	// gateLongest bounds all gates, so that no time overflows.
 	gateLongest = 100 * 365 * 24 * time.Hour
 )
 
-// now is the present in the Frontier's time: nanoseconds since it was made, which
-// a change of the clock does not move. It is never 0.
+// now returns the present in the Frontier's time: nanoseconds since the Frontier was made, which is independent of
+// changes of the clock. It is never 0.
 func (f *Frontier) now() int64 { return int64(time.Since(f.epoch)) + 1 }
 
-// instant is t in the Frontier's time.
+// instant returns t in the Frontier's time.
 func (f *Frontier) instant(t time.Time) int64 {
 	return f.now() + int64(min(time.Until(t), gateLongest))
 }
 
-// time is the clock's reading at an instant of the Frontier's time.
+// time returns the clock time of an instant of the Frontier's time.
 func (f *Frontier) time(at int64) time.Time {
 	now := time.Now()
 	return now.Add(time.Duration(at - f.now())).Round(0)
 }
 
-// closeUntil closes a host's gate, or leaves it closed for longer.
+// closeUntil closes a host's gate, or keeps it closed for longer.
 func (f *Frontier) closeUntil(h *host, at int64, why Closing) {
 	if why != ByHours && h.live != nil {
 		h.live.rest = max(h.live.rest, at)
@@ -84,7 +82,7 @@ func (f *Frontier) closeUntil(h *host, at int64, why Closing) {
 	}
 }
 
-// lasting is the gate except for a Throttle's hours, which are known without a store.
+// lasting returns the host's gate without a Throttle's hours, which need no storing.
 func (h *host) lasting() int64 {
 	switch {
 	case h.why != ByHours:
@@ -96,7 +94,7 @@ func (h *host) lasting() int64 {
 	}
 }
 
-// reopen opens the gates that hours closed: these may have changed.
+// reopen opens the gates that hours closed, since the hours may have changed.
 func (f *Frontier) reopen() {
 	if f.restingFor[ByHours] == 0 {
 		return
@@ -111,7 +109,7 @@ func (f *Frontier) reopen() {
 	}
 }
 
-// openGates makes those hosts ready whose time has come.
+// openGates makes hosts ready whose gates have opened.
 func (f *Frontier) openGates() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -125,10 +123,9 @@ func (f *Frontier) openGates() {
 	}
 }
 
-// loadGates closes the hosts that the last run closed without storing it, and all
-// of them if it did not end cleanly, or if nobody knows which of them share an
-// address. A rest is never longer than it was when it was stored, whatever became
-// of the clock.
+// loadGates closes the hosts whose rests the last run saved. It closes all hosts if that run did not end cleanly, or if
+// it is unknown which of them share an address. A rest is never longer than when it was saved, even if the clock has
+// changed.
 func (f *Frontier) loadGates(ctx context.Context) error {
 	stored, err := f.storedRests(ctx, PartValue(0, restsName))
 	if err != nil {
@@ -147,7 +144,7 @@ func (f *Frontier) loadGates(ctx context.Context) error {
 	return nil
 }
 
-// storedRests reads what the last run has left under a name.
+// storedRests reads the rests that the last run saved under a name.
 func (f *Frontier) storedRests(ctx context.Context, name ValueName) ([]byte, error) {
 	stored, err := f.store.Value(ctx, name)
 	if err != nil {
@@ -159,7 +156,7 @@ func (f *Frontier) storedRests(ctx context.Context, name ValueName) ([]byte, err
 	return stored, nil
 }
 
-// rest closes the hosts of a share's stored rests. The mutex is held.
+// rest closes the hosts of a share by the stored rests. The mutex is held.
 func (f *Frontier) rest(stored []byte, of *share) {
 	if len(stored) == 0 {
 		return
@@ -182,8 +179,7 @@ func (f *Frontier) rest(stored []byte, of *share) {
 	}
 }
 
-// saveGates stores the gates that the next run would not know of: the time, and
-// each host with its own.
+// saveGates stores the gates that the next run would otherwise not know: the time, and each host with its own.
 func (f *Frontier) saveGates(ctx context.Context, of *share, name ValueName) error {
 	f.mu.Lock()
 	now := f.now()
@@ -231,7 +227,7 @@ func (c *closed) Pop() any {
 	return h
 }
 
-// put adds a host, or moves it to where its changed time belongs.
+// put adds a host, or moves it after its time has changed.
 func (c *closed) put(h *host) {
 	if h.heap < 0 {
 		heap.Push(c, h)

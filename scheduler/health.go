@@ -9,45 +9,46 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// A host is ill when its documents turn bad: then none of them is deleted or replaced until it is well again.
+// A host is ill when its documents turn bad. None of them is deleted or replaced until the host is well again.
 const (
-	// healthResponses is how many responses for documents are looked at, illResponses how many bad ones of them make a
-	// host ill. A host with fewer documents is ill when the last responses, as many as it has documents, were all bad.
+	// healthResponses is the number of last responses for documents that decide, illResponses the number of bad ones
+	// among them that makes a host ill. A host with fewer documents is ill when its last responses, one for each
+	// document, were all bad.
 	healthResponses = 10
 	illResponses    = 8
-	// illLeast is how many documents a host must have to be called ill.
+	// illLeast is the least number of documents of an ill host.
 	illLeast = 3
-	// WellResponses is how many good responses of different documents since the last bad one make
-	// a host well, wellAfter how long after that one.
+	// WellResponses is the number of good responses for different documents since the last bad one that makes a host
+	// well; wellAfter is the least time since that one.
 	WellResponses = len(HostState{}.Goods)
 	wellAfter     = 10 * time.Minute
 
 	healthMask = 1<<healthResponses - 1
 )
 
-// Response is what the response for a document says of its host's health.
+// Response is the effect of a document's response on its host's health.
 type Response uint8
 
-// What a response may say.
+// The effects.
 const (
 	NotCounted Response = iota
 	GoodResponse
 	BadResponse
 )
 
-// health is what the last responses of a host say. It is guarded by the Frontier's mutex.
+// health is derived from the last responses of a host. The Frontier's mutex guards it.
 type health struct {
 	responses uint16 // bit 0 the newest, set where it was bad
 	ill       bool
 	since     time.Time
-	badAt     time.Time // the last bad one, of an ill host
-	// goods are documents that were good since the last bad response, of an ill host, then zero keys. They are stored:
-	// good responses may come one at a time, with nothing of the host in memory between them.
+	badAt     time.Time // the last bad one; set while the host is ill
+	// goods holds the documents that were good since the last bad response of an ill host, then zero keys. It is
+	// stored, since the host may leave memory between two good responses.
 	goods [WellResponses]weburl.Key
 }
 
-// observe takes in one response of a host that has so many documents, and pending losses, and reports whether the
-// host has become ill or well by it.
+// observe adds one response of a host with so many documents and pending losses. It reports whether the host became ill
+// or well.
 func (h *health) observe(k weburl.Key, r Response, documents, pending uint64, now time.Time) (changed bool) {
 	switch r {
 	case BadResponse:
@@ -69,7 +70,7 @@ func (h *health) observe(k weburl.Key, r Response, documents, pending uint64, no
 		h.ill, h.since, h.badAt = true, now.Truncate(time.Second), now.Truncate(time.Second)
 		return true
 	}
-	// A host with few documents without a loss needs no more good responses than it has such documents.
+	// A host with few documents outside of losses needs only one good response for each of them.
 	need := min(uint64(WellResponses), max(documents-min(pending, documents), 1))
 	if h.ill && now.Sub(h.badAt) >= wellAfter && uint64(h.well()) >= need { //nolint:gosec // a count
 		*h = health{}
@@ -87,7 +88,7 @@ func (h *health) bad(documents uint64) bool {
 	return documents >= illLeast && h.responses&all == all
 }
 
-// well is how many documents goods has.
+// well returns the number of documents in goods.
 func (h *health) well() int {
 	if n := slices.Index(h.goods[:], weburl.Key{}); n >= 0 {
 		return n
@@ -95,7 +96,7 @@ func (h *health) well() int {
 	return WellResponses
 }
 
-// observed adds a response to the health of its host, and reports whether that is ill, or was.
+// observed adds a response to its host's health, and reports whether the host is or was ill.
 func (f *Frontier) observed(ctx context.Context, l *Lease, told Response) (ill bool, err error) {
 	h := l.queue.host
 	f.mu.Lock()
@@ -121,7 +122,7 @@ func (f *Frontier) observed(ctx context.Context, l *Lease, told Response) (ill b
 	return ill || h.live.health.ill, nil
 }
 
-// noteIll tells of a host that became ill or well. The mutex is held.
+// noteIll records and logs that a host became ill or well. The mutex is held.
 func (f *Frontier) noteIll(h *host, origin string) {
 	if h.share.gone {
 		return
@@ -136,7 +137,7 @@ func (f *Frontier) noteIll(h *host, origin string) {
 	f.owner.HealthChanged(h.key, origin)
 }
 
-// IsIll reports whether a host is ill, from memory or as stored.
+// IsIll reports whether a host is ill, by memory or the store.
 func (f *Frontier) IsIll(ctx context.Context, k weburl.HostKey) (bool, error) {
 	f.mu.Lock()
 	if h := f.hosts[k]; h != nil && h.live != nil && h.live.loaded {

@@ -11,26 +11,25 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// HostInfo is what the operator asks of a host.
+// HostInfo describes a host for the operator.
 type HostInfo struct {
 	Host    weburl.HostKey
 	Origin  string          // empty if it cannot be read
 	Waiting [Sources]uint64 // URLs by source, those in flight included
-	// InFlight are its leases without a stored outcome.
+	// InFlight counts its leases without a stored outcome.
 	InFlight int
-	// Until is when it may be visited again, zero if now; Closing says why not before.
+	// Until is when it may be visited next, zero if now; Closing is the reason why not earlier.
 	Until   time.Time
 	Closing Closing
-	// The rest is known of hosts that have URLs in memory or in flight.
+	// The rest is set for hosts with URLs in memory or in flight.
 	Delay, Backoff time.Duration
 	Errors         int        // failures in a row
 	Ill            bool       // its documents turn bad: none is deleted or replaced
 	Address        netip.Addr // with Settings.PerAddress
 }
 
-// Hosts calls fn for the n hosts with the longest queues, longest first, and then
-// for up to n more that rest longest. It reads all places once, which takes time
-// in proportion to how many there are, and one URL of each host that it names.
+// Hosts calls fn for the n hosts with the longest queues, longest first, then for up to n more that rest longest. It
+// reads all places once, in time proportional to their number, and one URL of each host that it names.
 func (f *Frontier) Hosts(ctx context.Context, n int, fn func(HostInfo) error) error {
 	longest, err := f.longest(ctx, n)
 	if err != nil {
@@ -55,22 +54,21 @@ func (f *Frontier) Hosts(ctx context.Context, n int, fn func(HostInfo) error) er
 	return nil
 }
 
-// Host tells of one host, without a walk over all.
+// Host describes one host, without a walk over all.
 func (f *Frontier) Host(ctx context.Context, k weburl.HostKey) (HostInfo, error) {
 	info := &HostInfo{Host: k}
 	err := f.fillIn(ctx, map[weburl.HostKey]*HostInfo{k: info})
 	return *info, err
 }
 
-// Resting are hosts with work that may not be visited yet, for another reason than the pause after
-// a request.
+// Resting describes the hosts with work that may not be visited yet, for a reason other than the pause after a request.
 type Resting struct {
 	Hosts int
-	URLs  uint64   // that wait for them
+	URLs  uint64   // waiting for these hosts
 	Last  HostInfo // the host that rests longest
 }
 
-// Resting counts such hosts. If there are some it reads all places, as Hosts does.
+// Resting counts such hosts. If there are any, it reads all places, as Hosts does.
 func (f *Frontier) Resting(ctx context.Context) (r Resting, err error) {
 	last := f.restLongest(1)
 	if len(last) == 0 {
@@ -98,7 +96,7 @@ func (f *Frontier) Resting(ctx context.Context) (r Resting, err error) {
 	return r, err
 }
 
-// longest returns the hosts of the n longest queues.
+// longest returns the hosts with the n longest queues.
 func (f *Frontier) longest(ctx context.Context, n int) ([]weburl.HostKey, error) {
 	var best shortest
 	err := f.store.Places(ctx, func(p Place, waiting uint64) error {
@@ -108,8 +106,7 @@ func (f *Frontier) longest(ctx context.Context, n int) ([]weburl.HostKey, error)
 	return best.hosts(), err
 }
 
-// restLongest returns up to n hosts whose gates open last, beyond what the throttle
-// alone asks for.
+// restLongest returns up to n hosts whose gates open last, beyond the throttle's pause.
 func (f *Frontier) restLongest(n int) []weburl.HostKey {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -125,7 +122,7 @@ func (f *Frontier) restLongest(n int) []weburl.HostKey {
 	return best.hosts()
 }
 
-// fillIn completes what is asked of hosts.
+// fillIn adds to each info what memory and the store hold.
 func (f *Frontier) fillIn(ctx context.Context, infos map[weburl.HostKey]*HostInfo) error {
 	for _, info := range infos {
 		for s := range info.Waiting {
@@ -154,7 +151,7 @@ func (f *Frontier) fillIn(ctx context.Context, infos map[weburl.HostKey]*HostInf
 	return nil
 }
 
-// describe adds what is in memory of a host.
+// describe adds what memory holds of a host.
 func (f *Frontier) describe(info *HostInfo) {
 	h := f.hosts[info.Host]
 	if h == nil {
@@ -174,16 +171,16 @@ func (f *Frontier) describe(info *HostInfo) {
 	}
 }
 
-// crowd is a host and by what it is compared.
+// crowd is a host with the figure by which it is compared.
 type crowd struct {
 	host    weburl.HostKey
 	waiting uint64
 }
 
-// shortest is a heap of the longest, with the shortest of them first.
+// shortest is a heap of the longest queues found so far, the shortest of them first.
 type shortest []crowd
 
-// offer takes c in if it is one of the n longest. A host is in it once.
+// offer adds c if it is among the n longest. A host appears once.
 func (s *shortest) offer(c crowd, n int) {
 	if n <= 0 || len(*s) == n && c.waiting <= (*s)[0].waiting {
 		return
@@ -202,7 +199,7 @@ func (s *shortest) offer(c crowd, n int) {
 	}
 }
 
-// hosts returns the hosts, longest first.
+// hosts returns the hosts, longest queue first.
 func (s shortest) hosts() []weburl.HostKey {
 	slices.SortFunc(s, func(a, b crowd) int { return cmp.Compare(b.waiting, a.waiting) })
 	keys := make([]weburl.HostKey, len(s))

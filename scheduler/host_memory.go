@@ -7,52 +7,49 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// host is the entry in memory of a host that has work, or whose gate is closed. A
-// million of them are resident, so it holds no more than a pick needs; live is
-// the rest. It is guarded by the Frontier's mutex.
+// host is the entry in memory of a host with work or with a closed gate. A million of them may be resident, so it holds
+// only what a pick needs; live holds the rest. The Frontier's mutex guards it.
 type host struct {
 	key    weburl.HostKey
 	gate   int64  // no request before, in the Frontier's time (Frontier.now)
-	queues *queue // those with work, in no order
+	queues *queue // with work, in no order
 	live   *live
 	share  *share
-	heap   int32 // place in closed, -1 if not there
+	heap   int32 // index in closed, -1 if not there
 	stand  standing
-	why    Closing // the gate is closed
-	// unsaved says that the store does not know gate.
+	why    Closing // why the gate is closed
+	// unsaved is set while the store does not know gate.
 	unsaved bool
-	counted bool // in Frontier.working
+	counted bool // counted in Frontier.working
 }
 
-// standing is where a host is among what the Frontier keeps.
+// standing is the list of the Frontier in which a host stands.
 type standing uint8
 
 const (
 	nowhere  standing = iota // nothing to pick
 	listed                   // in the lists of its sources
 	occupied                 // no more requests may run at once
-	resting                  // in closed, until its gate opens
+	resting                  // in closed until its gate opens
 	inTurn                   // another host of its address comes first
 )
 
-// live is what is known of a host while URLs of it are in memory or in flight, or
-// while the store does not know all of it.
+// live is the state of a host while URLs of it are in memory or in flight, or while the store lacks part of it.
 type live struct {
-	// requests are the leases whose request may still run, and reads of a queue
-	// that are to become one.
+	// requests counts the leases whose request may still run, and the reads of a queue that are to become one.
 	requests int
-	// flying are the leases without a stored outcome, in no order, and marks a part of the key
-	// of each. Throttled is how many of them a Throttle matches.
+	// flying holds the leases without a stored outcome, in no order; marks holds a part of each key. throttled counts
+	// the leases that a Throttle matches.
 	flying    []*Lease
 	marks     []uint32
 	throttled int
-	// room, if not 0, keeps the next lease back until fewer requests than that run.
+	// room, if not 0, delays the next lease until fewer requests than room run.
 	room int
-	// loaded says that the stored state was read. It is read when the host is
-	// picked, so that a start with a million hosts reads none.
+	// loaded is set once the stored state was read. It is read when the host is picked, so that a start with a million
+	// hosts reads none.
 	loaded bool
-	// greeted says that a page of it was fetched: before, its robots.txt and what
-	// pause that asks for may not be known.
+	// greeted is set once a page of the host was fetched. Before, its robots.txt and the Crawl-delay in it may be
+	// unknown.
 	greeted bool
 
 	ended   int64 // end of the last request, 0 if none is known
@@ -65,13 +62,13 @@ type live struct {
 	stored     HostState // without NextAt
 	storedGate int64     // the gate that the store knows, 0 if none
 
-	address *address // it is bound to, nil if to none
-	waits   bool     // stands in address.waiting
-	whole   int      // index of the first Throttle of the whole host, in wholeOf
+	address *address // the address that it is bound to, nil if none
+	waits   bool     // whether it stands in address.waiting
+	whole   int      // index of the first Throttle of the whole host, from wholeOf
 	wholeOf *Settings
 }
 
-// queue is the work of one source at one host.
+// queue holds the work of one source at one host.
 type queue struct {
 	host       *host
 	sibling    *queue // the next queue of the host
@@ -79,17 +76,17 @@ type queue struct {
 	reading    *reading
 	source     Source
 	more       bool // the store may hold URLs behind reading.after
-	news       bool // work was announced while the queue was being read
+	news       bool // work was announced during the read
 	filling    bool
-	// blocked says that the first URL is in flight from another queue of the host.
+	// blocked is set while the first URL is in flight from another queue of the host.
 	blocked bool
 	listed  bool
 }
 
-// reading is the head of a queue, which alone is in memory.
+// reading is the head of a queue, the only part in memory.
 type reading struct {
-	// buffer holds URLs in order; after is the highest Seq that was read. Those
-	// between the two are in flight or done.
+	// buffer holds URLs in order; after is the highest Seq that was read. URLs up to after that are not in buffer are
+	// in flight or done.
 	buffer []*Lease
 	after  uint64
 	flying []*Lease // leases without a stored outcome, in order of Seq
@@ -104,16 +101,16 @@ func (q *queue) first() *Lease {
 	return q.reading.buffer[0]
 }
 
-// ready reports whether the queue can be picked as far as it alone matters.
+// ready reports whether the queue itself can be picked.
 func (q *queue) ready() bool { return !q.filling && !q.blocked && (q.more || q.first() != nil) }
 
-// idle queues are forgotten. Those with URLs in flight are not: after is what
-// keeps these from being read again.
+// idle reports whether the queue can be dropped. A queue with URLs in flight cannot: without after they would be read
+// again.
 func (q *queue) idle() bool {
 	return !q.filling && !q.more && q.first() == nil && (q.reading == nil || len(q.reading.flying) == 0)
 }
 
-// unread puts a URL back in front, in order of Seq.
+// unread puts a URL back at the front, in order of Seq.
 func (q *queue) unread(l *Lease) {
 	r := q.reading
 	i, _ := slices.BinarySearchFunc(r.buffer, l.Seq, func(b *Lease, seq uint64) int {
@@ -125,8 +122,8 @@ func (q *queue) unread(l *Lease) {
 	r.buffer = slices.Insert(r.buffer, i, l)
 }
 
-// floor is the lowest Seq under which a URL may wait once l is done: that of
-// another in flight, of one in memory, or behind all that was read.
+// floor returns the lowest Seq at which a URL may wait once l is done: that of a URL in flight or in memory, or the one
+// after all that was read.
 func (q *queue) floor(l *Lease) uint64 {
 	floor := q.reading.after + 1
 	if b := q.first(); b != nil {
@@ -140,7 +137,7 @@ func (q *queue) floor(l *Lease) uint64 {
 	return floor
 }
 
-// queue returns the host's queue of a source, nil if there is none.
+// queue returns the host's queue of a source, nil if it has none.
 func (h *host) queue(s Source) *queue {
 	for q := h.queues; q != nil; q = q.sibling {
 		if q.source == s {
@@ -160,7 +157,7 @@ func (h *host) working() bool {
 	return false
 }
 
-// workingIn is working for the sources that are not switched off.
+// workingIn is working for the sources with a weight.
 func (h *host) workingIn(weights *[Sources]int) bool {
 	for q := h.queues; q != nil; q = q.sibling {
 		if weights[q.source] > 0 && (q.more || q.first() != nil) {
@@ -170,7 +167,7 @@ func (h *host) workingIn(weights *[Sources]int) bool {
 	return false
 }
 
-// visit makes the live part if there is none.
+// visit returns the live part and makes it if needed.
 func (h *host) visit() *live {
 	if h.live == nil {
 		h.live = &live{whole: -1}
@@ -178,7 +175,7 @@ func (h *host) visit() *live {
 	return h.live
 }
 
-// pause is what must pass after a request that t, if any, matches, and why.
+// pause returns the pause after a request that t, if any, matches, and the reason.
 func (h *host) pause(s *Settings, t *Throttle) (time.Duration, Closing) {
 	pause, why := s.pause(t), ByThrottle
 	if h.live.delay > pause {
@@ -190,9 +187,8 @@ func (h *host) pause(s *Settings, t *Throttle) (time.Duration, Closing) {
 	return pause, why
 }
 
-// limit is how many requests may run at once at the host beside one that t, if
-// any, matches, that one included. Where a pause is asked for, there is no second
-// one beside the first.
+// limit returns how many requests may run at once at the host, counting one that t, if any, matches. If a pause is set,
+// the limit is one.
 func (h *host) limit(s *Settings, t *Throttle) int {
 	pause, _ := h.pause(s, t)
 	switch {
@@ -207,7 +203,7 @@ func (h *host) limit(s *Settings, t *Throttle) int {
 	}
 }
 
-// full reports whether no more requests may run at the host.
+// full reports whether no further request may run at the host.
 func (h *host) full(s *Settings) bool {
 	if h.live == nil || h.live.requests == 0 {
 		return false
@@ -216,7 +212,7 @@ func (h *host) full(s *Settings) bool {
 	if most == 0 {
 		most = h.live.requests + 1
 	}
-	if h.live.throttled == 0 && len(s.Throttles) == 0 { // one limit for all
+	if h.live.throttled == 0 && len(s.Throttles) == 0 { // one limit for all URLs
 		return h.live.requests >= min(most, h.limit(s, nil))
 	}
 	for _, l := range h.live.flying {
@@ -225,13 +221,13 @@ func (h *host) full(s *Settings) bool {
 			most = min(most, h.limit(s, l.throttle))
 		}
 	}
-	if running < h.live.requests { // the rest are reads, of URLs of no known throttle
+	if running < h.live.requests { // the rest are reads, whose throttles are unknown
 		most = min(most, h.limit(s, s.wholeThrottle(h)))
 	}
 	return h.live.requests >= most
 }
 
-// list is a source's ready queues, the one that waits longest first.
+// list holds a source's ready queues, the one that has waited longest first.
 type list struct{ head, tail *queue }
 
 func (l *list) pushBack(q *queue) {

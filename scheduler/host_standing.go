@@ -6,11 +6,11 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// shedAfter is the rest from which on a host keeps no URLs in memory.
+// shedAfter is the length of a rest from which a host keeps no URLs in memory.
 const shedAfter = time.Minute
 
-// place puts a host where it belongs after any change: among the ready ones,
-// first or last, among those with closed gates, or nowhere. The mutex is held.
+// place moves a host to the list where it belongs after any change: the ready hosts (first or last), those with closed
+// gates, or none. The mutex is held.
 func (f *Frontier) place(h *host, first bool) {
 	if h.share.leaving {
 		f.withdraw(h, nowhere)
@@ -36,7 +36,7 @@ func (f *Frontier) place(h *host, first bool) {
 	f.tidy(h)
 }
 
-// withdraw takes a host out of all lists.
+// withdraw removes a host from all lists.
 func (f *Frontier) withdraw(h *host, s standing) {
 	if s != resting {
 		f.closed.remove(h)
@@ -49,7 +49,7 @@ func (f *Frontier) withdraw(h *host, s standing) {
 	f.setStanding(h, s)
 }
 
-// enlist lists what a host has.
+// enlist adds a host's ready queues to the lists of their sources.
 func (f *Frontier) enlist(h *host, first bool) {
 	f.closed.remove(h)
 	stand := nowhere
@@ -83,7 +83,7 @@ func (f *Frontier) unlist(q *queue) {
 	}
 }
 
-// setStanding keeps the number of hosts of each kind.
+// setStanding sets a host's standing and counts the hosts of each.
 func (f *Frontier) setStanding(h *host, s standing) {
 	f.tally(h, -1)
 	h.stand = s
@@ -96,7 +96,7 @@ func (f *Frontier) tally(h *host, n int) {
 	}
 }
 
-// count keeps the number of hosts with work.
+// count updates the number of hosts with work.
 func (f *Frontier) count(h *host) {
 	switch working := h.working(); {
 	case working && !h.counted:
@@ -108,7 +108,7 @@ func (f *Frontier) count(h *host) {
 	}
 }
 
-// shed forgets what is in memory of a host's queues and can be read again.
+// shed drops the buffers of a host that can be read again.
 func (f *Frontier) shed(h *host) {
 	for q := h.queues; q != nil; q = q.sibling {
 		if q.first() != nil && len(q.reading.flying) == 0 && !q.filling {
@@ -118,8 +118,7 @@ func (f *Frontier) shed(h *host) {
 	}
 }
 
-// tidy forgets what is idle: queues, the live part if it can be read again, the
-// host when its gate is open.
+// tidy drops idle state: queues, the live part if it can be read again, and the host once its gate is open.
 func (f *Frontier) tidy(h *host) {
 	for p := &h.queues; *p != nil; {
 		if (*p).idle() {
@@ -154,7 +153,7 @@ func (h *host) quiet() bool {
 	return true
 }
 
-// entry is a host's entry, made if there is none; nil if the host belongs to no part that was adopted.
+// entry returns a host's entry and makes it if needed; nil if the host's part is not adopted.
 func (f *Frontier) entry(key weburl.HostKey) *host {
 	if h := f.hosts[key]; h != nil {
 		return h
@@ -165,7 +164,7 @@ func (f *Frontier) entry(key weburl.HostKey) *host {
 	return nil
 }
 
-// entryIn is entry of a host whose share is known.
+// entryIn is entry for a host whose share is known.
 func (f *Frontier) entryIn(key weburl.HostKey, of *share) *host {
 	h := f.hosts[key]
 	if h == nil {

@@ -6,19 +6,18 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Bounds of a failing host's back-off: it begins with the third failure in a row
-// and doubles up to a minute, before jitter, which adds up to a quarter. A
-// Retry-After comes on top.
+// Bounds of the backoff of a failing host: it begins with the third failure in a row and doubles up to a minute, before
+// jitter, which adds up to a quarter. A Retry-After is added to it.
 const (
 	hostFailuresFree   = 2
 	hostBackoffFirst   = 2 * time.Second
 	hostBackoffLongest = time.Minute
-	// silentAfter is after how many failures in a row a host counts as silent: about
-	// four minutes of back-off. Nobody waits for the end of its work any more.
+	// silentAfter is the number of failures in a row after which a host counts as silent: about four minutes of
+	// backoff. Drained no longer waits for its work.
 	silentAfter = 10
 )
 
-// judge notes how the host answered.
+// judge updates a host's errors and backoff after a response.
 func (f *Frontier) judge(h *host, r *Result) {
 	switch {
 	case !tellsOfHost(r.Fault):
@@ -40,10 +39,9 @@ func (f *Frontier) judge(h *host, r *Result) {
 	}
 }
 
-// Delay sets the Crawl-delay of a host, from robots.txt, 0 if it has none: its
-// pause is at least d, the present one included. It is to be set with each lease,
-// before its page is asked for. False says that d has not passed since the last
-// request: the lease is to be given back.
+// Delay sets the Crawl-delay of a host, from robots.txt, 0 if it has none: its pause is at least d, the present one
+// included. Call it with each lease, before the page is requested. It returns false if d has not passed since the last
+// request: give the lease back then.
 func (f *Frontier) Delay(key weburl.HostKey, d time.Duration) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -61,9 +59,8 @@ func (f *Frontier) Delay(key weburl.HostKey, d time.Duration) bool {
 	return f.now() >= h.gate
 }
 
-// learn takes over the stored state of a host. A time that the last run stored is
-// no later than a host may have asked for then, whatever became of the clock;
-// what this run stored, it obeys without that.
+// learn loads the stored state of a host. A time that an earlier run stored is capped at the longest pause that a host
+// may ask for, in case the clock was changed; a time of this run is not.
 func (f *Frontier) learn(h *host, s HostState) {
 	l := h.live
 	if l.loaded {
@@ -89,7 +86,7 @@ func (f *Frontier) learn(h *host, s HostState) {
 	}
 }
 
-// state is what the store is to know of the host, except for its gate.
+// state returns what the store must hold of the host, except for its gate.
 func (l *live) state() HostState {
 	return HostState{
 		Backoff: l.backoff, Errors: l.errors, Delay: l.delay,
@@ -108,9 +105,8 @@ func (l *live) known() bool {
 	return l.state() == s
 }
 
-// changedState is what a completion must store of the host: nothing if the store
-// knows it, and if the next run, even after a crash, lets the host rest for as
-// long all the same. It also gives the gate that is stored with it.
+// changedState returns what a completion must store of the host: nil if the store knows it, and if the next run, even
+// after a crash, would let the host rest as long without it. It also returns the gate that is stored.
 func (f *Frontier) changedState(h *host, origin string) (*HostState, int64) {
 	covered, _ := h.pause(f.set, f.set.wholeThrottle(h))
 	gate := h.lasting()

@@ -9,7 +9,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// illNamed is how many hosts Ill names.
+// illNamed is the most hosts that Ill returns.
 const illNamed = 1000
 
 // IllHost is a host whose documents turn bad: none of them is deleted or replaced.
@@ -21,10 +21,10 @@ type IllHost struct {
 	share *share
 }
 
-// illHosts are those. The Frontier's mutex guards it.
+// illHosts holds the ill hosts. The Frontier's mutex guards it.
 type illHosts map[weburl.HostKey]IllHost
 
-// latest are the hosts that became ill last, the latest last.
+// latest returns the n hosts that became ill last, the latest last.
 func (f illHosts) latest(n int) []IllHost {
 	all := slices.SortedFunc(maps.Values(f), func(a, b IllHost) int {
 		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Origin, b.Origin))
@@ -32,7 +32,7 @@ func (f illHosts) latest(n int) []IllHost {
 	return all[max(0, len(all)-n):]
 }
 
-// Ill names the ill hosts, the latest last: more than a Snapshot does, but not all where there are very many.
+// Ill returns up to illNamed ill hosts, the latest last: more than a Snapshot names.
 func (f *Frontier) Ill() []IllHost {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -7,9 +7,8 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/fault"
 )
 
-// askAfter are the pauses after the first visits that saw a loss: Rest, then an hour, then what
-// is left of Confirm, so that the fourth visit is a day after the first one. Later ones follow each
-// other at Confirm.
+// askAfter returns the pause after a visit that saw a loss: Rest, then an hour, then what is left of Confirm, so that
+// the fourth visit is a day after the first. Later visits are Confirm apart.
 func askAfter(visits uint8, d *Deletions) time.Duration {
 	hour := min(time.Hour, d.Confirm/2)
 	switch visits {
@@ -23,11 +22,10 @@ func askAfter(visits uint8, d *Deletions) time.Duration {
 	return d.Confirm
 }
 
-// lose is the order to delete a URL's document. It is pending, and the document counts as indexed:
-// next keeps what old says of it, and what may be a mishap of the site is no evidence of how often
-// the page changes. Where losses are not confirmed the document leaves at once.
-// next.Reason says why; reason says it to people and to the indexer. Forget is as in Completion.
-// There is no order where a loss for the operator's rules is pending that stays: see staysLost.
+// lose returns the order to delete a URL's document. It is pending, and the document counts as indexed: next keeps what
+// old says of it, and a possible mishap of the site does not count as a change of the page. If losses are not
+// confirmed, the document leaves at once. next.Reason is the reason; reason is its text for people and the target.
+// Forget is as in Completion. lose returns no order if a pending loss for the operator's rules stays: see staysLost.
 func lose(next, old *Record, edit uint64, reason string, set *Settings, now time.Time) (o *Order, forget bool) {
 	off := set.Deletions.Off
 	if !off && staysLost(old, next.Reason) {
@@ -50,9 +48,9 @@ func lose(next, old *Record, edit uint64, reason string, set *Settings, now time
 	return o, false
 }
 
-// staysLost reports whether the pending loss of old's document stays as it is although the document is to go for
-// another reason. What an edit of the rules has pending no other edit carries out, and no fault of a site takes it from
-// its edit: it waits for the operator. Only a move off a target becomes a deletion if the rules want that.
+// staysLost reports whether the pending loss of old's document stays although the document is to go for another reason.
+// A loss that belongs to an edit of the rules stays with it: no other edit and no failure of the site carries it out,
+// only the operator does. The exception is a move off a target, which becomes a deletion if the rules require one.
 func staysLost(old *Record, found Reason) bool {
 	switch {
 	case !old.LossPending || !old.Reason.Operators():
@@ -63,8 +61,8 @@ func staysLost(old *Record, found Reason) bool {
 	return old.Reason != ReasonRenamed
 }
 
-// explicit reports whether the page or its site itself says that the document is to go, by the
-// record that a visit made.
+// explicit reports whether the page or its site itself asks for the document to go, judged by the record after the
+// visit.
 func explicit(n *Record) bool {
 	if n.Reason == ReasonDNS {
 		return n.Fault == fault.DNSNotFound
@@ -80,7 +78,7 @@ func isPermanent(status int) bool {
 	return status == http.StatusMovedPermanently || status == http.StatusPermanentRedirect
 }
 
-// keepPending notes in next that a loss of old's document is pending, and has the URL asked for again.
+// keepPending records in next that a loss of old's document is pending, and schedules the next visit.
 func keepPending(next, old *Record, set *Settings, now time.Time) {
 	next.LossPending = true
 	keep(next, old)
@@ -91,14 +89,14 @@ func keepPending(next, old *Record, set *Settings, now time.Time) {
 	if old.LossPending {
 		next.Misses = old.Misses + min(1, 255-old.Misses)
 	}
-	// Not before the back-off of a temporary error is over, and not later than the page is due anyway.
+	// Not before a temporary error's backoff ends, and not later than the page is due anyway.
 	at := now.Add(askAfter(next.Misses, &set.Deletions))
 	if next.State != Timed || at.After(next.NextAt) == (next.Errors > 0) {
 		next.State, next.NextAt = Timed, at
 	}
 }
 
-// keep has a record tell of the document that it has.
+// keep copies what old says of its document to next.
 func keep(next, old *Record) {
 	next.Indexed, next.PushedSource = true, old.PushedSource
 	next.ETag, next.LastModified, next.Date, next.History = old.ETag, old.LastModified, old.Date, old.History
@@ -107,9 +105,8 @@ func keep(next, old *Record) {
 	next.Signature, next.Overlap = old.Signature, old.Overlap
 }
 
-// CarryOut completes a Revision that carries out a loss of old's document: what the record says
-// from then on, and whether it is forgotten. Counted says that it counts as a loss, so that its URL
-// is asked for again soon.
+// CarryOut completes a Revision that carries out a loss of old's document: it sets the new record, and whether the URL
+// is forgotten. If counted is set, it counts as a loss, and the URL is visited again soon.
 func (v *Revision) CarryOut(d *StoredDeletion, old *Record, set *Settings, counted bool, now time.Time) {
 	v.Move = SendDeletion
 	n, at := &v.Next, now.Truncate(time.Second)
@@ -140,7 +137,7 @@ func (v *Revision) CarryOut(d *StoredDeletion, old *Record, set *Settings, count
 	n.stamp(old, at)
 }
 
-// lost notes that a loss was carried out, and has the URL asked for again soon.
+// lost records that a loss was carried out, and schedules an early visit.
 func (n *Record) lost(at time.Time) {
 	n.LostAt = at
 	if n.State != Waiting {
@@ -148,26 +145,24 @@ func (n *Record) lost(at time.Time) {
 	}
 }
 
-// livelyAfter is how many replacements of a page's text must have been carried out one after the
-// other before further ones are no losses.
+// livelyAfter is the number of replacements of a page's text in a row after which further ones are no longer losses.
 const livelyAfter = 3
 
-// A document that was carried out as a loss is asked for again soon: it may have been a fault.
+// A URL whose loss was carried out is visited again soon, since the cause may have been a fault.
 const (
 	lostFirst = time.Hour
 	lostNext  = 4 * time.Hour
 	lostThird = 24 * time.Hour
-	// lostDaily is about how many of a host's losses are asked for each day, for as long as
-	// lostFor after they were carried out.
+	// lostDaily is about how many of a host's losses are visited each day, for lostFor after they were carried out.
 	lostDaily = 9
 	lostFor   = 30 * 24 * time.Hour
 )
 
-// lostPause is how long to wait before a document is asked for again that was lost at a time; of its
-// host so many are lost. 0: no sooner than others.
+// lostPause returns the time to the next visit of a document that was lost at a time, on a host with so many losses. 0:
+// the usual time.
 func lostPause(at, now time.Time, lost uint64, set *Settings) time.Duration {
 	since := now.Sub(at)
-	var due time.Duration // reckoned from the loss: other visits in between put none of these off
+	var due time.Duration // counted from the loss, so that other visits do not postpone it
 	for _, next := range [...]time.Duration{lostFirst, lostNext, lostThird} {
 		if due += next; since < due-time.Minute {
 			return due - since
@@ -179,14 +174,14 @@ func lostPause(at, now time.Time, lost uint64, set *Settings) time.Duration {
 	return min(max(lostThird*time.Duration(min(lost, 1<<16))/lostDaily, lostThird), set.ErrorRefresh)
 }
 
-// leave is what a record says once the deletion of its document is on its way. A URL
-// that is gone stays known and is asked for at growing intervals, and at once when a page
-// links to it again; it says whether the record is to be forgotten instead.
+// leave updates a record when its document's deletion was sent. A URL that is gone stays known and is visited at
+// growing intervals, and at once when a page links to it again. leave reports whether the record is to be forgotten
+// instead.
 func leave(next *Record, set *Settings, now time.Time) (forget bool) {
 	next.Indexed, next.Hash, next.PushedSource, next.LossPending = false, [16]byte{}, "", false
 	next.Sketch, next.Reading, next.Given, next.Lively = noSketch, 0, 0, 0
 	next.LostAt, next.Before = time.Time{}, noSketch
-	// Without these the next GET brings the document back, not a 304.
+	// Without validators the next GET returns the document, not a 304.
 	next.ETag, next.LastModified, next.Date = "", "", ""
 	if next.Class != Permanent && next.Class != Temporary || next.State == Waiting || next.Errors > 0 {
 		return false

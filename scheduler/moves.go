@@ -10,15 +10,14 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// A document leaves a target when the rules give it a source that the target does not take. That is a loss of the edit:
-// it has ReasonTarget and no body. While it is pending the document stays under its source and is kept current
-// there: its visits, and the readings of its list, push what is new. When it is carried out nothing is sent; the
-// record says that the document may leave (the same reason, and no loss), and its page is fetched, or its list read,
-// in full.
+// A document leaves a target when the rules give it a source that the target does not take. That is a loss of the edit,
+// with ReasonTarget and no body. While it is pending, the document stays under its source and is kept current there:
+// visits, and readings of its list, push new content. Carrying it out sends nothing; the record then allows the
+// document to leave (the same reason, and no loss), and its page is fetched, or its list read, in full.
 
-// moving returns the order for a document that is to leave a target because the rules give it another source: a loss of
-// the edit, without a body. Until it is carried out the document stays under its source and is kept current there. From
-// then on Settings.Leaves reports false.
+// moving returns the order for a document that leaves a target because the rules give it another source: a loss of the
+// edit, without a body. Until it is carried out the document stays under its source and is kept current there. After
+// that, Settings.Leaves returns false.
 func moving(next, old *Record, source string, edit uint64, set *Settings, now time.Time) *Order {
 	loss := NewLoss(true, now)
 	keep(next, old)
@@ -29,12 +28,13 @@ func moving(next, old *Record, source string, edit uint64, set *Settings, now ti
 	}
 }
 
-// movingTo returns the words for a move to a source. Equal sources have equal words.
+// movingTo returns the text for a move to a source. Equal sources have equal texts.
 func movingTo(source string) string {
 	return fmt.Sprintf("its source is to be %q, and a target that has it does not take that", source)
 }
 
-// SourceOf returns the source to push a document under now if the rules give it this source, and its Document.MovesTo.
+// SourceOf returns the source under which to push a document now if the rules give it this source, and its
+// Document.MovesTo.
 func (s *Settings) SourceOf(old *Record, source string) (now string, movesTo *string) {
 	if s.Leaves(old, source) {
 		return old.PushedSource, &source
@@ -42,7 +42,8 @@ func (s *Settings) SourceOf(old *Record, source string) (now string, movesTo *st
 	return source, nil
 }
 
-// Leaves reports whether pushing a document under a source would take it off a target, and no release allows that yet.
+// Leaves reports whether pushing a document under a source would remove it from a target without a release that allows
+// it.
 func (s *Settings) Leaves(old *Record, source string) bool {
 	return s.LeavesTarget != nil && !s.Deletions.Off && old.Indexed && s.LeavesTarget(old.PushedSource, source) &&
 		(old.LossPending || old.Reason != ReasonTarget || old.LastError != movingTo(source))
@@ -56,7 +57,7 @@ func (n *Record) MovesTo(source string) bool {
 	return n.MovePending() && n.LastError == movingTo(source)
 }
 
-// letGo completes a Revision that lets a document leave a target.
+// letGo completes a Revision that allows a document to leave a target.
 func (v *Revision) letGo(d *StoredDeletion) {
 	v.Move, v.CancelDeletion = KeepDeletion, true
 	n := &v.Next
@@ -67,13 +68,13 @@ func (v *Revision) letGo(d *StoredDeletion) {
 	}
 }
 
-// listsName is the store's value with the lists to read again in full: a JSON list of URLs.
+// listsName names the value that holds the lists to read again in full: a JSON list of URLs.
 var listsName = CrawlValue("scheduler.moves.lists")
 
 const listsWhat = "which lists are to be read again"
 
-// NoteLists stores, of documents whose losses are about to be carried out, the lists of those that leave a target.
-// ReadLists has them read. One goroutine at a time calls the two.
+// NoteLists stores the lists of documents that leave a target, before their losses are carried out. ReadLists queues
+// them. Call the two from one goroutine at a time.
 func (f *Frontier) NoteLists(ctx context.Context, keys []weburl.Key) error {
 	var lists []string
 	if err := LoadValue(ctx, f.store, listsName, listsWhat, &lists); err != nil {
@@ -96,8 +97,8 @@ func (f *Frontier) NoteLists(ctx context.Context, keys []weburl.Key) error {
 	return SaveValue(ctx, f.store, listsName, listsWhat, lists)
 }
 
-// ReadLists queues the noted lists. A list that waits already, or is in flight, stays noted: that reading may have
-// begun before its documents were allowed to leave.
+// ReadLists queues the noted lists. A list that already waits or is in flight stays noted: that reading may have begun
+// before its documents were allowed to leave.
 func (f *Frontier) ReadLists(ctx context.Context) error {
 	if f.Settings().LeavesTarget == nil || f.noLists.Load() {
 		return nil
@@ -113,7 +114,7 @@ func (f *Frontier) ReadLists(ctx context.Context) error {
 			left[u.Key()] = list
 		}
 	}
-	// Not cancelled half-way: the store calls the function until it returns.
+	// The store calls the function until it returns, so it must not be cancelled.
 	_, err := f.Revise(context.WithoutCancel(ctx), slices.Collect(maps.Keys(left)), func(k weburl.Key, r Record) *Change {
 		delete(left, k)
 		r.State, r.Source, r.NextAt = Waiting, r.Fifo, time.Time{}

@@ -12,7 +12,7 @@ func toOther(s *Settings) {
 	s.LeavesTarget = func(from, to string) bool { return from == "web" && from != to }
 }
 
-// leaving is a record of a document that is to leave a target by a source; allowed: it may.
+// leaving returns a record of a document that is to leave a target by a source; allowed: it may.
 func leaving(source string, allowed bool) Record {
 	r := stored(text(1))
 	r.Reason, r.LastError, r.LossPending = ReasonTarget, movingTo(source), !allowed

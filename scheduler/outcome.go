@@ -6,38 +6,34 @@ import (
 	"time"
 )
 
-// Bounds of the times that follow from temporary errors.
+// Bounds of the delays after temporary errors.
 const (
 	retryFirst   = time.Minute    // after the first temporary error in a row, then doubled
 	RetryLongest = 6 * time.Hour  // before jitter, which adds up to a quarter
 	afterLongest = 24 * time.Hour // longest Retry-After that is obeyed
 )
 
-// judgement is one result on its way to a Completion. It is a pure function of
-// the record, the result, the settings, the time and the jitter.
+// judgement turns one result into a Completion. It is a pure function of the record, the result, the settings, the time
+// and the jitter.
 type judgement struct {
 	old    *Record
 	result *Result
 	set    *Settings
-	edit   uint64 // of the rules, that deletions for the operator's reasons belong to
+	edit   uint64 // the edit that deletions for the operator's rules belong to
 	now    time.Time
 	jitter float64 // 0 up to 1
 	c      Completion
-	// removes says that the URL's document, if it has one, is to go; reason tells the
-	// indexer why.
+	// removes is set if the URL's document, if any, is to go; reason is the text for the target.
 	removes bool
 	reason  string
 }
 
-// outcome decides what follows from a result. Place, Seq and Host of the
-// Completion are left to the caller.
+// outcome decides what follows from a result. The caller sets Place, Seq and Host of the Completion.
 //
-// A deletion that follows is pending (lose): the document stays until its owner carries it out.
+// A deletion that follows is pending (lose): the document stays until the DeletionOwner carries the loss out.
 //
-// "First crawl" means that no lasting outcome of the URL is remembered
-// (Record.Settled is false), "on refresh" that there is one: a document, a
-// redirect, an exclusion or a remembered error. A URL that the operator re-queues
-// is refreshed, too.
+// "First crawl" means that no lasting outcome of the URL is stored (Record.Settled is false), "on refresh" that one is:
+// a document, a redirect, an exclusion or a remembered error. A URL that the operator re-queues is also refreshed.
 func outcome(old *Record, r *Result, set *Settings, edit uint64, now time.Time, jitter float64) Completion {
 	set = set.Of(old.URL)
 	j := judgement{old: old, result: r, set: set, edit: edit, now: now, jitter: jitter, c: Completion{Next: *old}}
@@ -48,7 +44,7 @@ func outcome(old *Record, r *Result, set *Settings, edit uint64, now time.Time, 
 	if kind != answerExcluded {
 		j.c.Next.FetchedAt = now
 		if old.Kind == KindItem {
-			j.c.Next.Kind = KindPage // somebody asked for the page itself
+			j.c.Next.Kind = KindPage // the page itself was requested
 		}
 	}
 	if (kind != answerExcluded || r.Excluded.Status == 0) && r.Decided < Refresh {
@@ -92,8 +88,8 @@ func outcome(old *Record, r *Result, set *Settings, edit uint64, now time.Time, 
 	return j.c
 }
 
-// still keeps in mind what a visit that failed does not end: that a document was lost before it was sent, until it is
-// sent or is to go, and that a loss for the operator's rules is pending.
+// still keeps two states that a failed visit does not end: that a document was lost before it was sent, until it is
+// sent or goes, and that a loss for the operator's rules is pending.
 func (j *judgement) still() {
 	n, old := &j.c.Next, j.old
 	switch {
@@ -105,8 +101,8 @@ func (j *judgement) still() {
 	}
 }
 
-// excluded: its document goes. What rules exclude rests until they change; what
-// robots.txt forbids (no status) is asked for again, since that can change unseen.
+// excluded handles a URL that may not be crawled: its document goes. A URL that rules exclude rests until they change;
+// one that robots.txt forbids (no status) is visited again, since robots.txt can change unnoticed.
 func (j *judgement) excluded() {
 	j.settle(Ignored)
 	j.rest()
@@ -125,8 +121,8 @@ func (j *judgement) excluded() {
 	}
 }
 
-// guarded: no error is counted and no document deleted; the name may lead to
-// another address later.
+// guarded handles a refused address: no error is counted and no document deleted, since the name may resolve
+// differently later.
 func (j *judgement) guarded() {
 	j.c.Next.FetchedAt = j.old.FetchedAt
 	j.c.Next.Class, j.c.Next.Reason = Ignored, ReasonAddress
@@ -134,8 +130,8 @@ func (j *judgement) guarded() {
 	j.c.Next.Settled = true
 }
 
-// temporary: tried again after a growing pause, until there are too many: then it counts as permanent,
-// and does so until the page is had again.
+// temporary retries after a growing pause. After too many errors the URL counts as permanent until the page is fetched
+// successfully.
 func (j *judgement) temporary() {
 	n := &j.c.Next
 	if n.Class != Permanent {
@@ -158,8 +154,8 @@ func (j *judgement) temporary() {
 	}
 }
 
-// retryAfter is the pause after the nth temporary error in a row. Jitter only
-// lengthens it, so that it is never shorter than what the server asked for.
+// retryAfter returns the pause after the nth temporary error in a row. Jitter only lengthens it, so it is never shorter
+// than the server's Retry-After.
 func retryAfter(n int, r *Result, jitter float64) time.Duration {
 	pause := retryFirst << min(max(n-1, 0), 16)
 	pause = min(pause, RetryLongest)
@@ -170,7 +166,7 @@ func retryAfter(n int, r *Result, jitter float64) time.Duration {
 	return pause
 }
 
-// failed notes why the visit failed.
+// failed records why the visit failed.
 func (j *judgement) failed() {
 	n := &j.c.Next
 	if n.Reason == NoReason {
@@ -181,7 +177,7 @@ func (j *judgement) failed() {
 	}
 }
 
-// permanent: at once.
+// permanent handles a permanent error: final at once.
 func (j *judgement) permanent() {
 	j.failed()
 	j.final()
@@ -197,17 +193,16 @@ const (
 	missTime   = 30 * 24 * time.Hour
 )
 
-// final is an error that will not be tried again soon. The document goes; the record
-// stays and is fetched ever more seldom, so that a page that comes back is found even if
-// no page that links to it changes. Roots are the operator's own links: they
-// stay whatever they answer. (Exalead CloudView forgets at once: forgetDeleted.)
+// final handles an error that is not retried soon. The document goes; the record stays and is visited ever less often,
+// so that a page that returns is found even if no page with a link to it changes. Roots stay whatever their response
+// is, since they are the operator's own links. (Exalead CloudView forgets at once: forgetDeleted.)
 func (j *judgement) final() {
 	n, old := &j.c.Next, j.old
 	j.remove(j.failure())
 	n.Misses = old.Misses + min(1, math.MaxUint8-old.Misses)
 	onRefresh := old.Settled
 	j.settle(Permanent)
-	stays := old.Root || old.Kind.IsSource() // what named a source may not name it again
+	stays := old.Root || old.Kind.IsSource() // a sitemap may not be named a second time
 	switch {
 	case stays:
 		j.timed(j.set.ErrorRefresh)
@@ -221,7 +216,7 @@ func (j *judgement) final() {
 	}
 }
 
-// missed is the time to the next visit after a number of permanent errors in a row.
+// missed returns the time to the next visit after a number of permanent errors in a row.
 func missed(misses uint8, set *Settings) time.Duration {
 	d := set.ErrorRefresh
 	for i := uint8(1); i < misses && d < missLongest; i++ {
@@ -230,32 +225,31 @@ func missed(misses uint8, set *Settings) time.Duration {
 	return min(d, max(missLongest, set.ErrorRefresh))
 }
 
-// lost reports whether the URL has been bad so often and for so long that it may be
-// forgotten.
+// lost reports whether the URL has failed so often and for so long that it may be forgotten.
 func (j *judgement) lost() bool {
 	since := j.old.ClassAt
 	failed := j.old.Class == Permanent || j.old.Class == Temporary
 	return j.c.Next.Misses >= missVisits && failed && !since.IsZero() && j.now.Sub(since) >= missTime
 }
 
-// settle stores a lasting outcome; errors in a row end.
+// settle stores a lasting outcome and ends the errors in a row.
 func (j *judgement) settle(c Class) {
 	n := &j.c.Next
 	n.Class, n.Settled, n.Errors, n.FirstErrorAt = c, true, 0, time.Time{}
 }
 
-// remove has the URL's document deleted, if it has one.
+// remove marks the URL's document, if any, for deletion.
 func (j *judgement) remove(reason string) { j.removes, j.reason = true, reason }
 
-// had notes that the page is there.
+// had records that the page exists.
 func (j *judgement) had() { j.c.Next.Misses, j.c.Next.Gone = 0, false }
 
-// loginInPlace reports whether a log-in page was answered in place of a document.
+// loginInPlace reports whether a log-in page was returned in place of a document.
 func loginInPlace(old *Record, r *Result) bool {
 	return r.LoginPage && old.Indexed && (r.Document == nil || r.Document.Hash != old.Hash)
 }
 
-// failure says for the indexer which error a deletion follows from.
+// failure returns the text of the error for the deletion order.
 func (j *judgement) failure() string {
 	switch {
 	case j.result.Words != "":

@@ -14,7 +14,7 @@ import (
 // which class under which policy, and what follows from a class for a URL of each
 // history. TestMatrix asks for every cell of their product.
 
-// answers are all kinds of answer, with the class that each policy gives them:
+// answers returns all kinds of answer, with the class that each policy gives them:
 // cloudview, cautious, smartsite.
 func answers(t *testing.T) map[string]struct {
 	result  Result
@@ -85,7 +85,7 @@ func answers(t *testing.T) map[string]struct {
 	return rows
 }
 
-// histories are the states in which a URL can be fetched, and consequences says by
+// histories returns the states in which a URL can be fetched, and consequences says by
 // class of answer what follows for each of them, in the words of effect. Errors that the
 // document outlives are tried again after 8 minutes as the fourth in a row.
 func histories() map[string]Record {

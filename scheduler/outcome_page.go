@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// redirect: remembered; its target goes to redir, shifted as the link says.
+// redirect stores the redirect; its target goes to redir, shifted by the link's shift.
 func (j *judgement) redirect() {
 	j.settle(Redirect)
 	j.c.Next.RedirectTo, j.c.Next.DuplicateOf, j.c.Next.Reason = j.result.Location, "", ReasonRedirect
@@ -25,7 +25,7 @@ func (j *judgement) redirect() {
 	j.c.Links = append(j.c.Links, j.result.Links...)
 }
 
-// target is a redirect's target as a link.
+// target completes the link to a redirect's target.
 func (j *judgement) target(t Link) Link {
 	t.Fifo = shifted(Redir, int(t.Shift), Redir)
 	t.Hops = max(t.Hops, j.old.Hops+min(1, math.MaxUint8-j.old.Hops))
@@ -36,9 +36,9 @@ func (j *judgement) target(t Link) Link {
 	return t
 }
 
-// unchanged: nothing is pushed and no link is new. A page that redirects by a meta
-// refresh still does; one whose document is to go is that document again, since it was
-// asked for with the document's validators.
+// unchanged handles a 304: nothing is pushed and no link is new. A page that redirects by a meta refresh still does. If
+// a loss of the document is pending, the 304 shows that the document is the same again, since the request carried its
+// validators.
 func (j *judgement) unchanged() {
 	switch n := &j.c.Next; {
 	case j.old.Indexed:
@@ -50,14 +50,14 @@ func (j *judgement) unchanged() {
 		j.settle(OK)
 	}
 	j.c.CancelDeletion = true
-	if j.old.Class == OK && !j.old.LossPending { // what was said of the page still holds
+	if j.old.Class == OK && !j.old.LossPending { // what is known of the page still holds
 		j.c.Next.LastError, j.c.Next.Reason = j.old.LastError, j.old.Reason
 	}
 	j.compared(true, false)
 	j.refresh()
 }
 
-// page: a document that is pushed if it is new, or none.
+// page handles a 200: a document, pushed if it is new, or none.
 func (j *judgement) page() {
 	j.settle(OK)
 	j.c.Next.RedirectTo, j.c.Next.DuplicateOf = "", j.result.DuplicateOf
@@ -81,7 +81,7 @@ func (j *judgement) page() {
 	j.refresh()
 	if j.old.Indexed && j.old.Hash == d.Hash && j.old.PushedSource == d.Source && !j.set.PushUnchanged {
 		j.c.CancelDeletion = true
-		j.c.Next.Given = d.Given // the page had the same values itself
+		j.c.Next.Given = d.Given // the page itself had the same values
 	} else {
 		j.c.Order = addition(j.old, d)
 		j.c.Next.holds(d)
@@ -94,8 +94,8 @@ func (j *judgement) page() {
 	}
 }
 
-// moves has a document that is to leave a target stay. A move that no pass has found is pending from now on, and what
-// is new in the page is pushed at its next visit. A text that is pending comes first.
+// moves keeps a document that is to leave a target. A move that no pass has found becomes pending now, and new content
+// is pushed at the next visit. A pending text comes first.
 func (j *judgement) moves(source string) {
 	n, old := &j.c.Next, j.old
 	switch {
@@ -112,7 +112,7 @@ func (j *judgement) moves(source string) {
 	}
 }
 
-// unsettled has a list read again soon that losses of its documents wait for.
+// unsettled schedules an early reading of a list that pending losses of its documents wait for.
 func (j *judgement) unsettled() {
 	if !j.result.Unsettled || j.set.Deletions.Off {
 		return
@@ -122,22 +122,22 @@ func (j *judgement) unsettled() {
 	n.ETag, n.LastModified, n.Date = "", "", ""
 	pause := askAfter(n.Misses, &j.set.Deletions)
 	if n.State == Timed && n.NextAt.Before(j.now.Add(pause)) {
-		return // its own age has it read sooner
+		return // its own age is shorter
 	}
 	j.timed(pause)
 }
 
-// validators stores those of the answer for the next conditional GET.
+// validators stores the response's validators for the next conditional GET.
 func (j *judgement) validators() {
 	j.c.Next.ETag, j.c.Next.LastModified, j.c.Next.Date = j.result.ETag, j.result.LastModified, j.result.Date
 }
 
-// addition is the order to index a document.
+// addition returns the order to index a document.
 func addition(old *Record, d *Document) *Order {
 	return &Order{Op: OrderAdd, Source: d.Source, Body: d.Body, Moved: old.Indexed && old.PushedSource != d.Source}
 }
 
-// absence says why a page has no document.
+// absence returns the text for why a page has no document.
 func (j *judgement) absence() string {
 	switch {
 	case j.result.DuplicateOf != "":
@@ -149,7 +149,7 @@ func (j *judgement) absence() string {
 	}
 }
 
-// reading stores what the page asked for.
+// reading stores the page's directives.
 func (j *judgement) reading() {
 	n := &j.c.Next
 	n.Directives, n.UnavailableAt = j.result.Directives, j.result.UnavailableAt
@@ -157,19 +157,18 @@ func (j *judgement) reading() {
 	j.c.Notes = append(j.c.Notes, j.result.Notes...)
 }
 
-// unavailable is why a document is deleted whose time has come.
+// unavailable is the reason for deleting a document after its unavailable_after.
 const unavailable = "unavailable_after is over"
 
-// expire makes a document due when its page becomes unavailable by its own word, at
-// the latest. From then on it is deleted whatever else is known of it, unless the
-// page was had again and says another time.
+// expire makes a document due at the latest when its page becomes unavailable (unavailable_after). From then on it is
+// deleted whatever else is known of it, unless the page was read again and names another time.
 func expire(c *Completion, old *Record, set *Settings, now time.Time) {
 	n := &c.Next
 	switch {
 	case n.UnavailableAt.IsZero() || !n.Indexed || c.Forget || c.Order != nil && c.Order.Op == OrderDelete:
 	case c.Order == nil && !now.Before(n.UnavailableAt):
 		n.Reason, n.LastError = ReasonUnavailable, unavailable
-		c.CancelDeletion = false // what is pending stays so
+		c.CancelDeletion = false // a pending loss stays
 		c.Order, c.Forget = lose(n, old, 0, unavailable, set, now)
 	case n.State != Timed || n.NextAt.After(n.UnavailableAt):
 		n.State, n.NextAt = Timed, n.UnavailableAt

@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// compareDocument compares a page's document with what the page was before, where
-// that is known: not after exclusions and errors for which the document was
-// deleted. Where rules or the push source differ, a change may be the operator's
-// and tells nothing.
+// compareDocument compares a page's document with the page's last state, where that is known: not after exclusions and
+// errors that deleted the document. Where rules or the push source differ, the change may be the operator's and does
+// not count.
 func (j *judgement) compareDocument(d *Document) {
 	old := j.old
 	known := old.Hash != [16]byte{}
@@ -20,8 +19,7 @@ func (j *judgement) compareDocument(d *Document) {
 	j.compared(known && (!changed || !ours), changed)
 }
 
-// compareLinks compares a page that has no document: what matters of it is where
-// it leads to. The hash of its links stands in for the document's.
+// compareLinks compares a page that has no document by its links, whose hash is stored in place of the document's.
 func (j *judgement) compareLinks() {
 	if !j.set.SmartRefresh {
 		j.compared(false, false)
@@ -41,13 +39,11 @@ func (j *judgement) compareLinks() {
 	j.compared(known && (!changed || !j.rejudged()), changed)
 }
 
-// rejudged reports whether the page was judged by other rules before.
+// rejudged reports whether the page was last judged by other rules.
 func (j *judgement) rejudged() bool { return j.old.RulesVersion != j.result.RulesVersion }
 
-// compared notes that the page was had, and, if it is known, whether it is another
-// than before. The first time there is nothing to compare with; then only the
-// page itself tells for how long it has not changed, and is believed for no
-// longer than the max age.
+// compared records that the page was read and, if known, whether it has changed. The first time there is no earlier
+// state to compare with: only the page's own Last-Modified counts, up to the max age.
 func (j *judgement) compared(known, changed bool) {
 	n, quiet := &j.c.Next, quietBefore(j.result, j.now)
 	switch {
@@ -59,8 +55,8 @@ func (j *judgement) compared(known, changed bool) {
 	n.CheckedAt = j.now
 }
 
-// refresh sets when a good URL is fetched again: by the estimate with smart
-// refresh, after a fixed age with MinimumAged, else when somebody asks for it.
+// refresh sets when a good URL is fetched again: by the estimate with smart refresh, after a fixed age with
+// MinimumAged, else only on request.
 func (j *judgement) refresh() {
 	var d time.Duration
 	if j.set.SmartRefresh {

@@ -12,7 +12,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// monitored is a document that was compared two days ago for the fourth time.
+// monitored returns a document that was compared two days ago for the fourth time.
 func monitored() Record {
 	r := indexed()
 	r.CheckedAt, r.FetchedAt = start().Add(-2*day), start().Add(-2*day)

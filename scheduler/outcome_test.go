@@ -16,7 +16,7 @@ func start() time.Time { return time.Unix(1_800_000_000, 0).UTC() }
 
 const day = 24 * time.Hour
 
-// fresh is a URL that was never fetched, indexed one that is in the index.
+// fresh returns a URL that was never fetched, indexed one that is in the index.
 func fresh() Record {
 	return Record{URL: "http://a.test/1", Origin: "http://a.test", State: Waiting, Source: IndexFollow, Fifo: IndexFollow, Shift: -1, Hops: 2}
 }
@@ -78,7 +78,7 @@ func document(hash byte, source string) Result {
 func atOnce(s *Settings)     { s.Deletions.Off = true }
 func forgetting(s *Settings) { s.ForgetDeleted = true }
 
-// effect is what a row of the specification says, in words: class and state of
+// effect returns what a row of the specification says, in words: class and state of
 // the record or "forgotten", the order, and what is cancelled.
 func effect(c Completion) string {
 	s := fmt.Sprintf("%v %v", c.Next.Class, c.Next.State)

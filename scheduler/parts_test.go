@@ -14,7 +14,7 @@ import (
 
 // The mutex of parts guards which of them are here, and which hosts are remembered.
 
-// partOf is the part of a host.
+// partOf returns the part of a host.
 func partOf(h weburl.HostKey, parts int) int { return int(binary.BigEndian.Uint16(h[:])) % parts }
 
 // parts is a Parted store of a store in memory for each part. It has what a Frontier asks for.
@@ -78,7 +78,7 @@ func (s *parts) remember(h weburl.HostKey) {
 	s.remembered[h] = true
 }
 
-// all are the parts that are here.
+// all returns the parts that are here.
 func (s *parts) all() (list []*storetest.Memory) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -225,7 +225,7 @@ func (s *parts) Complete(ctx context.Context, c scheduler.Completion, settled fu
 	})
 }
 
-// values is where a value is kept: what a Frontier saves of a part is kept there.
+// values returns where a value is kept: what a Frontier saves of a part is kept there.
 func (s *parts) values(name scheduler.ValueName) (*storetest.Memory, error) {
 	for n := range s.number {
 		if name == scheduler.PartValue(uint16(n), "scheduler.rests") {

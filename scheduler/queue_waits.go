@@ -6,8 +6,8 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/histogram"
 )
 
-// waitSamples measure how long work that may be done waits for a worker. One queue of
-// each source is watched at a time, so that a million waiting hosts pay nothing.
+// waitSamples measures how long ready work waits for a worker. It watches one queue of each source at a time, so that a
+// million waiting hosts cost nothing.
 type waitSamples struct {
 	watched [Sources]struct {
 		queue *queue
@@ -16,7 +16,7 @@ type waitSamples struct {
 	times [Sources]histogram.Histogram
 }
 
-// listed watches a queue that became ready if none of its source is. The mutex is held.
+// listed watches a queue that became ready, unless another of its source is watched. The mutex is held.
 func (f *Frontier) listed(q *queue) {
 	if w := &f.waits.watched[q.source]; w.queue == nil {
 		w.queue, w.since = q, f.now()
@@ -30,15 +30,14 @@ func (f *Frontier) picked(q *queue) {
 	}
 }
 
-// unlisted forgets a queue that is ready no more. The mutex is held.
+// unlisted forgets a queue that is no longer ready. The mutex is held.
 func (f *Frontier) unlisted(q *queue) {
 	if w := &f.waits.watched[q.source]; w.queue == q {
 		w.queue = nil
 	}
 }
 
-// QueueWaits are samples of how long a host that could be visited waited until it was,
-// by source.
+// QueueWaits returns samples of how long ready hosts waited for a visit, by source.
 func (f *Frontier) QueueWaits() (out [Sources]histogram.Snapshot) {
 	for s := range out {
 		out[s] = f.waits.times[s].Snapshot()

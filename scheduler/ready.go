@@ -4,8 +4,8 @@ import (
 	"context"
 )
 
-// Ready blocks until a URL may be fetched, which another may take first. Its errors
-// are those of Next. A caller that then does not call TryNext must call PassOn.
+// Ready blocks until a URL may be fetched, though another caller may take it first. It returns the errors of Next. A
+// caller that does not call TryNext afterwards must call PassOn.
 func (f *Frontier) Ready(ctx context.Context) error {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -20,7 +20,7 @@ func (f *Frontier) Ready(ctx context.Context) error {
 	}
 }
 
-// readiness returns a channel to wait on, nil where there is no need to.
+// readiness returns a channel to wait on, nil if work is ready.
 func (f *Frontier) readiness() (chan struct{}, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -35,19 +35,18 @@ func (f *Frontier) readiness() (chan struct{}, error) {
 	return w, nil
 }
 
-// TryNext is Next, but gives neither lease nor error where Next would wait.
+// TryNext is Next without waiting: it returns nil and no error where Next would block.
 func (f *Frontier) TryNext(ctx context.Context) (*Lease, error) { return f.next(ctx, false) }
 
-// PassOn lets another one that waits in Ready or Next have what the caller was woken for.
+// PassOn wakes another caller of Ready or Next in place of this one.
 func (f *Frontier) PassOn() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.wake()
 }
 
-// Alive blocks until Run has gone round once more, or ctx ends, whose error it gives.
-// It blocks without regard to ctx while the Frontier's mutex cannot be had: a
-// Frontier that hangs is not alive.
+// Alive blocks until Run completes another round, or ctx ends, and returns ctx's error. It ignores ctx while it waits
+// for the Frontier's mutex: a Frontier that hangs is not alive.
 func (f *Frontier) Alive(ctx context.Context) error {
 	f.mu.Lock()
 	if f.round == nil {
@@ -64,7 +63,7 @@ func (f *Frontier) Alive(ctx context.Context) error {
 	}
 }
 
-// wentRound tells those who wait in Alive.
+// wentRound wakes the callers of Alive.
 func (f *Frontier) wentRound() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -74,8 +73,7 @@ func (f *Frontier) wentRound() {
 	}
 }
 
-// Pause ends the giving out of URLs until Resume: every Next blocks. Leases are
-// ended as before.
+// Pause stops handing out URLs until Resume: every Next blocks. Leases are ended as before.
 func (f *Frontier) Pause() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -95,7 +93,7 @@ func (f *Frontier) Resume() {
 	f.wake()
 }
 
-// Active is for how long the frontier has given out URLs: its time, without the pauses.
+// Active returns how long the frontier has been handing out URLs: its time, without the pauses.
 func (f *Frontier) Active() int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -106,7 +104,7 @@ func (f *Frontier) Active() int64 {
 	return now - f.pausedFor
 }
 
-// Paused reports whether URLs are not given out because of Pause.
+// Paused reports whether Pause is in effect.
 func (f *Frontier) Paused() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -6,10 +6,9 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/fault"
 )
 
-// Reason is why a URL is not in the index, why its document is to leave it, or what was
-// wrong with its last answer. It decides; the text beside it (Record.LastError) is for
-// people and may be worded again at any time. Numbers are stored: a new reason goes to
-// the end, and none is used again.
+// Reason is why a URL is not in the index, why its document is to leave it, or what was wrong with its last response.
+// Code decides by it; the text beside it (Record.LastError) is for people and may change at any time. Numbers are
+// stored: a new reason goes to the end, and no number is reused.
 type Reason uint8
 
 // The reasons.
@@ -23,31 +22,31 @@ const (
 	ReasonRenamed    // it is known under another name
 	ReasonNotIndexed // a rule says NoIndex
 	ReasonKilled     // the kill list names it
-	ReasonMediaType  // its MIME type is not wanted
+	ReasonMediaType  // the rules do not take its MIME type
 	ReasonRemoved    // sextant remove
 
-	// What a site asks for.
+	// A site's requests.
 	ReasonRobots            // robots.txt forbids it
-	ReasonRobotsUnreachable // robots.txt cannot be had: it waits
+	ReasonRobotsUnreachable // robots.txt is unreachable: the URL waits
 	ReasonNoIndex           // robots meta or X-Robots-Tag
 	ReasonUnavailable       // unavailable_after is over
 	ReasonCanonical         // the page names another URL
 
-	// What a page is.
+	// Properties of a page.
 	ReasonEmpty        // nothing to index
 	ReasonSource       // a sitemap, feed or XML file
-	ReasonNotNamed     // a sitemap that neither robots.txt nor the configuration names any more
-	ReasonItemGone     // the feed or XML file does not list it any more
+	ReasonNotNamed     // a sitemap that robots.txt and the configuration no longer name
+	ReasonItemGone     // the feed or XML file no longer lists it
 	ReasonCopy         // another document has its content
 	ReasonNearCopy     // another document has nearly its content
 	ReasonRedirect     // it redirects
-	ReasonMoved        // its site moved, and the rules with it
+	ReasonMoved        // its site moved, and the rules follow
 	ReasonTruncated    // longer than maxBodyBytes: the rest was not read
 	ReasonUnreadable   // the page cannot be read
-	ReasonUnreadFile   // a document that is damaged, encrypted or the like
-	ReasonNotProcessed // an answer 2xx that is neither 200 nor 204 nor 206
+	ReasonUnreadFile   // a file that is damaged, encrypted or the like
+	ReasonNotProcessed // a 2xx response other than 200, 204 and 206
 
-	// What went wrong.
+	// Failures.
 	ReasonNotFound     // 404 or 410
 	ReasonClientError  // another 4xx
 	ReasonServerError  // 5xx
@@ -60,43 +59,42 @@ const (
 	ReasonProtocol     // not HTTP, bad framing, body too short
 	ReasonBadRedirect  // a loop, too many, or to nowhere
 	ReasonAddress      // the address guard refuses the host's address
-	ReasonProxy        // its proxy does not answer: it waits
-	ReasonSessionWaits // its log-in does not work at present: it waits
+	ReasonProxy        // its proxy does not respond: it waits
+	ReasonSessionWaits // its log-in is failing: it waits
 
-	ReasonNoText   // a document, which has no text, or of a type that nothing reads
+	ReasonNoText   // a document without text, or of a type without a reader
 	ReasonAppShell // a page that only its scripts fill
-	ReasonNoField  // a page without a field that the configuration looks for
+	ReasonNoField  // a page without a field that the configuration requires
 
-	ReasonRendering // the browser failed with the page, or its time was over
-	ReasonNoBrowser // there is none: it waits
+	ReasonRendering // the browser failed with the page, or timed out
+	ReasonNoBrowser // no browser is available: it waits
 
-	ReasonBodyLost // its document was lost before it was sent, and is fetched again
-	ReasonNewText  // its text is another, and shares next to nothing with the one in the index
+	ReasonBodyLost // the document was lost before it was sent, and is fetched again
+	ReasonNewText  // its text shares next to nothing with the one in the index
 	ReasonTarget   // a target does not take the source that the rules give it now
 
-	ReasonReader // this machine did not get its document read, and tries again
+	ReasonReader // this machine failed to read its document, and retries
 
-	ReasonListGone // the configuration does not name its XML file any more
+	ReasonListGone // the configuration no longer names its XML file
 	ReasonNoTarget // no target takes its source
 
 	reasonsEnd
 )
 
-// reasonKind is what follows from a reason beside its words.
+// reasonKind is what follows from a reason.
 type reasonKind uint8
 
 const (
 	itFails    reasonKind = iota + 1 // nothing: the page, or the way to it, is as it is
 	byOperator                       // Operators
 	itAsks                           // Asks
-	itWaits                          // the URL could not be asked for yet
+	itWaits                          // the URL could not be requested yet
 )
 
-// byClass stands for the fate of a reason that its record's class tells.
+// byClass marks a reason whose fate depends on the record's class.
 const byClass = fatesEnd
 
-// reasonRow is all that is to be known of a reason. fate is that of a page that was read,
-// or excluded, and has no document.
+// reasonRow describes a reason. fate is that of a page that was read, or excluded, and has no document.
 type reasonRow struct {
 	word string // in all output: a contract
 	kind reasonKind
@@ -158,7 +156,7 @@ var reasonRows = [reasonsEnd]reasonRow{
 	ReasonNoTarget:          {"no_target", byOperator, byClass},
 }
 
-// row is that of a reason, one without a word where this version does not know it.
+// row returns a reason's row; its word is empty if this version does not know the reason.
 func (r Reason) row() reasonRow {
 	if !r.Known() {
 		return reasonRow{"", itFails, byClass}
@@ -166,7 +164,7 @@ func (r Reason) row() reasonRow {
 	return reasonRows[r]
 }
 
-// String is the reason's word in all output, "" for NoReason.
+// String returns the reason's word in all output, "" for NoReason.
 func (r Reason) String() string {
 	if !r.Known() {
 		return fmt.Sprintf("reason %d", uint8(r))
@@ -187,7 +185,7 @@ func ParseReason(word string) (Reason, error) {
 	return NoReason, fmt.Errorf("%q is not a reason: sextant deletions lists those that there are", word)
 }
 
-// ReasonWords are the words of all reasons, in their order.
+// ReasonWords returns the words of all reasons, in order.
 func ReasonWords() []string {
 	var words []string
 	for _, row := range reasonRows[NoReason+1:] {
@@ -196,18 +194,18 @@ func ReasonWords() []string {
 	return words
 }
 
-// Operators reports whether the reason is the operator's own rules and lists: such deletions
-// belong to the edit that made them.
+// Operators reports whether the reason is the operator's own rules and lists. Such deletions belong to the edit that
+// caused them.
 func (r Reason) Operators() bool { return r.row().kind == byOperator }
 
-// Asks reports whether the page or its site wants the document gone and says so itself, in
-// place of failing: an answer that can be believed when it is given twice.
+// Asks reports whether the page or its site explicitly asks for the document to go. Such a response is believed when it
+// is given twice.
 func (r Reason) Asks() bool { return r.row().kind == itAsks }
 
-// Waits reports whether the reason is why a URL could not be asked for yet.
+// Waits reports whether the reason is that a URL could not be requested yet.
 func (r Reason) Waits() bool { return r.row().kind == itWaits }
 
-// reasonOf is why a failed visit failed, by what went wrong below HTTP or by its status.
+// reasonOf returns why a visit failed: by its fault below HTTP, or by its status.
 func reasonOf(f fault.Fault, status int) Reason {
 	switch f {
 	case fault.None:

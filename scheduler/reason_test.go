@@ -8,7 +8,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/fault"
 )
 
-// reasonNumbers are the reasons' words and numbers: the words are a contract with those who
+// reasonNumbers returns the reasons' words and numbers: the words are a contract with those who
 // read output, the numbers are stored. A new one goes to the end; none is ever changed.
 func reasonNumbers() map[string]Reason {
 	return map[string]Reason{

@@ -7,18 +7,16 @@ import (
 )
 
 const (
-	// fadeChecks is how many comparisons are summed up before the sums are halved:
-	// what was seen long ago then weighs little, and a page that becomes quiet or
-	// busy is noticed.
+	// fadeChecks is the number of comparisons after which the sums are halved, so that old observations count for
+	// little and a page that becomes quiet or busy is noticed.
 	fadeChecks = 16
-	// dateGrain is how much older than the answer a Last-Modified or lastmod must be
-	// to be believed: younger ones are made by programs that stamp each answer.
+	// dateGrain is how much older than the response a Last-Modified or lastmod must be to be believed: younger ones
+	// come from programs that stamp each response.
 	dateGrain = time.Minute
 )
 
-// observed adds one comparison to the sums: the time since the last one, in which
-// the page changed or did not. If the page changed, quiet is the part at the
-// end of that time in which it is known not to have. Times that cannot be (a
+// observed adds one comparison to the sums: the time since the last one, in which the page changed or did not. If it
+// changed, quiet is the part at the end of that time in which it is known to have stayed the same. Impossible times (a
 // clock was set back) are ignored.
 func (h History) observed(since, quiet time.Duration, changed bool) History {
 	if since <= 0 {
@@ -48,7 +46,7 @@ func (h History) faded() History {
 	return h
 }
 
-// added is the sum of two durations that are not negative, or the longest there is.
+// added returns the sum of two durations that are not negative, at most the longest Duration.
 func added(a, b time.Duration) time.Duration {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64
@@ -79,14 +77,14 @@ const (
 func (h History) rate(prior time.Duration) float64 {
 	changes := float64(h.Changes) + priorChanges
 	quiet := days(h.Quiet) + days(prior)
-	if h.Changes == 0 || h.Busy <= 0 { // no interval to speak of: the limit of what follows
+	if h.Changes == 0 || h.Busy <= 0 { // no interval: the limit of what follows
 		return changes / max(quiet, shortestTime)
 	}
 	mean := days(h.Busy) / float64(h.Changes)
 	return math.Log1p(changes*mean/(quiet+mean/2)) / mean
 }
 
-// shortestTime is the least time in days that is reckoned with: a tenth of a second.
+// shortestTime is the shortest time in days that the estimate uses: a tenth of a second.
 const shortestTime = 1e-6
 
 func days(d time.Duration) float64 { return float64(max(d, 0)) / float64(24*time.Hour) }
@@ -108,8 +106,7 @@ const (
 	shortestInterval = 3.35092
 )
 
-// optimal is the interval in days for a rate in changes a day and a pressure in
-// days, both above zero.
+// optimal returns the interval in days for a rate in changes a day and a pressure in days, both above zero.
 func optimal(rate, pressure float64) float64 {
 	y := rate * pressure
 	if y >= turningPoint {
@@ -122,7 +119,7 @@ func optimal(rate, pressure float64) float64 {
 // Newton's method.
 func gammaQuantile(y float64) float64 {
 	x := math.Sqrt(2 * y)
-	if x < 1e-4 { // where the terms cancel out, the first one of the series is all
+	if x < 1e-4 { // the terms cancel out; the first one of the series suffices
 		return x
 	}
 	x += y * (2.0 / 3)
@@ -133,9 +130,8 @@ func gammaQuantile(y float64) float64 {
 	return x
 }
 
-// lateness is how long after it was due a page is visited: it had to wait because
-// its host, or the whole crawl, has more to do than it may. Visits that were not
-// made because the page was due (a retry, a wish of the operator) tell nothing.
+// lateness returns how long after it was due a page is visited: its host, or the whole crawl, had more to do than it
+// may. Visits for another reason than being due (a retry, an operator's request) do not count.
 func lateness(old *Record, now time.Time) time.Duration {
 	if old.CheckedAt.IsZero() || old.Class != OK && old.Class != Redirect {
 		return 0
@@ -143,32 +139,29 @@ func lateness(old *Record, now time.Time) time.Duration {
 	return max(now.Sub(old.CheckedAt)-old.Interval, 0)
 }
 
-// interval is the time to the next visit, between MinAge and MaxAge.
+// interval returns the time to the next visit, between MinAge and MaxAge.
 //
-// Nobody knows beforehand how many fetches there are for refresh: it depends on
-// weights, throttles and new pages. A page that is visited late shows that there
-// are too few. The pressure is such that the shortest interval is this lateness,
-// or MinAge if that is longer: more often no page can be visited. The next visit
-// is due earlier by the lateness, since it will come later by as much. This needs
-// no state but the record's, so it survives a restart; each host finds its own;
-// and it ends with the backlog, so it cannot wind up.
+// How many fetches are left for refresh is not known in advance: it depends on weights, throttles and new pages. A page
+// that is visited late shows that there are too few. The pressure is such that the shortest interval is this lateness,
+// or MinAge if that is longer, since no page can be visited more often. The next visit is due earlier by the lateness,
+// since it will come later by as much. This needs only the record's state, so it survives a restart; each host finds
+// its own; and it ends with the backlog, so it cannot wind up.
 func interval(set *Settings, h History, late time.Duration, jitter float64) time.Duration {
 	pressure := max(days(max(set.MinAge, late))/shortestInterval, shortestTime)
 	d := optimal(h.rate(min(priorTime, set.MaxAge)), pressure) - days(late)
 	return spread(time.Duration(min(max(d, 0), days(set.MaxAge))*float64(24*time.Hour)), set, jitter)
 }
 
-// spread puts an interval between MinAge and MaxAge and moves it there by up to an
-// eighth, so that pages that were found together do not stay together.
+// spread moves an interval by up to an eighth, within MinAge and MaxAge, so that pages that were found together drift
+// apart.
 func spread(d time.Duration, set *Settings, jitter float64) time.Duration {
 	d = max(min(d, set.MaxAge), set.MinAge)
 	from := max(d-d/8, set.MinAge)
 	return from + time.Duration(jitter*float64(min(d/8, max(set.MaxAge-from, 0))))
 }
 
-// quietBefore is for how long before its answer the page says that it has not
-// changed (Last-Modified), by the server's own clock; 0 if it says nothing
-// that can be believed.
+// quietBefore returns how long before its response the page last changed (Last-Modified), by the server's own clock; 0
+// if that is absent or not credible.
 func quietBefore(r *Result, now time.Time) time.Duration {
 	modified, err := http.ParseTime(r.LastModified)
 	if err != nil {

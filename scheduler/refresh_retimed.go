@@ -7,13 +7,11 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Retimed gives a stored URL the time that the settings want, where those say something else
-// about it than when it was stored; it gives false, and the record as it was, where they do
-// not. What rests, though it is to be refreshed, becomes due; what is due later than the
-// settings allow becomes due sooner; what is due, though it is to be refreshed no more,
-// rests. Since is when the settings came into force: the new times are spread evenly over the
-// age from then on, by key, so that asking again changes nothing. URLs that wait, that are
-// tried again after temporary errors, or that are visited to confirm a loss keep their times.
+// Retimed gives a stored URL the time that the present settings imply. It returns false, and the record as it was, if
+// nothing changes. A URL that rests becomes due if it is to be refreshed; one that is due too late becomes due sooner;
+// one that is no longer refreshed rests. since is when the settings came into force: the new times are spread evenly
+// over the age from then on, by key, so that a second call changes nothing. URLs that wait, that are retried after
+// temporary errors, or that are visited to confirm a loss keep their times.
 func Retimed(rec Record, k weburl.Key, set *Settings, since time.Time) (Record, bool) {
 	if rec.State == Waiting || rec.Errors > 0 || rec.Kind == KindItem || rec.LossPending && !rec.Reason.Operators() {
 		return rec, false
@@ -57,7 +55,7 @@ func retimedGood(rec Record, k weburl.Key, set *Settings, since time.Time) (Reco
 		if !ends.IsZero() && ends.Before(at) {
 			rec.NextAt = ends
 		}
-		rec.Interval = max(rec.NextAt.Sub(had), 0) // it is late from then on, not before
+		rec.Interval = max(rec.NextAt.Sub(had), 0) // late from then on, not before
 		return rec, true
 	}
 	later, ok := sooner(rec, at, last)
@@ -67,7 +65,7 @@ func retimedGood(rec Record, k weburl.Key, set *Settings, since time.Time) (Reco
 	return later, ok
 }
 
-// unrefreshed is the record of a good page that is refreshed no more.
+// unrefreshed returns the record of a good page that is no longer refreshed.
 func unrefreshed(rec Record, ends time.Time) (Record, bool) {
 	if rec.State != Timed || rec.NextAt.Equal(ends) {
 		return rec, false
@@ -81,7 +79,7 @@ func unrefreshed(rec Record, ends time.Time) (Record, bool) {
 	return rec, true
 }
 
-// sooner makes a timed URL due at a time if it is due after the last one that may be.
+// sooner makes a timed URL due at a time if it is due after last.
 func sooner(rec Record, at, last time.Time) (Record, bool) {
 	if rec.State != Timed || !rec.NextAt.After(last) {
 		return rec, false
@@ -90,15 +88,15 @@ func sooner(rec Record, at, last time.Time) (Record, bool) {
 	return rec, true
 }
 
-// spreadOver is a time between two, as far along as the key is, which is a hash, among keys.
+// spreadOver returns a time between two, as far along as the key, which is a hash, is among all keys.
 func spreadOver(from, to time.Time, k weburl.Key) time.Time {
 	c := k.Chance()
 	part := float64(binary.BigEndian.Uint32(c[:])) / (1 << 32)
 	return from.Add(time.Duration(part * float64(to.Sub(from)))).UTC()
 }
 
-// Sooner makes a good URL due within the age that the settings give it, spread as by Retimed; it
-// gives false where it is due by then, waits, is tried again, or has no such age.
+// Sooner makes a good URL due within the age that the settings give it, spread as by Retimed. It returns false if the
+// URL is due by then, waits, is retried, or has no such age.
 func Sooner(rec Record, k weburl.Key, set *Settings, since time.Time) (Record, bool) {
 	_, maxAge := set.Of(rec.URL).ages()
 	if maxAge == 0 || rec.State == Waiting || rec.Errors > 0 {
@@ -108,13 +106,10 @@ func Sooner(rec Record, k weburl.Key, set *Settings, since time.Time) (Record, b
 	return sooner(rec, spreadOver(since, last, k), last)
 }
 
-// Hinted makes a timed URL due that has changed since it was last fetched, as a
-// sitemap says by its lastmod: at once, but not before MinAge has passed. It returns
-// false, and the record as it was, where that is nothing new or not to be believed
-// (in the future, or the time at which the sitemap was made for us), where hints
-// are off, and for URLs that wait for another reason: never fetched, tried again
-// after errors, or excluded. It changes nothing that is stored; that is
-// Frontier.Revise's part.
+// Hinted makes a timed URL due that, by a sitemap's lastmod, has changed since it was last fetched: at once, but not
+// before MinAge has passed. It returns false, and the record as it was, if the lastmod is old or not credible (in the
+// future, or the time at which the sitemap was generated), if hints are off, and for URLs that wait for another reason:
+// never fetched, retried after errors, or excluded. It stores nothing; Frontier.Revise does.
 func Hinted(rec Record, lastmod time.Time, set *Settings, now time.Time) (Record, bool) {
 	set = set.Of(rec.URL)
 	had := rec.FetchedAt

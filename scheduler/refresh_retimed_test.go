@@ -87,7 +87,8 @@ func TestTiming(t *testing.T) {
 	}
 }
 
-// TestRetimedHeld: a document that an edit holds gets the times of any other one. A loss that visits confirm keeps its own.
+// TestRetimedHeld: a document that an edit holds gets the times of any other one. A loss that visits confirm keeps its
+// own.
 func TestRetimedHeld(t *testing.T) {
 	off := DefaultSettings()
 	since := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)

@@ -10,7 +10,7 @@ import (
 // rates gives the rate of change of a page, in changes a day.
 type rates func(r *rand.Rand) float64
 
-// webRates is the spread over all domains of Cho and Garcia-Molina, "The Evolution
+// webRates returns the spread over all domains of Cho and Garcia-Molina, "The Evolution
 // of the Web and Implications for an Incremental Crawler", VLDB 2000, figure 2:
 // the mean time between changes is up to a day for 23 % of pages, a week for 15 %,
 // a month for 16 %, four months for 16 % and longer for 30 %; within each class
@@ -31,7 +31,7 @@ func webRates(r *rand.Rand) float64 {
 	}
 }
 
-// quietRates is a log-normal spread with a median of 60 days, nearer to what
+// quietRates returns a log-normal spread with a median of 60 days, nearer to what
 // Fetterly and others saw ("A Large-Scale Study of the Evolution of Web Pages",
 // WWW 2003: two thirds of pages do not change within 10 weeks) and to a company's pages.
 func quietRates(r *rand.Rand) float64 { return math.Exp(2*r.NormFloat64()) / 60 }

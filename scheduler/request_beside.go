@@ -6,14 +6,13 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// besidePause is after when a host is asked again whose requests are on their way.
+// besidePause is after when a host is tried again while requests to it are running.
 const besidePause = time.Second
 
-// Beside begins a request to a host that is for a URL of another one, as a log-in may
-// need. With ok it may be made, no lease of the host is given out meanwhile where one
-// request at a time is allowed, and end is to be called after it: the host's pause
-// follows. Without, the host is busy or rests, until then. A host without URLs that
-// wait has no pause to keep.
+// Beside begins a request to a host on behalf of a URL of another host, as a log-in may need. If ok is true the request
+// may be made; where one request at a time is allowed, no lease of the host is given out before end is called, and the
+// host's pause follows. Otherwise the host is busy or rests until the given time. A host without waiting URLs has no
+// pause to keep.
 func (f *Frontier) Beside(key weburl.HostKey) (end func(), until time.Time, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -38,7 +37,7 @@ func (f *Frontier) Beside(key weburl.HostKey) (end func(), until time.Time, ok b
 	}, time.Time{}, true
 }
 
-// RestsUntil is until when a host is not to be asked, a past time if it may be now.
+// RestsUntil returns until when a host must not be contacted, a past time if it may be now.
 func (f *Frontier) RestsUntil(key weburl.HostKey) time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -49,7 +48,7 @@ func (f *Frontier) RestsUntil(key weburl.HostKey) time.Time {
 	return f.time(h.gate)
 }
 
-// Rest has a host rest that was asked so many times for a page of another one.
+// Rest makes a host rest after a number of requests for a page of another host.
 func (f *Frontier) Rest(key weburl.HostKey, requests int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -67,7 +67,7 @@ func (m *manyHosts) Queue(_ context.Context, p scheduler.Place, after uint64, _ 
 	return []scheduler.WaitingURL{w}, nil
 }
 
-// heap is what is in use after a collection.
+// heap returns what is in use after a collection.
 func heap() uint64 {
 	var m runtime.MemStats
 	runtime.GC()

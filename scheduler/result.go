@@ -13,78 +13,74 @@ type Exclusion struct {
 	Reason Reason
 	Words  string // for the operator, for example "robots.txt" or "rule at CrawlConfig.xml:12:5"
 	Keep   bool   // the document stays in the index: another crawler has it (761)
-	// MovedTo is where the page is now whose site moved (ReasonMoved), or that has another name (ReasonRenamed).
+	// MovedTo is the new URL of a page whose site moved (ReasonMoved), or that has another name (ReasonRenamed).
 	MovedTo string
 }
 
-// Result is what a worker found out about a lease. The Frontier alone decides
-// what follows from it.
+// Result is a worker's finding for a lease. The Frontier alone decides what follows from it.
 type Result struct {
-	// Excluded is set when rules, robots.txt or crawl space forbid the URL: it was not fetched.
+	// Excluded is set if rules, robots.txt or crawl space forbid the URL: it was not fetched.
 	Excluded *Exclusion
-	// Fault and Status tell the answer; Words are for the operator (LastError).
+	// Fault and Status describe the response; Words are for the operator (LastError).
 	Fault  fault.Fault
 	Status int
 	Words  string
-	// Reason is why the page has no document, or what is wrong with the answer where
-	// Fault and Status do not tell it (a log-in page, a document that cannot be read).
+	// Reason is why the page has no document, or what is wrong with the response beyond Fault and Status (a log-in
+	// page, a document that cannot be read).
 	Reason Reason
-	// RetryAfter is the server's, from now; 0 if there was none. HasRetryAfter says
-	// that the header was there and made sense (a 503 without is permanent).
+	// RetryAfter is the server's, from now; 0 if there was none. HasRetryAfter is set if the header was present and
+	// valid (a 503 without it is permanent).
 	RetryAfter    time.Duration
 	HasRetryAfter bool
-	// Conditional says that the request carried validators.
+	// Conditional is set if the request carried validators.
 	Conditional bool
 	// Validators and dates of a 200.
 	ETag, LastModified, Date string
 
-	// LoginPage says that the answer is a log-in page in place of what was asked for, LoginForm that
-	// the page asks for a password.
+	// LoginPage is set if a log-in page was returned in place of the page, LoginForm if the page asks for a password.
 	LoginPage, LoginForm bool
 
 	// MediaType is that of a 200's body, without parameters.
 	MediaType string
 
-	// Redirect is the target of a 3xx or a meta refresh, already judged, with the shift
-	// of its source unless a rule gave it its own; fifo, alias and hops are set by the
-	// frontier. It is nil if there was none. RedirectIgnored says that the target exists but rules ignore it. Location is
-	// its URL in either case, for the record. Moved says 301 or 308.
+	// Redirect is the target of a 3xx or a meta refresh, already judged, with the shift of its source unless a rule
+	// gave it its own; the frontier sets fifo, alias and hops. It is nil without a target. RedirectIgnored is set if
+	// rules ignore the target. Location is its URL in either case, for the record. Moved is set for 301 and 308.
 	Redirect        *Link
 	RedirectIgnored bool
 	Location        string
 	Moved           bool
 
-	// Unsettled says of an XML list that losses of its documents are pending: it is read again as their
-	// pages would be, and in full.
+	// Unsettled is set for an XML list with pending losses of its documents: it is read again as often as their pages
+	// would be, and in full.
 	Unsettled bool
 
-	// Requests were made for the page beside its own: its host rests the longer.
+	// Requests counts the requests for the page besides its own, which lengthen the host's rest.
 	Requests int
 
-	// Links to follow that the page names, judged, without duplicates.
+	// Links are the links of the page to follow, judged, without duplicates.
 	Links []Link
-	// LinksHash, if not zero, stands for Links where these are not all that was read.
+	// LinksHash, if not zero, is the hash of all links, where Links is only a part of them.
 	LinksHash [16]byte
-	// Document is the page for the index, nil if it has none (not indexed, empty,
-	// error). NoDocument says why not, for a 200.
+	// Document is the page for the index, nil if it has none (not indexed, empty, error). NoDocument is the reason, for
+	// a 200.
 	Document    *Document
 	NoDocument  string
 	DuplicateOf string
-	// Sketch is of the text of a page that is a copy of another document.
+	// Sketch is that of a page's text, set if the page is a copy of another document.
 	Sketch sketch.Sketch
-	// Directives, UnavailableAt, Signature and Overlap are as in Record; of a page that was
-	// read.
+	// Directives, UnavailableAt, Signature and Overlap are as in Record, for a page that was read.
 	Directives    Directives
 	UnavailableAt time.Time
 	Signature     string
 	Overlap       uint8
 	// Notes are stored in the same step as the outcome.
 	Notes []Note
-	// Decided is where the rules now put the URL; refresh and retry use it.
+	// Decided is the source that the rules now give the URL; refresh and retry use it.
 	Decided Source
-	// RulesVersion names the rules that the URL and its links were judged by.
+	// RulesVersion names the rules that judged the URL and its links.
 	RulesVersion uint64
-	// silent says that the host has given no good response for a day. The frontier sets it for indexed URLs.
+	// silent is set if the host has given no good response for a day. The frontier sets it for indexed URLs.
 	silent bool
 }
 
@@ -92,18 +88,18 @@ type Result struct {
 type Document struct {
 	Body   []byte   // JSON of push.Document
 	Hash   [16]byte // of title, text, metas, content type, language and source
-	Source string   // under which it is pushed
-	// MovesTo, if not nil, is the source that it is to have, and by which it would leave a target (Settings.Leaves):
-	// Source is still the one that it was pushed under.
+	Source string   // the source to push it under
+	// MovesTo, if not nil, is the source that would take the document off a target (Settings.Leaves). Source is still
+	// the one that it was pushed under.
 	MovesTo *string
-	// Sketch is of its text, Reading of the settings that decide what text a page has.
+	// Sketch is that of the text; Reading is a fingerprint of the settings that decide what text a page has.
 	Sketch  sketch.Sketch
 	Reading uint16
-	// Given tells apart the metas that rules and roots give it, 0 for none.
+	// Given is a hash of the metas that rules and roots give the document, 0 for none.
 	Given uint32
 }
 
-// holds notes in a record that a document is on its way to the indexer.
+// holds records that a document is on its way to the target.
 func (n *Record) holds(d *Document) {
 	n.Indexed, n.Hash, n.PushedSource, n.Sketch, n.Reading, n.Given = true, d.Hash, d.Source, d.Sketch, d.Reading, d.Given
 	n.LostAt, n.Before = time.Time{}, noSketch
@@ -113,15 +109,15 @@ func (n *Record) holds(d *Document) {
 type Became struct {
 	Class     Class
 	Reason    Reason
-	Added     bool // a document of the URL is sent to the indexer for the first time
+	Added     bool // a document of the URL is sent for the first time
 	Updated   bool // one is sent in place of another
 	Deleted   bool // its deletion is sent
-	Pending   bool // a loss of it, or of its text, is pending
-	Indexed   bool // the indexer has a document of it, or will have
-	Forgotten bool // nothing of the URL is remembered
+	Pending   bool // a loss of the document or its text is pending
+	Indexed   bool // the target has a document of the URL, or will have
+	Forgotten bool // nothing of the URL is stored
 }
 
-// Became is known when Complete has returned; it is for the holder of the lease.
+// Became returns what followed. It is set once Complete has returned, and is for the holder of the lease.
 func (l *Lease) Became() Became { return l.became }
 
 func became(old *Record, c *Completion) Became {

@@ -9,31 +9,28 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// A reviser's mutex guards what a Revise has gathered: the store calls back from its own
-// goroutine, and may go on after the caller gave up.
+// A reviser's mutex guards the results of a Revise: the store calls back from its own goroutine, and may go on after
+// the caller gave up.
 
-// Change is what becomes of a stored URL that is judged outside of a lease.
+// Change is a new state for a stored URL that is judged outside of a lease.
 type Change struct {
 	// Next is as in Revision.
 	Next Record
-	// Document, if not nil, is pushed for the URL; Next is then made to say so.
+	// Document, if not nil, is pushed for the URL; Next is updated to match.
 	Document *Document
-	// Delete, if not empty, is why the URL's document is deleted, if it has one;
-	// Next.Reason says it too.
+	// Delete, if not empty, is the text for why the URL's document, if any, is deleted; Next.Reason is the reason.
 	Delete string
 	// MovesTo, if not nil, is the source by which the URL's document is to leave a target.
 	MovesTo *string
-	// Least is as in Loss, and NotExplicit says that the loss is not explicit; both are of a document
-	// out of an XML list.
+	// Least is as in Loss, and NotExplicit marks a loss that is not explicit; both are for documents of an XML list.
 	Least       LossClass
 	NotExplicit bool
 	// CancelDeletion drops a pending loss of the URL.
 	CancelDeletion bool
 }
 
-// Revise changes stored URLs that nobody has taken. It calls fn as Store.Revise
-// does, under the same conditions; nil leaves a URL alone. Deletions are pending first. It
-// returns how many URLs were changed.
+// Revise changes stored URLs that are not leased. It calls fn as Store.Revise does, under the same conditions; nil
+// leaves a URL alone. Deletions are pending first. It returns how many URLs were changed.
 func (f *Frontier) Revise(ctx context.Context, keys []weburl.Key, fn func(weburl.Key, Record) *Change) (int, error) {
 	edit, err := f.owner.Edit(ctx)
 	if err != nil {
@@ -43,7 +40,7 @@ func (f *Frontier) Revise(ctx context.Context, keys []weburl.Key, fn func(weburl
 	r := reviser{set: f.set, fn: fn, edit: edit}
 	f.mu.Unlock()
 	places, n, err := f.store.Revise(ctx, keys, r.revise)
-	r.mu.Lock() // if ctx has ended, the store may still be at it
+	r.mu.Lock() // if ctx has ended, the store may still be calling back
 	possible, due, rested := slices.Clone(r.places), r.due, r.rested
 	r.mu.Unlock()
 	if err != nil {
@@ -57,15 +54,15 @@ func (f *Frontier) Revise(ctx context.Context, keys []weburl.Key, fn func(weburl
 	return n, err
 }
 
-// reviser is one Revise under way. The store calls it in a goroutine of its own.
+// reviser is one call of Revise. The store calls it from a goroutine of its own.
 type reviser struct {
 	set  *Settings
 	edit uint64
 	fn   func(weburl.Key, Record) *Change
 
 	mu     sync.Mutex
-	places []Place                   // that may get work
-	due    time.Time                 // of the first timed one
+	places []Place                   // places that may receive work
+	due    time.Time                 // when the first timed URL is due
 	rested map[weburl.HostKey]string // origins of the hosts that lose documents
 }
 
@@ -96,7 +93,7 @@ func (r *reviser) revise(k weburl.Key, old Record) *Revision {
 	return v
 }
 
-// lose makes the order of a document that is to leave the index, or a target.
+// lose makes the order for a document that is to leave the index, or a target.
 func (r *reviser) lose(v *Revision, old *Record, change *Change) {
 	if change.MovesTo != nil {
 		v.Order = moving(&v.Next, old, *change.MovesTo, r.edit, r.set, time.Now())

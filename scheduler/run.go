@@ -8,18 +8,16 @@ import (
 )
 
 const (
-	// dueBatch is how many due URLs are moved at once.
+	// dueBatch is the most due URLs that are moved at once.
 	dueBatch = 1000
-	// lookAgain is how long Run sleeps at most while something lies in the future:
-	// the clock may be set.
+	// lookAgain is the longest that Run sleeps while something is due later: the clock may be set.
 	lookAgain = time.Minute
 )
 
-// Run reads where work waits and then opens gates and moves due URLs until ctx
-// ends, which is not an error. End it after the last lease was ended: what it stores
-// at its end keeps the next run polite.
+// Run reads the places with work, then opens gates and moves due URLs until ctx ends, which is not an error. End it
+// after the last lease has ended: what it stores at its end keeps the next run polite.
 func (f *Frontier) Run(ctx context.Context) error {
-	// Though ctx may have ended already, all is loaded: save replaces it.
+	// Load everything even if ctx has already ended, since save replaces it.
 	if err := f.load(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}
@@ -45,7 +43,7 @@ func (f *Frontier) Run(ctx context.Context) error {
 	}
 }
 
-// readPlaces announces all that waits.
+// readPlaces announces all stored work.
 func (f *Frontier) readPlaces(ctx context.Context) error {
 	return f.store.Places(ctx, func(p Place, _ uint64) error {
 		f.mu.Lock()
@@ -55,8 +53,8 @@ func (f *Frontier) readPlaces(ctx context.Context) error {
 	})
 }
 
-// moveDue moves the timed URLs whose time has come. After an error it looks for
-// work everywhere: some may have been moved.
+// moveDue moves the timed URLs whose time has come. After an error it looks for work everywhere, since some may have
+// been moved.
 func (f *Frontier) moveDue(ctx context.Context) {
 	f.mu.Lock()
 	now := time.Now()
@@ -90,7 +88,7 @@ func (f *Frontier) moveDue(ctx context.Context) {
 	}
 }
 
-// sleep is how long Run may sleep; false if a kick will tell.
+// sleep returns how long Run may sleep; false if it may wait for a kick.
 func (f *Frontier) sleep() (time.Duration, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -109,7 +107,7 @@ func (f *Frontier) sleep() (time.Duration, bool) {
 	return min(time.Duration(at-f.now()), lookAgain), true
 }
 
-// load reads what the last run left, before the first pick.
+// load reads what the last run saved, before the first pick.
 func (f *Frontier) load(ctx context.Context) error {
 	if f.parted != nil {
 		f.begun()
@@ -121,7 +119,7 @@ func (f *Frontier) load(ctx context.Context) error {
 	return nil
 }
 
-// save stores what the next run would not know of.
+// save stores what the next run would otherwise not know.
 func (f *Frontier) save(ctx context.Context) error {
 	if f.parted != nil {
 		return f.saveShares(ctx)
@@ -129,10 +127,9 @@ func (f *Frontier) save(ctx context.Context) error {
 	return f.saveGates(ctx, &f.own, PartValue(0, restsName))
 }
 
-// Drained blocks until no URL waits and none is in flight: sources of weight 0 do
-// not count, nor do retries and refreshes that lie in the future, nor the URLs of hosts
-// that failed too often in a row, or ask for a pause of more than leftAfter. It returns ctx's error or the
-// store's.
+// Drained blocks until no URL waits and none is in flight. It ignores sources of weight 0, retries and refreshes that
+// are due later, and the URLs of hosts that failed too often in a row or ask for a pause of more than leftAfter. It
+// returns ctx's error or the store's.
 func (f *Frontier) Drained(ctx context.Context) error {
 	for {
 		f.mu.Lock()
@@ -165,13 +162,13 @@ func (f *Frontier) Idle(ctx context.Context) (bool, error) {
 	return idle, err
 }
 
-// silence is work of hosts that do not answer.
+// silence counts the work of hosts that do not respond.
 type silence struct {
 	hosts int
 	urls  uint64
 }
 
-// rests reports whether nothing is left to do, but what hosts have that do not answer.
+// rests reports whether no work is left except that of hosts that do not respond.
 func (f *Frontier) rests(ctx context.Context) (bool, silence, error) {
 	f.mu.Lock()
 	set := f.set
@@ -193,27 +190,27 @@ func (f *Frontier) rests(ctx context.Context) (bool, silence, error) {
 	return only, silence{hosts, n}, nil
 }
 
-// Busy keeps Drained waiting until the returned function is called: for callers that
-// may add URLs after the lease has ended that gave rise to them. The function may be called
-// more than once. Each page calls it: the mutex is taken only when nobody is left.
+// Busy keeps Drained waiting until the returned function is called. It is for callers that may add URLs after their
+// lease has ended. The function may be called more than once. Each page calls Busy, so the mutex is taken only for the
+// last caller.
 func (f *Frontier) Busy() (done func()) {
 	f.busy.Add(1)
 	return sync.OnceFunc(func() {
 		if f.busy.Add(-1) > 0 {
 			return
 		}
-		// Drained counts under the mutex, and has its channel by then if it is to wait.
+		// Drained counts under the mutex, and has registered its channel by then if it waits.
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.signal()
 	})
 }
 
-// leftAfter is the longest pause that a server asks for, by Retry-After, for which Drained waits.
+// leftAfter is the longest pause that Drained waits for, if a server asks for it by Retry-After.
 const leftAfter = time.Minute
 
-// onlySilent reports whether all work left is that of hosts that do not answer, or ask for a long pause, and of
-// how many.
+// onlySilent reports whether all remaining work is that of hosts that do not respond, or that ask for a long pause, and
+// how many such hosts there are.
 func (f *Frontier) onlySilent() (silent int, only bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -233,7 +230,7 @@ func (f *Frontier) onlySilent() (silent int, only bool) {
 	return silent, silent > 0
 }
 
-// pending counts what waits in sources that are not switched off.
+// pending counts the URLs that wait in sources with a weight.
 func pending(c Counts, s *Settings) uint64 {
 	var n uint64
 	for i, w := range s.Weights {

@@ -8,7 +8,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Of returns the settings with the ages of the section that a URL, in its canonical form, lies in.
+// Of returns the settings with the ages of the section that contains a URL in canonical form.
 func (s *Settings) Of(url string) *Settings {
 	if len(s.Sections) == 0 {
 		return s
@@ -28,8 +28,8 @@ func (s *Settings) Of(url string) *Settings {
 	return s
 }
 
-// Timing identifies the settings that say when stored URLs are fetched again: where they
-// change, Retimed is to be asked about all of them.
+// Timing identifies the settings that determine when stored URLs are fetched again. When it changes, call Retimed for
+// all of them.
 func (s *Settings) Timing() string {
 	var b strings.Builder
 	minAge, maxAge := s.ages()
@@ -41,7 +41,7 @@ func (s *Settings) Timing() string {
 	return b.String()
 }
 
-// Refreshes reports whether good pages, or those of a section, are fetched again after some time.
+// Refreshes reports whether good pages, at least those of a section, are fetched again after some time.
 func (s *Settings) Refreshes() bool {
 	if s.Ages() {
 		return true
@@ -57,8 +57,8 @@ func (s *Settings) Refreshes() bool {
 // Ages reports whether good pages outside of all sections are fetched again after some time.
 func (s *Settings) Ages() bool { return s.SmartRefresh || s.MinimumAged > 0 }
 
-// ages are how old a good page outside of all sections gets at least and at most before it is
-// due; 0 and 0 if none is refreshed.
+// ages returns the least and greatest age at which a good page outside of all sections is due; 0 and 0 if such pages
+// are not refreshed.
 func (s *Settings) ages() (minAge, maxAge time.Duration) {
 	switch {
 	case s.SmartRefresh:

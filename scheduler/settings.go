@@ -9,11 +9,9 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// The mutex of Fix guards its source of chance, which any goroutine of the Frontier may draw
-// from.
+// The mutex of Fix guards its random source, which any goroutine of the Frontier may use.
 
-// Policy says which failures are permanent. Its words are the values of the
-// configuration's errorPolicy.
+// Policy decides which failures are permanent. Its words are the values of the configuration's errorPolicy.
 type Policy uint8
 
 // The policies.
@@ -23,11 +21,11 @@ const (
 	CloudView Policy = iota
 	// Cautious makes 500, 502, 503, 504 and TLS errors temporary.
 	Cautious
-	// Smartsite is CloudView that deletes a known document on any failure to fetch it.
+	// Smartsite is CloudView, but deletes a known document on any failure to fetch it.
 	Smartsite
 )
 
-// String is the policy's word.
+// String returns the policy's word.
 func (p Policy) String() string {
 	words := [...]string{"cloudview", "cautious", "smartsite"}
 	if int(p) >= len(words) {
@@ -36,8 +34,7 @@ func (p Policy) String() string {
 	return words[p]
 }
 
-// Settings say how the Frontier picks, paces and judges. The zero value is of no
-// use; begin with DefaultSettings.
+// Settings control how the Frontier picks, paces and judges. The zero value is invalid; begin with DefaultSettings.
 type Settings struct {
 	// Weights are each source's share of the picks, 0 to 1,000,000; 0 switches it off.
 	Weights [Sources]int
@@ -48,11 +45,9 @@ type Settings struct {
 	// to a host. Crawl-delay, Retry-After and back-off are obeyed all the same.
 	Aggressive            bool
 	MaxConnectionsPerHost int
-	// Throttles set pace and hours of some hosts or URLs; of those that match a URL
-	// the first counts.
+	// Throttles set pace and hours of some hosts or URLs. The first one that matches a URL counts.
 	Throttles []Throttle
-	// PerAddress makes hosts that have one address share its gate, as far as the
-	// holders of leases call Address.
+	// PerAddress makes hosts with the same address share its gate, for callers that use Address.
 	PerAddress bool
 
 	Policy Policy
@@ -60,20 +55,19 @@ type Settings struct {
 	// first of them TemporaryErrorMin ago.
 	MaxTemporaryErrors int
 	TemporaryErrorMin  time.Duration
-	// ErrorRefresh is when a remembered error is tried again.
+	// ErrorRefresh is the time after which a remembered error is retried.
 	ErrorRefresh time.Duration
 	// ForgetDeleted forgets a URL when its document is deleted for an error, as the Exalead
 	// manual says: only a link that is found later makes it known again. Roots stay.
 	ForgetDeleted bool
 
-	// SmartRefresh makes documents due again between MinAge and MaxAge; without
-	// it they rest until they are re-queued.
+	// SmartRefresh makes documents due again between MinAge and MaxAge. Without it they rest until they are re-queued.
 	SmartRefresh   bool
 	MinAge, MaxAge time.Duration
 	// MinimumAged makes every document due again after a fixed age, the form of
 	// the Smartsite provider; 0 is off. SmartRefresh wins over it.
 	MinimumAged time.Duration
-	// Sections have ages of their own; of those that match a URL the first counts.
+	// Sections have ages of their own. The first one that matches a URL counts.
 	Sections []Section
 	// SitemapHints lets a sitemap's lastmod make a URL due (Hinted).
 	SitemapHints bool
@@ -83,25 +77,23 @@ type Settings struct {
 	// PushUnchanged pushes a document again though its hash is the same.
 	PushUnchanged bool
 
-	// LinkGraph has the links of each page stored, as Completion.Outlinks says.
+	// LinkGraph stores the links of each page, as Completion.Outlinks describes.
 	LinkGraph bool
 
-	// Levels is how many levels of links are crawled; 0: all. See Completion.Levels.
+	// Levels is the number of levels of links that are crawled; 0: all. See Completion.Levels.
 	Levels uint16
 
 	Deletions Deletions
-	// LeavesTarget says that a document which was pushed under the first source, and is
-	// pushed under the second from now on, leaves a target; nil: never. Such moves count
-	// as losses.
+	// LeavesTarget reports whether a document leaves a target when its source changes from the first to the second;
+	// nil: never. Such moves count as losses.
 	LeavesTarget func(from, to string) bool
-	// DeletionBody makes the body of a deletion order. It is called by several
-	// goroutines at once. If nil, the orders have no body.
+	// DeletionBody makes the body of a deletion order. It is called concurrently. If nil, orders have no body.
 	DeletionBody func(url, reason string, at time.Time) []byte
 }
 
-// Section is some URLs whose ages of refresh are not those of the Settings.
+// Section is a set of URLs whose refresh ages differ from those of the Settings.
 type Section struct {
-	// Match says which URLs. It is called by several goroutines at once.
+	// Match reports whether a URL belongs to the section. It is called concurrently.
 	Match func(weburl.URL) bool
 	// Key is equal for equal Matches.
 	Key string
@@ -111,8 +103,8 @@ type Section struct {
 	MinimumAged    time.Duration
 }
 
-// DefaultSettings are the defaults of the Exalead manual and, where it gives
-// none, of the project. DeletionBody is left to the caller.
+// DefaultSettings returns the defaults of the Exalead manual and, where it has none, of the project. The caller sets
+// DeletionBody.
 func DefaultSettings() Settings {
 	return Settings{
 		Weights:               [Sources]int{10000, 2000, 1000, 100, 10, 1},
@@ -129,11 +121,10 @@ func DefaultSettings() Settings {
 	}
 }
 
-// Shuffle is chance as the Frontier has it: that of math/rand, or that of Fix.
+// Shuffle shuffles by the Frontier's random source: math/rand, or that of Fix.
 func (f *Frontier) Shuffle(n int, swap func(i, j int)) { f.shuffle(n, swap) }
 
-// Fix makes what is left to chance the same each time. Simulations and tests
-// call it before Run.
+// Fix makes random choices repeatable. Simulations and tests call it before Run.
 func (f *Frontier) Fix(seed uint64) {
 	var mu sync.Mutex
 	r := rand.New(rand.NewPCG(seed, seed)) //nolint:gosec // no secret

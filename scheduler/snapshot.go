@@ -7,11 +7,10 @@ import (
 	"github.com/sextant-crawler/sextant/internal/clock"
 )
 
-// Idle is why no URL can be given out, a word that stays the same between
-// versions.
+// Idle is why no URL can be given out, a word that stays the same between versions.
 type Idle string
 
-// The reasons, in the order in which they are asked for.
+// The reasons, in the order in which they are checked.
 const (
 	NotIdle      Idle = ""
 	IdleStopped  Idle = "stopped"
@@ -21,29 +20,27 @@ const (
 	IdleDone     Idle = "no-urls"       // none waits, none is in flight
 	IdleFetching Idle = "last-urls"     // none waits, some are in flight
 	IdleClosed   Idle = "hosts-closed"  // some host opens again by itself
-	IdleVisited  Idle = "hosts-visited" // all are, as often at once as they may be
+	IdleVisited  Idle = "hosts-visited" // all are at their limit of requests
 )
 
-// Snapshot is what the Frontier is doing at a moment.
+// Snapshot is the state of the Frontier at one moment.
 type Snapshot struct {
-	InFlight int // leases that have no stored outcome yet
+	InFlight int // leases without a stored outcome
 	Hosts    int // hosts with work
-	// HostsClosed are those that may not be visited yet, ClosedFor by reason.
+	// HostsClosed counts the hosts that may not be visited yet, ClosedFor counts them by reason.
 	HostsClosed int
 	ClosedFor   map[Closing]int
-	NextOpening time.Time // when the first closed one opens, zero if there is none
-	NextDue     time.Time // when the first retry or refresh is due, zero if none is known
-	// Idle says why no URL can be given out, IdleCode in one word; both are empty if
-	// one can.
+	NextOpening time.Time // when the first closed host opens, zero if none is closed
+	NextDue     time.Time // when the first retry or refresh is due, zero if unknown
+	// Idle is the text for why no URL can be given out, IdleCode the code. Both are empty if a URL can be.
 	Idle     string
 	IdleCode Idle
-	// IllHosts is how many hosts are ill, of those that this process visited; Ill names
-	// the first few.
+	// IllHosts counts the ill hosts that this process visited; Ill names the first few.
 	IllHosts int
 	Ill      []IllHost
 }
 
-// illShown is how many ill hosts a Snapshot names.
+// illShown is the most ill hosts that a Snapshot names.
 const illShown = 10
 
 // Snapshot returns the present state, in constant time.
@@ -66,7 +63,7 @@ func (f *Frontier) Snapshot() Snapshot {
 	return s
 }
 
-// nextOpening is when the next host may be visited that may not be yet.
+// nextOpening returns when the next closed host opens.
 func (f *Frontier) nextOpening() time.Time {
 	switch {
 	case f.own.notBefore > f.now():

@@ -6,13 +6,12 @@ import (
 	"strings"
 )
 
-// sourceNames are the names in CrawlConfig.xml and in all output, by number.
+// sourceNames returns the names in CrawlConfig.xml and in all output, by number.
 func sourceNames() [Sources]string {
 	return [Sources]string{"user", "redir", "index", "index_follow", "follow", "refresh"}
 }
 
-// Name is the source's name in CrawlConfig.xml: user, redir, index, index_follow,
-// follow or refresh.
+// Name returns the source's name in CrawlConfig.xml: user, redir, index, index_follow, follow or refresh.
 func (s Source) Name() string {
 	if s >= Sources {
 		return fmt.Sprintf("source %d", uint8(s))
@@ -20,10 +19,10 @@ func (s Source) Name() string {
 	return sourceNames()[s]
 }
 
-// String is Name.
+// String returns Name.
 func (s Source) String() string { return s.Name() }
 
-// ParseSource reads a source's name.
+// ParseSource parses a source's name.
 func ParseSource(name string) (Source, error) {
 	names := sourceNames()
 	if i := slices.Index(names[:], name); i >= 0 {
@@ -32,11 +31,9 @@ func ParseSource(name string) (Source, error) {
 	return 0, fmt.Errorf("%q is not a URL source: write one of %s", name, strings.Join(names[:], ", "))
 }
 
-// SourceFor is the fifo that a decision leads to (Exalead CloudView, "How
-// Priorities Work"): the number of its kind plus the shift, -2 (sooner) to 2. A
-// root stays in 0 to 4, so that only roots without a positive shift are in user;
-// any other URL stays in 1 to 4. At least one of index and follow holds, or the
-// URL is not crawled at all.
+// SourceFor returns the fifo for a decision (Exalead CloudView, "How Priorities Work"): the number of its kind plus the
+// shift, -2 (sooner) to 2. A root stays in 0 to 4, so that only roots without a positive shift are in user; any other
+// URL stays in 1 to 4. At least one of index and follow must be true, or the URL is not crawled at all.
 func SourceFor(index, follow bool, shift int, root bool) Source {
 	switch {
 	case root:
@@ -50,12 +47,12 @@ func SourceFor(index, follow bool, shift int, root bool) Source {
 	}
 }
 
-// shifted adds a shift and stays between lowest and the last fifo.
+// shifted adds a shift, within lowest and the last fifo.
 func shifted(s Source, shift int, lowest Source) Source {
 	return Source(min(max(int(s)+shift, int(lowest)), int(Follow)))
 }
 
-// String is the class's word in all output.
+// String returns the class's word in all output.
 func (c Class) String() string {
 	words := [...]string{"pending", "ok", "redirect", "ignored", "temporary", "permanent"}
 	if int(c) >= len(words) {
@@ -64,7 +61,7 @@ func (c Class) String() string {
 	return words[c]
 }
 
-// String is the state's word.
+// String returns the state's word.
 func (s State) String() string {
 	words := [...]string{"waiting", "timed", "at rest"}
 	if int(s) >= len(words) {

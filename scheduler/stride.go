@@ -2,8 +2,8 @@ package scheduler
 
 import "math/bits"
 
-// creditUnit is how finely credit is counted: a weight of 1 earns this much with
-// each pick. It keeps the rounding of rescale far below the smallest weight.
+// creditUnit is the resolution of credit: what a weight of 1 earns with each pick. It keeps the rounding of rescale far
+// below the smallest weight.
 const creditUnit = 1 << 20
 
 // stride shares picks among the sources in proportion to their weights: with
@@ -19,7 +19,7 @@ const creditUnit = 1 << 20
 type stride struct {
 	weight [Sources]int64
 	credit [Sources]int64
-	total  int64 // of the weights that the credits are scaled to
+	total  int64 // sum of the weights that the credits are scaled to
 }
 
 // newStride takes weights from 0 to 1,000,000.
@@ -31,8 +31,7 @@ func newStride(weights [Sources]int) stride {
 	return s
 }
 
-// pick chooses among the sources whose bit is set in ready; false if none of
-// them has a weight.
+// pick chooses among the sources whose bit is set in ready; false if none of them has a weight.
 func (s *stride) pick(ready uint8) (Source, bool) {
 	total := s.sum(ready)
 	if total == 0 {
@@ -53,8 +52,7 @@ func (s *stride) pick(ready uint8) (Source, bool) {
 	return Source(best), true
 }
 
-// refund takes back a pick of source that found no work, given the sources that
-// were ready for it.
+// refund takes back a pick of source that found no work. ready is the set of sources of that pick.
 func (s *stride) refund(source Source, ready uint8) {
 	total := s.sum(ready)
 	s.rescale(total)
@@ -85,8 +83,7 @@ func (s *stride) rescale(total int64) {
 	s.total = total
 }
 
-// mulDiv is a*b/c rounded towards zero, without overflow, for positive b and c
-// and a quotient that fits.
+// mulDiv returns a*b/c rounded towards zero, without overflow, for positive b and c and a quotient that fits.
 func mulDiv(a, b, c int64) int64 {
 	if a < 0 {
 		return -mulDiv(-a, b, c)

@@ -12,30 +12,30 @@ import (
 )
 
 const (
-	// textsKept is of how many responses of a host the new texts are known, lookedAt among how many of
-	// them others are looked for that are like one.
+	// textsKept is the number of responses of a host whose new texts are kept, lookedAt the number of those that are
+	// searched for similar ones.
 	textsKept, lookedAt = 32, 10
-	// lookAlikeAbove is how alike two new texts are, and othersAlike how many other documents have
-	// such a text, that make it a look-alike.
+	// Two new texts are alike from lookAlikeAbove. A text is a look-alike if othersAlike other documents have a similar
+	// one.
 	lookAlikeAbove = 0.7
 	othersAlike    = 2
-	// sharedTarget is how many documents redirect to one place that makes that a bad response.
+	// sharedTarget is the number of documents that redirect to one place from which on that is a bad response.
 	sharedTarget = 3
-	// templateAge is for how long the template of a host's documents is believed.
+	// templateAge is how long the template of a host's documents is valid.
 	templateAge = 10 * time.Minute
-	// textHosts is of how many hosts texts are kept in memory: 3 KB each.
+	// textHosts is the number of hosts whose texts are kept in memory: 3 KB each.
 	textHosts = 1000
 )
 
-// hostTexts is what the last responses of a host brought in place of its documents.
+// hostTexts holds what the last responses of a host returned in place of its documents.
 type hostTexts struct {
 	responses []newText // the newest last
-	targets   []target  // of the documents that redirected last, the newest last
+	targets   []target  // of the documents that redirected, the newest last
 	template  sketch.Template
-	readAt    time.Time // the template; zero: never
+	readAt    time.Time // when the template was read; zero: never
 }
 
-// newText is that of a response; is false if it brought none.
+// newText is the new text of a response; is is false if it has none.
 type newText struct {
 	document weburl.Key
 	sketch   sketch.Sketch
@@ -48,10 +48,10 @@ type target struct {
 	place    uint64
 }
 
-// texts are those of hosts. The Frontier's mutex guards it.
+// texts holds the texts of each host. The Frontier's mutex guards it.
 type texts map[weburl.HostKey]*hostTexts
 
-// host returns the texts of a host, made if there are none.
+// host returns the texts of a host and makes them if needed.
 func (t texts) host(k weburl.HostKey) *hostTexts {
 	h := t[k]
 	if h == nil {
@@ -67,8 +67,8 @@ func (t texts) host(k weburl.HostKey) *hostTexts {
 	return h
 }
 
-// responded takes in the response for a document of old, with a new text if is, and returns how alike that is to the text
-// in the index, and whether it is like those that other documents have now. template is that of the host's documents.
+// responded records the response for a document with the record old, and its new text if is. It returns how similar
+// that is to the text in the index, and whether it is a look-alike. template is that of the host's documents.
 func (t texts) responded(
 	old *Record, k weburl.Key, text sketch.Sketch, is bool, template *sketch.Template,
 ) (alike float64, lookAlike bool) {
@@ -101,7 +101,7 @@ func (h *hostTexts) judge(old *Record, k weburl.Key, text sketch.Sketch, templat
 		if i < len(h.responses)-lookedAt || r.document == k || slices.Contains(others, r.document) {
 			continue
 		}
-		if sketch.Alike(r.sketch, text, template) > lookAlikeAbove { // common would hide what they share
+		if sketch.Alike(r.sketch, text, template) > lookAlikeAbove { // common text would hide what they share
 			others = append(others, r.document)
 		}
 	}
@@ -111,8 +111,8 @@ func (h *hostTexts) judge(old *Record, k weburl.Key, text sketch.Sketch, templat
 
 var targetSeed = maphash.MakeSeed()
 
-// redirected notes where a document redirects to, and returns whether several lead there.
-// It ignores the query, which often tells a log-in page where the user came from.
+// redirected records where a document redirects to, and reports whether several lead there. It ignores the query, in
+// which a log-in page often keeps the user's origin.
 func (t texts) redirected(host weburl.HostKey, document weburl.Key, location string) (shared bool) {
 	place := location
 	if u, err := url.Parse(location); err == nil {
@@ -134,7 +134,7 @@ func (t texts) redirected(host weburl.HostKey, document weburl.Key, location str
 	return n >= sharedTarget
 }
 
-// TemplateOf returns what the texts of a host's documents have in common, as it was not long ago.
+// TemplateOf returns what the texts of a host's documents have in common. It may be as old as templateAge.
 func (f *Frontier) TemplateOf(ctx context.Context, k weburl.HostKey) (*sketch.Template, error) {
 	f.mu.Lock()
 	if h := f.texts[k]; h != nil && !h.readAt.IsZero() && time.Since(h.readAt) < templateAge {

@@ -7,7 +7,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// text is the sketch of the ith of some texts that have nothing in common; mixed has n of 32 parts of the
+// text returns the sketch of the ith of some texts that have nothing in common; mixed has n of 32 parts of the
 // minima of one and the others of another.
 func text(i int) (s sketch.Sketch) {
 	for bin := range s.Minima {

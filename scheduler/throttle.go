@@ -9,27 +9,24 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Throttle sets the pace of the hosts or URLs that it matches. What it sets
-// overrides the Crawler's, also when that is aggressive; Crawl-delay, Retry-After
-// and back-off still lengthen it.
+// Throttle sets the pace of the hosts or URLs that it matches. It overrides the Crawler's settings, also aggressive;
+// Crawl-delay, Retry-After and backoff still lengthen the pause.
 type Throttle struct {
-	// Match says which URLs. It is called by several goroutines at once.
+	// Match reports whether the throttle applies to a URL. It is called concurrently.
 	Match func(weburl.URL) bool
-	// WholeHost says that Match asks for scheme, host and port only, so that its
-	// answer holds for all URLs of a host.
+	// WholeHost is set if Match uses only scheme, host and port, so that its result holds for all URLs of a host.
 	WholeHost bool
-	// Pause is what must pass after the end of such a request, if HasPause is set.
+	// Pause is the time after the end of such a request, if HasPause is set.
 	Pause    time.Duration
 	HasPause bool
-	// Connections is how many such requests may run at once at a host where no pause
-	// is asked for; 0: not set.
+	// Connections is how many such requests may run at once at a host without a pause; 0: not set.
 	Connections int
-	// Hours are those of the day in which such requests may be made; none: all.
+	// Hours are the times of day at which such requests may be made; none: all.
 	Hours []Hours
 }
 
-// Hours are a part of the day, in minutes of the local time: From is included, To
-// is not. From above To goes over midnight; both alike are the whole day.
+// Hours is a part of the day, in minutes of local time: From is included, To is not. If From is above To, it passes
+// midnight; if both are equal, it is the whole day.
 type Hours struct{ From, To int }
 
 func (h Hours) contain(minute int) bool {
@@ -45,7 +42,7 @@ func (t *Throttle) open(at time.Time) bool {
 	return len(t.Hours) == 0 || slices.ContainsFunc(t.Hours, func(h Hours) bool { return h.contain(minute) })
 }
 
-// opens is the next time at which requests may be made.
+// opens returns the next time at which requests may be made.
 func (t *Throttle) opens(now time.Time) time.Time {
 	var first time.Time
 	y, m, d := now.Date()
@@ -61,7 +58,7 @@ func (t *Throttle) opens(now time.Time) time.Time {
 	if _, after := first.Zone(); before == after && t.open(first) {
 		return first
 	}
-	// The clocks change before: a begin may fall out that day, or come twice.
+	// If the clocks change before, a start time may be missing on that day, or occur twice.
 	at := now.Add(-time.Duration(now.Second())*time.Second - time.Duration(now.Nanosecond()))
 	for range 50 * 60 {
 		if at = at.Add(time.Minute); t.open(at) {
@@ -71,7 +68,7 @@ func (t *Throttle) opens(now time.Time) time.Time {
 	return first
 }
 
-// pause is what a request asks for that t, if any, matches.
+// pause returns the pause after a request that t, if any, matches.
 func (s *Settings) pause(t *Throttle) time.Duration {
 	switch {
 	case t != nil && t.HasPause:
@@ -91,7 +88,7 @@ func (s *Settings) longestPause() time.Duration {
 	return longest
 }
 
-// wholeThrottle is what is known to match all of a host, nil if nothing is.
+// wholeThrottle returns the throttle that is known to match the whole host, nil if none is.
 func (s *Settings) wholeThrottle(h *host) *Throttle {
 	if l := h.live; l != nil && l.wholeOf == s && l.whole < len(s.Throttles) {
 		return &s.Throttles[l.whole]
@@ -99,8 +96,8 @@ func (s *Settings) wholeThrottle(h *host) *Throttle {
 	return nil
 }
 
-// match finds the first throttle of a URL, nil if there is none, and the index of
-// the first one of its whole host, which may be known (else -1).
+// match returns the first throttle of a URL, nil if there is none, and the index of the first one of its whole host.
+// whole is that index if known, else -1.
 func (s *Settings) match(u weburl.URL, whole int) (*Throttle, int) {
 	if whole < 0 {
 		whole = slices.IndexFunc(s.Throttles, func(t Throttle) bool { return t.WholeHost && t.Match(u) })
@@ -119,8 +116,8 @@ func (s *Settings) match(u weburl.URL, whole int) (*Throttle, int) {
 	return nil, whole
 }
 
-// admit applies the throttle of a URL that was picked. It says whether it may be
-// fetched now; if not, the lease was ended.
+// admit applies the throttle of a picked URL. It reports whether the URL may be fetched now; if not, it has ended the
+// lease.
 func (f *Frontier) admit(ctx context.Context, l *Lease) bool {
 	set := l.set
 	if len(set.Throttles) == 0 {
@@ -153,8 +150,7 @@ func (f *Frontier) admit(ctx context.Context, l *Lease) bool {
 	return false
 }
 
-// postpone makes a URL wait for the hours of its throttle, as Wait does but
-// without a request.
+// postpone makes a URL wait for the hours of its throttle, like Wait but without a request.
 func (f *Frontier) postpone(ctx context.Context, l *Lease, until time.Time) {
 	f.mu.Lock()
 	f.endRequest(l)

@@ -12,27 +12,27 @@ import (
 
 // Links are stored in the form of LinkPrints, 6 bytes each.
 
-// Outlinks says what becomes of what is stored of a page's links.
+// Outlinks selects what happens to the stored links of a page.
 type Outlinks uint8
 
-// The ways.
+// The choices.
 const (
-	KeepOutlinks    Outlinks = iota // as they are
-	ReplaceOutlinks                 // by the Links of the Completion
+	KeepOutlinks    Outlinks = iota // leave them
+	ReplaceOutlinks                 // replace them by the Links of the Completion
 	DropOutlinks
 )
 
-// MaxOutlinks is how many links of a page a store keeps: the first ones.
+// MaxOutlinks is the most links that a store keeps of a page: the first ones.
 const MaxOutlinks = 4096
 
-// LinkPrint is what is stored of a link: 48 bits of its URL's key. That a list of n
-// links seems to hold one of m other URLs has a chance of n*m/2^48.
+// LinkPrint is the stored form of a link: 48 bits of its URL's key. The chance that a list of n links seems to hold one
+// of m other URLs is n*m/2^48.
 type LinkPrint uint64
 
 // LinkPrintLen is the number of bytes of a LinkPrint.
 const LinkPrintLen = 6
 
-// PrintOf is the print of a link to the URL with this key.
+// PrintOf returns the print of a link to the URL with this key.
 func PrintOf(k weburl.Key) LinkPrint {
 	c := k.Chance()
 	return LinkPrint(binary.BigEndian.Uint64(c[:]) >> 16)
@@ -47,7 +47,7 @@ func (p LinkPrints) AppendPrint(k weburl.Key) LinkPrints {
 	return append(p, c[:LinkPrintLen]...)
 }
 
-// Len is the number of links.
+// Len returns the number of links.
 func (p LinkPrints) Len() int { return len(p) / LinkPrintLen }
 
 // All returns the links one after the other.
@@ -62,21 +62,21 @@ func (p LinkPrints) All() iter.Seq[LinkPrint] {
 	}
 }
 
-// Gone is what is left of a URL that was forgotten after an error. A store keeps it
-// for GoneFor, so that reports know of it; it does not make the URL known.
+// Gone is what remains of a URL that was forgotten after an error. A store keeps it for GoneFor, for reports; it does
+// not make the URL known.
 type Gone struct {
 	URL      string
 	At       time.Time // when it was forgotten
-	Since    time.Time // when the error was seen first
-	GoodAt   time.Time // when the page was last had, zero if never
+	Since    time.Time // when the error was first seen
+	GoodAt   time.Time // when the page was last read, zero if never
 	FoundAt  time.Time // as in Record
-	Visits   int       // that gave an error, since it was last had
+	Visits   int       // visits that gave an error, since it was last read
 	Status   int
 	Fault    fault.Fault
 	Reason   Reason
 	Words    string
 	Referrer string
-	// Indexed says that its document was deleted then; Source is what it was pushed under.
+	// Indexed is set if its document was deleted then; Source is the one that it was pushed under.
 	Indexed bool
 	Source  string
 }
@@ -84,8 +84,8 @@ type Gone struct {
 // GoneFor is how long a store keeps a Gone.
 const GoneFor = 366 * 24 * time.Hour
 
-// After joins what was left of the same URL before: found again through a link, and
-// gone again without a good answer between.
+// After joins g with what remained of the same URL before: found again through a link, and gone again without a good
+// response between.
 func (g Gone) After(before Gone) Gone {
 	if !before.At.After(g.GoodAt) {
 		return g
@@ -94,7 +94,7 @@ func (g Gone) After(before Gone) Gone {
 	return g
 }
 
-// gone is what is left of a record that next would have replaced.
+// gone returns what remains of the record that next replaces.
 func gone(old, next *Record, now time.Time) *Gone {
 	g := &Gone{
 		URL: old.URL, At: now, Since: now, GoodAt: old.CheckedAt, FoundAt: old.FoundAt, Visits: old.Errors + 1,
@@ -112,8 +112,8 @@ func gone(old, next *Record, now time.Time) *Gone {
 	return g
 }
 
-// trace notes in a completion what reports ask for: when things came to be as they
-// are, which links the page has, and what is left of a URL that is forgotten.
+// trace adds to a completion what reports need: the times of changes, the page's links, and what remains of a forgotten
+// URL.
 func trace(c *Completion, old *Record, now time.Time) {
 	now = now.Truncate(time.Second)
 	for i := range c.Links {
@@ -124,7 +124,7 @@ func trace(c *Completion, old *Record, now time.Time) {
 	}
 	c.Next.stamp(old, now)
 	switch {
-	case c.Outlinks == ReplaceOutlinks: // by none, too: then it is known that the page has none
+	case c.Outlinks == ReplaceOutlinks: // also by none: then the page is known to have none
 		c.Next.Linked = true
 		return
 	case c.Outlinks == KeepOutlinks && (c.Next.Class <= OK || c.Next.Class == Temporary):
@@ -137,7 +137,7 @@ func trace(c *Completion, old *Record, now time.Time) {
 	c.Next.Linked = false
 }
 
-// stamp notes when the record's class and document came to be what they are.
+// stamp records when the record's class and document last changed.
 func (n *Record) stamp(old *Record, now time.Time) {
 	if n.Class != old.Class && (old.Class != Temporary || n.Class != Permanent) { // it has failed since then
 		n.ClassAt = now

@@ -24,18 +24,18 @@ const (
 	Sources = 6 // how many there are
 )
 
-// State is where a known URL is; it is in exactly one place.
+// State is the list in which a known URL stands; it is in exactly one.
 type State uint8
 
 // The states of a stored URL. A URL in flight is Waiting on disk until its
 // outcome is committed, so that a crash needs no repair.
 const (
 	Waiting State = iota // in a fifo, or in flight
-	Timed                // waits for NextAt: retry or refresh
+	Timed                // until NextAt: retry or refresh
 	AtRest               // excluded, permanent error, or done without refresh
 )
 
-// Class is the operator's word for what is known of a URL.
+// Class is the operator's word for the state of a URL.
 type Class uint8
 
 // The classes, in the words of `sextant urls`.
@@ -43,7 +43,7 @@ const (
 	Pending Class = iota // never fetched
 	OK
 	Redirect
-	Ignored // excluded by rule, robots or directive; StatusWord says by what
+	Ignored // excluded by rule, robots or directive; StatusWord names which
 	Temporary
 	Permanent
 )
@@ -51,23 +51,22 @@ const (
 // Kind is what a URL is crawled for.
 type Kind uint8
 
-// The kinds. All but pages come from the configuration or from robots.txt, never
-// from a page. Sources, from KindSitemap to KindXML, lead to URLs and are no
-// documents themselves.
+// The kinds. Only pages are found by links of pages; the others come from the configuration or from robots.txt.
+// Sources, from KindSitemap to KindXML, lead to URLs and are not documents themselves.
 const (
 	KindPage         Kind = iota
-	KindSitemap           // of the configuration, or named by the index of such a one
-	KindNamedSitemap      // that a robots.txt names, or the index of such a one
+	KindSitemap           // from the configuration, or named by such an index
+	KindNamedSitemap      // named by a robots.txt, or by such an index
 	KindFeed
 	KindXML  // an XML file that holds documents
-	KindItem // a document out of a feed or an XML file: the URL itself is not fetched
+	KindItem // a document of a feed or an XML file: the URL itself is not fetched
 	Kinds    // how many there are
 )
 
 // IsSource reports whether a URL of this kind leads to others and is not a document.
 func (k Kind) IsSource() bool { return KindSitemap <= k && k <= KindXML }
 
-// String is the kind's word in all output.
+// String returns the kind's word in all output.
 func (k Kind) String() string {
 	words := [...]string{"page", "sitemap", "sitemap", "feed", "xml", "item"}
 	if k >= Kinds {
@@ -76,7 +75,7 @@ func (k Kind) String() string {
 	return words[k]
 }
 
-// Record is all that is stored of one URL.
+// Record is the stored state of one URL.
 type Record struct {
 	URL    string
 	Host   weburl.HostKey
@@ -98,95 +97,87 @@ type Record struct {
 	Aliases []string
 
 	Class        Class
-	Status       int // HTTP code of the last answer; 760, 761; 0 if there was none
+	Status       int // HTTP code of the last response; 760, 761; 0 if there was none
 	Errors       int // temporary errors in a row
 	FirstErrorAt time.Time
-	// Reason is why the URL has no document, or why that is to go, or what was wrong with
-	// the last answer; LastError says it in words, for people alone.
+	// Reason is why the URL has no document, why that is to go, or what was wrong with the last response; LastError is
+	// the text for people.
 	Reason    Reason
 	LastError string
-	// Settled says that a lasting outcome was known once (document, redirect,
-	// exclusion, remembered error): the next fetch is a refresh, not a first crawl.
+	// Settled is set once a lasting outcome was known (document, redirect, exclusion, remembered error): the next fetch
+	// is a refresh, not a first crawl.
 	Settled      bool
 	FetchedAt    time.Time
 	ETag         string
 	LastModified string
 	Date         string        // Date header of the last 200, for If-Modified-Since without validators
 	Interval     time.Duration // present refresh interval, 0 before the first
-	// CheckedAt is when the page was last had and compared with what was stored, and
-	// History what such comparisons have shown.
+	// CheckedAt is when the page was last read and compared with the stored state, History the sum of such comparisons.
 	CheckedAt time.Time
 	History   History
-	// Indexed says that the newest order for this URL is a document, sent or
-	// waiting in the outbox. Hash is that of the pushed content, PushedSource
-	// the source it was pushed under.
+	// Indexed is set if the newest order for this URL is a document, sent or waiting in the outbox. Hash is that of the
+	// pushed content, PushedSource the source it was pushed under.
 	Indexed      bool
 	Hash         [16]byte
 	PushedSource string
-	// Sketch is of the text of the pushed content, Reading of the settings that it was read by
+	// Sketch is that of the pushed text, Reading a fingerprint of the settings that it was read with
 	// (Document.Reading).
 	Sketch  sketch.Sketch
 	Reading uint16
-	// Given tells apart the metas that the rules and roots gave the document (Document.Given); 0 if none, or
-	// if that is not known.
+	// Given is a hash of the metas that the rules and roots gave the document (Document.Given); 0 if none, or if
+	// unknown.
 	Given uint32
-	// Lively counts the times in a row that a loss of the text was carried out, up to livelyAfter.
+	// Lively counts the losses of the text in a row that were carried out, up to livelyAfter.
 	Lively uint8
-	// LossPending says that a loss of the document, or of its text, is pending: Indexed holds on.
+	// LossPending is set while a loss of the document or its text is pending: Indexed stays set.
 	LossPending bool
-	// LostAt is when its document left as a loss, or got another text by one, zero if neither or if that was had back.
-	// Before is the text that it had then, zero if it left.
+	// LostAt is when a loss removed the document or replaced its text; zero if neither happened or the document is
+	// back. Before is the text before that, zero if the document left.
 	LostAt time.Time
 	Before sketch.Sketch
-	// Misses counts the visits in a row that gave a permanent error, or that saw the loss that is
-	// pending, up to 255.
+	// Misses counts the visits in a row that gave a permanent error, or that saw the pending loss, up to 255.
 	Misses uint8
-	// Gone says that the URL had a lasting outcome and then, on refresh, a permanent error,
-	// and that no loss of it is pending: the next link that a page has to it
-	// asks for it at once.
+	// Gone is set if the URL had a lasting outcome and then, on refresh, a permanent error, and no loss of it is
+	// pending: the next link to it from a page queues it at once.
 	Gone        bool
 	RedirectTo  string
 	DuplicateOf string
-	// RulesVersion names the rules under which the last lasting outcome was
-	// decided and, of a page, its links were judged (Result.RulesVersion); 0 if
-	// there was none.
+	// RulesVersion names the rules under which the last lasting outcome was decided and, for a page, its links were
+	// judged (Result.RulesVersion); 0 if there was none.
 	RulesVersion uint64
-	// HostSpelling is the host as the link that admitted the URL spelled it, empty
-	// where that is the URL's own: domain rules tell letters' case apart.
+	// HostSpelling is the host as spelled in the link that admitted the URL, empty if that is the URL's own: domain
+	// rules are case sensitive.
 	HostSpelling string
-	// Fragment is that of the link that admitted the URL, empty unless a rule names
-	// fragments; at most FragmentMax bytes.
+	// Fragment is that of the link that admitted the URL, empty unless a rule uses fragments; at most FragmentMax
+	// bytes.
 	Fragment string
-	// Directives and UnavailableAt are what the page asked for when it was last read;
-	// a document whose time has come is deleted. UnavailableAt is zero where
-	// the page does not say, or the crawl does not obey it.
+	// Directives and UnavailableAt are those of the page when it was last read; a document is deleted after
+	// UnavailableAt, which is zero if the page does not set it, or the crawl does not obey it.
 	Directives    Directives
 	UnavailableAt time.Time
-	// Signature tells of the page's text, as it was last read, by how much it differs from
-	// others (crawl/copies/near), in at most MaxSignature bytes; "" if it is too short, or
-	// copies were not looked for. Overlap is how much of its text a page of ReasonNearCopy
-	// shares with its original, in percent.
+	// Signature is a fingerprint of the page's text, as it was last read, from which its distance to others is computed
+	// (crawl/copies/near), in at most MaxSignature bytes; "" if the text is too short, or copies were not searched for.
+	// Overlap is how much of its text a page of ReasonNearCopy shares with its original, in percent.
 	Signature string
 	Overlap   uint8
 
 	// The rest is for reports. Times are in whole seconds.
 	//
-	// FoundAt is when the URL became known, ClassAt when it got its class, and Was the
-	// class that it had before, leaving out Pending. ChangedAt is when its document
-	// entered the index (Entered), was found changed, got another source, or was deleted.
+	// FoundAt is when the URL became known, ClassAt when it got its class, and Was its class before, ignoring Pending.
+	// ChangedAt is when its document last entered the index (Entered), changed, got another source, or was deleted.
 	FoundAt, ClassAt, ChangedAt time.Time
 	Entered                     bool
 	Was                         Class
 	// Fault is the last visit's, MediaType that of the last 200, without parameters.
 	Fault     fault.Fault
 	MediaType string
-	// Linked says that the page's links are stored (Completion.Outlinks).
+	// Linked is set if the page's links are stored (Completion.Outlinks).
 	Linked bool
 }
 
-// Nearer takes over the depth of a link if it is shorter, and reports whether the URL must be visited again: the crawl
-// space excludes it, perhaps for its depth alone, or the links of the page were beyond the last of the levels that are
-// crawled (0: all), and no longer are. Links that are beyond it are not stored, so the page is requested in full.
+// Nearer takes over a shorter depth from a link, and reports whether the URL must be visited again: the crawl space
+// excludes it, perhaps for its depth alone, or the page's links were beyond the last crawled level (levels; 0: all) and
+// no longer are. Links beyond it are not stored, so the page is requested in full.
 func (n *Record) Nearer(depth, levels uint16) (again bool) {
 	if depth >= n.Depth {
 		return false
@@ -199,13 +190,13 @@ func (n *Record) Nearer(depth, levels uint16) (again bool) {
 	return cut || n.Class == Ignored && n.Reason == ReasonCrawlSpace
 }
 
-// BodyLost reports whether the URL's document was lost before it was sent, because the disk was damaged, and has not been
-// had again.
+// BodyLost reports whether the URL's document was lost before it was sent, because the disk was damaged, and has not
+// been read again.
 func (n *Record) BodyLost() bool { return n.Indexed && n.Reason == ReasonBodyLost }
 
-// DueSource is the source that a timed URL enters when its time has come: a URL
-// that was never fetched or is being tried again its fifo, any other refresh: the retries of a host that is down would
-// take all of its turns from documents that were not asked for yet. A document that was lost goes before what is new.
+// DueSource returns the source that a timed URL enters when its time has come. A URL that was never fetched, or that is
+// retried, enters its fifo; any other refresh enters refresh, since the retries of a host that is down would take turns
+// from documents without a first request. A lost document goes before new URLs.
 func (n *Record) DueSource(refresh Source) Source {
 	switch {
 	case n.BodyLost():
@@ -216,11 +207,11 @@ func (n *Record) DueSource(refresh Source) Source {
 	return refresh
 }
 
-// Link is a URL to be known: discovered on a page, target of a redirect, or submitted.
+// Link is a URL to store: discovered on a page, target of a redirect, or submitted.
 type Link struct {
 	URL weburl.URL
 	// Known is the URL's key if the URL was known when its page was read; otherwise it is zero. Such a link was not
-	// judged: it counts as one of the page's links and changes nothing of its URL.
+	// judged: it counts as a link of the page and changes nothing of its URL.
 	Known    weburl.Key
 	Fifo     Source // where it goes if it is new
 	Kind     Kind   // as in Record; a KindItem rests from the beginning
@@ -234,14 +225,14 @@ type Link struct {
 	HostSpelling string
 	Fragment     string
 	FoundAt      time.Time
-	// Item is the document of a KindItem; nil: none is at hand.
+	// Item is the document of a KindItem; nil if it is not available.
 	Item *Item
 }
 
-// FragmentMax is the most that is kept of a link's fragment, in bytes.
+// FragmentMax is the longest stored fragment of a link, in bytes.
 const FragmentMax = 256
 
-// OrderOp says what an outbox order asks of the indexer.
+// OrderOp is the operation that an outbox order requests of the target.
 type OrderOp uint8
 
 // The operations.
@@ -250,16 +241,14 @@ const (
 	OrderDelete
 )
 
-// Order is a document or a deletion for the indexer. Body is opaque here: the
-// JSON of push.Document or push.Deletion, written by the crawl. It is the store's from Store.Complete on:
-// nobody changes it any more.
+// Order is a document or a deletion for the target. Body is opaque here: the JSON of push.Document or push.Deletion,
+// written by the crawl. From Store.Complete on it belongs to the store and must not be changed.
 type Order struct {
 	Op     OrderOp
 	Source string
 	Body   []byte
-	// Loss, if not nil, says that the order is pending: it takes the document, or its text, away.
-	// Where one of the URL is pending already of the same edit and Op, its Loss becomes Loss.Seen,
-	// with Day, and all else is replaced.
+	// Loss, if not nil, makes the order pending: it removes the document or replaces its text. If the URL has a pending
+	// loss of the same edit and Op, that Loss becomes Loss.Seen, with Day, and everything else is replaced.
 	Loss   *Loss
 	Day    time.Duration
 	Reason Reason
@@ -269,51 +258,47 @@ type Order struct {
 	Moved bool
 }
 
-// History sums up a page's comparisons with its earlier self: enough to estimate
-// how often it changes.
+// History sums up a page's comparisons with its earlier self, enough to estimate how often it changes.
 type History struct {
 	Checks  uint32        // comparisons
-	Changes uint32        // those that found a change
-	Quiet   time.Duration // sum of the times between visits in which it did not change
-	Busy    time.Duration // sum of those in which it did, once or more often
+	Changes uint32        // comparisons that found a change
+	Quiet   time.Duration // sum of the times between visits without a change
+	Busy    time.Duration // sum of the times between visits with a change
 }
 
-// HostState is what must be known of a host after a restart.
+// HostState is the state of a host that survives a restart.
 type HostState struct {
 	Origin  string
 	NextAt  time.Time // no request before
 	Backoff time.Duration
 	Errors  int           // failures in a row of the host as a whole
 	Delay   time.Duration // Crawl-delay of its robots.txt
-	// Responses are the last ten for URLs with documents, the newest in bit 0: set where
-	// it was bad. Ill says that too many were, since IllSince.
+	// Responses are the last ten for URLs with documents, the newest in bit 0: set for bad ones. Ill is set if too many
+	// were bad, since IllSince.
 	Responses uint16
 	Ill       bool
 	IllSince  time.Time
 	BadAt     time.Time // the last bad response of an ill host
-	// Goods are the documents of an ill host that were good since its last bad response, the
-	// oldest first; those behind are zero.
+	// Goods are the documents of an ill host that were good since its last bad response, oldest first, then zero keys.
 	Goods [5]weburl.Key
 }
 
 var noSketch sketch.Sketch
 
-// Directives are what a page asks of crawlers, by robots metas and X-Robots-Tag,
-// whether they are obeyed or not.
+// Directives are those of a page, by robots metas and X-Robots-Tag, whether or not they are obeyed.
 type Directives uint8
 
-// The directives, any number of them together.
+// The directives, combined by or.
 const (
 	NoIndex Directives = 1 << iota
 	NoFollow
 	NoSnippet
 	NoArchive
-	// Rendered is no directive: the page was read as a browser made it. It is kept with them, since it is
-	// as old as they are.
+	// Rendered is not a directive: the page was read with a browser. It is kept here because it changes with them.
 	Rendered
 )
 
-// Words are the directives as they are written on pages.
+// Words returns the directives as they are written on pages.
 func (d Directives) Words() []string {
 	var words []string
 	for i, word := range [...]string{"noindex", "nofollow", "nosnippet", "noarchive"} {

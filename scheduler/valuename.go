@@ -7,9 +7,9 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Append has the form in which names are stored.
+// Append returns the form in which names are stored.
 
-// Scope says what a stored value belongs to.
+// Scope is the kind of thing that a stored value belongs to.
 type Scope uint8
 
 // The scopes. Their numbers are stored.
@@ -20,37 +20,37 @@ const (
 	OfURL
 )
 
-// ValueName names a stored value and says where it belongs. It is comparable; the zero value names nothing.
+// ValueName names a stored value and its owner. It is comparable; the zero value names nothing.
 type ValueName struct {
 	scope Scope
-	of    string // the bytes of the part's number, of the HostKey or of the Key
+	of    string // bytes of the part's number, of the HostKey or of the Key
 	name  string
 }
 
-// CrawlValue names a value of the whole crawl.
+// CrawlValue returns the name of a value of the whole crawl.
 func CrawlValue(name string) ValueName { return ValueName{OfCrawl, "", name} }
 
-// PartValue names a value of a part; a store that is not divided is part 0.
+// PartValue returns the name of a value of a part; an undivided store is part 0.
 func PartValue(part uint16, name string) ValueName {
 	return ValueName{OfPart, string(binary.BigEndian.AppendUint16(nil, part)), name}
 }
 
-// HostValue names a value of a host.
+// HostValue returns the name of a value of a host.
 func HostValue(h weburl.HostKey, name string) ValueName { return ValueName{OfHost, string(h[:]), name} }
 
-// URLValue names a value of a URL.
+// URLValue returns the name of a value of a URL.
 func URLValue(k weburl.Key, name string) ValueName { return ValueName{OfURL, string(k[:]), name} }
 
-// Scope returns what the value belongs to.
+// Scope returns the kind of the value's owner.
 func (n ValueName) Scope() Scope { return n.scope }
 
-// Append writes the name behind b, in the form in which stores keep it: the scope, what it belongs to, which has one
-// length in each scope, and the name.
+// Append appends the stored form of the name to b: the scope, the owner, whose length depends on the scope alone, and
+// the name.
 func (n ValueName) Append(b []byte) []byte {
 	return append(append(append(b, byte(n.scope)), n.of...), n.name...)
 }
 
-// String is the name for a person.
+// String returns the name for people.
 func (n ValueName) String() string {
 	switch n.scope {
 	case OfCrawl:

@@ -9,20 +9,20 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Named values are stored as JSON, unless their owner has a form of its own for them.
+// Named values are stored as JSON, unless their owner has its own format.
 
 // Lookuper is the part of a Store that Find reads.
 type Lookuper interface {
 	Lookup(ctx context.Context, k weburl.Key) (Record, error)
 }
 
-// Knower is the part of a Store that Known asks.
+// Knower is the part of a Store that Known uses.
 type Knower interface {
 	Lookuper
 	Remembers(k weburl.Key) bool
 }
 
-// Known reports whether a link to a URL would find it known. See Reader.Remembers.
+// Known reports whether a URL is known to the store. See Reader.Remembers.
 func Known(ctx context.Context, store Knower, k weburl.Key) (bool, error) {
 	if store.Remembers(k) {
 		return true, ctx.Err()
@@ -34,11 +34,11 @@ func Known(ctx context.Context, store Knower, k weburl.Key) (bool, error) {
 	return err == nil, err
 }
 
-// Find returns what is stored of a URL, nil if it is not known.
+// Find returns the record of a URL, nil if it is unknown.
 func Find(ctx context.Context, store Lookuper, k weburl.Key) (*Record, error) {
 	r, err := store.Lookup(ctx, k)
 	if errors.Is(err, ErrNotFound) {
-		return nil, nil //nolint:nilnil // not being known is not an error
+		return nil, nil //nolint:nilnil // unknown is not an error
 	}
 	if err != nil {
 		return nil, err
@@ -51,14 +51,14 @@ type ValueReader interface {
 	Value(ctx context.Context, name ValueName) ([]byte, error)
 }
 
-// Values is the part of a Store that keeps named values.
+// Values is the part of a Store that holds named values.
 type Values interface {
 	ValueReader
 	SetValue(ctx context.Context, name ValueName, v []byte) error
 }
 
-// LoadValue reads a value that SaveValue stored into v, which stays as it is if there is
-// none. Errors name the value by what.
+// LoadValue reads a value that SaveValue stored into v, which stays as it is if there is none. what names the value in
+// errors.
 func LoadValue(ctx context.Context, store ValueReader, name ValueName, what string, v any) error {
 	b, err := store.Value(ctx, name)
 	if err != nil || len(b) == 0 {

@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	// WalkBatch is how many records Walk hands over at once.
+	// WalkBatch is how many records Walk passes to fn at once.
 	WalkBatch = 1000
-	// WalkRead is how many records Walk reads at most to find those of one batch.
+	// WalkRead is the most records that Walk reads for one batch.
 	WalkRead = 100 * WalkBatch
 )
 
-// KeyedRecord is a record as it was read, with its key.
+// KeyedRecord is a record with its key.
 type KeyedRecord struct {
 	Key    weburl.Key
 	Record Record
@@ -25,9 +25,8 @@ type Inspector interface {
 	Inspect(ctx context.Context, f Filter, fn func(weburl.Key, Record) error) error
 }
 
-// Walk calls fn with the records from a key on that keep accepts, in batches in order of
-// keys. The store is not being read while fn runs. A record that is stored meanwhile may
-// be among them or not.
+// Walk calls fn with the records from a key on that keep accepts, in batches in order of keys. The store is not being
+// read while fn runs. Records stored in the meantime may be missing.
 func Walk(ctx context.Context, store Inspector, from weburl.Key, keep func(*Record) bool, fn func([]KeyedRecord) error) error {
 	for {
 		batch, next, last, err := ReadBatch(ctx, store, from, WalkBatch, WalkRead, keep)
@@ -44,10 +43,9 @@ func Walk(ctx context.Context, store Inspector, from weburl.Key, keep func(*Reco
 // errEnough ends the reading of a batch.
 var errEnough = errors.New("enough was read")
 
-// ReadBatch reads records in order of keys: up to most that keep accepts, out of up to all.
-// It returns the key to go on from, unless last says that there are no others. Do slow work
-// after it has returned: a reader holds old versions on disk. For the same reason keep
-// alone selects: records that the store passes over itself would not count.
+// ReadBatch reads records in order of keys: up to most that keep accepts, out of up to all. It returns the next key to
+// read, unless last is true. Do slow work after it has returned, since a reader holds old versions on disk. Only keep
+// selects, not the store, since all counts every record read.
 func ReadBatch(ctx context.Context, store Inspector, from weburl.Key, most, all int, keep func(*Record) bool) (
 	batch []KeyedRecord, next weburl.Key, last bool, err error,
 ) {

@@ -9,18 +9,18 @@ import (
 )
 
 const (
-	// lossBelow is how alike two texts of a page are at least if the new one is no loss, sameAbove how
-	// alike if they are the same.
+	// Below lossBelow, two texts of a page are so different that the new one is a loss; above sameAbove they are the
+	// same.
 	lossBelow, sameAbove = 0.2, 0.5
-	// replacesAbove is how alike a document is at least to the one that takes its place. At half, a slip that names the
-	// first of ten similar products as the canonical URL of all took nine of ten documents.
+	// replacesAbove is the least similarity of a document and the one that takes its place. At one half, a site that by
+	// mistake names the first of ten similar products as the canonical URL of all loses nine of ten documents.
 	replacesAbove = 0.8
 	// updatePause is the time after which a changed document of an ill host is fetched again.
 	updatePause = 10 * time.Minute
 )
 
-// weighing finds out whether the outcome of a visit to a document is a loss, and what its response
-// says of the host.
+// weighing decides whether the outcome of a visit to a document is a loss, and what its response shows of the host's
+// health.
 type weighing struct {
 	f   *Frontier
 	ctx context.Context
@@ -29,19 +29,19 @@ type weighing struct {
 	c   *Completion
 	set *Settings
 
-	template  *sketch.Template // of the host's documents, nil until it is needed
+	template  *sketch.Template // of the host's documents, read when needed
 	text      sketch.Sketch    // the new one
-	isText    bool             // there is one
-	alike     float64          // to the text in the index
-	lookAlike bool             // it is like those that other documents have now, or a log-in form
-	target    string           // the page that it leads to, or names as its original
+	isText    bool             // whether there is a text
+	alike     float64          // similarity to the text in the index
+	lookAlike bool             // other documents now have a similar text, or it is a log-in form
+	target    string           // the page that it redirects to, or names as its canonical
 	replaced  bool             // the document there takes the place of this one
-	unvisited bool             // that was not visited yet
+	unvisited bool             // target was not visited yet
 	lost      bool             // the document would leave, or get another text
 }
 
-// weigh decides which orders of a completion are pending, and returns what the response says of the
-// host's health. edit is as in Order.
+// weigh decides which orders of a completion are pending, and returns the effect of the response on the host's health.
+// edit is as in Order.
 func (f *Frontier) weigh(
 	ctx context.Context, l *Lease, r *Result, c *Completion, set *Settings, edit uint64,
 ) (Response, error) {
@@ -71,7 +71,7 @@ func (f *Frontier) weigh(
 	return told, f.askLost(ctx, c, set)
 }
 
-// askLost has a document that left as a loss, or whose text did, asked for again soon.
+// askLost schedules an early visit to a document that left, or whose text was replaced, by a loss.
 func (f *Frontier) askLost(ctx context.Context, c *Completion, set *Settings) error {
 	n, now := &c.Next, time.Now()
 	if n.LostAt.IsZero() || n.LossPending {
@@ -92,7 +92,7 @@ func (f *Frontier) askLost(ctx context.Context, c *Completion, set *Settings) er
 	return nil
 }
 
-// compare compares the text of a page with the one in the index, if it is another.
+// compare compares the page's text with the one in the index, if they differ.
 func (w *weighing) compare() error {
 	old := &w.l.Record
 	switch d := w.r.Document; {
@@ -122,8 +122,8 @@ func (w *weighing) readTemplate() (err error) {
 	return err
 }
 
-// follow finds out whether another document takes the place of this one: the page moved for good to
-// it, names it as its canonical, or is its copy, and it has the same text.
+// follow checks whether another document takes the place of this one: the page moved there permanently, names it as its
+// canonical, or is its copy, and has the same text.
 func (w *weighing) follow() error {
 	n, old := &w.c.Next, &w.l.Record
 	target := n.RedirectTo
@@ -142,8 +142,8 @@ func (w *weighing) follow() error {
 	return err
 }
 
-// Replaces reports whether the document at target takes the place of the one of old, as next says,
-// and target's record, nil if it was not visited yet. A redirect does so only if it is permanent.
+// Replaces reports whether the document at target takes the place of old's, as next states, and returns target's
+// record, nil if it was not visited yet. Only a permanent redirect counts.
 func Replaces(
 	ctx context.Context, store Lookuper, old, next *Record, target string, template *sketch.Template,
 ) (is bool, visited *Record, err error) {
@@ -159,7 +159,7 @@ func Replaces(
 	return forGood && t.Indexed && !t.LossPending && sketch.Same(old.Sketch, t.Sketch, replacesAbove, template), t, nil
 }
 
-// tells is what the response says of the host.
+// tells returns the effect of the response on the host's health.
 func (w *weighing) tells() (Response, error) {
 	n, old := &w.c.Next, &w.l.Record
 	switch {
@@ -167,7 +167,7 @@ func (w *weighing) tells() (Response, error) {
 		n.Reason.Operators() && n.Reason != ReasonTarget, n.Reason == ReasonUnavailable, n.Reason == ReasonMoved:
 		return NotCounted, nil
 	case w.lost && w.isText && !w.lookAlike:
-		// A new text says nothing, unless the page had nearly the same at its last visit.
+		// A new text does not count, unless the page had nearly the same at its last visit.
 		d, err := w.pending()
 		if d.Replaces && sketch.Alike(d.Sketch, w.text, w.template) >= sameAbove {
 			return GoodResponse, err
@@ -197,17 +197,17 @@ func (w *weighing) loses() bool {
 		return true
 	}
 	pending, _ := w.f.owner.Standing(old.Host)
-	return pending > 0 // else a fault may be why it is another
+	return pending > 0 // otherwise a fault may be the cause
 }
 
-// returns reports whether the new text is the one that a loss took from the document: it was a fault.
+// returns reports whether the new text is the one that a loss replaced, so that the loss was a fault.
 func (w *weighing) returns() bool {
 	before := w.l.Record.Before
 	return w.isText && before.HasText() && sketch.Same(before, w.text, sameAbove, w.template)
 }
 
-// resembles reports whether the new text is enough like the one in the index. A host of a few documents has no
-// template yet: the frame of its pages, which an apology has too, counts there.
+// resembles reports whether the new text is similar enough to the one in the index. A host with few documents has no
+// template yet, so the frame of its pages, which an error page shares, counts as text there.
 func (w *weighing) resembles() bool {
 	if *w.template == (sketch.Template{}) {
 		return w.alike >= sameAbove
@@ -222,7 +222,7 @@ func (w *weighing) shared() bool {
 	return w.f.texts.redirected(w.l.Record.Host, w.l.Key, w.target)
 }
 
-// pending is the pending loss of the document, zero if there is none.
+// pending returns the pending loss of the document, zero if there is none.
 func (w *weighing) pending() (loss StoredDeletion, err error) {
 	if old := &w.l.Record; old.LossPending {
 		err = w.f.store.PendingDeletions(w.ctx, DeletionFilter{URLs: []string{old.URL}}, func(d StoredDeletion) error {
@@ -233,7 +233,7 @@ func (w *weighing) pending() (loss StoredDeletion, err error) {
 	return loss, err
 }
 
-// settle makes orders pending, or what they are if nothing is lost.
+// settle makes orders pending, or leaves them if nothing is lost.
 func (w *weighing) settle(ill bool, edit uint64) {
 	c, old := w.c, &w.l.Record
 	o := c.Order
@@ -243,7 +243,7 @@ func (w *weighing) settle(ill bool, edit uint64) {
 	switch {
 	case o == nil:
 	case o.Op == OrderDelete && o.Edit == 0 && w.replaced && !ill:
-		off := *w.set // it leaves as where losses are not confirmed
+		off := *w.set // it leaves as if losses were not confirmed
 		off.Deletions.Off = true
 		*c = outcome(old, w.r, &off, edit, time.Now(), w.f.jitter())
 	case o.Op == OrderDelete && o.Loss != nil:
@@ -277,8 +277,7 @@ func (w *weighing) keepText() {
 	keepPending(n, &w.l.Record, w.set, now)
 }
 
-// holdUpdate has the document of an ill host stay what it is; the page is asked for again after a
-// pause.
+// holdUpdate keeps the document of an ill host as it is; the page is visited again after a pause.
 func (f *Frontier) holdUpdate(l *Lease, c *Completion) {
 	n := &c.Next
 	c.Order, c.CancelDeletion = nil, n.Reason != ReasonTarget

@@ -73,7 +73,7 @@ func (w *weigher) visit(i int, old Record, r Result, change ...func(*Settings)) 
 	return told, c
 }
 
-// page is a document with a text, and its record.
+// page returns a document with a text, and its record.
 func page(s sketch.Sketch) Result {
 	r := document(2, "web")
 	r.Document.Sketch = s
@@ -86,8 +86,8 @@ func stored(s sketch.Sketch) Record {
 	return r
 }
 
-// TestNoTemplate: a host of a few documents does not know what belongs to the frame of its pages, so half of a text must
-// stay.
+// TestNoTemplate: a host of a few documents does not know what belongs to the frame of its pages, so half of a text
+// must stay.
 func TestNoTemplate(t *testing.T) {
 	for same, want := range map[int]bool{16: false, 15: true, 7: true} {
 		w, r := newWeigher(t), page(mixed(text(1), text(2), same))

@@ -206,29 +206,6 @@ func (g *domainGate) decide(l Link) *rule {
 	return &g.rules[best].rule
 }
 
-func (g *domainGate) judge(l Link) (Reason, bool) {
-	if r := g.decide(l); r != nil && !r.allow {
-		return r.reason, false
-	}
-	return Reason{}, true
-}
+func (g *domainGate) judge(l Link) (Reason, bool) { return g.decide(l).judge() }
 
-// scan looks at one rule after the other, as explain does.
-func (g *domainGate) scan(l Link) *rule {
-	for i, r := range g.rules {
-		if (r.port == "" || r.port == l.URL.Port()) && matches(r.host, g.host(l), whole) {
-			return &g.rules[i].rule
-		}
-	}
-	return nil
-}
-
-func (g *domainGate) explain(l Link) GateAnswer { return ruleAnswer(GateDomain, g.scan(l)) }
-
-// ruleAnswer is the answer of a gate whose first rule decides.
-func ruleAnswer(g Gate, r *rule) GateAnswer {
-	if r == nil {
-		return GateAnswer{Reason: Reason{Gate: g}, Allowed: true}
-	}
-	return GateAnswer{Reason: r.reason, Allowed: r.allow}
-}
+func (g *domainGate) explain(l Link) GateAnswer { return ruleAnswer(GateDomain, g.decide(l)) }

@@ -17,14 +17,6 @@ type entry struct {
 	reason  Reason
 }
 
-// matches is the plain way.
-func (e *entry) matches(text string) bool {
-	if e.expr != nil {
-		return e.expr.re.MatchString(text)
-	}
-	return matches(e.literal, text, anywhere)
-}
-
 // patternList finds the first of its entries that a URL matches.
 type patternList struct {
 	entries  []entry
@@ -61,16 +53,6 @@ func (l *patternList) first(text string) *entry {
 	return &l.entries[best]
 }
 
-// scan is first without the matcher.
-func (l *patternList) scan(text string) *entry {
-	for i := range l.entries {
-		if l.entries[i].matches(text) {
-			return &l.entries[i]
-		}
-	}
-	return nil
-}
-
 // patternGate refuses URLs that match an entry or, with want, those that match none.
 type patternGate struct {
 	list    patternList
@@ -90,7 +72,7 @@ func (g *patternGate) judge(l Link) (Reason, bool) {
 }
 
 func (g *patternGate) explain(l Link) GateAnswer {
-	e := g.list.scan(l.URL.String())
+	e := g.list.first(l.URL.String())
 	switch {
 	case e != nil:
 		return GateAnswer{Reason: e.reason, Allowed: g.want}

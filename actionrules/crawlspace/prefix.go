@@ -159,18 +159,14 @@ func newPrefixGate(rules []prefixRule) *prefixGate {
 	return &prefixGate{rules, newMatcher(patterns, atStart)}
 }
 
-func (g *prefixGate) judge(l Link) (Reason, bool) {
-	if i := g.matcher.first(l.URL.String()); i != none && !g.rules[i].allow {
-		return g.rules[i].reason, false
+// decide returns the first rule that applies, nil if none does.
+func (g *prefixGate) decide(l Link) *rule {
+	if i := g.matcher.first(l.URL.String()); i != none {
+		return &g.rules[i].rule
 	}
-	return Reason{}, true
+	return nil
 }
 
-func (g *prefixGate) explain(l Link) GateAnswer {
-	for i, r := range g.rules {
-		if matches(r.text, l.URL.String(), atStart) {
-			return ruleAnswer(GatePrefix, &g.rules[i].rule)
-		}
-	}
-	return ruleAnswer(GatePrefix, nil)
-}
+func (g *prefixGate) judge(l Link) (Reason, bool) { return g.decide(l).judge() }
+
+func (g *prefixGate) explain(l Link) GateAnswer { return ruleAnswer(GatePrefix, g.decide(l)) }

@@ -9,12 +9,6 @@ type ruleSet struct {
 	addresses []addressRule
 }
 
-// rule is what rules of all types have.
-type rule struct {
-	allow  bool
-	reason Reason
-}
-
 // ruleParser reads a file of crawl-space rules: action type target, one a line
 // (IBM, "Rules to limit the Web crawl space").
 type ruleParser struct {

@@ -206,10 +206,9 @@ func (s *Space) elsewhere(l Link) bool {
 	return r != nil && r.allow
 }
 
-// Trace asks every gate that is on, also behind one that refuses, on another way
-// than Judge, and returns their answers in order; what renames URLs first, global.rules
-// last and only where the domain rules refuse. Where a gate let the link pass by
-// no rule, the rule is empty.
+// Trace asks every gate that is on, also behind one that refuses, and returns their
+// answers in order; what renames URLs first, global.rules last and only where the
+// domain rules refuse. Where a gate let the link pass by no rule, the rule is empty.
 func (s *Space) Trace(l Link) []GateAnswer {
 	all := s.names.trace()
 	l.URL = s.Rewrite(l.URL)
@@ -225,7 +224,7 @@ func (s *Space) Trace(l Link) []GateAnswer {
 	}
 	a := GateAnswer{Reason: Reason{Gate: GateGlobal}}
 	if s.global != nil {
-		if r := s.global.scan(l); r != nil {
+		if r := s.global.decide(l); r != nil {
 			a = ruleAnswer(GateGlobal, r)
 		}
 	}

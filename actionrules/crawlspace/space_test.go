@@ -2,6 +2,8 @@ package crawlspace
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -89,8 +91,11 @@ func judgement(t testing.TB, s *Space, l Link) string {
 	}
 }
 
-// disagreement says where Judge and Trace differ about a link.
+// disagreement says where Judge, Trace and rules read one after the other differ about a link.
 func disagreement(s *Space, l Link, v Verdict) string {
+	if fault := misfound(s, l); fault != "" {
+		return fault
+	}
 	want := Verdict{URL: s.Rewrite(l.URL), Allowed: true}
 	refused := map[Gate]bool{}
 	elsewhere := false
@@ -111,6 +116,44 @@ func disagreement(s *Space, l Link, v Verdict) string {
 		return "Judge and Trace differ: " + cmp.Diff(want, v, cmp.Comparer(func(a, b weburl.URL) bool { return a == b }))
 	}
 	return ""
+}
+
+// misfound says which gate's index finds another first rule than reading one rule after the other.
+func misfound(s *Space, l Link) string {
+	l.URL = s.Rewrite(l.URL)
+	gates := slices.Clone(s.gates)
+	if s.global != nil {
+		gates = append(gates, s.global)
+	}
+	for _, g := range gates {
+		var got, want any
+		switch g := g.(type) {
+		case *domainGate:
+			got, want = g.decide(l), first(g.rules, func(r *domainRule) (*rule, bool) {
+				return &r.rule, (r.port == "" || r.port == l.URL.Port()) && matches(r.host, g.host(l), whole)
+			})
+		case *prefixGate:
+			got, want = g.decide(l), first(g.rules, func(r *prefixRule) (*rule, bool) { return &r.rule, matches(r.text, l.URL.String(), atStart) })
+		case *patternGate:
+			got, want = g.list.first(l.URL.String()), first(g.list.entries, func(e *entry) (*entry, bool) {
+				return e, e.expr != nil && e.expr.re.MatchString(l.URL.String()) || e.expr == nil && matches(e.literal, l.URL.String(), anywhere)
+			})
+		}
+		if got != want {
+			return fmt.Sprintf("%T finds %+v, want %+v", g, got, want)
+		}
+	}
+	return ""
+}
+
+// first is what of returns for the first of rules that matches, nil if none does.
+func first[R, T any](rules []R, of func(*R) (*T, bool)) *T {
+	for i := range rules {
+		if found, ok := of(&rules[i]); ok {
+			return found
+		}
+	}
+	return nil
 }
 
 type judgements map[string]string
@@ -196,6 +239,25 @@ func TestOrderOfGates(t *testing.T) {
 	}
 	if got := judgement(t, s, to(t, "http://h/in?x=1&nr=2")); got != "ok" {
 		t.Error(got)
+	}
+}
+
+// TestTraceUsesTheIndex: Trace reads no list of rules, which may have 100,000, from its beginning. Without their
+// patterns each rule of a list would match.
+func TestTraceUsesTheIndex(t *testing.T) {
+	s := mustCompile(t, local("allow domain g\nforbid domain h\nforbid http://h/a\nforbid http://h/b\n"))
+	for i := range s.domain.rules {
+		s.domain.rules[i].host = string(rune(wildcard))
+	}
+	for i := range s.prefix.rules {
+		s.prefix.rules[i].text = ""
+	}
+	var got []string
+	for _, a := range s.Trace(to(t, "http://h/b")) {
+		got = append(got, a.Rule)
+	}
+	if want := []string{"forbid domain h", "forbid http://h/b"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -141,3 +141,25 @@ func (a GateAnswer) Answer() string {
 	}
 	return "refuses"
 }
+
+// rule is what rules of all types have.
+type rule struct {
+	allow  bool
+	reason Reason
+}
+
+// judge is the answer of a gate whose first matching rule is r; nil lets the link pass.
+func (r *rule) judge() (Reason, bool) {
+	if r != nil && !r.allow {
+		return r.reason, false
+	}
+	return Reason{}, true
+}
+
+// ruleAnswer is the answer of a gate whose first rule decides.
+func ruleAnswer(g Gate, r *rule) GateAnswer {
+	if r == nil {
+		return GateAnswer{Reason: Reason{Gate: g}, Allowed: true}
+	}
+	return GateAnswer{Reason: r.reason, Allowed: r.allow}
+}

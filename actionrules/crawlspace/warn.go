@@ -82,7 +82,7 @@ func (s *Space) warnOfAddresses(add func(actionrules.Position, string, ...any)) 
 		add(at(closed[1]), "only IPv6 addresses are closed; write \"forbid address 0.0.0.0 0.0.0.0\" too")
 	}
 	if len(s.addresses.rules) > 0 && s.settings.Proxy {
-		add(at(&s.addresses.rules[0]), "with a proxy the only address dialled is the proxy's, which address rules then judge for every URL; leave them out")
+		add(at(&s.addresses.rules[0]), "address rules do not limit what a proxy fetches: it resolves the names; limit hosts by domain rules")
 	}
 }
 

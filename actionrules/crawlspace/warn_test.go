@@ -59,7 +59,7 @@ func TestWarnings(t *testing.T) {
 		"only IPv6 is closed":         {quiet("forbid domain *\nforbid address :: ::\nforbid address 10.0.0.0 255.0.0.0"), "", []string{`crawl.rules:2: only IPv6 addresses are closed; write "forbid address 0.0.0.0 0.0.0.0" too`}},
 		"both are closed":             {quiet("forbid domain *\nforbid address :: ::\nforbid address 0.0.0.0 0.0.0.0"), "", nil},
 		"none is closed":              {quiet("forbid domain *\nallow address :: ::\nforbid address 9.0.0.0 255.0.0.0"), "", nil},
-		"a proxy and address rules":   {proxy, "", []string{"crawl.rules:1: with a proxy the only address dialled is the proxy's, which address rules then judge for every URL; leave them out"}},
+		"a proxy and address rules":   {proxy, "", []string{"crawl.rules:1: address rules do not limit what a proxy fetches: it resolves the names; limit hosts by domain rules"}},
 		"case matters":                {caseful, "http://h/", []string{caseMatter}},
 		"a reject list":               {reject, "", []string{"reject.patterns: the reject list is for a running crawl; move its 2 patterns into exclude of Patterns in the end"}},
 		"nothing excludes images":     {Settings{}, "http://h/ http://g/", []string{"nothing excludes images, scripts, styles; write <IgnoredExtensions/>"}},

@@ -15,6 +15,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/internal/service"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -58,7 +59,7 @@ func check(c *cli.Context) error {
 	if err := showChecked(c, parsed, report); err != nil {
 		return err
 	}
-	if parsed == nil {
+	if parsed == nil || c.Bool("strict") && len(report.Warnings) > 0 {
 		return no(nil)
 	}
 	return nil
@@ -168,6 +169,10 @@ func unmatched(c *cli.Context, parsed *config.File, crawler config.Crawler) ([]c
 		return nil
 	}
 	home := service.HomeOf(parsed, crawler, c.String("data"))
+	if !badgerstore.Exists(home.Store()) {
+		fmt.Fprintf(c.App.ErrWriter, "%s holds no store: the rules are not compared with stored URLs\n", home.Dir)
+		return nil, nil
+	}
 	err := askFor(c, crawler.Name, readOnly(home), func(client *admin.Client) error { return admin.Each(c.Context, client, "/urls", nil, look) })
 	if err != nil || known == 0 {
 		return nil, err

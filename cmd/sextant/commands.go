@@ -162,7 +162,8 @@ func configureCommands() []*cli.Command {
 			Description: "With --data, check also warns of rules and Refresh elements that match none of the stored URLs. If pages are to be rendered, it has the browser " +
 				"render a small page of its own, as the user who runs it, for half a minute at most. With --json " +
 				"each finding is a line, and the last line is a summary.",
-			Flags: flags(&cli.BoolFlag{Name: "patterns", Usage: "print each pattern beside the regular expression that it became"},
+			Flags: flags(&cli.BoolFlag{Name: "strict", Usage: "exit with 1 for warnings, too"},
+				&cli.BoolFlag{Name: "patterns", Usage: "print each pattern beside the regular expression that it became"},
 				&cli.BoolFlag{Name: "no-browser", Usage: "do not try whether the browser of a configuration that renders can be used: start no program"}),
 		},
 		{

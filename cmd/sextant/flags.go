@@ -51,7 +51,11 @@ func newLogger(c *cli.Context) (*slog.Logger, error) {
 	if err := level.UnmarshalText([]byte(c.String("log-level"))); err != nil {
 		return nil, wrongUse("--log-level %q: write debug, info, warn or error", c.String("log-level"))
 	}
-	if h := service.LogHandler(c.String("log-format"), c.App.ErrWriter, level); h != nil {
+	to := c.App.ErrWriter
+	if terminal := progressOf(c); terminal != nil {
+		to = aboveProgress{terminal}
+	}
+	if h := service.LogHandler(c.String("log-format"), to, level); h != nil {
 		return slog.New(h), nil
 	}
 	return nil, wrongUse("--log-format %q: write text, json, journal or auto", c.String("log-format"))

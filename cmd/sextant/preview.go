@@ -50,6 +50,7 @@ func preview(c *cli.Context) error {
 // printPreview writes a preview for a person.
 func printPreview(w io.Writer, p *review.Preview) {
 	fmt.Fprintf(w, "%s judged, %s indexed\n", count(p.Judged, "stored URL"), count(p.Indexed, "document"))
+	changed := p.Pending + p.Retimed
 	for _, g := range []struct {
 		what  string
 		group review.PreviewGroup
@@ -64,7 +65,7 @@ func printPreview(w io.Writer, p *review.Preview) {
 		{"documents leave a target, by another source", p.Leaving},
 		{renewedWords(p), p.Renewed},
 	} {
-		if g.group.Count == 0 {
+		if changed += g.group.Count; g.group.Count == 0 {
 			continue
 		}
 		fmt.Fprintf(w, "%8d  %s\n", g.group.Count, g.what)
@@ -84,6 +85,9 @@ func printPreview(w io.Writer, p *review.Preview) {
 		if more := int(g.group.Count) - len(g.group.Samples); more > 0 && len(g.group.Samples) > 0 {
 			fmt.Fprintf(w, "          and %d more\n", more)
 		}
+	}
+	if changed == 0 {
+		fmt.Fprintln(w, "Nothing would change.")
 	}
 	if p.Pending > 0 {
 		fate := "they stay so"

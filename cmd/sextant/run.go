@@ -125,6 +125,16 @@ func progressOf(c *cli.Context) io.Writer {
 	return nil
 }
 
+// aboveProgress writes lines of a log to a terminal whose last line shows the progress: they take its place.
+type aboveProgress struct{ io.Writer }
+
+func (w aboveProgress) Write(line []byte) (int, error) {
+	if _, err := w.Writer.Write(append([]byte("\r\x1b[K"), line...)); err != nil {
+		return 0, err
+	}
+	return len(line), nil
+}
+
 // printSummary says what each Crawler did, or prints it as an object a line.
 func printSummary(c *cli.Context, crawls []service.CrawlSummary) error {
 	for i := range crawls {

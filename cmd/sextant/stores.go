@@ -42,6 +42,23 @@ func ask(c *cli.Context, of storeOf, fn func(*admin.Client) error) error {
 	return askFor(c, c.String("crawler"), of, fn)
 }
 
+// packagedData is the data directory of the service that the Debian package installs.
+const packagedData = "/var/lib/sextant"
+
+// dial finds the running service, nil if none runs: that of the data directory or, where none is named and the
+// default one is not there, the one of the folder packaged.
+func dial(c *cli.Context, crawler, packaged string) (*admin.Client, error) {
+	data := c.String("data")
+	client, err := admin.Dial(c.Context, data, crawler)
+	if client != nil || err != nil || c.IsSet("data") || isDir(data) {
+		return client, err
+	}
+	if client, err = admin.Dial(c.Context, packaged, crawler); client != nil {
+		fmt.Fprintf(c.App.ErrWriter, "%s is not there: asking the service of %s\n", data, packaged)
+	}
+	return client, err
+}
+
 // clientCall is a method of a client.
 type clientCall[In, Out any] = func(*admin.Client, context.Context, In) (Out, error)
 
@@ -60,7 +77,7 @@ func askFor(c *cli.Context, crawler string, of storeOf, fn func(*admin.Client) e
 	if err != nil {
 		return err
 	}
-	client, err := admin.Dial(c.Context, c.String("data"), crawler)
+	client, err := dial(c, crawler, packagedData)
 	if err != nil {
 		return err
 	}
@@ -90,7 +107,7 @@ func askEach(c *cli.Context, fn func(*admin.Client) error) error {
 		return err
 	}
 	data, crawler := c.String("data"), c.String("crawler")
-	client, err := admin.Dial(c.Context, data, crawler)
+	client, err := dial(c, crawler, packagedData)
 	if err != nil {
 		return err
 	}
@@ -205,7 +222,7 @@ func configuredCrawler(c *cli.Context, name string) (config.Crawler, error) {
 // theService is the one that runs, for a command that needs it; the error says that none
 // does, and what then, or why it cannot be asked.
 func theService(c *cli.Context, crawler, then string) (*admin.Client, error) {
-	client, err := admin.Dial(c.Context, c.String("data"), crawler)
+	client, err := dial(c, crawler, packagedData)
 	if err == nil && client == nil {
 		err = fmt.Errorf("no service runs on %s: %s", c.String("data"), then)
 	}

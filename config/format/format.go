@@ -1,13 +1,11 @@
-// Package format lays out a CrawlConfig.xml: two spaces a level, one child a line, and nothing that
-// changes what the file says. Attributes, comments and the lines that the author left blank stay
-// where they are.
+// Package format lays out a CrawlConfig.xml: two spaces a level, one child a line, without changing its meaning.
+// Attributes, comments and blank lines stay in their places.
 package format
 
 import "github.com/sextant-crawler/sextant/config"
 
-// File returns the text of a configuration in the project's layout, always in UTF-8. Name stands in
-// errors. A file that is not well-formed XML is an error that says where; one that breaks rules of
-// the configuration is not.
+// File returns the text of a configuration in the project's layout, always in UTF-8. name is the file's name in errors.
+// A file that is not well-formed XML is an error with a position; one that breaks rules of the configuration is not.
 func File(name string, raw []byte) ([]byte, error) {
 	text, file, err := config.Tree(name, raw)
 	if err != nil {

@@ -123,7 +123,7 @@ func same(t *testing.T, raw []byte) {
 	}
 }
 
-// said is all that a reader of configurations looks at: elements, attributes, text that is not
+// said returns all that a reader of configurations looks at: elements, attributes, text that is not
 // blank, and the words of comments.
 func said(t *testing.T, text []byte) (all []string) {
 	t.Helper()
@@ -157,7 +157,7 @@ func said(t *testing.T, text []byte) (all []string) {
 	}
 }
 
-// configurations are those of examples and tests, by the file that holds them.
+// configurations returns those of examples and tests, by the file that holds them.
 func configurations(t testing.TB) map[string][]byte {
 	t.Helper()
 	all := map[string][]byte{}

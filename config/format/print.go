@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// indentWidth is how far a level is indented.
+	// indentWidth is the indentation of a level.
 	indentWidth = 2
-	// lineWidth is how long a line may be that holds an element with others inside. A tag that
-	// is longer stays as it is broken: its author knows which attributes belong together.
+	// lineWidth is the longest line for an element with others inside. A longer tag keeps its line breaks, since its
+	// author grouped the attributes.
 	lineWidth = 140
 )
 
@@ -25,13 +25,13 @@ type printer struct {
 
 func (p *printer) raw(n *config.Markup) []byte { return p.text[n.Start:n.End] }
 
-// name is that of an element, with its prefix.
+// name returns an element's name, with its prefix.
 func (p *printer) name(n *config.Markup) []byte {
 	raw := p.raw(n)[1:]
 	return raw[:bytes.IndexAny(raw, " \t\n/>")]
 }
 
-// body is all between an element's tags.
+// body returns everything between an element's tags.
 func (p *printer) body(n *config.Markup) []byte {
 	inside := p.text[n.End:n.Last]
 	return inside[:max(0, bytes.LastIndexByte(inside, '<'))]
@@ -45,15 +45,15 @@ func (p *printer) line(level int) {
 
 func spaces(n int) []byte { return bytes.Repeat([]byte(" "), n) }
 
-// children prints what is inside of an element, or of the file.
+// children prints the content of an element, or of the file.
 func (p *printer) children(parent *config.Markup, level int) {
-	end := parent.End // of what stands before the child
+	end := parent.End // of what precedes the child
 	for i, c := range parent.Children {
 		lines := bytes.Count(p.text[end:c.Start], []byte("\n"))
 		end = max(c.End, c.Last)
 		switch isElement := c.Last > 0; {
 		case i == 0 && parent.Last == 0: // the first in the file
-		case !isElement && lines == 0 && p.endsLine(end): // a comment on what stands before it on the line
+		case !isElement && lines == 0 && p.endsLine(end): // a comment on the same line as what it comments
 			p.out.WriteByte(' ')
 		default:
 			if lines > 1 {
@@ -69,13 +69,13 @@ func (p *printer) children(parent *config.Markup, level int) {
 	}
 }
 
-// endsLine reports whether only white space stands on the line behind an offset.
+// endsLine reports whether only white space follows an offset on its line.
 func (p *printer) endsLine(offset int) bool {
 	rest := bytes.TrimLeft(p.text[offset:], " \t")
 	return len(rest) == 0 || rest[0] == '\n'
 }
 
-// other prints a comment or an instruction. Lines of a comment that are indented as far as it is move with it.
+// other prints a comment or an instruction. Lines of a comment with at least its indentation move with it.
 func (p *printer) other(n *config.Markup, level int) {
 	raw := p.raw(n)
 	if bytes.HasPrefix(raw, []byte("<?xml")) && len(raw) > 5 && bytes.IndexByte([]byte(" \t\n?"), raw[5]) >= 0 {
@@ -103,7 +103,7 @@ func (p *printer) element(n *config.Markup, level int) {
 	}
 	p.tag(n, level)
 	switch {
-	case n.TextAt > 0: // its white space counts
+	case n.TextAt > 0: // its white space is significant
 		p.out.Write(p.body(n))
 	case len(n.Children) == 0:
 		return
@@ -114,7 +114,7 @@ func (p *printer) element(n *config.Markup, level int) {
 	fmt.Fprintf(&p.out, "</%s>", p.name(n))
 }
 
-// tag prints a start tag, with lines broken where the author broke them.
+// tag prints a start tag, with its line breaks.
 func (p *printer) tag(n *config.Markup, level int) {
 	name := p.name(n)
 	p.out.WriteByte('<')
@@ -124,7 +124,7 @@ func (p *printer) tag(n *config.Markup, level int) {
 		switch {
 		case !a.breaks:
 			p.out.WriteByte(' ')
-		case i == 0: // all of them stand below the name
+		case i == 0: // all attributes are below the name
 			column = (level + 2) * indentWidth
 			fallthrough
 		default:
@@ -143,13 +143,13 @@ func tagEnd(n *config.Markup) string {
 	return ">"
 }
 
-// inOneLine is the element if its author wrote it in one line and it fits.
+// inOneLine returns the element if its author wrote it on one line and it fits.
 func (p *printer) inOneLine(n *config.Markup, width int) ([]byte, bool) {
 	text, ok := p.appendLine(nil, n, 4*width) // bytes
 	return text, ok && utf8.RuneCount(text) <= width && bytes.IndexByte(p.text[n.Start:n.Last], '\n') < 0
 }
 
-// appendLine appends the element in one line; ok is false if that gets longer than most bytes.
+// appendLine appends the element on one line; ok is false if that exceeds most bytes.
 func (p *printer) appendLine(to []byte, n *config.Markup, most int) (line []byte, ok bool) {
 	name := p.name(n)
 	to = append(append(to, '<'), name...)
@@ -178,7 +178,7 @@ func (p *printer) appendLine(to []byte, n *config.Markup, most int) (line []byte
 	return to, len(to) <= most
 }
 
-// attribute is one as it is written, without space around its equals sign.
+// attribute is an attribute as written, without space around its equals sign.
 type attribute struct {
 	text   []byte
 	breaks bool // it begins a line

@@ -8,27 +8,30 @@ import (
 	"unicode/utf8"
 )
 
-// document is a CrawlConfig.xml in the making.
+// document is a CrawlConfig.xml under construction.
 type document struct {
 	name       string // the Crawler's
 	head       string // the comment in front
 	attributes []attribute
-	lines      []string // inside of the Crawler, with their indentation in it
-	// untranslated is what has no counterpart.
+	lines      []string // inside the Crawler, indented
+	// untranslated holds the settings without a counterpart.
 	untranslated Untranslated
 }
 
 type attribute struct{ name, value string }
 
-// set writes an attribute of the Crawler; a later one of the name replaces it.
-func (d *document) set(name, value string) {
-	for i := range d.attributes {
-		if d.attributes[i].name == name {
-			d.attributes[i].value = value
-			return
+// set sets an attribute of the Crawler, replacing an earlier one.
+func (d *document) set(name, value string) { d.attributes = replaced(d.attributes, name, value) }
+
+// replaced returns the attributes with a value for name.
+func replaced(all []attribute, name, value string) []attribute {
+	for i := range all {
+		if all[i].name == name {
+			all[i].value = value
+			return all
 		}
 	}
-	d.attributes = append(d.attributes, attribute{name, value})
+	return append(all, attribute{name, value})
 }
 
 // add writes an element without content.
@@ -77,12 +80,12 @@ func element(name string, attributes ...attribute) string {
 	return b.String()
 }
 
-// value escapes an attribute's value, so that it is read as it is here, ${ too.
+// value escapes an attribute's value, including ${.
 func value(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", `"`, "&quot;", "\t", "&#9;", "\n", "&#10;", "${", "$${").Replace(s)
 }
 
-// comment is text that cannot end the comment that it stands in.
+// comment makes text safe inside a comment.
 func comment(s string) string {
 	const most = 300
 	if len(s) > most {

@@ -12,12 +12,17 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// counterpart is what a key of collection.cfg means here; it says what is wrong
-// with the value, in words that follow the key, or "".
+// counterpart translates a key of collection.cfg; it returns what is wrong with the value, as a continuation of the
+// key, or "".
 type counterpart func(c *collection, value string) (complaint string)
 
-// counterparts are the keys that have one (Funnelback, "Web crawler
-// configuration options").
+// What to write by hand for log-ins and proxies.
+const (
+	basicAuth = `write <Fetch auth="basic" origins="http://HOST" user="..." password="${ENV}"><Host val="HOST"/></Fetch>`
+	viaProxy  = `write <Fetch name="proxy" proxy="http://HOST:PORT"/> and fetcher="proxy" on the Crawler; also proxyUser and proxyPassword`
+)
+
+// counterparts returns the supported keys (Funnelback, "Web crawler configuration options").
 func counterparts() map[string]counterpart {
 	return map[string]counterpart{
 		"collection":                      (*collection).crawlerName,
@@ -41,10 +46,16 @@ func counterparts() map[string]counterpart {
 		"crawler.max_files_per_server":    filesPerServer,
 		"crawler.monitor_url_reject_list": advice("write the patterns into a file, one a line, and <RejectList file=\"...\"/>"),
 		"indexer_options":                 indexerOptions,
+		"http_user":                       advice(basicAuth),
+		"http_passwd":                     advice(basicAuth),
+		"http_proxy":                      advice(viaProxy),
+		"http_proxy_port":                 advice(viaProxy),
+		"http_proxy_user":                 advice(viaProxy),
+		"http_proxy_passwd":               advice(viaProxy),
 	}
 }
 
-// collection gathers what becomes of a collection.cfg.
+// collection holds the translation of a collection.cfg.
 type collection struct {
 	*document
 	root     string
@@ -52,13 +63,12 @@ type collection struct {
 	space    []attribute
 	ignored  []attribute // of IgnoredExtensions
 	traps    []attribute
-	longest  int  // URL, 0 is any
+	longest  int  // longest URL, 0 is any
 	roots    bool // a file of start URLs is named
 	notes    []string
 }
 
-// collectionConfig translates a collection.cfg. A key that comes again counts the
-// last time, as in Java's properties.
+// collectionConfig translates a collection.cfg. The last of duplicate keys counts, as in Java's properties.
 func collectionConfig(d *document, file *crawlspace.File) (errs []error) {
 	values, at := make(map[string]string), make(map[string]line)
 	var keys []string
@@ -88,7 +98,7 @@ func collectionConfig(d *document, file *crawlspace.File) (errs []error) {
 			complaint := translate(c, value)
 			switch {
 			case complaint == "":
-			case key == "exclude_patterns": // never dropped: what it excludes would be crawled
+			case key == "exclude_patterns": // never dropped: the URLs it excludes would be crawled
 				errs = append(errs, at[key].errorf("exclude_patterns cannot be imported: %s", complaint))
 			default:
 				c.leaveOut(at[key], key, value, complaint, key != "indexer_options")
@@ -106,7 +116,7 @@ func collectionConfig(d *document, file *crawlspace.File) (errs []error) {
 	return nil
 }
 
-// leaveOut notes what has no counterpart; with told it is an error, too.
+// leaveOut records a setting without a counterpart; with told it is an error, too.
 func (c *collection) leaveOut(l line, key, value, why string, told bool) {
 	note := "Not translated: " + key + "=" + shown(key, value)
 	if why != "" {
@@ -122,8 +132,7 @@ func (c *collection) leaveOut(l line, key, value, why string, told bool) {
 	c.untranslated = append(c.untranslated, l.errorf("%s: %s", key, why))
 }
 
-// shown is a value as it may stand in a comment: not where the key sounds like a
-// secret.
+// shown returns a value for a comment, or a placeholder if the key suggests a secret.
 func shown(key, value string) string {
 	key = strings.ToLower(key)
 	for _, word := range []string{"pass", "secret", "token", "credential", "auth", "cookie", "header", "key"} {
@@ -134,10 +143,10 @@ func shown(key, value string) string {
 	return value
 }
 
-// write puts all that was translated into the document.
+// write writes the translation into the document.
 func (c *collection) write() {
-	// With includes all that they let pass starts accepted; without, only the site
-	// of the start URL does, or the crawl would have no bounds.
+	// With includes, everything that passes them starts accepted; without, only the site of the start URL does, or the
+	// crawl would be unlimited.
 	included := slices.ContainsFunc(c.patterns, func(a attribute) bool { return a.name == "include" })
 	if !included {
 		for _, name := range []string{"defaultAccept", "defaultIndex", "defaultFollow"} {
@@ -145,8 +154,8 @@ func (c *collection) write() {
 		}
 		c.notes = append(c.notes, "Without include_patterns the site of the start URL is crawled, no other.")
 	}
-	// Funnelback deletes nothing for a passing error, checks again each night, and knows no
-	// wildcards and Allow in robots.txt.
+	// Funnelback deletes nothing after a temporary error, refreshes each night, and ignores wildcards and Allow in
+	// robots.txt.
 	for _, a := range []attribute{{"robotsAgent", "FunnelBack"}, {"robots", "original"}, {"errorPolicy", "cautious"}, {"smartRefresh", "true"}} {
 		c.set(a.name, a.value)
 	}
@@ -187,8 +196,8 @@ func startURL(c *collection, v string) string {
 	return ""
 }
 
-// patterns keeps a value of include_patterns or exclude_patterns as it is, but
-// for look-ahead: it means the same here.
+// patterns keeps a value of include_patterns or exclude_patterns unchanged, since it means the same here, except for
+// look-ahead.
 func patterns(name string) counterpart {
 	return func(c *collection, v string) string {
 		if expression, found := strings.CutPrefix(v, "regexp:"); found {
@@ -228,7 +237,7 @@ func number(elementName, name string, unit int64) counterpart {
 	}
 }
 
-// limits are the range of an attribute that is a number.
+// limits returns the range of a numeric attribute.
 func limits(elementName, name string) (least, most int64) {
 	for _, e := range config.Elements() {
 		for _, a := range e.Attributes {
@@ -251,7 +260,7 @@ func boolean(name string) counterpart {
 	}
 }
 
-// startURLsFile names the file: one URL a line, as here.
+// startURLsFile refers to the file, which has one URL a line, as here.
 func startURLsFile(c *collection, v string) string {
 	c.roots = true
 	c.add("Roots", attribute{"file", v})
@@ -283,7 +292,7 @@ func urlLength(c *collection, v string) string {
 	return ""
 }
 
-// rejectFiles are extensions that are not crawled.
+// rejectFiles excludes extensions.
 func rejectFiles(c *collection, v string) string {
 	list := crawlspace.Text{Value: v}
 	if _, errs := crawlspace.Compile(crawlspace.Settings{Extensions: &crawlspace.Extensions{List: list}}, nil); len(errs) > 0 {
@@ -301,7 +310,7 @@ func (d *document) userAgent(v string) string {
 	return ""
 }
 
-// indexerOptions knows -ignore_noindex; the others are the indexer's own.
+// indexerOptions translates -ignore_noindex; the other options concern only the indexer.
 func indexerOptions(c *collection, v string) string {
 	var others []string
 	for option := range strings.FieldsSeq(v) {

@@ -11,8 +11,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// crawlRules names the file in CrawlSpace. IBM keeps start URLs elsewhere: those which the rules
-// suggest are taken.
+// crawlRules refers to the file in CrawlSpace. IBM stores start URLs elsewhere, so it uses those that the rules
+// suggest.
 func crawlRules(d *document, file *crawlspace.File) []error {
 	attr, settings := "rules", crawlspace.Settings{CrawlRules: file}
 	if filepath.Base(file.Name) == config.GlobalRulesName {
@@ -35,9 +35,8 @@ func crawlRules(d *document, file *crawlspace.File) []error {
 	return nil
 }
 
-// suggestRoots makes start URLs of the home pages of hosts that are allowed by name, and of the
-// URLs of prefixes up to their first asterisk; false if there are none. Those that other rules forbid are
-// told, and left out.
+// suggestRoots adds as start URLs the home pages of hosts that are allowed by name, and the prefixes of URLs up to
+// their first asterisk; false if there are none. It reports and omits those that other rules forbid.
 func suggestRoots(d *document, file *crawlspace.File, space *crawlspace.Space) bool {
 	d.comment("IBM keeps start URLs elsewhere: these are what the rules allow by name. Look them through.")
 	const most = 20
@@ -61,7 +60,7 @@ func suggestRoots(d *document, file *crawlspace.File, space *crawlspace.Space) b
 	return roots > 0
 }
 
-// allowedByName is the URL that a line of crawl.rules allows by name, if it does.
+// allowedByName returns the URL that a line of crawl.rules allows by name, if any.
 func allowedByName(line string) (u weburl.URL, ok bool) {
 	words := strings.Fields(line)
 	if words[0] != "allow" {

@@ -1,6 +1,5 @@
-// Package importer turns the configurations of other crawlers into
-// CrawlConfig.xml. What has no counterpart stands in the result as a comment, so
-// that nothing is lost unseen.
+// Package importer converts the configurations of other crawlers to CrawlConfig.xml. Settings without a counterpart
+// become comments, so that nothing is lost silently.
 package importer
 
 import (
@@ -18,11 +17,10 @@ import (
 type Format string
 
 const (
-	// IBM is a crawl.rules or global.rules of IBM's Web crawler. The result names
-	// the file, because its rules mean the same here.
+	// IBM is a crawl.rules or global.rules of IBM's Web crawler. The result refers to the file, because its rules mean
+	// the same here.
 	IBM Format = "ibm"
-	// Funnelback is a collection.cfg: lines key=value, of which the crawler's keys
-	// are translated.
+	// Funnelback is a collection.cfg: lines key=value. The crawler's keys are translated.
 	Funnelback Format = "funnelback"
 	// List is a flat list of rules, one a line, in the terms of Elastic's or
 	// Norconex's crawlers; see Import.
@@ -33,22 +31,22 @@ const (
 	Norconex Format = "norconex"
 )
 
-// Formats are all of them.
+// Formats returns all formats.
 func Formats() []Format { return []Format{IBM, Funnelback, List, Smartsite, Norconex} }
 
-// maxFaults bounds how many faults of a file an error lists.
+// maxFaults bounds the errors that are listed for a file.
 const maxFaults = 100
 
-// Untranslated is what of a file could be left out, because it was asked for so: each with its line. The
-// text is whole without it, and has it as comments.
+// Untranslated are the settings that were left out as allowed, each with its line. The text is complete without them,
+// and has them as comments.
 type Untranslated []error
 
 func (u Untranslated) Error() string { return bounded(u).Error() }
 
-// Import translates a file. The error is an Untranslated, beside a text, where something has no
-// counterpart and leaving it out excludes nothing less; any other error comes without a text. Name is its path; for IBM the result refers to the
-// file by it, so it must be right as seen from the folder of the result. The
-// error lists, with file, line and column, what is no valid line of the format.
+// Import translates a file. The error is an Untranslated, beside a text, if settings have no counterpart and leaving
+// them out excludes nothing less; any other error comes without a text. name is the file's path; for IBM the result
+// refers to the file by it, so it must be valid relative to the folder of the result. The error lists, with file, line
+// and column, the invalid lines.
 //
 // A List has these lines; blank ones and those that begin with # are skipped:
 //
@@ -58,14 +56,11 @@ func (u Untranslated) Error() string { return bounded(u).Error() }
 //	include https?://.*/docs/.*   Norconex: an expression that the whole URL matches
 //	exclude .*\.pdf
 //
-// In patterns of begins, ends and contains * is any run of characters; a regex
-// must match from the beginning of the path. All are about the path, without the
-// query, and tell upper case from lower. Of allow and deny the first line that
-// matches decides, and a URL that none matches is allowed; they belong to the
-// hosts of the start URLs before them, up to the next start URL, or to all URLs
-// where there is none. Of include and exclude a URL must match one include, if
-// there are any, and no exclude. Only the hosts of start URLs are crawled. The two
-// kinds cannot be mixed.
+// In patterns of begins, ends and contains, * is any run of characters; a regex must match from the beginning of the
+// path. All apply to the path, without the query, and are case sensitive. The first matching line of allow and deny
+// decides, and a URL without a match is allowed; they apply to the hosts of the start URLs before them, up to the next
+// start URL, or to all URLs if there are none. A URL must match one include, if there are any, and no exclude. Only the
+// hosts of start URLs are crawled. The two kinds cannot be mixed.
 func Import(format Format, name string, raw []byte) ([]byte, error) {
 	translate := map[Format]func(*document, *crawlspace.File) []error{
 		IBM: crawlRules, Funnelback: collectionConfig, List: ruleList, Smartsite: smartsiteList, Norconex: httpCollector,
@@ -81,10 +76,32 @@ func Import(format Format, name string, raw []byte) ([]byte, error) {
 	if errs := translate(d, file); len(errs) > 0 {
 		return nil, bounded(errs)
 	}
-	if len(d.untranslated) > 0 {
-		return d.text(), d.untranslated
+	text := d.text()
+	if err := readable(text, name, raw); err != nil {
+		return nil, err
 	}
-	return d.text(), nil
+	if len(d.untranslated) > 0 {
+		return text, d.untranslated
+	}
+	return text, nil
+}
+
+// errUnreadable is a fault of this package: no file should lead to it.
+var errUnreadable = errors.New("the result cannot be read")
+
+// readable returns errUnreadable if check would refuse the result. Of the files that it names only name, which
+// holds raw, is read: the others may lie elsewhere.
+func readable(text []byte, name string, raw []byte) error {
+	_, report := config.Parse(config.FileName, text, config.Lookups{ReadFile: func(path string) ([]byte, error) {
+		if filepath.Clean(path) == filepath.Clean(name) {
+			return raw, nil
+		}
+		return nil, nil
+	}})
+	if err := report.Err(); err != nil {
+		return fmt.Errorf("%w: %w", errUnreadable, err)
+	}
+	return nil
 }
 
 func bounded(errs []error) error {

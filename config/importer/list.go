@@ -9,7 +9,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// section are start URLs and the rules for their hosts.
+// section holds start URLs and the rules for their hosts.
 type section struct {
 	origins []string
 	rules   []listRule
@@ -26,13 +26,13 @@ type listRule struct {
 type listReader struct {
 	d                *document
 	sections         []section
-	elastic, filters bool // which kinds of lines there are
+	elastic, filters bool // which kinds of lines occurred
 	include          bool // there is an include, translated or not
 	roots            map[string]bool
 	errs             []error
 }
 
-// ruleList translates a flat list; Import says what it is.
+// ruleList translates a flat list; see Import.
 func ruleList(d *document, file *crawlspace.File) []error {
 	r := listReader{d: d, sections: make([]section, 1), roots: make(map[string]bool)}
 	for _, l := range lines(file) {
@@ -73,11 +73,11 @@ func (r *listReader) line(l line) {
 	}
 	if r.elastic && r.filters {
 		r.errs = append(r.errs, l.errorf("%s is mixed with lines of the other kind: write allow and deny, or include and exclude", clip(first)))
-		r.filters, r.elastic = !r.filters, !r.elastic // said once for each change
+		r.filters, r.elastic = !r.filters, !r.elastic // reported once for each change
 	}
 }
 
-// root reads a start URL. The first one behind rules begins a section.
+// root reads a start URL. The first one after rules begins a section.
 func (r *listReader) root(l line) {
 	u, err := weburl.Parse(l.text)
 	if err != nil || strings.ContainsAny(l.text, " \t") {
@@ -127,11 +127,11 @@ func (r *listReader) rule(l line, policy, kind, pattern string) {
 		holds = conditionOf(a)
 	}
 	if _, errs := actionrules.CompileCondition(holds); len(errs) > 0 {
-		if policy == "deny" || policy == "exclude" { // never dropped: what it excludes would be crawled
+		if policy == "deny" || policy == "exclude" { // never dropped: the URLs it excludes would be crawled
 			r.errs = append(r.errs, l.errorf("%s cannot be imported: %v", policy, errs[0]))
 			return
 		}
-		r.include = r.include || policy == "include" // it lets pass nothing that another does not
+		r.include = r.include || policy == "include" // it allows only what it matches
 		r.d.untranslated = append(r.d.untranslated, l.errorf("%s cannot be imported: %v", policy, errs[0]))
 		r.d.comment("Not translated: %s (%v)", l.text, errs[0])
 		return
@@ -141,12 +141,12 @@ func (r *listReader) rule(l line, policy, kind, pattern string) {
 	s.rules = append(s.rules, listRule{l, policy, holds})
 }
 
-// wildcards writes a pattern in which * is a wildcard with reversed escaping.
+// wildcards writes a pattern with the wildcard * in reversed escaping.
 func wildcards(pattern string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\.\*`).Replace(pattern)
 }
 
-// hosts is a rule that keeps the crawl on the hosts of the start URLs.
+// hosts returns a rule that limits the crawl to the hosts of the start URLs.
 func (r *listReader) hosts() []string {
 	var origins []string
 	for _, s := range r.sections {
@@ -162,8 +162,7 @@ func (r *listReader) hosts() []string {
 	return []string{rule("<ar:Not>"+anyOf(originAtoms(origins))+"</ar:Not>", "Ignore")}
 }
 
-// orderedRules writes rules of which the first that matches decides: the last
-// that matches decides here, so they stand in the opposite order.
+// orderedRules writes rules where the first match decides: here the last match decides, so their order is reversed.
 func (r *listReader) orderedRules() []string {
 	var rules []string
 	for _, s := range r.sections {
@@ -209,7 +208,7 @@ func rule(condition, action string) string {
 	return "<Rule>" + condition + element(action) + "</Rule>"
 }
 
-// anyOf is an Or, unless there is one condition only.
+// anyOf returns an Or, or a single condition itself.
 func anyOf(conditions []string) string {
 	if len(conditions) == 1 {
 		return conditions[0]

@@ -8,19 +8,19 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules"
 )
 
-// maxLookahead is how much text a look-ahead may have: what it becomes nests as deep.
+// maxLookahead bounds the text of a look-ahead, since the result is nested as deeply.
 const maxLookahead = 100
 
-// withoutLookahead writes an expression of the form X(?!Y).* without look-ahead, where Y is plain text; with whole
-// false, where the expression may match a part, X(?!Y) too. What follows X then ends, or leaves Y at one of its
-// characters: X(?!ab).* is X(?:\z|[^a]|a(?:\z|[^b])).*, which matches the same. Other forms stay as they are, and are
-// refused where they are compiled.
+// withoutLookahead rewrites an expression of the form X(?!Y).* without look-ahead, where Y is plain text; if whole is
+// false, so that the expression may match a part, also X(?!Y). The text after X then ends, or differs from Y at one of
+// its characters: X(?!ab).* is X(?:\z|[^a]|a(?:\z|[^b])).*, which matches the same. Other forms are returned unchanged,
+// and are refused on compilation.
 func withoutLookahead(expression string, whole bool) string {
 	before, rest, found := strings.Cut(expression, "(?!")
 	if !found || strings.Contains(before, `\Q`) {
 		return expression
 	}
-	if _, err := syntax.Parse(before, syntax.Perl); err != nil { // it is in a group, or no look-ahead
+	if _, err := syntax.Parse(before, syntax.Perl); err != nil { // inside a group, or not a look-ahead
 		return expression
 	}
 	end := 0
@@ -44,7 +44,7 @@ func withoutLookahead(expression string, whole bool) string {
 	return expression
 }
 
-// leaving matches the end, or the beginning of text up to where it is no longer that of other.
+// leaving returns an expression for the end, or for the beginning of text up to where it differs from other.
 func leaving(other []rune) string {
 	first := regexp.QuoteMeta(string(other[0]))
 	expression := `(?:\z|[^` + first + `]`
@@ -54,9 +54,8 @@ func leaving(other []rune) string {
 	return expression + ")"
 }
 
-// conditionOf makes the condition of an atom whose value is an expression as it was written, with look-ahead. One that
-// begins with ^(?!.*Y) holds where Y stands nowhere and the rest matches, which a <Not> says; what else can be
-// written without look-ahead is.
+// conditionOf returns the condition of an atom whose value is an expression with look-ahead. ^(?!.*Y) at its beginning,
+// which holds if Y occurs nowhere and the rest matches, becomes a <Not>; other look-ahead is rewritten if possible.
 func conditionOf(a actionrules.Atom) actionrules.Condition {
 	whole := a.Kind == actionrules.KindExact
 	absent, rest := absentFirst(a.Value, whole)
@@ -83,8 +82,7 @@ func conditionOf(a actionrules.Atom) actionrules.Condition {
 	return actionrules.And{Of: all}
 }
 
-// absentFirst takes (?!.*Y) apart that an expression begins with, once or several times; none where that would
-// not mean the same.
+// absentFirst removes the leading (?!.*Y) of an expression, one or several; none if that would change the meaning.
 func absentFirst(expression string, whole bool) (absent []string, rest string) {
 	rest, anchored := strings.CutPrefix(expression, "^")
 	if !anchored && !whole {
@@ -99,7 +97,7 @@ func absentFirst(expression string, whole bool) (absent []string, rest string) {
 		if end == len(inside) || bar {
 			return nil, ""
 		}
-		y := strings.TrimPrefix(inside[:end], "?") // .*? looks as far
+		y := strings.TrimPrefix(inside[:end], "?") // .*? covers the same
 		if _, err := syntax.Parse(y, syntax.Perl); err != nil || y == "" {
 			return nil, ""
 		}
@@ -111,8 +109,8 @@ func absentFirst(expression string, whole bool) (absent []string, rest string) {
 	return absent, rest
 }
 
-// scanTo is how far it is to the bracket that closes what s is the inside of, the length if none does, and
-// whether there is a | before, in no other bracket.
+// scanTo returns the length up to the bracket that closes the group that s is the inside of, the whole length if none
+// does, and reports whether there is a | before it outside of other brackets.
 func scanTo(s string) (end int, bar bool) {
 	depth, class := 0, 0
 	for i := 0; i < len(s); i++ {
@@ -141,7 +139,7 @@ func scanTo(s string) (end int, bar bool) {
 	return len(s), bar
 }
 
-// conditionElement is the element of a condition.
+// conditionElement returns the element of a condition.
 func conditionElement(c actionrules.Condition) string {
 	switch t := c.(type) {
 	case actionrules.Atom:

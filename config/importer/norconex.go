@@ -10,12 +10,12 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// norconex gathers what becomes of a crawler of Norconex's.
+// norconex holds the translation of a Norconex crawler.
 type norconex struct {
 	*document
-	scope     []string // conditions, of which a URL must meet one; nil is any URL
-	refs      filters  // by which URLs are crawled
-	docs      filters  // by which they are indexed
+	scope     []string // a URL must meet one of these conditions; nil is any URL
+	refs      filters  // decide which URLs are crawled
+	docs      filters  // decide which are indexed
 	pause     string   // milliseconds
 	space     []attribute
 	roots     map[string]bool
@@ -24,10 +24,10 @@ type norconex struct {
 	errs      []error
 }
 
-// norconexDelay is Norconex's pause where none is written, in milliseconds.
+// norconexDelay is Norconex's default pause, in milliseconds.
 const norconexDelay = "3000"
 
-// norconexElements are the elements of a crawler that have a counterpart.
+// norconexElements returns the supported elements of a crawler.
 func norconexElements() map[string]func(*norconex, *node) {
 	filterList := func(of func(*norconex) *filters) func(*norconex, *node) {
 		return func(x *norconex, n *node) { x.readFilters(of(x), n) }
@@ -42,7 +42,7 @@ func norconexElements() map[string]func(*norconex, *node) {
 		"userAgent":              (*norconex).agent,
 		"httpFetchers":           (*norconex).fetchers,
 		"referenceFilters":       filterList(func(x *norconex) *filters { return &x.refs }),
-		"metadataFilters":        docs, // both are asked once the links are taken
+		"metadataFilters":        docs, // both apply after the links were extracted
 		"documentFilters":        docs,
 		"committers":             (*norconex).committers,
 		"committer":              (*norconex).committer,
@@ -54,7 +54,7 @@ func norconexElements() map[string]func(*norconex, *node) {
 	}
 }
 
-// norconexWorkings are how Norconex does its work: they say nothing of what is crawled.
+// norconexWorkings returns the elements about Norconex's operation, which do not affect what is crawled.
 func norconexWorkings() []string {
 	return []string{"workDir", "tempDir", "logsDir", "progressDir", "maxConcurrentCrawlers", "crawlersStartInterval", "maxMemoryPool", "maxMemoryInstance",
 		"dataStoreEngine", "crawlDataStoreFactory", "keepDownloads", "keepReferencedLinks", "documentChecksummer", "metadataChecksummer"}
@@ -89,8 +89,8 @@ func httpCollector(d *document, file *crawlspace.File) []error {
 	return nil
 }
 
-// crawlerElements are the crawler itself, as <crawler>, and what is in it; an element that it has not is
-// that of crawlerDefaults. What stands beside the crawler is at the end.
+// crawlerElements returns the crawler itself, as <crawler>, and its elements, with defaults from crawlerDefaults.
+// Elements beside the crawler come last.
 func crawlerElements(top *node) ([]*node, error) {
 	if len(top.kids) != 1 {
 		return nil, top.errorf("one element <httpcollector> or <crawler> is expected")
@@ -128,8 +128,8 @@ func crawlerElements(top *node) ([]*node, error) {
 	return append(elements, beside...), nil
 }
 
-// leaveOut notes what has no counterpart, without its content, which may be secret. What keeps documents out is
-// never left out.
+// leaveOut records an element without a counterpart, without its content, which may be secret. Elements that keep
+// documents out are never left out.
 func (x *norconex) leaveOut(n *node, why string) {
 	switch {
 	case strings.EqualFold(n.attr["onMatch"], "exclude"), n.attr["onMatch"] == "" && n.excludes() && !strings.HasSuffix(n.class(), "Filter"):
@@ -166,7 +166,7 @@ func (x *norconex) startURLs(n *node) {
 		switch {
 		case k.name == "provider":
 			x.leaveOut(k, "it has no counterpart")
-		case k.name == "urlsFile" && scope.domain: // its hosts are not known here
+		case k.name == "urlsFile" && scope.domain: // its hosts are unknown here
 			x.errs = append(x.errs, k.errorf("with stayOnDomain write the start URLs of the file as <url>: the crawl is kept on their hosts"))
 		case k.name == "urlsFile" && printable(k.text):
 			x.hasSource = true
@@ -180,7 +180,7 @@ func (x *norconex) startURLs(n *node) {
 	}
 }
 
-// start takes a start URL, or that of a sitemap, and the bounds around it.
+// start adds a start URL, or that of a sitemap, and the bounds around it.
 func (x *norconex) start(s scope, kind string, u weburl.URL) {
 	if x.roots[kind+u.String()] {
 		return
@@ -196,7 +196,7 @@ func (x *norconex) start(s scope, kind string, u weburl.URL) {
 	}
 }
 
-// printable tells text that can stand in an attribute as it is.
+// printable reports whether text can be written unchanged in an attribute.
 func printable(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7F })
 }
@@ -243,7 +243,7 @@ func (x *norconex) fetchers(n *node) {
 	}
 }
 
-// committers are named, with what to write: where documents go is nothing that can be guessed.
+// committers lists the committers and what to write in their place: the target cannot be guessed.
 func (x *norconex) committers(n *node) {
 	for _, k := range n.kids {
 		x.committer(k)
@@ -258,7 +258,7 @@ func (x *norconex) committer(n *node) {
 	x.notes = append(x.notes, fmt.Sprintf("Documents went to %s of line %d: write <Push kind=%q .../> or another kind.", n.label(), n.at.Line, kind))
 }
 
-// ignoring reads an element with ignore="true".
+// ignoring translates an element with ignore="true".
 func ignoring(set ...attribute) func(*norconex, *node) {
 	return func(x *norconex, n *node) {
 		ignore, err := n.flag("ignore", false)
@@ -275,7 +275,7 @@ func ignoring(set ...attribute) func(*norconex, *node) {
 	}
 }
 
-// canonical links are followed, as in Norconex unless it is told to ignore them.
+// canonical enables canonical links, which Norconex follows unless they are ignored.
 func (x *norconex) canonical(n *node) {
 	if ignore, err := n.flag("ignore", false); err != nil || ignore {
 		x.leaveOut(n, "canonical links are always honoured")
@@ -303,7 +303,7 @@ func (x *norconex) delay(n *node) {
 	}
 }
 
-// write puts all that was translated into the document.
+// write writes the translation into the document.
 func (x *norconex) write() {
 	for _, name := range []string{"defaultAccept", "defaultIndex", "defaultFollow"} {
 		x.set(name, "true")

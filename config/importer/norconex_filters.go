@@ -10,16 +10,16 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// filters are what a URL must match, one of them, and what it must not.
+// filters are conditions of which a URL must match one (include) or none (exclude).
 type filters struct {
 	include, exclude []string // conditions
 	included         bool     // there is an include, translated or not
 }
 
-// rules gives what does not pass an action.
+// rules returns rules that apply action to everything that does not pass.
 func (f *filters) rules(action string) (rules []string) {
 	switch {
-	case f.included && len(f.include) == 0: // what is not translated lets nothing pass
+	case f.included && len(f.include) == 0: // untranslated includes allow nothing
 		rules = append(rules, rule(element("ar:Url", attribute{"val", `\.\*`}), action))
 	case f.included:
 		rules = append(rules, rule("<ar:Not>"+anyOf(f.include)+"</ar:Not>", action))
@@ -47,7 +47,7 @@ func (x *norconex) readFilters(f *filters, list *node) {
 		}
 		f.included = f.included || !exclude
 		switch {
-		case err != nil && exclude: // never dropped: what it excludes would be crawled
+		case err != nil && exclude: // never dropped: the URLs it excludes would be crawled
 			x.errs = append(x.errs, n.errorf("the exclude %s cannot be imported: %w", n.label(), err))
 		case err != nil:
 			x.leaveOut(n, err.Error())
@@ -59,7 +59,7 @@ func (x *norconex) readFilters(f *filters, list *node) {
 	}
 }
 
-// filterConditions are the conditions of which a filter matches where one does.
+// filterConditions returns the conditions of a filter, which matches if one of them does.
 func filterConditions(n *node) ([]actionrules.Condition, error) {
 	switch class := n.class(); class {
 	case "RegexReferenceFilter", "RegexURLFilter", "ExtensionReferenceFilter":
@@ -101,7 +101,7 @@ func extensionConditions(n *node, ignoreCase bool) (all []actionrules.Condition,
 	return all, nil
 }
 
-// matcherConditions reads a valueMatcher.
+// matcherConditions translates a valueMatcher.
 func matcherConditions(m *node) ([]actionrules.Condition, error) {
 	for name, value := range m.attr {
 		switch name {
@@ -144,7 +144,7 @@ func matcherConditions(m *node) ([]actionrules.Condition, error) {
 	}
 }
 
-// literalAtom compares with text. A whole URL is written as it is here.
+// literalAtom compares with text. A whole URL is written in the form of URLs here.
 func literalAtom(text string, partial, ignoreCase bool) actionrules.Atom {
 	a := actionrules.Atom{Field: actionrules.FieldURL, Kind: actionrules.KindInside, Norm: norm(ignoreCase)}
 	if !partial {
@@ -157,7 +157,7 @@ func literalAtom(text string, partial, ignoreCase bool) actionrules.Atom {
 	return a
 }
 
-// literal is a value that stands for itself.
+// literal escapes a value.
 func literal(text string) string { return strings.ReplaceAll(text, `\`, `\\`) }
 
 func expressionConditions(expression string, partial, ignoreCase bool) ([]actionrules.Condition, error) {
@@ -174,8 +174,8 @@ func expressionConditions(expression string, partial, ignoreCase bool) ([]action
 	return []actionrules.Condition{conditionOf(a)}, nil
 }
 
-// readsAlike refuses what Java reads otherwise, without an error of either: sets of
-// characters that are joined or cut with others.
+// readsAlike refuses expressions that Java interprets differently without an error: unions and intersections of
+// character sets.
 func readsAlike(expression string) error {
 	inside, start := false, 0
 	for i := 0; i < len(expression); i++ {

@@ -8,11 +8,10 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// scope are the bounds around start URLs that the attributes of startURLs draw.
+// scope holds the bounds around start URLs that the attributes of startURLs set.
 type scope struct{ domain, subdomains, port, protocol bool }
 
-// scopeOf reads the attributes. Bounds that have no counterpart are an error: what they keep
-// out would be crawled.
+// scopeOf reads the attributes. Unsupported bounds are an error: URLs outside of them would be crawled.
 func scopeOf(n *node) (s scope, err error) {
 	for name, to := range map[string]*bool{"stayOnDomain": &s.domain, "includeSubdomains": &s.subdomains, "stayOnPort": &s.port, "stayOnProtocol": &s.protocol} {
 		if *to, err = n.flag(name, false); err != nil {
@@ -25,7 +24,7 @@ func scopeOf(n *node) (s scope, err error) {
 	return s, nil
 }
 
-// around is the condition of URLs in the bounds around a start URL; "" is any URL.
+// around returns the condition of URLs within the bounds around a start URL; "" is any URL.
 func (s scope) around(u weburl.URL) string {
 	if !s.domain {
 		return ""
@@ -36,7 +35,7 @@ func (s scope) around(u weburl.URL) string {
 		host, port = host[:i], host[i:]
 	}
 	expression := "https?"
-	if s.protocol || s.port && port == "" { // a port that is not written is the scheme's
+	if s.protocol || s.port && port == "" { // the default port of the scheme
 		expression = scheme
 	}
 	expression += "://"

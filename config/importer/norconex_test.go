@@ -10,7 +10,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// norconexXML is a crawler with attributes of startURLs and what else stands in it.
+// norconexXML returns a crawler with attributes of startURLs and what else stands in it.
 func norconexXML(scope, inside string) string {
 	return "<httpcollector id=\"c\"><crawlers><crawler id=\"d\"><startURLs " + scope + "><url>http://www.example.com/</url></startURLs>\n" + inside + "</crawler></crawlers></httpcollector>"
 }

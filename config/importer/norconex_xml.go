@@ -15,25 +15,25 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 )
 
-// node is an element of Norconex's file, with its place.
+// node is an element of Norconex's file, with its position.
 type node struct {
-	line // its text without that of elements in it, trimmed
+	line // its own text, trimmed
 	name string
 	attr map[string]string
 	kids []*node
 }
 
-// maxNesting is how deep elements may lie in each other; Norconex's own lie 8 deep.
+// maxNesting bounds the nesting of elements; Norconex's own are nested 8 deep.
 const maxNesting = 50
 
-// velocity is what Norconex's template engine replaces before the XML is read.
+// velocity matches what Norconex's template engine replaces before the XML is parsed.
 var velocity = regexp.MustCompile(`(?m)^\s*#(?:set|parse|include|if|foreach|macro)\b|\$!?\{?[A-Za-z_]`)
 
-// parseNodes reads the file. Variables and includes of the template engine are errors: what they stand
-// for is not known here.
+// parseNodes parses the file. Variables and includes of the template engine are errors, since their values are unknown
+// here.
 func parseNodes(file *crawlspace.File) (*node, []error) {
 	d := xml.NewDecoder(bytes.NewReader(file.Content))
-	d.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil } // it is UTF-8 by now
+	d.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil } // already UTF-8
 	top := &node{line: line{at: actionrules.Position{File: file.Name, Line: 1, Column: 1}}}
 	open := []*node{top}
 	var errs []error
@@ -80,7 +80,7 @@ func templateFault(at line, text string) []error {
 	return nil
 }
 
-// all are the elements of a name in n.
+// all returns the elements of a name in n.
 func (n *node) all(name string) (found []*node) {
 	for _, k := range n.kids {
 		if k.name == name {
@@ -90,13 +90,13 @@ func (n *node) all(name string) (found []*node) {
 	return found
 }
 
-// class is the last part of the class's name, as the short form has it.
+// class returns the last part of the class's name, which is its short form.
 func (n *node) class() string {
 	c := n.attr["class"]
 	return c[strings.LastIndexByte(c, '.')+1:]
 }
 
-// flag reads an attribute that is true or false.
+// flag reads a boolean attribute.
 func (n *node) flag(name string, otherwise bool) (bool, error) {
 	switch v := strings.ToLower(n.attr[name]); v {
 	case "":
@@ -108,7 +108,7 @@ func (n *node) flag(name string, otherwise bool) (bool, error) {
 	}
 }
 
-// excludes says whether something in n could keep documents out.
+// excludes reports whether an element in n could keep documents out.
 func (n *node) excludes() bool {
 	if _, filter := n.attr["onMatch"]; filter || n.name == "reject" || strings.HasSuffix(n.class(), "Filter") {
 		return true
@@ -116,7 +116,7 @@ func (n *node) excludes() bool {
 	return slices.ContainsFunc(n.kids, (*node).excludes)
 }
 
-// label names n as it stands in the file.
+// label returns n as in the file.
 func (n *node) label() string {
 	if c := n.class(); c != "" {
 		return fmt.Sprintf("<%s class=%q>", n.name, c)
@@ -127,7 +127,7 @@ func (n *node) label() string {
 // duration is one part of a time: a number and its unit.
 var duration = regexp.MustCompile(`^\s*(?:and\s+|,\s*)?([0-9]{1,9})\s*(milliseconds?|millis|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|h)?\s*`)
 
-// milliseconds reads a time as Norconex writes it: a number of them, or numbers with units.
+// milliseconds parses a time in Norconex's syntax: a number of milliseconds, or numbers with units.
 func milliseconds(text string) (total int64, ok bool) {
 	text = strings.ToLower(strings.TrimSpace(text))
 	units := map[byte]int64{'s': 1000, 'm': 60_000, 'h': 3_600_000}

@@ -14,6 +14,7 @@ type smartsite struct {
 	*document
 	before     []attribute // attributes of Discovery
 	extensions []attribute
+	usual      string // extensions of Web.config, where the form has no list
 	removed    []attribute
 	maps       []string // from:to
 	keep       string   // of QueryFilter
@@ -22,7 +23,7 @@ type smartsite struct {
 	off        bool // Discovery is
 }
 
-// smartsiteKeys are the settings of the web crawler (Smartsite, "Web crawler"), by names made of
+// smartsiteKeys returns the settings of the web crawler (Smartsite, "Web crawler"), by names made of
 // their titles, and those of Web.config by their own. A complaint says what is wrong.
 func smartsiteKeys() map[string]func(s *smartsite, value string) (complaint string) {
 	text := func(element string) func(*smartsite, string) string {
@@ -35,7 +36,7 @@ func smartsiteKeys() map[string]func(s *smartsite, value string) (complaint stri
 	}
 	list := func(of func(*smartsite) *[]attribute, name string) func(*smartsite, string) string {
 		return func(s *smartsite, v string) string {
-			*of(s) = append(*of(s), attribute{name, strings.Join(split(v), ",")})
+			*of(s) = replaced(*of(s), name, strings.Join(split(v), ","))
 			return ""
 		}
 	}
@@ -43,21 +44,24 @@ func smartsiteKeys() map[string]func(s *smartsite, value string) (complaint stri
 	removed := func(s *smartsite) *[]attribute { return &s.removed }
 	const webCrawler = "enterprisesearch.providers.webcrawler."
 	return map[string]func(*smartsite, string) string{
-		"name":                                  (*smartsite).crawlerName,
-		"start_urls":                            smartsiteRoots,
-		"url_discovery":                         smartsiteDiscovery,
-		"discovery_interval_minutes":            scaled("Discovery", "intervalS", 60, func(s *smartsite, a attribute) { s.before = append(s.before, a) }),
-		"aged_check_hours":                      scaled("Crawler", "minimumAgedS", 3600, func(s *smartsite, a attribute) { s.set(a.name, a.value) }),
-		"sleep_after_load_ms":                   scaled("Crawler", "sleepAfterLoadMS", 1, func(s *smartsite, a attribute) { s.set(a.name, a.value) }),
-		"threads":                               scaled("Crawler", "nthreads", 1, func(s *smartsite, a attribute) { s.set(a.name, a.value) }),
-		"uri_must_contain":                      text("MustContain"),
-		"uri_must_not_contain":                  text("MustNotContain"),
-		"ignored_extensions":                    list(extensions, "list"),
-		webCrawler + "defaultignoredextensions": list(extensions, "list"),
-		webCrawler + "extraignoredextensions":   list(extensions, "extra"),
-		webCrawler + "alwaysignoredextensions":  list(extensions, "always"),
-		"remove_elements":                       list(removed, "names"),
-		"remove_classes":                        list(removed, "classes"),
+		"name":                       (*smartsite).crawlerName,
+		"start_urls":                 smartsiteRoots,
+		"url_discovery":              smartsiteDiscovery,
+		"discovery_interval_minutes": scaled("Discovery", "intervalS", 60, func(s *smartsite, a attribute) { s.before = append(s.before, a) }),
+		"aged_check_hours":           scaled("Crawler", "minimumAgedS", 3600, func(s *smartsite, a attribute) { s.set(a.name, a.value) }),
+		"sleep_after_load_ms":        scaled("Crawler", "sleepAfterLoadMS", 1, func(s *smartsite, a attribute) { s.set(a.name, a.value) }),
+		"threads":                    scaled("Crawler", "nthreads", 1, func(s *smartsite, a attribute) { s.set(a.name, a.value) }),
+		"uri_must_contain":           text("MustContain"),
+		"uri_must_not_contain":       text("MustNotContain"),
+		"ignored_extensions":         list(extensions, "list"),
+		webCrawler + "defaultignoredextensions": func(s *smartsite, v string) string {
+			s.usual = strings.Join(split(v), ",")
+			return ""
+		},
+		webCrawler + "extraignoredextensions":  list(extensions, "extra"),
+		webCrawler + "alwaysignoredextensions": list(extensions, "always"),
+		"remove_elements":                      list(removed, "names"),
+		"remove_classes":                       list(removed, "classes"),
 		"enterprisesearch.querystringfilter.exclude": func(s *smartsite, v string) string {
 			s.keep = strings.Join(split(v), ",")
 			return ""
@@ -130,6 +134,9 @@ func (s *smartsite) write() {
 		filter = append(filter, attribute{"keep", s.keep})
 	}
 	s.add("QueryFilter", filter...)
+	if s.usual != "" && !slices.ContainsFunc(s.extensions, func(a attribute) bool { return a.name == "list" }) {
+		s.extensions = replaced(s.extensions, "list", s.usual)
+	}
 	s.add("IgnoredExtensions", s.extensions...)
 	s.add("RemoveElements", s.removed...)
 	if len(s.maps) > 0 {

@@ -1,4 +1,4 @@
-// Package secret holds what must not be printed.
+// Package secret holds values that must not be printed.
 package secret
 
 import (
@@ -9,18 +9,17 @@ import (
 
 const redacted = "[redacted]"
 
-// Value is a password, a token or a form's value that prints nowhere: not by
-// fmt with any verb, not as JSON or text, not in a log. The value sits in a
-// closure, so that a struct printed by reflection does not show it either. The
-// zero value is the empty secret. It is immutable.
+// Value is a password, a token or a form's value that never prints: not by fmt with any verb, not as JSON or text, not
+// in a log. It is stored in a closure, so that printing a struct by reflection does not show it either. The zero value
+// is the empty secret. It is immutable.
 type Value struct {
 	value func() string
 }
 
-// New hides s.
+// New returns s as a Value.
 func New(s string) Value { return Value{value: func() string { return s }} }
 
-// Reveal is what was hidden. Its callers put it into a request and nowhere else.
+// Reveal returns the secret. Callers put it into a request and nowhere else.
 func (s Value) Reveal() string {
 	if s.value == nil {
 		return ""
@@ -28,26 +27,26 @@ func (s Value) Reveal() string {
 	return s.value()
 }
 
-// IsEmpty reports whether there is nothing to hide.
+// IsEmpty reports whether the secret is empty.
 func (s Value) IsEmpty() bool { return s.Reveal() == "" }
 
-// Equal reports whether both hide the same value.
+// Equal reports whether both secrets are equal.
 func (s Value) Equal(other Value) bool { return s.Reveal() == other.Reveal() }
 
-// String is not part of the secret, and tells not even its length.
+// String returns the same for all secrets, and does not reveal the length.
 func (Value) String() string { return redacted }
 
-// GoString is the form of %#v.
+// GoString returns String for %#v.
 func (Value) GoString() string { return redacted }
 
-// Format is the form of every verb.
+// Format writes String for every verb.
 func (Value) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) }
 
-// MarshalJSON writes no secret.
+// MarshalJSON marshals String.
 func (Value) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `"`), nil }
 
-// MarshalText writes no secret.
+// MarshalText marshals String.
 func (Value) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
-// LogValue is the form in a log (log/slog).
+// LogValue implements slog.LogValuer with String.
 func (Value) LogValue() slog.Value { return slog.StringValue(redacted) }

@@ -1,14 +1,14 @@
-// Package words finds what somebody meant who wrote a name that is not known: one that is
-// spelled nearly so, or what other products call it. It has no state.
+// Package words finds the known name that was meant by an unknown one: one with a similar spelling, or one that other
+// products use. It has no state.
 package words
 
 import "strings"
 
-// nameMost is how much of a name is compared: none that is known is longer.
+// nameMost bounds the compared part of a name: no known name is longer.
 const nameMost = 100
 
-// Nearest is the known name with the smallest edit distance to name, ignoring
-// case; "" if none is near enough to have been meant. Earlier names win ties.
+// Nearest returns the known name with the smallest edit distance to name, ignoring case; "" if none is close enough.
+// Earlier names win ties.
 func Nearest(name string, known []string) string {
 	best, most := "", max(1, min(len(name)/3, 4))
 	lower := strings.ToLower(name[:min(len(name), nameMost)])
@@ -23,8 +23,8 @@ func Nearest(name string, known []string) string {
 	return best
 }
 
-// editDistance counts the insertions, deletions, substitutions and swaps of
-// neighbours that turn a into b; above most it is only known to be more.
+// editDistance counts the insertions, deletions, substitutions and swaps of neighbours that turn a into b; above most
+// the result is only a lower bound.
 func editDistance(a, b string, most int) int {
 	if len(a)-len(b) > most || len(b)-len(a) > most {
 		return most + 1

@@ -2,14 +2,13 @@ package words
 
 import "strings"
 
-// Synonym is what other products call something, in lower case, and what is written here.
+// Synonym maps names of other products, in lower case, to the name here.
 type Synonym struct {
 	names string // separated by blanks
 	write string
 }
 
-// Elements are words that people write as elements; behind an element's name and a
-// dot those that have a meaning of their own there.
+// Elements are synonyms of elements; a key with an element's name and a dot applies only inside that element.
 func Elements() []Synonym {
 	return []Synonym{
 		{"rule.exclude rule.deny rule.disallow rule.skip rule.block rule.forbid rule.reject", `write <Ignore/>`},
@@ -33,8 +32,7 @@ func Elements() []Synonym {
 	}
 }
 
-// Attributes are words that people write as attributes; behind an element's name and a
-// dot those that have a meaning of their own there.
+// Attributes are synonyms of attributes; a key with an element's name and a dot applies only to that element.
 func Attributes() []Synonym {
 	return []Synonym{
 		{"crawler.maxdepth crawler.depth crawler.crawldepth crawler.maxlinkdepth", `write <CrawlSpace maxLinkDepth="..."/> in it`},
@@ -66,7 +64,7 @@ func Attributes() []Synonym {
 	}
 }
 
-// Values are words that people write as values, by the value that is meant.
+// Values are synonyms of values.
 func Values() []Synonym {
 	return []Synonym{
 		{"elastic es elk", "elasticsearch"},
@@ -78,7 +76,7 @@ func Values() []Synonym {
 	}
 }
 
-// MeantIn is Meant of a word inside of an element, which may have a meaning of its own there.
+// MeantIn is Meant for a word inside an element, which may have a meaning of its own there.
 func MeantIn(element, word string, known []Synonym) string {
 	if write := Meant(element+"."+word, known); write != "" {
 		return write
@@ -86,7 +84,7 @@ func MeantIn(element, word string, known []Synonym) string {
 	return Meant(word, known)
 }
 
-// Meant finds what a word stands for; "" if it is not one of them.
+// Meant returns the name that a word stands for; "" if there is none.
 func Meant(word string, known []Synonym) string {
 	word = strings.ToLower(word)
 	for _, s := range known {

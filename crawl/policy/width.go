@@ -106,14 +106,15 @@ type Widening struct {
 	All bool `json:"all,omitempty"`
 	// Depth, if not nil: of those as many links away from a start URL, or more.
 	Depth *int `json:"depth,omitempty"`
-	// Origins: of those, where a root's site is new.
+	// Origins: of those at the places of a root's site that is new or has moved. Pages of other sites
+	// wait for their refresh: a new root does not have all sites fetched again.
 	Origins []string `json:"origins,omitempty"`
 }
 
-// since compares with the earlier width; nil if nothing new is let in. sites are the roots
-// of p whose sites count.
-func (w *Width) since(old *Width, sites []actionrules.Root) *Widening {
+// since compares with the earlier width; nil if nothing new is let in.
+func (p *Policy) since(old *Width) *Widening {
 	var n Widening
+	w := p.Width()
 	lists := maps.Clone(w.Lists)
 	maps.Copy(lists, old.Lists) // all names
 	for name := range lists {
@@ -127,17 +128,14 @@ func (w *Width) since(old *Width, sites []actionrules.Root) *Widening {
 	if old.Link >= 0 && (w.Link < 0 || w.Link > old.Link) {
 		n.Depth = &old.Link
 	}
-	known := map[uint64]bool{}
-	for _, part := range partsOf(old.Lists[sitesList]) {
-		known[part] = true
-	}
+	known := counted(partsOf(old.Lists[sitesList]))
 	parts := partsOf(w.Lists[sitesList])
-	for _, root := range sites {
+	for _, root := range p.roots {
 		if !root.Site {
 			continue
 		}
-		if !known[parts[0]] {
-			n.Origins = append(n.Origins, OriginsOf(root.URL)...)
+		if known[parts[0]] == 0 {
+			n.Origins = append(n.Origins, p.placesOf(root.URL)...)
 		}
 		parts = parts[1:]
 	}
@@ -145,6 +143,20 @@ func (w *Width) since(old *Width, sites []actionrules.Root) *Widening {
 		return nil
 	}
 	return &n
+}
+
+// placesOf returns the origins at which a site of a root in force is and was crawled. Pages of a place
+// that was left may be inside still, by another root.
+func (p *Policy) placesOf(site weburl.URL) []string {
+	origins := OriginsOf(site)
+	for _, root := range p.Settings.Rules.Roots {
+		m := p.Moved[root.URL.String()]
+		if place, ok := m.Place(); ok && root.Site && (root.URL == site || place == site) {
+			origins = slices.Concat(origins, OriginsOf(root.URL), OriginsOf(place), m.Left)
+		}
+	}
+	slices.Sort(origins)
+	return slices.Compact(origins)
 }
 
 func partsOf(list []byte) []uint64 {
@@ -227,7 +239,7 @@ func (p *Policy) Widened(old *Width) *Widening {
 	if old == nil || old.Rules == p.Fingerprint {
 		return nil
 	}
-	return p.Width().since(old, p.roots)
+	return p.since(old)
 }
 
 // LeadsIn reports whether a redirect to a URL may be followed.

@@ -137,6 +137,28 @@ func TestWidened(t *testing.T) {
 	}
 }
 
+// TestWidenedByMove: a site that moves has the pages of both places read again.
+func TestWidenedByMove(t *testing.T) {
+	s := everything()
+	s.Rules.Roots = []actionrules.Root{{URL: parse(t, "http://www.a.test/"), Site: true}}
+	before, err := New(s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	moves := Moves{"http://www.a.test/": {To: "http://b.test/home", Left: []string{"http://c.test"}}}
+	after, err := New(s, moves)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Widening{Origins: []string{"http://b.test", "http://c.test", "http://www.a.test", "http://www.b.test"}}
+	if diff := cmp.Diff(want, after.Widened(before.Width())); diff != "" {
+		t.Errorf("moved away (-want +got):\n%s", diff)
+	}
+	if got := after.Widened(after.Width()); got != nil {
+		t.Errorf("after no change: %+v", got)
+	}
+}
+
 // TestRefreshed: which pages are fetched again by themselves, and whether any is.
 func TestRefreshed(t *testing.T) {
 	daily := cron.Every(24 * time.Hour)

@@ -12,18 +12,18 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher"
 )
 
-// maxBody is how much is read of a log-in's answer.
+// maxBody is how much is read of a log-in's response.
 const maxBody = 1 << 20
 
-// read is an answer whose body was read up to maxBody.
+// read is a response whose body was read up to maxBody.
 type read struct {
 	*http.Response
 	body []byte
 	cut  bool
 }
 
-// send makes a request of a log-in with the jar's cookies, takes those of the
-// answer, and reads its body. The error has no secret in it.
+// send makes a request of a log-in with the jar's cookies, stores those of the response, and reads its body. The error
+// contains no secret.
 func (s *Session) send(ctx context.Context, req *http.Request) (*read, error) {
 	addCookies(req, s.jar.Cookies(req.URL))
 	resp, err := s.settings.Do(ctx, req)
@@ -39,15 +39,13 @@ func (s *Session) send(ctx context.Context, req *http.Request) (*read, error) {
 	return &read{Response: resp, body: body[:min(len(body), maxBody)], cut: len(body) > maxBody}, nil
 }
 
-// drain reads a short rest of a body, so that its connection is used again; what
-// is longer costs the connection.
+// drain reads a short rest of a body, so that its connection is reused; a longer rest costs the connection.
 func drain(resp *http.Response) {
 	_, _ = io.CopyN(io.Discard, resp.Body, 64<<10)
 	_ = resp.Body.Close()
 }
 
-// scrub makes words of an error of a request for u: neither the URL that errors
-// like to name, with its query, nor a secret.
+// scrub removes from an error of a request for u the URL with its query, which errors often contain, and all secrets.
 func (s *Session) scrub(err error, u *url.URL) error {
 	if outer, ok := errors.AsType[*fetcher.Error](err); ok {
 		err = outer.Err
@@ -62,14 +60,14 @@ func (s *Session) scrub(err error, u *url.URL) error {
 	return errors.New(place(u) + ": " + s.clean(words))
 }
 
-// redacted stands for a secret in words.
+// redacted replaces a secret in text.
 const redacted = "[redacted]"
 
-// tellingBytes is how short a value is that is not a secret, such as the "1" of a box that
-// is ticked: without it words of errors could not be read any more.
+// tellingBytes is the length below which a value is not a secret, such as the "1" of a ticked box: replacing it would
+// make error texts unreadable.
 const tellingBytes = 4
 
-// clean takes the secrets out of words, the longest first: one may stand in another.
+// clean removes secrets from text, the longest first, since one may contain another.
 func (s *Session) clean(words string) string {
 	var values []string
 	for _, hidden := range s.method.secrets() {

@@ -10,11 +10,9 @@ import (
 	"time"
 )
 
-// LoadCertificate reads a client certificate with its chain, and its private key,
-// from PEM files; both may be the same file, keyFile is empty then. It is for
-// tls.Config.Certificates of the connections that Settings.Do uses, and of no
-// others. Read gives a file's content; it may refuse. The error says what is wrong with
-// which file, and shows nothing of a key.
+// LoadCertificate reads a client certificate with its chain, and its private key, from PEM files; if both are in one
+// file, keyFile is empty. It is for tls.Config.Certificates of the connections that Settings.Do uses, and of no others.
+// read returns a file's content; it may refuse. The error names the file and the problem, and shows nothing of a key.
 func LoadCertificate(read func(file string) ([]byte, error), certFile, keyFile string) (tls.Certificate, error) {
 	if keyFile == "" {
 		keyFile = certFile

@@ -23,7 +23,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/auth"
 )
 
-// issued is a certificate for client authentication, signed by itself, and its key.
+// issued returns a certificate for client authentication, signed by itself, and its key.
 func issued(t *testing.T, from, to time.Time) (certificate, key []byte) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Limits of what is read of challenges; a sensible server sends a handful.
+// Limits on challenges; a sensible server sends a handful.
 const (
 	maxChallenges = 32
 	maxParams     = 32
@@ -14,13 +14,12 @@ const (
 
 // challenge is one of a WWW-Authenticate header (RFC 9110 section 11.6.1).
 type challenge struct {
-	scheme string            // in lower case
-	token  string            // a token68, of NTLM and Negotiate
-	params map[string]string // by name in lower case; of a name written twice, the first
+	scheme string            // lower case
+	token  string            // a token68, for NTLM and Negotiate
+	params map[string]string // by name in lower case; the first of duplicate names
 }
 
-// challenges reads all WWW-Authenticate headers. What cannot be read ends its
-// line, and what was read before it counts.
+// challenges reads all WWW-Authenticate headers. A syntax error ends its line; challenges before it count.
 func challenges(h http.Header) []challenge {
 	var all []challenge
 	for _, line := range h.Values("Www-Authenticate") {
@@ -31,7 +30,7 @@ func challenges(h http.Header) []challenge {
 	return all[:min(len(all), maxChallenges)]
 }
 
-// offered are the schemes of a 401, in words.
+// offered returns the schemes of a 401 as text.
 func offered(h http.Header) string {
 	var schemes []string
 	for _, c := range challenges(h) {
@@ -43,8 +42,8 @@ func offered(h http.Header) string {
 	return strings.Join(schemes, ", ")
 }
 
-// parseChallenges reads one line. The grammar is ambiguous, as its RFC says: a
-// comma ends a parameter or a challenge; a word without "=" begins the next one.
+// parseChallenges reads one line. The grammar is ambiguous, as its RFC notes: a comma ends a parameter or a challenge;
+// a word without "=" begins the next one.
 func parseChallenges(line string) []challenge {
 	var all []challenge
 	p := parser{line}
@@ -56,7 +55,7 @@ func parseChallenges(line string) []challenge {
 		}
 		if value, ok := p.value(); ok {
 			if len(all) == 0 {
-				return nil // a parameter of nothing
+				return nil // a parameter without a challenge
 			}
 			all[len(all)-1].set(word, value)
 			continue
@@ -81,12 +80,12 @@ func (c *challenge) set(name, value string) {
 	}
 }
 
-// parser reads from the front of rest.
+// parser reads from the start of rest.
 type parser struct{ rest string }
 
 func (p *parser) skip(set string) { p.rest = strings.TrimLeft(p.rest, set) }
 
-// token is RFC 9110 section 5.6.2's; empty if there is none.
+// token reads a token (RFC 9110 section 5.6.2); empty if there is none.
 func (p *parser) token() string {
 	n := 0
 	for n < len(p.rest) && isTokenByte(p.rest[n]) {
@@ -112,7 +111,7 @@ func (p *parser) value() (string, bool) {
 	if strings.HasPrefix(p.rest, `"`) {
 		return p.quoted(), true
 	}
-	// Some servers leave the quotes away where they are needed.
+	// Some servers omit required quotes.
 	n := strings.IndexAny(p.rest, ", \t")
 	if n < 0 {
 		n = len(p.rest)
@@ -122,7 +121,7 @@ func (p *parser) value() (string, bool) {
 	return v, true
 }
 
-// quoted reads a quoted string; one that does not end goes to the end.
+// quoted reads a quoted string; an unterminated one extends to the end.
 func (p *parser) quoted() string {
 	var b strings.Builder
 	s := p.rest[1:]

@@ -18,23 +18,23 @@ import (
 	"time"
 )
 
-// A CookieFile has one mutex, which each method takes for its whole time, over the writing of
-// the file, too: nobody waits for it but who reads or writes that file. It stores a line with
-// the name, the version and the SHA-256 of what follows, and then JSON.
+// A CookieFile has one mutex, which each method holds throughout, also while it writes the file: only readers and
+// writers of the file wait for it. Form: a line with the name, the version and the SHA-256 of what follows, and then
+// JSON.
 
-// CookieFile keeps cookies over a restart: those of sessions, found again by what makes the
-// session, and those of all sites. Only its owner may read the file. A damaged one is as good
-// as none: it costs log-ins. The nil CookieFile keeps nothing.
+// CookieFile keeps cookies over a restart: those of sessions, identified by a hash of their settings, and those of all
+// sites. Only its owner may read the file. A damaged file counts as missing, which costs log-ins. The nil CookieFile
+// keeps nothing.
 type CookieFile struct {
 	path string
 
 	mu      sync.Mutex
 	content keptFile
-	sealed  map[[32]byte]string // identities as they are written, each of which takes a while
-	written string              // what the file was written of
+	sealed  map[[32]byte]string // derived identities, since deriving one is slow
+	written string              // stamp of the written content
 }
 
-// keptFile is the JSON in a CookieFile.
+// keptFile is the JSON of a CookieFile.
 type keptFile struct {
 	Salt     []byte        `json:"salt"`
 	Sessions []keptSession `json:"sessions,omitempty"`
@@ -42,17 +42,16 @@ type keptFile struct {
 }
 
 type keptSession struct {
-	// Identity is derived from what makes the session, passwords included, slowly enough that
-	// nobody finds them by trying.
+	// Identity is derived from the session's settings, passwords included, slowly enough to prevent guessing them.
 	Identity string       `json:"identity"`
 	Cookies  []keptCookie `json:"cookies"`
 }
 
 const (
 	cookieFileHead = "sextant-cookies 1 "
-	// maxCookieFile bounds what is read: a jar's bound, written as JSON, is some 40 MiB.
+	// bound of the file: a full jar is some 40 MiB of JSON
 	maxCookieFile = 64 << 20
-	sealRounds    = 20_000 // of PBKDF2: some milliseconds
+	sealRounds    = 20_000 // of PBKDF2: a few milliseconds
 )
 
 // OpenCookieFile reads the file at path, if there is one.
@@ -72,10 +71,10 @@ func OpenCookieFile(path string, log *slog.Logger) *CookieFile {
 	return f
 }
 
-// Format is the form of every verb, lest fmt shows cookies.
+// Format writes the same for every verb, so that fmt never shows cookies.
 func (f *CookieFile) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, "cookies kept in "+f.path) }
 
-// readCookieFile refuses a file that others may read or that is none of its own.
+// readCookieFile refuses a file that others may read or that has another format.
 func readCookieFile(path string) ([]byte, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -99,12 +98,12 @@ func parseCookieFile(b []byte) (keptFile, error) {
 	head, body, _ := bytes.Cut(b, []byte("\n"))
 	sum := sha256.Sum256(body)
 	if string(head) != cookieFileHead+hex.EncodeToString(sum[:]) || json.Unmarshal(body, &out) != nil || len(out.Salt) == 0 {
-		return keptFile{}, errDamaged // without what json says, which may show a value
+		return keptFile{}, errDamaged // without the error of json, which may show a value
 	}
 	return out, nil
 }
 
-// ResumeSession gives a new session the cookies of that of the last run with the same identity.
+// ResumeSession gives a new session the cookies of the last run's session with the same identity.
 func (f *CookieFile) ResumeSession(identity [32]byte, s *Session) {
 	if f == nil {
 		return
@@ -114,7 +113,7 @@ func (f *CookieFile) ResumeSession(identity [32]byte, s *Session) {
 	for i, k := range f.content.Sessions {
 		if k.Identity == f.seal(identity) {
 			s.resume(k.Cookies, time.Now())
-			f.content.Sessions = append(f.content.Sessions[:i:i], f.content.Sessions[i+1:]...) // it goes on once
+			f.content.Sessions = append(f.content.Sessions[:i:i], f.content.Sessions[i+1:]...) // it is resumed once
 			return
 		}
 	}
@@ -131,27 +130,27 @@ func (f *CookieFile) ResumeSites(j *Jar) {
 	f.content.Sites = nil
 }
 
-// seal is an identity as it is written. Its caller holds mu.
+// seal returns an identity in its stored form. Its caller holds mu.
 func (f *CookieFile) seal(identity [32]byte) string {
 	if f.sealed[identity] == "" {
 		key, err := pbkdf2.Key(sha256.New, string(identity[:]), f.content.Salt, sealRounds, sha256.Size)
 		if err != nil {
-			return "" // only where the platform forbids the function: nothing is found again then
+			return "" // only if the platform forbids the function: no session is resumed then
 		}
 		f.sealed[identity] = hex.EncodeToString(key)
 	}
 	return f.sealed[identity]
 }
 
-// Save writes the cookies of these sessions, and of the jar of all sites if it is not nil, if
-// there is something new since the last time. Without anything to keep there is no file.
+// Save writes the cookies of these sessions, and of the jar of all sites if it is not nil, if anything has changed
+// since the last time. Without any cookies there is no file.
 func (f *CookieFile) Save(sessions map[[32]byte]*Session, sites *Jar) error {
 	if f == nil {
 		return nil
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	stamp := "" // of what there is, without looking at each cookie
+	stamp := "" // identifies the content without reading each cookie
 	for _, identity := range sortedIdentities(sessions) {
 		s := sessions[identity]
 		stamp += fmt.Sprintf("%x %d %v,", identity, s.jar.changes(), s.Status().State == "logged out")
@@ -169,7 +168,7 @@ func (f *CookieFile) Save(sessions map[[32]byte]*Session, sites *Jar) error {
 	return nil
 }
 
-// write replaces the file at once. Its caller holds mu.
+// write replaces the file atomically. Its caller holds mu.
 func (f *CookieFile) write(sessions map[[32]byte]*Session, sites *Jar) error {
 	out, now := keptFile{Salt: f.content.Salt}, time.Now()
 	for _, identity := range sortedIdentities(sessions) {
@@ -194,8 +193,8 @@ func (f *CookieFile) write(sessions map[[32]byte]*Session, sites *Jar) error {
 	return replaceFile(f.path, append([]byte(cookieFileHead+hex.EncodeToString(sum[:])+"\n"), body...))
 }
 
-// replaceFile writes a file that only its owner may read. What a crash left of the last time
-// is removed first: it may hold cookies.
+// replaceFile writes a file that only its owner may read. It first removes what a crash may have left, which may
+// contain cookies.
 func replaceFile(path string, content []byte) error {
 	name := path + ".new"
 	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -210,7 +209,7 @@ func replaceFile(path string, content []byte) error {
 		err = os.Rename(name, path)
 	}
 	if err != nil {
-		_ = os.Remove(name) // nothing needs it
+		_ = os.Remove(name) // it is not needed
 	}
 	return err
 }

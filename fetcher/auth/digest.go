@@ -19,13 +19,12 @@ import (
 	"github.com/sextant-crawler/sextant/config/secret"
 )
 
-// The mutex of a digestMethod guards its nonces. Any worker's goroutine takes it, for a
-// map access and never over a request.
+// The mutex of a digestMethod guards its nonces. Any worker's goroutine takes it, for a map access and never over a
+// request.
 
-// Digest answers a server's challenge with hashes (RFC 7616): MD5, SHA-256,
-// SHA-512-256 and their -sess forms, qop auth, auth-int or none. The first request
-// to a server is answered by a challenge; its nonce is kept, so that each further
-// page costs one request.
+// Digest responds to a server's challenge with hashes (RFC 7616): MD5, SHA-256, SHA-512-256 and their -sess forms, qop
+// auth, auth-int or none. The server challenges the first request; its nonce is kept, so that each further page costs
+// one request.
 type Digest struct {
 	Username string
 	Password secret.Value
@@ -40,7 +39,7 @@ func (k Digest) start(s *Session) (method, error) {
 
 const (
 	maxNonces   = 1000 // origins whose nonce is kept
-	maxRenewals = 3    // nonces that a server may find stale in a row
+	maxRenewals = 3    // stale nonces in a row that a server may report
 )
 
 type digestMethod struct {
@@ -52,10 +51,10 @@ type digestMethod struct {
 	renewals int // in a row
 }
 
-// nonce is a server's challenge and how often it was answered.
+// nonce is a server's challenge and how often it was used.
 type nonce struct {
 	challenge digest.Challenge
-	algorithm string // as the server wrote it, maybe with -sess
+	algorithm string // as the server wrote it, possibly with -sess
 	count     int
 }
 
@@ -89,7 +88,7 @@ func (m *digestMethod) exchange(ctx context.Context, req *http.Request) (*http.R
 	return resp, authorization != "", err
 }
 
-// authorization is the header's value; empty where no challenge is known yet.
+// authorization returns the header's value; empty if no challenge is known yet.
 func (m *digestMethod) authorization(o origin, req *http.Request) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -114,8 +113,7 @@ func (m *digestMethod) authorization(o origin, req *http.Request) (string, error
 	return format(c), nil
 }
 
-// sessionA1 is H(A1) of the -sess algorithms, which the library leaves to its
-// caller (RFC 7616 section 3.4.2).
+// sessionA1 returns H(A1) of the -sess algorithms, which the library leaves to its caller (RFC 7616 section 3.4.2).
 func (n *nonce) sessionA1(user, password, cnonce string) string {
 	h := md5.New()
 	switch n.challenge.Algorithm {
@@ -134,8 +132,7 @@ func (n *nonce) sessionA1(user, password, cnonce string) string {
 	return sum(sum(user, n.challenge.Realm, password), n.challenge.Nonce, cnonce)
 }
 
-// learn takes the next nonce that a good answer names (RFC 7616 section 3.5), or
-// the challenge of a 401.
+// learn stores the next nonce from a good response (RFC 7616 section 3.5), or the challenge of a 401.
 func (m *digestMethod) learn(o origin, resp *http.Response) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -160,7 +157,7 @@ func (m *digestMethod) learn(o origin, resp *http.Response) {
 	}
 }
 
-// read takes a 401 for a denial only if the credentials were refused.
+// read treats a 401 as a denial only if the credentials were refused.
 func (m *digestMethod) read(a answered) sign {
 	sg := a.signOf()
 	if sg != denied {
@@ -181,8 +178,7 @@ func (m *digestMethod) read(a answered) sign {
 	return renew
 }
 
-// findNonce takes the first challenge that can be answered: a server writes them
-// in its order of preference (RFC 7616 section 3.7).
+// findNonce returns the first usable challenge: a server lists them in its order of preference (RFC 7616 section 3.7).
 func findNonce(h http.Header) *nonce {
 	for _, c := range challenges(h) {
 		if c.scheme != "digest" || !usable(c.params["nonce"]) {
@@ -201,7 +197,7 @@ func findNonce(h http.Header) *nonce {
 			}
 		}
 		if strings.HasSuffix(plain, "-SESS") && len(n.challenge.QOP) == 0 {
-			continue // without qop there is no cnonce for it
+			continue // without qop there is no cnonce
 		}
 		if digest.CanDigest(&n.challenge) && sendable(n.challenge.Realm) && sendable(n.challenge.Opaque) {
 			return n
@@ -217,9 +213,8 @@ func sendable(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) < 0
 }
 
-// format writes the Authorization header byte by byte as the server wrote its
-// part: the library's own form escapes what Go escapes, in realms too that are
-// no UTF-8.
+// format writes the Authorization header with the server's parts byte by byte: the library escapes what Go escapes,
+// also in realms that are not UTF-8.
 func format(c *digest.Credentials) string {
 	var b strings.Builder
 	b.WriteString("Digest ")

@@ -24,7 +24,7 @@ func (direct) reset()                              {}
 func (direct) read(a answered) sign                { return a.signOf() }
 func (direct) isLogInPage(weburl.URL) bool         { return false }
 
-// Basic sends user and password with each request (RFC 7617), unasked.
+// Basic sends user and password with each request (RFC 7617), without a challenge.
 type Basic struct {
 	Username string
 	Password secret.Value
@@ -39,7 +39,7 @@ func (k Basic) start(s *Session) (method, error) {
 	}}, nil
 }
 
-// Bearer sends a token that never changes with each request (RFC 6750).
+// Bearer sends a constant token with each request (RFC 6750).
 type Bearer struct{ Token secret.Value }
 
 func (k Bearer) start(s *Session) (method, error) {
@@ -52,7 +52,7 @@ func (k Bearer) start(s *Session) (method, error) {
 	}}, nil
 }
 
-// header is a method whose credentials are a header that never changes.
+// header is a method whose credentials are a constant header.
 type header struct {
 	direct
 	name   string
@@ -69,8 +69,8 @@ func (m header) exchange(ctx context.Context, req *http.Request) (*http.Response
 	return resp, true, err
 }
 
-// Certificate is a client certificate (RFC 8446 section 4.4.2): nothing is sent
-// by the session itself, Settings.Do presents it (LoadCertificate reads one).
+// Certificate is a client certificate (RFC 8446 section 4.4.2): the session itself sends nothing; Settings.Do presents
+// it (LoadCertificate reads one).
 type Certificate struct{}
 
 func (Certificate) start(s *Session) (method, error) { return certificate{direct{s}}, nil }
@@ -87,7 +87,7 @@ func (m certificate) exchange(ctx context.Context, req *http.Request) (*http.Res
 	return resp, true, err
 }
 
-// read also knows how nginx says that a certificate is missing or bad.
+// read also recognizes nginx's response for a missing or bad certificate.
 func (m certificate) read(a answered) sign {
 	const nginxCertError, nginxNoCert = 495, 496
 	switch status := a.resp.Status; {

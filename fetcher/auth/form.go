@@ -13,45 +13,40 @@ import (
 	"github.com/sextant-crawler/sextant/config/secret"
 )
 
-// The mutex of a formMethod guards whether it is logged in, by which marks the form is
-// known again, and the log-in on its way. Any worker's goroutine takes it, never over a
-// request.
+// The mutex of a formMethod guards whether it is logged in, the marks by which the form is recognized, and the log-in
+// in progress. Any worker's goroutine takes it, never over a request.
 
-// Form logs in by the form of a log-in page. Hidden fields, such as tokens
-// against forged requests, are sent as the page has them; action and method are
-// the page's. It is logged out when an answer redirects to the log-in page, holds
-// the log-in form or one of LoggedOut, or is a 401 or 403.
+// Form logs in with the form of a log-in page. It sends hidden fields, such as tokens against forged requests, as they
+// are in the page; action and method are the page's. It is logged out when a response redirects to the log-in page,
+// contains the log-in form or one of LoggedOut, or is a 401 or 403.
 type Form struct {
 	// URL is the log-in page.
 	URL string
-	// Fields are filled in, in addition to what the page has.
+	// Fields are filled in, in addition to those of the page.
 	Fields []Field
-	// Name, ID or Index (from 1) say which form of the page it is; by default the
-	// one with a password field.
+	// Name, ID or Index (from 1) select a form of the page; by default the one with a password field.
 	Name, ID string
 	Index    int
-	// Success says when the log-in worked. Without any condition it did when the
-	// last answer is 2xx and does not hold the log-in form.
+	// Success is the condition for a successful log-in. By default the last response must be 2xx and not contain the
+	// log-in form.
 	Success Success
-	// LoggedOut are texts, as they stand in the source of a page, that show that
-	// nobody is logged in.
+	// LoggedOut are texts in the source of a page that show that no user is logged in.
 	LoggedOut []string
-	// LogInPages are further pages (scheme, host and path) to which visitors are
-	// redirected that are not logged in.
+	// LogInPages are further pages (scheme, host and path) to which visitors are redirected who are not logged in.
 	LogInPages []string
 }
 
-// Field is one of a form.
+// Field is a field of a form.
 type Field struct {
 	Name  string
 	Value secret.Value
 }
 
-// Success is what must be true after the form was sent; all that is set.
+// Success is what must be true after the form was sent; all set conditions count.
 type Success struct {
-	Text     string // stands in the source of the last answer
+	Text     string // occurs in the source of the last response
 	Cookie   string // a cookie of this name is set
-	Redirect bool   // an answer redirects elsewhere than to the log-in page
+	Redirect bool   // a response redirects elsewhere than to the log-in page
 }
 
 func (k Form) start(s *Session) (method, error) {
@@ -92,7 +87,7 @@ func parsePageURL(written string) (*url.URL, error) {
 	return u, nil
 }
 
-// pageKey names a page whatever its query is.
+// pageKey returns a key of a page that ignores its query.
 func pageKey(u *url.URL) string {
 	path, _, _ := strings.Cut(u.EscapedPath(), ";")
 	if path == "" {
@@ -109,11 +104,11 @@ type formMethod struct {
 	mu    sync.Mutex
 	in    bool
 	pages map[string]bool // keys of log-in pages
-	marks []string        // fields by which the log-in form is known again
+	marks []string        // fields by which the log-in form is recognized
 	flow
 }
 
-// flow is a log-in on its way.
+// flow is a log-in in progress.
 type flow struct {
 	pending *request // nil: the log-in page
 	hops    int
@@ -155,7 +150,7 @@ func (m *formMethod) next() *url.URL {
 	return m.request().url
 }
 
-// request is the next one. Its caller holds mu.
+// request returns the next request. Its caller holds mu.
 func (m *formMethod) request() *request {
 	if m.pending != nil {
 		return m.pending
@@ -168,7 +163,7 @@ func (m *formMethod) login(ctx context.Context) (done bool, err error) {
 	asked, f := m.request(), m.flow
 	m.mu.Unlock()
 	if f.pending == nil {
-		m.jar.Clear() // what was left of the old log-in may stand in the way
+		m.jar.Clear() // leftovers of the old log-in may interfere
 	}
 	if done, err = m.step(ctx, asked, &f); done || err != nil {
 		f = flow{}
@@ -179,7 +174,7 @@ func (m *formMethod) login(ctx context.Context) (done bool, err error) {
 	return done, err
 }
 
-// step makes one request and says in f what the next one is.
+// step makes one request and stores the next one in f.
 func (m *formMethod) step(ctx context.Context, asked *request, f *flow) (done bool, err error) {
 	if err := m.origins.admit(asked.url); err != nil {
 		return false, fmt.Errorf("%s is part of the log-in, but %w", place(asked.url), err)
@@ -215,7 +210,7 @@ func isRedirect(resp *http.Response) bool {
 	return false
 }
 
-// redirected follows a redirect, unless it already shows that the log-in worked.
+// redirected follows a redirect, unless it already shows that the log-in succeeded.
 func (m *formMethod) redirected(asked *request, resp *read, f *flow) (done bool, err error) {
 	to, err := asked.url.Parse(resp.Header.Get("Location"))
 	if err != nil || to.Scheme != "http" && to.Scheme != "https" || to.Host == "" {
@@ -241,7 +236,7 @@ func (m *formMethod) redirected(asked *request, resp *read, f *flow) (done bool,
 	return false, nil
 }
 
-// fill sends the form of the log-in page next.
+// fill prepares the form of the log-in page as the next request.
 func (m *formMethod) fill(ctx context.Context, asked *request, resp *read, f *flow) error {
 	if resp.StatusCode >= 400 && resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden {
 		return fmt.Errorf("the log-in page %s answers %d", place(asked.url), resp.StatusCode)
@@ -271,7 +266,7 @@ func (m *formMethod) fill(ctx context.Context, asked *request, resp *read, f *fl
 	return nil
 }
 
-// submitted judges the last answer.
+// submitted evaluates the last response.
 func (m *formMethod) submitted(asked *request, resp *read, f *flow) (bool, error) {
 	from, want := place(asked.url), m.Success
 	switch {

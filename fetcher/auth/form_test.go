@@ -148,8 +148,8 @@ func TestFormLogsInOnceForAllPages(t *testing.T) {
 	})
 }
 
-// TestFormSteps: who watches is told each request of a log-in, what was found, and how it ended; secrets, tokens and values of
-// cookies are in none of it.
+// TestFormSteps: who watches is told each request of a log-in, what was found, and how it ended; secrets, tokens and
+// values of cookies are in none of it.
 func TestFormSteps(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*portal, *auth.Form)

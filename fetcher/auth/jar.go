@@ -14,8 +14,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// A Jar has one mutex, which each method takes for its whole time: no request is made
-// while it is held.
+// A Jar has one mutex, which each method holds throughout: no request is made while it is held.
 
 // Limits of a Jar. Browsers keep 180 cookies of a site and 4 KiB of each; most
 // servers refuse a request header of more than 8 to 16 KiB.
@@ -26,20 +25,18 @@ const (
 	maxCookieBytes = 4 << 10
 )
 
-// Jar keeps cookies by the rules of RFC 6265 and the public suffix list: those
-// of a session, or with Do those of all sites. It is bounded: a site (a
-// registrable domain) that sends too much keeps what it has, and the site not
-// used for longest is forgotten when there are too many. It is safe for
-// concurrent use, and prints no cookie.
+// Jar stores cookies by the rules of RFC 6265 and the public suffix list: those of a session, or with Do those of all
+// sites. It is bounded: a site (a registrable domain) that sends too much keeps its present cookies, and with too many
+// sites the least recently used one is forgotten. It is safe for concurrent use, and never prints a cookie.
 type Jar struct {
 	mu    sync.Mutex
 	sites map[string]*list.Element // of *site
 	used  *list.List               // last used first
-	// version counts what was done to them.
+	// version counts changes.
 	version uint64
 }
 
-// site is the cookies of one registrable domain: no cookie is ever sent beyond it.
+// site holds the cookies of one registrable domain: a cookie is never sent beyond it.
 type site struct {
 	name    string
 	jar     *cookiejar.Jar
@@ -47,25 +44,24 @@ type site struct {
 	bytes   int
 }
 
-// cookieID is what makes two cookies one (RFC 6265 section 5.3 step 11).
+// cookieID identifies a cookie (RFC 6265 section 5.3 step 11).
 type cookieID struct{ domain, path, name string }
 
-// record is a cookie with its times and path made absolute, for counting: cookiejar
-// tells neither attributes nor numbers.
+// record is a cookie with absolute times and path, for counting: cookiejar reports neither attributes nor numbers.
 type record struct{ *http.Cookie }
 
 func (r record) size() int { return len(r.Name) + len(r.Value) }
 
-// NewJar makes an empty jar.
+// NewJar returns an empty jar.
 func NewJar() *Jar { return &Jar{sites: map[string]*list.Element{}, used: list.New()} }
 
-// String tells nothing of what is inside.
+// String returns the same for every jar.
 func (*Jar) String() string { return "cookies " + redacted }
 
-// GoString is the form of %#v.
+// GoString returns String for %#v.
 func (j *Jar) GoString() string { return j.String() }
 
-// Do keeps cookies of all sites for requests that next makes.
+// Do returns a Do that stores cookies of all sites for requests of next.
 func (j *Jar) Do(next Do) Do {
 	return func(ctx context.Context, req *http.Request) (*http.Response, error) {
 		u := req.URL
@@ -87,7 +83,7 @@ func addCookies(req *http.Request, cookies []*http.Cookie) {
 	}
 }
 
-// siteOf is the registrable domain, or the host where there is none.
+// siteOf returns the registrable domain, or the host if there is none.
 func siteOf(u *url.URL) string {
 	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 	if net.ParseIP(host) != nil {
@@ -99,7 +95,7 @@ func siteOf(u *url.URL) string {
 	return host
 }
 
-// Cookies are those that a request for u carries.
+// Cookies returns the cookies for a request for u.
 func (j *Jar) Cookies(u *url.URL) []*http.Cookie {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -111,7 +107,7 @@ func (j *Jar) Cookies(u *url.URL) []*http.Cookie {
 	return element.Value.(*site).jar.Cookies(u)
 }
 
-// SetCookies takes the cookies of an answer to u.
+// SetCookies stores the cookies of a response to u.
 func (j *Jar) SetCookies(u *url.URL, cookies []*http.Cookie) {
 	if len(cookies) == 0 {
 		return
@@ -135,13 +131,13 @@ func (j *Jar) Clear() {
 	j.used.Init()
 }
 
-// site is the one of that name, as the last used. Its caller holds mu.
+// site returns the site of that name, and marks it as last used. Its caller holds mu.
 func (j *Jar) site(name string) *site {
 	if element, ok := j.sites[name]; ok {
 		j.used.MoveToFront(element)
 		return element.Value.(*site)
 	}
-	// With options, New gives no error.
+	// With options, New returns no error.
 	jar, _ := cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List})
 	s := &site{name: name, jar: jar, records: map[cookieID]record{}}
 	j.sites[name] = j.used.PushFront(s)
@@ -177,18 +173,18 @@ func (s *site) set(u *url.URL, c *http.Cookie, now time.Time) {
 	s.jar.SetCookies(u, []*http.Cookie{r.Cookie})
 }
 
-// admissible reports whether cookiejar takes a cookie: one of another domain takes no room.
+// admissible reports whether cookiejar accepts a cookie: one of another domain takes no space.
 func admissible(u *url.URL, c *http.Cookie) bool {
 	if c.Domain == "" {
 		return true
 	}
-	// With options, New gives no error.
+	// With options, New returns no error.
 	jar, _ := cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List})
 	jar.SetCookies(u, []*http.Cookie{c})
 	return len(jar.Cookies(&url.URL{Scheme: "https", Host: u.Host, Path: c.Path})) > 0
 }
 
-// fits reports whether the site has room for r in the place of id.
+// fits reports whether the site has space for r in place of id.
 func (s *site) fits(id cookieID, r record) bool {
 	_, known := s.records[id]
 	return r.size() <= maxCookieBytes && s.bytes+r.size()-s.recorded(id) <= maxSiteBytes &&
@@ -202,7 +198,7 @@ func (s *site) recorded(id cookieID) int {
 	return 0
 }
 
-// expire drops the records of cookies that are over.
+// expire drops the records of expired cookies.
 func (s *site) expire(now time.Time) {
 	for id, r := range s.records {
 		if !r.Expires.IsZero() && !r.Expires.After(now) {
@@ -212,7 +208,7 @@ func (s *site) expire(now time.Time) {
 	}
 }
 
-// newRecord makes what depends on the moment and the request absolute.
+// newRecord returns a record, with times and path made absolute.
 func newRecord(u *url.URL, c *http.Cookie, now time.Time) record {
 	kept := &http.Cookie{
 		Name: c.Name, Value: c.Value, Quoted: c.Quoted, Path: c.Path, Domain: c.Domain,

@@ -22,7 +22,7 @@ func mustURL(t *testing.T, s string) *url.URL {
 	return u
 }
 
-// sent is the Cookie header for a URL.
+// sent returns the Cookie header for a URL.
 func sent(t *testing.T, j *auth.Jar, to string) string {
 	t.Helper()
 	var all []string

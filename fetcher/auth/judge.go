@@ -11,28 +11,28 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// sign is what an answer says of the session.
+// sign is what a response shows about the session.
 type sign uint8
 
 const (
 	silent    sign = iota // nothing
-	good                  // it opened the page
-	renew                 // the server wants a fresh nonce; nothing is refused
-	refused               // by us: the credentials are not for where they would go, or cannot be used there
-	unable                // nobody was there to give what the request needs: it is tried again soon
-	denied                // 401, or what means the same
+	good                  // the page was returned
+	renew                 // the server requires a fresh nonce; nothing is refused
+	refused               // by this program: the credentials may not go there, or cannot be used there
+	unable                // a server that is needed for the request did not respond: retried soon
+	denied                // 401, or an equivalent
 	forbidden             // 403
-	loginPage             // the log-in page instead of the page
+	loginPage             // the log-in page in place of the page
 )
 
-// answered is the answer to a page's request.
+// answered is the response to a page's request.
 type answered struct {
 	url  weburl.URL
 	resp *fetcher.Response
 	sent bool
 }
 
-// signOf reads what all kinds have in common.
+// signOf returns the sign that is common to all kinds.
 func (a answered) signOf() sign {
 	switch status := a.resp.Status; {
 	case status == http.StatusUnauthorized:
@@ -45,17 +45,15 @@ func (a answered) signOf() sign {
 	return silent
 }
 
-// maxDenials is how many pages in a row may be denied before the session, and
-// not the pages, is taken to be at fault.
+// maxDenials is how many pages in a row may be denied before the session, and not the pages, is considered at fault.
 const maxDenials = 3
 
-// maxSuspects bounds what is remembered of denied URLs. One that is forgotten is
-// asked for once more.
+// maxSuspects bounds the remembered denied URLs. A forgotten one is requested once more.
 const maxSuspects = 10_000
 
-// suspect is a URL that was denied while it was not certain whose fault it is.
+// suspect is a URL that was denied while the cause was uncertain.
 type suspect struct {
-	seq   uint64 // of the last request when it was denied: later ones tell
+	seq   uint64 // of the last request at the denial: later ones count
 	count int    // of denials
 }
 
@@ -71,19 +69,17 @@ func (all suspects) put(k weburl.Key, s suspect) {
 	all[k] = s
 }
 
-// Answer is what the worker does with the answer to a page's request.
+// Answer is the worker's next action after the response to a page's request.
 type Answer struct {
 	// Action is Proceed, Return, Wait or Temporary.
 	Action Action
-	// Until is when the URL may be asked for again, for the others than Proceed;
-	// zero: at once. Words say why.
+	// Until is when the URL may be requested again, unless Action is Proceed; zero: at once. Words are the reason.
 	Until time.Time
 	Words string
 }
 
-// Judge says what the answer to the page's request means, and ends the step. err
-// is that of the fetch, resp is nil then. With Proceed the answer, or the error,
-// is the page's own: a 401 or 403 with Proceed is permanent.
+// Judge evaluates the response to the page's request, and ends the step. err is the error of the fetch; resp is nil
+// then. With Proceed the response, or the error, is the page's own: a 401 or 403 with Proceed is permanent.
 func (st *Step) Judge(resp *fetcher.Response, err error) Answer {
 	s := st.session
 	now := time.Now()
@@ -108,9 +104,9 @@ func (st *Step) Judge(resp *fetcher.Response, err error) Answer {
 		return Answer{Action: Wait, Until: now.Add(s.settings.MaxBackoff), Words: s.settings.Name + ": " + why}
 	case sg == unable:
 		return Answer{Action: Wait, Until: now.Add(s.settings.MinBackoff), Words: s.settings.Name + ": " + why}
-	case own: // it is not content, and tells nothing of the session
+	case own: // it is not content, and shows nothing about the session
 		return s.temporary(st.url.Key(), now, "this is the log-in page itself")
-	case st.generation != s.generation: // others logged in again, or are about to
+	case st.generation != s.generation: // another step logged in again, or is about to
 		return Answer{Action: Return}
 	case sg == good:
 		s.opened(st)
@@ -121,7 +117,7 @@ func (st *Step) Judge(resp *fetcher.Response, err error) Answer {
 	return s.deny(st, sg, now, why)
 }
 
-// wordsOf says in words what was denied and how.
+// wordsOf describes what was denied and how.
 func wordsOf(sg sign, resp *fetcher.Response) string {
 	switch {
 	case sg == loginPage && resp.Status/100 == 3:
@@ -134,20 +130,20 @@ func wordsOf(sg sign, resp *fetcher.Response) string {
 	return fmt.Sprintf("status %d", resp.Status)
 }
 
-// broken reads the error of a fetch: is it the authentication's?
+// broken reports whether and how the error of a fetch is one of the authentication.
 func (s *Session) broken(err error) (sign, string) {
 	if ours, ok := errors.AsType[*Error](err); ok {
 		return ours.sign, ours.words
 	}
-	// With TLS 1.3 a server tells only after the handshake what it thinks of a
-	// certificate, and crypto/tls gives its alert no type that could be asked for.
+	// With TLS 1.3 a server reports only after the handshake what it thinks of a certificate, and crypto/tls has no
+	// type for its alert.
 	if alert, ok := errors.AsType[*net.OpError](err); ok && alert.Op == "remote error" && s.method.nature().certificate {
 		return denied, "the server refuses the client certificate: " + tidy(alert.Err.Error(), 100)
 	}
 	return silent, ""
 }
 
-// opened takes a good answer into account. Its caller holds mu.
+// opened records a good response. Its caller holds mu.
 func (s *Session) opened(st *Step) {
 	if !s.proved || s.resumed {
 		s.log.Info("authenticated", "session", s.settings.Name, "kind", s.method.nature().name)
@@ -163,8 +159,8 @@ func (s *Session) opened(st *Step) {
 	}
 }
 
-// deny decides what follows from an answer that denies the page, by the table in
-// the package's documentation. Its caller holds mu.
+// deny decides what follows from a response that denies the page, by the table in the package's documentation. Its
+// caller holds mu.
 func (s *Session) deny(st *Step, sg sign, now time.Time, why string) Answer {
 	nature, key := s.method.nature(), st.url.Key()
 	old, known := s.suspects[key]
@@ -172,7 +168,7 @@ func (s *Session) deny(st *Step, sg sign, now time.Time, why string) Answer {
 	case s.proved && sg == forbidden && !nature.lasting:
 		delete(s.suspects, key)
 		return Answer{Action: Proceed, Words: why}
-	case s.proved && known && s.goodSeq > old.seq: // other pages work since, this one does not
+	case s.proved && known && s.goodSeq > old.seq: // other pages were opened since, this one was not
 		s.vain++
 		if sg == loginPage {
 			return s.temporary(key, now, "logged in and other pages work, but "+why)
@@ -209,18 +205,17 @@ func (s *Session) deny(st *Step, sg sign, now time.Time, why string) Answer {
 	default:
 		return s.waits(now, old.count, sg, why)
 	}
-	// Twice as long as the others: those prove the session, if it is good again.
+	// Twice as long as the others, which prove the session if it is good again.
 	return Answer{Action: Wait, Until: s.retryAt.Add(s.retryAt.Sub(now)), Words: s.settings.Name + ": " + s.words}
 }
 
-// doubt takes the proof away: requests on their way tell nothing any more. Its
-// caller holds mu.
+// doubt withdraws the proof: requests in flight no longer show anything. Its caller holds mu.
 func (s *Session) doubt() {
 	s.generation++
 	s.proved = false
 }
 
-// waits lets one URL wait. Its caller holds mu.
+// waits makes one URL wait. Its caller holds mu.
 func (s *Session) waits(now time.Time, before int, sg sign, why string) Answer {
 	return Answer{
 		Action: Wait, Until: now.Add(s.backoff(before)),
@@ -228,9 +223,8 @@ func (s *Session) waits(now time.Time, before int, sg sign, why string) Answer {
 	}
 }
 
-// temporary is the answer to a page that shows a log-in page though the log-in
-// worked. It waits longer each time, and the reason for its being suspect stays
-// as old as it is. Its caller holds mu.
+// temporary returns the answer to a page that shows a log-in page although the log-in succeeded. It waits longer each
+// time, and keeps the original time and reason of the suspicion. Its caller holds mu.
 func (s *Session) temporary(key weburl.Key, now time.Time, why string) Answer {
 	old, known := s.suspects[key]
 	if !known {

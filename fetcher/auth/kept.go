@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// keptCookie is a cookie as it outlives the process, with what is needed to store it anew.
+// keptCookie is the stored form of a cookie, with everything needed to restore it.
 type keptCookie struct {
 	Host     string    `json:"host"`
-	Domain   bool      `json:"domain,omitempty"` // also for the hosts below
+	Domain   bool      `json:"domain,omitempty"` // also for subdomains
 	Path     string    `json:"path"`
 	Name     string    `json:"name"`
 	Value    string    `json:"value"`
@@ -20,12 +20,12 @@ type keptCookie struct {
 	Expires  time.Time `json:"expires,omitzero"` // zero: with the session
 }
 
-// kept are all cookies that are not over. A change since counts in version.
+// kept returns all cookies that have not expired. version counts their changes.
 func (j *Jar) kept(now time.Time) []keptCookie {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	var all []keptCookie
-	for e := j.used.Back(); e != nil; e = e.Prev() { // the last used comes last when they are stored anew, too
+	for e := j.used.Back(); e != nil; e = e.Prev() { // so that restoring them ends with the last used
 		for id, r := range e.Value.(*site).records {
 			if !r.Expires.IsZero() && !r.Expires.After(now) {
 				continue
@@ -40,7 +40,7 @@ func (j *Jar) kept(now time.Time) []keptCookie {
 	return all
 }
 
-// resume takes cookies of an earlier process, by the same rules as those of answers.
+// resume restores cookies of an earlier process, by the same rules as those of responses.
 func (j *Jar) resume(all []keptCookie, now time.Time) (taken int) {
 	for _, k := range all {
 		if k.Host == "" || !k.Expires.IsZero() && !k.Expires.After(now) {
@@ -48,7 +48,7 @@ func (j *Jar) resume(all []keptCookie, now time.Time) (taken int) {
 		}
 		host := k.Host
 		if strings.Contains(host, ":") {
-			host = "[" + host + "]:443" // cookiejar wants the port, and ignores it
+			host = "[" + host + "]:443" // cookiejar requires the port, and ignores it
 		}
 		c := &http.Cookie{
 			Name: k.Name, Value: k.Value, Quoted: k.Quoted, Path: k.Path, Secure: k.Secure, HttpOnly: k.HTTPOnly, Expires: k.Expires,
@@ -62,14 +62,14 @@ func (j *Jar) resume(all []keptCookie, now time.Time) (taken int) {
 	return taken
 }
 
-// changes counts what was done to the jar.
+// changes counts the changes of the jar.
 func (j *Jar) changes() uint64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.version
 }
 
-// resumable is a method whose log-in lives in cookies: with them it is logged in.
+// resumable is a method whose log-in consists of cookies: with them it is logged in.
 type resumable interface{ resume() }
 
 func (m *formMethod) resume() {
@@ -78,8 +78,8 @@ func (m *formMethod) resume() {
 	m.in = true
 }
 
-// resume begins with the cookies of an earlier process. Until a page says otherwise they are
-// taken to be good, so that a log-in page in place of one is answered by a new log-in at once.
+// resume begins with the cookies of an earlier process. They count as good until a page shows otherwise, so that a
+// log-in page in place of a page leads to a new log-in at once.
 func (s *Session) resume(cookies []keptCookie, now time.Time) {
 	if s.jar.resume(cookies, now) == 0 {
 		return
@@ -93,7 +93,7 @@ func (s *Session) resume(cookies []keptCookie, now time.Time) {
 	s.log.Info("goes on with the cookies of its last run", "session", s.settings.Name, "kind", s.method.nature().name)
 }
 
-// kept are the session's cookies, none while it is logged out: they are of no use then.
+// kept returns the session's cookies, none while it is logged out: they are useless then.
 func (s *Session) kept(now time.Time) []keptCookie {
 	s.mu.Lock()
 	_, byCookies := s.method.(resumable)

@@ -59,7 +59,8 @@ func (s *cookieSite) run(t *testing.T, path string, identity byte) (status int, 
 	return c.result[origin+"/a"], l.String()
 }
 
-// TestKeptSession: a log-in goes on after a restart, if nothing of it has changed; else it is made anew, and no page is lost.
+// TestKeptSession: a log-in goes on after a restart, if nothing of it has changed; else it is made anew, and no page is
+// lost.
 func TestKeptSession(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cookies")
 	synctest.Test(t, func(t *testing.T) {

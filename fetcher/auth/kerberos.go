@@ -15,18 +15,16 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/kerberos"
 )
 
-// The mutex of a kerberosMethod guards the origins that have asked. It is not held over a request.
+// The mutex of a kerberosMethod guards the origins that required Negotiate. It is not held over a request.
 
-// Kerberos proves to servers that ask for Negotiate who the crawler is (SPNEGO, RFC 4559), by
-// tickets of KDCs: the log-in is at the KDC, and servers never see a password. A server is
-// first asked without a ticket; once it has answered 401 with Negotiate, each request to its
-// origin carries a token of its own. A token of the server's must prove that it is the
-// service; a server that sends none is believed as far as TLS goes. NTLM within Negotiate is
-// never spoken. It needs HTTP/1.1, because IIS refuses Negotiate over HTTP/2.
+// Kerberos proves the crawler's identity to servers that require Negotiate (SPNEGO, RFC 4559), with tickets of KDCs:
+// the log-in is at the KDC, and servers never see a password. The first request to a server carries no ticket; once the
+// server has returned 401 with Negotiate, each request to its origin carries a token of its own. A token from the
+// server must prove its identity; a server that sends none is trusted as far as TLS goes. NTLM within Negotiate is
+// never used. HTTP/1.1 is required, because IIS refuses Negotiate over HTTP/2.
 type Kerberos struct {
 	Settings kerberos.Settings
-	// Service is the principal of the servers, such as "HTTP/web.example.com"; empty: HTTP
-	// and the host of the URL.
+	// Service is the principal of the servers, such as "HTTP/web.example.com"; empty: HTTP and the host of the URL.
 	Service string
 }
 
@@ -47,10 +45,10 @@ type kerberosMethod struct {
 	client *kerberos.Client
 
 	mu   sync.Mutex
-	asks map[origin]bool // have answered 401 with Negotiate
+	asks map[origin]bool // have returned 401 with Negotiate
 }
 
-const maxAsks = 1000 // origins; one that is forgotten is asked without a ticket once more
+const maxAsks = 1000 // origins; a forgotten one gets one request without a ticket
 
 func (*kerberosMethod) nature() nature {
 	return nature{name: "Kerberos", renews: true, direct: true}
@@ -59,10 +57,10 @@ func (m *kerberosMethod) secrets() []secret.Value  { return []secret.Value{m.Set
 func (m *kerberosMethod) ready(now time.Time) bool { return m.client.Ready(now) }
 func (m *kerberosMethod) reset()                   { m.client.Forget() }
 
-// risks is false: the KDC has judged the credentials before any server gets a ticket.
+// risks returns false: the KDC has verified the credentials before any server gets a ticket.
 func (*kerberosMethod) risks(*url.URL) bool { return false }
 
-// login asks the KDCs, and no web server: its step has no URL.
+// login contacts the KDCs, not a web server: its step has no URL.
 func (m *kerberosMethod) login(ctx context.Context) (bool, error) {
 	tell(ctx, "the KDC is asked for a ticket-granting ticket")
 	if err := m.client.LogIn(ctx); err != nil {
@@ -113,8 +111,8 @@ func (m *kerberosMethod) exchange(ctx context.Context, req *http.Request) (*http
 	return resp, proved || !asks || resp.StatusCode == http.StatusUnauthorized, nil
 }
 
-// read knows a 401 of a server that has taken the ticket, which exchange has verified: the user
-// is known there and may not see the page. Apache says so where others say 403.
+// read recognizes a 401 of a server that has accepted the ticket, which exchange has verified: the user is known there
+// and may not see the page. Apache returns 401 where others return 403.
 func (m *kerberosMethod) read(a answered) sign {
 	if a.resp.Status == http.StatusUnauthorized {
 		_, written := negotiate(a.resp.Header)
@@ -125,7 +123,7 @@ func (m *kerberosMethod) read(a answered) sign {
 	return a.signOf()
 }
 
-// verify looks at the token of an answer; proved says that the server is the service.
+// verify checks the token of a response; proved is true if the server proved its identity.
 func verify(resp *http.Response, proof *kerberos.Proof) (proved bool, err error) {
 	_, written := negotiate(resp.Header)
 	if written == "" {
@@ -138,7 +136,7 @@ func verify(resp *http.Response, proof *kerberos.Proof) (proved bool, err error)
 	return proof.Verify(token)
 }
 
-// negotiate reports whether a server offers Negotiate, and its token.
+// negotiate reports whether a server offers Negotiate, and returns its token.
 func negotiate(h http.Header) (offers bool, token string) {
 	for _, c := range challenges(h) {
 		if c.scheme == "negotiate" {
@@ -148,7 +146,7 @@ func negotiate(h http.Header) (offers bool, token string) {
 	return false, ""
 }
 
-// fault is why there is no token for a page: its URL waits.
+// fault returns why there is no token for a page: its URL waits.
 func (m *kerberosMethod) fault(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:

@@ -34,7 +34,8 @@ func kerberosCrawl(t *testing.T, origin string, k auth.Kerberos, paths ...string
 	return c
 }
 
-// TestKerberosByMIT: MIT's KDC and Apache with mod_auth_gssapi let in who has a password, a keytab or a credential cache.
+// TestKerberosByMIT: MIT's KDC and Apache with mod_auth_gssapi let in who has a password, a keytab or a credential
+// cache.
 func TestKerberosByMIT(t *testing.T) {
 	kdc := testkdc.Start(t, testRealm, "robot r0b0tpassw0rd", "HTTP/127.0.0.1", "HTTP/other.example.test")
 	web := kdc.StartWeb(t, kdc.Keytab(t, filepath.Join(t.TempDir(), "http.keytab"), "HTTP/127.0.0.1", "HTTP/other.example.test"), map[string]string{

@@ -9,9 +9,9 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// The mutex of formMethod guards what a log-in page looks like.
+// The mutex of formMethod guards the features of the log-in page.
 
-// remember how the log-in page and its form look.
+// remember stores the features of the log-in page and its form.
 func (m *formMethod) remember(u *url.URL, found *form) {
 	var marks []string
 	for _, field := range m.Fields {
@@ -38,8 +38,7 @@ func (m *formMethod) isLogInPage(u weburl.URL) bool {
 	return err == nil && m.isLogIn(parsed)
 }
 
-// holdsForm reports whether a page holds the log-in form. Most pages are done with
-// the search for the word.
+// holdsForm reports whether a page contains the log-in form. A search for one word excludes most pages.
 func (m *formMethod) holdsForm(body []byte, contentType string) bool {
 	if !m.selects() && !bytes.Contains(body, []byte("assword")) && !bytes.Contains(body, []byte("ASSWORD")) {
 		return false
@@ -63,7 +62,7 @@ func hasAll(f *form, names []string) bool {
 	return !slices.ContainsFunc(names, func(name string) bool { return !f.hasField(name) })
 }
 
-// read knows the log-in page in its disguises.
+// read recognizes the log-in page in its variants.
 func (m *formMethod) read(a answered) sign {
 	sg := a.signOf()
 	switch status := a.resp.Status; {

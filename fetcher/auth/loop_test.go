@@ -50,7 +50,7 @@ func transportDo(t http.RoundTripper) auth.Do {
 	}
 }
 
-// fetch is what the fetcher does with a request that goes through do.
+// fetch returns what the fetcher does with a request that goes through do.
 func fetch(ctx context.Context, u weburl.URL, do auth.Do) (*fetcher.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
 	if err != nil {
@@ -105,7 +105,7 @@ func (c *crawl) run(ctx context.Context, leases int, urls ...weburl.URL) {
 	}
 }
 
-// ready is the URL that is due first; time passes until it is.
+// ready returns the URL that is due first; time passes until it is.
 func (c *crawl) ready(urls []weburl.URL) int {
 	first := 0
 	for i, u := range urls {
@@ -133,7 +133,7 @@ func (c *crawl) all(t *testing.T, origin string, paths []string, times int) {
 	}
 }
 
-// visit is the loop of the package's documentation. It says whether the page is done.
+// visit returns the loop of the package's documentation. It reports whether the page is done.
 func (c *crawl) visit(ctx context.Context, u weburl.URL) (done bool) {
 	name := u.String()
 	c.at[name] = time.Time{}

@@ -16,15 +16,13 @@ import (
 	"github.com/sextant-crawler/sextant/config/secret"
 )
 
-// The mutex of an ntlmMethod guards the map of turns. The holder of a turn, which is a
-// channel and no lock, may keep it over the requests of a handshake.
+// The mutex of an ntlmMethod guards the map of turns. The holder of a turn, which is a channel and not a lock, may keep
+// it over the requests of a handshake.
 
-// NTLM authenticates connections (MS-NLMP, NTLMv2; HTTP/1.1 only). On a new
-// connection three requests follow each other without a pause, as they must on
-// that one connection: they count as one. A page on a connection that is
-// authenticated costs one request. The requests to one origin go one after the
-// other, up to the header of their answer. Neither signing nor channel binding
-// (Extended Protection) is supported.
+// NTLM authenticates connections (MS-NLMP, NTLMv2; HTTP/1.1 only). A new connection needs three requests on that
+// connection without a pause: they count as one. A page on an authenticated connection costs one request. Requests to
+// one origin run one at a time, up to the header of their response. Signing and channel binding (Extended Protection)
+// are not supported.
 type NTLM struct {
 	Username    string // DOMAIN\user or user@domain
 	Password    secret.Value
@@ -48,8 +46,8 @@ type ntlmMethod struct {
 
 // turn belongs to one origin.
 type turn struct {
-	taken chan struct{} // full while a request to the origin is on its way
-	conn  net.Conn      // authenticated last; whoever has the turn may use it
+	taken chan struct{} // full while a request to the origin is in flight
+	conn  net.Conn      // authenticated last; only for the holder of the turn
 }
 
 const maxTurns = 1000 // origins
@@ -57,14 +55,13 @@ const maxTurns = 1000 // origins
 func (*ntlmMethod) nature() nature            { return nature{name: "NTLM", direct: true} }
 func (m *ntlmMethod) secrets() []secret.Value { return []secret.Value{m.Password} }
 
-// take waits until no other request goes to the origin: it could take the
-// connection of the handshake.
+// take waits until no other request to the origin is in flight, which could take the connection of the handshake.
 func (m *ntlmMethod) take(ctx context.Context, o origin) (*turn, error) {
 	m.mu.Lock()
 	t := m.turns[o]
 	if t == nil {
 		if len(m.turns) >= maxTurns {
-			clear(m.turns) // a handshake disturbed by that is made again
+			clear(m.turns) // a disturbed handshake is repeated
 		}
 		t = &turn{taken: make(chan struct{}, 1)}
 		m.turns[o] = t
@@ -78,7 +75,7 @@ func (m *ntlmMethod) take(ctx context.Context, o origin) (*turn, error) {
 	}
 }
 
-// handshakes is how often one is tried: an idle connection may go away in its middle.
+// handshakes is how often a handshake is tried: an idle connection may be closed in its middle.
 const handshakes = 2
 
 func (m *ntlmMethod) exchange(ctx context.Context, req *http.Request) (*http.Response, bool, error) {
@@ -100,9 +97,8 @@ func (m *ntlmMethod) exchange(ctx context.Context, req *http.Request) (*http.Res
 
 var errOtherConnection = errors.New("the NTLM handshake did not stay on one connection")
 
-// handshake asks for the page, and authenticates the connection if that is needed.
-// A page that comes without it was on a connection that is authenticated, or is
-// open to everybody: it proves nothing.
+// handshake requests the page, and authenticates the connection if needed. A page that is returned without a handshake
+// came over an authenticated connection, or is public: it proves nothing.
 func (m *ntlmMethod) handshake(ctx context.Context, t *turn, req *http.Request) (_ *http.Response, sent bool, err error) {
 	resp, conn, err := m.ask(ctx, req, "", nil)
 	if err != nil || resp.StatusCode != http.StatusUnauthorized {
@@ -158,8 +154,8 @@ func authorization(scheme string, message []byte) string {
 	return scheme + " " + base64.StdEncoding.EncodeToString(message)
 }
 
-// ask makes one request and says on which connection. With want, the request is
-// not to be made on another one: what it carries holds for that one only.
+// ask makes one request and returns its connection. If want is set, the request must not be made on another one, since
+// its credentials are valid only there.
 func (m *ntlmMethod) ask(ctx context.Context, req *http.Request, authorization string, want net.Conn) (*http.Response, net.Conn, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var conn net.Conn
@@ -189,8 +185,7 @@ func (m *ntlmMethod) ask(ctx context.Context, req *http.Request, authorization s
 	return resp, conn, nil
 }
 
-// ntlmChallenge is the scheme as it is to be written, and its token. NTLM inside
-// Negotiate is what IIS takes too.
+// ntlmChallenge returns the scheme in the server's spelling, and its token. IIS also accepts NTLM inside Negotiate.
 func ntlmChallenge(h http.Header) (scheme, token string) {
 	for _, c := range challenges(h) {
 		switch {
@@ -203,7 +198,7 @@ func ntlmChallenge(h http.Header) (scheme, token string) {
 	return scheme, token
 }
 
-// cancelBody ends the request's context with its body.
+// cancelBody ends the request's context when the body is closed.
 type cancelBody struct {
 	io.ReadCloser
 	cancel context.CancelCauseFunc

@@ -16,20 +16,20 @@ import (
 	"github.com/sextant-crawler/sextant/config/secret"
 )
 
-// The mutex of an oauth2Method guards its token. It is not held while a token is fetched:
-// Session sees to it that one goroutine does that.
+// The mutex of an oauth2Method guards its token. It is not held while a token is fetched: Session ensures that one
+// goroutine does that.
 
-// OAuth2 fetches a bearer token with client credentials (RFC 6749 section 4.4),
-// keeps it, and renews it before it is over, and once after a 401.
+// OAuth2 fetches a bearer token with client credentials (RFC 6749 section 4.4), keeps it, and renews it before it
+// expires, and once after a 401.
 type OAuth2 struct {
-	TokenURL     string // https, unless the server has http only
+	TokenURL     string // https, unless the server has only http
 	ClientID     string
 	ClientSecret secret.Value
 	Scopes       []string
 	// Params are further parameters of the request, such as "audience" or "resource".
 	Params map[string]secret.Value
-	// InBody sends the client's credentials in the body instead of the
-	// Authorization header, for servers that know only that.
+	// InBody sends the client's credentials in the body in place of the Authorization header, for servers that require
+	// it.
 	InBody bool
 }
 
@@ -77,8 +77,7 @@ func (m *oauth2Method) reset() {
 	m.token = nil
 }
 
-// login fetches a token. While the old one still holds, a failure only puts the
-// renewal off.
+// login fetches a token. While the old one is valid, a failure only postpones the renewal.
 func (m *oauth2Method) login(ctx context.Context) (bool, error) {
 	token, err := m.fetch(ctx)
 	now := time.Now()
@@ -92,7 +91,7 @@ func (m *oauth2Method) login(ctx context.Context) (bool, error) {
 	}
 	m.token, m.renewAt = token, time.Time{}
 	if !token.Expiry.IsZero() {
-		// A tenth of its life before its end, a minute at most.
+		// A tenth of its lifetime before its end, at most a minute.
 		m.renewAt = token.Expiry.Add(-min(token.Expiry.Sub(now)/10, time.Minute))
 	}
 	return true, nil
@@ -124,7 +123,7 @@ func (m *oauth2Method) fetch(ctx context.Context) (*oauth2.Token, error) {
 	return token, nil
 }
 
-// reason is in words what the token endpoint says, without its body.
+// reason returns the token endpoint's error, without its body.
 func (m *oauth2Method) reason(err error) error {
 	if e, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
 		words := fmt.Sprintf("the token endpoint %s answers %d", place(m.url), e.Response.StatusCode)
@@ -139,7 +138,7 @@ func (m *oauth2Method) reason(err error) error {
 	return fmt.Errorf("the token endpoint %s answers without a token that can be read", place(m.url))
 }
 
-// transport lets an http.Client make its requests by a Do.
+// transport makes an http.Client use a Do.
 type transport Do
 
 // RoundTrip makes one request.

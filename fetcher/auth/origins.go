@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// origins are where credentials may go.
+// origins are the origins that may receive credentials.
 type origins []origin
 
 // origin is scheme, host and port (RFC 6454); with subdomains, all hosts below host.
@@ -17,8 +17,8 @@ type origin struct {
 	subdomains         bool
 }
 
-// parseOrigins reads "https://host", "https://host:8443" and "https://*.example.com",
-// which stands for all hosts below example.com but not for itself.
+// parseOrigins parses "https://host", "https://host:8443" and "https://*.example.com", which stands for all hosts below
+// example.com but not for itself.
 func parseOrigins(written []string) (origins, error) {
 	all := make(origins, 0, len(written))
 	for _, w := range written {
@@ -68,7 +68,7 @@ func (o origin) matchesHost(host string) bool {
 	return host == o.host
 }
 
-// admit says why u must not get the credentials; nil if it may.
+// admit returns why u must not receive the credentials; nil if it may.
 func (all origins) admit(u *url.URL) error {
 	asked := originOf(u)
 	var secure bool
@@ -87,8 +87,8 @@ func (all origins) admit(u *url.URL) error {
 	return fmt.Errorf("the credentials are not for %s: name it among the origins if they are meant for it", asked)
 }
 
-// place is u as words and logs may show it: no user, query, fragment and path
-// parameters, where secrets like to be.
+// place returns u in a form for messages and logs, without the parts that often contain secrets: user, query, fragment
+// and path parameters.
 func place(u *url.URL) string {
 	if u == nil {
 		return "no URL"
@@ -97,7 +97,7 @@ func place(u *url.URL) string {
 	return tidy(originOf(u).String()+path, 300)
 }
 
-// tidy is text of a server, fit for a line of a log: printable ASCII, cut at limit.
+// tidy returns a server's text in a form for one line of a log: printable ASCII, cut at limit.
 func tidy(s string, limit int) string {
 	clean := strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {

@@ -11,21 +11,21 @@ import (
 	"golang.org/x/text/encoding"
 )
 
-// Limits of what is read of a page's forms.
+// Limits on a page's forms.
 const (
 	maxForms    = 100
 	maxControls = 1000 // of one form
 )
 
-// page is what a log-in needs of an HTML page.
+// page is the part of an HTML page that a log-in needs.
 type page struct {
 	base     string // href of the base element
 	forms    []*form
 	encoding encoding.Encoding
 }
 
-// form is one of a page, read as the HTML standard associates controls with
-// forms: by the tags' order, so that a form torn apart by a table has its fields.
+// form is a form of a page. As in the HTML standard, controls belong to forms by the order of tags, so that a form torn
+// apart by a table keeps its fields.
 type form struct {
 	name, id, action, method, enctype string
 	controls                          []control
@@ -57,10 +57,10 @@ type reader struct {
 	current *form            // the form pointer of the HTML standard
 	ids     map[string]*form // the first form of each id
 	orphans []orphan         // controls that name their form by its id
-	choice  *choice          // the select element that is open
+	choice  *choice          // the open select element
 }
 
-// orphan is a control whose form may come later.
+// orphan is a control whose form may follow.
 type orphan struct {
 	form string
 	control
@@ -71,10 +71,10 @@ type choice struct {
 	tag   html.Token
 	value string
 	any   bool // there was an option
-	text  bool // the value is the text that comes next
+	text  bool // the value is the text that follows
 }
 
-// decoded is a page's source in UTF-8, and the encoding that it came in.
+// decoded returns a page's source in UTF-8, and its original encoding.
 func decoded(body []byte, contentType string) ([]byte, encoding.Encoding) {
 	e, _, _ := charset.DetermineEncoding(body, contentType)
 	if plain, err := e.NewDecoder().Bytes(body); err == nil {
@@ -83,8 +83,8 @@ func decoded(body []byte, contentType string) ([]byte, encoding.Encoding) {
 	return body, e
 }
 
-// shows reports whether text stands in the source of a page. Only what is not ASCII has to be
-// decoded: most pages are UTF-8, or extend ASCII.
+// shows reports whether text occurs in the source of a page. It decodes only for non-ASCII text: most pages are UTF-8,
+// or extend ASCII.
 func shows(body []byte, contentType, text string) bool {
 	if bytes.Contains(body, []byte(text)) {
 		return true
@@ -133,7 +133,7 @@ func (r *reader) start() {
 	case "base", "form", "option":
 	case "input", "button", "textarea", "select":
 		r.endSelect()
-	case "noscript": // what is in it is for us
+	case "noscript": // its content applies to a crawler
 		r.tokens.NextIsNotRawText()
 		return
 	default:
@@ -173,7 +173,7 @@ func (r *reader) start() {
 	}
 }
 
-// open begins a form; forms do not nest.
+// open begins a form; forms are not nested.
 func (r *reader) open(t html.Token) {
 	if r.current != nil || len(r.forms) >= maxForms {
 		return
@@ -197,7 +197,7 @@ func (r *reader) endSelect() {
 	}
 }
 
-// add puts a control into its form: the one it names, or the one that is open.
+// add adds a control to its form: the one it names, or the open one.
 func (r *reader) add(t html.Token, c control) {
 	c.name, c.checked, c.disabled = attr(t, "name"), has(t, "checked"), has(t, "disabled")
 	if (c.kind == "checkbox" || c.kind == "radio") && !has(t, "value") {

@@ -15,28 +15,26 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Session.mu guards the fields below it, and is never held over a request. A log-in has no goroutine of
-// its own: the workers make its requests, as steps of their leases.
+// Session.mu guards the fields below it, and is never held over a request. A log-in has no goroutine of its own: the
+// workers make its requests, as steps of their leases.
 
-// Do makes one request. It must follow no redirect, keep no cookie, and decode
-// the body; guard, limits, time-outs, TLS, User-Agent and proxies are its own.
+// Do makes one request. It must follow no redirect, store no cookie, and decode the body; guard, limits, time-outs,
+// TLS, User-Agent and proxies are its own.
 type Do func(ctx context.Context, req *http.Request) (*http.Response, error)
 
 // Settings of a Session; a zero field takes its default.
 type Settings struct {
-	// Name is the session's in words, logs and status.
+	// Name is the session's name in messages, logs and status.
 	Name string
-	// Origins may get the credentials: "https://host", "https://host:8443",
-	// "https://*.example.com". Needed; only for a Form is the log-in page's origin
-	// the default, and always among them.
+	// Origins may receive the credentials: "https://host", "https://host:8443", "https://*.example.com". Required,
+	// except for a Form, where the log-in page's origin is the default and always included.
 	Origins []string
-	// Do makes the requests. For NTLM it must speak HTTP/1.1 over connections that
-	// no other session uses, for Kerberos HTTP/1.1; for a client certificate, over such ones that carry it.
+	// Do makes the requests. For NTLM it must use HTTP/1.1 over connections that no other session uses, for Kerberos
+	// HTTP/1.1; for a client certificate, connections of its own that present it.
 	Do Do
-	// MinBackoff is how long URLs wait after a log-in that failed, doubling up to
-	// MaxBackoff; 2 min and 1 h.
+	// MinBackoff is how long URLs wait after a failed log-in, doubling up to MaxBackoff; by default 2 min and 1 h.
 	MinBackoff, MaxBackoff time.Duration
-	// Logger gets what the operator should know; nil: nobody.
+	// Logger receives what the operator should know; nil: no log.
 	Logger *slog.Logger
 }
 
@@ -47,49 +45,46 @@ type Kind interface {
 	start(s *Session) (method, error)
 }
 
-// nature is what the decisions need to know of a method.
+// nature is the set of properties of a method that decisions need.
 type nature struct {
 	name string
-	// renews: there is something to renew (cookies, a token, a nonce), so that a
-	// denial is answered by a new log-in first.
+	// renews is set if there is something to renew (cookies, a token, a nonce), so that a denial leads to a new log-in
+	// first.
 	renews bool
-	// direct: the credentials go with the request, so that a 401 refuses them.
+	// direct is set if the request carries the credentials, so that a 401 refuses them.
 	direct bool
-	// lasting: the server remembers the log-in, and may forget it and say 403.
+	// lasting is set if the server remembers the log-in, and may forget it and return 403.
 	lasting bool
-	// certificate: TLS carries the credentials.
+	// certificate is set if TLS carries the credentials.
 	certificate bool
 }
 
-// method does a kind's work. login is called by one goroutine at a time, the
-// others by any number; ready, risks, next and reset are called with Session.mu held
-// and must not block.
+// method implements a kind. login is called by one goroutine at a time, the others concurrently; ready, risks, next and
+// reset are called with Session.mu held and must not block.
 type method interface {
 	nature() nature
-	// ready says that pages may be asked for: nothing has to be fetched first.
+	// ready reports whether pages may be requested: nothing has to be fetched first.
 	ready(now time.Time) bool
-	// risks says that a request to the origin of u would carry credentials that may
-	// be refused.
+	// risks reports whether a request to the origin of u would carry credentials that may be refused.
 	risks(u *url.URL) bool
-	// next is the URL of the log-in's next request.
+	// next returns the URL of the log-in's next request.
 	next() *url.URL
-	// login makes that request. With done the log-in is complete.
+	// login makes that request. done is true if the log-in is complete.
 	login(ctx context.Context) (done bool, err error)
-	// reset forgets what was got by logging in.
+	// reset forgets the results of the log-in.
 	reset()
-	// exchange makes the request of a page; sent says that it carried credentials.
+	// exchange makes the request of a page; sent is true if it carried credentials.
 	exchange(ctx context.Context, req *http.Request) (resp *http.Response, sent bool, err error)
-	// read says what an answer means for the session.
+	// read returns what a response shows about the session.
 	read(a answered) sign
-	// isLogInPage says that u is a page that logs in.
+	// isLogInPage reports whether u is a page that logs in.
 	isLogInPage(u weburl.URL) bool
-	// secrets are scrubbed from the words of errors.
+	// secrets returns the values to remove from error texts.
 	secrets() []secret.Value
 }
 
-// Session is one account at one site or group of sites: its credentials, its
-// cookies, and whether they are proven good. It is safe for concurrent use, and
-// prints no secret.
+// Session is one account at one site or group of sites: its credentials, its cookies, and whether they are proven good.
+// It is safe for concurrent use, and never prints a secret.
 type Session struct {
 	settings Settings
 	origins  origins
@@ -97,16 +92,16 @@ type Session struct {
 	method   method
 	log      *slog.Logger
 
-	// mu guards all that follows; see "What an answer means" in the package documentation.
+	// mu guards all fields below; see "What an answer means" in the package documentation.
 	mu         sync.Mutex
 	generation uint64 // of the credentials in use: changes with each log-in and each doubt
 	seq        uint64 // of the last page's request
-	goodSeq    uint64 // of the last of them that was answered as it should be
+	goodSeq    uint64 // of the last of them with a good response
 	proved     bool   // by such a page in this generation
-	everProved bool   // and since the last failure
-	resumed    bool   // what is taken for proved is that of an earlier process
-	denials    int    // answers in a row that deny what the session should open
-	vain       int    // log-ins in a row that did not help the URL that they were made for
+	everProved bool   // by any since the last failure
+	resumed    bool   // the proof is that of an earlier process
+	denials    int    // responses in a row that deny a page that the session should open
+	vain       int    // log-ins in a row that did not help the URL they were made for
 	suspects   suspects
 
 	failures int // log-ins in a row that failed
@@ -115,13 +110,13 @@ type Session struct {
 	logIns   int
 	since    time.Time // of the last log-in
 
-	probe     *Step     // the one page asked for while nothing is proven
-	loggingIn *Step     // the one request of a log-in on its way
+	probe     *Step     // the one page requested while nothing is proven
+	loggingIn *Step     // the log-in request in flight
 	owner     string    // origin whose leases carry the log-in's steps
-	ownerTill time.Time // and for how long no other may take over
+	ownerTill time.Time // until when no other origin may take over
 }
 
-// New makes a Session. The error says what to write instead.
+// New returns a Session. The error states how to correct the settings.
 func New(set Settings, k Kind) (*Session, error) {
 	if set.Name == "" {
 		set.Name = "authentication"
@@ -155,26 +150,26 @@ func New(set Settings, k Kind) (*Session, error) {
 	return s, nil
 }
 
-// String names the session and nothing else.
+// String returns the session's name and kind.
 func (s *Session) String() string { return s.settings.Name + " (" + s.method.nature().name + ")" }
 
-// Format is the form of every verb, lest fmt shows the fields.
+// Format writes String for every verb, so that fmt never shows the fields.
 func (s *Session) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
 
-// Status is what an operator wants to know of a session.
+// Status describes a session to the operator.
 type Status struct {
 	Name, Kind string
 	// State is "unproven", "good", "logged out" or "failed".
 	State string
-	// Words say why, for "failed", which lasts until Until.
+	// Words are the reason for "failed", which lasts until Until.
 	Words string
 	Until time.Time
-	// LogIns counts those that worked; Since is when the last one was.
+	// LogIns counts the successful ones; Since is the time of the last.
 	LogIns int
 	Since  time.Time
 }
 
-// Status is the session's state now.
+// Status returns the session's present state.
 func (s *Session) Status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,13 +9,12 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Action is what a worker does next.
+// Action is the worker's next action.
 type Action uint8
 
-// The actions. A Step gives Proceed, LogIn, Return or Wait; an Answer Proceed,
-// Return, Wait or Temporary.
+// The actions. A Step has Proceed, LogIn, Return or Wait; an Answer Proceed, Return, Wait or Temporary.
 const (
-	// Proceed: ask for the page through Step.Do; take the answer as it is.
+	// Proceed: request the page through Step.Do; use the response as it is.
 	Proceed Action = iota + 1
 	// LogIn: make one request of the log-in with Step.LogIn, and give the lease back.
 	LogIn
@@ -23,12 +22,12 @@ const (
 	Return
 	// Wait: the URL waits until Until for the reason in Words. No error is counted.
 	Wait
-	// Temporary: the log-in worked and this URL still shows a log-in page. The
-	// answer is a temporary error: never content, and never a deletion.
+	// Temporary: the log-in succeeded and this URL still shows a log-in page. The response is a temporary error: never
+	// content, and never a deletion.
 	Temporary
 )
 
-// String is the action's word in logs.
+// String returns the action's word in logs.
 func (a Action) String() string {
 	switch a {
 	case Proceed:
@@ -46,20 +45,20 @@ func (a Action) String() string {
 }
 
 const (
-	// moment is how long a lease is given back while others log in or prove.
+	// moment is how long a lease is given back while another one logs in or proves the session.
 	moment = time.Second
 	// ownTime is how long a log-in belongs to the origin whose leases began it.
 	ownTime = 5 * time.Minute
-	// probeTime is after when a page that should prove the session no longer
-	// keeps the others back; longer than any download.
+	// probeTime is the time after which a page that should prove the session no longer delays the others; longer than
+	// any download.
 	probeTime = 10 * time.Minute
 )
 
-// Step is what a session says about one lease. It is used by one goroutine.
+// Step is a session's instruction for one lease. It is used by one goroutine.
 type Step struct {
 	Action Action
-	// Asked is the URL of the log-in's request, for LogIn: the politeness of its
-	// host is concerned. It may hold what should not be logged.
+	// Asked is the URL of the log-in's request, for LogIn, whose host's politeness applies. It may contain secrets: do
+	// not log it.
 	Asked *url.URL
 	// Until and Words belong to Return and Wait.
 	Until time.Time
@@ -71,11 +70,11 @@ type Step struct {
 	seq        uint64
 	at         time.Time
 	sent       bool // the page's request carried credentials
-	answered   bool // and there is an answer to it
+	answered   bool // and its response has arrived
 }
 
-// Step says what must be done before u may be asked for. It makes no request and
-// does not block. End must be called on what it gives.
+// Step returns what must be done before u may be requested. It makes no request and does not block. The caller must
+// call End on the result.
 func (s *Session) Step(u weburl.URL) *Step {
 	now := time.Now()
 	st := &Step{session: s, url: u, at: now}
@@ -104,9 +103,8 @@ func (s *Session) Step(u weburl.URL) *Step {
 	return st
 }
 
-// logIn lets st make the next request of the log-in, if no other is on its way
-// and st's origin is the one that carries the log-in: its pause lies between the
-// steps then. The caller holds mu.
+// logIn makes st responsible for the next request of the log-in, if no other is in flight and st's origin carries the
+// log-in, so that its pause lies between the steps. The caller holds mu.
 func (st *Step) logIn(now time.Time) *Step {
 	s, origin := st.session, st.url.Origin()
 	if s.loggingIn != nil || s.owner != "" && s.owner != origin && now.Before(s.ownerTill) {
@@ -127,7 +125,7 @@ func (st *Step) wait(until time.Time, words string) *Step {
 	return st
 }
 
-// End ends the step, whatever became of it; a second call does nothing.
+// End ends the step, whatever its result; a second call does nothing.
 func (st *Step) End() {
 	st.session.mu.Lock()
 	defer st.session.mu.Unlock()
@@ -143,8 +141,7 @@ func (st *Step) end() {
 	}
 }
 
-// LogIn makes the one request of a step whose Action is LogIn. What came of it
-// shows in the next Step.
+// LogIn makes the one request of a step whose Action is LogIn. The next Step reflects its result.
 func (st *Step) LogIn(ctx context.Context) {
 	if st.Action != LogIn {
 		return
@@ -154,14 +151,14 @@ func (st *Step) LogIn(ctx context.Context) {
 	s.tellLogIn(ctx, done, err)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.loggingIn != st { // ended already: a mistake of the caller
+	if s.loggingIn != st { // already ended: a bug in the caller
 		return
 	}
 	st.end()
 	now := time.Now()
 	s.ownerTill = now.Add(ownTime)
 	switch {
-	case err != nil && ctx.Err() != nil: // the crawl stops
+	case err != nil && ctx.Err() != nil: // the crawl is stopping
 		s.owner = ""
 		s.method.reset()
 	case err != nil && s.method.ready(now):
@@ -195,7 +192,7 @@ func (s *Session) fail(now time.Time, words string) {
 		"kind", s.method.nature().name, "words", words, "until", s.retryAt)
 }
 
-// backoff doubles with each time that went before.
+// backoff returns the wait, which doubles with each earlier one.
 func (s *Session) backoff(before int) time.Duration {
 	wait := s.settings.MinBackoff
 	for ; before > 0 && wait < s.settings.MaxBackoff; before-- {
@@ -204,18 +201,17 @@ func (s *Session) backoff(before int) time.Duration {
 	return min(wait, s.settings.MaxBackoff)
 }
 
-// Error is a request that Step.Do did not make, or not to its end, because of the
-// authentication. Judge knows what follows, whatever wraps it. It holds no secret.
+// Error is a request that Step.Do did not make, or not completely, because of the authentication. Judge recognizes it
+// in any wrapping. It contains no secret.
 type Error struct {
 	words string
-	sign  sign // refused or unable, or denied if it tells of the session
+	sign  sign // refused or unable, or denied if it concerns the session
 }
 
 func (e *Error) Error() string { return e.words }
 
-// Do makes the request of the page of a step whose Action is Proceed, with
-// credentials and cookies, and takes the cookies of its answer. An *Error says
-// that it could not be authenticated.
+// Do makes the request of the page of a step whose Action is Proceed, with credentials and cookies, and stores the
+// cookies of its response. An *Error means that it could not be authenticated.
 func (st *Step) Do(ctx context.Context, req *http.Request) (*http.Response, error) {
 	s := st.session
 	if st.Action != Proceed {

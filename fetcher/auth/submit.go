@@ -16,7 +16,7 @@ import (
 	"github.com/sextant-crawler/sextant/config/secret"
 )
 
-// choose finds the log-in form of a page.
+// choose returns the log-in form of a page.
 func (k Form) choose(p *page) (*form, error) {
 	if !k.selects() {
 		return k.guess(p)
@@ -39,8 +39,8 @@ func (k Form) picks(f *form, i int) bool {
 	return k.Name != "" && f.name == k.Name || k.ID != "" && f.id == k.ID || k.Index == i+1
 }
 
-// guess takes the first form with a password field that also has the configured
-// fields, else the first with a password field: a page may register users, too.
+// guess returns the first form with a password field that also has the configured fields, else the first with a
+// password field: a page may also have a registration form.
 func (k Form) guess(p *page) (*form, error) {
 	var first *form
 	for i, f := range p.forms {
@@ -78,12 +78,11 @@ func formsOf(p *page) string {
 	return strings.Join(names, ", ")
 }
 
-// pair is what a form sends.
+// pair is a name and value that a form sends.
 type pair struct{ name, value string }
 
-// pairs are the form's successful controls in order, as a browser sends them
-// when Enter is pressed in a field, with the configured values in their place;
-// configured fields that the form lacks follow.
+// pairs returns the form's successful controls in order, as a browser sends them when Enter is pressed in a field, with
+// the configured values in their place, followed by configured fields that the form lacks.
 func (k Form) pairs(f *form) []pair {
 	own := map[string]secret.Value{}
 	for _, field := range k.Fields {
@@ -123,7 +122,7 @@ func (k Form) pairs(f *form) []pair {
 	return all
 }
 
-// request is one of a log-in, to be made again after a redirect that keeps it.
+// request is a request of a log-in, which is repeated after a redirect that keeps it.
 type request struct {
 	method, contentType string
 	url                 *url.URL
@@ -145,7 +144,7 @@ func (r *request) build() (*http.Request, error) {
 		req.Header.Set("Content-Type", r.contentType)
 	}
 	if from := r.referer; from != nil {
-		// Servers that guard against forged requests ask for one of these.
+		// Servers that guard against forged requests require one of these.
 		req.Header.Set("Referer", (&url.URL{Scheme: from.Scheme, Host: from.Host, Path: from.Path, RawPath: from.RawPath}).String())
 		if r.method == http.MethodPost {
 			req.Header.Set("Origin", from.Scheme+"://"+from.Host)
@@ -154,7 +153,7 @@ func (r *request) build() (*http.Request, error) {
 	return req, nil
 }
 
-// submission is the request that sends f, found on the page at from.
+// submission returns the request that sends f, found on the page at from.
 func (k Form) submission(p *page, f *form, from *url.URL) (*request, error) {
 	if f.tooMany {
 		return nil, fmt.Errorf("the form has more than %d fields", maxControls)
@@ -193,8 +192,7 @@ func (k Form) submission(p *page, f *form, from *url.URL) (*request, error) {
 	return r, nil
 }
 
-// encode writes s in the page's encoding, as browsers do; what it lacks becomes
-// a character reference.
+// encode writes s in the page's encoding, as browsers do; a missing character becomes a character reference.
 func encode(e encoding.Encoding, s string) string {
 	out, err := encoding.HTMLEscapeUnsupported(e.NewEncoder()).String(s)
 	if err != nil {

@@ -8,32 +8,32 @@ import (
 	"strings"
 )
 
-// Event is what a session has done: a request with its answer, or what it found in one. It holds no secret.
+// Event is a step of a session: a request with its response, or a finding. It contains no secret.
 type Event struct {
-	Method string `json:"method,omitempty"` // of a request; empty: Words alone tell
+	Method string `json:"method,omitempty"` // of a request; empty: only Words
 	URL    string `json:"url,omitempty"`    // without its query
-	Status int    `json:"status,omitempty"` // of the answer, 0 for none
-	// Words say what went with the request and what came back, or what was found.
+	Status int    `json:"status,omitempty"` // of the response, 0 for none
+	// Words describe what was sent and received, or found.
 	Words []string `json:"words"`
 	Error string   `json:"error,omitempty"`
 }
 
 type watching struct{}
 
-// Watch returns a context in which a session tells each of its steps: the requests of log-ins, and those of pages, in which
-// credentials go along. Tell may be called by several goroutines at once.
+// Watch returns a context in which a session reports each of its steps: the requests of log-ins, and those of pages
+// that carry credentials. tell may be called concurrently.
 func Watch(ctx context.Context, tell func(Event)) context.Context {
 	return context.WithValue(ctx, watching{}, tell)
 }
 
-// tell tells something that is no request, if anybody listens.
+// tell reports something other than a request, if ctx is watched.
 func tell(ctx context.Context, format string, args ...any) {
 	if to, ok := ctx.Value(watching{}).(func(Event)); ok {
 		to(Event{Words: []string{fmt.Sprintf(format, args...)}})
 	}
 }
 
-// told is a Do that tells of each request, if anybody listens.
+// told returns a Do that reports each request, if ctx is watched.
 func (s *Session) told(do Do) Do {
 	return func(ctx context.Context, req *http.Request) (*http.Response, error) {
 		resp, err := do(ctx, req)
@@ -65,7 +65,7 @@ func (s *Session) eventOf(req *http.Request, resp *http.Response, err error) Eve
 	return e
 }
 
-// cookieWords name cookies, without their values.
+// cookieWords lists cookies by name, without their values.
 func cookieWords(verb string, cookies []*http.Cookie) []string {
 	const shown = 10
 	var names []string
@@ -85,7 +85,7 @@ func cookieWords(verb string, cookies []*http.Cookie) []string {
 	return []string{verb + " the cookies " + strings.Join(names, ", ")}
 }
 
-// formWords tell which form was found, and what is sent with it: the names alone.
+// formWords describes the form that was found, and the names that are sent with it.
 func (k Form) formWords(p *page, f *form, next *request) string {
 	number := slices.Index(p.forms, f) + 1
 	var own, others []string
@@ -115,7 +115,7 @@ func (k Form) names() (names []string) {
 	return names
 }
 
-// tellLogIn tells how a request of a log-in ended it, if it did.
+// tellLogIn reports the end of a log-in, if a request ended it.
 func (s *Session) tellLogIn(ctx context.Context, done bool, err error) {
 	form, isForm := s.method.(*formMethod)
 	switch {
@@ -128,7 +128,7 @@ func (s *Session) tellLogIn(ctx context.Context, done bool, err error) {
 	}
 }
 
-// words tell what a log-in that worked showed.
+// words describes the conditions that a successful log-in met.
 func (w Success) words() string {
 	var all []string
 	if w.Text != "" {

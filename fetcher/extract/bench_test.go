@@ -15,7 +15,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// benchPages are what the benchmarks read: pages of 15 KiB that are made here, and
+// benchPages returns what the benchmarks read: pages of 15 KiB that are made here, and
 // the pages of Python's documentation where it is installed. SEXTANT_BENCH_PAGES
 // names further ones, as a pattern of files.
 func benchPages(tb testing.TB) map[string][][]byte {
@@ -257,7 +257,7 @@ var separators = func() map[string]bool {
 	return m
 }()
 
-// syntheticPage is a page of about 15 KiB: navigation, and running text with short
+// syntheticPage returns a page of about 15 KiB: navigation, and running text with short
 // lines, inline elements, references and links of all kinds.
 func syntheticPage(seed uint64) []byte {
 	words := strings.Fields(`the of and to in is that for it as was with be by on not he this are or his from at which but have an had they you were

@@ -6,27 +6,25 @@ import (
 	"unicode/utf8"
 )
 
-// What a reader of documents may end with, beside a page. Any other error says
-// that the document is damaged or not of its kind.
+// Errors that a reader of documents may return beside a page. Any other error means that the document is damaged or not
+// of its kind.
 var (
-	// ErrEncrypted says that a document asks for a password.
+	// ErrEncrypted reports that a document requires a password.
 	ErrEncrypted = errors.New("it asks for a password")
-	// ErrTooLarge says that a document unpacks to more than is read of one.
+	// ErrTooLarge reports that a document unpacks to more than the limit.
 	ErrTooLarge = errors.New("it is too large when it is unpacked")
 )
 
 const (
-	// maxDocumentText is how much text is taken out of a document, in bytes, and
-	// maxDocumentLinks that of its links.
+	// maxDocumentText bounds the text of a document, in bytes, and maxDocumentLinks that of its links.
 	maxDocumentText  = 10 << 20
 	maxDocumentLinks = 8 << 20
-	// writtenAtOnce is how much of a text is written before its limit is looked at.
+	// writtenAtOnce is how much of a text is written between checks of its limit.
 	writtenAtOnce = 64 << 10
 )
 
-// Builder puts together the page of a document that is not HTML. It keeps the limits
-// that HTML keeps; what is over them is left out, and a text that was cut gives the
-// page the meta truncated. The zero value is an empty page.
+// Builder builds the page of a document that is not HTML. It has the limits of HTML; what exceeds them is left out, and
+// a text that was cut gives the page the meta truncated. The zero value is an empty page.
 type Builder struct {
 	page  Page
 	text  textWriter
@@ -34,11 +32,10 @@ type Builder struct {
 	cut   bool
 }
 
-// Write adds text to what was written before: without a break in between, it is
-// the same word. White space is collapsed.
+// Write appends text; without a Break in between, it continues the same word. White space is collapsed.
 func (b *Builder) Write(text []byte) {
 	b.text.limit = maxDocumentText
-	for i := 0; i < len(text) && !b.text.cut; { // in pieces: of a long text, no more is taken up than is kept
+	for i := 0; i < len(text) && !b.text.cut; { // in pieces, so that little more than the limit is processed
 		end := min(i+writtenAtOnce, len(text))
 		for end < len(text) && !utf8.RuneStart(text[end]) {
 			end++
@@ -48,13 +45,13 @@ func (b *Builder) Write(text []byte) {
 	}
 }
 
-// Break makes sure that what follows is another word.
+// Break separates what follows from the last word.
 func (b *Builder) Break() { b.text.separate() }
 
-// Full reports whether no more text is taken.
+// Full reports whether no more text is accepted.
 func (b *Builder) Full() bool { return b.text.cut || len(b.text.b) >= maxDocumentText }
 
-// Cut notes that there is more in the document than in the page.
+// Cut records that the document has more content than the page.
 func (b *Builder) Cut() { b.cut = true }
 
 // HasText reports whether there is text in the page.
@@ -101,7 +98,7 @@ func (b *Builder) Link(href string) {
 	b.page.Links = append(b.page.Links, Link{Href: href})
 }
 
-// Page returns what was put together.
+// Page returns the page.
 func (b *Builder) Page() Page {
 	p := b.page
 	p.Text = b.text.String()

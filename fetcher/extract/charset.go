@@ -13,26 +13,25 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// utf8Name is the name of the charset that nothing need be done for.
+// utf8Name is the name of the charset that needs no decoding.
 const utf8Name = "utf-8"
 
-// decode returns body in UTF-8, and the charset that it was in: by byte order mark,
-// Content-Type, meta or XML declaration in the first KiB, else UTF-8 if it is
-// that, else windows-1252 (WHATWG HTML section 13.2.3.2, "determining the character
-// encoding"). What is UTF-8 already is not copied. Invalid UTF-8 is left in it. What
-// was decoded has at most three times the length of the body.
+// decode returns body in UTF-8, and its original charset: by byte order mark, Content-Type, meta or XML declaration in
+// the first KiB, else UTF-8 if it is valid, else windows-1252 (WHATWG HTML section 13.2.3.2, "determining the character
+// encoding"). A UTF-8 body is not copied, and keeps invalid bytes. A decoded text has at most three times the length of
+// the body.
 func decode(body []byte, contentType string) (text []byte, name string, err error) {
 	from, name, _ := encodingOf(body, contentType)
 	return decodeAs(body, from, name)
 }
 
-// Decode returns a page in UTF-8: by its byte order mark, Content-Type and the rest that HTML goes by.
+// Decode returns a page in UTF-8, with the encoding determined as for HTML.
 func Decode(body []byte, contentType string) ([]byte, error) {
 	text, _, err := decode(body, contentType)
 	return text, err
 }
 
-// decodeAs is decode from an encoding that is known.
+// decodeAs is decode for a known encoding.
 func decodeAs(body []byte, from encoding.Encoding, name string) (text []byte, _ string, err error) {
 	if name == utf8Name {
 		return bytes.TrimPrefix(body, []byte("\ufeff")), name, nil
@@ -47,8 +46,8 @@ func decodeAs(body []byte, from encoding.Encoding, name string) (text []byte, _ 
 	return bytes.TrimPrefix(text, []byte("\ufeff")), name, nil
 }
 
-// encodingOf is the encoding of a page; it is not told for UTF-8. It is a guess where
-// nothing declares one and the bytes prove none.
+// encodingOf returns the encoding of a page; it is nil for UTF-8. It is a guess if none is declared and the bytes prove
+// none.
 func encodingOf(body []byte, contentType string) (e encoding.Encoding, name string, guess bool) {
 	switch {
 	case bytes.HasPrefix(body, []byte("\ufeff")):
@@ -75,8 +74,7 @@ func encodingOf(body []byte, contentType string) (e encoding.Encoding, name stri
 	return charmap.Windows1252, "windows-1252", true
 }
 
-// lookup finds an encoding by its label (WHATWG Encoding section 4.2); the name is ""
-// if there is none.
+// lookup returns the encoding with a label (WHATWG Encoding section 4.2); the name is "" if there is none.
 func lookup(label []byte) (encoding.Encoding, string) {
 	label = trimSpace(label)
 	if bytes.EqualFold(label, []byte("utf-8")) || bytes.EqualFold(label, []byte("utf8")) {
@@ -93,8 +91,7 @@ func lookup(label []byte) (encoding.Encoding, string) {
 	return e, name
 }
 
-// decodeBytes decodes an encoding with one byte a character, whose first half
-// is ASCII.
+// decodeBytes decodes a single-byte encoding whose first half is ASCII.
 func decodeBytes(body []byte, m *charmap.Charmap) []byte {
 	n := asciiPrefix(body)
 	if n == len(body) {
@@ -118,7 +115,7 @@ func decodeBytes(body []byte, m *charmap.Charmap) []byte {
 	}
 }
 
-// asciiPrefix is how many bytes are ASCII before one that is not.
+// asciiPrefix returns the number of leading ASCII bytes.
 func asciiPrefix(b []byte) int {
 	n := 0
 	for ; n+8 <= len(b); n += 8 {
@@ -132,8 +129,8 @@ func asciiPrefix(b []byte) int {
 	return n
 }
 
-// isUTF8 reports whether body has more than ASCII in it, and is UTF-8 as a whole but
-// for a last character that was cut off with the body.
+// isUTF8 reports whether body has non-ASCII characters and is valid UTF-8, apart from a last character that was cut off
+// with the body.
 func isUTF8(body []byte) bool {
 	for i := len(body) - 1; i >= 0 && i >= len(body)-utf8.UTFMax; i-- {
 		if utf8.RuneStart(body[i]) {

@@ -7,18 +7,18 @@ import (
 
 // Converter is an external program that reads the bodies of a media type.
 type Converter struct {
-	// MediaType is in lower case, such as image/tiff, or image/* for all that begin so.
+	// MediaType is in lower case, such as image/tiff, or image/* for all with this prefix.
 	MediaType string
-	// Command is the program, by its absolute path, and its arguments. ConverterFile in
-	// one of these stands for the file with the body; without it the body is its input.
+	// Command is the absolute path of the program, and its arguments. ConverterFile in an argument stands for the file
+	// with the body; without it the body is the standard input.
 	Command []string
-	// Timeout for one body.
+	// Timeout is the limit for one body.
 	Timeout time.Duration
-	// MaxMemory of each of its processes, and MaxOutput that is read of it, in bytes.
+	// MaxMemory bounds the memory of each of its processes, MaxOutput the output that is read, in bytes.
 	MaxMemory, MaxOutput int64
-	// HTML says that it writes HTML, not text.
+	// HTML is set if it writes HTML, not text.
 	HTML bool
-	// OnlyWithoutText: it is asked only where nothing else finds text.
+	// OnlyWithoutText limits it to bodies in which no other reader finds text.
 	OnlyWithoutText bool
 }
 
@@ -43,8 +43,8 @@ func ConverterOf(list []Converter, mediaType string) *Converter {
 	return nil
 }
 
-// Converted makes a page of what a converter wrote. Only what a document can say of itself
-// counts: its HTML redirects nowhere, and is no copy of another URL.
+// Converted makes a page of a converter's output. The output describes the document only: its HTML redirects nowhere,
+// and is not a copy of another URL.
 func (c *Converter) Converted(output []byte) (p Page, err error) {
 	if c.HTML {
 		p, err = HTML(output, "text/html; charset=utf-8", Options{})

@@ -4,13 +4,13 @@ package extract
 type cutter struct {
 	page    []byte
 	wanted  bool   // else nothing is done
-	kept    []byte // what was kept of the page up to done; nil if nothing was cut yet
+	kept    []byte // the kept part of the page up to done; nil if nothing was cut yet
 	done    int
 	cutting bool
 }
 
-// at begins or ends a cut at a position, which must not be before the last one. Where
-// a cut ends, between leaves a space for what stood between two words.
+// at begins or ends a cut at a position, which must not be before the last one. At the end of a cut, between adds a
+// space for a removed break between two words.
 func (c *cutter) at(position int, cutting, between bool) {
 	if !c.wanted || cutting == c.cutting {
 		return
@@ -26,7 +26,7 @@ func (c *cutter) at(position int, cutting, between bool) {
 	c.done = position
 }
 
-// content is what was kept, nil if nothing was cut.
+// content returns the kept parts, nil if nothing was cut.
 func (c *cutter) content() []byte {
 	if c.kept == nil || c.cutting {
 		return c.kept

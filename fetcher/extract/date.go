@@ -5,14 +5,13 @@ import (
 	"time"
 )
 
-// maxDateFields is how many words and numbers a date has at most.
+// maxDateFields is the most words and numbers in a date.
 const maxDateFields = 16
 
-// parseDate reads a date in the forms that unavailable_after is written in: RFC
-// 822, RFC 850, ISO 8601, asctime, and what is like them. Its words may come in any
-// order, as the month is written in letters or stands between year and day. A date
-// without a time means the end of that day, a time without a zone is in UTC. false:
-// it is not a date, or one that can be read in two ways (01/02/2030).
+// parseDate parses a date in the forms used for unavailable_after: RFC 822, RFC 850, ISO 8601, asctime, and similar
+// ones. Its words may come in any order, as the month is written in letters or stands between year and day. A date
+// without a time means the end of that day; a time without a zone is in UTC. It returns false if s is not a date, or an
+// ambiguous one (01/02/2030).
 func parseDate(s string) (time.Time, bool) {
 	if len(s) > maxUnavailableAfter {
 		return time.Time{}, false
@@ -32,14 +31,14 @@ func parseDate(s string) (time.Time, bool) {
 	}
 }
 
-// dateFields are what was found of a date; -1 what was not.
+// dateFields are the fields of a date; -1 if not found.
 type dateFields struct {
 	year, month, day, hour, minute, second int
 	offset                                 int // of the zone, in minutes
 	hasZone                                bool
 }
 
-// field takes what s begins with, and returns the rest.
+// field reads the first field of s, and returns the rest.
 func (d *dateFields) field(s string) (rest string, ok bool) {
 	switch c := s[0]; {
 	case isDigit(c):
@@ -56,7 +55,7 @@ func (d *dateFields) field(s string) (rest string, ok bool) {
 	return s[n:], n > 0 && d.word(strings.ToLower(s[:n]))
 }
 
-// number takes a time, an ISO date, a year or a day.
+// number reads a time, an ISO date, a year or a day.
 func (d *dateFields) number(s string) (rest string, ok bool) {
 	value, n := digits(s)
 	switch {
@@ -77,7 +76,7 @@ func (d *dateFields) number(s string) (rest string, ok bool) {
 			}
 		}
 	case n == 2 && d.year < 0:
-		// RFC 850 has two digits; those who wrote this did not mean the last century.
+		// RFC 850 has two digits; today they mean this century.
 		d.year = 2000 + value
 		if value >= 70 {
 			d.year = 1900 + value
@@ -88,7 +87,7 @@ func (d *dateFields) number(s string) (rest string, ok bool) {
 	return s[n:], true
 }
 
-// iso takes month and day behind a year.
+// iso reads month and day after a year.
 func (d *dateFields) iso(year int, s, separator string) (rest string, ok bool) {
 	month, n := digits(s)
 	rest, found := strings.CutPrefix(s[n:], separator)
@@ -100,7 +99,7 @@ func (d *dateFields) iso(year int, s, separator string) (rest string, ok bool) {
 	return rest[n:], true
 }
 
-// clock takes 15:04, 15:04:05 or 15:04:05.999.
+// clock reads 15:04, 15:04:05 or 15:04:05.999.
 func (d *dateFields) clock(s string) (rest string, ok bool) {
 	if d.hour >= 0 {
 		return s, false
@@ -125,7 +124,7 @@ func (d *dateFields) clock(s string) (rest string, ok bool) {
 	return s, true
 }
 
-// numericZone takes +02, +0200 or +02:00.
+// numericZone reads +02, +0200 or +02:00.
 func (d *dateFields) numericZone(s string) (rest string, ok bool) {
 	sign := 1
 	if s[0] == '-' {
@@ -150,8 +149,7 @@ func (d *dateFields) numericZone(s string) (rest string, ok bool) {
 	return rest, minutes <= 15*60
 }
 
-// word takes the name of a month, a day of the week (which says nothing that the
-// date does not), a zone, am or pm.
+// word reads the name of a month, a day of the week (which is ignored), a zone, am or pm.
 func (d *dateFields) word(w string) bool {
 	if i := nameIn(w, "january february march april may june july august september october november december"); i >= 0 {
 		ok := d.month < 0
@@ -179,7 +177,7 @@ func (d *dateFields) word(w string) bool {
 	return ok
 }
 
-// nameIn is the place of the name that w is, or its first three or more letters.
+// nameIn returns the index of the name that w is, or its first three or more letters.
 func nameIn(w, names string) int {
 	i := 0
 	for name := range strings.FieldsSeq(names) {
@@ -191,7 +189,7 @@ func nameIn(w, names string) int {
 	return -1
 }
 
-// zoneOffset knows the zones of RFC 822 and a few more, in minutes.
+// zoneOffset returns the offset of a zone of RFC 822, or a few more, in minutes.
 func zoneOffset(name string) (minutes int, ok bool) {
 	switch name {
 	case "z", "ut", "utc", "gmt", "wet":
@@ -228,7 +226,7 @@ func zoneOffset(name string) (minutes int, ok bool) {
 	return 0, false
 }
 
-// time puts the fields together, if they are a date that there is.
+// time builds the time, if the fields are a valid date.
 func (d *dateFields) time() (time.Time, bool) {
 	if d.year < 0 || d.month < 1 || d.day < 1 || d.hour > 24 || d.minute > 59 || d.second > 60 || d.hour == 24 && d.minute+d.second > 0 {
 		return time.Time{}, false
@@ -244,7 +242,7 @@ func (d *dateFields) time() (time.Time, bool) {
 	return time.Date(d.year, time.Month(d.month), d.day, hour, d.minute-d.offset, d.second, 0, time.UTC), true
 }
 
-// digits reads the number that s begins with, and its length.
+// digits parses the leading number of s, and returns its length.
 func digits(s string) (value, n int) {
 	for n < len(s) && n < 9 && isDigit(s[n]) {
 		value = value*10 + int(s[n]-'0')

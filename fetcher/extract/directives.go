@@ -9,8 +9,7 @@ import (
 // maxUnavailableAfter is the longest date, in bytes, that is kept as written.
 const maxUnavailableAfter = 100
 
-// Merge is what d and o ask for together: each can only forbid. The
-// earlier is taken, and before one that cannot be read, one that can.
+// Merge returns the union of d and o: each can only forbid. It takes the earlier date, and prefers a readable one.
 func (d Directives) Merge(o Directives) Directives {
 	d.NoIndex = d.NoIndex || o.NoIndex
 	d.NoFollow = d.NoFollow || o.NoFollow
@@ -20,18 +19,18 @@ func (d Directives) Merge(o Directives) Directives {
 	return d
 }
 
-// unavailable takes a date that is stricter than what there is.
+// unavailable takes a date if it is stricter than the present one.
 func (d *Directives) unavailable(written string, at time.Time) {
 	if d.UnavailableAfter == "" || !at.IsZero() && (d.UnavailableAt.IsZero() || at.Before(d.UnavailableAt)) {
 		d.UnavailableAfter, d.UnavailableAt = written, at
 	}
 }
 
-// robotsSource collects directives for all crawlers and those for one by name,
-// which are obeyed instead of the general ones if there are any.
+// robotsSource collects the directives for all crawlers and those for one by name, which replace the general ones if
+// there are any.
 type robotsSource struct {
 	general, own Directives
-	named        bool // own was asked for, even if for nothing
+	named        bool // the crawler was named, even without directives
 }
 
 func (s robotsSource) directives() Directives {
@@ -41,9 +40,9 @@ func (s robotsSource) directives() Directives {
 	return s.general
 }
 
-// XRobotsTag reads the values of X-Robots-Tag headers, of which one may begin, or
-// go on after a comma, with the name of the crawler that the following directives
-// are for: "noindex, otherbot: nofollow". agent's own go before the general ones.
+// XRobotsTag parses the values of X-Robots-Tag headers. A value may begin, or continue after a comma, with the name of
+// the crawler that the following directives are for: "noindex, otherbot: nofollow". agent's own replace the general
+// ones.
 func XRobotsTag(values []string, agent string) Directives {
 	var s robotsSource
 	for _, value := range values {
@@ -58,7 +57,7 @@ func XRobotsTag(values []string, agent string) Directives {
 				case strings.EqualFold(name, "robots"):
 					to = &s.general
 				default:
-					to = new(Directives) // somebody else's
+					to = new(Directives) // another crawler's
 				}
 				part = rest
 			}
@@ -69,8 +68,8 @@ func XRobotsTag(values []string, agent string) Directives {
 	return s.directives()
 }
 
-// isAgent reports whether what stands before a colon names a crawler (RFC 9309
-// section 2.2.1), and no directive that has a value.
+// isAgent reports whether the text before a colon names a crawler (RFC 9309 section 2.2.1), and not a directive with a
+// value.
 func isAgent(name string) bool {
 	for i := range len(name) {
 		c := name[i] | 0x20
@@ -81,7 +80,7 @@ func isAgent(name string) bool {
 	return name != "" && !isDirective(strings.ToLower(name))
 }
 
-// contentDirectives reads the content of a robots meta.
+// contentDirectives parses the content of a robots meta.
 func contentDirectives(content string) Directives {
 	var d Directives
 	var p directiveParser
@@ -92,7 +91,7 @@ func contentDirectives(content string) Directives {
 	return d
 }
 
-// directiveParser puts dates together again that have a comma in them.
+// directiveParser rejoins dates that contain a comma.
 type directiveParser struct {
 	date   string
 	inDate bool
@@ -121,8 +120,7 @@ func (p *directiveParser) add(d *Directives, part string) {
 	}
 }
 
-// words takes directives that are separated by spaces or semicolons, as many pages
-// have them; all of them must be known.
+// words parses directives separated by spaces or semicolons, as on many pages; all of them must be known.
 func (d *Directives) words(part string) {
 	between := func(c rune) bool { return c == ' ' || c == ';' || c == '\t' || c == '\n' || c == '\r' }
 	list := Directives{}
@@ -135,7 +133,7 @@ func (d *Directives) words(part string) {
 	*d = d.Merge(list)
 }
 
-// add takes one directive, in lower case.
+// add adds a directive, in lower case.
 func (d *Directives) add(name string) {
 	switch name {
 	case "noindex":
@@ -159,8 +157,7 @@ func (p *directiveParser) end(d *Directives) {
 	p.inDate, p.date = false, ""
 }
 
-// directiveNames is constant: the words that search engines have defined, those
-// included that mean nothing here.
+// directiveNames is constant: the words that search engines have defined, including those without an effect here.
 var directiveNames = [...]string{
 	"all", "index", "follow", "noindex", "nofollow", "none", "nosnippet", "noarchive", "nocache",
 	"unavailable_after", "noimageindex", "notranslate", "nositelinkssearchbox", "noodp", "noydir",

@@ -85,7 +85,7 @@ func TestDocumentedLinks(t *testing.T) {
 // TestDocumentedDirectives compares the directives that are known, and those that do
 // something, with the table of docs/reading.md.
 func TestDocumentedDirectives(t *testing.T) {
-	_, table, _ := strings.Cut(documentation(t), "| directive | what is done |\n| --- | --- |\n")
+	_, table, _ := strings.Cut(documentation(t), "| directive | effect |\n| --- | --- |\n")
 	table, _, _ = strings.Cut(table, "\n\n")
 	var names []string
 	for row := range strings.Lines(table) {

@@ -2,32 +2,29 @@ package extract
 
 import "github.com/sextant-crawler/sextant/fetcher/extract/markup"
 
-// maxDepth is how deep elements are told apart; what is deeper is only counted.
+// maxDepth is the depth to which elements are tracked; deeper ones are only counted.
 const maxDepth = 512
 
-// openElements are those that a place in the page stands in, as far as it matters
-// for what is not read: inside of a region, all; outside, only those that are blocks.
-// Each operation takes the same time however deep they are, except for what it takes to
-// leave elements that were entered.
+// openElements holds the elements around a position, as far as they matter for skipped regions: inside a region all,
+// outside only blocks. Each operation takes constant time at any depth, except for leaving entered elements.
 type openElements struct {
 	n, beyond int // of stack; deeper than it
 	stack     [maxDepth + 1]openElement
-	// innermost gives the place in stack of the innermost of each element, 0 for none.
+	// innermost is the index in stack of the innermost of each element, 0 for none.
 	innermost [markup.Tags]uint16
-	// scope and special are the innermost elements that end tags, and implied ends of
-	// list entries, do not reach across.
+	// scope and special are the innermost elements that end tags, and implied ends of list entries, do not cross.
 	scope, special uint16
 	// The outermost of each kind of region, 0 if there is none.
 	hidden, removed, inert uint16
 }
 
-// openElement remembers what was innermost before it.
+// openElement holds what was innermost before it.
 type openElement struct {
 	tag                      markup.Tag
 	before, scope, specialAt uint16
 }
 
-// inRegion reports whether something around here is not read.
+// inRegion reports whether the position is in a skipped region.
 func (o *openElements) inRegion() bool { return o.hidden|o.removed|o.inert != 0 }
 
 // reset begins a page.
@@ -36,7 +33,7 @@ func (o *openElements) reset() {
 	o.beyond = 0
 }
 
-// enter goes into an element, and returns its place; 0 if it is too deep.
+// enter enters an element, and returns its index; 0 if it is too deep.
 func (o *openElements) enter(tag markup.Tag) uint16 {
 	if o.n == maxDepth {
 		o.beyond++
@@ -55,7 +52,7 @@ func (o *openElements) enter(tag markup.Tag) uint16 {
 	return at
 }
 
-// leave leaves the element at a place and all in it.
+// leave leaves the element at an index and all inside it.
 func (o *openElements) leave(at uint16) {
 	if at == 0 {
 		return
@@ -69,7 +66,7 @@ func (o *openElements) leave(at uint16) {
 	o.hidden, o.removed, o.inert = within(o.hidden, at), within(o.removed, at), within(o.inert, at)
 }
 
-// within is a region that is still open after the element at a place was left.
+// within returns a region that is still open after the element at an index was left, else 0.
 func within(region, at uint16) uint16 {
 	if region >= at {
 		return 0
@@ -77,7 +74,7 @@ func within(region, at uint16) uint16 {
 	return region
 }
 
-// ended is the place of the element that an end tag ends, 0 for none.
+// ended returns the index of the element that an end tag ends, 0 for none.
 func (o *openElements) ended(tag markup.Tag) uint16 {
 	if o.beyond > 0 {
 		o.beyond--
@@ -98,9 +95,8 @@ func (o *openElements) ended(tag markup.Tag) uint16 {
 	return 0
 }
 
-// implied is the place of the outermost element that ends where another begins, 0
-// for none: end tags may be left out (WHATWG HTML section 13.1.2.4), and some
-// elements do not nest.
+// implied returns the index of the outermost element that ends where another begins, 0 for none: end tags may be
+// omitted (WHATWG HTML section 13.1.2.4), and some elements are not nested.
 func (o *openElements) implied(start markup.Tag) uint16 {
 	const none = markup.Other
 	if o.beyond > 0 {
@@ -140,12 +136,12 @@ func (o *openElements) implied(start markup.Tag) uint16 {
 	return o.outermost(max(o.scope, o.innermost[markup.Button]), markup.P)
 }
 
-// table is the place that implied ends of a table's parts do not reach across.
+// table returns the index that implied ends of a table's parts do not cross.
 func (o *openElements) table() uint16 {
 	return max(o.innermost[markup.Table], o.innermost[markup.Template])
 }
 
-// outermost is the outermost place of some elements that is inside of floor.
+// outermost returns the index of the outermost of some elements inside floor.
 func (o *openElements) outermost(floor uint16, tags ...markup.Tag) uint16 {
 	var found uint16
 	for _, tag := range tags {
@@ -167,8 +163,8 @@ func isTablePart(tag markup.Tag) bool {
 // How elements nest.
 const (
 	inline   = iota
-	ordinary // followed outside of regions too
-	special  // implied ends of list entries do not reach across it
+	ordinary // also tracked outside of regions
+	special  // implied ends of list entries do not cross it
 	bounds   // nor do end tags ("scope" in WHATWG HTML section 13.2.4.2)
 )
 
@@ -194,8 +190,8 @@ var nesting = func() (t [markup.Tags]uint8) {
 	return t
 }()
 
-// simple is constant: elements whose start tags say nothing, unless they have
-// attributes that do, and that stand in no head.
+// simple is constant: elements whose start tags are irrelevant, unless they have relevant attributes, and that do not
+// occur in a head.
 var simple = func() (t [markup.Tags]bool) {
 	for _, tag := range [...]markup.Tag{
 		markup.Other, markup.B, markup.Big, markup.Code, markup.Em, markup.I, markup.Small, markup.Span, markup.Strong, markup.Sub, markup.Sup, markup.Tt,

@@ -6,19 +6,17 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract/markup"
 )
 
-// maxForeign is how deep SVG and MathML are followed.
+// maxForeign is the depth to which SVG and MathML are tracked.
 const maxForeign = 256
 
-// inForeign reports whether the present place is in SVG or MathML, and not in HTML in
-// one of these.
+// inForeign reports whether the position is in SVG or MathML, and not in HTML inside these.
 func (r *reader) inForeign() bool {
 	n := len(r.foreign)
 	return n > 0 && (r.foreign[n-1] == markup.Svg || r.foreign[n-1] == markup.Math)
 }
 
-// foreignStart follows a start tag in or of foreign content (WHATWG HTML section
-// 13.2.6.5): no element there is raw, "/>" ends one, and some that are HTML end all
-// of it.
+// foreignStart handles a start tag in or of foreign content (WHATWG HTML section 13.2.6.5): no element there is raw,
+// "/>" ends one, and some HTML elements end the foreign content.
 func (r *reader) foreignStart(tag markup.Tag) {
 	if tag.Is(markup.BreaksOut) {
 		r.leaveForeign()
@@ -36,8 +34,7 @@ func (r *reader) foreignStart(tag markup.Tag) {
 	r.z.AllowCDATA(r.inForeign())
 }
 
-// foreignEnd follows an end tag in foreign content. One of a block ends it with the
-// block around it.
+// foreignEnd handles an end tag in foreign content. That of a block ends it together with the block around it.
 func (r *reader) foreignEnd(tag markup.Tag) {
 	switch tag {
 	case markup.Svg, markup.Math, markup.ForeignObject, markup.Desc, markup.Title:

@@ -9,15 +9,15 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// found are the links and metas of a page. Their strings stand in one buffer, which
-// becomes one string when the page is done.
+// found holds the links and metas of a page. Their strings are in one buffer, which becomes one string at the end of
+// the page.
 type found struct {
 	strings                            []byte
 	links                              []foundLink
 	metas                              []foundMeta
 	base, canonical, language, refresh part
 	refreshAfter                       int
-	linksCut                           bool // there were more
+	linksCut                           bool // links were dropped
 }
 
 // part is a part of strings.
@@ -37,7 +37,7 @@ func (f *found) reset() {
 	*f = found{strings: f.strings[:0], links: f.links[:0], metas: f.metas[:0]}
 }
 
-// forget gives up what is too large for the next page.
+// forget releases memory that is too large for the next page.
 func (f *found) forget() {
 	if cap(f.strings) > maxScratch {
 		f.strings = nil
@@ -47,7 +47,7 @@ func (f *found) forget() {
 	}
 }
 
-// page returns what was found.
+// page returns the result.
 func (f *found) page() Page {
 	all := string(f.strings)
 	text := func(p part) string { return all[p.from:p.to] }
@@ -70,8 +70,7 @@ func (f *found) page() Page {
 	return p
 }
 
-// reference adds the value of an attribute that is a URL, as written; it is empty if
-// it cannot be one.
+// reference adds the value of an attribute that is a URL, as written; it is empty if it cannot be one.
 func (f *found) reference(value []byte) part {
 	from := len(f.strings)
 	if isPlain(value) {
@@ -108,7 +107,7 @@ func trimControls(value []byte) []byte {
 	return value
 }
 
-// reference is a text that is a URL, "" if it cannot be one.
+// reference returns a text that is a URL, "" if it cannot be one.
 func reference(value []byte) string {
 	value = trimControls(value)
 	if len(value) > weburl.MaxLength {

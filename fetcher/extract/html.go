@@ -7,8 +7,8 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract/markup"
 )
 
-// Limits of what is kept of one page; what is over them is left out or cut. They
-// are far above what pages have that were written for readers.
+// Limits of one page; what exceeds them is left out or cut. They are far above the figures of pages written for
+// readers.
 const (
 	maxLinks       = 50_000
 	maxMetas       = 1_000
@@ -18,37 +18,34 @@ const (
 	maxLanguage    = 64       // bytes
 )
 
-// Options of reading a page.
+// Options control the reading of a page.
 type Options struct {
 	// Agent is the crawler's name in robots metas, compared without case; its own
 	// metas are obeyed instead of the general ones.
 	Agent string
 	// MaxLinks limits the links that are kept; 0: 50,000.
 	MaxLinks int
-	// Removal are elements that are left out of the text; nil: none.
+	// Removal is the list of elements that are left out of the text; nil: none.
 	Removal *Removal
-	// Embedded takes as links also what a page is made of, and what its forms ask
-	// for: images with their srcset, embed, object, audio, video, source, track, and
-	// form with the method GET.
+	// Embedded also takes as links the parts of a page, and the targets of its forms: images with their srcset, embed,
+	// object, audio, video, source, track, and form with the method GET.
 	Embedded bool
-	// KeepContent gives Page.Content.
+	// KeepContent sets Page.Content.
 	KeepContent bool
 }
 
-// HTML reads an HTML or XHTML body. contentType is the header, of which the
-// charset counts. No markup is an error; an error is one of decoding.
+// HTML reads an HTML or XHTML body. contentType is the header, for the charset. Markup never causes an error; only
+// decoding does.
 //
-// Links are those of a, area, frame, iframe and of link with rel canonical, next,
-// or alternate with hreflang. Those in comments, scripts and templates do not count;
-// those in noscript, hidden or removed elements and noindex regions are, though the
-// text there is left out. The target of a meta refresh is in Refresh alone, as its
-// delay decides whether it is a link or a redirect.
+// Links are those of a, area, frame, iframe and of link with rel canonical, next, or alternate with hreflang. Those in
+// comments, scripts and templates do not count; those in noscript, hidden or removed elements and noindex regions do,
+// though the text there is left out. The target of a meta refresh is in Refresh alone, as its delay decides whether it
+// is a link or a redirect.
 //
-// Where the charset is a guess, the first meta that declares one ends it: the page is
-// read once more from its beginning, as browsers do, and never a third time.
+// If the charset is a guess, the first meta that declares another one restarts the reading of the page, as in browsers,
+// once at most.
 //
-// It takes time and memory in proportion to the body, whatever stands in it, and
-// may be called from many goroutines at once.
+// Time and memory are proportional to the length of the body, whatever its content. HTML may be called concurrently.
 func HTML(body []byte, contentType string, o Options) (Page, error) {
 	from, charset, guess := encodingOf(body, contentType)
 	text, charset, err := decodeAs(body, from, charset)
@@ -81,10 +78,10 @@ func HTML(body []byte, contentType string, o Options) (Page, error) {
 	return p, nil
 }
 
-// readers keeps what reading a page needs beside its result.
+// readers holds the working memory of readers.
 var readers = sync.Pool{New: func() any { return new(reader) }}
 
-// reader goes once over the tokens of a page.
+// reader passes once over the tokens of a page.
 type reader struct {
 	z       markup.Scanner
 	page    []byte
@@ -95,10 +92,9 @@ type reader struct {
 	robots  robotsSource
 	open    openElements
 	cut     cutter
-	scratch []byte // of the values of one tag
+	scratch []byte // for the values of one tag
 
-	// foreign are the open elements of SVG and MathML, and those in them in which
-	// HTML stands again.
+	// foreign are the open elements of SVG and MathML, and those in them that contain HTML again.
 	foreign   []markup.Tag
 	isForeign bool // the element of the present start tag
 	inBody    bool // past the head
@@ -106,16 +102,16 @@ type reader struct {
 	hadTitle  bool
 	password  bool // seen
 	muted     muted
-	scripts   int         // elements
-	guess     bool        // the page's charset is one
-	declared  scannedMeta // the meta that declares another, which ends the reading
+	scripts   int         // number of script elements
+	guess     bool        // the page's charset is a guess
+	declared  scannedMeta // the meta that declares another charset, which ends the reading
 }
 
-// muted says why text is not read, beside the regions of openElements.
+// muted are reasons to skip text, besides the regions of openElements.
 type muted uint8
 
 const (
-	noscript  muted = 1 << iota // or noframes: shown to browsers that we are not; only links are read
+	noscript  muted = 1 << iota // or noframes: for browsers without scripts; only links are read
 	noindex                     // between noindex and endnoindex comments
 	googleoff                   // between googleoff and googleon comments
 )
@@ -135,10 +131,10 @@ func (r *reader) begin(page []byte, o Options) {
 	r.guess, r.declared, r.scripts = false, scannedMeta{}, 0
 }
 
-// maxScratch is how much memory of each kind is kept for the next page.
+// maxScratch bounds the memory of each kind that is kept for the next page.
 const maxScratch = 1 << 20
 
-// end returns the page, and forgets it.
+// end returns the page, and resets the reader.
 func (r *reader) end() Page {
 	p := r.found.page()
 	p.Text, p.Title, p.Robots, p.Password = r.text.String(), r.title.String(), r.robots.directives(), r.password
@@ -227,7 +223,7 @@ func (r *reader) startTag(tag markup.Tag) {
 	r.enter(tag)
 }
 
-// enter follows an element, if that matters, and begins regions.
+// enter tracks an element, if needed, and begins regions.
 func (r *reader) enter(tag markup.Tag) {
 	hides, removes := r.hides(tag), r.removes(tag)
 	inert := tag == markup.Template || r.isForeign && (tag == markup.Script || tag == markup.Style)
@@ -255,8 +251,7 @@ func (r *reader) enter(tag markup.Tag) {
 	}
 }
 
-// leave leaves the element at a place, and all in it, at a position in the page, for
-// a tag.
+// leave leaves the element at an index, and all inside it, at a position in the page, for a tag.
 func (r *reader) leave(at uint16, position int, tag markup.Tag) {
 	if at == 0 {
 		return
@@ -266,27 +261,25 @@ func (r *reader) leave(at uint16, position int, tag markup.Tag) {
 	r.cutAt(position)
 }
 
-// separate begins another word at a tag between words, except those in what is not
-// read.
+// separate begins a new word at a tag that separates words, except in skipped regions.
 func (r *reader) separate(tag markup.Tag) {
 	if tag.Is(markup.Separates) && !r.open.inRegion() {
 		r.text.separate()
 	}
 }
 
-// cutAt begins or ends a cut at a position, if what is around it changed that much.
+// cutAt begins or ends a cut at a position, if the regions require it.
 func (r *reader) cutAt(position int) {
 	r.cut.at(position, r.open.removed != 0 || r.muted&(noindex|googleoff) != 0, r.text.gap)
 }
 
-// isPage is true of the elements that no region begins with: a page that hides its
-// whole body is one whose script shows it.
+// isPage reports whether no region may begin with the element: a page that hides its whole body shows it by a script.
 func isPage(tag markup.Tag) bool {
 	return tag == markup.HTML || tag == markup.Head || tag == markup.Body || tag == markup.Frameset
 }
 
-// hides knows the hidden attribute, but not hidden="until-found", which is for what
-// readers shall find; and what SVG does not draw.
+// hides reports whether the element is hidden, by the hidden attribute, though not hidden="until-found", which readers
+// can find, or because SVG does not draw it.
 func (r *reader) hides(tag markup.Tag) bool {
 	if r.z.Has(1<<markup.Hidden) && !isPage(tag) {
 		return !bytes.EqualFold(bytes.TrimSpace(r.z.Value(markup.Hidden)), []byte("until-found"))

@@ -456,7 +456,7 @@ func checkText(t *testing.T, what, s string) {
 	}
 }
 
-// samplePage is a page of about 15 KiB as sites have them: head, navigation, text.
+// samplePage returns a page of about 15 KiB as sites have them: head, navigation, text.
 func samplePage() []byte {
 	var b strings.Builder
 	b.WriteString(`<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>A sample page</title>

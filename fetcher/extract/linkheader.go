@@ -26,8 +26,8 @@ func CanonicalLink(values []string) string {
 	return ""
 }
 
-// linkParameters splits what follows a target at the comma before the next link. A comma inside a
-// quoted string separates nothing.
+// linkParameters splits the part after a target at the comma before the next link. A comma inside a quoted string does
+// not separate links.
 func linkParameters(rest string) (parameters, next string) {
 	quoted := false
 	for i := 0; i < len(rest); i++ {

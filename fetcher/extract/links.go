@@ -6,14 +6,14 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract/markup"
 )
 
-// element takes what a start tag says of the page.
+// element handles a start tag.
 func (r *reader) element(tag markup.Tag) {
-	// What stands in noscript is text to a browser with scripts: it ends no head.
+	// Content of noscript is text to a browser with scripts: it ends no head.
 	r.inBody = r.inBody || r.muted&noscript == 0 && !tag.Is(markup.InHead)
 	switch tag {
 	case markup.A:
 		r.link(markup.Href)
-		if r.isForeign && !r.z.Has(1<<markup.Href) { // SVG 2: href goes before xlink:href
+		if r.isForeign && !r.z.Has(1<<markup.Href) { // SVG 2: href has precedence over xlink:href
 			r.link(markup.XlinkHref)
 		}
 	case markup.Area:
@@ -52,14 +52,14 @@ func (r *reader) element(tag markup.Tag) {
 	}
 }
 
-// link takes the URL in an attribute.
+// link adds the URL in an attribute.
 func (r *reader) link(from markup.Name) {
 	if r.z.Has(1<<from) && r.room() {
 		r.add(r.found.reference(r.z.Value(from)))
 	}
 }
 
-// room reports whether there may be another link; if not, the page's are cut.
+// room reports whether another link may be added; if not, it marks the links as cut.
 func (r *reader) room() bool {
 	if len(r.found.links) < r.options.MaxLinks {
 		return true
@@ -68,7 +68,7 @@ func (r *reader) room() bool {
 	return false
 }
 
-// add takes a URL that stands in the present start tag.
+// add adds a URL of the present start tag.
 func (r *reader) add(href part) {
 	if !href.isEmpty() {
 		nofollow := r.z.Has(1<<markup.Rel) && hasToken(r.z.Value(markup.Rel), "nofollow")
@@ -76,9 +76,8 @@ func (r *reader) add(href part) {
 	}
 }
 
-// linkElement reads a link element. A canonical link is the page's canonical URL in the
-// head only, as what stands in a page's text may be written by others than its owner; in
-// the body it is a link like others.
+// linkElement handles a link element. A canonical link counts as the page's canonical URL only in the head, since parts
+// of a body may be written by others than its owner; in the body it is an ordinary link.
 func (r *reader) linkElement() {
 	r.scratch = r.scratch[:0]
 	rel := r.value(markup.Rel)
@@ -104,7 +103,7 @@ func (r *reader) input() {
 	}
 }
 
-// embedded takes what a page is made of, and what its forms ask for.
+// embedded adds the parts of a page, and the targets of its forms.
 func (r *reader) embedded(tag markup.Tag) {
 	switch tag {
 	case markup.Img, markup.Source:
@@ -127,8 +126,7 @@ func (r *reader) embedded(tag markup.Tag) {
 	}
 }
 
-// srcset takes the URLs of image candidates (WHATWG HTML, "parsing a srcset
-// attribute").
+// srcset adds the URLs of image candidates (WHATWG HTML, "parsing a srcset attribute").
 func (r *reader) srcset() {
 	r.scratch = r.scratch[:0]
 	rest := r.value(markup.Srcset)
@@ -151,8 +149,7 @@ func (r *reader) srcset() {
 	}
 }
 
-// descriptors is the length of what follows a URL up to the next comma that is in no
-// parentheses.
+// descriptors returns the length of the text after a URL up to the next comma outside of parentheses.
 func descriptors(rest []byte) int {
 	inside := false
 	for i, c := range rest {

@@ -2,7 +2,7 @@ package extract
 
 import "bytes"
 
-// comment knows the marks around what must not be searched.
+// comment handles the marks around text that must not be indexed.
 func (r *reader) comment(text []byte) {
 	was := r.muted
 	switch mark(text) {
@@ -25,8 +25,7 @@ func (r *reader) comment(text []byte) {
 	r.cutAt(to)
 }
 
-// mark is the comment in lower case if it may be one of those, without what it is
-// about; "" if it is not one of them.
+// mark returns a comment that may be such a mark in lower case, without its argument; otherwise "".
 func mark(text []byte) string {
 	text = bytes.TrimSpace(text)
 	if len(text) < len("noindex") || len(text) > 32 {

@@ -8,7 +8,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract/markup"
 )
 
-// maxRefresh is the longest delay of a meta refresh, in seconds, that counts.
+// maxRefresh is the longest accepted delay of a meta refresh, in seconds.
 const maxRefresh = 1 << 30
 
 // meta reads a meta element.
@@ -39,8 +39,7 @@ func (r *reader) meta() {
 	}
 }
 
-// declaration notes a charset that the meta declares. One that was guessed already
-// ends nothing, but the guess.
+// declaration records a charset that the meta declares. It ends only a guess, and only if it differs.
 func (r *reader) declaration() {
 	m := scannedMeta{}
 	r.scratch = r.scratch[:0]
@@ -80,7 +79,7 @@ func (r *reader) robotsMeta(name, content []byte) {
 	}
 }
 
-// lower makes lower case of the part that was added last.
+// lower converts the part that was added last to lower case.
 func (f *found) lower(p part) part {
 	name := f.strings[p.from:p.to]
 	for i, c := range name {
@@ -95,7 +94,7 @@ func (f *found) lower(p part) part {
 	return p
 }
 
-// value is the value of an attribute with references replaced.
+// value returns the value of an attribute with references replaced.
 func (r *reader) value(n markup.Name) []byte {
 	value := r.z.Value(n)
 	if isPlain(value) {
@@ -106,8 +105,7 @@ func (r *reader) value(n markup.Name) []byte {
 	return r.scratch[from:]
 }
 
-// pragma reads meta http-equiv. A refresh in noscript is for browsers without
-// scripts, for which the page is not meant.
+// pragma reads meta http-equiv. It ignores a refresh in noscript, which is for browsers without scripts.
 func (r *reader) pragma() {
 	r.scratch = r.scratch[:0]
 	kind, content := bytes.TrimSpace(r.value(markup.HTTPEquiv)), r.value(markup.Content)
@@ -117,18 +115,17 @@ func (r *reader) pragma() {
 			r.found.refresh, r.found.refreshAfter = r.found.text(target), seconds
 		}
 	case bytes.EqualFold(kind, []byte("content-language")) && r.found.language.isEmpty():
-		if !bytes.ContainsAny(bytes.TrimSpace(content), ", \t\n\f\r") { // a list is about readers, not about the text
+		if !bytes.ContainsAny(bytes.TrimSpace(content), ", \t\n\f\r") { // a list describes the audience, not the text
 			r.found.language = r.collapsed(markup.Content, maxLanguage)
 		}
 	}
 }
 
-// Refresh reads the value of a Refresh header, which says what the content of a meta
-// refresh does. target is "" if there is none.
+// Refresh parses the value of a Refresh header, like the content of a meta refresh. target is "" if there is none.
 func Refresh(value string) (seconds int, target string) { return refresh([]byte(value)) }
 
-// refresh reads the content of a meta refresh (WHATWG HTML, "shared declarative
-// refresh steps"). target is "" if there is none or the content is not a refresh.
+// refresh parses the content of a meta refresh (WHATWG HTML, "shared declarative refresh steps"). target is "" if there
+// is none or the content is invalid.
 func refresh(content []byte) (seconds int, target string) {
 	const space = " \t\n\f\r"
 	s := bytes.TrimLeft(content, space)

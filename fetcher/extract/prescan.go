@@ -7,9 +7,8 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// prescan looks for the charset that a meta element declares in the first bytes of a
-// page (WHATWG HTML section 13.2.3.2, "prescan a byte stream"); the name is "" if
-// none does.
+// prescan returns the charset that a meta element in the first bytes of a page declares (WHATWG HTML section 13.2.3.2,
+// "prescan a byte stream"); the name is "" if none does.
 func prescan(page []byte) (encoding.Encoding, string) {
 	for i := 0; i < len(page); {
 		rest := page[i:]
@@ -48,13 +47,12 @@ func prescan(page []byte) (encoding.Encoding, string) {
 	return nil, ""
 }
 
-// scannedMeta are the attributes of a meta that declare a charset. Of two with one
-// name the first counts.
+// scannedMeta holds the attributes of a meta that declare a charset. The first of duplicate attributes counts.
 type scannedMeta struct {
 	charset, content, httpEquiv []byte
 }
 
-// read goes over the attributes of a tag, and returns where it ends.
+// read reads the attributes of a tag, and returns its end.
 func (m *scannedMeta) read(page []byte, i int) int {
 	for {
 		name, value, next := scannedAttribute(page, i)
@@ -73,7 +71,7 @@ func (m *scannedMeta) read(page []byte, i int) int {
 	}
 }
 
-// encoding is what the element declares. UTF-16 cannot be, as the element was read.
+// encoding returns the declared encoding. It cannot be UTF-16, since the element was readable.
 func (m *scannedMeta) encoding() (encoding.Encoding, string) {
 	label := m.charset
 	if label == nil {
@@ -92,8 +90,7 @@ func (m *scannedMeta) encoding() (encoding.Encoding, string) {
 	}
 }
 
-// scannedAttribute is "get an attribute" of the same section; the name is empty
-// behind the last one.
+// scannedAttribute is "get an attribute" of the same section; the name is empty after the last one.
 func scannedAttribute(page []byte, i int) (name, value []byte, next int) {
 	for i < len(page) && (isSpace(page[i]) || page[i] == '/') {
 		i++
@@ -153,7 +150,7 @@ func charsetIn(contentType []byte) (label []byte, ok bool) {
 	}
 }
 
-// xmlEncoding reads the encoding out of an XML declaration.
+// xmlEncoding returns the encoding of an XML declaration.
 func xmlEncoding(body []byte) (encoding.Encoding, string) {
 	body, ok := bytes.CutPrefix(body[:min(len(body), 1024)], []byte("<?xml"))
 	if !ok {
@@ -172,7 +169,7 @@ func xmlEncoding(body []byte) (encoding.Encoding, string) {
 	return nil, utf8Name
 }
 
-// indexFold is where a lower-case word stands first, in any case.
+// indexFold returns the first index of a lower-case word, in any case.
 func indexFold(s []byte, word string) int {
 	for i := 0; i+len(word) <= len(s); i++ {
 		if s[i]|0x20 == word[0] && bytes.EqualFold(s[i:i+len(word)], []byte(word)) {

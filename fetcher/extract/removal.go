@@ -68,7 +68,7 @@ func (m *Removal) add(element string) error {
 	return nil
 }
 
-// isElementName is true of names of elements, and of none.
+// isElementName reports whether a name is empty or a valid element name.
 func isElementName(name string) bool {
 	for i, c := range []byte(name) {
 		letter := 'a' <= c && c <= 'z'
@@ -105,7 +105,7 @@ func (m *Removal) matches(r *reader, tag markup.Tag) bool {
 	return false
 }
 
-// hasOther knows the name of an element in any case.
+// hasOther reports whether the list has an element's name, in any case.
 func (m *Removal) hasOther(name []byte) bool {
 	var folded [64]byte
 	if len(name) > len(folded) {
@@ -121,7 +121,7 @@ func (m *Removal) hasOther(name []byte) bool {
 	return ok
 }
 
-// hasName reports whether an element's name is one of a list, or the list has "" for all.
+// hasName reports whether an element's name is in a list, or the list has "" for all.
 func hasName(names []string, name []byte) bool {
 	for _, n := range names {
 		if n == "" || len(n) == len(name) && strings.EqualFold(n, string(name)) {

@@ -2,7 +2,7 @@ package extract
 
 import "bytes"
 
-// What an application shell has at most, and how much of it is looked through.
+// Limits of an application shell, and of the search.
 const (
 	shellText  = 160 // bytes of text
 	shellLinks = 3
@@ -15,8 +15,8 @@ var mounts = map[string]bool{
 	"app-root": true, "main-app": true, "react-root": true, "q-app": true, "ember-app": true, "mount": true,
 }
 
-// isShell reports whether a page is one that only its scripts fill: it has some, hardly any
-// text or links, and a place to put what they make, or says that it needs them.
+// isShell reports whether only scripts fill the page: it has scripts, hardly any text or links, and an element for
+// their output, or a message that it requires them.
 func (r *reader) isShell() bool {
 	if r.scripts == 0 || len(r.text.b) > shellText || len(r.found.links) > shellLinks {
 		return false
@@ -25,7 +25,7 @@ func (r *reader) isShell() bool {
 	return hasMount(page) || hasCustomElement(page) || needsScripts(page)
 }
 
-// hasMount looks for an element with the id of one that a framework fills.
+// hasMount reports whether an element has an id that frameworks fill.
 func hasMount(page []byte) bool {
 	for {
 		i := bytes.Index(page, []byte("id="))
@@ -41,7 +41,7 @@ func hasMount(page []byte) bool {
 	}
 }
 
-// hasCustomElement looks for one: its name has a hyphen.
+// hasCustomElement reports whether the page has a custom element, whose name contains a hyphen.
 func hasCustomElement(page []byte) bool {
 	for {
 		i := bytes.IndexByte(page, '<')
@@ -59,7 +59,7 @@ func hasCustomElement(page []byte) bool {
 	}
 }
 
-// needsScripts looks for words on scripts to those who have none.
+// needsScripts looks for a message to users without scripts.
 func needsScripts(page []byte) bool {
 	i := indexFold(page, "<noscript")
 	if i < 0 {

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// IsHTML reports whether a body is to be read by HTML: by its Content-Type or, where
-// this is missing or says nothing, by its first bytes (WHATWG MIME Sniffing). XML
-// whose root is html is XHTML, whatever kind of XML the header says.
+// IsHTML reports whether a body is to be read by HTML: by its Content-Type or, if that is missing or unspecific, by its
+// first bytes (WHATWG MIME Sniffing). XML with the root html is XHTML, whatever kind of XML the header declares.
 func IsHTML(contentType string, body []byte) bool {
 	mediaType, _, _ := strings.Cut(contentType, ";")
 	mediaType = strings.ToLower(strings.TrimSpace(mediaType))
@@ -23,7 +22,7 @@ func IsHTML(contentType string, body []byte) bool {
 	return false
 }
 
-// rootIsHTML looks for the first tag that is not a declaration or comment.
+// rootIsHTML checks the first tag that is not a declaration or comment.
 func rootIsHTML(body []byte) bool {
 	body = bytes.TrimPrefix(body[:min(len(body), 4096)], []byte("\ufeff"))
 	for {

@@ -10,26 +10,25 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract/markup"
 )
 
-// textWriter collects text with white space collapsed to single spaces, and none
-// at the ends. Control characters are white space, NUL is nothing, and bytes that
-// are not UTF-8 become U+FFFD.
+// textWriter collects text with white space collapsed to single spaces, and none at the ends. Control characters count
+// as white space, NUL is dropped, and invalid UTF-8 becomes U+FFFD.
 type textWriter struct {
 	b     []byte
-	begin int  // of the text in b
+	begin int  // start of the text in b
 	limit int  // in bytes, after which the text is cut; 0: none
-	gap   bool // what follows is another word
-	cut   bool // there was more than the limit: no more is written
+	gap   bool // a new word follows
+	cut   bool // the limit was exceeded: nothing more is written
 	last  [8]byte
-	// onePage says that all is written from one page. If much of it is beyond ASCII,
-	// it is found out, once, whether the page is valid UTF-8, which is written faster.
+	// onePage is set if all text is from one page. If much of it is non-ASCII, the whole page is once checked for valid
+	// UTF-8, which is written faster.
 	onePage, valid bool
-	beyond         int // bytes beyond ASCII so far
+	beyond         int // non-ASCII bytes so far
 }
 
-// separate makes sure that what follows is another word.
+// separate begins a new word.
 func (w *textWriter) separate() { w.gap = true }
 
-// references says what & begins in a text.
+// references is the meaning of & in a text.
 type references uint8
 
 const (
@@ -38,7 +37,7 @@ const (
 	inAttribute
 )
 
-// write adds text; decode says that & begins character references in it.
+// write adds text; decode enables character references.
 func (w *textWriter) write(text []byte, decode bool) {
 	how := noReferences
 	if decode {
@@ -47,8 +46,7 @@ func (w *textWriter) write(text []byte, decode bool) {
 	w.writePart(text, 0, len(text), how)
 }
 
-// writePart adds a part of a page, eight bytes at a time where they are words with
-// single spaces between them.
+// writePart adds a part of a page, eight bytes at a time if they are words with single spaces between them.
 func (w *textWriter) writePart(page []byte, i, end int, how references) {
 	if w.limit > 0 && (w.cut || len(w.b)-w.begin >= w.limit) {
 		w.cut = true
@@ -62,7 +60,7 @@ func (w *textWriter) writePart(page []byte, i, end int, how references) {
 	after, tail := w.spaceAt(b, n), false
 	for i < end {
 		if i+8 > len(page) {
-			// The last bytes of the page, with what is not written behind them.
+			// The last bytes of the page, padded.
 			page, i, end, tail = w.last[:], 0, copy(w.last[:], page[i:end]), true
 		}
 		x := binary.LittleEndian.Uint64(page[i:])
@@ -100,13 +98,13 @@ func (w *textWriter) writePart(page []byte, i, end int, how references) {
 	w.keep(b, n)
 }
 
-// keep takes n bytes of b, without a space at their end, up to the limit.
+// keep accepts n bytes of b, without a space at their end, up to the limit.
 func (w *textWriter) keep(b []byte, n int) {
 	if w.gap = w.spaceAt(b, n) != 0; w.gap && n > w.begin {
 		n--
 	}
 	if cap(b) == cap(w.b) {
-		w.b = w.b[:n] // spares the garbage collector a pointer
+		w.b = w.b[:n] // avoids a pointer write for the garbage collector
 	} else {
 		w.b = b[:n]
 	}
@@ -116,7 +114,7 @@ func (w *textWriter) keep(b []byte, n int) {
 	}
 }
 
-// room makes place for n bytes, and eight more, behind the end of b.
+// room ensures capacity for n bytes, and eight more, after the end of b.
 func room(b []byte, n int) []byte {
 	if cap(b)-len(b) < n+8 {
 		b = slices.Grow(b, n+8)
@@ -124,7 +122,7 @@ func room(b []byte, n int) []byte {
 	return b[:cap(b)]
 }
 
-// spaceAt has the high bit of a byte set if no space must follow at n.
+// spaceAt returns a mask with the high bit of a byte set if no space must follow at n.
 func (w *textWriter) spaceAt(b []byte, n int) uint64 {
 	if n == w.begin || b[n-1] == ' ' {
 		return 0x80
@@ -132,10 +130,9 @@ func (w *textWriter) spaceAt(b []byte, n int) uint64 {
 	return 0
 }
 
-// stops has the high bit set of the first byte of x, the lowest, that is not written
-// as it is: a control character, &, no ASCII, or a space behind another one; after
-// has the high bit of a byte set if there is a space before x. Higher bytes may have
-// it wrongly. spaces has the high bit of each space set.
+// stops returns a mask with the high bit set of the first (lowest) byte of x that is not written unchanged: a control
+// character, &, non-ASCII, or a space after another one; after has the high bit of a byte set if there is a space
+// before x. Higher bits may be wrong. spaces has the high bit of each space set.
 func stops(x, after uint64) (stops, spaces uint64) {
 	space := x ^ each*' '
 	spaces = ^((space&^high + each*0x7f) | space | each*0x7f)
@@ -143,8 +140,8 @@ func stops(x, after uint64) (stops, spaces uint64) {
 	return stops & high, spaces
 }
 
-// stopsInUTF8 is the same in valid UTF-8, of which only those characters stop that
-// might be white space or nothing.
+// stopsInUTF8 is stops for valid UTF-8, in which only those non-ASCII characters stop that may be white space or
+// dropped.
 func stopsInUTF8(x, after uint64) (stops, spaces uint64) {
 	space := x ^ each*' '
 	spaces = ^((space&^high + each*0x7f) | space | each*0x7f)
@@ -159,11 +156,10 @@ const (
 	high = each * 0x80
 )
 
-// zero has the high bit of each byte of x that is zero, and perhaps of one above such
-// a byte.
+// zero sets the high bit of each zero byte of x, and perhaps of a byte above it.
 func zero(x uint64) uint64 { return (x - each) &^ x }
 
-// stop writes what text begins with, and returns its length.
+// stop handles the first character of text, and returns its length.
 func (w *textWriter) stop(b, text []byte, how references) (to []byte, length int) {
 	switch c := text[0]; {
 	case c == '&' && how != noReferences:
@@ -181,7 +177,7 @@ func (w *textWriter) stop(b, text []byte, how references) (to []byte, length int
 	return w.rune(b, rune(text[0])), 1
 }
 
-// beyondASCII writes characters until one of ASCII.
+// beyondASCII writes characters up to the next ASCII one.
 func (w *textWriter) beyondASCII(b, text []byte) (to []byte, length int) {
 	n := 0
 	for n < len(text) && text[n] >= utf8.RuneSelf {
@@ -231,8 +227,7 @@ func kindOf(r rune) runeKind {
 	return inWord
 }
 
-// wholeRunes cuts text to at most n bytes, not inside of a character and without a
-// space at its end.
+// wholeRunes cuts text to at most n bytes, not within a character and without a space at the end.
 func wholeRunes(text []byte, n int) []byte {
 	if n >= len(text) {
 		return text
@@ -254,11 +249,10 @@ func collapse(text []byte, limit int) string {
 	return w.String()
 }
 
-// Collapse makes single spaces of white space, none at the ends, and cuts the text to limit bytes.
+// Collapse collapses white space to single spaces, with none at the ends, and cuts the text to limit bytes.
 func Collapse(text string, limit int) string { return collapse([]byte(text), limit) }
 
-// Text reads a text/plain body: its text and charset, nothing else. An error is
-// one of decoding the charset.
+// Text reads a text/plain body: only its text and charset. Its errors are those of decoding the charset.
 func Text(body []byte, contentType string) (Page, error) {
 	text, charset, err := decode(body, contentType)
 	if err != nil {

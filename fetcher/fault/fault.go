@@ -1,15 +1,14 @@
-// Package fault is the one list of what goes wrong below HTTP, or with its framing. The
-// fetcher tells a fault, the scheduler decides what follows, and stores keep it.
+// Package fault lists what can go wrong below HTTP, or with its framing. The fetcher returns a fault, the scheduler
+// decides what follows, and stores keep it.
 package fault
 
 import "fmt"
 
-// Fault is why a request got no answer that can be used. Its numbers are stored, with
-// URLs and with what is left of those that are forgotten: a new fault goes to the end,
-// and no number is used again.
+// Fault is why a request has no usable response. Its numbers are stored, with URLs and with what remains of forgotten
+// ones: a new fault goes to the end, and no number is reused.
 type Fault uint8
 
-// The faults. None means that an HTTP answer was read.
+// The faults. None means that an HTTP response was read.
 const (
 	None             Fault = iota
 	Timeout                // connect, TLS, first byte, idle or whole
@@ -17,7 +16,7 @@ const (
 	Refused                // connection refused
 	ShortBody              // body ended before its Content-Length or its last chunk
 	DNSNotFound            // NXDOMAIN, or no address of any kind and no failure
-	DNSNoAnswer            // time-out or failure of DNS, if only for one kind of address
+	DNSNoAnswer            // time-out or failure of DNS, even if only for one kind of address
 	TLS                    // handshake, certificate
 	Protocol               // not HTTP, bad framing or encoding, oversized header
 	TooManyHops            // more redirects than allowed
@@ -26,13 +25,13 @@ const (
 	AddressForbidden       // a rule forbids all addresses of the host
 	Proxy                  // the proxy did not pass the request on, for whatever reason
 	Render                 // the browser failed with the page, or a script of it could not be had
-	RenderTimeout          // what the page was waited for did not come in time
-	Reading                // this machine did not get a document read: no time, no memory, no worker
+	RenderTimeout          // the page did not reach the awaited state in time
+	Reading                // this machine failed to read a document: no time, no memory, no worker
 
 	end
 )
 
-// String is the fault's word in logs and metrics.
+// String returns the fault's word in logs and metrics.
 func (f Fault) String() string {
 	switch f {
 	case None:
@@ -73,7 +72,7 @@ func (f Fault) String() string {
 	return fmt.Sprintf("fault %d", uint8(f))
 }
 
-// All are the faults without None, by their numbers.
+// All returns the faults without None, in order.
 func All() []Fault {
 	all := make([]Fault, 0, end-1)
 	for f := None + 1; f < end; f++ {
@@ -82,8 +81,8 @@ func All() []Fault {
 	return all
 }
 
-// ReachedHost says whether the request came as far as the host: its name led to an address
-// that may be asked, and nothing refused to pass it on.
+// ReachedHost reports whether the request reached the host: its name led to an allowed address, and no proxy refused to
+// pass it on.
 func (f Fault) ReachedHost() bool {
 	switch f {
 	case DNSNotFound, Address, AddressForbidden, Proxy:

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// readerBytes is the buffer of a connection that waits for an answer. net/http
-// knows it by this size: it bounds the line of a chunk, and the trailer.
+// readerBytes is the read buffer of a connection. It has the size of net/http's: it bounds the line of a chunk, and the
+// trailer.
 const readerBytes = 4 << 10
 
 // conn is a connection. It is used by one goroutine at a time.
@@ -23,17 +23,17 @@ type conn struct {
 	silent    bool
 	abort     func()
 	aborted   chan struct{} // closed by abort
-	reader    *bufio.Reader // of an answer
+	reader    *bufio.Reader // of a response
 	out       []byte        // of a request
 
-	used    bool      // an answer came by it before
-	began   bool      // something came
-	body    bool      // the header is over
-	left    int64     // of the header's bytes
+	used    bool      // a response was received before
+	began   bool      // a byte was received
+	body    bool      // the header is complete
+	left    int64     // header bytes left
 	until   time.Time // of the whole request
 	failure error     // of reading
 
-	since          time.Time // when it became idle; zero: it is not
+	since          time.Time // when it became idle; zero: in use
 	older, younger *conn     // idle ones; the transport's mutex guards them
 }
 
@@ -52,8 +52,8 @@ func newConn(inner net.Conn, h *host, t *Transport) *conn {
 	return c
 }
 
-// begin makes c ready for a request. It returns false if the other end closed it, or said something that nobody asked
-// for (RFC 9112 section 9.2): that is no answer to what comes now.
+// begin prepares c for a request. It returns false if the peer has closed it, or has sent bytes without a request (RFC
+// 9112 section 9.2), which must not be taken for the response.
 func (c *conn) begin(until time.Time, kept bool) bool {
 	c.used, c.began, c.body, c.failure = kept, false, false, nil
 	c.left, c.until = c.transport.settings.MaxHeaderBytes, until
@@ -71,7 +71,7 @@ func (c *conn) begin(until time.Time, kept bool) bool {
 	return c.raw.Control(c.ask) == nil && c.silent
 }
 
-// isOpen is for an idle connection. A request may begin to use it meanwhile: nothing of it changes.
+// isOpen checks an idle connection. A request may start using it at the same time, since isOpen changes nothing.
 func (c *conn) isOpen() bool {
 	if c.raw == nil {
 		return true
@@ -81,7 +81,7 @@ func (c *conn) isOpen() bool {
 	return err == nil && silent
 }
 
-// Read reads from the network for the buffer, within the limits.
+// Read reads from the network into the buffer, within the limits.
 func (c *conn) Read(p []byte) (int, error) {
 	if c.failure != nil {
 		return 0, c.failure
@@ -111,7 +111,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// failed remembers why the connection ended: half a line before that is no malformed one.
+// failed records why the connection ended: half a line before that is not a malformed one.
 func (c *conn) failed(err error) error {
 	if isTimeout(err) {
 		switch {

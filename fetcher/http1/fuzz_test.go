@@ -60,7 +60,8 @@ func (s *said) read(r io.Reader) {
 	s.Body, s.Broken = string(b), err != nil
 }
 
-// reference is what net/http makes of data, how much of that it took, and whether more may follow by the connection.
+// reference returns what net/http makes of data, how much of that it took, and whether more may follow by the
+// connection.
 func reference(data []byte) (s said, taken int, more bool) {
 	source := bytes.NewReader(data)
 	r := bufio.NewReaderSize(source, readerBytes)

@@ -9,37 +9,38 @@ import (
 	"time"
 )
 
-// Request is one GET. Its strings go out as they are; Sendable says whether they may.
+// Request is a GET request. Its strings are sent unchanged; see Sendable.
 type Request struct {
-	// Host is that of the URL as written there, with its port if that is not 80; Target is path and query.
+	// Host is that of the URL as written, with its port if that is not 80; Target is path and query.
 	Host, Target string
-	// Header are whole lines, each with its end.
+	// Header holds complete lines, each with its end.
 	Header []byte
-	// Fields are more of them; one without a value is left out.
+	// Fields are further lines; one without a value is omitted.
 	Fields [2]Field
-	// Until is when all must be over.
+	// Until is the deadline of the whole request.
 	Until time.Time
 }
 
-// Field is a line of a header.
+// Field is a header line.
 type Field struct{ Name, Value string }
 
-// Answer is what a server said. It is used by one goroutine, which closes it.
+// Answer is a response. It is used by one goroutine, which must close it.
 type Answer struct {
 	Status int
 	Header http.Header
-	Length int64    // of the body, -1 if it is unknown
-	Remote net.Addr // that answered
+	Length int64    // of the body, -1 if unknown
+	Remote net.Addr // the peer
 
 	conn *conn         // nil: closed
-	body io.ReadCloser // nil: what is left of Length
+	body io.ReadCloser // nil: read Length bytes from conn
 	left int64
-	end  bool        // of the body was read
-	last bool        // the connection takes no other request
-	stop func() bool // undoes the abort when ctx ends
+	end  bool        // the end of the body was read
+	last bool        // the connection accepts no further request
+	stop func() bool // cancels the abort at the end of ctx
 }
 
-// Get makes a request, and returns when the header of its answer has come. An error is that of ctx if ctx ended.
+// Get makes a request, and returns when the header of its response is complete. If ctx has ended, the error is that of
+// ctx.
 func (t *Transport) Get(ctx context.Context, r *Request) (*Answer, error) {
 	h := t.enter(r.Host)
 	if err := h.sit(ctx, r.Until); err != nil {
@@ -57,7 +58,7 @@ func (t *Transport) Get(ctx context.Context, r *Request) (*Answer, error) {
 		if err == nil {
 			return a, nil
 		}
-		// A server may close a kept connection just when it is used again (RFC 9112 section 9.3.1).
+		// A server may close a kept connection just when it is reused (RFC 9112 section 9.3.1).
 		if c.used && !c.began && c.failure != nil && !isTimeout(err) && ctx.Err() == nil {
 			_ = c.Close()
 			continue
@@ -71,7 +72,7 @@ func (t *Transport) Get(ctx context.Context, r *Request) (*Answer, error) {
 	}
 }
 
-// exchange sends r and reads the header of its answer.
+// exchange sends r and reads the header of its response.
 func (c *conn) exchange(ctx context.Context, r *Request) (*Answer, error) {
 	a := &Answer{conn: c}
 	if ctx.Done() != nil {
@@ -136,7 +137,7 @@ func (a *Answer) readHeader() error {
 			return err
 		}
 		if resp.StatusCode/100 == 1 && resp.StatusCode != http.StatusSwitchingProtocols {
-			continue // an interim answer
+			continue // an interim response
 		}
 		a.Status, a.Header, a.Length, a.body = resp.StatusCode, resp.Header, resp.ContentLength, resp.Body
 		a.last = resp.Close || resp.StatusCode < http.StatusOK
@@ -170,7 +171,7 @@ func (a *Answer) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close ends the request. The connection is used again if the whole answer was read, and nothing else came.
+// Close ends the request. The connection is reused if the complete response was read, and nothing else was received.
 func (a *Answer) Close() {
 	c := a.conn
 	if c == nil {
@@ -179,10 +180,10 @@ func (a *Answer) Close() {
 	alive := a.end && !a.last && c.failure == nil && c.reader.Buffered() == 0
 	alive = a.detach() && alive
 	c.transport.leave(c.host, c, alive)
-	c.host.stand() // now: who waits for the seat finds the connection
+	c.host.stand() // after leave, so that the goroutine that waits for the seat finds the connection
 }
 
-// detach takes the connection from the answer and from ctx. It returns false if ctx ended.
+// detach takes the connection from the response and from ctx. It returns false if ctx has ended.
 func (a *Answer) detach() bool {
 	c := a.conn
 	a.conn = nil

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Sendable reports whether a target may go out as it is written.
+// Sendable reports whether a target may be sent as written.
 func Sendable(target string) bool {
 	for i := range len(target) {
 		if c := target[i]; c <= ' ' || c == 0x7f {
@@ -19,8 +19,8 @@ func Sendable(target string) bool {
 	return len(target) > 0 && target[0] == '/'
 }
 
-// SendableHost reports whether a host, with its port if it has one, is written as it must be: in lower-case
-// ASCII, an address of IPv6 without a zone.
+// SendableHost reports whether a host, with its port if any, is in the required form: lower-case ASCII, an IPv6 address
+// without a zone.
 func SendableHost(host string) bool {
 	for i := range len(host) {
 		if classes[host[i]]&inHost == 0 {
@@ -30,7 +30,7 @@ func SendableHost(host string) bool {
 	return host != ""
 }
 
-// Where a byte may stand.
+// Classes of bytes.
 const (
 	inName = 1 << iota
 	inValue
@@ -53,8 +53,8 @@ var classes = func() (t [256]byte) {
 	return t
 }()
 
-// readPlain is readHeader for one that has come whole and is of the plainest form: HTTP/1.1, no interim answer,
-// lines that end as they should, one length in digits. It returns false for all the rest, and has taken nothing of it.
+// readPlain is readHeader for a header that is buffered completely and has the simplest form: HTTP/1.1, no interim
+// response, correct line ends, one decimal length. It returns false for any other, without consuming it.
 func (a *Answer) readPlain(r *bufio.Reader) bool {
 	if _, err := r.Peek(1); err != nil {
 		return false
@@ -68,7 +68,7 @@ func (a *Answer) readPlain(r *bufio.Reader) bool {
 	return err == nil
 }
 
-// parse reads a status line and the lines of the header.
+// parse parses a status line and the lines of the header.
 func (a *Answer) parse(text string) bool {
 	const version = "HTTP/1.1 "
 	if len(text) < len(version)+5 || text[:len(version)] != version {
@@ -116,7 +116,7 @@ func (a *Answer) parse(text string) bool {
 	return true
 }
 
-// field parses a line.
+// field parses a header line.
 func field(line string) (name, value string, ok bool) {
 	n := 0
 	for n < len(line) && classes[line[n]]&inName != 0 {
@@ -137,7 +137,7 @@ func isValue(s string) bool {
 	return true
 }
 
-// digits is a number that is written in nothing else.
+// digits parses a number that consists of digits only.
 func digits(s string) (int64, bool) {
 	if s == "" || len(s) > 18 {
 		return 0, false

@@ -4,8 +4,8 @@ package http1
 
 import "syscall"
 
-// isSilent reports whether a socket is open and has nothing to read. It takes nothing, and does not wait: no
-// socket of Go's does.
+// isSilent reports whether a socket is open and has nothing to read. It consumes nothing and does not block, since Go's
+// sockets are non-blocking.
 func isSilent(fd uintptr) bool {
 	var b [1]byte
 	n, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK)

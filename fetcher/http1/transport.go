@@ -1,10 +1,9 @@
-// Package http1 makes GET requests over kept connections of plain HTTP/1.1 (RFC 9112): what is
-// most of a crawl of sites without TLS, for a part of what net/http costs. One goroutine does
-// all of a request; net/http has two more for each connection. Whatever is not an
-// answer of the plainest form is parsed by net/http itself.
+// Package http1 makes GET requests over kept connections of plain HTTP/1.1 (RFC 9112), which are most of a crawl of
+// sites without TLS, at a part of the cost of net/http. One goroutine handles a request; net/http has two more for each
+// connection. A response that is not of the simplest form is parsed by net/http itself.
 //
-// A Transport owns its connections. It starts no goroutine, but for a moment when a context ends or
-// idle connections are looked after. Its mutex is held for moments, never over a call.
+// A Transport owns its connections. It starts no goroutine, except briefly when a context ends or idle connections are
+// checked. Its mutex is held briefly, never over a call.
 package http1
 
 import (
@@ -17,10 +16,10 @@ import (
 	"time"
 )
 
-// The mutex of a Transport guards its hosts and their idle connections. All else of a connection belongs
-// to the goroutine that asks by it.
+// The mutex of a Transport guards its hosts and their idle connections. Everything else of a connection belongs to the
+// goroutine whose request uses it.
 
-// Limits that a request met. Their method Timeout is that of net.Error.
+// Errors for exceeded limits. Their Timeout method is that of net.Error.
 var (
 	ErrHeader   error = &timeout{"timeout awaiting response headers"}
 	ErrIdle     error = &timeout{"no byte of the body within the idle time-out"}
@@ -31,62 +30,62 @@ type timeout struct{ text string }
 
 func (e *timeout) Error() string { return e.text }
 
-// Timeout makes it a net.Error with Temporary.
+// Timeout implements net.Error.
 func (*timeout) Timeout() bool { return true }
 
-// Temporary is what net.Error wants beside Timeout.
+// Temporary implements net.Error.
 func (*timeout) Temporary() bool { return true }
 
-// Settings are what a Transport is made of. None but Permitted may be zero.
+// Settings configures a Transport. Only Permitted may be zero.
 type Settings struct {
 	// Dial connects to a "host:port".
 	Dial func(ctx context.Context, network, hostPort string) (net.Conn, error)
-	// Permitted, if not nil, is asked when there is a connection, right before the request goes out on it. Its error
+	// Permitted, if not nil, is called once there is a connection, right before the request is sent on it. Its error
 	// ends the request.
 	Permitted func(ctx context.Context) error
-	// HeaderTimeout limits the wait from the request to the end of its answer's header, interim answers
-	// included, BodyTimeout the wait for each next piece of the body.
+	// HeaderTimeout limits the wait from the request to the end of its response's header, interim responses included;
+	// BodyTimeout limits the wait for each next piece of the body.
 	HeaderTimeout, BodyTimeout time.Duration
-	// MaxHeaderBytes limits the header, interim answers included.
+	// MaxHeaderBytes limits the header, interim responses included.
 	MaxHeaderBytes int64
-	// MaxPerHost limits the connections to a host and port, MaxIdle those that wait for a request, over all hosts,
-	// IdleTime how long one waits.
+	// MaxPerHost limits the connections to a host and port, MaxIdle the idle ones over all hosts, IdleTime how long one
+	// may be idle.
 	MaxPerHost, MaxIdle int
 	IdleTime            time.Duration
 }
 
-// watchTime is how soon it is noticed that a server closed a connection that no request uses.
+// watchTime is the interval at which idle connections are checked for being closed by the server.
 const watchTime = 10 * time.Second
 
 // Transport makes requests. It is safe for concurrent use.
 type Transport struct {
 	settings Settings
 	watch    time.Duration
-	readers  sync.Pool // *bufio.Reader, of connections that wait for no answer
+	readers  sync.Pool // *bufio.Reader, of connections without a response to read
 
 	mu     sync.Mutex
 	hosts  map[string]*host
-	oldest *conn // of the idle ones; each knows the next younger one
+	oldest *conn // of the idle ones; each links to the next younger one
 	newest *conn
 	idle   int
 	closed bool        // by CloseIdle, until the next request
 	sweep  *time.Timer // runs tend
 }
 
-// host is what is known of a host and port while it has connections or requests.
+// host is the state of a host and port while it has connections or requests.
 type host struct {
 	key   string
 	seats chan struct{} // one for each request that has or makes a connection
-	users int           // requests that know of it
+	users int           // requests that use it
 	idle  []*conn       // the oldest first
 }
 
-// New makes a Transport.
+// New returns a Transport.
 func New(s Settings) *Transport {
 	return &Transport{settings: s, hosts: map[string]*host{}, watch: watchTime}
 }
 
-// CloseIdle closes the connections that no request uses, and those in use after their requests.
+// CloseIdle closes the idle connections, and those in use after their requests.
 func (t *Transport) CloseIdle() {
 	t.mu.Lock()
 	t.closed = true
@@ -104,7 +103,7 @@ func closeAll(conns []*conn) {
 	}
 }
 
-// expired takes out the connections that wait since before; with zero, all. The caller has the mutex.
+// expired removes the connections that have been idle since before; all if that is zero. The caller holds the mutex.
 func (t *Transport) expired(before time.Time) (out []*conn) {
 	for c := t.oldest; c != nil && (before.IsZero() || !c.since.After(before)); c = t.oldest {
 		t.remove(c)
@@ -113,7 +112,8 @@ func (t *Transport) expired(before time.Time) (out []*conn) {
 	return out
 }
 
-// tend closes what has waited long enough, or was closed by the server (RFC 9112 section 9.5), and comes again for the rest.
+// tend closes connections that were idle for too long, or that the server has closed (RFC 9112 section 9.5), and
+// schedules the next check.
 func (t *Transport) tend() {
 	type kept struct {
 		conn  *conn
@@ -131,7 +131,7 @@ func (t *Transport) tend() {
 			continue
 		}
 		t.mu.Lock()
-		if k.conn.since.Equal(k.since) { // no request has taken it meanwhile
+		if k.conn.since.Equal(k.since) { // no request has taken it in the meantime
 			t.remove(k.conn)
 			out = append(out, k.conn)
 		}
@@ -145,7 +145,7 @@ func (t *Transport) tend() {
 	}
 }
 
-// enter makes the host known until it is left.
+// enter returns the entry of a host, which stays until leave.
 func (t *Transport) enter(key string) *host {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -159,7 +159,7 @@ func (t *Transport) enter(key string) *host {
 	return h
 }
 
-// leave ends what enter began. A connection that is alive is kept, another one closed.
+// leave ends what enter began. It keeps a usable connection, and closes another.
 func (t *Transport) leave(h *host, c *conn, alive bool) {
 	var out []*conn
 	t.mu.Lock()
@@ -178,7 +178,7 @@ func (t *Transport) leave(h *host, c *conn, alive bool) {
 	closeAll(out)
 }
 
-// keep has the mutex.
+// keep adds an idle connection. The caller holds the mutex.
 func (t *Transport) keep(c *conn) {
 	c.since, c.older = time.Now(), t.newest
 	if t.newest != nil {
@@ -190,7 +190,7 @@ func (t *Transport) keep(c *conn) {
 	c.host.idle = append(c.host.idle, c)
 	t.idle++
 	switch {
-	case t.idle > 1: // the timer waits for an older one
+	case t.idle > 1: // the timer is set for an older one
 	case t.sweep == nil:
 		t.sweep = time.AfterFunc(min(t.watch, t.settings.IdleTime), t.tend)
 	default:
@@ -198,8 +198,8 @@ func (t *Transport) keep(c *conn) {
 	}
 }
 
-// remove takes an idle connection out. The caller has the mutex. The oldest of all is the oldest of its
-// host, the one that a request wants is the youngest: the search ends at once.
+// remove removes an idle connection. The caller holds the mutex. The oldest of all is the oldest of its host, and
+// requests take the youngest, so the search ends at once.
 func (t *Transport) remove(c *conn) {
 	if c.older != nil {
 		c.older.younger = c.younger
@@ -222,7 +222,7 @@ func (t *Transport) remove(c *conn) {
 	t.forget(h)
 }
 
-// forget has the mutex.
+// forget drops an unused host. The caller holds the mutex.
 func (t *Transport) forget(h *host) {
 	if h.users == 0 && len(h.idle) == 0 {
 		delete(t.hosts, h.key)
@@ -260,11 +260,11 @@ func (h *host) sit(ctx context.Context, until time.Time) error {
 	}
 }
 
-// stand gives a seat back.
+// stand returns a seat.
 func (h *host) stand() { <-h.seats }
 
-// connection is a kept connection to h or, if there is none that lives, a new one. With fresh it is new, and
-// all that are kept are closed.
+// connection returns a kept connection to h or, if none is usable, a new one. With fresh set it is new, and all kept
+// ones are closed.
 func (t *Transport) connection(ctx context.Context, h *host, r *Request, fresh bool) (*conn, error) {
 	for c := t.take(h); c != nil; c = t.take(h) {
 		if !fresh && c.begin(r.Until, true) {
@@ -286,7 +286,7 @@ func (t *Transport) connection(ctx context.Context, h *host, r *Request, fresh b
 	return c, nil
 }
 
-// address is where host, of a URL of scheme http, is dialled.
+// address returns the address to dial for the host of an http URL.
 func address(host string) string {
 	if strings.LastIndexByte(host, ':') > strings.LastIndexByte(host, ']') {
 		return host

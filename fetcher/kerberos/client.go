@@ -18,37 +18,37 @@ import (
 	"github.com/sextant-crawler/sextant/internal/clock"
 )
 
-// Client.mu guards the tickets. Whoever has the turn, which is a channel and no lock, may keep
-// it over an exchange with KDCs.
+// Client.mu guards the tickets. The holder of the turn, which is a channel and not a lock, may keep it over an exchange
+// with KDCs.
 
 const (
-	// putOff is when what failed is tried again, while an older ticket still holds or not.
+	// putOff is the wait before a failed request is retried, even if an older ticket is still valid.
 	putOff = 2 * time.Minute
-	// maxServices bounds the tickets that are kept; one that is forgotten is fetched again.
+	// maxServices bounds the stored tickets; a dropped one is fetched again.
 	maxServices = 1000
 )
 
-// ErrLoggedOut says that there is no ticket-granting ticket: LogIn gets one.
+// ErrLoggedOut reports that there is no ticket-granting ticket: LogIn gets one.
 var ErrLoggedOut = errors.New("not logged in at the KDC")
 
-// Settings of a Client. Of Keytab, Password and Cache one is needed.
+// Settings configures a Client. One of Keytab, Password and Cache is required.
 type Settings struct {
-	// Principal is "name", "name/instance" or either with "@REALM"; without it, that of the
-	// credential cache, or the keytab's only one.
+	// Principal is "name", "name/instance" or either with "@REALM"; by default it is that of the credential cache, or
+	// the keytab's only one.
 	Principal string
 	Realms    Realms
 	Keytab    *Keytab
 	Password  secret.Value
-	// Cache reads a credential cache file: at each log-in, because others renew it.
+	// Cache reads a credential cache file. It is called at each log-in, since other programs renew the file.
 	Cache func() ([]byte, error)
 	// Dial connects to a KDC; nil: a net.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Client is one principal with its tickets.
+// Client is a principal with its tickets.
 type Client struct {
 	settings Settings
-	turn     chan struct{} // full while KDCs are asked
+	turn     chan struct{} // full while KDCs are being contacted
 
 	mu       sync.Mutex
 	name     types.PrincipalName
@@ -58,14 +58,14 @@ type Client struct {
 	services map[string]*service
 }
 
-// service is what is known of one service: a ticket, or why there is none.
+// service is the state of one service: a ticket, or why there is none.
 type service struct {
 	ticket  *ticket // nil: none, because of err
 	err     error
-	renewAt time.Time // not asked for before
+	renewAt time.Time // no earlier request
 }
 
-// New makes a Client, and asks nobody. The error says what to write instead.
+// New returns a Client without contacting a KDC. The error states how to correct the settings.
 func New(s Settings) (*Client, error) {
 	if s.Dial == nil {
 		s.Dial = (&net.Dialer{}).DialContext
@@ -101,24 +101,24 @@ func New(s Settings) (*Client, error) {
 	return c, nil
 }
 
-// Format is the form of every verb, lest fmt shows keys.
+// Format writes the same for every verb, so that fmt never shows keys.
 func (c *Client) Format(f fmt.State, _ rune) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_, _ = io.WriteString(f, "kerberos client of "+c.principal())
 }
 
-// principal is the client's, with its realm. Its caller holds mu.
+// principal returns the client's principal with its realm. Its caller holds mu.
 func (c *Client) principal() string { return c.name.PrincipalNameString() + "@" + c.realm }
 
-// Ready reports whether there is a ticket-granting ticket, which is not soon over.
+// Ready reports whether there is a ticket-granting ticket that does not expire soon.
 func (c *Client) Ready(now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.granting != nil && now.Before(c.renewAt)
 }
 
-// Forget drops all tickets, and what is known of services.
+// Forget drops all tickets and the state of services.
 func (c *Client) Forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -126,8 +126,7 @@ func (c *Client) Forget() {
 	clear(c.services)
 }
 
-// LogIn gets a ticket-granting ticket. If that fails and the old one still holds, Ready
-// says so for another while.
+// LogIn gets a ticket-granting ticket. If that fails and the old one is still valid, Ready returns true for a while.
 func (c *Client) LogIn(ctx context.Context) error {
 	if err := c.take(ctx); err != nil {
 		return err
@@ -158,8 +157,7 @@ func (c *Client) newGranting(ctx context.Context) (*ticket, error) {
 	return c.fromCache(ctx)
 }
 
-// fromCache is the ticket of the credential cache, renewed if it is soon over and the file
-// has no other.
+// fromCache returns the ticket of the credential cache, renewed if it expires soon and the file has no other.
 func (c *Client) fromCache(ctx context.Context) (*ticket, error) {
 	content, err := c.settings.Cache()
 	if err != nil {
@@ -193,9 +191,8 @@ func (c *Client) fromCache(ctx context.Context) (*ticket, error) {
 	return nil, fmt.Errorf("the ticket of the credential cache is over at %s and cannot be renewed: run kinit, or let k5start renew it: %w", clock.Stamp(t.end), c.explain(err))
 }
 
-// Service returns a ticket for a service, such as "HTTP/web.example.com", of the realm that
-// is written behind an @, that domains say, or of the client's own. One that is fetched is
-// kept until it is soon over; a failure is kept for two minutes.
+// Service returns a ticket for a service, such as "HTTP/web.example.com", in the realm after an @, the realm of its
+// domain, or the client's own. It keeps a ticket until shortly before it expires, a failure for two minutes.
 func (c *Client) Service(ctx context.Context, spn string) (*Ticket, error) {
 	if t, err, known := c.known(spn, time.Now()); known {
 		return t, err
@@ -204,7 +201,7 @@ func (c *Client) Service(ctx context.Context, spn string) (*Ticket, error) {
 		return nil, err
 	}
 	defer c.pass()
-	if t, err, known := c.known(spn, time.Now()); known { // fetched while this waited
+	if t, err, known := c.known(spn, time.Now()); known { // fetched while this call waited
 		return t, err
 	}
 	c.mu.Lock()
@@ -220,8 +217,8 @@ func (c *Client) Service(ctx context.Context, spn string) (*Ticket, error) {
 	return c.keep(spn, t, err)
 }
 
-// known is what needs no KDC.
-func (c *Client) known(spn string, now time.Time) (*Ticket, error, bool) { //nolint:revive // the error is part of what is known
+// known returns what is known without contacting a KDC.
+func (c *Client) known(spn string, now time.Time) (*Ticket, error, bool) { //nolint:revive // the error may be a stored one
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.services[spn]
@@ -234,7 +231,7 @@ func (c *Client) known(spn string, now time.Time) (*Ticket, error, bool) { //nol
 	return &Ticket{c.name, c.realm, s.ticket, spn}, nil, true
 }
 
-// keep remembers what came of asking for a ticket. If none came, an older one does while it holds.
+// keep stores the result of a request for a ticket. After a failure, an older ticket is used while it is valid.
 func (c *Client) keep(spn string, t *ticket, err error) (*Ticket, error) {
 	if err != nil {
 		err = c.explain(err)
@@ -270,7 +267,7 @@ func (c *Client) take(ctx context.Context) error {
 
 func (c *Client) pass() { <-c.turn }
 
-// credentials are the client's, as the library wants them.
+// credentials returns the client's credentials in the form of the library.
 func (c *Client) credentials() *credentials.Credentials {
 	own := credentials.NewFromPrincipalName(c.name, c.realm)
 	if c.settings.Keytab != nil {

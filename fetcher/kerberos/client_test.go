@@ -199,7 +199,7 @@ func TestReferrals(t *testing.T) {
 	}
 }
 
-// reply is a server's answer to a token, by the key of its service, for a request of that moment.
+// reply returns a server's answer to a token, by the key of its service, for a request of that moment.
 func reply(t *testing.T, p *Proof, later time.Duration) []byte {
 	t.Helper()
 	part := struct {
@@ -276,7 +276,7 @@ func TestProof(t *testing.T) {
 	}
 }
 
-// token2 is the request of Kerberos in a token, as if a server sent it back.
+// token2 returns the request of Kerberos in a token, as if a server sent it back.
 func token2(t *testing.T, token []byte) []byte {
 	t.Helper()
 	i := bytes.Index(token, []byte(oidKerberos+apRequest))

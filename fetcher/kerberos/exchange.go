@@ -19,10 +19,10 @@ import (
 	"github.com/jcmturner/gokrb5/v8/types"
 )
 
-// maxReferrals is how many realms may lie between the client and a service.
+// maxReferrals is the most realms between the client and a service.
 const maxReferrals = 6
 
-// options are what requests ask for, as the library wants them.
+// options returns the options of requests in the form of the library.
 func options(ciphers []int32, canonicalize bool) *config.Config {
 	return &config.Config{LibDefaults: config.LibDefaults{
 		Canonicalize: canonicalize, Clockskew: 5 * time.Minute, NoAddresses: true, TicketLifetime: 24 * time.Hour,
@@ -31,7 +31,7 @@ func options(ciphers []int32, canonicalize bool) *config.Config {
 	}}
 }
 
-// grant gets a ticket-granting ticket by the client's key (RFC 4120 section 3.1).
+// grant gets a ticket-granting ticket with the client's key (RFC 4120 section 3.1).
 func (c *Client) grant(ctx context.Context) (*ticket, error) {
 	own := ciphers()
 	if c.settings.Keytab != nil {
@@ -77,7 +77,7 @@ func newTicket(t messages.Ticket, e messages.EncKDCRepPart) *ticket {
 	return &ticket{ticket: t, key: e.Key, start: start, end: e.EndTime}
 }
 
-// unusable is an answer of a KDC that proves nothing, or cannot be read.
+// unusable is a KDC's response that proves nothing or cannot be decoded.
 type unusable struct{ err error }
 
 func (u *unusable) Error() string { return u.err.Error() }
@@ -90,7 +90,7 @@ func (c *Client) send(ctx context.Context, realm string, marshal func() ([]byte,
 	return c.ask(ctx, realm, message)
 }
 
-// preAuthenticate adds the time, encrypted by the client's key (RFC 4120 section 5.2.7.2).
+// preAuthenticate adds the time, encrypted with the client's key (RFC 4120 section 5.2.7.2).
 func (c *Client) preAuthenticate(req *messages.ASReq, refused *messages.KRBError, own []int32) error {
 	var hints types.PADataSequence
 	if err := decode(func() error { return hints.Unmarshal(refused.EData) }); err != nil {
@@ -128,16 +128,16 @@ func (c *Client) preAuthenticate(req *messages.ASReq, refused *messages.KRBError
 	return err
 }
 
-// proofOf is what a request to a KDC proves itself by.
+// proofOf returns the authentication data of a request to a KDC.
 func proofOf(kind int32, marshal func() ([]byte, error)) (types.PADataSequence, error) {
 	value, err := marshal()
 	return types.PADataSequence{{PADataType: kind, PADataValue: value}}, err
 }
 
-// errNoCipher says that client and KDC have no cipher in common.
+// errNoCipher reports that client and KDC have no cipher in common.
 var errNoCipher = errors.New("the KDC offers no type of encryption that there is a key for")
 
-// serviceTicket gets a ticket for a service, over other realms if the KDCs refer to them.
+// serviceTicket gets a ticket for a service, through other realms if the KDCs refer to them.
 func (c *Client) serviceTicket(ctx context.Context, granting *ticket, spn string) (*ticket, error) {
 	written, target, _ := strings.Cut(spn, "@")
 	name := types.NewPrincipalName(nametype.KRB_NT_SRV_INST, written)
@@ -163,7 +163,7 @@ func (c *Client) serviceTicket(ctx context.Context, granting *ticket, spn string
 	return nil, fmt.Errorf("the KDCs refer from realm to realm without an end")
 }
 
-// exchange gets a ticket by another one (RFC 4120 section 3.3).
+// exchange gets a ticket with another one (RFC 4120 section 3.3).
 func (c *Client) exchange(ctx context.Context, realm string, by *ticket, name types.PrincipalName, renew bool) (*ticket, error) {
 	with := options(ciphers(), !renew)
 	req, err := messages.NewTGSReq(c.name, realm, with, by.ticket, by.key, name, renew)
@@ -194,8 +194,8 @@ func (c *Client) exchange(ctx context.Context, realm string, by *ticket, name ty
 	return newTicket(rep.Ticket, rep.DecryptedEncPart), nil
 }
 
-// authenticateFar signs a request to a realm that is not next to the client's: the library
-// takes the realm before it for the client's.
+// authenticateFar signs a request to a realm that is not adjacent to the client's: the library confuses the realm
+// before it with the client's.
 func (c *Client) authenticateFar(req *messages.TGSReq, by *ticket) error {
 	body, err := req.ReqBody.Marshal()
 	if err != nil {

@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	// kdcTime is how long one KDC may take for an answer, its name's look-up included.
+	// kdcTime is the time limit for one KDC, including the look-up of its name.
 	kdcTime = 10 * time.Second
-	// maxAnswer bounds what a KDC may say; a ticket with a large PAC has some 64 KiB.
+	// maxAnswer bounds a KDC's response; a ticket with a large PAC has some 64 KiB.
 	maxAnswer = 1 << 20
 )
 
-// ErrUnreachable says that no KDC of a realm gave an answer.
+// ErrUnreachable reports that no KDC of a realm responded.
 var ErrUnreachable = errors.New("no KDC answers")
 
-// ask sends a message to the first KDC of the realm that answers. An answer that is an
-// error is a messages.KRBError; the others are not asked then.
+// ask sends a message to the KDCs of the realm in order, until one responds. An error response is returned as a
+// messages.KRBError, without trying the others.
 func (c *Client) ask(ctx context.Context, realm string, message []byte) ([]byte, error) {
 	kdcs := c.settings.Realms.KDCs[realm]
 	if len(kdcs) == 0 {
@@ -48,7 +48,7 @@ func (c *Client) ask(ctx context.Context, realm string, message []byte) ([]byte,
 	return nil, fmt.Errorf("%w for the realm %s (%s): check that this machine reaches TCP port 88 there", ErrUnreachable, realm, strings.Join(failed, "; "))
 }
 
-// reason is an error of the network without the address, which stands before it.
+// reason returns a network error without its address, which the message names already.
 func reason(err error) string {
 	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
 		return fmt.Sprintf("no answer within %s", kdcTime)
@@ -59,7 +59,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// askOne is told to stop by its connection, too: what ended it is what the context says.
+// askOne also ends when ctx does, by closing its connection; its error is then that of ctx.
 func (c *Client) askOne(ctx context.Context, address string, message []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, kdcTime)
 	defer cancel()
@@ -102,7 +102,7 @@ func (c *Client) exchangeOver(ctx context.Context, address string, message []byt
 	return answer, nil
 }
 
-// silent gives an end of a connection its meaning.
+// silent explains the end of a connection.
 func silent(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("it closed the connection without an answer")
@@ -110,7 +110,7 @@ func silent(err error) error {
 	return err
 }
 
-// decode runs a decoder of the library, which panics over some malformed input.
+// decode runs a decoder of the library, which panics on some malformed input.
 func decode(f func() error) (err error) {
 	defer func() {
 		if recover() != nil {

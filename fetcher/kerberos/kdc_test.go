@@ -20,8 +20,8 @@ import (
 	"github.com/jcmturner/gokrb5/v8/types"
 )
 
-// kdc is a small KDC of several realms in memory, for what MIT's cannot be made to do: let hours pass, stay silent, send nonsense.
-// Its goroutines end with their connections.
+// kdc is a small KDC of several realms in memory, for what MIT's cannot be made to do: let hours pass, stay silent,
+// send nonsense. Its goroutines end with their connections.
 type kdc struct {
 	keys *keytab.Keytab
 	life time.Duration
@@ -91,7 +91,7 @@ func (k *kdc) serve(conn net.Conn, address string) {
 	_, _ = conn.Write(answer)
 }
 
-// reply is the answer to a message; its caller holds mu.
+// reply returns the answer to a message; its caller holds mu.
 func (k *kdc) reply(message []byte) []byte {
 	var as messages.ASReq
 	var tgs messages.TGSReq

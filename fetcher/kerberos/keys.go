@@ -19,10 +19,10 @@ import (
 	"github.com/sextant-crawler/sextant/internal/clock"
 )
 
-// maxFile is more than any keytab or credential cache has.
+// maxFile is larger than any keytab or credential cache.
 const maxFile = 16 << 20
 
-// ciphers are the types of encryption that are asked for, the best liked first.
+// ciphers returns the requested types of encryption, in order of preference.
 func ciphers() []int32 {
 	return []int32{
 		etypeID.AES256_CTS_HMAC_SHA1_96, etypeID.AES128_CTS_HMAC_SHA1_96,
@@ -30,11 +30,10 @@ func ciphers() []int32 {
 	}
 }
 
-// Keytab holds keys of principals. It prints nothing of them.
+// Keytab holds keys of principals. It never prints them.
 type Keytab struct{ keys *keytab.Keytab }
 
-// ParseKeytab reads a keytab file, as ktutil, kadmin and ktpass write it. The error
-// shows nothing of what is in it.
+// ParseKeytab parses a keytab file as written by ktutil, kadmin and ktpass. The error shows nothing of its content.
 func ParseKeytab(content []byte) (*Keytab, error) {
 	k := keytab.New()
 	err := errors.New("too large")
@@ -47,13 +46,13 @@ func ParseKeytab(content []byte) (*Keytab, error) {
 	return &Keytab{k}, nil
 }
 
-// String tells how many keys there are.
+// String returns the number of keys.
 func (k *Keytab) String() string { return fmt.Sprintf("keytab of %d keys", len(k.keys.Entries)) }
 
-// GoString is the form of %#v.
+// GoString returns String for %#v.
 func (k *Keytab) GoString() string { return k.String() }
 
-// principals are those that it has keys of, each once.
+// principals returns the principals that the keytab has keys of, each once.
 func (k *Keytab) principals() []string {
 	var all []string
 	for _, e := range k.keys.Entries {
@@ -65,7 +64,7 @@ func (k *Keytab) principals() []string {
 	return all
 }
 
-// ciphersOf are the types of encryption of a principal's keys.
+// ciphersOf returns the types of encryption of a principal's keys.
 func (k *Keytab) ciphersOf(name types.PrincipalName, realm string) []int32 {
 	var all []int32
 	for _, c := range ciphers() {
@@ -76,7 +75,7 @@ func (k *Keytab) ciphersOf(name types.PrincipalName, realm string) []int32 {
 	return all
 }
 
-// cached is a ticket-granting ticket out of a credential cache.
+// cached returns a ticket-granting ticket from a credential cache.
 func cached(content []byte) (name types.PrincipalName, realm string, t *ticket, err error) {
 	var cache credentials.CCache
 	t = &ticket{}
@@ -106,8 +105,8 @@ func cached(content []byte) (name types.PrincipalName, realm string, t *ticket, 
 	return name, realm, t, nil
 }
 
-// plausible walks over the entries of a credential cache of version 3 or 4, so that no
-// number in it makes the library take more memory than the file has bytes.
+// plausible reports whether the lengths in a credential cache of version 3 or 4 fit its size, so that the library
+// allocates no more memory than the file has bytes.
 func plausible(b []byte) bool {
 	if len(b) < 4 || b[0] != 5 || b[1] != 4 && b[1] != 3 {
 		return false
@@ -138,7 +137,7 @@ func plausible(b []byte) bool {
 	return !w.bad
 }
 
-// walk reads numbers of a file, and stops at its end.
+// walk reads numbers from a file, and stops at its end.
 type walk struct {
 	b   []byte
 	bad bool
@@ -151,7 +150,7 @@ func (w *walk) skip(n int) {
 	w.b = w.b[n:]
 }
 
-// number is one of 2 or 4 bytes.
+// number reads a number of 2 or 4 bytes.
 func (w *walk) number(size int) uint32 {
 	if len(w.b) < size {
 		w.bad = true
@@ -167,18 +166,18 @@ func (w *walk) data() { w.skip(int(w.number(4))) }
 
 func (w *walk) principal() {
 	w.skip(4)
-	for n := int64(w.number(4)) + 1; n > 0 && !w.bad; n-- { // the realm is one more
+	for n := int64(w.number(4)) + 1; n > 0 && !w.bad; n-- { // the realm is an additional one
 		w.data()
 	}
 }
 
-// grantingService is the principal that gives tickets for a realm.
+// grantingService returns the ticket-granting service of a realm.
 func grantingService(realm string) types.PrincipalName {
 	return types.PrincipalName{NameType: nametype.KRB_NT_SRV_INST, NameString: []string{"krbtgt", realm}}
 }
 
-// keyInfo is the first type of encryption among those of a KDC's hint that have is true
-// for. A hint that asks for an endless derivation of the key is an error.
+// keyInfo returns the first type of encryption in a KDC's hint for which have returns true. A hint that requires too
+// many iterations is an error.
 func keyInfo(hints types.PADataSequence, have func(int32) bool) (cipher int32, err error) {
 	err = decode(func() error {
 		for _, hint := range hints {
@@ -203,15 +202,15 @@ func keyInfo(hints types.PADataSequence, have func(int32) bool) (cipher int32, e
 	return cipher, err
 }
 
-// maxIterations of PBKDF2 take about a second; KDCs ask for 4,096 to 32,768.
+// maxIterations of PBKDF2 take about a second; KDCs use 4,096 to 32,768.
 const maxIterations = 1_000_000
 
-// ticket is one with its key.
+// ticket is a ticket with its key.
 type ticket struct {
 	ticket     messages.Ticket
 	key        types.EncryptionKey
 	start, end time.Time
 }
 
-// renewAt is when the next one is fetched: five sixths of its life are over then.
+// renewAt returns when the ticket is to be renewed: after five sixths of its life.
 func (t *ticket) renewAt() time.Time { return t.end.Add(-t.end.Sub(t.start) / 6) }

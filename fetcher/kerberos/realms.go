@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// Realms say where the KDCs are, and which realm a host belongs to.
+// Realms holds the KDCs of realms, and the realms of hosts.
 type Realms struct {
-	// Default is the realm of a principal that is written without one.
+	// Default is the realm of a principal without one.
 	Default string
-	// KDCs are the servers of each realm, host:port, in the order in which they are asked.
+	// KDCs are the servers of each realm, host:port, in the order in which they are tried.
 	KDCs map[string][]string
-	// Domains give the realm of a host, or of the hosts below a domain: ".example.com".
+	// Domains maps hosts, and domains (".example.com" for the hosts below), to realms.
 	Domains map[string]string
 }
 
-// of is the realm of a host; empty if nothing says it.
+// of returns the realm of a host; empty if unknown.
 func (r *Realms) of(host string) string {
 	host = strings.ToLower(host)
 	if realm := r.Domains[host]; realm != "" {
@@ -32,7 +32,7 @@ func (r *Realms) of(host string) string {
 	return ""
 }
 
-// Address is a KDC's address with its port: 88 if it is written without one.
+// Address returns a KDC's address with its port, by default 88.
 func Address(written string) (string, error) {
 	host, port, err := net.SplitHostPort(written)
 	if err != nil {
@@ -44,17 +44,17 @@ func Address(written string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// conf reads krb5.conf line by line.
+// conf parses krb5.conf line by line.
 type conf struct {
 	realms  Realms
 	section string
-	realm   string // whose braces are open, in [realms]
-	depth   int    // of braces that are open
+	realm   string // the one whose section is open, in [realms]
+	depth   int    // of open braces
 	final   map[string]bool
 }
 
-// ParseConf reads what a krb5.conf says of realms, KDCs and domains; everything else is
-// skipped, as are other files that it includes. The error begins with the line's number.
+// ParseConf parses the realms, KDCs and domains of a krb5.conf; it skips everything else, including other files that it
+// includes. The error begins with the line number.
 func ParseConf(text []byte) (Realms, error) {
 	c := conf{realms: Realms{KDCs: map[string][]string{}, Domains: map[string]string{}}, final: map[string]bool{}}
 	number := 0
@@ -119,7 +119,7 @@ func (c *conf) relation(name, value string) error {
 	return nil
 }
 
-// kdc adds one to its realm, unless a former one was said to be the last.
+// kdc adds a KDC to its realm, unless an earlier one was marked as the last.
 func (c *conf) kdc(value string, last bool) error {
 	if strings.HasPrefix(value, "http") && strings.Contains(value, "://") {
 		return fmt.Errorf("kdc = %s: a KDC behind an HTTP proxy is not supported: write its host and port", brief(value))
@@ -135,7 +135,7 @@ func (c *conf) kdc(value string, last bool) error {
 	return nil
 }
 
-// brief is text of a file as an error shows it.
+// brief shortens text of a file for an error.
 func brief(s string) string {
 	const limit = 60
 	if len(s) > limit {

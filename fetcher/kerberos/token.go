@@ -17,7 +17,7 @@ import (
 	"github.com/jcmturner/gokrb5/v8/types"
 )
 
-// Ticket opens one service for the client.
+// Ticket is the client's ticket for one service.
 type Ticket struct {
 	name   types.PrincipalName
 	realm  string
@@ -25,21 +25,21 @@ type Ticket struct {
 	spn    string
 }
 
-// String names the service and nothing else.
+// String returns the service's name only.
 func (t *Ticket) String() string { return "ticket for " + t.spn }
 
-// GoString is the form of %#v.
+// GoString returns String for %#v.
 func (t *Ticket) GoString() string { return t.String() }
 
-// Proof is what the server must know to answer a token.
+// Proof is what a server's response to a token is verified with.
 type Proof struct {
 	proof types.Authenticator
 	key   types.EncryptionKey
 	spn   string
 }
 
-// Token makes the token of one request: each is used once, because servers take a second
-// one for a replay. It asks the server to prove itself, too.
+// Token makes the token of one request. Each is used once, because servers reject a second use as a replay. It requires
+// the server to prove its identity, too.
 func (t *Ticket) Token() ([]byte, *Proof, error) {
 	proof, err := types.NewAuthenticator(t.realm, t.name)
 	if err != nil {
@@ -76,7 +76,7 @@ const (
 	krbError  = "\x03\x00"
 )
 
-// negotiation is the first token of SPNEGO (RFC 4178 section 4.2.1) with that of Kerberos.
+// negotiation returns the first SPNEGO token (RFC 4178 section 4.2.1), with that of Kerberos.
 func negotiation(request []byte) ([]byte, error) {
 	mechanism := asn1tools.AddASNAppTag(append([]byte(oidKerberos+apRequest), request...), 0)
 	list, err := asn1.Marshal(struct {
@@ -93,7 +93,7 @@ func negotiation(request []byte) ([]byte, error) {
 	return asn1tools.AddASNAppTag(append([]byte(oidSPNEGO), choice...), 0), nil
 }
 
-// answer is the server's token of SPNEGO (RFC 4178 section 4.2.2).
+// answer is the server's SPNEGO token (RFC 4178 section 4.2.2).
 type answer struct {
 	State     asn1.Enumerated       `asn1:"explicit,optional,tag:0,default:-1"`
 	Mechanism asn1.ObjectIdentifier `asn1:"explicit,optional,tag:1"`
@@ -103,8 +103,7 @@ type answer struct {
 
 const stateReject = 2
 
-// mechanismToken is Kerberos' token in that of a server, with its type; both are empty if
-// the server sends none.
+// mechanismToken returns the Kerberos token inside a server's, with its type; both are empty if the server sends none.
 func mechanismToken(token []byte) (kind string, inner []byte, err error) {
 	malformed := errors.New("its Negotiate token is malformed")
 	if len(token) > 0 && token[0] == 0xa1 {
@@ -130,11 +129,11 @@ func mechanismToken(token []byte) (kind string, inner []byte, err error) {
 	return "", nil, malformed
 }
 
-// maxToken bounds a server's token: an answer has some 200 bytes.
+// maxToken bounds a server's token: a response has some 200 bytes.
 const maxToken = 16 << 10
 
-// Verify reports whether the server's token proves that it is the service of the ticket. A
-// token without an answer of Kerberos proves nothing, and is no error.
+// Verify reports whether the server's token proves that it is the service of the ticket. A token without a Kerberos
+// response proves nothing, and is not an error.
 func (p *Proof) Verify(token []byte) (proved bool, err error) {
 	if len(token) > maxToken {
 		return false, fmt.Errorf("the server's Negotiate token has %d bytes, and may have %d", len(token), maxToken)
@@ -168,14 +167,13 @@ func (p *Proof) Verify(token []byte) (proved bool, err error) {
 	return true, nil
 }
 
-// Accepts reports whether a server's token is the answer to a ticket that it took. Whether it
-// is true is for Verify to say.
+// Accepts reports whether a server's token claims that it accepted a ticket. Verify checks that claim.
 func Accepts(token []byte) bool {
 	kind, _, err := mechanismToken(token)
 	return err == nil && kind == apReply
 }
 
-// refusal is the error of Kerberos that a server sends.
+// refusal returns the Kerberos error in a server's token.
 func (p *Proof) refusal(inner []byte) error {
 	var e messages.KRBError
 	if decode(func() error { return e.Unmarshal(inner) }) != nil {

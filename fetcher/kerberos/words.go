@@ -10,7 +10,7 @@ import (
 	"github.com/jcmturner/gokrb5/v8/messages"
 )
 
-// atService is a failure of asking for a service's ticket.
+// atService is a failed request for a service's ticket.
 type atService struct {
 	name, realm string
 	err         error
@@ -20,10 +20,10 @@ func (e *atService) Error() string {
 	return fmt.Sprintf("no ticket for %s from the realm %s: %v", e.name, e.realm, e.err)
 }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *atService) Unwrap() error { return e.err }
 
-// explain says in words for an operator which step failed, and what to do.
+// explain describes for an operator which step failed, and what to do.
 func (c *Client) explain(err error) error {
 	if errors.Is(err, ErrUnreachable) || errors.Is(err, context.Canceled) {
 		return err
@@ -50,14 +50,14 @@ func (c *Client) words(err error, at *atService) string {
 	return err.Error()
 }
 
-// who is the client in words of errors.
+// who returns the client's name for errors.
 func (c *Client) who() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return brief(c.principal())
 }
 
-// refusal is an error that a KDC sent.
+// refusal describes an error from a KDC.
 func (c *Client) refusal(e *messages.KRBError, at *atService) string {
 	switch e.ErrorCode {
 	case errorcode.KDC_ERR_C_PRINCIPAL_UNKNOWN:
@@ -91,7 +91,7 @@ func (c *Client) refusal(e *messages.KRBError, at *atService) string {
 	return words
 }
 
-// printable is text of a server, fit for a line of a log.
+// printable returns a server's text in a form for one line of a log.
 func printable(s string) string {
 	out := []byte(brief(s))
 	for i, b := range out {

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sinceBoot counts while the machine sleeps too. The call cannot fail with a clock that exists.
+// sinceBoot also counts while the machine sleeps. The call cannot fail for an existing clock.
 func sinceBoot() time.Duration {
 	var at unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &at); err != nil {

@@ -7,5 +7,5 @@ import "time"
 // started makes time.Since use Go's monotonic clock.
 var started = time.Now()
 
-// sinceBoot is Go's monotonic clock: only Linux has one that counts while the machine sleeps.
+// sinceBoot uses Go's monotonic clock: only Linux has one that counts while the machine sleeps.
 func sinceBoot() time.Duration { return time.Since(started) }

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Clock is a process's own clock. Only lengths of time count: no two clocks are ever compared.
+// Clock is a process's own clock. Only durations matter: readings of two clocks are never compared.
 type Clock interface {
-	// Now is a reading that never goes back and also counts while the machine sleeps.
+	// Now returns a reading that never goes back and also counts while the machine sleeps.
 	Now() time.Duration
 	// Sleep waits for d by this clock, or until ctx ends, whose error it then returns.
 	Sleep(ctx context.Context, d time.Duration) error
@@ -17,10 +17,10 @@ type Clock interface {
 // machine sleeps.
 type SystemClock struct{}
 
-// Now is the time since the machine started.
+// Now returns the time since the machine started.
 func (SystemClock) Now() time.Duration { return sinceBoot() }
 
-// Sleep waits. It does not wake up while the machine sleeps: a caller that acts must ask Now again.
+// Sleep waits. It does not wake while the machine sleeps: call Now again before acting.
 func (SystemClock) Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()

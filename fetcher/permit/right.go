@@ -10,26 +10,26 @@ import (
 // The mutex of a Right guards all its fields except clock. The goroutine that beats, Watch and the callers of May and
 // Acting take it.
 
-// ErrPaused is the cause of contexts that end because no beat was confirmed in time. The next confirmed beat gives the
-// right again, unless Lose ended it meanwhile.
+// ErrPaused is the cause of contexts that end because no beat was confirmed in time. The next confirmed beat restores
+// the right, unless Lose has ended it.
 var ErrPaused = errors.New("no sign of life was confirmed in time")
 
 // Lasts is how long a process may act after it sent a beat that was confirmed. Another process may take its place only
-// after it saw no new beat for TakenAfter, counted from the end of the read that saw the last one. A beat is sent before
-// it is stored, and stored before that read ends, so the right is over at least TakenAfter - Lasts before anybody else
-// acts, as long as no two clocks differ in speed by more than TakenAfter / Lasts.
+// after it saw no new beat for TakenAfter, counted from the end of the read that saw the last one. A beat is sent
+// before it is stored, and stored before that read ends, so the right is over at least TakenAfter - Lasts before
+// another process acts, as long as no two clocks differ in speed by more than TakenAfter / Lasts.
 const (
 	Lasts      = 3500 * time.Millisecond
 	TakenAfter = 5 * time.Second
 )
 
 // Right is the Permit of a process that shares its work with others: it may act for Lasts after it sent a beat that was
-// confirmed. What lies outside of the store, such as a request to a site, cannot be refused afterwards, so the right
-// ends by the process's own clock.
+// confirmed. Effects outside of the store, such as a request to a site, cannot be refused afterwards, so the right ends
+// by the process's own clock.
 type Right struct {
 	clock Clock
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	until   time.Duration
 	lost    error                   // set once
 	stretch context.Context         // ends when the right does, or pauses
@@ -40,7 +40,7 @@ type Right struct {
 
 var _ Permit = (*Right)(nil)
 
-// NewRight returns the right that a beat gives which was sent at a time of the clock, and confirmed.
+// NewRight returns the right from a confirmed beat that was sent at a time of the clock.
 func NewRight(c Clock, sent time.Duration) *Right {
 	r := &Right{clock: c, until: sent + Lasts}
 	r.stretch, r.end = context.WithCancelCause(context.Background())
@@ -48,8 +48,8 @@ func NewRight(c Clock, sent time.Duration) *Right {
 	return r
 }
 
-// May implements Permit. It ends the stretch if its time is over: a process that was stopped may ask before its timers,
-// and so before Watch, have woken up.
+// May implements Permit. It ends the stretch if its time is over: a process that was stopped may call it before its
+// timers, and so before Watch, have woken up.
 func (r *Right) May() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -70,8 +70,8 @@ func (r *Right) Lost() error {
 	return r.lost
 }
 
-// Confirmed takes in a beat that was sent at a time of the clock, and confirmed. A stretch that outlived its time goes
-// on: the beat proves that nobody took the process's place.
+// Confirmed records a confirmed beat that was sent at a time of the clock. An expired stretch goes on: the beat proves
+// that no other process took this one's place.
 func (r *Right) Confirmed(sent time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -101,8 +101,8 @@ func (r *Right) change() {
 	r.next, r.tell = context.WithCancel(context.Background())
 }
 
-// Watch ends stretches when their time has come. It returns why the right was lost, or the error of ctx if that ends
-// before.
+// Watch ends stretches when their time is over. It returns why the right was lost, or the error of ctx if that ends
+// first.
 func (r *Right) Watch(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() {
 		r.mu.Lock()
@@ -114,7 +114,7 @@ func (r *Right) Watch(ctx context.Context) error {
 		if why != nil {
 			return why
 		}
-		_ = r.clock.Sleep(next, left) // the loop looks again, whatever ended it
+		_ = r.clock.Sleep(next, left) // the loop checks again in any case
 	}
 	return ctx.Err()
 }

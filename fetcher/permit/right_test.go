@@ -96,8 +96,8 @@ func TestLongRequest(t *testing.T) {
 	})
 }
 
-// TestActingWaits: without a beat nothing begins, and with the next one it does; a beat whose answer came too late gives
-// nothing.
+// TestActingWaits: without a beat nothing begins, and with the next one it does; a beat whose answer came too late
+// gives nothing.
 func TestActingWaits(t *testing.T) {
 	watched(t, context.Canceled, func(t *testing.T, clock permit.Clock, r *permit.Right) {
 		sent := clock.Now()

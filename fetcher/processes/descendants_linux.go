@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// Descendants are the processes that a process has started, and those have, parents first. Those
-// that lost their parent to another process are not among them.
+// Descendants returns the processes that a process has started, and their own, parents first. It omits processes that
+// were adopted by another one.
 func Descendants(of int) (all []int) {
 	children := map[int][]int{}
 	files, _ := filepath.Glob("/proc/[0-9]*/stat")
@@ -21,7 +21,7 @@ func Descendants(of int) (all []int) {
 		if err != nil {
 			continue
 		}
-		// The name, in brackets, may hold anything: its end is the last one.
+		// The name, in brackets, may contain any byte: its end is the last bracket.
 		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 		if len(fields) < 2 {
 			continue

@@ -1,3 +1,3 @@
-// Package processes tells which processes have come from one: those that read documents and
-// render pages are watched, and ended, with all that they started.
+// Package processes lists the descendants of a process. Processes that read documents and render pages are watched, and
+// ended, together with everything they started.
 package processes

@@ -14,20 +14,20 @@ import (
 	"time"
 )
 
-// A browser that this process starts has a goroutine that waits for its end and one that
-// looks at its memory; end waits for both. A lock guards what it complained of.
+// A browser that this process starts has a goroutine that waits for its end and one that checks its memory; end waits
+// for both. A lock guards its last error output.
 
 const (
-	// startTime is how long a browser may take until it answers.
+	// startTime is the time limit for a browser's first response.
 	startTime = 2 * time.Minute
-	// endTime is how long one may take to end before it is killed.
+	// endTime is how long a browser may take to end before it is killed.
 	endTime = 3 * time.Second
-	// lookEvery is how often a browser's memory is looked at.
+	// lookEvery is the interval at which a browser's memory is checked.
 	lookEvery = 250 * time.Millisecond
 )
 
-// Flags are those that every browser is started with, beside a folder for its profile. What the pause over the protocol
-// lets slip meets a proxy whose name cannot be found, as no name can.
+// Flags returns the flags of every browser, without the folder for its profile. Requests that escape the pause over the
+// protocol reach a proxy whose name cannot be resolved, as no name can.
 func Flags() []string {
 	return []string{
 		"--headless", "--remote-debugging-pipe", "--no-first-run", "--disable-gpu", "--hide-scrollbars", "--mute-audio",
@@ -45,23 +45,23 @@ func Flags() []string {
 // browser is one Chromium with all its processes.
 type browser struct {
 	pipe    *pipe
-	product string                         // its name and version
-	handler atomic.Pointer[func(*message)] // events of the page at hand
+	product string                         // name and version
+	handler atomic.Pointer[func(*message)] // handles events of the current page
 	begun   time.Time
 	pages   int
 	limit   int64
 
-	process *exec.Cmd // nil: it is behind a socket
+	process *exec.Cmd // nil: behind a socket
 	profile string
 	words   *tail
 	reaped  chan struct{} // closed when the process has ended
 	watch   sync.WaitGroup
-	heavy   atomic.Bool  // it was killed for its memory
-	memory  atomic.Int64 // when it was last looked at
+	heavy   atomic.Bool  // killed for its memory
+	memory  atomic.Int64 // when last checked
 	broken  bool         // a page could not be closed
 }
 
-// start starts a browser, if it can without a network, and waits until it answers.
+// start starts a browser, without a network if possible, and waits until it responds.
 func start(ctx context.Context, s Settings, log *slog.Logger) (*browser, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
@@ -90,8 +90,8 @@ func start(ctx context.Context, s Settings, log *slog.Logger) (*browser, error) 
 	return nil, err
 }
 
-// profiles is the folder for profiles. Chromium has sockets in its profile, whose paths may have 107 bytes: in a folder whose
-// name is too long for that, it would not start.
+// profiles returns the folder for profiles. Chromium has sockets in its profile, whose paths are limited to 107 bytes:
+// in a folder with a longer name it would not start.
 func profiles(temporary string) string {
 	const longest = 107 - len("/sextant-browser-4294967295/.org.chromium.Chromium.XXXXXX/SingletonSocket")
 	if len(temporary) > longest {
@@ -100,8 +100,8 @@ func profiles(temporary string) string {
 	return temporary
 }
 
-// startProcess starts the program, with a profile of its own that is removed at the end. Its environment
-// is not this process's, which may hold secrets.
+// startProcess starts the program, with a profile of its own that is removed at the end. It does not pass on this
+// process's environment, which may hold secrets.
 func startProcess(s Settings, isolated bool) (*browser, error) {
 	profile, err := os.MkdirTemp(profiles(os.TempDir()), "sextant-browser-")
 	if err != nil {
@@ -118,7 +118,7 @@ func startProcess(s Settings, isolated bool) (*browser, error) {
 	b.process = exec.Command(s.Command[0], append(args, s.Command[1:]...)...) //nolint:gosec // the operator's own
 	b.process.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + profile, "TMPDIR=" + profile, "XDG_RUNTIME_DIR=" + profile, "LANG=C.UTF-8", "TZ=UTC"}
 	b.process.Dir, b.process.Stderr = profile, b.words
-	b.process.ExtraFiles = []*os.File{commands, answers} // 3 and 4, as the flag for the pipe says
+	b.process.ExtraFiles = []*os.File{commands, answers} // descriptors 3 and 4, as the flag for the pipe requires
 	b.process.SysProcAttr = attributes(isolated)
 	b.process.WaitDelay = endTime
 	err = b.process.Start()
@@ -136,7 +136,7 @@ func startProcess(s Settings, isolated bool) (*browser, error) {
 	return b, nil
 }
 
-// greet waits for the first answer. A browser that gives none is ended.
+// greet waits for the first response. It ends a browser that does not respond.
 func (b *browser) greet(ctx context.Context) (*browser, error) {
 	err := b.pipe.call(ctx, "", "Target.setAutoAttach", object{"autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true}, nil)
 	if err == nil {
@@ -174,12 +174,12 @@ func (b *browser) event(m *message) {
 	}
 }
 
-// isOld reports whether the next page should have another browser.
+// isOld reports whether the next page should get a new browser.
 func (b *browser) isOld() bool {
 	return b.pages >= pagesPerBrowser || time.Since(b.begun) >= browserAge || b.memory.Load() > b.limit/2 || b.lost()
 }
 
-// lost reports whether nothing more can be asked of it.
+// lost reports whether the browser is unusable.
 func (b *browser) lost() bool {
 	select {
 	case <-b.pipe.ended:
@@ -189,7 +189,7 @@ func (b *browser) lost() bool {
 	}
 }
 
-// end ends the browser with all its processes, and removes what it wrote.
+// end ends the browser with all its processes, and removes its files.
 func (b *browser) end() {
 	if b.process == nil {
 		b.pipe.close()
@@ -235,7 +235,7 @@ func (b *browser) weigh() {
 	}
 }
 
-// failure is the error of a page whose browser has ended.
+// failure returns the error of a page whose browser has ended.
 func (b *browser) failure() error {
 	if b.heavy.Load() {
 		return failed(Crashed, "the page took more than %d MiB of memory", b.limit>>20)
@@ -243,7 +243,7 @@ func (b *browser) failure() error {
 	return failed(Crashed, "the browser has ended while it rendered the page")
 }
 
-// removeAll is patient: a process that was killed may still write for a moment.
+// removeAll retries: a killed process may still write for a moment.
 func removeAll(dir string) {
 	for range 50 {
 		if os.RemoveAll(dir) == nil {
@@ -253,7 +253,7 @@ func removeAll(dir string) {
 	}
 }
 
-// tail keeps the last that a browser wrote.
+// tail keeps the end of a browser's output.
 type tail struct {
 	mu   sync.Mutex
 	text []byte
@@ -270,7 +270,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String is the last line of weight: an error of the browser, if it told one.
+// String returns the last significant line: the browser's error, if it printed one.
 func (t *tail) String() string {
 	if t == nil {
 		return ""

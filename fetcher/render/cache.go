@@ -11,20 +11,19 @@ import (
 	"time"
 )
 
-// cache.mu guards the answers; it is not held while one is fetched.
+// cache.mu guards the responses; it is not held during a fetch.
 
 const (
-	// cacheBytes are kept of all answers, cachedBytes of one at most.
+	// cacheBytes bounds all responses together, cachedBytes a single one.
 	cacheBytes  = 64 << 20
 	cachedBytes = 8 << 20
-	// heuristicShare of an answer's age it stays fresh where nothing says for how long, at most
-	// heuristicMost (RFC 9111 section 4.2.2).
+	// A response without an explicit lifetime stays fresh for its age divided by heuristicShare, at most heuristicMost
+	// (RFC 9111 section 4.2.2).
 	heuristicShare = 10
 	heuristicMost  = 24 * time.Hour
 )
 
-// cache keeps scripts and styles over pages, by the rules of HTTP (RFC 9111) for a cache of
-// one user.
+// cache keeps scripts and styles across pages, by the rules of HTTP (RFC 9111) for a private cache.
 type cache struct {
 	now func() time.Time
 
@@ -34,20 +33,20 @@ type cache struct {
 	bytes   int
 }
 
-// cached is an answer that may be given again.
+// cached is a stored response.
 type cached struct {
 	key    string
 	answer Answer
-	until  time.Time // it is fresh
+	until  time.Time // when it becomes stale
 }
 
 func newCache(now func() time.Time) *cache {
 	return &cache{now: now, answers: map[string]*list.Element{}, used: list.New()}
 }
 
-// keyOf is that of a request whose answer may be kept, "" for others. What another site may
-// read of an answer depends on the origin that asks, so that is a part of it; and a page gets
-// nothing of what was asked for pages of other sites, or with rights that it has not.
+// keyOf returns the key of a request whose response may be stored, "" for others. What another site may read of a
+// response depends on the requesting origin, so that is part of the key; and a page gets nothing that was fetched for
+// pages of other sites, or with other access rights.
 func keyOf(r Request) string {
 	if r.Method != http.MethodGet || r.Kind != "Script" && r.Kind != "Stylesheet" || r.Header.Get("Authorization") != "" {
 		return ""
@@ -55,7 +54,7 @@ func keyOf(r Request) string {
 	return r.partition + " " + r.Kind + " " + r.Header.Get("Origin") + " " + r.URL
 }
 
-// fresh returns an answer that may be given without asking.
+// fresh returns a response that may be used without a request.
 func (c *cache) fresh(r Request) (Answer, bool) {
 	if hit := c.find(keyOf(r)); hit != nil && c.now().Before(hit.until) {
 		return hit.answer, true
@@ -75,7 +74,7 @@ func (c *cache) find(key string) *cached {
 	return &kept
 }
 
-// fetch asks for an answer, or whether the one that is kept is still good.
+// fetch requests a response, or revalidates the stored one.
 func (c *cache) fetch(ctx context.Context, r Request, fetch func(context.Context, Request) (Answer, error)) (Answer, error) {
 	key := keyOf(r)
 	old := c.find(key)
@@ -108,7 +107,7 @@ func (c *cache) fetch(ctx context.Context, r Request, fetch func(context.Context
 	return a, nil
 }
 
-// keep stores an answer if it may be, in place of an older one.
+// keep stores a response if allowed, in place of an older one.
 func (c *cache) keep(key string, a Answer, asked time.Time) {
 	until, ok := lifetime(a, asked)
 	c.mu.Lock()
@@ -126,7 +125,7 @@ func (c *cache) keep(key string, a Answer, asked time.Time) {
 	}
 }
 
-// drop forgets an answer; the caller holds mu.
+// drop removes a response; the caller holds mu.
 func (c *cache) drop(e *list.Element) {
 	old := e.Value.(*cached)
 	c.used.Remove(e)
@@ -134,8 +133,8 @@ func (c *cache) drop(e *list.Element) {
 	c.bytes -= len(old.answer.Body)
 }
 
-// lifetime is until when an answer is fresh; ok is false for one that must not be kept, or of which nothing
-// could be asked later.
+// lifetime returns until when a response is fresh; ok is false if it must not be stored, or could not be revalidated
+// later.
 func lifetime(a Answer, asked time.Time) (until time.Time, ok bool) {
 	h := a.Header
 	directives := cacheControl(h)
@@ -188,7 +187,7 @@ func lifetime(a Answer, asked time.Time) (until time.Time, ok bool) {
 	return asked, asks
 }
 
-// cacheControl are the directives of an answer, in lower case.
+// cacheControl returns the directives of a response, in lower case.
 func cacheControl(h http.Header) map[string]string {
 	out := map[string]string{}
 	for _, line := range h.Values("Cache-Control") {
@@ -202,8 +201,8 @@ func cacheControl(h http.Header) map[string]string {
 	return out
 }
 
-// varies reports whether the answer may be another one for other headers than the origin's and those that
-// are the same for all requests.
+// varies reports whether the response may depend on headers other than the origin's and those that are the same for all
+// requests.
 func varies(h http.Header) bool {
 	for _, line := range h.Values("Vary") {
 		for name := range strings.SplitSeq(line, ",") {

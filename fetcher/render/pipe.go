@@ -10,13 +10,13 @@ import (
 	"sync"
 )
 
-// A pipe has a goroutine that reads and one that writes, so that neither end waits for the
-// other; close waits for both. mu guards what waits to be written and who waits for answers.
+// A pipe has a goroutine that reads and one that writes, so that neither end waits for the other; close waits for both.
+// mu guards the queued messages and the pending calls.
 
-// maxMessage bounds what a browser says at once: a page decides its length.
+// maxMessage bounds a browser's message, whose length a page controls.
 const maxMessage = 64 << 20
 
-// message is a call, its answer, or an event, in JSON; a zero byte ends it.
+// message is a call, its response, or an event, in JSON; a zero byte ends it.
 type message struct {
 	ID      int             `json:"id,omitempty"`
 	Session string          `json:"sessionId,omitempty"`
@@ -28,22 +28,22 @@ type message struct {
 	} `json:"error,omitempty"`
 }
 
-// pipe speaks the DevTools protocol with one browser.
+// pipe implements the DevTools protocol with one browser.
 type pipe struct {
 	in, out io.ReadWriteCloser
-	on      func(*message) // events, in the goroutine that reads; must not wait
+	on      func(*message) // handles events, in the goroutine that reads; must not block
 	work    sync.WaitGroup
-	ended   chan struct{} // closed when nothing can be read any more
+	ended   chan struct{} // closed when nothing more can be read
 
 	mu      sync.Mutex
-	room    sync.Cond // of mu: there is something to write, or no more comes
+	room    sync.Cond // of mu: there is something to write, or the pipe is closed
 	unsent  [][]byte
 	last    int
 	waiting map[int]chan *message
 	closed  bool
 }
 
-// open begins to read in and to write out, which may be the same.
+// open starts reading from in and writing to out, which may be the same.
 func open(in, out io.ReadWriteCloser, on func(*message)) *pipe {
 	p := &pipe{in: in, out: out, on: on, ended: make(chan struct{}), waiting: map[int]chan *message{}}
 	p.room.L = &p.mu
@@ -52,7 +52,7 @@ func open(in, out io.ReadWriteCloser, on func(*message)) *pipe {
 	return p
 }
 
-// close ends both directions. Calls that wait fail.
+// close ends both directions. Pending calls fail.
 func (p *pipe) close() {
 	p.stop()
 	_ = p.in.Close()
@@ -67,7 +67,7 @@ func (p *pipe) stop() {
 	p.room.Broadcast()
 }
 
-// read takes messages until the browser ends.
+// read handles messages until the browser ends.
 func (p *pipe) read() {
 	defer close(p.ended)
 	defer p.stop()
@@ -130,19 +130,19 @@ func (p *pipe) write() {
 		}
 		for _, text := range texts {
 			if _, err := p.out.Write(text); err != nil {
-				return // the reader finds that it has ended
+				return // the reader detects the end
 			}
 		}
 	}
 }
 
-// send makes a call without waiting for its answer. Calls arrive in the order in which they are made.
+// send makes a call without waiting for its response. Calls arrive in the order in which they are made.
 func (p *pipe) send(session, method string, params any) { p.enqueue(session, method, params, nil) }
 
 func (p *pipe) enqueue(session, method string, params any, reply chan *message) int {
 	written, err := json.Marshal(params)
 	if err != nil {
-		panic(err) // values of our own always marshal
+		panic(err) // our own values always marshal
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -161,10 +161,10 @@ func (p *pipe) enqueue(session, method string, params any, reply chan *message) 
 	return p.last
 }
 
-// errGone is the end of a browser.
+// errGone is the error after the end of a browser.
 var errGone = errors.New("the browser has ended")
 
-// call makes a call and waits for its answer, which goes into out unless that is nil.
+// call makes a call and waits for its response, which is stored in out unless that is nil.
 func (p *pipe) call(ctx context.Context, session, method string, params, out any) error {
 	reply := make(chan *message, 1)
 	id := p.enqueue(session, method, params, reply)

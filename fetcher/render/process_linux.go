@@ -11,11 +11,11 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/processes"
 )
 
-// isolates says that browsers may have a network of their own.
+// isolates is set if browsers can have a network of their own.
 const isolates = true
 
-// attributes keep the signals of a terminal from the browser. Isolated gives it a network of its own,
-// which leads nowhere; for that a user who is not root needs a user namespace, too.
+// attributes keep a terminal's signals from the browser. isolated gives it a network of its own without any connection;
+// for that a user other than root also needs a user namespace.
 func attributes(isolated bool) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: 0}
 	if !isolated {
@@ -30,7 +30,7 @@ func attributes(isolated bool) *syscall.SysProcAttr {
 	return a
 }
 
-// killTree kills a process, its group, and all that descends from it.
+// killTree kills a process, its group, and all its descendants.
 func killTree(pid int) {
 	all := processes.Descendants(pid)
 	_ = syscall.Kill(-pid, syscall.SIGKILL)
@@ -39,7 +39,7 @@ func killTree(pid int) {
 	}
 }
 
-// treeMemory is what a process and its descendants have for themselves.
+// treeMemory returns the private memory of a process and its descendants.
 func treeMemory(pid int) (n int64) {
 	for _, p := range append(processes.Descendants(pid), pid) {
 		status, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p), "status"))

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// isolates says that browsers may have a network of their own.
+// isolates is set if browsers can have a network of their own.
 const isolates = false
 
 func attributes(bool) *syscall.SysProcAttr { return nil }
@@ -19,5 +19,5 @@ func killTree(pid int) {
 	}
 }
 
-// treeMemory is not known here.
+// treeMemory returns 0: the memory is unknown on this system.
 func treeMemory(int) int64 { return 0 }

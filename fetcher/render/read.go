@@ -9,15 +9,15 @@ import (
 //go:embed snapshot.js
 var snapshotScript string
 
-// maxText bounds what is read of a page, in UTF-16 units.
+// maxText bounds the text read from a page, in UTF-16 units.
 const maxText = 10 << 20
 
-// scriptError is what a script of ours met.
+// scriptError is an error of one of our own scripts.
 type scriptError struct{ words string }
 
 func (e *scriptError) Error() string { return e.words }
 
-// evaluate runs an expression beside the page's scripts, which cannot change what it sees of the language.
+// evaluate runs an expression in a world isolated from the page's scripts, which cannot change its built-ins.
 func (t *tab) evaluate(ctx context.Context, expression string, out any) error {
 	var world struct {
 		ID int `json:"executionContextId"`
@@ -45,7 +45,7 @@ func (t *tab) evaluate(ctx context.Context, expression string, out any) error {
 	return json.Unmarshal(got.Result.Value, out)
 }
 
-// read takes the page as it is now.
+// read reads the page's present state.
 func (t *tab) read(ctx context.Context, out *Rendered) error {
 	t.mu.Lock()
 	err := t.failed

@@ -1,17 +1,15 @@
-// Package render has pages that only their scripts fill made by a browser: headless
-// Chromium, in processes of its own that have no network.
+// Package render renders pages that are filled only by their scripts, with a browser: headless Chromium, in processes
+// of its own that have no network.
 //
-// A browser is asked over the DevTools protocol on a pipe, never on a port. Every request
-// that a page makes is paused, made by the function that came with the page, and
-// fulfilled; what is not paused meets a proxy and names that do not exist, and, where the
-// kernel allows it, a network of its own that leads nowhere. The main answer is the
-// caller's, too: the browser asks for nothing by itself.
+// A browser is controlled over the DevTools protocol on a pipe, never on a port. Every request of a page is paused,
+// made by the function that came with the page, and fulfilled. Requests that escape the pause reach a proxy and names
+// that do not exist, and, if the kernel allows it, a network of their own without any connection. The main response
+// also comes from the caller: the browser itself requests nothing.
 //
-// A Renderer owns its browsers, one for each page at once. Renderer.Run starts them when
-// they are needed, ends them by age, by memory, and after each failure, and has ended all
-// when it returns. Each browser has a goroutine that reads its pipe and one that writes to it; a
-// page has one for each request on its way. Locks guard the state of one pipe, of one page, and the
-// cached answers; none is held while anything is waited for.
+// A Renderer owns its browsers, one for each page at a time. Renderer.Run starts them on demand, ends them by age, by
+// memory, and after each failure, and has ended all when it returns. Each browser has a goroutine that reads its pipe
+// and one that writes to it; a page has one for each request in flight. Locks guard the state of one pipe, of one page,
+// and the cached responses; none is held during a wait.
 package render
 
 import (
@@ -28,34 +26,33 @@ import (
 
 // Run has a goroutine for each browser, and waits for all of them.
 
-// Settings of a Renderer. Those at zero have the documented defaults.
+// Settings configures a Renderer. Zero fields have the documented defaults.
 type Settings struct {
-	// Command starts a browser: the program by its absolute path, and further arguments. One word that
-	// begins with "unix:" is the path of a socket on which each connection is a browser of
-	// its own. Empty: DefaultCommand.
+	// Command starts a browser: the absolute path of the program, and further arguments. A single word that begins with
+	// "unix:" is the path of a socket on which each connection is a browser of its own. Empty: DefaultCommand.
 	Command []string
-	// Pages is how many pages are rendered at once, each in a browser of its own: 1.
+	// Pages is the number of pages that are rendered at once, each in its own browser: 1.
 	Pages int
-	// MaxMemory of one browser's processes together, in bytes: 1 GiB. Behind a socket
-	// it is the matter of who starts the browsers.
+	// MaxMemory bounds the memory of one browser's processes together, in bytes: 1 GiB. Behind a socket the service
+	// that starts the browsers must bound it.
 	MaxMemory int64
-	// Timeout for one page, without the wait for a browser: 20 s.
+	// Timeout is the limit for one page, without the wait for a browser: 20 s.
 	Timeout time.Duration
 }
 
-// DefaultCommand is where Debian puts Chromium.
+// DefaultCommand is the path of Debian's Chromium.
 const DefaultCommand = "/usr/bin/chromium"
 
-// socketPrefix begins a command that is a socket.
+// socketPrefix marks a command that is a socket.
 const socketPrefix = "unix:"
 
 const (
 	defaultTimeout   = 20 * time.Second
 	defaultMaxMemory = 1 << 30
-	// pagesPerBrowser are rendered by one, and for browserAge; the next begins with clean memory.
+	// pagesPerBrowser and browserAge bound the use of one browser; the next one begins with clean memory.
 	pagesPerBrowser = 200
 	browserAge      = time.Hour
-	// idleTime is how long a browser is kept while no page comes.
+	// idleTime is how long a browser is kept without pages.
 	idleTime = 2 * time.Minute
 )
 
@@ -80,75 +77,75 @@ func Socket(command []string) string {
 	return path
 }
 
-// Page is one to be rendered: the answer that it came with, and how to go on.
+// Page is a page to render: its response, and how to proceed.
 type Page struct {
 	URL    string
 	Status int
 	Header http.Header
 	Body   []byte
-	// Selector is what is waited for: an element that it selects. Empty: After.
+	// Selector selects an element to wait for. Empty: After.
 	Selector string
-	// After is waited for once the page is loaded. 0: until it makes no more requests.
+	// After is how long to wait once the page is loaded. 0: until it makes no more requests.
 	After time.Duration
-	// Partition divides the answers that are kept: a page gets those alone that pages of its origin with the
-	// same Partition have asked for. It tells apart who may read what, such as pages behind a log-in.
+	// Partition divides the cached responses: a page gets only those that pages of its origin with the same Partition
+	// requested. It separates access rights, such as those of pages behind a log-in.
 	Partition string
-	// Fetch makes the requests of the page, several at once. Its context ends with the page. An error that wraps ErrRefused
-	// says that nobody was asked.
+	// Fetch makes the requests of the page, several at once. Its context ends with the page. An error that wraps
+	// ErrRefused means that no request was made.
 	Fetch func(ctx context.Context, r Request) (Answer, error)
 }
 
-// ErrRefused is the error of a request that may not be made.
+// ErrRefused is the error of a request that must not be made.
 var ErrRefused = errors.New("the request may not be made")
 
-// Request is one that a page makes.
+// Request is a request of a page.
 type Request struct {
 	URL    string
 	Method string // GET or HEAD
 	Kind   string // the resource type of the protocol: Script, Stylesheet, XHR, Fetch and so on
 	Header http.Header
 
-	partition string // of the page, with its origin
+	partition string // of the page, including its origin
 }
 
-// Answer is that to a Request.
+// Answer is the response to a Request.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
-// Rendered is what became of a Page.
+// Rendered is the result of rendering a Page.
 type Rendered struct {
 	HTML []byte // in UTF-8, with shadow trees in their places
-	// Cut says that HTML was longer than can be read.
+	// Cut is set if HTML was longer than can be read.
 	Cut bool
-	// Location is where the page's scripts led, which was not followed; "" for nowhere.
+	// Location is the URL to which the page's scripts navigated, without following it; "" for none.
 	Location string
 	Counts
 	Took   time.Duration // without the wait for a browser
 	Waited time.Duration // for a browser, its start included
 }
 
-// Counts tell of the requests of a page.
+// Counts holds the number of requests of a page.
 type Counts struct {
-	Requests int  `json:"requests"` // were made
-	Cached   int  `json:"cached"`   // were answered without one
-	Refused  int  `json:"refused"`  // were not made: images and the like, other methods, what is beyond the limit
-	Failed   int  `json:"failed"`   // got no answer, or an error
+	Requests int  `json:"requests"` // made
+	Cached   int  `json:"cached"`   // served from the cache
+	Refused  int  `json:"refused"`  // not made: images and the like, other methods, those beyond the limit
+	Failed   int  `json:"failed"`   // no response, or an error
 	TooMany  bool `json:"too_many"` // some were refused because there were too many
-	Restless bool `json:"restless"` // it was still at work when its time was over
+	Restless bool `json:"restless"` // it was still active when its time was over
 }
 
-// Kind says in what a rendering failed.
+// Kind is the kind of failure of a rendering.
 type Kind uint8
 
 // The kinds.
 const (
-	Unavailable Kind = iota + 1 // there is no browser: that says nothing of the page
+	Unavailable Kind = iota + 1 // there is no browser; the page is not at fault
 	Crashed                     // the browser ended, or took too much memory
-	TimedOut                    // what is waited for did not come, or the page answers nothing
-	Incomplete                  // a script of the page's own server could not be had
+	TimedOut                    // the awaited state did not come, or the page does not respond
+	Incomplete                  // a script from the page's own server could not be fetched
 )
 
 // Error is a page that was not rendered.
@@ -163,7 +160,7 @@ func failed(k Kind, format string, args ...any) *Error {
 	return &Error{k, fmt.Sprintf(format, args...)}
 }
 
-// Renderer renders pages while Run runs. Its methods may be called at once.
+// Renderer renders pages while Run runs. Its methods may be called concurrently.
 type Renderer struct {
 	log   *slog.Logger
 	pages int
@@ -176,7 +173,7 @@ type Renderer struct {
 	status   Status
 }
 
-// job is a page for whichever browser comes first.
+// job is a page for the next free browser.
 type job struct {
 	ctx   context.Context //nolint:containedctx // the caller's, who waits
 	page  Page
@@ -188,13 +185,13 @@ type result struct {
 	err      error
 }
 
-// New returns a Renderer; it starts nothing.
+// New returns a Renderer, without starting anything.
 func New(s Settings, log *slog.Logger) *Renderer {
 	s = s.withDefaults()
 	return &Renderer{log: log, pages: s.Pages, cache: newCache(time.Now), jobs: make(chan job), ended: make(chan struct{}), settings: s}
 }
 
-// Set changes the settings for browsers that are started from now on; their number stays.
+// Set changes the settings for browsers that are started from now on; their number does not change.
 func (r *Renderer) Set(s Settings) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -218,10 +215,10 @@ func (r *Renderer) Run(ctx context.Context) error {
 	return nil
 }
 
-// ErrEnded is the error of pages for which there will be no browser: Run ends.
+// ErrEnded is the error of pages that will get no browser because Run is ending.
 var ErrEnded = &Error{Unavailable, "the service is stopping"}
 
-// Render has a page rendered. The error is an *Error, or that of ctx.
+// Render renders a page. The error is an *Error, or that of ctx.
 func (r *Renderer) Render(ctx context.Context, p Page) (Rendered, error) {
 	reply, began := make(chan result, 1), time.Now()
 	r.note(func(s *Status) { s.Waiting++ })

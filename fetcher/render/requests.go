@@ -12,27 +12,27 @@ import (
 	"time"
 )
 
-// Each request of a page that is made has a goroutine; tab.close waits for them.
+// Each request in flight has a goroutine; tab.close waits for them.
 
 const (
-	// MaxRequests are made for one page; requestGap lies between the beginnings of two.
+	// MaxRequests is the most requests for one page, requestGap the time between the starts of two.
 	MaxRequests = 40
 	requestGap  = 100 * time.Millisecond
 )
 
-// turns lets requests begin one after the other, requestGap apart.
+// turns spaces the starts of requests, requestGap apart.
 type turns struct {
-	next chan time.Time // holds when the next one may begin; who has taken it out has the turn
+	next chan time.Time // holds the time of the next start; the goroutine that received it has the turn
 }
 
-// newTurns begins with the gap: the page itself was asked for just before.
+// newTurns begins with the gap, since the page itself was requested just before.
 func newTurns() *turns {
 	t := &turns{next: make(chan time.Time, 1)}
 	t.next <- time.Now().Add(requestGap)
 	return t
 }
 
-// wait waits for a turn; an error is that of ctx.
+// wait waits for a turn; its error is that of ctx.
 func (t *turns) wait(ctx context.Context) error {
 	select {
 	case at := <-t.next:
@@ -51,7 +51,7 @@ func (t *turns) wait(ctx context.Context) error {
 	}
 }
 
-// pausedRequest is a request that the browser asks us to make.
+// pausedRequest is a request that the browser has paused.
 type pausedRequest struct {
 	ID      string `json:"requestId"`
 	Frame   string `json:"frameId"`
@@ -63,7 +63,7 @@ type pausedRequest struct {
 	} `json:"request"`
 }
 
-// paused answers a request, refuses it, or has it made.
+// paused fulfils a request, refuses it, or starts making it.
 func (t *tab) paused(m *message) {
 	p := new(pausedRequest)
 	if json.Unmarshal(m.Params, p) != nil {
@@ -92,8 +92,7 @@ func (t *tab) paused(m *message) {
 	}
 }
 
-// begin has a request made in its turn, unless there were too many. The lock keeps it from beginning while
-// close waits for all.
+// begin starts a request in its turn, unless there were too many. The lock prevents a start while close waits for all.
 func (t *tab) begin(session string, p *pausedRequest) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -109,7 +108,7 @@ func (t *tab) begin(session string, p *pausedRequest) bool {
 	return true
 }
 
-// navigates gives the page its main answer. Where its scripts lead after that is noted, and not followed.
+// navigates fulfils the main request of the page. It records later navigations without following them.
 func (t *tab) navigates(session string, p *pausedRequest) {
 	first := false
 	t.change(func() {
@@ -122,11 +121,11 @@ func (t *tab) navigates(session string, p *pausedRequest) {
 		t.fulfil(session, p, Answer{t.page.Status, t.page.Header, t.page.Body})
 		return
 	}
-	// An answer without content leaves the page where it is.
+	// A response without content leaves the page where it is.
 	t.fulfil(session, p, Answer{Status: http.StatusNoContent})
 }
 
-// wanted reports whether a request is made at all.
+// wanted reports whether a request is to be made.
 func (p *pausedRequest) wanted() bool {
 	if p.Request.Method != http.MethodGet && p.Request.Method != http.MethodHead {
 		return false
@@ -144,7 +143,7 @@ func (p *pausedRequest) wanted() bool {
 	return false
 }
 
-// header is what the page sends beside what is the crawler's own.
+// header returns the headers that the page sets, without the crawler's own.
 func (p *pausedRequest) header() http.Header {
 	h := http.Header{}
 	for name, value := range p.Request.Headers {
@@ -153,7 +152,7 @@ func (p *pausedRequest) header() http.Header {
 	return h
 }
 
-// request is p in the terms of who makes it.
+// request returns p in the form for Page.Fetch.
 func (t *tab) request(p *pausedRequest) Request {
 	h := p.header()
 	for name := range h {
@@ -164,7 +163,7 @@ func (t *tab) request(p *pausedRequest) Request {
 	return Request{URL: p.Request.URL, Method: p.Request.Method, Kind: p.Kind, Header: h, partition: t.partition}
 }
 
-// isOwn knows the headers of requests that are the crawler's to write.
+// isOwn reports whether the crawler itself writes a request header.
 func isOwn(name string) bool {
 	switch name {
 	case "User-Agent", "Cookie", "Host", "Accept-Encoding", "Connection", "Content-Length", "Content-Type", "Transfer-Encoding", "Upgrade-Insecure-Requests",
@@ -174,7 +173,7 @@ func isOwn(name string) bool {
 	return strings.HasPrefix(name, "Sec-") || strings.HasPrefix(name, "Proxy-") || strings.HasPrefix(name, "X-Forwarded-")
 }
 
-// fetch makes a request in its turn, and hands over its answer.
+// fetch makes a request in its turn, and fulfils it.
 func (t *tab) fetch(session string, p *pausedRequest) {
 	defer t.change(func() {
 		t.flying--
@@ -196,7 +195,7 @@ func (t *tab) fetch(session string, p *pausedRequest) {
 	t.fulfil(session, p, a)
 }
 
-// count counts what a request came to. Those that are not answered when the page is read have failed, too.
+// count counts the result of a request. Requests in flight when the page is read count as failed.
 func (t *tab) count(r *Request, a Answer, err error) {
 	if errors.Is(err, ErrRefused) {
 		t.counts.Requests, t.counts.Refused = t.counts.Requests-1, t.counts.Refused+1
@@ -213,8 +212,7 @@ func (t *tab) count(r *Request, a Answer, err error) {
 	}
 }
 
-// lacks is the error of a page one of whose own scripts could not be had: without it the page may look
-// whole and hold nothing.
+// lacks returns the error of a page without one of its own scripts: it may look complete and yet be empty.
 func lacks(script string, a Answer, err error) error {
 	if err != nil {
 		return failed(Incomplete, "its script %s cannot be had: %v", script, err)
@@ -222,14 +220,14 @@ func lacks(script string, a Answer, err error) error {
 	return failed(Incomplete, "its script %s cannot be had: status %d", script, a.Status)
 }
 
-// sameOrigin reports whether two URLs have scheme, host and port in common.
+// sameOrigin reports whether two URLs have the same scheme, host and port.
 func sameOrigin(a, b string) bool {
 	u, err1 := url.Parse(a)
 	v, err2 := url.Parse(b)
 	return err1 == nil && err2 == nil && u.Scheme == v.Scheme && u.Host == v.Host
 }
 
-// originOf is the scheme and host of a URL; all of it if it has none.
+// originOf returns the scheme and host of a URL; all of it if it has none.
 func originOf(raw string) string {
 	if u, err := url.Parse(raw); err == nil {
 		return u.Scheme + "://" + u.Host
@@ -237,13 +235,13 @@ func originOf(raw string) string {
 	return raw
 }
 
-// refuse says that a request will not be made.
+// refuse fails a request without making it.
 func (t *tab) refuse(session string, p *pausedRequest) {
 	t.change(func() { t.counts.Refused++ })
 	t.browser.pipe.send(session, "Fetch.failRequest", object{"requestId": p.ID, "errorReason": "BlockedByClient"})
 }
 
-// fulfil answers a request.
+// fulfil passes a response to the browser.
 func (t *tab) fulfil(session string, p *pausedRequest, a Answer) {
 	type header struct {
 		Name  string `json:"name"`
@@ -263,8 +261,8 @@ func (t *tab) fulfil(session string, p *pausedRequest, a Answer) {
 	})
 }
 
-// isKept knows the headers of answers that are kept from the browser: those of the way of the bytes, cookies,
-// which are the log-in's, and those that would have it ask for something by itself, or remember.
+// isKept reports whether a response header is withheld from the browser: headers of the transfer, cookies, which belong
+// to the log-in, and headers that would make it send requests or remember something.
 func isKept(name string) bool {
 	switch name {
 	case "Content-Encoding", "Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive", "Trailer", "Upgrade",

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// chromium is the command of the browser; a test that needs one must not be short.
+// chromium returns the command of the browser; a test that needs one must not be short.
 func chromium(t testing.TB) []string {
 	t.Helper()
 	if testing.Short() {
@@ -102,7 +102,7 @@ func (s *site) fetch(ctx context.Context, r render.Request) (render.Answer, erro
 	return s.answer(ctx, r.Method, r.URL, r.Header)
 }
 
-// seen is what was asked for, sorted.
+// seen returns what was asked for, sorted.
 func (s *site) seen() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

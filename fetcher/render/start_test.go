@@ -91,7 +91,7 @@ func TestOldBrowser(t *testing.T) {
 	}
 }
 
-// sayingOnly is the socket of a browser that tells its name, and ends when it is asked for a page.
+// sayingOnly returns the socket of a browser that tells its name, and ends when it is asked for a page.
 func sayingOnly(t *testing.T, product string) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "old") // the path of a socket is short

@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// The status of a Renderer is guarded by its lock, and changed by its goroutines and its callers.
+// A lock guards the status of a Renderer, which its goroutines and its callers change.
 
-// Status tells what a Renderer does.
+// Status describes the state of a Renderer.
 type Status struct {
-	Program   string `json:"program"`           // its path, or unix: and that of the socket
-	Version   string `json:"version,omitempty"` // of the last that was started, such as HeadlessChrome/156.0.8078.79
+	Program   string `json:"program"`           // its path, or unix: and the path of the socket
+	Version   string `json:"version,omitempty"` // of the last one started, such as HeadlessChrome/156.0.8078.79
 	Limit     int    `json:"limit"`             // browsers at once
 	Running   int    `json:"running"`           // browsers
-	Rendering int    `json:"rendering"`         // pages that have a browser, or one that starts
-	Waiting   int    `json:"waiting"`           // pages for which none is free
+	Rendering int    `json:"rendering"`         // pages with a browser, or with one that is starting
+	Waiting   int    `json:"waiting"`           // pages without a free browser
 	Started   int64  `json:"started"`           // browsers, since the process started
-	// Trouble says why no browser could be started the last time, which was at Since; "" if one could.
+	// Trouble is why the last start of a browser failed, which was at Since; "" if it succeeded.
 	Trouble string     `json:"trouble,omitempty"`
 	Since   *time.Time `json:"since,omitempty"`
 }
 
-// Status tells what the Renderer does at this moment.
+// Status returns the present status.
 func (r *Renderer) Status() Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -37,7 +37,7 @@ func (r *Renderer) note(change func(*Status)) {
 	change(&r.status)
 }
 
-// started notes how the start of a browser ended. What ends with the service says nothing.
+// started records how the start of a browser ended, unless the service is stopping.
 func (r *Renderer) started(ctx context.Context, b *browser, err error) {
 	r.note(func(s *Status) {
 		switch {

@@ -8,20 +8,21 @@ import (
 	"time"
 )
 
-// tab.mu guards the state of a page, which the pipe's reader, the goroutines of its requests and the one that renders it share.
+// tab.mu guards the state of a page, shared by the pipe's reader, the goroutines of its requests and the one that
+// renders it.
 
-// openShadows has shadow trees read that a page's scripts make closed.
+// openShadows makes shadow trees readable that a page's scripts close.
 const openShadows = `(() => { const attach = Element.prototype.attachShadow;
 Element.prototype.attachShadow = function (init) { return attach.call(this, {...init, mode: 'open'}); }; })();`
 
 const (
-	// quiet is how long no request must be on its way for a page to be at rest.
+	// quiet is how long no request may be in flight for a page to be at rest.
 	quiet = 500 * time.Millisecond
-	// lookAgain is how often an element is looked for that is waited for.
+	// lookAgain is the interval at which an awaited element is looked for.
 	lookAgain = 100 * time.Millisecond
-	// readTime is how long a page may take to be read once its time is over.
+	// readTime is the time limit for reading a page once its time is over.
 	readTime = 3 * time.Second
-	// The window is so tall that what is loaded when it comes into sight is loaded.
+	// The window is tall, so that content is loaded that waits to come into view.
 	width, height = 1280, 8000
 )
 
@@ -29,29 +30,29 @@ const (
 type tab struct {
 	browser *browser
 	cache   *cache
-	// partition is that of the cache which the page may use.
+	// partition is the part of the cache that the page may use.
 	partition string
 	page      Page
-	context   string         // of the browser: cookies and the like are one page's only; set under mu
-	frame     string         // the page's, which is its target, too
-	session   string         // that asks the page
-	fetches   sync.WaitGroup // requests on their way
+	context   string         // of the browser: isolates cookies and the like of a page; set under mu
+	frame     string         // the page's frame, also its target
+	session   string         // the page's session
+	fetches   sync.WaitGroup // requests in flight
 	turns     *turns
 	cancel    context.CancelCauseFunc
-	ctx       context.Context //nolint:containedctx // of the requests, which end with the page
+	ctx       context.Context //nolint:containedctx // of the requests; ends with the page
 
 	changed chan struct{} // has an entry when the state changed
 
-	// mu guards how far the page has come.
+	// mu guards the page's progress.
 	mu       sync.Mutex
 	ready    bool // attached
-	answers  bool // the main answer was given
+	answers  bool // the main request was fulfilled
 	loaded   bool
 	closed   bool // no more requests are made
-	flying   int  // requests on their way
+	flying   int  // requests in flight
 	restAt   time.Time
 	counts   Counts
-	answered int // of the requests that were made, or have failed
+	answered int // requests with a response or an error
 	leads    string
 	failed   error
 }
@@ -90,7 +91,7 @@ var (
 	errPageCrashed = &Error{Crashed, "the page crashed: it took too much memory, or met a fault of the browser"}
 )
 
-// explained gives an error its kind.
+// explained adds the kind to an error.
 func (t *tab) explained(err error) error {
 	if known := (*Error)(nil); errors.As(err, &known) {
 		return known
@@ -101,7 +102,7 @@ func (t *tab) explained(err error) error {
 	return failed(Crashed, "the page cannot be rendered: %v", err)
 }
 
-// open makes the tab and sends it to the page's URL.
+// open creates the tab and navigates it to the page's URL.
 func (t *tab) open(ctx context.Context) error {
 	handle := t.event
 	t.browser.handler.Store(&handle)
@@ -140,7 +141,7 @@ func (t *tab) open(ctx context.Context) error {
 	return nil
 }
 
-// event takes in what happens in the browser, in the goroutine that reads from it.
+// event handles an event of the browser, in the goroutine that reads from it.
 func (t *tab) event(m *message) {
 	switch m.Method {
 	case "Target.attachedToTarget":
@@ -163,14 +164,14 @@ func (t *tab) event(m *message) {
 	}
 }
 
-// is reports whether a session is that of the page.
+// is reports whether a session is the page's.
 func (t *tab) is(session string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.ready && session == t.session
 }
 
-// change changes the state under the lock, and wakes who waits for it.
+// change changes the state under the lock, and wakes the goroutine that waits for it.
 func (t *tab) change(do func()) {
 	t.mu.Lock()
 	do()
@@ -181,8 +182,8 @@ func (t *tab) change(do func()) {
 	}
 }
 
-// attached sets up a target before anything in it runs: the page, its frames and workers. Further windows are
-// closed, and workers that outlive their page never begin.
+// attached prepares a target before it runs anything: the page, its frames and workers. It closes further windows, and
+// never starts workers that outlive their page.
 func (t *tab) attached(m *message) {
 	var p struct {
 		Session string `json:"sessionId"`
@@ -198,7 +199,7 @@ func (t *tab) attached(m *message) {
 	b := t.browser
 	main := false
 	switch p.Info.Type {
-	case "service_worker", "shared_worker": // Chromium does not surely pause what these ask for
+	case "service_worker", "shared_worker": // Chromium may not pause their requests
 		return
 	case "page":
 		t.mu.Lock()
@@ -217,7 +218,7 @@ func (t *tab) attached(m *message) {
 	}
 }
 
-// until waits until something holds, which is asked under the lock, or until a time if that is not zero.
+// until waits until holds, called under the lock, returns true, or until end if that is not zero.
 func (t *tab) until(ctx context.Context, end time.Time, holds func() bool) error {
 	var over <-chan time.Time
 	if !end.IsZero() {
@@ -247,7 +248,7 @@ func (t *tab) until(ctx context.Context, end time.Time, holds func() bool) error
 	}
 }
 
-// wait waits for what the page is to be waited for, at most until end.
+// wait waits for the awaited state of the page, at most until end.
 func (t *tab) wait(ctx context.Context, end time.Time) error {
 	switch {
 	case t.page.Selector != "":
@@ -274,7 +275,7 @@ func (t *tab) wait(ctx context.Context, end time.Time) error {
 		if err := t.until(ctx, end, rests); err != nil {
 			return err
 		}
-		if at.IsZero() || at.After(end) { // its time is over: what is there is taken
+		if at.IsZero() || at.After(end) { // the time is over: the present state counts
 			t.change(func() { t.counts.Restless = true })
 			return nil
 		}
@@ -287,11 +288,11 @@ func (t *tab) wait(ctx context.Context, end time.Time) error {
 	}
 }
 
-// isLoaded reports whether the page has come as far as it will: one that leads elsewhere is not loaded to its end.
-// The caller holds mu.
+// isLoaded reports whether the page has loaded as far as it will: one that navigates elsewhere is not loaded to its
+// end. The caller holds mu.
 func (t *tab) isLoaded() bool { return t.loaded || t.leads != "" }
 
-// waitForElement waits until the selector selects something.
+// waitForElement waits until the selector matches an element.
 func (t *tab) waitForElement(ctx context.Context, end time.Time) error {
 	wanted, err := json.Marshal(t.page.Selector)
 	if err != nil {
@@ -319,7 +320,7 @@ func (t *tab) waitForElement(ctx context.Context, end time.Time) error {
 	}
 }
 
-// close ends what the page still does, and forgets what it has kept.
+// close stops the page, and drops its stored data.
 func (t *tab) close() {
 	t.change(func() { t.closed = true })
 	t.cancel(nil)

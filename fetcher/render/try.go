@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// OldestBrowser is the first version of Chromium that is used. Older ones have another headless mode, on which none of
-// what keeps pages from the network was tried, and no corrections of their faults for long.
+// OldestBrowser is the oldest supported version of Chromium. Older ones have another headless mode, in which the
+// isolation of pages from the network is untested, and long lack security fixes.
 const OldestBrowser = 132
 
 const (
@@ -19,8 +19,8 @@ const (
 	tryMade   = `<p id="done">42</p>`
 )
 
-// Try has a page of its own rendered, whose script it answers itself, and returns the version of the browser, which is
-// kept for the pages that come. The error is an *Error, or that of ctx.
+// Try renders a built-in page whose script it serves itself, and returns the version of the browser, which is kept for
+// the pages that follow. The error is an *Error, or that of ctx.
 func (r *Renderer) Try(ctx context.Context) (version string, err error) {
 	page := Page{
 		URL: tryURL, Status: http.StatusOK, Header: http.Header{"Content-Type": {"text/html; charset=utf-8"}}, Body: []byte(tryPage), Selector: "#done",
@@ -38,8 +38,8 @@ func (r *Renderer) Try(ctx context.Context) (version string, err error) {
 	return r.Status().Version, nil
 }
 
-// tooOld reports whether a product such as HeadlessChrome/156.0.8078.79 is not to be used. One that has no version is
-// somebody's own, and taken as it is.
+// tooOld reports whether a product such as HeadlessChrome/156.0.8078.79 is unsupported. A product without a version is
+// a custom one, and accepted.
 func tooOld(product string) bool {
 	_, version, _ := strings.Cut(product, "/")
 	major, _, _ := strings.Cut(version, ".")

@@ -148,8 +148,8 @@ func TestNothingPassesByTheFetcher(t *testing.T) {
 	}
 }
 
-// serveBrowsers is what the unit sextant-browser does: each connection to the socket is the pipe of a browser of its
-// own, here with the machine's network.
+// serveBrowsers returns what the unit sextant-browser does: each connection to the socket is the pipe of a browser of
+// its own, here with the machine's network.
 func serveBrowsers(t *testing.T, command []string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s")

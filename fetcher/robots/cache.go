@@ -15,31 +15,28 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Cache.mu guards the parsed copies. Neither a Memory nor a fetch is waited for while it
-// is held.
+// Cache.mu guards the parsed copies. It is not held during a fetch or a call of Memory.
 
-// maxRedirects is how many redirects in a row are followed (RFC 9309 section 2.3.1.2).
+// maxRedirects is the most redirects in a row that are followed (RFC 9309 section 2.3.1.2).
 const maxRedirects = 5
 
-// Memory keeps what is known over a restart. A name that was never set gives nil.
-// It must be safe for concurrent use.
+// Memory stores state over a restart. A name that was never set returns nil. It must be safe for concurrent use.
 type Memory interface {
 	Value(ctx context.Context, name scheduler.ValueName) ([]byte, error)
 	SetValue(ctx context.Context, name scheduler.ValueName, value []byte) error
 }
 
-// Settings of a Cache; a zero field takes its default.
+// Settings configures a Cache; a zero field takes its default.
 type Settings struct {
 	MaxAge     time.Duration // of a copy before it is fetched again; 24 h
-	MinBackoff time.Duration // before the second try where robots.txt cannot be had; 60 s
-	MaxBackoff time.Duration // that it doubles up to; 6 h
-	Origins    int           // kept parsed in memory; 10,000
-	Bytes      int           // that they may take, estimated; 64 MiB
-	MaxDelay   time.Duration // that a Crawl-delay is obeyed up to; 60 s
-	// Original reads every copy as ParseOriginal does, also those of a Memory.
+	MinBackoff time.Duration // before the second try if robots.txt is unreachable; 60 s
+	MaxBackoff time.Duration // the limit of its doubling; 6 h
+	Origins    int           // parsed copies in memory; 10,000
+	Bytes      int           // their estimated memory; 64 MiB
+	MaxDelay   time.Duration // the longest Crawl-delay that is obeyed; 60 s
+	// Original parses every copy like ParseOriginal, also those of a Memory.
 	Original bool
-	// Agent is the product token by whose rules Verdict.Changed is found; empty:
-	// by the rules for all.
+	// Agent is the product token whose rules determine Verdict.Changed; empty: the rules for all agents.
 	Agent string
 }
 
@@ -60,7 +57,7 @@ func orDefault[T int | time.Duration](v, d T) T {
 	return v
 }
 
-// State is what robots.txt says about a URL.
+// State is the permission that robots.txt gives for a URL.
 type State uint8
 
 // The states.
@@ -68,10 +65,10 @@ const (
 	Allowed     State = iota + 1
 	Disallowed        // by a rule
 	NeedsFetch        // robots.txt must be fetched first
-	Unreachable       // robots.txt could not be had, nothing is allowed for now
+	Unreachable       // robots.txt is unreachable, nothing is allowed for now
 )
 
-// String is the word for a state; no copy at hand is "unknown".
+// String returns the word for a state; without a copy it is "unknown".
 func (s State) String() string {
 	switch s {
 	case Allowed:
@@ -85,26 +82,24 @@ func (s State) String() string {
 	return "unknown"
 }
 
-// Verdict answers whether a URL may be fetched.
+// Verdict is whether a URL may be fetched.
 type Verdict struct {
 	State State
-	// URL is what to fetch for NeedsFetch: robots.txt, or where it redirects to,
-	// maybe on another host.
+	// URL is the URL to fetch for NeedsFetch: robots.txt, or the target of its redirect, possibly on another host.
 	URL weburl.URL
-	// Until is when to ask again after Unreachable.
+	// Until is when to try again after Unreachable.
 	Until time.Time
-	// CrawlDelay is what the copy at hand asks for, at most Settings.MaxDelay; AskedDelay
-	// is the delay as written, at most a day.
+	// CrawlDelay is the delay in the copy at hand, at most Settings.MaxDelay; AskedDelay is the delay as written, at
+	// most a day.
 	CrawlDelay, AskedDelay time.Duration
-	// Changed, if not zero, says that a copy fetched then may forbid what the one
-	// before it allowed, so that what is stored of this origin is to be asked for
-	// by Forbids. It stays, also over a restart, until Cache.Judged takes it.
+	// Changed, if not zero, is when a copy was fetched that may forbid what the one before it allowed: call Forbids for
+	// the stored URLs of this origin. It stays set, also over a restart, until Cache.Judged clears it.
 	Changed time.Time
 }
 
-// WithoutRules is the verdict for a crawler that ignores robots.txt with its owner's
-// permission (ignoreRobotsTxt): it is fetched, and its CrawlDelay and
-// Rules.Sitemaps count, but nothing is forbidden, also while it cannot be had.
+// WithoutRules returns the verdict for a crawler that ignores robots.txt with its owner's permission (ignoreRobotsTxt):
+// the file is fetched, and its CrawlDelay and Rules.Sitemaps count, but nothing is forbidden, even while it is
+// unreachable.
 func (v Verdict) WithoutRules() Verdict {
 	if v.State == Disallowed || v.State == Unreachable {
 		v.State, v.Until = Allowed, time.Time{}
@@ -112,13 +107,12 @@ func (v Verdict) WithoutRules() Verdict {
 	return v
 }
 
-// Request is the request for NeedsFetch.
+// Request returns the request for NeedsFetch.
 func (v Verdict) Request() fetcher.Request {
 	return fetcher.Request{URL: v.URL, MaxBodyBytes: MaxBytes}
 }
 
-// Cache keeps robots.txt by origin: the last used ones parsed, all in a Memory.
-// It is safe for concurrent use.
+// Cache stores robots.txt by origin: the last used ones parsed, all in a Memory. It is safe for concurrent use.
 type Cache struct {
 	memory   Memory
 	settings Settings
@@ -126,10 +120,10 @@ type Cache struct {
 	mu      sync.Mutex
 	entries map[string]*list.Element // of *entry, by origin
 	used    *list.List               // last used first
-	bytes   int                      // that the entries take
+	bytes   int                      // memory of the entries
 }
 
-// entry is what is known of one origin, guarded by Cache.mu.
+// entry is the state of one origin, guarded by Cache.mu.
 type entry struct {
 	origin string
 	size   int
@@ -138,23 +132,22 @@ type entry struct {
 	hops int
 }
 
-// known is what survives a restart.
+// known is the part that survives a restart.
 type known struct {
-	rules    *Rules    // of the last copy, nil if there never was one
-	fetched  time.Time // when that was
+	rules    *Rules    // of the last copy, nil if there was none
+	fetched  time.Time // when the last copy was fetched
 	retryAt  time.Time // no try before, if failures > 0
 	failures int       // since then
-	changed  time.Time // fetched of the last copy that was stricter, until it was judged by
+	changed  time.Time // fetched of the last stricter copy, until Judged
 }
 
-// NewCache makes a Cache over memory.
+// NewCache returns a Cache over memory.
 func NewCache(memory Memory, s Settings) *Cache {
 	return &Cache{memory: memory, settings: s.withDefaults(), entries: map[string]*list.Element{}, used: list.New()}
 }
 
-// Verdict reports whether agent may fetch u, or what must be done before that is
-// known. A copy that is too old stays in force as long as no newer one can be fetched. The error
-// is Memory's.
+// Verdict reports whether agent may fetch u, or what must be done first. An old copy stays in force as long as no newer
+// one can be fetched. The error is Memory's.
 func (c *Cache) Verdict(ctx context.Context, agent string, u weburl.URL) (Verdict, error) {
 	k, hop, err := c.load(ctx, u.Origin())
 	if err != nil {
@@ -184,15 +177,14 @@ func (c *Cache) Verdict(ctx context.Context, agent string, u weburl.URL) (Verdic
 	return v, err
 }
 
-// Rules are the copy at hand of u's robots.txt, however old; nil if there is none.
+// Rules returns the present copy of u's robots.txt, however old; nil if there is none.
 func (c *Cache) Rules(ctx context.Context, u weburl.URL) (*Rules, error) {
 	k, _, err := c.load(ctx, u.Origin())
 	return k.rules, err
 }
 
-// Judged reports whether all that is stored of u's origin was judged by a copy at least
-// as new as that of changed, a Verdict.Changed. A copy that was stricter after
-// that keeps its own. The error is Memory's.
+// Judged records that everything stored of u's origin was judged by a copy at least as new as that of changed, a
+// Verdict.Changed. A later stricter copy keeps its own Changed. The error is Memory's.
 func (c *Cache) Judged(ctx context.Context, u weburl.URL, changed time.Time) error {
 	origin := u.Origin()
 	k, _, err := c.load(ctx, origin)
@@ -201,7 +193,7 @@ func (c *Cache) Judged(ctx context.Context, u weburl.URL, changed time.Time) err
 	}
 	c.mu.Lock()
 	e := c.entry(origin)
-	if e.size == 0 { // thrown out since
+	if e.size == 0 { // evicted since
 		e.known = k
 	}
 	settled := !e.changed.IsZero() && !e.changed.After(changed)
@@ -217,11 +209,9 @@ func (c *Cache) Judged(ctx context.Context, u weburl.URL, changed time.Time) err
 	return c.save(ctx, origin, k)
 }
 
-// Record takes what fetching Verdict.URL for u gave. A redirect leads to another
-// NeedsFetch; 4xx other than 429 means that there are no rules; 429, 5xx and
-// faults leave the copy at hand in force, and nothing allowed without one. An
-// error that is not a *fetcher.Error (the crawl stops) is not counted. The error is
-// Memory's.
+// Record stores the result of fetching Verdict.URL for u. A redirect leads to another NeedsFetch; 4xx other than 429
+// means that there are no rules; 429, 5xx and faults leave the present copy in force, and allow nothing without one. An
+// error that is not a *fetcher.Error (the crawl is stopping) is not counted. The error is Memory's.
 func (c *Cache) Record(ctx context.Context, u weburl.URL, resp *fetcher.Response, fetchErr error) error {
 	var fault *fetcher.Error
 	if resp == nil && !errors.As(fetchErr, &fault) {
@@ -240,7 +230,7 @@ func (c *Cache) Record(ctx context.Context, u weburl.URL, resp *fetcher.Response
 
 	c.mu.Lock()
 	e := c.entry(origin)
-	if e.size == 0 { // thrown out since
+	if e.size == 0 { // evicted since
 		e.known = k
 	}
 	switch {
@@ -252,7 +242,7 @@ func (c *Cache) Record(ctx context.Context, u weburl.URL, resp *fetcher.Response
 		c.mu.Unlock()
 		return nil
 	case redirected:
-		e.succeed(Parse(nil), c.settings.Agent) // as if there were none
+		e.succeed(Parse(nil), c.settings.Agent) // as if there were no rules
 	default:
 		e.fail(c.settings, resp)
 	}
@@ -262,7 +252,7 @@ func (c *Cache) Record(ctx context.Context, u weburl.URL, resp *fetcher.Response
 	return c.save(ctx, origin, k)
 }
 
-// readRules returns nil if resp says nothing of rules.
+// readRules returns nil if resp says nothing about rules.
 func (c *Cache) readRules(resp *fetcher.Response) *Rules {
 	switch {
 	case resp == nil:
@@ -275,7 +265,7 @@ func (c *Cache) readRules(resp *fetcher.Response) *Rules {
 	return nil
 }
 
-// location reads a redirect; the URL is zero if it leads nowhere.
+// location returns the target of a redirect; the URL is zero if it has none.
 func location(from weburl.URL, resp *fetcher.Response) (to weburl.URL, redirected bool) {
 	if resp == nil || resp.Status/100 != 3 || resp.Status == http.StatusNotModified {
 		return weburl.URL{}, false
@@ -295,7 +285,7 @@ func robotsURL(u weburl.URL) (weburl.URL, error) {
 	return r, nil
 }
 
-// succeed takes a new copy. The first one is not a change: nothing was allowed before.
+// succeed stores a new copy. The first one is not a change, since nothing was allowed before.
 func (e *entry) succeed(rules *Rules, agent string) {
 	old := e.known
 	e.known = known{rules: rules, fetched: time.Now(), changed: old.changed}
@@ -311,7 +301,7 @@ func (e *entry) fail(s Settings, resp *fetcher.Response) {
 		wait *= 2
 	}
 	wait = min(wait, s.MaxBackoff)
-	wait += time.Duration(rand.Int64N(int64(wait)/8 + 1)) // apart from other hosts that failed with it
+	wait += time.Duration(rand.Int64N(int64(wait)/8 + 1)) // apart from other hosts that failed at the same time
 	if resp != nil && resp.HasRetryAfter {
 		wait = max(wait, resp.RetryAfter)
 	}

@@ -10,8 +10,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// What is known of an origin is stored as JSON (type stored) under the name "robots/" and
-// the origin.
+// The state of an origin is stored as JSON (type stored) under the name "robots/" and the origin.
 
 // stored is the form of known in a Memory.
 type stored struct {
@@ -22,14 +21,14 @@ type stored struct {
 	Changed  time.Time `json:"changed,omitzero"`
 }
 
-// valueName returns the name of an origin's value, which is one of the host.
+// valueName returns the name of an origin's value, which is a host's value.
 func valueName(origin string) (scheduler.ValueName, error) {
 	u, err := weburl.Parse(origin)
 	return scheduler.HostValue(u.HostKey(), "robots"), err
 }
 
-// save writes k, and again what origin's entry became meanwhile, so that of two
-// savers at once the newer one's word stays.
+// save writes k, and writes again if origin's entry changed in the meantime, so that of two concurrent calls the newer
+// state remains.
 func (c *Cache) save(ctx context.Context, origin string, k known) error {
 	for {
 		if err := c.write(ctx, origin, k); err != nil {
@@ -49,7 +48,7 @@ func (c *Cache) save(ctx context.Context, origin string, k known) error {
 func (c *Cache) write(ctx context.Context, origin string, k known) error {
 	s := stored{Fetched: k.fetched, RetryAt: k.retryAt, Failures: k.failures, Changed: k.changed}
 	if k.rules != nil {
-		text := []byte(k.rules.text) // as bytes: it need not be UTF-8
+		text := []byte(k.rules.text) // as bytes, since it need not be UTF-8
 		s.Text = &text
 	}
 	value, err := json.Marshal(s)
@@ -63,9 +62,8 @@ func (c *Cache) write(ctx context.Context, origin string, k known) error {
 	return c.memory.SetValue(ctx, name, value)
 }
 
-// load returns what is known of origin, and the next URL after a redirect; what is
-// not in the cache comes from Memory. A value that cannot be read does not count:
-// robots.txt is fetched again.
+// load returns the state of origin, and the next URL after a redirect, from the cache or Memory. A value that cannot be
+// decoded is ignored: robots.txt is fetched again.
 func (c *Cache) load(ctx context.Context, origin string) (known, weburl.URL, error) {
 	c.mu.Lock()
 	if element, ok := c.entries[origin]; ok {
@@ -102,8 +100,7 @@ func (c *Cache) load(ctx context.Context, origin string) (known, weburl.URL, err
 	return e.known, e.hop, nil
 }
 
-// entry is origin's entry, a new one of size 0 if there is none. Its caller holds
-// mu, and calls resize.
+// entry returns origin's entry, a new one of size 0 if there is none. Its caller holds mu, and calls resize.
 func (c *Cache) entry(origin string) *entry {
 	element, ok := c.entries[origin]
 	if !ok {
@@ -113,8 +110,8 @@ func (c *Cache) entry(origin string) *entry {
 	return element.Value.(*entry)
 }
 
-// resize counts e again and throws out what was not used for longest, but not e,
-// if that is the last used. Its caller holds mu.
+// resize updates e's size and evicts the least recently used entries, but not e, if that is the last used. Its caller
+// holds mu.
 func (c *Cache) resize(e *entry) {
 	const perEntry = 400 // entry, list element, map slot, origin
 	size := perEntry + 2*len(e.origin)

@@ -5,21 +5,19 @@ import (
 	"time"
 )
 
-// ParseOriginal reads a robots.txt by the text of 1994 ("A Standard for Robot
-// Exclusion", robotstxt.org/orig.html): records end at blank lines, but not at
-// lines that hold a comment alone; a Disallow is a prefix in which '*' and '$'
-// stand for themselves; there is no Allow. A record names agent if its
-// User-agent, without version, is part of agent in any case. The first such record
-// decides, else the first for '*'. Crawl-delay and Sitemap, unknown to that text,
-// are read all the same.
+// ParseOriginal parses a robots.txt by the text of 1994 ("A Standard for Robot Exclusion", robotstxt.org/orig.html):
+// records end at blank lines, but not at lines with only a comment; a Disallow is a prefix in which '*' and '$' are
+// ordinary characters; there is no Allow. A record names agent if its User-agent, without version, is part of agent in
+// any case. The first such record decides, else the first for '*'. Crawl-delay and Sitemap, unknown to that text, are
+// also read.
 func ParseOriginal(body []byte) *Rules { return parse(body, false, true) }
 
-// record gathers the lines of a record.
+// record collects the lines of a record.
 type record struct {
 	agents []string
 	group  group
 	delay  time.Duration
-	ruled  bool // a Disallow was there: the next User-agent begins another record
+	ruled  bool // a Disallow was read: the next User-agent begins another record
 }
 
 func parseOriginal(text string) *Rules {
@@ -66,8 +64,7 @@ func (r *Rules) addOriginal(now *record, key, value string) {
 	}
 }
 
-// end adds a record, if it is one: it needs an agent and a Disallow. One that only
-// slows down is taken, too.
+// end adds a record, if it is complete: it needs an agent and a Disallow or a delay.
 func (r *Rules) end(now *record) {
 	if now.ruled || now.delay > 0 {
 		for _, name := range now.agents {
@@ -85,8 +82,7 @@ func (r *Rules) end(now *record) {
 	*now = record{}
 }
 
-// newLiteralRule is a Disallow without wildcards. As none allows, the order of
-// such rules does not count.
+// newLiteralRule returns a Disallow without wildcards. The order of such rules does not matter, since none allows.
 func newLiteralRule(text string) rule {
 	r := rule{pattern: pattern{head: text}, length: len(text)}
 	if c := canonical(text); c != text {
@@ -95,7 +91,7 @@ func newLiteralRule(text string) rule {
 	return r
 }
 
-// firstRecord is the name by which a record decides for agent.
+// firstRecord returns the name of the record that decides for agent.
 func (r *Rules) firstRecord(agent string) string {
 	agent = strings.ToLower(agent)
 	for _, name := range r.order {

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// MaxBytes is how much of a robots.txt is read (RFC 9309 section 2.5 asks for
-	// at least as much). A line that the limit cuts is not read.
+	// MaxBytes is how much of a robots.txt is read (RFC 9309 section 2.5 requires at least as much). A line that the
+	// limit cuts is ignored.
 	MaxBytes = 500 << 10
 	// maxLine is how much of a line is read, as in Google's parser.
 	maxLine = 2083 * 8
@@ -25,10 +25,10 @@ const (
 	maxCrawlDelay = 24 * time.Hour
 )
 
-// Parse reads a robots.txt. Everything is one: what is not a directive is skipped.
+// Parse parses a robots.txt. Any input is valid: lines that are not directives are skipped.
 func Parse(body []byte) *Rules { return parse(body, false, false) }
 
-// parse reads a body; cut says that it is only the beginning of one.
+// parse parses a body; cut is set if the body was truncated.
 func parse(body []byte, cut, original bool) *Rules {
 	text := readText(body, cut)
 	if original {
@@ -46,7 +46,7 @@ func parse(body []byte, cut, original bool) *Rules {
 	return p.rules
 }
 
-// readText is the body as far as the limit lets it be read.
+// readText returns the part of the body within the limit.
 func readText(body []byte, cut bool) string {
 	if len(body) > MaxBytes {
 		body, cut = body[:MaxBytes], true
@@ -55,15 +55,15 @@ func readText(body []byte, cut bool) string {
 	if len(text) > MaxBytes {
 		text, cut = text[:MaxBytes], true
 	}
-	if cut { // half a rule is another rule
+	if cut { // a partial rule would be a different one
 		text = text[:1+strings.LastIndexAny(text, "\r\n")]
 	}
 	return text
 }
 
-// decodeUTF16 is body as UTF-8, if its byte order mark says that it is UTF-16, and
-// else as it is. RFC 9309 section 2.2 asks for UTF-8, and Google's parser finds
-// nothing in such a file; but a file that Windows' editor saved was meant to have rules.
+// decodeUTF16 returns body as UTF-8 if its byte order mark is that of UTF-16, else unchanged. RFC 9309 section 2.2
+// requires UTF-8, and Google's parser finds nothing in such a file; but a file saved by Windows' editor was meant to
+// have rules.
 func decodeUTF16(body []byte) string {
 	var order binary.ByteOrder
 	switch {
@@ -81,7 +81,7 @@ func decodeUTF16(body []byte) string {
 	return string(utf16.Decode(units))
 }
 
-// lines are those of a text whose line ends are CR, LF or both (RFC 9309 section 2.2).
+// lines returns the lines of a text whose line ends are CR, LF or both (RFC 9309 section 2.2).
 func lines(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for text != "" {
@@ -115,8 +115,7 @@ func skipBOM(text string) string {
 
 const space = " \t\n\v\f\r"
 
-// directive splits a line at its colon or, where this was forgotten, at the white
-// space between exactly two words.
+// directive splits a line at its colon or, if that is missing, at the white space between exactly two words.
 func directive(line string) (key, value string, ok bool) {
 	if len(line) >= maxLine {
 		line = line[:maxLine-1]
@@ -142,8 +141,8 @@ type parser struct {
 	rules   *Rules
 	current int  // group that rules belong to, -1 before the first
 	closed  bool // it has a rule, so the next user agent begins another
-	// named are the agents that a Crawl-delay is for; the next user agent begins others
-	// once there was a delay or a rule.
+	// named are the agents that a Crawl-delay applies to; after a delay or a rule, the next user agent begins a new
+	// list.
 	named     []string
 	nextNames bool
 }
@@ -204,7 +203,7 @@ func (p *parser) addRule(allows bool, value string) {
 	g.rules = append(g.rules, newRule(escape(value), allows))
 }
 
-// productToken is the beginning of a user agent that names a crawler (RFC 9309
+// productToken returns the beginning of a user agent that names a crawler (RFC 9309
 // section 2.2.1).
 func productToken(value string) string {
 	for i := range len(value) {
@@ -227,8 +226,7 @@ const (
 	sitemap
 )
 
-// directiveOf knows directives by how they begin, and the misspellings that
-// Google's parser accepts.
+// directiveOf recognizes directives by their beginning, and the misspellings that Google's parser accepts.
 func directiveOf(key string) directiveKind {
 	for _, d := range [...]struct {
 		prefix string
@@ -248,7 +246,7 @@ func directiveOf(key string) directiveKind {
 	return unknown
 }
 
-// delay reads seconds, fractions allowed.
+// delay parses seconds, with fractions.
 func delay(value string) (time.Duration, bool) {
 	seconds, err := strconv.ParseFloat(value, 64)
 	if err != nil || math.IsNaN(seconds) || seconds < 0 {
@@ -260,7 +258,7 @@ func delay(value string) (time.Duration, bool) {
 	return time.Duration(seconds * float64(time.Second)), true
 }
 
-// escape percent-encodes what is not ASCII and writes hex digits in upper case.
+// escape percent-encodes non-ASCII and writes hex digits in upper case.
 func escape(pattern string) string {
 	const hex = "0123456789ABCDEF"
 	if isPlain(pattern) {
@@ -282,7 +280,7 @@ func escape(pattern string) string {
 	return string(out)
 }
 
-// isPlain reports whether a pattern is all ASCII, and nothing in it is percent-encoded.
+// isPlain reports whether a pattern is ASCII without percent-encoding.
 func isPlain(pattern string) bool {
 	for i := range len(pattern) {
 		if c := pattern[i]; c >= 0x80 || c == '%' {
@@ -296,10 +294,9 @@ func isHex(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
 }
 
-// canonical is the pattern in the form that URLs have in this crawler, so that
-// "/%7Euser" rules "/~user", and "/{id}" rules "/%7Bid%7D" (RFC 9309 section
-// 2.2.2). A pattern whose meaning the URL parser would change stays as it is:
-// it may end inside a dot segment, or before an empty query.
+// canonical returns the pattern in the form of URLs in this crawler, so that "/%7Euser" matches "/~user", and "/{id}"
+// matches "/%7Bid%7D" (RFC 9309 section 2.2.2). A pattern whose meaning the URL parser would change is returned
+// unchanged: it may end inside a dot segment, or before an empty query.
 func canonical(pattern string) string {
 	if pattern[0] != '/' || strings.Contains(pattern, "/.") || strings.HasSuffix(pattern, "?") ||
 		!strings.ContainsAny(pattern, "%\"'<>^`{|}\\ \t") {
@@ -312,7 +309,7 @@ func canonical(pattern string) string {
 	return u.PathAndQuery()
 }
 
-// sortRules puts first what decides: the longest pattern, allow before disallow.
+// sortRules sorts by precedence: the longest pattern first, allow before disallow.
 func sortRules(rules []rule) {
 	slices.SortStableFunc(rules, func(a, b rule) int {
 		if c := cmp.Compare(b.length, a.length); c != 0 {

@@ -2,12 +2,11 @@ package robots
 
 import "strings"
 
-// pattern is the path of a rule, taken apart once, because most rules differ from a
-// target in their first piece. It is comparable.
+// pattern is a rule's path, split once, because most rules differ from a target in their first piece. It is comparable.
 type pattern struct {
 	head     string // up to the first '*'
 	tail     string // what follows that
-	wild     bool   // there is one
+	wild     bool   // there is a '*'
 	anchored bool   // a '$' at the end, cut off
 }
 
@@ -20,10 +19,9 @@ func newPattern(text string) pattern {
 
 func (p *pattern) length() int { return len(p.head) + len(p.tail) }
 
-// matches reports whether p matches target from its beginning. A '*' stands for
-// anything, a '$' at the end for the end (RFC 9309 section 2.2.3). Taking each
-// piece where it comes first is right, as only '*' is between them, and needs
-// time that grows with the lengths' sum, not with their product.
+// matches reports whether p matches target from its beginning. A '*' stands for anything, a '$' at the end for the end
+// (RFC 9309 section 2.2.3). Matching each piece at its first occurrence is correct, as only '*' is between them, and
+// takes time in proportion to the sum of the lengths, not their product.
 func (p *pattern) matches(target string) bool {
 	if len(target) < len(p.head) || target[:len(p.head)] != p.head {
 		return false

@@ -8,15 +8,15 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Rules are a parsed robots.txt. They do not change, and are safe for concurrent use.
+// Rules is a parsed robots.txt. It does not change, and is safe for concurrent use.
 type Rules struct {
-	text     string // the patterns are parts of it
+	text     string // the patterns are substrings
 	groups   []group
-	agents   map[string][]int         // groups of an agent in lower case, anyAgent for all
-	delays   map[string]time.Duration // of an agent in lower case, anyAgent for all
+	agents   map[string][]int         // groups by agent in lower case, anyAgent for all
+	delays   map[string]time.Duration // by agent in lower case, anyAgent for all
 	sitemaps []string
-	original bool     // of the 1994 standard
-	order    []string // agents other than anyAgent as they come, if original
+	original bool     // parsed by the 1994 standard
+	order    []string // agents except anyAgent in order, if original
 }
 
 const anyAgent = "*"
@@ -25,11 +25,11 @@ type group struct {
 	rules []rule // in the order of their precedence
 }
 
-// rule is a line of a group.
+// rule is a rule of a group.
 type rule struct {
 	pattern            // as written, in ASCII
-	canonical *pattern // as URLs are written here, nil where that is the same
-	length    int      // as written: the longer rule decides
+	canonical *pattern // in the form of our URLs, nil if that is the same
+	length    int      // as written: the longer rule has precedence
 	allows    bool
 }
 
@@ -50,8 +50,8 @@ func (r *Rules) Allowed(agent string, u weburl.URL) bool {
 	return target == "/robots.txt" || r.allowed(agent, target, true)
 }
 
-// AllowedTarget is Allowed for a path and query that nobody brought into
-// canonical form, compared octet by octet as Google's parser does.
+// AllowedTarget is Allowed for a path and query in their original form, compared octet by octet as Google's parser
+// does.
 func (r *Rules) AllowedTarget(agent, target string) bool { return r.allowed(agent, target, false) }
 
 func (r *Rules) allowed(agent, target string, isCanonical bool) bool {
@@ -60,7 +60,7 @@ func (r *Rules) allowed(agent, target string, isCanonical bool) bool {
 		for j := range r.groups[i].rules {
 			rule := &r.groups[i].rules[j]
 			if rule.length < longest || rule.length == longest && allows {
-				break // nothing that follows can decide
+				break // no later rule can decide
 			}
 			if rule.matches(target) || isCanonical && rule.canonical != nil && rule.canonical.matches(target) {
 				longest, allows = rule.length, rule.allows
@@ -71,7 +71,7 @@ func (r *Rules) allowed(agent, target string, isCanonical bool) bool {
 	return allows
 }
 
-// groupsOf are the groups that name agent or, if none does, those for all.
+// groupsOf returns the groups that name agent or, if none does, those for all.
 func (r *Rules) groupsOf(agent string) []int {
 	if agent != "" && agent != anyAgent {
 		if r.original {
@@ -86,7 +86,7 @@ func (r *Rules) groupsOf(agent string) []int {
 	return r.agents[anyAgent]
 }
 
-// appendLower is strings.ToLower for ASCII, without memory of its own.
+// appendLower is strings.ToLower for ASCII, without an allocation.
 func appendLower(out []byte, s string) []byte {
 	for i := range len(s) {
 		c := s[i]
@@ -98,9 +98,9 @@ func appendLower(out []byte, s string) []byte {
 	return out
 }
 
-// CrawlDelay is the longest delay that the file asks agent for, 0 if none, at most a day.
-// It is not part of RFC 9309, but widely used: a delay is for the agents that are named
-// just above it, also where the lines below it make one group of these and others.
+// CrawlDelay returns the longest delay that the file sets for agent, 0 if none, at most a day. It is not part of RFC
+// 9309, but widely used: a delay applies to the agents named just above it, even if later lines join these and others
+// into one group.
 func (r *Rules) CrawlDelay(agent string) time.Duration {
 	name := anyAgent
 	if agent != "" && agent != anyAgent {
@@ -114,7 +114,7 @@ func (r *Rules) CrawlDelay(agent string) time.Duration {
 	return r.delays[name]
 }
 
-// delayed notes a delay for agents.
+// delayed records a delay for agents.
 func (r *Rules) delayed(agents []string, d time.Duration) {
 	if d == 0 {
 		return
@@ -127,11 +127,11 @@ func (r *Rules) delayed(agents []string, d time.Duration) {
 	}
 }
 
-// Sitemaps are the values of the Sitemap lines, as written.
+// Sitemaps returns the values of the Sitemap lines, as written.
 func (r *Rules) Sitemaps() []string { return slices.Clone(r.sitemaps) }
 
-// stricter reports whether r may forbid to agent what old allowed: exactly where it
-// has a Disallow more or an Allow less. That a longer rule overrides it is not looked for.
+// stricter reports whether r may forbid agent what old allowed: whether it has a Disallow more or an Allow less. It
+// does not check whether a longer rule overrides that.
 func (r *Rules) stricter(agent string, old *Rules) bool {
 	before := old.patternsOf(agent)
 	after := r.patternsOf(agent)
@@ -148,7 +148,7 @@ func (r *Rules) stricter(agent string, old *Rules) bool {
 	return false
 }
 
-// line is what a rule says.
+// line is the content of a rule.
 type line struct {
 	pattern
 	allows bool

@@ -115,23 +115,23 @@ func idleReasons() []string {
 
 func crawlMetrics() []metric {
 	return []metric{
-		one("sextant_urls_known", gauge, "URLs that the store knows.", func(s *Status) float64 { return float64(s.Known) }),
+		one("sextant_urls_known", gauge, "Known URLs.", func(s *Status) float64 { return float64(s.Known) }),
 		byWord("sextant_urls", gauge, "class", "Known URLs by the class of their last outcome: pending, ok, redirect, ignored, temporary, permanent.", func(s *Status) map[string]uint64 { return s.ByClass }),
-		byWord("sextant_urls_pending", gauge, "source", "URLs that wait in a source or are in flight.", func(s *Status) map[string]uint64 { return s.Pending }),
+		byWord("sextant_urls_pending", gauge, "source", "URLs in a queue or in flight.", func(s *Status) map[string]uint64 { return s.Pending }),
 		one("sextant_urls_in_flight", gauge, "URLs that are being fetched, read or stored.", func(s *Status) float64 { return float64(s.InFlight) }),
-		one("sextant_urls_timed", gauge, "URLs whose retry or refresh lies in the future.", func(s *Status) float64 { return float64(s.Timed) }),
-		moment("sextant_next_due_timestamp_seconds", "When the first retry or refresh is due, as a Unix time; absent if none is known.", func(s *Status) *time.Time { return s.NextDue }),
-		one("sextant_documents_lost", gauge, "Documents that were lost before they were sent, because the disk damaged them: they are fetched again.", func(s *Status) float64 { return float64(s.Lost) }),
-		one("sextant_documents_indexed", gauge, "URLs whose newest order to the indexer is a document.", func(s *Status) float64 { return float64(s.Indexed) }),
+		one("sextant_urls_timed", gauge, "URLs with a retry or refresh in the future.", func(s *Status) float64 { return float64(s.Timed) }),
+		moment("sextant_next_due_timestamp_seconds", "Time of the next retry or refresh, as a Unix time; absent if none is known.", func(s *Status) *time.Time { return s.NextDue }),
+		one("sextant_documents_lost", gauge, "Unsent documents that were lost to disk damage: they are fetched again.", func(s *Status) float64 { return float64(s.Lost) }),
+		one("sextant_documents_indexed", gauge, "URLs with a document as their newest order to the indexer.", func(s *Status) float64 { return float64(s.Indexed) }),
 		one("sextant_paused", gauge, "1 while an operator has paused the crawl.", func(s *Status) float64 { return yes(s.Paused) }),
-		{name: "sextant_idle", kind: gauge, labels: []string{"reason"}, help: "1 for the reason for which workers wait now, 0 for the others; slots_full says that none waits.",
+		{name: "sextant_idle", kind: gauge, labels: []string{"reason"}, help: "1 for the reason why workers are idle, 0 for the others; slots_full means that all work.",
 			value: func(s *Status, emit emitValue) {
 				for _, reason := range idleReasons() {
 					emit(yes(s.IdleCode == reason), reason)
 				}
 			}},
 		byWord("sextant_worker_seconds_total", counter, "activity", "Time of all workers by what they did or waited for: work, fetch, store, url, rate, outbox.", func(s *Status) map[string]float64 { return s.Spent }),
-		{name: "sextant_schedule_next_run_timestamp_seconds", kind: gauge, labels: []string{"schedule", "group", "match"}, help: "When a Refresh schedule runs next, as a Unix time; one in the past was missed.",
+		{name: "sextant_schedule_next_run_timestamp_seconds", kind: gauge, labels: []string{"schedule", "group", "match"}, help: "Next run of a Refresh schedule, as a Unix time; a time in the past was missed.",
 			value: func(s *Status, emit emitValue) {
 				seen := map[[3]string]bool{}
 				for _, n := range s.Schedules {
@@ -155,7 +155,7 @@ func pageMetrics() []metric {
 					emit(float64(s.Errors[class]), class)
 				}
 			}},
-		{name: "sextant_documents_total", kind: counter, labels: []string{"change"}, help: "Documents that came into the index (added), were pushed in place of an older one (updated), or left it (deleted).",
+		{name: "sextant_documents_total", kind: counter, labels: []string{"change"}, help: "Documents that were added to the index, updated in it or deleted from it.",
 			value: func(s *Status, emit emitValue) {
 				if s.Store != nil {
 					emit(float64(s.Store.DocumentsAdded), "added")
@@ -163,11 +163,11 @@ func pageMetrics() []metric {
 					emit(float64(s.Store.DocumentsDeleted), "deleted")
 				}
 			}},
-		{name: "sextant_fetch_duration_seconds", kind: spread, labels: []string{"outcome"}, help: "Duration of requests up to the end of the body, by what came of them; no_answer is a failure of DNS, connection, TLS or time.",
+		{name: "sextant_fetch_duration_seconds", kind: spread, labels: []string{"outcome"}, help: "Duration of requests up to the end of the body, by outcome; no_answer is a failure of DNS or TLS, a refused connection or a timeout.",
 			times: func(s *Status, emit emitTimes) { durations(s.Timings.Fetch, emit) }},
-		{name: "sextant_queue_wait_seconds", kind: spread, labels: []string{"source"}, help: "Samples of how long a host that could be visited waited for a worker: long waits mean too few threads.",
+		{name: "sextant_queue_wait_seconds", kind: spread, labels: []string{"source"}, help: "Samples of the time that a ready host waited for a worker; long waits mean too few threads.",
 			times: func(s *Status, emit emitTimes) { durations(s.Timings.Queue, emit) }},
-		{name: "sextant_page_processing_duration_seconds", kind: spread, help: "What a page takes beside fetching and storing: rules, reading, judging its links.",
+		{name: "sextant_page_processing_duration_seconds", kind: spread, help: "Time for a page apart from fetching and storing: rules, reading, judging its links.",
 			times: func(s *Status, emit emitTimes) { emit(s.Timings.Page) }},
 	}
 }
@@ -182,16 +182,16 @@ func hostMetrics() []metric {
 	logIn := series(func(s *Status) []visit.SessionStatus { return s.Sessions }, []string{"login", "kind"}, func(l *visit.SessionStatus) []string { return []string{l.Name, l.Kind} })
 	return []metric{
 		one("sextant_hosts_known", gauge, "Hosts ever seen.", func(s *Status) float64 { return float64(s.Hosts.Known) }),
-		one("sextant_hosts_with_work", gauge, "Hosts of which URLs wait.", func(s *Status) float64 { return float64(s.Hosts.WithWork) }),
-		{name: "sextant_hosts_closed", kind: gauge, labels: []string{"reason"}, help: "Hosts that may not be visited yet, by reason.",
+		one("sextant_hosts_with_work", gauge, "Hosts with pending URLs.", func(s *Status) float64 { return float64(s.Hosts.WithWork) }),
+		{name: "sextant_hosts_closed", kind: gauge, labels: []string{"reason"}, help: "Hosts that must not be visited yet, by reason.",
 			value: func(s *Status, emit emitValue) {
 				for why := scheduler.ByThrottle; why <= scheduler.ByStore; why++ {
 					emit(float64(s.ClosedFor[why.String()]), why.String())
 				}
 			}},
-		one("sextant_hosts_ill", gauge, "Hosts whose documents turn bad: none of them is deleted or gets a new text unasked.", func(s *Status) float64 { return float64(s.IllHosts) }),
-		logIn("sextant_login_failed", gauge, "1 while a log-in fails: its pages wait.", func(l *visit.SessionStatus) float64 { return yes(l.State == sessionFailed) }),
-		logIn("sextant_logins_total", counter, "Times that a session was begun.", func(l *visit.SessionStatus) float64 { return float64(l.LogIns) }),
+		one("sextant_hosts_ill", gauge, "Hosts with mostly bad responses: their documents are neither deleted nor replaced by new texts.", func(s *Status) float64 { return float64(s.IllHosts) }),
+		logIn("sextant_login_failed", gauge, "1 while a log-in fails; its pages wait.", func(l *visit.SessionStatus) float64 { return yes(l.State == sessionFailed) }),
+		logIn("sextant_logins_total", counter, "Sessions begun.", func(l *visit.SessionStatus) float64 { return float64(l.LogIns) }),
 	}
 }
 

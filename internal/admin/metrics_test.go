@@ -19,9 +19,9 @@ var update = flag.Bool("update", false, "write the table of metrics into docs/mo
 // reference is the table of metrics in docs/monitoring.md.
 func reference() string {
 	var b strings.Builder
-	b.WriteString("| metric | type | labels | meaning |\n| --- | --- | --- | --- |\n")
+	b.WriteString("| metric | labels | meaning |\n| --- | --- | --- |\n")
 	for _, m := range metrics() {
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", m.name, m.kind, strings.Join(append([]string{"crawler"}, m.labels...), ", "), m.help)
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", m.name, strings.Join(m.labels, ", "), m.help)
 	}
 	return b.String()
 }

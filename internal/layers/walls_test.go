@@ -35,9 +35,9 @@ const (
 func limits() map[string]limit {
 	return map[string]limit{
 		"actionrules":                  {11, aim},
-		"actionrules/crawlspace":       {10, aim},
+		"actionrules/crawlspace":       {9, aim},
 		"cmd/sextant":                  {6, aim},
-		"config":                       {15, 115},
+		"config":                       {14, 115},
 		"crawl":                        {18, 83},
 		"crawl/copies/near":            {16, aim},
 		"crawl/policy":                 {18, aim},

@@ -37,7 +37,7 @@ const (
 	Stop    Event = "stop"    // the crawl ended with an error
 )
 
-// Events are all of them, in the order of their names.
+// Events returns all of them, in the order of their names.
 func Events() []Event { return []Event{Brake, Config, Disk, Host, Indexer, Login, Stop} }
 
 // Condition is trouble while it lasts. Event, Crawler and Subject say which it is.
@@ -257,7 +257,7 @@ type Status struct {
 	LastError string `json:"last_error,omitempty"`
 }
 
-// Status is a snapshot of all receivers.
+// Status returns a snapshot of all receivers.
 func (n *Notifier) Status() []Status {
 	n.mu.Lock()
 	all := n.at

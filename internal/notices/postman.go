@@ -110,7 +110,7 @@ func (p *postman) look(ctx context.Context, o Observation) {
 	maps.DeleteFunc(p.tried, func(_ string, at time.Time) bool { return time.Since(at) >= again })
 }
 
-// since is when a condition began, as far as is known.
+// since returns when a condition began, as far as is known.
 func (p *postman) since(c *Condition) time.Time {
 	if !c.Since.IsZero() {
 		return c.Since
@@ -207,7 +207,7 @@ func (p *postman) status() Status {
 	return Status{Receiver: p.name, Told: p.list(), Sent: p.sent, Failed: p.failed, LastError: p.lastError}
 }
 
-// String is a line for a person.
+// String returns a line for a person.
 func (s Status) String() string {
 	line := fmt.Sprintf("%s: %d sent, %d failed", s.Receiver, s.Sent, s.Failed)
 	if s.LastError != "" {

@@ -49,7 +49,7 @@ const (
 	maxOutput = 4 << 10
 )
 
-// name is the receiver without what may be secret.
+// name returns the receiver without what may be secret.
 func (r *Receiver) name() string {
 	if len(r.Command) > 0 {
 		return "command " + r.Command[0]
@@ -140,7 +140,7 @@ func (r *Receiver) run(log *slog.Logger) func(context.Context, Notice) error {
 	}
 }
 
-// environment is what a command gets: not the service's own, in which secrets may stand.
+// environment returns what a command gets: not the service's own, in which secrets may stand.
 func environment(n *Notice) []string {
 	env := []string{
 		"SEXTANT_EVENT=" + string(n.Event), "SEXTANT_STATE=" + string(n.State), "SEXTANT_CRAWLER=" + wire.Plain(n.Crawler),

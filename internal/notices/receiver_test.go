@@ -21,7 +21,7 @@ import (
 	"github.com/sextant-crawler/sextant/push/webhook"
 )
 
-// sample is a notice whose bytes docs/monitoring.md shows.
+// sample returns a notice whose bytes docs/monitoring.md shows.
 func sample() Notice {
 	n := Notifier{host: "search-1"}
 	since := time.Date(2026, 3, 1, 7, 0, 0, 0, time.UTC)

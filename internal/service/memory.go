@@ -59,7 +59,7 @@ func (s *Service) limitMemory(ctx context.Context) error {
 		}
 		if outside >= last+memoryGrain || outside <= last-memoryGrain {
 			limit := badgerstore.LimitMemory(s.memory, outside)
-			s.log.Info("heap limit", "bytes", limit, "known_urls_bytes", outside)
+			s.log.Debug("heap limit", "bytes", limit, "known_urls_bytes", outside)
 			last = outside
 		}
 		select {

@@ -117,7 +117,7 @@ func noticesOf(parts []cyclonedx.Component, texts []text) string {
 	return b.String()
 }
 
-// granted are the licences of a part in words.
+// granted returns the licences of a part in words.
 func granted(c cyclonedx.Component) string {
 	var words []string
 	for _, l := range *c.Licenses {

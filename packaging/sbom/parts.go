@@ -87,7 +87,7 @@ func withEmbedded(parts []cyclonedx.Component) ([]cyclonedx.Component, error) {
 	return parts, err
 }
 
-// embeddedTexts are the texts of what embedded.cdx.json names: those of PDFium's parts are here
+// embeddedTexts returns the texts of what embedded.cdx.json names: those of PDFium's parts are here
 // (pdfium/UPSTREAM.md), those of the scripts beside them.
 func embeddedTexts(root string) (texts []text, err error) {
 	names, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(vendored)))
@@ -213,7 +213,7 @@ func textsIn(of string, folders []string) (texts []text, err error) {
 	return texts, nil
 }
 
-// component is a Go module in the words of CycloneDX. Sum is its line in go.sum, which has the hash
+// component returns a Go module in the words of CycloneDX. Sum is its line in go.sum, which has the hash
 // of the module's files in base64.
 func component(path, version, sum string, ids []string) cyclonedx.Component {
 	url := fmt.Sprintf("pkg:golang/%s@%s", path, strings.ReplaceAll(version, "+", "%2B"))

@@ -118,7 +118,7 @@ func moduleOf(t *testing.T, format, module string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// crawler is what a sextant that is built for linux and arch would say of itself, without building it.
+// crawler returns what a sextant that is built for linux and arch would say of itself, without building it.
 func crawler(t *testing.T, arch string) *debug.BuildInfo {
 	t.Helper()
 	info := &debug.BuildInfo{GoVersion: runtime.Version(), Path: "github.com/sextant-crawler/sextant/cmd/sextant"}

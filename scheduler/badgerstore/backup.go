@@ -12,14 +12,14 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/store/kv"
 )
 
-// BackupReport is what a backup or a restore has gone over.
+// BackupReport counts the contents of a backup or a restore.
 type BackupReport struct {
 	Keys   uint64 // all
 	URLs   uint64
 	Orders uint64 // waiting and pending
 	Bytes  int64  // of the backup
-	// Faults is how many faults Verify has found in the restored store. It is as the
-	// one that was backed up was: the backup's checksums are looked at before.
+	// Faults is the number of faults that Verify found in the restored store. They come from the store that was backed
+	// up, since the backup's checksums are verified first.
 	Faults uint64
 }
 
@@ -33,15 +33,14 @@ func (r *BackupReport) count(key []byte) {
 	}
 }
 
-// Backup writes all that is stored at the moment of the call to w, while the crawl
-// goes on, in order of the keys, and returns what it wrote. It needs memory for a few MiB and
-// the longest body. What it wrote is not a backup if it gives an error, and Restore says so.
-// The backup is not compressed.
+// Backup writes everything stored at the moment of the call to w, in order of keys, while the crawl goes on, and
+// returns what it wrote. It needs memory for a few MiB and the longest body. If it returns an error, the output is not
+// a backup, and Restore refuses it. The backup is not compressed.
 func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
 	var report BackupReport
 	b := backupfile.NewWriter(w)
 	err := s.viewBodies(ctx, func(view kv.View, bodies *segments.Reader) error {
-		if s.readOnly { // then it costs little beside the rest
+		if s.readOnly { // it costs little compared with the rest
 			if err := s.kv.Check(); err != nil {
 				return s.damaged("tables", err)
 			}
@@ -56,7 +55,7 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
 		}
 		if err := s.walk(ctx, view, nil, nil, true, func(key, value []byte) error {
 			if string(key) == string(record.SavedKey()) || key[0] == record.KindSegment {
-				return nil // the files are not in the backup
+				return nil // the files are not part of the backup
 			}
 			v, err := whole(bodies, key, value)
 			if err != nil {
@@ -70,7 +69,7 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
 		}); err != nil {
 			return err
 		}
-		// An engine may end a walk at what it cannot read, without a word.
+		// An engine may end a walk silently at what it cannot read.
 		if orders := kept.Waiting + kept.Pends; report.URLs != kept.Known || report.Orders != orders {
 			return s.damaged("backup", fmt.Errorf("%d of %d URLs and %d of %d orders could be read",
 				report.URLs, kept.Known, report.Orders, orders))
@@ -87,7 +86,7 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
 	return report, nil
 }
 
-// whole is the value of a key as a backup has it: orders hold their bodies, and nothing names a segment.
+// whole returns the value of a key as a backup has it: orders hold their bodies, and nothing names a segment.
 func whole(r *segments.Reader, key, v []byte) ([]byte, error) {
 	switch key[0] {
 	case record.KindOrder, record.KindHostLoss, record.KindEditLoss:
@@ -112,7 +111,7 @@ func whole(r *segments.Reader, key, v []byte) ([]byte, error) {
 	return v, nil
 }
 
-// inline takes an order's body into the order.
+// inline copies an order's body into the order.
 func inline(r *segments.Reader, o *record.Order) (err error) {
 	if o.Body, err = r.Read(o.Place); errors.Is(err, segments.ErrDamaged) {
 		err = fmt.Errorf("%s: %w; start the service, which makes it a dead letter, and back up again", o.URL, err)

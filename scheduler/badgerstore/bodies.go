@@ -13,9 +13,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// keepBody gives an order its body: that of a document a place in a segment. Those
-// of deletions are short and stay in the value. b must not be changed
-// until the batch is written.
+// keepBody stores an order's body: a document's in a segment, a deletion's, which is short, in the value. b must not be
+// changed until the batch is written.
 func (g *group) keepBody(o *record.Order, b []byte) error {
 	if o.Op == push.Delete || len(b) == 0 {
 		o.Body = b
@@ -50,7 +49,7 @@ func (g *group) nextSegment() error {
 	return nil
 }
 
-// segmentState reads a segment's state as this write must see it.
+// segmentState returns a segment's state as seen by this write.
 func (g *group) segmentState(n uint64) (record.Segment, error) {
 	v, err := g.get(record.SegmentKey(n))
 	if err != nil {
@@ -63,7 +62,7 @@ func (g *group) segmentState(n uint64) (record.Segment, error) {
 	return st, nil
 }
 
-// refer counts an order or dead letter that names a body in a segment.
+// refer counts an order or dead letter whose body is in a segment.
 func (g *group) refer(segment, length uint64) error {
 	if segment == 0 {
 		return nil
@@ -81,8 +80,8 @@ func (g *group) refer(segment, length uint64) error {
 	return nil
 }
 
-// release counts one that is gone. What is referred to again in its stead must be so
-// before: a segment without entries is gone, unless it is the current one.
+// release counts one that is removed. If its body is to be referred to again, call refer first: a segment without
+// entries is dropped, unless it is the current one.
 func (g *group) release(segment, length uint64) error {
 	if segment == 0 {
 		return nil
@@ -116,12 +115,12 @@ func (s *Store) viewBodies(ctx context.Context, fn func(kv.View, *segments.Reade
 	return s.view(ctx, func(view kv.View) error { return fn(view, r) })
 }
 
-// OnWork has fn told of places that get work otherwise than by what its caller asks for: URLs whose documents are lost.
-// fn must not wait for a change of the store. It is set before the outbox is used.
+// OnWork sets a function that is called with places that receive work without a caller's request: URLs whose documents
+// are lost. It must not wait for a change of the store. Set it before the outbox is used.
 func (s *Store) OnWork(fn func([]scheduler.Place)) { s.onWork = fn }
 
-// changeLost is changeAlone, or change, for what may have lost documents fetched again. After an error some of it may have
-// been done: who is told of a place without work finds none.
+// changeLost is changeAlone, or change, for changes that may queue lost documents. After an error some of it may be
+// stored; announcing a place without work is harmless.
 func (s *Store) changeLost(ctx context.Context, alone bool, apply func(*group, *places) error) error {
 	var ps places
 	err := s.do(ctx, &write{apply: func(g *group) error { return apply(g, &ps) }, alone: alone})
@@ -131,8 +130,8 @@ func (s *Store) changeLost(ctx context.Context, alone bool, apply func(*group, *
 	return err
 }
 
-// fetchAgain has a URL fetched and its document pushed whatever it holds, as soon as its host lets it, and before what is
-// new: its order is lost. A lease of it that is in flight has asked for what changed, and counts no longer.
+// fetchAgain queues a URL whose order is lost, to push its document even if it is unchanged, as soon as its host allows
+// and before new URLs. A lease of it in flight requested only changes, and no longer counts.
 func (g *group) fetchAgain(k weburl.Key, ps *places) error {
 	rec, err := g.record(k)
 	if errors.Is(err, scheduler.ErrNotFound) {
@@ -148,7 +147,7 @@ func (g *group) fetchAgain(k weburl.Key, ps *places) error {
 	return g.readAgain(k, &rec, ps)
 }
 
-// first has a URL asked for before what is new, whatever was had of it; an item stays where it is.
+// first queues a URL before new ones, without validators; an item stays where it is.
 func (g *group) first(k weburl.Key, rec *scheduler.Record, lost bool, ps *places) error {
 	if err := g.unplace(k, rec); err != nil {
 		return err
@@ -163,12 +162,12 @@ func (g *group) first(k weburl.Key, rec *scheduler.Record, lost bool, ps *places
 	return g.place(k, rec, ps)
 }
 
-// readAgain has the feed or XML file fetched that an item's document stands in: what the item's own URL
-// answers is another document, which is had only if the feed is not known any more.
+// readAgain queues the feed or XML file that contains an item's document. The response at the item's own URL is another
+// document; it is fetched only if the feed is unknown.
 func (g *group) readAgain(k weburl.Key, rec *scheduler.Record, ps *places) error {
 	feed, err := weburl.Parse(rec.Referrer)
 	if err != nil || feed.Key() == k {
-		return nil //nolint:nilerr // an item that nothing names any more stays as it is
+		return nil //nolint:nilerr // an item without a list stays as it is
 	}
 	of, err := g.record(feed.Key())
 	if errors.Is(err, scheduler.ErrNotFound) {

@@ -18,7 +18,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/testing/seeded"
 )
 
-// attackRounds is how many rounds a test runs: few, or what SEXTANT_CRASH_ROUNDS says.
+// attackRounds returns how many rounds a test runs: few, or what SEXTANT_CRASH_ROUNDS says.
 func attackRounds(t *testing.T, few int) int {
 	t.Helper()
 	if s, ok := os.LookupEnv("SEXTANT_CRASH_ROUNDS"); ok {
@@ -105,7 +105,7 @@ func (e ending) wantKilled(t *testing.T) {
 	}
 }
 
-// attackOptions are those with which tests open an attacked store.
+// attackOptions returns those with which tests open an attacked store.
 func attackOptions() Options {
 	return Options{Durability: OS, MemtableBytes: MinMemtableBytes, MinFree: -1}
 }
@@ -136,7 +136,7 @@ func TestWorkload(t *testing.T) {
 	}
 }
 
-// copied is a copy of a folder of files. If a store is open there, none of its tables
+// copied returns a copy of a folder of files. If a store is open there, none of its tables
 // came or went meanwhile: a process killed at that moment would leave this.
 func copied(t testing.TB, dir string) string {
 	t.Helper()

@@ -102,7 +102,7 @@ func (st stock) refetch(t *testing.T, s *Store, w *scheduler.WaitingURL, now tim
 	return err
 }
 
-// liveSize is the size of a store's tables if they hold nothing that is not needed.
+// liveSize returns the size of a store's tables if they hold nothing that is not needed.
 func liveSize(t *testing.T, s *Store) int64 {
 	t.Helper()
 	r, w := io.Pipe()

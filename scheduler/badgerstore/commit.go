@@ -5,19 +5,19 @@ import (
 	"runtime"
 )
 
-// write is a change that waits for the committer.
+// write is a change that is queued for the committer.
 type write struct {
 	ctx   context.Context
 	apply func(*group) error
-	// alone is set where apply walks over keys: it must find everything before it
-	// in the database, and those behind it everything of it.
+	// alone is set if apply walks over keys: it must find everything before it in the database, and the writes after it
+	// everything of it.
 	alone bool
-	// What comes of it goes to done, or to settled, which the settler calls.
+	// The result goes to done, or to settled, which the settler calls.
 	done    chan error
 	settled func(error)
 }
 
-// do hands a change to the committer and waits until it is durable.
+// do passes a change to the committer and waits until it is durable.
 func (s *Store) do(ctx context.Context, w *write) error {
 	if err := s.enter(ctx); err != nil {
 		return err
@@ -40,8 +40,8 @@ func (s *Store) do(ctx context.Context, w *write) error {
 	}
 }
 
-// take hands a change to the committer. The settler says later what came of it; the
-// method counts as under way until then.
+// take passes a change to the committer. The settler reports its result later; until then the method counts as under
+// way.
 func (s *Store) take(ctx context.Context, w *write) error {
 	if err := s.enter(ctx); err != nil {
 		return err
@@ -60,7 +60,7 @@ func (s *Store) take(ctx context.Context, w *write) error {
 	return err
 }
 
-// answer says what came of a write, in order of the commits.
+// answer reports the result of a write, in order of the commits.
 func (s *Store) answer(w *write, err error) {
 	if w.settled == nil {
 		w.done <- err
@@ -74,14 +74,14 @@ func (s *Store) change(ctx context.Context, apply func(*group) error) error {
 	return s.do(ctx, &write{apply: apply})
 }
 
-// changeAlone is do for changes that walk.
+// changeAlone is do for changes that walk over keys.
 func (s *Store) changeAlone(ctx context.Context, apply func(*group) error) error {
 	return s.do(ctx, &write{apply: apply, alone: true})
 }
 
-// commitWrites is the committer. It applies the writes that wait to a batch while
-// the writer makes the one before durable, and hands the batch over when the writer
-// is free and no more writes wait, or it is full. See gathering for what it waits for.
+// commitWrites is the committer. It applies queued writes to a batch while the writer makes the one before durable. It
+// passes the batch on when the writer is idle and no write is queued, or when the batch is full. See gathering for the
+// exception.
 func (s *Store) commitWrites() {
 	g := newGroup(s)
 	defer close(s.batches)
@@ -104,7 +104,7 @@ func (s *Store) commitWrites() {
 		case l := <-s.loaded:
 			g.adopt(l)
 		case <-s.stop:
-			g.saveLast() // the other writes left belong to callers that gave up
+			g.saveLast() // the other queued writes belong to callers that gave up
 			g.closeSnapshot()
 			return
 		}
@@ -114,7 +114,7 @@ func (s *Store) commitWrites() {
 	}
 }
 
-// pause reports whether no write waits, also after those just answered had time to come again.
+// pause reports whether no write is queued, after it gave the callers just answered time to send another.
 func (s *Store) pause() bool {
 	if len(s.writes) > 0 {
 		return false
@@ -123,7 +123,7 @@ func (s *Store) pause() bool {
 	return len(s.writes) == 0
 }
 
-// signal tells the relay of new orders.
+// signal wakes the relay for new orders.
 func (s *Store) signal() {
 	select {
 	case s.changed <- struct{}{}:

@@ -11,24 +11,23 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 )
 
-// Emptying is a goroutine of its own (Store.background), one at a time, that hands its
-// changes to the committer as any caller does.
+// Emptying runs in a goroutine of its own (Store.background), one at a time, that passes its changes to the committer
+// as any caller does.
 
-// A body that is needed for long, a dead letter's or that of a target which is down while
-// others of its time were replaced, keeps a whole segment. So when more than half of all
-// segments, and more than a few of them, is not needed, those that are mostly not needed
-// are emptied: what is left in them is written once more. What is delivered in order empties
-// segments by itself, and never comes to this.
+// A body that is needed for long (of a dead letter, or for a target that is down while its neighbours were replaced)
+// keeps a whole segment. When more than half of all segments, and more than a few of them, is unused, the mostly unused
+// ones are emptied: the bodies left in them are written again. Bodies that are delivered in order empty segments by
+// themselves.
 
 const (
-	// compactBytes and compactOrders are what is moved in one write, about.
+	// compactBytes and compactOrders are about how much is moved in one write.
 	compactBytes  = 1 << 20
 	compactOrders = 500
 	// compactKeys bounds the memory of one round.
 	compactKeys = 100_000
 )
 
-// compactWhenDue begins to empty segments in the background if that is worth it.
+// compactWhenDue starts emptying segments in the background if that is worthwhile.
 func (s *Store) compactWhenDue() {
 	victims := s.segments.Empty(s.committed.Load().Segment)
 	if len(victims) == 0 {
@@ -39,7 +38,7 @@ func (s *Store) compactWhenDue() {
 		if err != nil && s.ended(context.Background()) == nil {
 			s.log.Warn("cannot empty segments of the outbox; trying again later", "error", err)
 		}
-		// If the store is closed meanwhile, the next process finds it due again.
+		// If the store is closed in the meantime, the next process finds it due again.
 		_ = s.submit(&write{apply: func(g *group) error {
 			g.s.segments.Emptied(err != nil)
 			return nil
@@ -47,10 +46,10 @@ func (s *Store) compactWhenDue() {
 	})
 }
 
-// named is an order or dead letter by its key.
+// named is an order or dead letter with its key.
 type named struct{ key, value []byte }
 
-// compact moves all bodies that are needed out of segments, or as many as one round may.
+// compact moves all bodies in use out of segments, or as many as one round may.
 func (s *Store) compact(victims map[uint64]bool) error {
 	list, err := s.namedIn(victims, compactKeys)
 	if err != nil {
@@ -64,7 +63,7 @@ func (s *Store) compact(victims map[uint64]bool) error {
 	return nil
 }
 
-// namedIn lists at most so many orders and dead letters with their bodies in segments.
+// namedIn lists orders and dead letters with their bodies in the given segments, up to most.
 func (s *Store) namedIn(victims map[uint64]bool, most int) (list []named, err error) {
 	view := s.kv.View()
 	defer view.Close()
@@ -90,7 +89,7 @@ func (s *Store) namedIn(victims map[uint64]bool, most int) (list []named, err er
 	return list, nil
 }
 
-// orderIn reads an order or that of a dead letter, valid while v is.
+// orderIn reads an order or that of a dead letter, valid as long as v.
 func orderIn(key, v []byte) (record.Order, error) {
 	if key[0] == record.KindDead {
 		d, err := record.DecodeDead(v)
@@ -99,8 +98,8 @@ func orderIn(key, v []byte) (record.Order, error) {
 	return record.DecodeOrder(v)
 }
 
-// move writes the bodies of orders into the current segment. Bodies are read outside of
-// the committer; what was changed meanwhile is left alone.
+// move writes the bodies of orders into the current segment. It reads them outside of the committer, and skips orders
+// that changed in the meantime.
 func (s *Store) move(list []named) error {
 	r := s.segments.Reader()
 	defer r.Close()
@@ -136,8 +135,8 @@ func (s *Store) move(list []named) error {
 	return nil
 }
 
-// move gives an order that is still as it was another place for its body. A body that is
-// damaged leaves its order there, as one whose body is lost.
+// move stores another place for the body of an unchanged order. If the body is damaged, it marks the order's body as
+// lost.
 func (g *group) move(n *named, body []byte) error {
 	v, err := g.get(n.key)
 	if err != nil || !bytes.Equal(v, n.value) {

@@ -13,8 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Add implements scheduler.Store. More links than one transaction holds may be
-// stored in part if the process dies.
+// Add implements scheduler.Store. More links than fit into one transaction may be stored in part if the process dies.
 func (s *Store) Add(ctx context.Context, links []scheduler.Link, requeue bool) ([]scheduler.Place, int, error) {
 	var ps places
 	var n int
@@ -29,8 +28,8 @@ func (s *Store) Add(ctx context.Context, links []scheduler.Link, requeue bool) (
 	return ps.list, n, nil
 }
 
-// eachOf changes URLs one after the other, each of which may be stored without
-// those behind it, and counts those that change says it changed.
+// eachOf changes URLs one after the other, possibly in several transactions, and counts those for which change returns
+// true.
 func (g *group) eachOf(keys []weburl.Key, change func(i int, k weburl.Key) (bool, error)) (n int, err error) {
 	for i, k := range keys {
 		changed, err := change(i, k)
@@ -64,7 +63,7 @@ func (g *group) addLink(k weburl.Key, l *scheduler.Link, requeue bool, ps *place
 
 // addAlone adds a link without its item.
 func (g *group) addAlone(k weburl.Key, l *scheduler.Link, requeue bool, ps *places) (bool, error) {
-	// Read, not looked up in the set: what is submitted must never be taken for known.
+	// Read, not looked up in the set: a submitted URL must never be taken for known by mistake.
 	rec, err := g.record(k)
 	if errors.Is(err, scheduler.ErrNotFound) {
 		return true, g.addURL(k, l, ps)
@@ -80,9 +79,8 @@ func (g *group) addAlone(k weburl.Key, l *scheduler.Link, requeue bool, ps *plac
 	return true, g.place(k, &rec, ps)
 }
 
-// Complete implements scheduler.Store. A page whose links do not fit into one
-// transaction has its links stored first and all else last; after a crash between
-// the two it is fetched again and its links are known then.
+// Complete implements scheduler.Store. If a page's links do not fit into one transaction, they are stored first and
+// everything else last; after a crash between the two the page is fetched again, and its links are known then.
 func (s *Store) Complete(ctx context.Context, c scheduler.Completion, settled func(scheduler.Completed)) error {
 	if err := checkOrder(c.Next.URL, c.Order, c.Forget); err != nil {
 		return err
@@ -132,8 +130,7 @@ func (g *group) complete(c *scheduler.Completion, keys []weburl.Key, ps *places)
 	return nil
 }
 
-// links stores what a page says of the URLs that which selects. after, if not nil, is called
-// behind each.
+// links stores the links to the URLs that which selects. after, if not nil, is called after each.
 func (g *group) links(c *scheduler.Completion, keys []weburl.Key, ps *places, which func(weburl.Key) bool, after func() error) error {
 	for i := range c.Links {
 		if c.Links[i].Known != (weburl.Key{}) || !which(keys[i]) {
@@ -152,8 +149,7 @@ func (g *group) links(c *scheduler.Completion, keys []weburl.Key, ps *places, wh
 	return nil
 }
 
-// taken returns the record of a URL that still stands where the completion took it from,
-// and whose document is what it was then.
+// taken returns the record of a URL that still stands in the completion's place, and whose document has not changed.
 func (g *group) taken(c *scheduler.Completion) (scheduler.Record, error) {
 	if old := c.Old; old != nil && old.State == scheduler.Waiting && old.Seq == c.Seq && placeOf(old) == c.Taken && g.unchanged(c.Key, c.AsOf) {
 		return *old, nil
@@ -168,8 +164,8 @@ func (g *group) taken(c *scheduler.Completion) (scheduler.Record, error) {
 	return old, err
 }
 
-// large reports whether links may be too much for one transaction. One that may change what is stored of a known URL
-// writes its record again, with all of its links.
+// large reports whether the links may be too much for one transaction. A link that may change a known URL writes its
+// record again, with all of its links.
 func (g *group) large(c *scheduler.Completion) bool {
 	if 4*int64(len(c.Links)) > g.limits.Keys/2 {
 		return true
@@ -185,8 +181,7 @@ func (g *group) large(c *scheduler.Completion) bool {
 	return size > g.limits.Bytes/2 || size+known > g.limits.Bytes*7/8
 }
 
-// finish replaces the record of a URL that was taken, and changes the outbox as the page
-// requires.
+// finish replaces the record of a URL that was taken, and updates the outbox.
 func (g *group) finish(c *scheduler.Completion, old *scheduler.Record, ps *places) error {
 	has, err := g.order(c.Key, old, old.LossPending, c.Order, c.CancelDeletion)
 	if err != nil {
@@ -213,8 +208,7 @@ func (g *group) finish(c *scheduler.Completion, old *scheduler.Record, ps *place
 	return g.replace(c.Key, old, &next, ps)
 }
 
-// Forget implements scheduler.Store. Without an order, what waits in the outbox of the
-// URL stays there.
+// Forget implements scheduler.Store. Without an order, the URL's waiting order stays in the outbox.
 func (s *Store) Forget(ctx context.Context, k weburl.Key, order *scheduler.Order) error {
 	return s.change(ctx, func(g *group) error {
 		rec, err := g.record(k)

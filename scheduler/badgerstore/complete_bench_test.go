@@ -13,7 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// knownInBench is how many URLs are known when a benchmark begins, fewer if it is short;
+// knownInBench returns how many URLs are known when a benchmark begins, fewer if it is short;
 // SEXTANT_BENCH_KNOWN sets it.
 func knownInBench(b *testing.B) int {
 	s, ok := os.LookupEnv("SEXTANT_BENCH_KNOWN")
@@ -45,7 +45,7 @@ func addKnown(b *testing.B, s *Store, n, hosts int) []scheduler.Link {
 	return links
 }
 
-// cpuTime is what the process has used of all processors.
+// cpuTime returns what the process has used of all processors.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

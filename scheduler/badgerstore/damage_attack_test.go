@@ -120,7 +120,7 @@ type storeFile struct {
 	size int64
 }
 
-// filesOf are the files of a store that are not empty, by name.
+// filesOf returns the files of a store that are not empty, by name.
 func filesOf(t *testing.T, dir string) []storeFile {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

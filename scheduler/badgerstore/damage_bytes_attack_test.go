@@ -18,7 +18,7 @@ import (
 // region is some bytes of a file.
 type region struct{ at, n int64 }
 
-// trusted are the bytes of a file that Badger, or this package, must believe to read the
+// trusted returns the bytes of a file that Badger, or this package, must believe to read the
 // rest: lengths, numbers and checksums.
 func trusted(t *testing.T, dir string, f storeFile) []region {
 	t.Helper()
@@ -46,7 +46,7 @@ func trusted(t *testing.T, dir string, f storeFile) []region {
 	return []region{{0, min(f.size, 64)}, {max(0, f.size-16), min(f.size, 16)}}
 }
 
-// tableRegions are the ends of the first and the last block, the begin of the index, and
+// tableRegions returns the ends of the first and the last block, the begin of the index, and
 // all behind it.
 func tableRegions(t *testing.T, path string, b []byte) []region {
 	t.Helper()
@@ -63,7 +63,7 @@ func tableRegions(t *testing.T, path string, b []byte) []region {
 	}
 }
 
-// logRegions are the header of the file, and the headers and checksums of the first and
+// logRegions returns the header of the file, and the headers and checksums of the first and
 // the last of its entries.
 func logRegions(b []byte) []region {
 	regions := []region{{0, badgerfiles.LogHeader}}
@@ -114,7 +114,7 @@ func TestDamagedBytes(t *testing.T) {
 	}
 }
 
-// newestLog is the last file with a suffix, "" if that is not one of logs.
+// newestLog returns the last file with a suffix, "" if that is not one of logs.
 func newestLog(files []storeFile, ext string) string {
 	newest := ""
 	for _, f := range files {

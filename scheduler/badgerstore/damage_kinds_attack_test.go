@@ -72,7 +72,7 @@ func (h harm) apply(dir string) error {
 	return err
 }
 
-// harms are the ways to damage a file of so many bytes.
+// harms returns the ways to damage a file of so many bytes.
 func harms(r *rand.Rand, file string, size int64) []harm {
 	some := func() int64 { return r.Int64N(size) }
 	bit := func() byte { return 1 << r.IntN(8) }

@@ -176,7 +176,7 @@ func TestDecayedBlock(t *testing.T) {
 	}
 }
 
-// tableIndex is where the index of a table is: behind it are its length, its checksum, and
+// tableIndex returns where the index of a table is: behind it are its length, its checksum, and
 // the length of that.
 func tableIndex(b []byte) (begin, end int64) {
 	const word = 4
@@ -185,7 +185,7 @@ func tableIndex(b []byte) (begin, end int64) {
 	return end - int64(binary.BigEndian.Uint32(b[end:])), end
 }
 
-// blockEnd is where a block of a table ends.
+// blockEnd returns where a block of a table ends.
 func blockEnd(t *testing.T, table string, n int) int64 {
 	t.Helper()
 	b := testdir.Read(t, table)

@@ -11,8 +11,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// counted returns a count of the committer's, which may still be at it after an error
-// of the context.
+// counted returns the committer's count, or 0 after an error: the committer may still change it when the context has
+// ended.
 func counted(n *int, err error) (int, error) {
 	if err != nil {
 		return 0, err
@@ -37,7 +37,7 @@ func (s *Store) Dead(ctx context.Context, fn func(push.Dead) error) error {
 	})
 }
 
-// deadLetter reads a dead letter. What it gives is valid while value is.
+// deadLetter reads a dead letter. Its results are valid as long as value.
 func (s *Store) deadLetter(key, value []byte) (target string, k weburl.Key, d record.Dead, err error) {
 	target, k, err = record.SplitDeadKey(key)
 	if err == nil {
@@ -49,9 +49,9 @@ func (s *Store) deadLetter(key, value []byte) (target string, k weburl.Key, d re
 	return target, k, d, nil
 }
 
-// RetryDead sends the orders of the selected dead letters to the indexers again, and
-// returns how many dead letters there were. All targets get them: the order is a new one.
-// An order is not sent if a newer one of its URL waits. A URL whose document is lost is fetched again.
+// RetryDead sends the orders of the selected dead letters again, and returns the number of dead letters. All targets
+// get them, since each becomes a new order. An order is not sent if a newer one of its URL waits. A URL whose document
+// is lost is fetched again.
 func (s *Store) RetryDead(ctx context.Context, sel push.Selection) (int, error) {
 	return s.takeDead(ctx, sel, func(g *group, k weburl.Key, d *record.Dead, ps *places) error {
 		p, ok, err := g.orderPlace(k)
@@ -88,7 +88,7 @@ func (s *Store) takeDead(ctx context.Context, selection push.Selection, fn func(
 				return err
 			}
 			n++
-			// Another dead letter of the URL may have been taken for this one.
+			// Retrying another dead letter of the URL may have removed this one.
 			if v, err := g.get(key); err != nil || v == nil {
 				return err
 			}

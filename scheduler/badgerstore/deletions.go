@@ -13,12 +13,11 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// A pending loss stands beside what waits in the outbox: a document that no target has yet reaches
-// them nevertheless, and stays there if the loss is cancelled. A URL has one where its record says so
-// (Record.LossPending), so that a page without one costs no read.
+// A pending loss stands beside the URL's waiting order: a document that no target has yet is still sent, and stays if
+// the loss is cancelled. A URL has a loss if its record has LossPending, so that a page without one costs no read.
 
-// deletionOf reads the deletion of a URL whose record says that it has one. get reads a key, nil if it is not there; the body
-// may share memory with what it returns.
+// deletionOf reads the deletion of a URL whose record has LossPending. get reads a key, nil if it does not exist; the
+// results may share memory with it.
 func (s *Store) deletionOf(
 	k weburl.Key, get func([]byte) ([]byte, error),
 ) (p record.OrderPlace, o record.Order, err error) {
@@ -42,7 +41,7 @@ func (s *Store) deletionOf(
 	return p, o, nil
 }
 
-// dropDeletion removes the deletion of a URL whose record says that it has one.
+// dropDeletion removes the deletion of a URL whose record has LossPending.
 func (g *group) dropDeletion(k weburl.Key) error {
 	p, _, err := g.s.deletionOf(k, g.get)
 	if err != nil {
@@ -51,7 +50,7 @@ func (g *group) dropDeletion(k weburl.Key) error {
 	return g.dropOrderAt(k, p)
 }
 
-// checkOrder returns what is wrong with an order for a URL; forget says that nothing else of the URL is stored.
+// checkOrder returns what is wrong with an order for a URL; forget is set if nothing else of the URL stays stored.
 func checkOrder(url string, o *scheduler.Order, forget bool) error {
 	switch {
 	case o == nil:
@@ -64,8 +63,8 @@ func checkOrder(url string, o *scheduler.Order, forget bool) error {
 	return nil
 }
 
-// order changes the outbox as a change of a URL says, and returns whether a loss of it is pending after that;
-// has says whether one was before.
+// order updates the outbox for a change of a URL, and returns whether a loss of it is pending after that; has reports
+// whether one was before.
 func (g *group) order(k weburl.Key, old *scheduler.Record, has bool, o *scheduler.Order, drop bool) (bool, error) {
 	if drop && has {
 		if err := g.dropDeletion(k); err != nil {
@@ -92,7 +91,7 @@ func (g *group) order(k weburl.Key, old *scheduler.Record, has bool, o *schedule
 		if err != nil {
 			return has, err
 		}
-		// A document that is to leave a target is kept current until it does.
+		// A document that is to leave a target is kept current until then.
 		if has = o.Op == scheduler.OrderAdd && before.Pending.Reason == scheduler.ReasonTarget; !has {
 			stored.Moved = stored.Moved || before.Source != stored.Source
 			if err := g.dropOrderAt(k, p); err != nil {
@@ -106,7 +105,7 @@ func (g *group) order(k weburl.Key, old *scheduler.Record, has bool, o *schedule
 	return has, g.putOrder(k, &stored)
 }
 
-// pend stores a pending loss, or joins it with the one that is there.
+// pend stores a pending loss, or joins it with the existing one.
 func (g *group) pend(k weburl.Key, old *scheduler.Record, has bool, o *record.Order, day time.Duration) error {
 	if err := g.refer(o.Place.Segment, o.Size()); err != nil {
 		return err
@@ -131,7 +130,7 @@ func (g *group) pend(k weburl.Key, old *scheduler.Record, has bool, o *record.Or
 	return nil
 }
 
-// moveDeletion moves a loss as the caller of ReviseDeletions wants, and returns whether it is still pending.
+// moveDeletion applies a DeletionMove to a loss, and returns whether it is still pending.
 func (g *group) moveDeletion(k weburl.Key, old *scheduler.Record, m scheduler.DeletionMove) (bool, error) {
 	if m == scheduler.KeepDeletion || !old.LossPending {
 		return old.LossPending, nil
@@ -143,13 +142,13 @@ func (g *group) moveDeletion(k weburl.Key, old *scheduler.Record, m scheduler.De
 	if m == scheduler.MarkWell {
 		o.Pending.Loss.WellDay = o.Pending.Loss.Days
 		g.storeOrder(k, p, &o)
-		g.countOrder(p, ^uint64(0)) // it was counted
+		g.countOrder(p, ^uint64(0)) // cancels the count of before
 		return true, nil
 	}
 	if o.Op == push.Add {
 		g.nextCount.Changed++
 	}
-	// As an order that waits it is new.
+	// As a waiting order it is new.
 	o.At = time.Now()
 	if err := g.putOrder(k, &o); err != nil { // refers to the body before it is released
 		return true, err
@@ -236,7 +235,7 @@ func (s *Store) PendingDeletions(
 	})
 }
 
-// deletionKeys are the keys of the deletions among which a filter chooses, oldest first.
+// deletionKeys returns the keys of the deletions among which a filter chooses, oldest first.
 func (s *Store) deletionKeys(
 	ctx context.Context, view kv.View, f *scheduler.DeletionFilter, named []weburl.Key,
 ) (keys [][]byte, err error) {

@@ -11,8 +11,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// documented follows a change of a URL's record: next is nil if it is forgotten. A document
-// that stays one is offered to the sample if it lacks some and is at hand.
+// documented follows a change of a URL's record; next is nil if it is forgotten. A document that stays one is offered
+// to the sample if that lacks some and is in memory.
 func (g *group) documented(k weburl.Key, old, next *scheduler.Record) error {
 	is := next != nil && next.Indexed
 	lost := next != nil && !next.LostAt.IsZero()
@@ -52,7 +52,7 @@ func (g *group) documented(k weburl.Key, old, next *scheduler.Record) error {
 	return nil
 }
 
-// documents reads what is kept of a host's documents as this write must see it.
+// documents returns a host's documents as seen by this write.
 func (g *group) documents(h weburl.HostKey, key []byte) (record.Documents, error) {
 	return remembered(g, &g.docs, h, key, "documents of host", record.DecodeDocuments)
 }
@@ -75,14 +75,14 @@ func (g *group) offerDocument(k weburl.Key, h weburl.HostKey) {
 	key := record.DocumentsKey(h)
 	d, err := g.documents(h, key) // the newest
 	if err != nil || !d.Lacks() {
-		return // whoever needs it gets the error
+		return // the next caller gets the error
 	}
 	if more := d.Offer(k); more.Len() > d.Len() {
 		g.setDocuments(key, more)
 	}
 }
 
-// learnDocuments keeps in memory what a durable batch has stored of a host's documents.
+// learnDocuments remembers a host's documents from a durable batch.
 func (g *group) learnDocuments(key, value []byte) {
 	if d, err := record.DecodeDocuments(bytes.Clone(value)); err == nil {
 		g.docs.put(weburl.HostKey(key[1:]), d)

@@ -14,12 +14,12 @@ type edit struct {
 	replaced   bool
 }
 
-// edits are the changes of a batch, found by key. Those from mark on belong to the
-// step under way, which can be taken back. Keys and short values are kept in an
-// arena that is used again for the next batch. They belong to whoever has the batch.
+// edits are the changes of a batch, indexed by key. Those from mark on belong to the current step, which can be taken
+// back. Keys and short values are copied into an arena that is reused for the next batch. They belong to the owner of
+// the batch.
 //
-// A map[string]int32 in place of slots was measured: 2 to 3 µs more for a page with 20
-// links (BenchmarkEdits), of some 75 µs that the store takes for it (BenchmarkComplete).
+// A map[string]int32 in place of slots costs 2 to 3 µs more for a page with 20 links (BenchmarkEdits), of some 75 µs
+// that the store takes for it (BenchmarkComplete).
 type edits struct {
 	seed  maphash.Seed
 	list  []edit
@@ -39,7 +39,7 @@ func newEdits(long int64) edits {
 	return edits{seed: maphash.MakeSeed(), slots: make([]int32, 1<<12), long: long}
 }
 
-// slot finds the place of a key in the hash table, or where it belongs.
+// slot returns the index of a key in the hash table, or where it belongs.
 func (e *edits) slot(hash uint64, key []byte) int {
 	mask := len(e.slots) - 1
 	for i := int(hash) & mask; ; i = (i + 1) & mask {
@@ -53,7 +53,7 @@ func (e *edits) slot(hash uint64, key []byte) int {
 	}
 }
 
-// find returns the newest value of a key; ok is false if it was not changed.
+// find returns the newest value of a key; ok is false if the key was not changed.
 func (e *edits) find(key []byte) (value []byte, ok bool) {
 	if len(e.list) == 0 {
 		return nil, false
@@ -107,8 +107,7 @@ func (e *edits) measure(n *edit, by int64) {
 	e.count += by
 }
 
-// grow doubles the hash table. The edits enter it in their order, as they did the
-// first time: takeBack needs that.
+// grow doubles the hash table. The edits enter it in their original order, as takeBack requires.
 func (e *edits) grow() {
 	e.slots = make([]int32, 2*len(e.slots))
 	for i := range e.list {
@@ -116,11 +115,11 @@ func (e *edits) grow() {
 	}
 }
 
-// keepStep makes the step lasting.
+// keepStep makes the step final.
 func (e *edits) keepStep() { e.mark = len(e.list) }
 
-// takeBack undoes the step, last edit first, so that each is the last of its chain in
-// the hash table. It returns what it was, valid until the arena is used again.
+// takeBack undoes the step, last edit first, so that each is the last of its chain in the hash table. It returns the
+// undone edits, valid until the arena is reused.
 func (e *edits) takeBack() []edit {
 	step := e.list[e.mark:]
 	for i := len(e.list) - 1; i >= e.mark; i-- {
@@ -136,7 +135,7 @@ func (e *edits) takeBack() []edit {
 	return step
 }
 
-// all are the newest values of all keys.
+// all returns the newest values of all keys.
 func (e *edits) all() iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, value []byte) bool) {
 		for i := range e.list {
@@ -147,7 +146,7 @@ func (e *edits) all() iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// clear empties it; what was unusually large is given back.
+// clear empties the edits and releases unusually large memory.
 func (e *edits) clear() {
 	const most = 1 << 16
 	if cap(e.list) > most {
@@ -163,7 +162,7 @@ func (e *edits) clear() {
 	e.size, e.bytes, e.count, e.mark = 0, 0, 0, 0
 }
 
-// arena keeps short pieces of bytes together.
+// arena stores short byte slices together.
 type arena struct {
 	chunks [][]byte // all but the last are full
 	spare  [][]byte

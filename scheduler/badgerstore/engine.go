@@ -21,8 +21,8 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/store/kv"
 )
 
-// engine is the database: Badger in a directory, which it locks. What stands below
-// "commits" is owned by the goroutine that commits.
+// engine is the database: Badger in a directory, which it locks. The goroutine that commits owns the fields below
+// "commits".
 type engine struct {
 	db       *badger.DB
 	dir      string
@@ -33,18 +33,18 @@ type engine struct {
 	*bodyfiles.Files
 	tableBytes int64                   // Options.MemtableBytes
 	long       int64                   // Options.longValue
-	commit     func(*badger.Txn) error // Txn.Commit, but in tests
+	commit     func(*badger.Txn) error // Txn.Commit, except in tests
 
 	// commits
 	sync      bool // they are synced
 	directory badgerfiles.Directory
-	logged    int64 // bytes that entered the value log since the last look for garbage
-	failed    bool  // a commit is perhaps half known to Badger
+	logged    int64 // bytes that entered the value log since garbage was last collected
+	failed    bool  // the last commit may be partly applied
 }
 
 var _ kv.Engine = (*engine)(nil)
 
-// openEngine fills in what o leaves open, and opens the database in dir.
+// openEngine sets the defaults in o, and opens the database in dir.
 func openEngine(dir string, o *Options) (*engine, error) {
 	lock, db, err := openFiles(dir, o)
 	if err != nil {
@@ -126,7 +126,7 @@ func change(txn *badger.Txn, key, value []byte) error {
 	return txn.Set(key, value)
 }
 
-// refused says what to do after a write that the disk or Badger refused.
+// refused describes what to do after the disk or Badger refused a write.
 func refused(dir string, err error) error {
 	if errors.Is(err, syscall.ENOSPC) || strings.Contains(err.Error(), syscall.ENOSPC.Error()) {
 		return fmt.Errorf("store %s: %w: a write failed, free some space and open the store again: %w", dir, scheduler.ErrFull, err)
@@ -134,14 +134,13 @@ func refused(dir string, err error) error {
 	return fmt.Errorf("store %s: a write failed, open the store again: %w", dir, err)
 }
 
-// Room implements kv.Engine: ErrFull if the disk has less free space than it must have.
+// Room implements kv.Engine: ErrFull if the disk has less free space than required.
 func (e *engine) Room() error { return e.roomIn(e.dir, e.needs()) }
 
-// needs is the free space that the disk must have: MinFree, or what Badger may take before it gives anything back, if
-// that is more. It maps its tables before it fills them, and dies of
-// SIGBUS where there is no room. At worst all of level 0, which writes in bursts let grow to
-// six times its size, is merged with all of the level below, while another compaction merges
-// some tables and the memtables are written.
+// needs returns the free space that the disk must have: MinFree, or what Badger may need before it frees any, if that
+// is more. Badger maps its tables before it fills them, and dies of SIGBUS if the disk is full. In the worst case all
+// of level 0, which bursts of writes let grow to six times its size, is merged with all of the level below, while
+// another compaction merges some tables and the memtables are written.
 func (e *engine) needs() int64 {
 	if e.minFree < 0 {
 		return e.minFree
@@ -155,8 +154,8 @@ func (e *engine) needs() int64 {
 	return max(e.minFree, need)
 }
 
-// tablesAtOnce is how many tables are made at once, at most, beside a compaction of level 0:
-// eleven of another one, and five memtables.
+// tablesAtOnce is the most tables that are written at once besides a compaction of level 0: eleven of another one, and
+// five memtables.
 const tablesAtOnce = 16
 
 // Limits implements kv.Engine.
@@ -167,8 +166,8 @@ func (e *engine) Limits() kv.Limits {
 // Version implements kv.Engine.
 func (e *engine) Version() uint64 { return e.db.MaxVersion() }
 
-// Check implements kv.Engine. It verifies all tables, also those that opening did not read. While the store is
-// written to Badger has to do it, which panics at some bad blocks.
+// Check implements kv.Engine. It verifies all tables, including those that opening did not read. In an open store
+// Badger itself must do it, which panics at some bad blocks.
 func (e *engine) Check() (err error) {
 	if e.readOnly {
 		return badgerfiles.CheckTables(e.dir)
@@ -196,12 +195,12 @@ func (e *engine) Stats() (st kv.Stats, err error) {
 		}
 		if info, err := f.Info(); err == nil {
 			*sum += allocated(info)
-		} // else it was removed meanwhile
+		} // removed in the meantime
 	}
 	return st, err
 }
 
-// allocated is the disk space of a file: Badger makes large ones that are mostly holes.
+// allocated returns the disk space of a file: Badger makes large files that are mostly holes.
 func allocated(info fs.FileInfo) int64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return st.Blocks * 512
@@ -209,7 +208,7 @@ func allocated(info fs.FileInfo) int64 {
 	return info.Size()
 }
 
-// view is a transaction that only reads.
+// view is a read-only transaction.
 type view struct {
 	dir string
 	txn *badger.Txn
@@ -261,7 +260,7 @@ func (v view) Walk(prefix, from []byte, values bool, fn func(key, value []byte) 
 	return nil
 }
 
-// What Save writes stands beside Badger's files.
+// Save writes a file beside Badger's.
 const (
 	knownFile    = "fingerprints"
 	knownFileNew = knownFile + ".new" // not published yet

@@ -10,11 +10,10 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 )
 
-// collectAfter is how many bytes enter the value log until it is looked for files of it that are all
-// garbage.
+// collectAfter is how many bytes enter the value log before collectGarbage runs again.
 const collectAfter = 2 * record.MaxBody
 
-// disk is what a store wants of its disk.
+// disk describes the disk of a store.
 type disk struct {
 	minFree int64
 	space   func(dir string) (free, size int64, err error)
@@ -28,7 +27,7 @@ func (o Options) disk() disk {
 	return d
 }
 
-// roomIn is for the directory of a store, and the free space that it must have.
+// roomIn checks that the disk of a store's directory has minFree bytes free.
 func (d disk) roomIn(dir string, minFree int64) error {
 	if minFree < 0 {
 		return nil
@@ -44,7 +43,7 @@ func (d disk) roomIn(dir string, minFree int64) error {
 		dir, scheduler.ErrFull, free>>20, minFree>>20)
 }
 
-// space is what a disk has, and has in all, in bytes.
+// space returns the free space and the size of a disk, in bytes.
 func space(dir string) (free, size int64, err error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
@@ -54,8 +53,8 @@ func space(dir string) (free, size int64, err error) {
 	return blocksBytes(st.Bavail, block), blocksBytes(st.Blocks, block), nil
 }
 
-// blocksBytes is the size of a number of blocks. FreeBSD counts those that are available with a
-// sign: there are less than none where only root may still write.
+// blocksBytes returns the size of a number of blocks. FreeBSD's count of available blocks is signed: it is negative
+// when only root may still write.
 func blocksBytes[N int64 | uint64](blocks N, block uint64) int64 {
 	if n := uint64(max(blocks, 0)); n < math.MaxInt64/block {
 		return int64(n * block)

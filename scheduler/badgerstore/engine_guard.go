@@ -16,8 +16,8 @@ import (
 
 const adviceLocked = "send the command to the running service (its socket is in the data directory), or stop that process first"
 
-// guard makes an error of a panic in Badger's reading of tables: it trusts the lengths at
-// the end of a block, which may have decayed since it was looked at.
+// guard turns a panic of Badger while it reads tables into an error: Badger trusts the lengths at the end of a block,
+// which may have decayed since they were checked.
 func guard(dir string, err *error) {
 	p := recover()
 	if p == nil {
@@ -29,7 +29,7 @@ func guard(dir string, err *error) {
 	*err = damaged(dir, "a table", fmt.Errorf("%v", p))
 }
 
-// leftOut notes in Badger's log that it goes on without a table.
+// leftOut detects in Badger's log that it has left out a table.
 type leftOut struct{ table atomic.Pointer[string] }
 
 func (l *leftOut) note(words string) {
@@ -46,10 +46,10 @@ func (l *leftOut) err(dir string) error {
 	return fmt.Errorf("store %s: %w: the index of table %s does not fit its checksum; %s", dir, scheduler.ErrDamaged, filepath.Base(*name), adviceDamaged)
 }
 
-// errUnread is a value that Badger gives as empty because its file cannot be read.
+// errUnread is the error for a value that Badger returns as empty because its file cannot be read.
 var errUnread = errors.New("the file that holds the value cannot be read")
 
-// valueOf is item.Value, with an error for a value that cannot be read.
+// valueOf is item.Value, but returns an error for a value that cannot be read.
 func valueOf(item *badger.Item, fn func([]byte) error) error {
 	return item.Value(func(v []byte) error {
 		if len(v) == 0 && item.ValueSize() > 0 {

@@ -12,9 +12,8 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/bodyfiles"
 )
 
-// lockDirectory locks a store's directory: against all others, or for reading against
-// those that write. It is locked before the first of its files is looked at until the
-// last one is written. Badger's own lock is the same one, but shorter.
+// lockDirectory locks a store's directory: exclusively, or shared for reading. The lock covers everything from the
+// check of the first file to the last write. Badger's own lock is the same one, but held for less time.
 func lockDirectory(dir string, readOnly bool) (*os.File, error) {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -30,7 +29,7 @@ func lockDirectory(dir string, readOnly bool) (*os.File, error) {
 	return d, nil
 }
 
-// relock takes another lock of a directory, or the first. If it fails, there is none.
+// relock takes or changes the lock of a directory. If it fails, there is no lock.
 func relock(d *os.File, how int) error {
 	switch err := unix.Flock(int(d.Fd()), how|unix.LOCK_NB); {
 	case errors.Is(err, unix.EWOULDBLOCK):
@@ -41,19 +40,19 @@ func relock(d *os.File, how int) error {
 	return nil
 }
 
-// unlock ends the lock at once: a process that is just being started may have d, too.
+// unlock ends the lock at once, since a process that is being started may have inherited d.
 func unlock(d *os.File) error {
 	return errors.Join(unix.Flock(int(d.Fd()), unix.LOCK_UN), d.Close())
 }
 
-// tidy checks the files of a store and repairs what a killed process left of them. For
-// that, a reader locks the directory against all others for a moment.
+// tidy checks the files of a store and repairs what a killed process left. For that, a reader locks the directory
+// exclusively for a moment.
 func tidy(d *os.File, o Options) error {
 	dir := d.Name()
 	left, err := badgerfiles.Left(dir)
 	if err == nil && o.ReadOnly && left.Any() {
 		if err = relock(d, unix.LOCK_EX); err == nil {
-			left, err = badgerfiles.Left(dir) // another process may have had the lock in between
+			left, err = badgerfiles.Left(dir) // another process may have held the lock in between
 		}
 	}
 	var torn []badgerfiles.Torn
@@ -93,7 +92,7 @@ func tidy(d *os.File, o Options) error {
 	return relock(d, unix.LOCK_SH)
 }
 
-// writeMemtables opens and closes Badger: only a writer can cut off half a record.
+// writeMemtables opens and closes Badger: only a writer can cut off an incomplete entry.
 func writeMemtables(dir string, o Options) error {
 	o.ReadOnly = false
 	db, err := openBadger(dir, o)

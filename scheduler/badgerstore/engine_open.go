@@ -16,10 +16,9 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// Open opens the store in dir and makes it if it is not there. It takes the same
-// time however much is stored, if the store was closed: otherwise it reads all tables, to
-// see that they are whole. The errors wrap scheduler.ErrLocked, ErrFormat,
-// ErrDamaged or ErrFull where one of them fits. The caller must Close the store.
+// Open opens the store in dir and creates it if needed. If the store was closed, the time does not depend on its size;
+// otherwise Open reads all tables to verify them. Errors wrap scheduler.ErrLocked, ErrFormat, ErrDamaged or ErrFull
+// where one of them fits. The caller must Close the store.
 func Open(dir string, o Options) (*Store, error) {
 	e, err := openEngine(dir, &o)
 	if err != nil {
@@ -27,7 +26,7 @@ func Open(dir string, o Options) (*Store, error) {
 	}
 	s := newStore(e, dir, o)
 	if err := s.start(); err != nil {
-		return nil, errors.Join(err, e.db.Close(), unlock(e.lock)) // it is not closed cleanly
+		return nil, errors.Join(err, e.db.Close(), unlock(e.lock)) // not closed cleanly
 	}
 	return s, nil
 }
@@ -38,7 +37,7 @@ func Exists(dir string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// fill puts the defaults where nothing is said.
+// fill sets the defaults of zero options.
 func (o *Options) fill() {
 	if o.MemtableBytes == 0 {
 		o.MemtableBytes = DefaultMemtableBytes
@@ -51,7 +50,7 @@ func (o *Options) fill() {
 	}
 }
 
-// openFiles fills in what o leaves open, locks dir, and opens Badger once its files have been looked at.
+// openFiles sets the defaults in o, locks dir, checks Badger's files and opens Badger.
 func openFiles(dir string, o *Options) (lock *os.File, db *badger.DB, err error) {
 	o.fill()
 	if o.MemtableBytes < MinMemtableBytes {
@@ -75,8 +74,8 @@ func openFiles(dir string, o *Options) (lock *os.File, db *badger.DB, err error)
 	return lock, db, nil
 }
 
-// memtableFor is the size, not below another one, that what a crash has left of memtables fits into. Badger makes the
-// file of one twice as large.
+// memtableFor returns a memtable size, at least size, that fits the memtables left by a crash. Badger's file of a
+// memtable is twice as large.
 func memtableFor(dir string, size int64) (int64, error) {
 	left, err := filepath.Glob(filepath.Join(dir, "*.mem"))
 	for _, name := range left {
@@ -89,8 +88,8 @@ func memtableFor(dir string, size int64) (int64, error) {
 	return size, err
 }
 
-// prepare looks at the directory before Badger does: with its manifest lost,
-// Badger would remove all tables as strange files.
+// prepare checks the directory before Badger does: with its manifest lost, Badger would remove all tables as unknown
+// files.
 func prepare(dir string, o Options) error {
 	if !o.ReadOnly {
 		if err := makeFolder(dir); err != nil {
@@ -117,8 +116,7 @@ func prepare(dir string, o Options) error {
 	return nil
 }
 
-// makeFolder makes the folder of a store readable by its owner only, since Badger lets
-// everybody read its files.
+// makeFolder makes the folder of a store readable by its owner only, since Badger's files are readable by everybody.
 func makeFolder(dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o750); err != nil {
 		return err
@@ -128,12 +126,12 @@ func makeFolder(dir string) error {
 	}
 	info, err := os.Stat(dir)
 	if err == nil && info.Mode().Perm()&0o077 != 0 {
-		_ = os.Chmod(dir, 0o700) // somebody else's folder stays as they want it
+		_ = os.Chmod(dir, 0o700) // another owner's folder stays as it is
 	}
 	return err
 }
 
-// openBadger opens Badger in a directory that is locked and tidy.
+// openBadger opens Badger in a locked and checked directory.
 func openBadger(dir string, o Options) (*badger.DB, error) {
 	var left leftOut
 	options := badgerOptions(dir, o)
@@ -149,7 +147,7 @@ func openBadger(dir string, o Options) (*badger.DB, error) {
 	return db, nil
 }
 
-// tryBadger opens Badger, which panics at some damage.
+// tryBadger opens Badger and turns its panics, which some damage causes, into errors.
 func tryBadger(o badger.Options) (db *badger.DB, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -159,8 +157,7 @@ func tryBadger(o badger.Options) (db *badger.DB, err error) {
 	return badger.Open(o)
 }
 
-// openError tells the system's refusals and damage apart. Badger keeps
-// only the words of the errors that it wraps.
+// openError separates errors of the system from damage. Badger keeps only the text of the errors that it wraps.
 func openError(dir string, err error) error {
 	words := err.Error()
 	if strings.Contains(words, syscall.ENOSPC.Error()) {
@@ -174,7 +171,7 @@ func openError(dir string, err error) error {
 	return fmt.Errorf("store %s: %w: %w; %s", dir, scheduler.ErrDamaged, err, adviceDamaged)
 }
 
-// badgerLog hands Badger's words to slog, and its errors to note first.
+// badgerLog writes Badger's messages to slog, and first passes its errors to note.
 type badgerLog struct {
 	*slog.Logger
 	note func(words string)

@@ -7,36 +7,33 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 )
 
-// badgerOptions are all options of Badger that matter here, each with its reason.
+// badgerOptions returns Badger's options, each with its reason.
 func badgerOptions(dir string, o Options) badger.Options {
 	b := badger.DefaultOptions(dir)
 	b.SyncWrites = o.Durability == Sync
 	b.ReadOnly = o.ReadOnly
 	b.Logger = badgerLog{Logger: o.Logger}
-	b.MetricsEnabled = false  // they are global, and counted for each key
+	b.MetricsEnabled = false  // metrics are global, and counted for each key
 	b.DetectConflicts = false // there is one writer
 	b.NumVersionsToKeep = 1
 
-	// Memory. There is one memtable that is written, up to NumMemtables that wait to
-	// become tables, and one that becomes one. A table under construction takes twice
-	// BaseTableSize, rounded up to a power of two, and three times that if it does not
-	// suffice; Badger keeps up to eight such pieces, each as large as the largest table
-	// ever made in it. So all tables are of one size, and a memtable fits into a piece.
-	// Blocks begin as pieces of BlockSize, and a longer value leaves its piece behind
-	// unused: with 4 KiB and documents of 11 KiB a 20,000-page crawl held 2 to 3 times
-	// the memory that it holds with 16 KiB.
+	// Memory. One memtable is open, up to NumMemtables wait to become tables, and one is being written. A table under
+	// construction takes twice BaseTableSize, rounded up to a power of two, and three times that if it is not enough;
+	// Badger keeps up to eight such buffers, each as large as the largest table that it ever held. So all tables are of
+	// one size, and a memtable fits into a buffer. Blocks begin with a buffer of BlockSize, and a longer value leaves
+	// its buffer unused: with 4 KiB and documents of 11 KiB a 20,000-page crawl took 2 to 3 times the memory that it
+	// takes with 16 KiB.
 	b.MemTableSize = o.MemtableBytes
 	b.NumMemtables = 3
 	b.BaseTableSize = o.MemtableBytes
 	b.TableSizeMultiplier = 1
 	b.BlockSize = 16 << 10
 
-	// Compaction. Level 0 takes what comes in bursts: writers wait only when it holds
-	// six times the tables at which its compaction begins, which costs disk and not
-	// memory. The first level below is larger than what level 0 hands it at a time, or
-	// it would overflow each time and keep level 0 waiting; Badger then merges level 0
-	// into one table, for which it takes 256 MiB at once. Two compactors are the fewest
-	// that Badger allows, and each works on up to five ranges of keys at a time.
+	// Compaction. Level 0 absorbs bursts: writers wait only when it holds six times the tables at which its compaction
+	// begins, which costs disk and not memory. The next level is larger than what level 0 passes to it at a time, or it
+	// would overflow each time and keep level 0 waiting; Badger then merges level 0 into one table, for which it takes
+	// 256 MiB at once. Two compactors are the fewest that Badger allows, and each works on up to five ranges of keys at
+	// a time.
 	b.NumLevelZeroTables = int(min(max(levelZeroBytes/o.MemtableBytes, 4), 10))
 	b.NumLevelZeroTablesStall = 6 * b.NumLevelZeroTables
 	b.BaseLevelSize = baseLevelBytes
@@ -46,9 +43,8 @@ func badgerOptions(dir string, o Options) badger.Options {
 		b.NumCompactors = 0
 	}
 
-	// Reading. Tables are mapped: the kernel's page cache holds them, and takes memory
-	// back when it is needed, so Badger has no cache of its own, for which blocks would
-	// have to be copied, and blocks are not compressed. One unknown key in a hundred
+	// Reading. Tables are mapped: the kernel's page cache holds them, and reclaims memory when needed. So Badger has no
+	// cache of its own, for which it would copy blocks, and blocks are not compressed. One unknown key in a hundred
 	// costs a read.
 	b.Compression = options.None
 	b.BlockCacheSize = 0
@@ -67,6 +63,6 @@ const (
 	baseLevelBytes = 128 << 20
 )
 
-// longValue is the length from which values enter the value log: a quarter of what
-// Badger takes in one transaction, so that a page with a shorter body fits.
+// longValue returns the length from which values enter the value log: a quarter of what Badger accepts in one
+// transaction, so that a page with a shorter body fits.
 func (o Options) longValue() int64 { return o.MemtableBytes * 15 / 100 / 4 }

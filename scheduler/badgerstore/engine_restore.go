@@ -17,24 +17,22 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 )
 
-// restoring is the end of the name of a directory with half a store.
+// restoring is the suffix of the directory of an unfinished restore.
 const restoring = ".restoring"
 
-// HalfRestored names what a restore to dir left that goes on or was killed, where dir has no
-// store: whoever opens one there would begin without a word with an empty one.
+// HalfRestored returns the directory of a running or killed restore to dir, if dir has no store: opening dir would
+// silently begin with an empty store.
 func HalfRestored(dir string) (half string, ok bool) {
 	half = filepath.Clean(dir) + restoring
 	_, err := os.Lstat(half)
 	return half, err == nil && !Exists(dir)
 }
 
-// Restore makes a store in dir from what Backup wrote. dir must be missing or empty;
-// there is nothing in it until all of the backup is read, found whole, verified and safe on
-// disk: until then it is made beside, in dir with ".restoring" behind its name. Where it
-// fails, nothing of what it made is left, the directories above dir included. Of o, only
-// Logger and MemtableBytes count. The store does not count as closed cleanly: since the
-// backup, requests have been made that it does not know of. Errors wrap
-// scheduler.ErrDamaged if r is not a whole backup, ErrFormat if it is of another version.
+// Restore creates a store in dir from the output of Backup. dir must be missing or empty; it stays so until the backup
+// was read completely, verified and synced. Until then the store is built in dir with the suffix ".restoring". If
+// Restore fails, it removes everything that it created, including the directories above dir. Of o, only Logger and
+// MemtableBytes are used. The store does not count as closed cleanly, since requests were made after the backup that it
+// does not record. Errors wrap scheduler.ErrDamaged if r is not a complete backup, ErrFormat if it has another version.
 func Restore(ctx context.Context, dir string, r io.Reader, o Options) (report BackupReport, err error) {
 	if err := vacant(dir); err != nil {
 		return BackupReport{}, err
@@ -46,7 +44,7 @@ func Restore(ctx context.Context, dir string, r io.Reader, o Options) (report Ba
 	defer func() {
 		if err != nil {
 			for _, d := range above {
-				_ = os.Remove(d) // only if it is empty; else it is somebody else's by now
+				_ = os.Remove(d) // only if it is empty; otherwise another process uses it by now
 			}
 		}
 	}()
@@ -68,7 +66,7 @@ func Restore(ctx context.Context, dir string, r io.Reader, o Options) (report Ba
 	return report, nil
 }
 
-// missing are the directories up to dir that are not there, the innermost first.
+// missing returns the missing directories up to dir, the innermost first.
 func missing(dir string) (list []string) {
 	for ; ; dir = filepath.Dir(dir) {
 		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
@@ -92,7 +90,7 @@ func vacant(dir string) error {
 	return nil
 }
 
-// publish gives a whole store its name.
+// publish gives a complete store its name.
 func publish(part, dir string) error {
 	if err := badgerfiles.SyncDir(part); err != nil {
 		return err
@@ -122,11 +120,11 @@ func restoreInto(ctx context.Context, dir string, r io.Reader, o Options) (Backu
 	return report, errors.Join(err, s.Close())
 }
 
-// loadBytes is how much is handed to Badger at once, about.
+// loadBytes is about how much is passed to Badger at once.
 const loadBytes = 1 << 20
 
-// load fills a new database with what next returns, up to io.EOF, in order of the keys: it is written as tables of
-// the last level, with nothing to compact.
+// load fills a new database with what next returns, up to io.EOF, in order of keys. It writes tables of the last level,
+// with nothing to compact.
 func load(dir string, o Options, next func() (key, value []byte, err error)) (err error) {
 	db, err := tryBadger(badgerOptions(dir, o))
 	if err != nil {

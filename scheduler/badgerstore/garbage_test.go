@@ -19,7 +19,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
 )
 
-// longBodies is a closed store with orders whose bodies are in the first value log file.
+// longBodies returns a closed store with orders whose bodies are in the first value log file.
 // Half of them were delivered; Badger has not noticed yet.
 func longBodies(t *testing.T, orders int) (dir string, o Options) {
 	t.Helper()

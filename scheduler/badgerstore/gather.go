@@ -2,27 +2,26 @@ package badgerstore
 
 import "time"
 
-// The committer alone uses a gathering.
+// Only the committer uses a gathering.
 
 const (
-	// gatherFor is how long a batch of pages waits for company, gatherMost how many pages
-	// need no more of it, and gatherLeast how many the batch before must have had: where
-	// pages come one by one each is stored at once.
+	// gatherFor is how long a batch of pages waits for more, gatherMost the number of pages at which it stops waiting,
+	// gatherLeast the number that the batch before must have had: pages that come one by one are stored at once.
 	gatherFor   = 10 * time.Millisecond
 	gatherMost  = 256
 	gatherLeast = 4
 )
 
-// gathering decides whether a batch waits for company: each commit costs syncs, and for pages
-// that were handed over nobody waits. A batch that has a write somebody waits for does not.
+// gathering decides whether a batch waits for more writes: each commit costs syncs, and no caller waits for pages that
+// were handed over. A batch with a write that a caller waits for is not delayed.
 type gathering struct {
-	last   int       // pages of the batch before that had pages only
-	since  time.Time // when the first page of this one came; zero: it has no write
-	urgent bool      // somebody waits for it
+	last   int       // pages of the last batch that held only pages
+	since  time.Time // when its first page came; zero: it has no write
+	urgent bool      // a caller waits for it
 	timer  *time.Timer
 }
 
-// joined notes a write of the batch in the making.
+// joined records a write of the batch in the making.
 func (t *gathering) joined(w *write) {
 	if t.since.IsZero() {
 		t.since = time.Now()
@@ -30,7 +29,7 @@ func (t *gathering) joined(w *write) {
 	t.urgent = t.urgent || w.settled == nil
 }
 
-// ended notes that the batch is on its way, or failed.
+// ended records that the batch was passed on, or failed.
 func (t *gathering) ended(writes int) {
 	if !t.urgent && writes > 0 {
 		t.last = writes
@@ -41,7 +40,7 @@ func (t *gathering) ended(writes int) {
 	}
 }
 
-// goesOn reports whether a batch of so many writes waits for more. ripe ends that.
+// goesOn reports whether a batch of so many writes waits for more. The wait ends when ripe does.
 func (t *gathering) goesOn(writes int) bool {
 	if t.urgent || t.last < gatherLeast || writes >= gatherMost {
 		return false
@@ -58,7 +57,7 @@ func (t *gathering) goesOn(writes int) bool {
 	return true
 }
 
-// ripe is ready when the batch has waited long enough; nil if it does not wait.
+// ripe is ready when the batch has waited long enough; nil if it is not waiting.
 func (t *gathering) ripe() <-chan time.Time {
 	if t.timer == nil {
 		return nil

@@ -5,14 +5,13 @@ import (
 	"fmt"
 )
 
-// generations is a map of bounded size: of what was not asked for in a long time it
-// forgets about half.
+// generations is a map of bounded size that drops about half of its entries, those not used for longest.
 type generations[K comparable, V any] struct {
 	young, old map[K]V
 	size       int // entries of a generation; 0: generationSize
 }
 
-// How many entries a generation has. Documents of a host take up to 300 bytes.
+// The number of entries in a generation. A host's documents take up to 300 bytes.
 const (
 	generationSize = 1 << 15
 	docsGeneration = 1 << 12
@@ -39,8 +38,8 @@ func (m *generations[K, V]) put(k K, v V) {
 	m.young[k] = v
 }
 
-// remembered reads what is stored under key as this write must see it: what the write has
-// changed, else what m remembers of k, else what the store has.
+// remembered returns what is stored under key as seen by this write: the write's own change, else m's value of k, else
+// the stored one.
 func remembered[K comparable, V any](g *group, m *generations[K, V], k K, key []byte, what string, decode func([]byte) (V, error)) (V, error) {
 	written, ok := g.changed(key)
 	if !ok {
@@ -58,7 +57,7 @@ func remembered[K comparable, V any](g *group, m *generations[K, V], k K, key []
 		return v, g.s.damaged(fmt.Sprintf("%s %x", what, key), err)
 	}
 	if !ok {
-		m.put(k, v) // what get has read is a copy
+		m.put(k, v) // get returned a copy
 	}
 	return v, nil
 }

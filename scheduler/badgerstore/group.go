@@ -13,39 +13,36 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// group and batch belong to the committer's goroutine. A batch is the writer's from the
-// moment it is sent until its done is closed. The writer starts no goroutine; removing
-// files of segments is left to Store.background.
+// group and batch belong to the committer's goroutine. A batch belongs to the writer from the moment it is sent until
+// its done is closed. The writer starts no goroutine; Store.background removes files of segments.
 
-// batch is a transaction: what some writes change, and the writes that wait for it.
+// batch is a transaction: the changes of some writes, and the writes that wait for it.
 type batch struct {
 	edits
 	no       uint64          // its commit number
 	counters record.Counters // after it
-	orders   bool            // there are new waiting orders
-	// bodies are to be written before; those from bodyMark on belong to the step.
+	orders   bool            // it has new waiting orders
+	// bodies are written before the commit; those from bodyMark on belong to the step.
 	bodies    []segments.Body
 	bodyMark  int
 	bodyBytes int64
-	// chunks are the newest ones of the queues that it puts something into, by their first
-	// number.
+	// chunks holds the first number of the newest chunk of each queue that the batch adds to.
 	chunks map[scheduler.Place]uint64
-	acks   []*write // answered when it is durable
+	acks   []*write // answered when the batch is durable
 	done   chan struct{}
 	err    error // valid after done
 }
 
-// group is what the committer works on: the batch in the making, and the one before
-// it that the writer has. What a write changes is a step of the batch; a write that
-// fails is taken back, and a batch with no room for a step is handed over without it.
+// group is the committer's state: the batch in the making, and the one before it that the writer has. The changes of a
+// write are a step of the batch. A write that fails is undone, and a full batch is passed on without the step.
 type group struct {
 	s *Store
-	// snap is what is stored without ahead; nil: not opened.
+	// snap is the stored state without ahead; nil: not opened.
 	snap   kv.View
 	limits kv.Limits
 
 	batch *batch // in the making
-	ahead *batch // handed to the writer and not settled; nil: none
+	ahead *batch // passed to the writer and not settled; nil: none
 	spare *batch
 
 	sent, stepCount, nextCount record.Counters // after ahead, after the batch, after the step
@@ -75,7 +72,7 @@ func newBatch(long int64) *batch {
 	return &batch{edits: newEdits(long)}
 }
 
-// changed returns a value that the write, those before it or ahead changed.
+// changed returns a value that the write, earlier writes of the batch, or ahead changed.
 func (g *group) changed(key []byte) (value []byte, ok bool) {
 	if value, ok = g.batch.find(key); ok || g.ahead == nil {
 		return value, ok
@@ -83,16 +80,16 @@ func (g *group) changed(key []byte) (value []byte, ok bool) {
 	return g.ahead.find(key)
 }
 
-// stored is a snapshot of what is committed, without ahead.
+// stored returns a snapshot of the committed state, without ahead.
 func (g *group) stored() kv.View {
-	if g.snap == nil { // then nothing is ahead, or it would wait for that
+	if g.snap == nil { // then ahead is nil, or View would wait for it
 		g.snap = g.s.kv.View()
 	}
 	return g.snap
 }
 
-// get reads a value as this write must see it, nil if there is none. It is not to be
-// changed and valid during this write.
+// get returns a value as seen by this write, nil if there is none. It must not be changed and is valid during this
+// write.
 func (g *group) get(key []byte) ([]byte, error) {
 	if v, ok := g.changed(key); ok {
 		return v, nil
@@ -107,8 +104,8 @@ func (g *group) get(key []byte) ([]byte, error) {
 func (g *group) set(key, value []byte) { g.batch.set(key, value) }
 func (g *group) remove(key []byte)     { g.batch.set(key, nil) }
 
-// setRecord stores a URL's record. If the record is Linked, it gets the links of the page that is being completed, if
-// that is the URL, and else keeps those that are stored.
+// setRecord stores a URL's record. A Linked record gets the links of the page that is being completed, if it is that
+// page's, and else keeps the stored ones.
 func (g *group) setRecord(k weburl.Key, rec *scheduler.Record) error {
 	var links scheduler.LinkPrints
 	if rec.Linked {
@@ -141,7 +138,7 @@ func (g *group) linksOf(k weburl.Key) (scheduler.LinkPrints, error) {
 	return links, nil
 }
 
-// take applies a write to the batch. A write that fails is answered at once.
+// take applies a write to the batch. It answers a write that fails at once.
 func (g *group) take(w *write) {
 	err := w.ctx.Err()
 	if err == nil {
@@ -160,7 +157,7 @@ func (g *group) take(w *write) {
 	if err != nil {
 		g.dropStep()
 		if g.batch.no != before || g.batch.mark != mark {
-			_ = g.barrier() // the caller that gets the error finds what was sealed
+			_ = g.barrier() // the caller that gets the error finds the sealed part stored
 		}
 		g.s.answer(w, err)
 		return
@@ -172,7 +169,7 @@ func (g *group) take(w *write) {
 	}
 }
 
-// barrier has everything so far committed.
+// barrier commits everything so far.
 func (g *group) barrier() error {
 	if err := g.commit(); err != nil {
 		return err
@@ -180,8 +177,7 @@ func (g *group) barrier() error {
 	return g.settle()
 }
 
-// seal lets a large write be committed up to here. What is sealed must be right
-// even if the rest never happens.
+// seal allows a large write to be committed up to here. The sealed part must be valid even if the rest is never stored.
 func (g *group) seal() error {
 	b := g.batch
 	if b.size < g.limits.Bytes/4 && b.count < g.limits.Keys/4 && b.bytes+b.bodyBytes < groupBytes/4 {
@@ -190,7 +186,7 @@ func (g *group) seal() error {
 	return g.endStep()
 }
 
-// endStep lets the step join the batch, or the next one if this one is full.
+// endStep adds the step to the batch, or to the next one if this one is full.
 func (g *group) endStep() error {
 	b := g.batch
 	if b.size >= g.limits.Bytes || b.count >= g.limits.Keys || b.bytes+b.bodyBytes > groupBytes {
@@ -202,7 +198,7 @@ func (g *group) endStep() error {
 			b = g.batch // the arena of the other one is in use until it is settled
 			for i := range step {
 				b.set(step[i].key, step[i].value)
-				if step[i].key[0] == record.KindURL { // it was noted for the batch before
+				if step[i].key[0] == record.KindURL { // it was recorded for the batch before
 					g.touch(weburl.Key(step[i].key[1:]))
 				}
 			}
@@ -217,15 +213,14 @@ func (g *group) endStep() error {
 	return nil
 }
 
-// dropStep takes back what a failed write changed.
+// dropStep undoes the changes of a failed write.
 func (g *group) dropStep() {
 	g.batch.takeBack()
 	g.batch.takeBackBodies()
 	g.nextCount, g.stepOrders = g.stepCount, false
 }
 
-// commit hands the batch, without the step, to the writer when that is done with the
-// one before, and begins another.
+// commit passes the batch, without the step, to the writer once that has finished the one before, and begins another.
 func (g *group) commit() error {
 	b := g.batch
 	if len(b.list) == 0 && len(b.acks) == 0 {
@@ -258,7 +253,7 @@ func (g *group) commit() error {
 	return nil
 }
 
-// fail answers the batch's writes with an error; nothing of it happens.
+// fail answers the batch's writes with an error; nothing of it is stored.
 func (g *group) fail(err error) {
 	g.s.answerAll(g.batch, err)
 	g.batch.reset()
@@ -285,7 +280,7 @@ func (g *group) settle() error {
 	return g.s.failed
 }
 
-// learn keeps in memory what a durable batch has stored.
+// learn updates memory from a durable batch.
 func (g *group) learn(b *batch) {
 	gone := false
 	for key, value := range b.all() {
@@ -323,7 +318,7 @@ func (g *group) closeSnapshot() {
 	}
 }
 
-// settled is ready when the writer is done with ahead; nil if nothing is ahead.
+// settled is ready when the writer has finished ahead; nil if there is no ahead.
 func (g *group) settled() <-chan struct{} {
 	if g.ahead == nil {
 		return nil
@@ -338,7 +333,7 @@ func (b *batch) addBodies(bodies []segments.Body) {
 	}
 }
 
-// takeBackBodies takes those of the step out, and returns them.
+// takeBackBodies removes those of the step, and returns them.
 func (b *batch) takeBackBodies() []segments.Body {
 	step := slices.Clone(b.bodies[b.bodyMark:])
 	for _, n := range step {

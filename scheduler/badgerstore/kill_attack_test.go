@@ -75,7 +75,7 @@ func (l *ledger) checkKilled(t *testing.T, dir string, e ending, round int, read
 	}
 }
 
-// killPoints are the points of Options.at, and one in Badger, that every attack passes.
+// killPoints returns the points of Options.at, and one in Badger, that every attack passes.
 func killPoints() []string {
 	return []string{atGathered, atBodies, atBeforeCommit, atCommitted, atAnswered, atSnapshotWritten, atSnapshotRenamed, atCounted}
 }

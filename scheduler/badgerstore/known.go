@@ -13,25 +13,23 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Which URLs are known is kept in memory too, as fingerprints, because most links of a
-// page are known and a read for each would be most of the work. The set may lack keys
-// that are known: "unknown" is confirmed by a read, and the set learns of it. It never
-// holds one that is not, except for the fingerprints' own chance, so:
+// Known URLs are also kept in memory, as fingerprints, because most links of a page are known and a read for each would
+// be most of the work. The set may lack known keys: a read confirms that a URL is unknown, or adds its key to the set.
+// It never holds an unknown key, except by the chance of equal fingerprints. Therefore:
 //
 //   - A key enters it when the batch that made it known is durable.
-//   - A URL that is gone (scheduler.Record.Gone) is not in it: a link to it must not
-//     be passed over. For the set, to be gone is to be removed.
-//   - A removal (scheduler.Store.Forget, Completion.Forget, Record.Gone) leaves a note in
-//     the batch, under a number that rises. The set's file, see save.go, says up to which number
-//     it lacks what was removed; the notes above are applied to what is read from it.
-//     They are dropped when a newer file is safe.
-//   - A file whose number the store does not name is of another state of the store (it
-//     was restored from a backup, say) and is not used, nor is one whose writer did not
-//     sync what it committed if it was not closed: then the set is made again from all keys.
+//   - A URL that is gone (scheduler.Record.Gone) is not in it, since a link to it must not be passed over. For the set,
+//     it counts as removed.
+//   - A removal (scheduler.Store.Forget, Completion.Forget, Record.Gone) leaves a note in the batch, under a number that
+//     rises. The set's file, see save.go, records up to which number it lacks the removed URLs; later notes are applied
+//     when it is read. They are dropped when a newer file is durable.
+//   - A file whose number the store does not name belongs to another state of the store (a restored backup, say) and is
+//     not used. Neither is one whose writer did not sync its commits, if the store was not closed. The set is then
+//     rebuilt from all keys.
 //
-// It is read, or made, in the background. Until then each link costs a read.
+// It is read, or rebuilt, in the background. Until then each link costs a read.
 
-// known is the set, and what the committer keeps about it.
+// known holds the set, and the committer's state for it.
 type known struct {
 	set     atomic.Pointer[fingerprints.Set] // nil until it is loaded
 	mark    uint64                           // removals up to this number are applied
@@ -40,7 +38,7 @@ type known struct {
 	saving  bool
 }
 
-// apply makes the set follow a durable change.
+// apply updates the set after a durable change.
 func (n *known) apply(k weburl.Key, isKnown bool) {
 	set := n.set.Load()
 	if set == nil {
@@ -65,7 +63,7 @@ const (
 	isGone // known, and a link to it brings it back
 )
 
-// knowledgeOf is that of a URL with this stored record.
+// knowledgeOf returns the knowledge of a URL with this stored record.
 func knowledgeOf(stored []byte) knowledge {
 	switch {
 	case stored == nil:
@@ -76,7 +74,7 @@ func knowledgeOf(stored []byte) knowledge {
 	return isKnown
 }
 
-// known reports whether a URL is known, as this write must see it.
+// known returns the knowledge of a URL as seen by this write.
 func (g *group) known(k weburl.Key) (knowledge, error) {
 	key := record.URLKey(k)
 	if v, ok := g.changed(key); ok {
@@ -103,7 +101,7 @@ func (s *Store) Remembers(k weburl.Key) bool {
 	return set != nil && set.Has(k)
 }
 
-// forget removes a URL's record, which stands nowhere any more.
+// forget removes a URL's record, which no queue refers to any more.
 func (g *group) forget(k weburl.Key) {
 	g.remove(record.URLKey(k))
 	g.unlearn(k)
@@ -115,14 +113,13 @@ func (g *group) unlearn(k weburl.Key) {
 	g.set(record.RemovalKey(g.nextCount.Removals, k), []byte{})
 }
 
-// loaded is a set that was read or made in the background, without what was removed
-// up to mark.
+// loaded is a set that was read or rebuilt in the background, without the URLs that were removed up to mark.
 type loaded struct {
 	set  *fingerprints.Set
 	mark uint64
 }
 
-// loadKnown gives the committer the set, from the file or, if that cannot be used, from the keys.
+// loadKnown passes the set to the committer, from the file or, if that cannot be used, from the keys.
 func (s *Store) loadKnown() {
 	l, err := s.readKnown()
 	if err != nil && !errors.Is(err, scheduler.ErrClosed) {
@@ -137,9 +134,9 @@ func (s *Store) loadKnown() {
 	}
 }
 
-// gatherKnown makes the set from all records.
+// gatherKnown builds the set from all records.
 func (s *Store) gatherKnown() (loaded, error) {
-	c := s.committed.Load() // before the snapshot: what is removed later is applied again
+	c := s.committed.Load() // before the snapshot: later removals are applied again
 	view := s.kv.View()
 	defer view.Close()
 	l := loaded{set: fingerprints.New(int(c.Known)), mark: c.Removals}
@@ -155,7 +152,7 @@ func (s *Store) gatherKnown() (loaded, error) {
 	return l, err
 }
 
-// applyRemovals takes out of the set what was removed after its mark.
+// applyRemovals removes the URLs from the set that were removed after its mark.
 func (s *Store) applyRemovals(view kv.View, l *loaded) error {
 	return s.walk(context.Background(), view, []byte{record.KindRemoval}, record.RemovalSeek(l.mark+1), false, func(key, _ []byte) error {
 		if len(key) != record.RemovalKeyLen {
@@ -168,7 +165,7 @@ func (s *Store) applyRemovals(view kv.View, l *loaded) error {
 	})
 }
 
-// adopt takes over a set that was loaded. What was removed meanwhile is in the notes.
+// adopt takes over a loaded set. Removals made in the meantime are in the notes.
 func (g *group) adopt(l loaded) {
 	if g.barrier() != nil {
 		return // the store has failed

@@ -31,7 +31,7 @@ func settled(t testing.TB, s *Store) *Store {
 	return s
 }
 
-// crawled is a store with links known, of which all with a number below forgotten are
+// crawled returns a store with links known, of which all with a number below forgotten are
 // forgotten again.
 func crawled(t *testing.T, s *Store, n, forgotten int) []scheduler.Link {
 	t.Helper()
@@ -95,7 +95,7 @@ func findAll(t *testing.T, s *Store, links []scheduler.Link) {
 	}
 }
 
-// copyOf is the store as a process that is killed now would leave it.
+// copyOf returns the store as a process that is killed now would leave it.
 func copyOf(t testing.TB, dir string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "copy")

@@ -120,7 +120,7 @@ func (a *act) changes(content, order, loss mark) (mark, mark, mark) {
 	return content, order, loss
 }
 
-// ordered is what the order of an act makes of those that there are.
+// ordered returns what the order of an act makes of those that there are.
 func (a *act) ordered(order, loss mark) (mark, mark) {
 	if a.Cancel {
 		loss = mark{}
@@ -137,7 +137,7 @@ func (a *act) ordered(order, loss mark) (mark, mark) {
 	return order, loss
 }
 
-// carriedOut is what a pending order becomes.
+// carriedOut returns what a pending order becomes.
 func carriedOut(pending string) string {
 	if pending == orderReplacing {
 		return orderAdd
@@ -145,7 +145,7 @@ func carriedOut(pending string) string {
 	return orderDelete
 }
 
-// subjects are the URLs that an act changes, except for making them known.
+// subjects returns the URLs that an act changes, except for making them known.
 func (a *act) subjects() []int {
 	switch a.Kind {
 	case actPage, actForget:
@@ -156,7 +156,7 @@ func (a *act) subjects() []int {
 	return nil
 }
 
-// linked are the URLs that an act makes known.
+// linked returns the URLs that an act makes known.
 func (a *act) linked() []int {
 	switch a.Kind {
 	case actPage, actAdd, actRequeue:
@@ -206,7 +206,7 @@ func (l *ledger) begin(a *act) {
 	}
 }
 
-// after is what may be stored after an act: with both, also if it did not happen.
+// after returns what may be stored after an act: with both, also if it did not happen.
 func (l *ledger) after(i int, a *act, both bool) (n possible) {
 	before := l.web[i].before
 	if both {

@@ -19,8 +19,8 @@ import (
 // lostPages are the documents of a lossBench; the body of the first one is damaged.
 var lostPages = [2]string{"http://h.test/0", "http://h.test/1"}
 
-// newLossBench is a store with two documents, the first of which cannot be read any more, which nobody has noticed yet.
-// change changes its record.
+// newLossBench returns a store with two documents, the first of which cannot be read any more, which nobody has noticed
+// yet. change changes its record.
 func newLossBench(t *testing.T, change func(*scheduler.Record)) bench {
 	t.Helper()
 	dir := t.TempDir()
@@ -75,8 +75,9 @@ func (b bench) wantLost(n uint64) {
 	}
 }
 
-// TestLostGoesFirst: a document that was lost is given out before all that is new, without a restart; a lease of it that
-// was taken before counts no longer, since the page may have said that nothing changed. It is lost until it is had.
+// TestLostGoesFirst: a document that was lost is given out before all that is new, without a restart; a lease of it
+// that was taken before counts no longer, since the page may have said that nothing changed. It is lost until it is
+// had.
 func TestLostGoesFirst(t *testing.T) {
 	b := newLossBench(t, nil)
 	key := parse(t, lostPages[0]).Key()
@@ -160,7 +161,8 @@ func TestItemThatIsLost(t *testing.T) {
 	}
 }
 
-// TestItemWhoseFeedIsUnknown: an item whose document is lost, and whose feed is not known any more, is fetched as a page.
+// TestItemWhoseFeedIsUnknown: an item whose document is lost, and whose feed is not known any more, is fetched as a
+// page.
 func TestItemWhoseFeedIsUnknown(t *testing.T) {
 	b := newLossBench(t, func(r *scheduler.Record) { r.Kind, r.Referrer = scheduler.KindItem, "http://elsewhere.test/feed" })
 	b.lose()

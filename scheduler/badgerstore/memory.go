@@ -9,24 +9,22 @@ import (
 	"strings"
 )
 
-// DefaultMemoryBudget is the memory that LimitMemory allows a process where nothing
-// else is said, in bytes.
+// DefaultMemoryBudget is the default for LimitMemory, in bytes.
 const DefaultMemoryBudget = 1 << 30
 
-// leastMemory is the least that LimitMemory leaves to Go: below, the collector would
-// do nothing else.
+// leastMemory is the least that LimitMemory leaves to Go: with less, the garbage collector would run all the time.
 const leastMemory = 96 << 20
 
-// collectAt is the percentage of what lives by which the heap grows before Go collects. A third to two thirds of
-// what lives are Badger's tables in the making, without pointers: to collect costs little beside what it frees.
+// collectAt is the percentage of live heap by which the heap grows before Go collects. A third to two thirds of the
+// live heap are Badger's tables under construction, which hold no pointers, so a collection is cheap compared with what
+// it frees.
 const collectAt = 75
 
-// LimitMemory has Go collect somewhat earlier than by itself, unless the environment sets GOGC, and sets
-// the limit at which Go's garbage collector works harder, so that the process stays within budget bytes (0: DefaultMemoryBudget, or three quarters of what
-// the process's cgroup allows if that is less); outside is memory that Go does not see
-// (Stats.FingerprintBytes of all stores). It is to be called again when outside has
-// grown. It returns the limit that it set; 0 if it left it alone because the environment
-// sets GOMEMLIMIT. Files that are mapped do not count.
+// LimitMemory makes Go collect somewhat earlier than by default, unless the environment sets GOGC. It sets Go's memory
+// limit so that the process stays within budget bytes (0: DefaultMemoryBudget, or three quarters of what the process's
+// cgroup allows if that is less). outside is memory unknown to Go (Stats.FingerprintBytes of all stores); call
+// LimitMemory again when it has grown. It returns the limit that it set, or 0 if it set none because the environment
+// sets GOMEMLIMIT. Mapped files do not count.
 func LimitMemory(budget, outside int64) int64 {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(collectAt)
@@ -39,8 +37,7 @@ func LimitMemory(budget, outside int64) int64 {
 	return limit
 }
 
-// MemoryBudget is the budget that LimitMemory takes: the given one, or what it takes in
-// place of 0.
+// MemoryBudget returns the budget of LimitMemory: the given one, or the default for 0.
 func MemoryBudget(budget int64) int64 {
 	if budget > 0 {
 		return budget
@@ -48,8 +45,8 @@ func MemoryBudget(budget int64) int64 {
 	return min(DefaultMemoryBudget, cgroupLimit("/proc/self/cgroup", "/sys/fs/cgroup")/4*3)
 }
 
-// cgroupLimit is the least memory.max and memory.high of the process's cgroup (version 2) and those
-// above it, MaxInt64 if there is none.
+// cgroupLimit returns the lowest memory.max and memory.high of the process's cgroup (version 2) and those above it,
+// MaxInt64 if there is none.
 func cgroupLimit(self, root string) int64 {
 	least := int64(math.MaxInt64)
 	b, err := os.ReadFile(self)

@@ -198,7 +198,7 @@ func (m *outboxModel) target() string {
 	return names[m.r.IntN(len(names))]
 }
 
-// next are the entries that a target has to get, of the store and of the model.
+// next returns the entries that a target has to get, of the store and of the model.
 func (m *outboxModel) next(target string) ([]push.Entry, []modelOrder) {
 	at, err := m.s.Outbox().Cursor(m.ctx, target)
 	m.must(err)

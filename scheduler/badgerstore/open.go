@@ -12,10 +12,9 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/store/kv"
 )
 
-// start starts the committer and the writer, and the goroutine that loads the fingerprints;
-// Close waits for them.
+// start starts the committer and the writer, and the goroutine that loads the fingerprints; Close waits for them.
 
-// newStore makes a store that nothing was read of yet.
+// newStore returns a store from which nothing was read yet.
 func newStore(e kv.Engine, dir string, o Options) *Store {
 	return &Store{
 		kv: e, dir: dir, log: o.Logger, readOnly: o.ReadOnly, firstOrder: o.FirstOrder, at: o.at, sync: o.Durability == Sync,
@@ -63,7 +62,7 @@ func (s *Store) start() (err error) {
 	return nil
 }
 
-// readMeta reads the counters, once the format is found to be Format.
+// readMeta reads the counters after it has checked the format.
 func (s *Store) readMeta() (c record.Counters, err error) {
 	view := s.kv.View()
 	defer view.Close()
@@ -72,7 +71,7 @@ func (s *Store) readMeta() (c record.Counters, err error) {
 		return c, s.damaged("format", err)
 	}
 	if v == nil && s.kv.Version() == 0 {
-		return record.Counters{Clean: true}, nil // new, or its maker died before the first commit
+		return record.Counters{Clean: true}, nil // new, or the process died before the first commit
 	}
 	if v == nil {
 		return c, fmt.Errorf("store %s: %w: a database that is not Sextant's; name another data directory", s.dir, scheduler.ErrFormat)
@@ -96,7 +95,7 @@ func (s *Store) readMeta() (c record.Counters, err error) {
 	return c, nil
 }
 
-// markClean stores whether the store is closed cleanly. No committer runs meanwhile.
+// markClean stores whether the store is closed cleanly. The committer must not be running.
 func (s *Store) markClean(clean bool) error {
 	c := *s.committed.Load()
 	c.Clean = clean

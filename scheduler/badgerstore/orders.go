@@ -8,7 +8,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// orderPlace finds the waiting order of a URL.
+// orderPlace returns the place of a URL's waiting order.
 func (g *group) orderPlace(k weburl.Key) (record.OrderPlace, bool, error) {
 	v, err := g.get(record.WaitingKey(k))
 	if err != nil {
@@ -17,7 +17,7 @@ func (g *group) orderPlace(k weburl.Key) (record.OrderPlace, bool, error) {
 	return g.s.orderPlace(k, v)
 }
 
-// orderPlace decodes where a URL's order is; it has none if v is nil.
+// orderPlace decodes the place of a URL's order; there is no order if v is nil.
 func (s *Store) orderPlace(k weburl.Key, v []byte) (record.OrderPlace, bool, error) {
 	if v == nil {
 		return record.OrderPlace{}, false, nil
@@ -37,7 +37,7 @@ func (g *group) dropOrderAt(k weburl.Key, p record.OrderPlace) error {
 	return g.release(p.Segment, p.Size)
 }
 
-// countOrder counts an order that is new, or gone if by is ^0.
+// countOrder counts an order as new, or as removed if by is ^0.
 func (g *group) countOrder(p record.OrderPlace, by uint64) {
 	if p.Pends() {
 		g.nextCount.Pends += by
@@ -63,8 +63,8 @@ func (g *group) dropDead(target string, k weburl.Key) error {
 	return g.release(d.Place.Segment, d.Size())
 }
 
-// dropOrders removes a URL's waiting order and its dead letters. It returns elsewhere if that
-// removes the only trace of a document that a target may have under another source.
+// dropOrders removes a URL's waiting order and its dead letters. It returns elsewhere if that removes the only trace of
+// a document that a target may have under another source.
 func (g *group) dropOrders(k weburl.Key) (elsewhere bool, err error) {
 	p, ok, err := g.orderPlace(k)
 	if err == nil && ok {
@@ -87,7 +87,7 @@ func (g *group) dropOrders(k weburl.Key) (elsewhere bool, err error) {
 	return elsewhere || g.nextCount.Dead < dead, nil
 }
 
-// putOrder stores an order that waits, under a new number, in the place of an older one.
+// putOrder stores a waiting order, under a new number, in the place of an older one.
 func (g *group) putOrder(k weburl.Key, o *record.Order) error {
 	if err := g.refer(o.Place.Segment, o.Size()); err != nil {
 		return err
@@ -103,7 +103,7 @@ func (g *group) putOrder(k weburl.Key, o *record.Order) error {
 	return nil
 }
 
-// storeOrder stores an order in a place where there is none.
+// storeOrder stores an order in an empty place.
 func (g *group) storeOrder(k weburl.Key, p record.OrderPlace, o *record.Order) {
 	g.set(p.Key(k), o.Append(nil))
 	g.scratch = p.Append(g.scratch[:0])

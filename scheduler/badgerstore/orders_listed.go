@@ -17,7 +17,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// selected is a push.Selection with what it needs at hand.
+// selected is a push.Selection, prepared for filtering.
 type selected struct {
 	push.Selection
 	keys  map[weburl.Key]bool // nil: all
@@ -36,13 +36,13 @@ func newSelected(s push.Selection) (selected, error) {
 	return sel, err
 }
 
-// takes reports whether an order is selected, except for its state and target.
+// takes reports whether an order is selected, ignoring its state and target.
 func (s *selected) takes(k weburl.Key, o *record.Order) bool {
 	return (s.keys == nil || s.keys[k]) && (s.Source == nil || *s.Source == o.Source)
 }
 
-// Orders calls fn for the selected orders: those that wait and those that are pending, each
-// oldest first, and dead letters. It reads no bodies.
+// Orders calls fn for the selected orders: the waiting and the pending ones, each oldest first, and dead letters. It
+// reads no bodies.
 func (s *Store) Orders(ctx context.Context, selection push.Selection, fn func(push.Listed) error) error {
 	sel, err := newSelected(selection)
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *Store) Orders(ctx context.Context, selection push.Selection, fn func(pu
 	})
 }
 
-// findTarget reads how far the selected target has come, if one is selected.
+// findTarget reads the selected target's cursor, if one is selected.
 func (s *Store) findTarget(ctx context.Context, view kv.View, sel *selected) (err error) {
 	if sel.Target == "" {
 		return nil
@@ -99,7 +99,7 @@ func (s *Store) listOrder(key, value []byte, state push.State, sel *selected, fn
 	})
 }
 
-// listWaiting lists what waits. For some URLs it does not go over what is of others.
+// listWaiting lists waiting orders. If URLs are selected, it reads only theirs.
 func (s *Store) listWaiting(ctx context.Context, view kv.View, sel *selected, fn func(push.Listed) error) error {
 	from := min(sel.after, math.MaxUint64-1) + 1
 	list := func(key, value []byte) error { return s.listOrder(key, value, push.Waiting, sel, fn) }
@@ -135,7 +135,7 @@ func (s *Store) listDeletions(ctx context.Context, view kv.View, sel *selected, 
 	})
 }
 
-// errMissing is a key that another one names.
+// errMissing is the error for a missing key that another one refers to.
 var errMissing = errors.New("it is missing")
 
 // eachOrder calls fn for the orders under some keys.
@@ -158,13 +158,13 @@ func (s *Store) eachOrder(ctx context.Context, view kv.View, keys [][]byte, fn f
 	return nil
 }
 
-// byNumber sorts keys of orders, oldest first, and takes out those that are there twice.
+// byNumber sorts keys of orders, oldest first, and removes duplicates.
 func byNumber(keys [][]byte) [][]byte {
 	slices.SortFunc(keys, func(a, b []byte) int { return bytes.Compare(numberIn(a), numberIn(b)) })
 	return slices.CompactFunc(keys, bytes.Equal)
 }
 
-// numberIn is the number in the key of an order, and what stands behind it.
+// numberIn returns the number in the key of an order, and what follows it.
 func numberIn(key []byte) []byte { return key[max(len(key)-record.SeqLen-record.KeyLen, 0):] }
 
 func (s *Store) listDead(ctx context.Context, view kv.View, sel *selected, fn func(push.Listed) error) error {
@@ -181,7 +181,7 @@ func (s *Store) listDead(ctx context.Context, view kv.View, sel *selected, fn fu
 	})
 }
 
-// deadPrefix is what the keys of the selected dead letters begin with.
+// deadPrefix returns the prefix of the keys of the selected dead letters.
 func (s *selected) deadPrefix() []byte {
 	if s.Target == "" {
 		return []byte{record.KindDead}
@@ -189,16 +189,16 @@ func (s *selected) deadPrefix() []byte {
 	return record.DeadPrefix(s.Target)
 }
 
-// OutboxFigures tell how far the outbox is behind.
+// OutboxFigures holds the backlog of the outbox.
 type OutboxFigures struct {
-	Bytes uint64 // of the bodies that wait
-	// Oldest is when the oldest order that waits was made, zero if none does.
+	Bytes uint64 // of waiting bodies
+	// Oldest is when the oldest waiting order was made, zero if none waits.
 	Oldest time.Time
-	// Behind is the same of what each target does not have safely, by name.
+	// Behind is the same for each target, by name: the oldest order that it has not confirmed.
 	Behind map[string]time.Time
 }
 
-// OutboxFigures reads them, with a few reads for each target.
+// OutboxFigures returns the backlog, with a few reads for each target.
 func (s *Store) OutboxFigures(ctx context.Context) (OutboxFigures, error) {
 	f := OutboxFigures{Behind: map[string]time.Time{}}
 	err := s.view(ctx, func(view kv.View) error {
@@ -225,7 +225,7 @@ func (s *Store) OutboxFigures(ctx context.Context) (OutboxFigures, error) {
 	return f, err
 }
 
-// madeAfter is when the first order above a number was made.
+// madeAfter returns when the first order above a number was made.
 func (s *Store) madeAfter(ctx context.Context, view kv.View, after uint64) (at time.Time, err error) {
 	err = s.walk(ctx, view, []byte{record.KindOrder}, record.OrderSeek(record.KindOrder, min(after, math.MaxUint64-1)+1), true, func(key, value []byte) error {
 		_, _, o, err := s.order(key, value)

@@ -14,13 +14,13 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// outbox is the Store as the relay sees it.
+// outbox is the Store's push.Outbox.
 type outbox struct{ s *Store }
 
-// Outbox is the outbox that the store's completions fill. It ends with the store.
+// Outbox returns the outbox that the store's completions fill. It is closed with the store.
 func (s *Store) Outbox() push.Outbox { return outbox{s} }
 
-// OutboxBytes is the length of the bodies of all waiting orders.
+// OutboxBytes returns the length of the bodies of all waiting orders.
 func (s *Store) OutboxBytes() uint64 { return s.committed.Load().Bytes }
 
 // Changed implements push.Outbox.
@@ -38,7 +38,7 @@ func (o outbox) Cursor(ctx context.Context, target string) (seq uint64, err erro
 	return seq, err
 }
 
-// cursor reads that of a target, if it is known.
+// cursor reads a target's cursor, if the target is known.
 func (s *Store) cursor(view kv.View, target string) (seq uint64, known bool, err error) {
 	v, err := view.Get(record.CursorKey(target))
 	if err == nil && v != nil {
@@ -85,7 +85,7 @@ func (o outbox) Entries(ctx context.Context, after uint64, n, maxBytes int) ([]p
 	return entries, err
 }
 
-// order reads an order that is not a dead letter. What it gives is valid while value is.
+// order reads a waiting or pending order. Its results are valid as long as value.
 func (s *Store) order(key, value []byte) (seq uint64, k weburl.Key, o record.Order, err error) {
 	p, k, err := record.SplitPlaceOf(key)
 	if err != nil {
@@ -98,14 +98,13 @@ func (s *Store) order(key, value []byte) (seq uint64, k weburl.Key, o record.Ord
 	return seq, k, o, nil
 }
 
-// Safe implements push.Outbox. Many entries are removed in several steps, the
-// cursor moving with them. A seq above the newest order's is taken for that one.
+// Safe implements push.Outbox. Many entries are removed in several steps, and the cursor moves with them. A seq above
+// the newest order's is treated as that one.
 func (o outbox) Safe(ctx context.Context, target string, seq uint64) error {
 	return o.s.changeAlone(ctx, func(g *group) error { return g.safe(ctx, target, seq) })
 }
 
-// Bury implements push.Outbox. If a newer order of the URL waits, e is of no use to
-// anybody any more and is not stored.
+// Bury implements push.Outbox. If a newer order of the URL waits, e is obsolete and is not stored.
 func (o outbox) Bury(ctx context.Context, target string, e push.Entry, words string, at time.Time) error {
 	u, err := weburl.Parse(e.URL)
 	if err != nil {
@@ -142,8 +141,8 @@ func (g *group) bury(k weburl.Key, target string, e *push.Entry, words string, a
 	return nil
 }
 
-// orderOf is the order of an entry, as a dead letter keeps it: the one at p, if that is
-// the same and still there.
+// orderOf returns the order of an entry, in the form of a dead letter: the one at p, if it is the same and still
+// stored.
 func (g *group) orderOf(k weburl.Key, e *push.Entry, p record.OrderPlace, ok bool) (record.Order, error) {
 	o := record.Order{Op: e.Op, Moved: e.Moved, Lost: e.Damage != "", At: e.At, URL: e.URL, Source: e.Source}
 	if o.Lost {
@@ -162,7 +161,7 @@ func (g *group) orderOf(k weburl.Key, e *push.Entry, p record.OrderPlace, ok boo
 	return o, g.keepBody(&o, e.Body)
 }
 
-// cursors are those of all targets. They are not changed by others within a group.
+// cursors returns the cursors of all targets. Only the committer changes them.
 func (g *group) cursors() (map[string]uint64, error) {
 	return g.s.cursors(context.Background(), g.stored())
 }
@@ -213,8 +212,8 @@ func (g *group) safe(ctx context.Context, target string, seq uint64) error {
 	return nil
 }
 
-// dropPassed removes the waiting orders numbered from to seq. passed is called with
-// the number of each before its removal can be committed, to move the cursors along.
+// dropPassed removes the waiting orders numbered from to seq. It calls passed with the number of each before its
+// removal can be committed, to move the cursors along.
 func (g *group) dropPassed(ctx context.Context, from, seq uint64, passed func(uint64)) error {
 	return g.pagesUntil(ctx, []byte{record.KindOrder}, record.OrderSeek(record.KindOrder, from), false, func(key, _ []byte) error {
 		if len(key) != record.OrderKeyLen {

@@ -76,7 +76,7 @@ func deletion() *scheduler.Order {
 	return &scheduler.Order{Op: scheduler.OrderDelete, Body: []byte("gone")}
 }
 
-// waiting are the orders after a number, in words.
+// waiting returns the orders after a number, in words.
 func (b bench) waiting(after uint64) []string {
 	b.Helper()
 	entries, err := b.o.Entries(b.Context(), after, 1000, 1<<30)

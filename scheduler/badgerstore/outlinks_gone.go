@@ -14,12 +14,13 @@ import (
 type outlinks struct {
 	of    weburl.Key
 	links scheduler.LinkPrints
-	isNew bool // they take the place of those that are stored
+	isNew bool // they replace the stored ones
 }
 
 func (o *outlinks) drop() { o.isNew = false }
 
-// takeOutlinks has the page's record stored with the links of its completion, keys are theirs, or without any.
+// takeOutlinks makes the page's record be stored with the links of its completion, whose keys are keys, or without
+// links.
 func (g *group) takeOutlinks(c *scheduler.Completion, keys []weburl.Key) {
 	if c.Outlinks == scheduler.KeepOutlinks {
 		return
@@ -33,7 +34,7 @@ func (g *group) takeOutlinks(c *scheduler.Completion, keys []weburl.Key) {
 	}
 }
 
-// leave stores what is left of a URL that is forgotten, if that is not nil.
+// leave stores what remains of a forgotten URL, if that is not nil.
 func (g *group) leave(k weburl.Key, gone *scheduler.Gone) error {
 	if gone == nil {
 		return nil
@@ -54,8 +55,7 @@ func (g *group) leave(k weburl.Key, gone *scheduler.Gone) error {
 	return nil
 }
 
-// Outlinks calls fn for the links of each page that has some, from a key on, in order of keys. fn must
-// not keep links.
+// Outlinks calls fn for the links of each page that has any, from a key on, in order of keys. fn must not keep links.
 func (s *Store) Outlinks(ctx context.Context, from weburl.Key, fn func(page weburl.Key, links scheduler.LinkPrints) error) error {
 	return s.view(ctx, func(view kv.View) error {
 		return s.walk(ctx, view, []byte{record.KindURL}, record.URLKey(from), true, func(key, value []byte) error {
@@ -74,8 +74,8 @@ func (s *Store) Outlinks(ctx context.Context, from weburl.Key, fn func(page webu
 	})
 }
 
-// Gone calls fn for what is left of each URL from a key on that was forgotten after an
-// error, in order of keys. The URL may be known again.
+// Gone calls fn for what remains of each URL, from a key on, that was forgotten after an error, in order of keys. The
+// URL may be known again.
 func (s *Store) Gone(ctx context.Context, from weburl.Key, fn func(weburl.Key, scheduler.Gone) error) error {
 	return s.view(ctx, func(view kv.View) error {
 		return s.walk(ctx, view, []byte{record.KindGone}, record.GoneKey(from), true, func(key, value []byte) error {
@@ -91,7 +91,7 @@ func (s *Store) Gone(ctx context.Context, from weburl.Key, fn func(weburl.Key, s
 	})
 }
 
-// left verifies what is left of a URL.
+// left verifies what remains of a forgotten URL.
 func (v *verification) left(key, value []byte) error {
 	if len(key) != record.URLKeyLen {
 		return record.ErrLength

@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// Keys in the first page and in the largest; each page has twice as many as the one before.
+// The number of keys in the first page and in the largest; each page has twice as many as the one before.
 const (
 	firstPage = 16
 	lastPage  = 1024
 )
 
 // pages calls fn for the keys with a prefix, from the key from on, until fn returns an error (errEnough: none). fn may
-// commit: keys are read in pages, each of them in a snapshot of its own, so that no snapshot is held over a commit. What is
-// stored behind the page under way is found, and what fn removes there is not.
+// commit: keys are read in pages, each in a snapshot of its own, so that no snapshot is held over a commit. Keys stored
+// beyond the current page are found; keys that fn removes there are not.
 func (g *group) pages(prefix, from []byte, values bool, fn func(key, value []byte) error) error {
 	type entry struct{ key, value []byte }
 	for size := firstPage; ; size = min(2*size, lastPage) {
@@ -40,7 +40,7 @@ func (g *group) pages(prefix, from []byte, values bool, fn func(key, value []byt
 	}
 }
 
-// pagesUntil is pages that ends with ctx or the store.
+// pagesUntil is pages, but ends with ctx or the store.
 func (g *group) pagesUntil(ctx context.Context, prefix, from []byte, values bool, fn func(key, value []byte) error) error {
 	return g.pages(prefix, from, values, func(key, value []byte) error {
 		if err := g.s.ended(ctx); err != nil {
@@ -53,7 +53,7 @@ func (g *group) pagesUntil(ctx context.Context, prefix, from []byte, values bool
 // errEnough ends a walk early.
 var errEnough = errors.New("enough")
 
-// enough returns the error of a walk.
+// enough returns the error of a walk, nil for errEnough.
 func enough(err error) error {
 	if errors.Is(err, errEnough) {
 		return nil

@@ -42,8 +42,8 @@ func (v snapshot) Close() {
 	v.View.Close()
 }
 
-// TestPagesHoldNoSnapshot: what walks and commits in between reads all of its keys, and holds no snapshot for longer than
-// the writer takes for one commit.
+// TestPagesHoldNoSnapshot: what walks and commits in between reads all of its keys, and holds no snapshot for longer
+// than the writer takes for one commit.
 func TestPagesHoldNoSnapshot(t *testing.T) {
 	const urls = 20 * firstPage
 	o := Options{Durability: OS, MemtableBytes: MinMemtableBytes, MinFree: -1}

@@ -42,7 +42,7 @@ func eachDeletion(ctx context.Context, s *Store, fn func(push.Entry, scheduler.S
 	})
 }
 
-// deletionsOf are the keys of the losses that a filter selects.
+// deletionsOf returns the keys of the losses that a filter selects.
 func deletionsOf(ctx context.Context, s *Store, f scheduler.DeletionFilter) (keys []weburl.Key, err error) {
 	err = s.PendingDeletions(ctx, f, func(d scheduler.StoredDeletion) error { keys = append(keys, d.Key); return nil })
 	return keys, err
@@ -89,7 +89,7 @@ func markDeletions(ctx context.Context, s *Store, f scheduler.DeletionFilter) (i
 	return n, err
 }
 
-// pendingDeletion is the order of a deletion that is pending, pendingText that of a new text.
+// pendingDeletion returns the order of a deletion that is pending, pendingText that of a new text.
 func pendingDeletion(edit uint64) *scheduler.Order {
 	loss := scheduler.NewLoss(true, time.Unix(1e9, 0).UTC())
 	return &scheduler.Order{
@@ -107,7 +107,7 @@ func pendingText(body string) *scheduler.Order {
 	}
 }
 
-// pending are the losses by URL, with their bodies.
+// pending returns the losses by URL, with their bodies.
 func (b bench) pending() map[string]string {
 	b.Helper()
 	all := map[string]string{}

@@ -75,7 +75,7 @@ func (l *ledger) probe(t *testing.T, s *Store) {
 	checkCounts(t, s, recordsOf(t, s))
 }
 
-// broughtBack is what the first link to a URL that was gone makes of its record.
+// broughtBack returns what the first link to a URL that was gone makes of its record.
 func broughtBack(old, now scheduler.Record, fifo scheduler.Source) scheduler.Record {
 	old.Gone, old.Settled = false, false
 	if old.State != scheduler.Waiting || old.Source == scheduler.Refresh {

@@ -10,7 +10,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// queueState reads a queue's state as this write must see it.
+// queueState returns a queue's state as seen by this write.
 func (g *group) queueState(p scheduler.Place) (record.Queue, error) {
 	return remembered(g, &g.places, p, record.PlaceKey(p), "queue", record.DecodeQueue)
 }
@@ -20,8 +20,7 @@ func (g *group) setQueueState(p scheduler.Place, q record.Queue) {
 	g.set(record.PlaceKey(p), g.scratch)
 }
 
-// enqueue puts a URL at the end of a queue and returns its number. URLs that a batch puts
-// into one queue stand in chunks.
+// enqueue puts a URL at the end of a queue and returns its number. URLs that a batch puts into one queue share chunks.
 func (g *group) enqueue(p scheduler.Place, k weburl.Key) (uint64, error) {
 	q, err := g.queueState(p)
 	if err != nil {
@@ -39,11 +38,11 @@ func (g *group) enqueue(p scheduler.Place, k weburl.Key) (uint64, error) {
 	return seq, nil
 }
 
-// openChunk is the chunk of a queue that this batch has begun, nil for a new one, and the
-// next number in it. Only a chunk in the batch grows: what is stored of one stays as it is.
+// openChunk returns the chunk of a queue that this batch has begun, nil for a new one, and the next number in it. Only
+// chunks in the batch grow; stored chunks do not.
 func (g *group) openChunk(p scheduler.Place) (record.Chunk, uint64) {
 	if first, ok := g.batch.chunks[p]; ok {
-		// What was taken back, or done already, is not there.
+		// An undone or completed URL is not in the chunk.
 		v, _ := g.batch.find(record.QueueKey(p, first))
 		if c := record.Chunk(v); c != nil && c.Next() < record.ChunkLen {
 			return c, first + c.Next()
@@ -57,12 +56,11 @@ func (g *group) openChunk(p scheduler.Place) (record.Chunk, uint64) {
 	return nil, first
 }
 
-// mostDone is how many chunks a queue's state tells of. Usually there are a few: those that
-// are being worked on.
+// mostDone is the most chunks that a queue's state records. Usually there are only the few that are being worked on.
 const mostDone = 32
 
-// dequeue takes a URL out of a queue. Its chunk goes with the last in it, which is known
-// if it is full, if the queue is empty, or if nothing in the queue is as old any more.
+// dequeue removes a URL from a queue. It removes the chunk with the last URL in it, which is known if the chunk is
+// full, if the queue is empty, or if everything left in the queue is newer.
 func (g *group) dequeue(p scheduler.Place, seq uint64) error {
 	q, err := g.queueState(p)
 	if err != nil {
@@ -91,7 +89,7 @@ func (g *group) dequeue(p scheduler.Place, seq uint64) error {
 	return nil
 }
 
-// removeChunks removes chunks of which all are done.
+// removeChunks removes chunks whose URLs are all done.
 func (g *group) removeChunks(p scheduler.Place, done record.Done) {
 	for i := range done.Len() {
 		chunk, _ := done.At(i)
@@ -99,8 +97,7 @@ func (g *group) removeChunks(p scheduler.Place, done record.Done) {
 	}
 }
 
-// rewriteChunk takes what is done out of the oldest chunk, so that the state need not tell
-// of it any more.
+// rewriteChunk removes the done URLs from the oldest chunk, so that the state need not record them.
 func (g *group) rewriteChunk(p scheduler.Place, done record.Done) (record.Done, error) {
 	chunk, of := done.At(0)
 	key := record.QueueKey(p, chunk*record.ChunkLen)
@@ -115,7 +112,7 @@ func (g *group) rewriteChunk(p scheduler.Place, done record.Done) (record.Done, 
 	return done.Behind(chunk), nil
 }
 
-// raise takes the caller's word that nothing waits in a queue below a number.
+// raise sets a queue's floor as given by the caller: no number below it waits.
 func (g *group) raise(p scheduler.Place, floor uint64) error {
 	q, err := g.queueState(p)
 	if err != nil || q.Count == 0 || floor <= q.Floor {
@@ -173,7 +170,7 @@ func (s *Store) placeOf(key, value []byte) (p scheduler.Place, q record.Queue, e
 	return p, q, nil
 }
 
-// placeState reads a queue's state of a snapshot.
+// placeState reads a queue's state from a snapshot.
 func (s *Store) placeState(view kv.View, p scheduler.Place) (record.Queue, error) {
 	key := record.PlaceKey(p)
 	v, err := view.Get(key)

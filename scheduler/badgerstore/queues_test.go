@@ -269,7 +269,7 @@ func placesOf(t *testing.T, s *Store) map[scheduler.Place]uint64 {
 	return got
 }
 
-// chunkWith is a chunk, or none, with a URL under a number that is above those of the others.
+// chunkWith returns a chunk, or none, with a URL under a number that is above those of the others.
 func chunkWith(c record.Chunk, seq uint64, k weburl.Key) record.Chunk {
 	var has uint32
 	var keys []byte
@@ -280,7 +280,7 @@ func chunkWith(c record.Chunk, seq uint64, k weburl.Key) record.Chunk {
 	return slices.Concat(binary.BigEndian.AppendUint32(nil, has|bit), keys, k[:])
 }
 
-// chunkOf is a chunk of URLs under numbers from first on.
+// chunkOf returns a chunk of URLs under numbers from first on.
 func chunkOf(first uint64, keys ...weburl.Key) (c record.Chunk) {
 	for i, k := range keys {
 		c = chunkWith(c, first+uint64(i), k)

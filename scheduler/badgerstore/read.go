@@ -13,14 +13,13 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Queue implements scheduler.Store. It begins where the queue does, so that it does not
-// walk over what was removed.
+// Queue implements scheduler.Store. It begins at the queue's floor, so that it does not walk over removed URLs.
 func (s *Store) Queue(ctx context.Context, p scheduler.Place, after uint64, n int) ([]scheduler.WaitingURL, error) {
 	if n <= 0 || after == math.MaxUint64 {
 		return nil, ctx.Err()
 	}
 	var urls []scheduler.WaitingURL
-	asOf := s.commits.Load() // before the snapshot, which may be newer then, never older
+	asOf := s.commits.Load() // before the snapshot, which may be newer, never older
 	err := s.view(ctx, func(view kv.View) error {
 		q, err := s.placeState(view, p)
 		if err != nil || q.Count == 0 {
@@ -29,7 +28,7 @@ func (s *Store) Queue(ctx context.Context, p scheduler.Place, after uint64, n in
 		first := after + 1
 		if first <= q.Floor {
 			first = q.Floor
-			n = int(min(uint64(n), q.Count)) // nor over what was removed behind the last
+			n = int(min(uint64(n), q.Count)) // avoids the walk over removed URLs after the last
 		}
 		return s.walk(ctx, view, record.QueuePrefix(p), record.QueueKey(p, first), true, func(key, value []byte) error {
 			return s.eachQueued(key, value, &q, func(seq uint64, k weburl.Key) error {
@@ -51,7 +50,7 @@ func (s *Store) Queue(ctx context.Context, p scheduler.Place, after uint64, n in
 	return urls, err
 }
 
-// eachQueued calls fn for the URLs of a chunk that wait, as the state of its queue says.
+// eachQueued calls fn for the waiting URLs of a chunk, by the state of its queue.
 func (s *Store) eachQueued(key, value []byte, q *record.Queue, fn func(seq uint64, k weburl.Key) error) error {
 	c := record.Chunk(value)
 	if len(key) != record.QueueKeyLen || !c.Valid() {
@@ -75,7 +74,7 @@ func (s *Store) eachQueued(key, value []byte, q *record.Queue, fn func(seq uint6
 	return nil
 }
 
-// waiting reads a URL that a queue's chunk names.
+// waiting reads a URL of a queue's chunk.
 func (s *Store) waiting(view kv.View, key []byte, seq uint64, k weburl.Key) (w scheduler.WaitingURL, err error) {
 	w.Key, w.Seq = k, seq
 	w.Record, err = s.lookup(view, k)
@@ -85,7 +84,7 @@ func (s *Store) waiting(view kv.View, key []byte, seq uint64, k weburl.Key) (w s
 	return w, err
 }
 
-// lookup reads a record of the snapshot.
+// lookup reads a record from the snapshot.
 func (s *Store) lookup(view kv.View, k weburl.Key) (rec scheduler.Record, err error) {
 	v, err := view.Get(record.URLKey(k))
 	if err == nil && v == nil {

@@ -30,7 +30,7 @@ func (g *group) record(k weburl.Key) (scheduler.Record, error) {
 	return rec, nil
 }
 
-// unplace takes a record out of the counters and out of where it stands.
+// unplace removes a record from the counters and from its queue.
 func (g *group) unplace(k weburl.Key, rec *scheduler.Record) error {
 	g.touch(k)
 	g.nextCount.Remove(rec)
@@ -44,7 +44,7 @@ func (g *group) unplace(k weburl.Key, rec *scheduler.Record) error {
 	return nil
 }
 
-// replace stores a record in place of an older one, which stands nowhere any more.
+// replace stores a record in place of an older one, which no queue refers to any more.
 func (g *group) replace(k weburl.Key, old, next *scheduler.Record, ps *places) error {
 	if err := g.follow(k, old, next); err != nil {
 		return err
@@ -52,8 +52,7 @@ func (g *group) replace(k weburl.Key, old, next *scheduler.Record, ps *places) e
 	return g.place(k, next, ps)
 }
 
-// follow notes what a change of a URL's record means for the fingerprints and for what is
-// kept of its host's documents.
+// follow updates the fingerprints and the host's documents after a change of a URL's record.
 func (g *group) follow(k weburl.Key, old, next *scheduler.Record) error {
 	if next.Gone && !old.Gone {
 		g.unlearn(k)
@@ -61,7 +60,7 @@ func (g *group) follow(k weburl.Key, old, next *scheduler.Record) error {
 	return g.documented(k, old, next)
 }
 
-// erase forgets a URL that stands nowhere any more, and the loss that is pending, if has.
+// erase forgets a URL that no queue refers to any more, and its pending loss, if has.
 func (g *group) erase(k weburl.Key, old *scheduler.Record, has bool) error {
 	if has {
 		if err := g.dropDeletion(k); err != nil {
@@ -72,7 +71,7 @@ func (g *group) erase(k weburl.Key, old *scheduler.Record, has bool) error {
 	return g.documented(k, old, nil)
 }
 
-// place stores a record that stands nowhere and puts it where its state says.
+// place stores a record and puts it into the queue of its state.
 func (g *group) place(k weburl.Key, rec *scheduler.Record, ps *places) error {
 	rec.Seq = 0
 	if rec.State != scheduler.Timed {
@@ -94,7 +93,7 @@ func (g *group) place(k weburl.Key, rec *scheduler.Record, ps *places) error {
 	return g.setRecord(k, rec)
 }
 
-// addURL makes a new URL known.
+// addURL stores a new URL.
 func (g *group) addURL(k weburl.Key, l *scheduler.Link, ps *places) error {
 	rec := scheduler.Record{
 		URL: l.URL.String(), Host: l.URL.HostKey(), Origin: l.URL.Origin(),
@@ -114,7 +113,7 @@ func (g *group) addURL(k weburl.Key, l *scheduler.Link, ps *places) error {
 	return g.place(k, &rec, ps)
 }
 
-// seeHost stores the origin of a host that was never seen.
+// seeHost stores the origin of a new host.
 func (g *group) seeHost(h weburl.HostKey, origin string) error {
 	if _, ok := g.seenHosts.find(h); ok {
 		return nil
@@ -136,7 +135,7 @@ func (g *group) seeHost(h weburl.HostKey, origin string) error {
 	return nil
 }
 
-// link stores what a page says of another URL. levels is Completion.Levels.
+// link stores a page's link to another URL. levels is Completion.Levels.
 func (g *group) link(k weburl.Key, l *scheduler.Link, levels uint16, ps *places) error {
 	known, err := g.known(k)
 	if err != nil {
@@ -168,7 +167,8 @@ func (g *group) link(k weburl.Key, l *scheduler.Link, levels uint16, ps *places)
 	return g.setRecord(k, &rec)
 }
 
-// bringBack queues a URL that was gone, or that a shorter way leads to. One that waits in a fifo already stays there.
+// bringBack queues a URL that was gone, or that a shorter path leads to. A URL that already waits in a fifo stays
+// there.
 func (g *group) bringBack(k weburl.Key, rec *scheduler.Record, l *scheduler.Link, ps *places) error {
 	rec.HostSpelling, rec.Fragment = l.HostSpelling, l.Fragment
 	rec.Gone, rec.Settled = false, rec.Settled && !rec.Gone
@@ -183,8 +183,7 @@ func (g *group) bringBack(k weburl.Key, rec *scheduler.Record, l *scheduler.Link
 	return g.place(k, rec, ps)
 }
 
-// union adds an alias to a list that does not hold it yet and is not full. It may write
-// to the list's spare room.
+// union adds an alias to a list that is not full and does not hold it yet. It may write to the list's spare capacity.
 func union(aliases []string, alias string) []string {
 	if alias == "" || len(aliases) >= scheduler.MaxAliases || slices.Contains(aliases, alias) {
 		return aliases
@@ -202,13 +201,13 @@ func keysOf(links []scheduler.Link) []weburl.Key {
 	return keys
 }
 
-// places gathers distinct places in order.
+// places collects distinct places in order.
 type places struct {
-	seen map[scheduler.Place]struct{} // once there are many
+	seen map[scheduler.Place]struct{} // used once there are many
 	list []scheduler.Place
 }
 
-// fewPlaces is how many places are looked through one by one.
+// fewPlaces is the number of places up to which a linear search is used.
 const fewPlaces = 16
 
 func (p *places) add(pl scheduler.Place) {

@@ -12,19 +12,19 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 )
 
-// restored reads a backup, and looks at what it must have.
+// restored reads a backup, and checks its required contents.
 type restored struct {
 	ctx              context.Context
 	from             *backupfile.Reader
 	report           BackupReport
-	format, counters bool // whether they were there
+	format, counters bool // whether they were found
 }
 
 func newRestored(ctx context.Context, r io.Reader) *restored {
 	return &restored{ctx: ctx, from: backupfile.NewReader(r)}
 }
 
-// next returns the next key and its value as a new store has it; io.EOF at the end of a whole backup.
+// next returns the next key and its value in the form of a new store; io.EOF at the end of a complete backup.
 func (seen *restored) next() (key, value []byte, err error) {
 	key, value, err = seen.from.Next()
 	if errors.Is(err, io.EOF) {
@@ -43,7 +43,7 @@ func (seen *restored) next() (key, value []byte, err error) {
 	return key, value, err
 }
 
-// check returns the value as it is to be stored.
+// check returns the value in the form in which it is to be stored.
 func (seen *restored) check(key, value []byte) ([]byte, error) {
 	switch string(key) {
 	case string(record.FormatKey()):

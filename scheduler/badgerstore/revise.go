@@ -10,19 +10,19 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// revision is what was said of a URL, and of which of its states.
+// revision is the decision on a URL, and the state that it was made for.
 type revision struct {
 	key  weburl.Key
 	old  scheduler.Record
 	next *scheduler.Revision
 }
 
-// reviser is what Revise and ReviseDeletions have in common. It returns what is to become of
-// a URL with this record, nil to leave it alone. get reads a key of the same state.
+// reviser is the common form of Revise and ReviseDeletions. It returns the revision of a URL with this record, nil to
+// leave it alone. get reads a key of the same state.
 type reviser func(k weburl.Key, rec scheduler.Record, get func([]byte) ([]byte, error)) (*scheduler.Revision, error)
 
-// Revise implements scheduler.Store. Records are read, and fn is called, outside of the
-// committer, which calls it again for those that were changed meanwhile.
+// Revise implements scheduler.Store. It reads records and calls fn outside of the committer, which calls fn again for
+// URLs that changed in the meantime.
 func (s *Store) Revise(ctx context.Context, keys []weburl.Key, fn func(weburl.Key, scheduler.Record) *scheduler.Revision) ([]scheduler.Place, int, error) {
 	return s.revise(ctx, keys, func(k weburl.Key, rec scheduler.Record, _ func([]byte) ([]byte, error)) (*scheduler.Revision, error) {
 		if rec.State == scheduler.Waiting {
@@ -32,7 +32,7 @@ func (s *Store) Revise(ctx context.Context, keys []weburl.Key, fn func(weburl.Ke
 		if next == nil || next.Move == scheduler.KeepDeletion {
 			return next, nil
 		}
-		kept := *next // the caller's may be asked about again
+		kept := *next // fn may return the same one again
 		kept.Move = scheduler.KeepDeletion
 		return &kept, nil
 	})
@@ -81,7 +81,7 @@ func (s *Store) revise(ctx context.Context, keys []weburl.Key, ask reviser) ([]s
 	return ps.list, n, nil
 }
 
-// ask returns what is to become of the URLs as they are now.
+// ask returns the revisions of URLs in their present state.
 func (s *Store) ask(ctx context.Context, keys []weburl.Key, ask reviser) ([]revision, error) {
 	var revisions []revision
 	asked := make(map[weburl.Key]struct{}, len(keys))
@@ -132,7 +132,7 @@ func (g *group) revise(r *revision, asOf uint64, ask reviser, ps *places) (bool,
 	return true, g.applyRevision(r.key, &r.old, r.next, ps)
 }
 
-// applyRevision changes a URL as a revision says.
+// applyRevision applies a revision to a URL.
 func (g *group) applyRevision(k weburl.Key, old *scheduler.Record, v *scheduler.Revision, ps *places) error {
 	if err := checkOrder(old.URL, v.Order, v.Forget); err != nil {
 		return err
@@ -164,7 +164,7 @@ func (g *group) applyRevision(k weburl.Key, old *scheduler.Record, v *scheduler.
 	return g.erase(k, old, has)
 }
 
-// change stores a new record of a URL that stays where it waits.
+// change stores a new record of a URL that keeps its place in a queue.
 func (g *group) change(k weburl.Key, old, next *scheduler.Record) error {
 	g.touch(k)
 	next.Seq, next.NextAt = old.Seq, old.NextAt

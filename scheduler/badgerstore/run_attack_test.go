@@ -131,7 +131,7 @@ func fillUnder(t *testing.T, disk string, log io.Reader, begun func() bool) (sai
 	}
 }
 
-// documentsIn are the lines that a file target has written.
+// documentsIn returns the lines that a file target has written.
 func documentsIn(t *testing.T, dir string) []byte {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))

@@ -14,14 +14,13 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/store/kv"
 )
 
-// The file is written by a goroutine of Store.background, one at a time, and kept by the engine. Its form is a
-// number (8 bytes), then what fingerprints.Set.Save writes. Numbers are drawn by lot.
+// A goroutine of Store.background writes the file, one at a time; the engine keeps it. Form: a random number (8 bytes),
+// then the output of fingerprints.Set.Save.
 
-// When a file is written while the store is open: after so many changes, and after an
-// eighth of the set has changed.
+// The file is written while the store is open after saveAfter changes, once an eighth of the set has changed.
 const saveAfter = 100_000
 
-// savedFile reads which file belongs to a snapshot; the zero one if none was written.
+// savedFile returns which file belongs to a snapshot; zero if none was written.
 func (s *Store) savedFile(view kv.View) (record.Saved, error) {
 	v, err := view.Get(record.SavedKey())
 	if err != nil || v == nil {
@@ -52,13 +51,13 @@ func (s *Store) readKnown() (loaded, error) {
 	return l, s.applyRemovals(view, &l)
 }
 
-// loadFile reads the file if it is one that belongs to the store's state.
+// loadFile reads the file if it belongs to the store's state.
 func (s *Store) loadFile(saved record.Saved) (loaded, uint64, error) {
 	f, err := s.kv.Load()
 	if err != nil {
 		return loaded{}, 0, err
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // opened only for reading
 	r := bufio.NewReaderSize(untilClosed{s, f}, 1<<20)
 	var number uint64
 	if err := binary.Read(r, binary.BigEndian, &number); err != nil {
@@ -74,7 +73,7 @@ func (s *Store) loadFile(saved record.Saved) (loaded, uint64, error) {
 	return loaded{set: set, mark: mark}, number, nil
 }
 
-// untilClosed is a reader that ends with the store.
+// untilClosed is a reader that ends when the store is closed.
 type untilClosed struct {
 	s *Store
 	r io.Reader
@@ -87,7 +86,7 @@ func (u untilClosed) Read(b []byte) (int, error) {
 	return u.r.Read(b)
 }
 
-// saveWhenDue begins to write the file in the background if enough has changed.
+// saveWhenDue starts writing the file in the background if enough has changed.
 func (s *Store) saveWhenDue() {
 	n := &s.known
 	set := n.set.Load()
@@ -101,7 +100,7 @@ func (s *Store) saveWhenDue() {
 		if err != nil && s.ended(context.Background()) == nil {
 			s.log.Warn("cannot save the fingerprints of known URLs; trying again later", "error", err)
 		}
-		// If the store is closed meanwhile, saveLast finds it unfinished.
+		// If the store is closed in the meantime, saveLast finds it unfinished.
 		_ = s.submit(&write{apply: func(*group) error {
 			n.saving = false
 			if err != nil {
@@ -112,11 +111,11 @@ func (s *Store) saveWhenDue() {
 	})
 }
 
-// saveLast commits what is left when the store is closed, and writes the file if anything
-// has changed. No goroutine of Store.background is left then.
+// saveLast commits the remaining writes when the store is closed, and writes the file if anything has changed. No
+// goroutine of Store.background is running afterwards.
 func (g *group) saveLast() {
-	err := g.barrier()    // which may remove files of segments in the background
-	g.s.background.Wait() // it may be at the same file
+	err := g.barrier()    // may start one that removes files of segments
+	g.s.background.Wait() // one may be writing the same file
 	n := &g.s.known
 	set := n.set.Load()
 	if err != nil || set == nil || n.changes == 0 && !n.saving && (g.s.fileNumber != 0 || set.Len() == 0) {
@@ -149,9 +148,9 @@ func (s *Store) submit(w *write) error {
 	}
 }
 
-// saveKnown writes the set, which lacks what was removed up to mark, to its file and
-// then drops the notes up to there. A process that dies in between leaves a file that
-// is as good as before, or better. commit stores a change; it must be durable when it returns.
+// saveKnown writes the set, which lacks the removals up to mark, to its file and then drops the notes up to there. If
+// the process dies in between, the file is at least as good as before. commit stores a change; it must be durable when
+// it returns.
 func (s *Store) saveKnown(set *fingerprints.Set, mark uint64, commit func(*write) error) error {
 	saved := record.Saved{Number: rand.Uint64() | 1, Before: s.fileNumber, Synced: s.sync}
 	publish, err := s.kv.Save(func(w io.Writer) error { return writeKnown(w, set, mark, saved.Number) })
@@ -197,6 +196,6 @@ func (g *group) dropRemovals(mark uint64) error {
 	if err != nil {
 		return err
 	}
-	g.s.known.dropped = mark // if that fails, they stay, and are dropped by the next process
+	g.s.known.dropped = mark // if that fails, they stay, and the next process drops them
 	return nil
 }

@@ -34,7 +34,7 @@ func newSegmentBench(t *testing.T, dir string, targets ...string) bench {
 
 func pageURL(i int) string { return fmt.Sprintf("http://a.test/%d", i) }
 
-// long is a body of 300 bytes: four fill a small segment.
+// long returns a body of 300 bytes: four fill a small segment.
 func long(words string) string { return words + strings.Repeat(".", 300-len(words)) }
 
 func segmentFiles(t *testing.T, dir string) (numbers []uint64) {
@@ -69,7 +69,7 @@ func (b bench) settle() {
 	}
 }
 
-// bodies are the waiting orders' by URL.
+// bodies returns the waiting orders' by URL.
 func (b bench) bodies() map[string]string {
 	b.Helper()
 	entries, err := b.o.Entries(b.Context(), 0, 1000, 1<<30)

@@ -10,24 +10,23 @@ import (
 
 // timing.mu guards the times of commits: the writer adds them, any caller reads them.
 
-// Stats tell how the store is doing.
+// Stats holds figures of the store.
 type Stats struct {
 	Batches uint64 // commits since it was opened
 	Writes  uint64 // of callers, in them
-	Keys    uint64 // written or removed, in them
-	Waiting int    // writes that wait for the committer now
-	// LastCommit and LongestCommit are how long the engine took for the last commit and
-	// for the longest of the last minute or so.
+	Keys    uint64 // written or removed in them
+	Waiting int    // writes now queued for the committer
+	// LastCommit is the duration of the last commit in the engine, LongestCommit the longest of the last minute or so.
 	LastCommit, LongestCommit time.Duration
-	CommitTimes               histogram.Snapshot // of all of them
+	CommitTimes               histogram.Snapshot // of all commits
 	kv.Stats
-	// Fingerprints is how many URLs are known without a read, FingerprintBytes the
-	// memory that this takes. Loading says that they are still being read.
+	// Fingerprints is the number of URLs that are known without a read, FingerprintBytes the memory for them. Loading
+	// is set while they are being read.
 	Fingerprints     int
 	FingerprintBytes int64
 	Loading          bool
-	// Entered, Changed and Left count documents that came into the index, were pushed in
-	// place of an older one, and left it, since the store was opened.
+	// Entered, Changed and Left count documents that entered the index, replaced an older one, and left it, since the
+	// store was opened.
 	Entered, Changed, Left uint64
 }
 
@@ -74,7 +73,7 @@ func (t *timing) add(d time.Duration, writes int, keys int64) {
 	t.longest[0] = max(t.longest[0], d)
 }
 
-// turn forgets what is too long ago.
+// turn drops the figures that are too old.
 func (t *timing) turn() {
 	switch now := time.Now(); {
 	case now.Sub(t.begun) >= 2*timingWindow:

@@ -186,7 +186,7 @@ func loadAll(t testing.TB, s *Store) {
 	}
 }
 
-// rssAnon is the process's anonymous memory in MiB.
+// rssAnon returns the process's anonymous memory in MiB.
 func rssAnon(t testing.TB) int {
 	t.Helper()
 	b, err := os.ReadFile("/proc/self/status")
@@ -201,7 +201,7 @@ func rssAnon(t testing.TB) int {
 	return kib >> 10
 }
 
-// measured is how large a measurement is to be: the environment's number, or small.
+// measured returns how large a measurement is to be: the environment's number, or small.
 func measured(t testing.TB, name string, small int) int {
 	t.Helper()
 	v := os.Getenv(name)

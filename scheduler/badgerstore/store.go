@@ -1,38 +1,32 @@
-// Package badgerstore keeps the frontier and the outbox in Badger.
+// Package badgerstore stores the frontier and the outbox in Badger.
 //
-// One goroutine, the committer, makes all changes: it applies the writes that wait, one
-// after the other, to a batch, while another, the writer, makes the batch before durable
-// as one transaction. So a group of pages costs one sync of the disk, no transaction can
-// conflict, and making and writing overlap. A write sees what is stored, the batch that
-// the writer has, and its own, in this order; it is answered when its batch is durable: to a
-// caller that waits the writer says so, of completions the settler tells, one after the other.
-// If the database refuses a batch, that one and the next fail, and nothing is written until
-// the store is opened again. The database is a kv.Engine. The one on Badger stands in the files engine*.go; no other file
-// refers to them. Keys and encodings are those of package record.
+// One goroutine, the committer, makes all changes: it applies queued writes, one after the other, to a batch, while
+// another, the writer, makes the batch before durable as one transaction. So a group of pages costs one sync of the
+// disk, no transaction can conflict, and the two overlap. A write sees the stored state, the batch that the writer has,
+// and its own batch, in this order. It is answered when its batch is durable: the writer answers callers that wait, and
+// the settler answers completions one after the other. If the database refuses a batch, that one and the next fail, and
+// nothing is written until the store is opened again. The database is a kv.Engine. The files engine*.go implement it on
+// Badger; no other file refers to Badger. Keys and encodings are those of package record.
 //
-// A usual page costs no read: fingerprints in memory tell that its links are known
-// (known.go), its own record is what Queue gave if nothing has changed it since
-// (touched.go) and says whether a loss is pending (deletions.go),
-// and its queue's state and what is kept of its host's documents are remembered
-// (queues.go, documents.go). Two unknown links of it cost a read each, because nothing is
-// stored as new that was not looked up; so do links to URLs that are gone.
+// A usual page costs no read: fingerprints in memory show that its links are known (known.go), its own record is the
+// one from Queue if nothing has changed it since (touched.go) and shows whether a loss is pending (deletions.go), and
+// its queue's state and its host's documents are cached (queues.go, documents.go). An unknown link costs a read,
+// because nothing is stored as new without one; so does a link to a URL that is gone.
 //
-// Bodies of documents lie in segments, which the engine keeps in files beside Badger's, see package segments: they are
-// written once, before the batch that names them, and a segment is removed when nothing
-// in it is needed any more. Deletions are values like any other. Only values longer than Options.longValue (314 KiB by
-// default) enter Badger's value log; see collectGarbage for when its files are removed.
+// Bodies of documents are stored in segments, which the engine keeps in files beside Badger's, see package segments.
+// They are written once, before the batch that refers to them, and an unused segment is removed. Deletions are ordinary
+// values. Only values longer than Options.longValue (314 KiB by default) enter Badger's value log; see collectGarbage
+// for when its files are removed.
 //
-// Memory: at most five memtables of MemtableBytes and a third, 53 MiB with the default
-// and 11 MiB until 8 MiB were written, and tables in the making, see badgerOptions;
-// two batches of at most 8 MiB or one page each; 8 MiB of touched, as far as
-// it is used; up to 9 MiB for remembered queues, hosts and their documents; 5 to 7 bytes a known
-// URL for the fingerprints. Tables are read through the page cache (no compression, no
-// block cache), which the kernel takes back when it needs to.
+// Memory: at most five memtables of MemtableBytes and a third, 53 MiB with the default and 11 MiB until 8 MiB were
+// written, and tables under construction, see badgerOptions; two batches of at most 8 MiB or one page each; 8 MiB of
+// touched, as far as it is used; up to 9 MiB for cached queues, hosts and their documents; 5 to 7 bytes a known URL for
+// the fingerprints. Tables are read through the page cache (no compression, no block cache), which the kernel reclaims
+// when needed.
 //
-// A Store owns its directory, which it locks. Besides committer, writer and settler it has
-// goroutines for a while (background): they load and write the fingerprints' file, empty
-// segments and remove their files. What only the committer touches needs no mutex; the
-// only ones are for closing the store and for its figures.
+// A Store owns its directory, which it locks. Besides committer, writer and settler it has temporary goroutines
+// (background): they load and write the fingerprints' file, empty segments and remove their files. State that only the
+// committer uses needs no mutex; the only mutexes are for closing the store and for its figures.
 package badgerstore
 
 import (
@@ -49,7 +43,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/store/kv"
 )
 
-// Durability says when a change counts as stored.
+// Durability selects when a change counts as stored.
 type Durability uint8
 
 // The durabilities (configuration attribute durability).
@@ -58,7 +52,7 @@ const (
 	OS                     // with the operating system: outlives a crash of the process
 )
 
-// String is the value of the attribute durability.
+// String returns the value of the attribute durability.
 func (d Durability) String() string {
 	if d == OS {
 		return "os"
@@ -68,61 +62,58 @@ func (d Durability) String() string {
 
 // Limits and defaults.
 const (
-	// DefaultMinFree is the free space, in bytes, below which nothing is written.
+	// DefaultMinFree is the free space, in bytes, below which writes fail.
 	DefaultMinFree = 512 << 20
 	// DefaultMemtableBytes is the size of a memtable, MinMemtableBytes the least one.
 	DefaultMemtableBytes = 8 << 20
 	MinMemtableBytes     = 1 << 20
 
-	// Format is that of stores and backups. No other one is read.
+	// Format is the version of stores and backups. No other version is read.
 	Format = 1
 
 	groupWrites = 1024    // most writes in a batch
 	groupBytes  = 8 << 20 // most bytes of values in a batch, unless one page alone has more
 )
 
-// Options of Open; the zero value is good for production.
+// Options configures Open; the zero value is suitable for production.
 type Options struct {
 	Durability Durability
-	// Logger gets Badger's words too, its information at level debug; nil: none.
+	// Logger also receives Badger's messages, its information at level debug; nil: none.
 	Logger *slog.Logger
-	// MemtableBytes is the size of a memtable; 0: DefaultMemtableBytes. More lets
-	// fewer tables be written and costs memory (see the package comment). Where a crash has left
-	// larger ones, it is as large as those.
+	// MemtableBytes is the size of a memtable; 0: DefaultMemtableBytes. A larger one writes fewer tables and takes more
+	// memory (see the package comment). If a crash has left larger ones, it is as large as those.
 	MemtableBytes int64
-	// Stores is how many stores share the process's memory; 0: one. What is kept beside the memtables is divided by it.
+	// Stores is the number of stores that share the process's memory; 0: one. Memory besides the memtables is divided
+	// by it.
 	Stores int
-	// MinFree is the free space of the disk, in bytes, below which all writes fail with
-	// scheduler.ErrFull; 0: DefaultMinFree; negative: never. Badger maps its files
-	// and would die of SIGBUS on a full disk, and it needs room to compact; if that is more
-	// than MinFree, so much is asked for.
+	// MinFree is the free space of the disk, in bytes, below which all writes fail with scheduler.ErrFull; 0:
+	// DefaultMinFree; negative: no limit. Badger maps its files and would die of SIGBUS on a full disk, and it needs
+	// space to compact; if that is more than MinFree, it is the limit.
 	MinFree int64
-	// Space, if not nil, says how much of the disk of a directory is free, and how large it is, for tests.
+	// Space, if not nil, returns the free space and the size of the disk of a directory, for tests.
 	Space func(dir string) (free, size int64, err error)
-	// ReadOnly opens a store that no process writes to; all changes fail. It must
-	// exist. Any number of processes may read at once.
+	// ReadOnly opens a store that no process writes to; all changes fail. It must exist. Any number of processes may
+	// read at once.
 	ReadOnly bool
-	// FirstOrder is what the numbers of new outbox entries begin at, if they are not
-	// beyond it yet. Given the wall clock in microseconds, entries of a store that was
-	// made again, or restored, are newer than all that were pushed before: indexers
+	// FirstOrder is the number of the first new outbox entry, unless the numbers are higher already. With the wall
+	// clock in microseconds, entries of a rebuilt or restored store are newer than all that were pushed before: targets
 	// that compare versions would refuse them otherwise.
 	FirstOrder uint64
-	// NoCompaction leaves all tables where they are written, for a store that is small and
-	// short-lived: one under virtual time, whose clock Badger's compactors would stop at
-	// every 50 ms. Writing ends when there are 60 tables.
+	// NoCompaction leaves all tables where they are written, for a store that is small and short-lived: one under
+	// virtual time, whose clock Badger's compactors would stop at every 50 ms. Writing ends when there are 60 tables.
 	NoCompaction bool
 
-	// at, if not nil, is called at named points by the store's own goroutines, so that
-	// tests can end the process there: see point.
+	// at, if not nil, is called at named points by the store's own goroutines, so that tests can end the process there:
+	// see point.
 	at func(point string)
-	// saveAfter is for tests too; 0: the constant.
+	// saveAfter replaces the constant in tests; 0: the constant.
 	saveAfter int
-	// segmentBytes is for tests too; 0: the constant.
+	// segmentBytes replaces the constant in tests; 0: the constant.
 	segmentBytes int64
 }
 
 // Store implements scheduler.Store, and push.Outbox through Outbox. Its methods
-// may be called at once by any number of goroutines.
+// may be called concurrently.
 type Store struct {
 	kv         kv.Engine
 	dir        string
@@ -134,7 +125,7 @@ type Store struct {
 	at         func(point string)
 	sync       bool // commits are synced
 
-	// Between the callers and the goroutines.
+	// Shared by callers and the store's goroutines.
 	committed atomic.Pointer[record.Counters]
 	commits   atomic.Uint64 // number of the last durable batch
 	changed   chan struct{}
@@ -146,20 +137,20 @@ type Store struct {
 	onWork    func([]scheduler.Place) // see OnWork
 
 	// Owned by the committer.
-	failed     error  // of a commit that is perhaps stored: no more writes
-	dueFloor   uint64 // no timed URL is before
+	failed     error  // of a commit that may be stored: no more writes
+	dueFloor   uint64 // no timed URL is due earlier
 	touched    touched
 	known      known
 	saveAfter  int
 	stores     int    // Options.Stores
 	fileNumber uint64 // of the fingerprints' file; owned by the goroutine that loads the file, then by the one that writes it
 
-	// For an end in order: callers, then committer, writer and settler, then what runs in the background.
+	// For an orderly shutdown: callers, then committer, writer and settler, then background goroutines.
 	calls      sync.WaitGroup // methods under way
 	mu         sync.Mutex     // guards closed, and calls against a late Add
 	closed     bool
 	quit       chan struct{}  // closed when Close begins
-	stop       chan struct{}  // closed when no method is under way any more
+	stop       chan struct{}  // closed when no method is under way
 	running    sync.WaitGroup // committer, writer and settler
 	background sync.WaitGroup // reading and writing of the fingerprints' file
 }
@@ -170,22 +161,22 @@ var _ scheduler.Store = (*Store)(nil)
 const (
 	atGathered     = "gathered"      // a group of writes is applied, nothing is written yet
 	atBodies       = "bodies"        // its bodies are written, nothing else is
-	atBeforeCommit = "before-commit" // the engine is about to get the group
-	atCommitted    = "committed"     // it is durable, nobody was answered
+	atBeforeCommit = "before-commit" // the engine is about to receive the group
+	atCommitted    = "committed"     // it is durable, no write is answered
 	atAnswered     = "answered"      // all of the group's writes are answered
 
-	atSnapshotWritten = "snapshot-written" // the fingerprints' file is there under its first name
+	atSnapshotWritten = "snapshot-written" // the fingerprints' file exists under its first name
 	atSnapshotRenamed = "snapshot-renamed" // it has its name
 )
 
-// reach tells tests that a point is reached.
+// reach reports to tests that a point is reached.
 func (s *Store) reach(point string) {
 	if s.at != nil {
 		s.at(point)
 	}
 }
 
-// errReadOnly is what changes of a store give that was opened read-only.
+// errReadOnly is returned by changes of a store that was opened read-only.
 var errReadOnly = errors.New("the store is open for reading only")
 
 // enter begins a method; leave ends it.
@@ -215,8 +206,8 @@ func (s *Store) view(ctx context.Context, fn func(kv.View) error) error {
 	return fn(view)
 }
 
-// walk calls fn for each key with the prefix, with its value if values is set, from the key seek on, until fn
-// gives an error (errEnough: none) or ctx or the store ends.
+// walk calls fn for each key with the prefix, with its value if values is set, from the key seek on, until fn returns
+// an error (errEnough: none) or ctx or the store ends.
 func (s *Store) walk(ctx context.Context, view kv.View, prefix, seek []byte, values bool, fn func(key, value []byte) error) error {
 	err := view.Walk(prefix, seek, values, func(key, value []byte) error {
 		if err := s.ended(ctx); err != nil {
@@ -227,7 +218,7 @@ func (s *Store) walk(ctx context.Context, view kv.View, prefix, seek []byte, val
 	return enough(err)
 }
 
-// ended says why a long method has to stop, nil if it has not.
+// ended returns why a long method must stop, nil if it need not.
 func (s *Store) ended(ctx context.Context) error {
 	select {
 	case <-s.quit:
@@ -237,15 +228,15 @@ func (s *Store) ended(ctx context.Context) error {
 	}
 }
 
-// words puts the directory before err.
+// words adds the directory to err.
 func (s *Store) words(err error) error { return fmt.Errorf("store %s: %w", s.dir, err) }
 
-// damaged is what reading something gives that cannot be.
+// damaged returns the error for a stored value that cannot be read.
 func (s *Store) damaged(what string, err error) error { return damaged(s.dir, what, err) }
 
 func damaged(dir, what string, err error) error {
 	if errors.Is(err, scheduler.ErrDamaged) {
-		return err // it names what it is
+		return err // it names its object
 	}
 	return fmt.Errorf("store %s: %w: %s: %w; %s", dir, scheduler.ErrDamaged, what, err, adviceDamaged)
 }
@@ -255,8 +246,8 @@ const adviceDamaged = "restore the directory from a backup, or move it away and 
 // ClosedCleanly implements scheduler.Store. A new store counts as closed cleanly.
 func (s *Store) ClosedCleanly() bool { return s.clean }
 
-// Close waits for the methods under way (long walks end with ErrClosed), commits
-// what waits and closes the store. Another Close gives ErrClosed.
+// Close waits for the methods under way (long walks end with ErrClosed), commits queued writes and closes the store. A
+// second Close returns ErrClosed.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	if s.closed {

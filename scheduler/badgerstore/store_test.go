@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 // quick is for stores that need not outlive a power failure.
 var quick = Options{Durability: OS, MemtableBytes: MinMemtableBytes}
 
-// badgerOf is the engine of a store.
+// badgerOf returns the engine of a store.
 func badgerOf(s *Store) *engine { return s.kv.(*engine) }
 
 func openStore(t testing.TB, dir string, o Options) *Store {

@@ -9,9 +9,9 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 )
 
-// Open implements push.Outbox. Without targets nothing is removed: what waits is
-// for the target that is named next. Where documents were sent before a target was known,
-// the log says so, once: the target has a cursor from then on.
+// Open implements push.Outbox. Without targets nothing is removed: waiting orders are for the next target that is
+// named. If documents were sent before a target was known, that is logged once, since the target has a cursor from then
+// on.
 func (o outbox) Open(ctx context.Context, targets []string) error {
 	for _, t := range targets {
 		if t == "" || strings.ContainsRune(t, 0) || len(t) > 1000 {
@@ -35,8 +35,7 @@ func (o outbox) Open(ctx context.Context, targets []string) error {
 	return nil
 }
 
-// openTargets returns the targets that are late: new where documents are in the index whose
-// orders do not wait any more.
+// openTargets returns the late targets: new ones, when documents are in the index whose orders are no longer stored.
 func (g *group) openTargets(ctx context.Context, targets []string) (late []string, err error) {
 	old, err := g.cursors()
 	if err != nil {
@@ -62,8 +61,7 @@ func (g *group) openTargets(ctx context.Context, targets []string) (late []strin
 	return late, g.forgetTargets(ctx, old, lowest(cursors))
 }
 
-// forgetTargets removes targets and, if others are left, the orders that only
-// they needed: those up to low.
+// forgetTargets removes targets and, if others remain, the orders that only they needed: those up to low.
 func (g *group) forgetTargets(ctx context.Context, old map[string]uint64, low uint64) error {
 	if low < math.MaxUint64 {
 		if err := g.dropPassed(ctx, 0, low, func(passed uint64) {
@@ -85,7 +83,7 @@ func (g *group) forgetTargets(ctx context.Context, old map[string]uint64, low ui
 	return nil
 }
 
-// firstOrder is the number of the oldest waiting order, or of the next one if there is none.
+// firstOrder returns the number of the oldest waiting order, or of the next one if there is none.
 func (g *group) firstOrder(ctx context.Context) (uint64, error) {
 	first := g.nextCount.Order + 1
 	err := g.s.walk(ctx, g.stored(), []byte{record.KindOrder}, []byte{record.KindOrder}, false, func(key, _ []byte) error {

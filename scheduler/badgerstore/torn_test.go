@@ -14,7 +14,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/bodyfiles"
 )
 
-// lastVersion is the number of the last transaction that Badger finds in a store.
+// lastVersion returns the number of the last transaction that Badger finds in a store.
 func lastVersion(t *testing.T, dir string) uint64 {
 	t.Helper()
 	db, err := openBadger(dir, Options{Durability: OS, Logger: discard(), MemtableBytes: MinMemtableBytes})

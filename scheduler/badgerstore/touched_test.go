@@ -75,7 +75,7 @@ func TestTakenBetweenTwoBatches(t *testing.T) {
 	mustVerify(t, s)
 }
 
-// waitingAt is a URL that waits.
+// waitingAt returns a URL that waits.
 func waitingAt(t *testing.T, s *Store, url string) scheduler.WaitingURL {
 	t.Helper()
 	urls := waiting(t, s)

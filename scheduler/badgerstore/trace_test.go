@@ -38,7 +38,7 @@ func completeOne(t *testing.T, s *Store, l scheduler.Link, change func(*schedule
 	}
 }
 
-// graphOf is all that is stored of links.
+// graphOf returns all that is stored of links.
 func graphOf(t *testing.T, s *Store) map[weburl.Key][]scheduler.LinkPrint {
 	t.Helper()
 	graph := map[weburl.Key][]scheduler.LinkPrint{}
@@ -118,7 +118,7 @@ func TestOutlinksAreBounded(t *testing.T) {
 	}
 }
 
-// goneOf is what is left of the only URL that was forgotten.
+// goneOf returns what is left of the only URL that was forgotten.
 func goneOf(t *testing.T, s *Store) (left []scheduler.Gone) {
 	t.Helper()
 	if err := s.Gone(t.Context(), weburl.Key{}, func(_ weburl.Key, g scheduler.Gone) error {

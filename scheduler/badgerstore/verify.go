@@ -15,13 +15,13 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Fault is one thing in the store that contradicts another.
+// Fault is a contradiction in the store.
 type Fault struct {
-	URL   string // empty if the fault belongs to none, or its URL is not known
+	URL   string // empty if the fault concerns no URL, or an unknown one
 	Words string
 }
 
-// Report is what Verify has walked over.
+// Report counts what Verify has read.
 type Report struct {
 	URLs   uint64
 	Queued uint64
@@ -32,15 +32,13 @@ type Report struct {
 	Faults uint64
 }
 
-// Verify walks over the whole store, on one snapshot, and calls fn for each fault:
-// each URL stands in exactly one place, as its record says, and under its own key;
-// nothing is queued, timed, pending or has links stored without a record;
-// records say of which URLs a loss is pending; no order is below the lowest cursor;
-// bodies of orders are what was stored, and what is kept of their files is right; queue
-// states, counters and what is kept of hosts' documents are right; the file of
-// fingerprints holds nothing that is not known, or is gone; all checksums fit. It needs the
-// memory of the fingerprints and of a number for each host, and the time of a read for each key. The error says that the walk
-// could not go on, not that there are faults.
+// Verify reads the whole store, on one snapshot, and calls fn for each fault. It checks that each URL stands in exactly
+// one place, as its record states, and under its own key; that nothing is queued, timed, pending or has links stored
+// without a record; that records agree with the pending losses; that no order is below the lowest cursor; that bodies
+// of orders are as stored, and their files' states correct; that queue states, counters and hosts' documents are
+// correct; that the file of fingerprints holds no unknown or gone URL; and that all checksums match. It needs the
+// memory of the fingerprints and of a number for each host, and the time of a read for each key. Its error is why the
+// walk could not continue; faults are not an error.
 func (s *Store) Verify(ctx context.Context, fn func(Fault)) (Report, error) {
 	v := verification{s: s, ctx: ctx, fn: fn, documents: map[weburl.HostKey][2]uint64{}, kept: map[uint64]record.Segment{}, segments: map[uint64]record.Segment{}}
 	err := s.viewBodies(ctx, func(view kv.View, bodies *segments.Reader) error {
@@ -92,29 +90,29 @@ func (s *Store) Verify(ctx context.Context, fn func(Fault)) (Report, error) {
 	return v.report, err
 }
 
-// verification is a Verify under way. Its methods, one for a kind of key, report
-// faults that they understand and return what else is wrong with the key.
+// verification is a running Verify. Its methods, one for each kind of key, report the faults that they understand and
+// return any other error of the key.
 type verification struct {
 	s      *Store
 	ctx    context.Context
 	view   kv.View
 	fn     func(Fault)
 	report Report
-	count  record.Counters // again
+	count  record.Counters // counted again
 	// low is the lowest cursor, valid if there are targets.
 	low     uint64
 	targets map[string]bool
 
 	bodies *segments.Reader
-	// kept are the segments' states as stored, segments as found, except for their lengths.
+	// kept holds the segments' states as stored, segments as found, except for their lengths.
 	kept, segments map[uint64]record.Segment
 
 	queue queueWalk
-	// documents are those of hosts as found, less what is kept of them.
-	documents map[weburl.HostKey][2]uint64 // and those that were lost
-	// states are queues' states, statesMet those of queues that are not empty.
+	// documents holds the number of documents of hosts as found, less the stored number.
+	documents map[weburl.HostKey][2]uint64 // second: documents that were lost
+	// states counts queues' states, statesMet those of queues that are not empty.
 	states, statesMet uint64
-	// set are the fingerprints, nil if they are not there; hits are known URLs in it.
+	// set holds the fingerprints, nil if there are none; hits counts the known URLs in it.
 	set  *fingerprints.Set
 	hits int
 }
@@ -186,7 +184,7 @@ func (v *verification) url(key, value []byte) error {
 	return nil
 }
 
-// identity checks that a record is that of its key.
+// identity checks that a record belongs to its key.
 func (v *verification) identity(k weburl.Key, rec *scheduler.Record) {
 	u, err := weburl.Parse(rec.URL)
 	switch {
@@ -203,7 +201,7 @@ func (v *verification) identity(k weburl.Key, rec *scheduler.Record) {
 	}
 }
 
-// known finds the record that a key of another kind belongs to.
+// known returns the record that a key of another kind belongs to.
 func (v *verification) known(k weburl.Key, what string) (scheduler.Record, bool) {
 	rec, err := v.s.lookup(v.view, k)
 	if errors.Is(err, scheduler.ErrNotFound) {
@@ -226,7 +224,7 @@ func (v *verification) timed(key, value []byte) error {
 	return nil
 }
 
-// now are the counters as stored; they were readable when the store was opened.
+// now returns the counters as stored; they were readable when the store was opened.
 func (v *verification) now() *record.Counters { return v.s.committed.Load() }
 
 func (v *verification) counters() error {

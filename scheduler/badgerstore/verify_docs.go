@@ -8,7 +8,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// deletes checks that the deletion is there that a record speaks of.
+// deletes checks that a record's pending deletion exists.
 func (v *verification) deletes(k weburl.Key, rec *scheduler.Record) error {
 	if !rec.LossPending {
 		return nil
@@ -20,7 +20,7 @@ func (v *verification) deletes(k weburl.Key, rec *scheduler.Record) error {
 	return err
 }
 
-// docs compares what is kept of a host's documents with them.
+// docs compares a host's stored documents with the records.
 func (v *verification) docs(key, value []byte) error {
 	if len(key) != record.HostKeyLen {
 		return record.ErrLength

@@ -25,7 +25,7 @@ func (v *verification) cursor(key, value []byte) error {
 	return nil
 }
 
-// order checks an order that is not a dead letter.
+// order checks a waiting or pending order.
 func (v *verification) order(key, value []byte) error {
 	v.report.Orders++
 	seq, k, o, err := v.s.order(key, value)
@@ -61,7 +61,7 @@ func (v *verification) order(key, value []byte) error {
 	return nil
 }
 
-// countOrder counts an order where it stands.
+// countOrder counts an order under its place.
 func (v *verification) countOrder(p record.OrderPlace, o *record.Order) {
 	if p.Pends() {
 		v.count.Pends++
@@ -74,7 +74,7 @@ func (v *verification) countOrder(p record.OrderPlace, o *record.Order) {
 	}
 }
 
-// deletion checks that a pending loss stands where it and its URL's record say.
+// deletion checks that a pending loss agrees with its URL's record.
 func (v *verification) deletion(k weburl.Key, p record.OrderPlace, o *record.Order) {
 	rec, ok := v.known(k, fmt.Sprintf("deletion %d", p.Seq))
 	switch {
@@ -87,7 +87,7 @@ func (v *verification) deletion(k weburl.Key, p record.OrderPlace, o *record.Ord
 	}
 }
 
-// body checks that the body of an order is there, and counts it.
+// body checks that the body of an order exists, and counts it.
 func (v *verification) body(o *record.Order, what string) error {
 	if n := o.Place.Segment; n != 0 {
 		st := v.segments[n]
@@ -108,7 +108,7 @@ func (v *verification) body(o *record.Order, what string) error {
 	return nil
 }
 
-// segment notes what is kept of a segment.
+// segment records a segment's stored state.
 func (v *verification) segment(key, value []byte) error {
 	n, st, err := segmentOf(key, value)
 	if err != nil {
@@ -118,8 +118,7 @@ func (v *verification) segment(key, value []byte) error {
 	return nil
 }
 
-// endSegments compares what is kept of the segments with what was found. The current
-// one may be without entries.
+// endSegments compares the segments' stored states with what was found. The current one may be empty.
 func (v *verification) endSegments() {
 	for n, kept := range v.kept {
 		found := v.segments[n]
@@ -134,7 +133,7 @@ func (v *verification) endSegments() {
 	}
 }
 
-// byURL checks that a URL's entry names an order that is there.
+// byURL checks that a URL's entry refers to an existing order.
 func (v *verification) byURL(key, value []byte) error {
 	if len(key) != record.URLKeyLen {
 		return record.ErrLength

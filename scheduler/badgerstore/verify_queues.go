@@ -10,7 +10,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// queueWalk is the queue that the walk over the queues' chunks is in.
+// queueWalk is the queue that is being walked over.
 type queueWalk struct {
 	at    scheduler.Place
 	met   bool
@@ -19,7 +19,7 @@ type queueWalk struct {
 	first uint64 // lowest number that waits
 }
 
-// waits verifies that a URL whose record says so stands in its queue.
+// waits checks that a waiting URL stands in its queue.
 func (v *verification) waits(k weburl.Key, rec *scheduler.Record) error {
 	b, err := v.view.Get(record.QueueKey(placeOf(rec), rec.Seq))
 	if err != nil {
@@ -27,7 +27,7 @@ func (v *verification) waits(k weburl.Key, rec *scheduler.Record) error {
 	}
 	q, err := v.s.placeState(v.view, placeOf(rec))
 	if err != nil {
-		return nil // told with the state
+		return nil // reported with the state
 	}
 	var at weburl.Key
 	found := false
@@ -44,7 +44,7 @@ func (v *verification) waits(k weburl.Key, rec *scheduler.Record) error {
 	return nil
 }
 
-// queued verifies a chunk of a queue.
+// queued checks a chunk of a queue.
 func (v *verification) queued(key, value []byte) error {
 	if len(key) != record.QueueKeyLen {
 		return record.ErrLength
@@ -60,11 +60,11 @@ func (v *verification) queued(key, value []byte) error {
 			return err
 		}
 	}
-	all := record.Queue{Done: v.queue.state.Done} // with those below the floor
+	all := record.Queue{Done: v.queue.state.Done} // include those below the floor
 	return v.s.eachQueued(key, value, &all, v.entry)
 }
 
-// entry verifies an entry of a queue; they come queue by queue, lowest number first.
+// entry checks an entry of a queue; they come queue by queue, lowest number first.
 func (v *verification) entry(seq uint64, k weburl.Key) error {
 	w := &v.queue
 	v.report.Queued++
@@ -96,7 +96,7 @@ func (v *verification) endQueue() {
 	}
 }
 
-// place reads a queue's state. What it says of chunks must be of some that are there.
+// place checks a queue's state. Its chunks must exist.
 func (v *verification) place(key, value []byte) error {
 	v.states++
 	p, q, err := v.s.placeOf(key, value)
@@ -116,8 +116,7 @@ func (v *verification) place(key, value []byte) error {
 	return nil
 }
 
-// endPlaces looks for states of queues that are empty, if there are more states than
-// queues that have one.
+// endPlaces looks for states of empty queues, if there are more states than queues that have one.
 func (v *verification) endPlaces() error {
 	if v.states == v.statesMet {
 		return nil
@@ -125,7 +124,7 @@ func (v *verification) endPlaces() error {
 	return v.s.walk(v.ctx, v.view, []byte{record.KindPlace}, []byte{record.KindPlace}, true, func(key, value []byte) error {
 		p, _, err := v.s.placeOf(key, value)
 		if err != nil {
-			return nil // told before
+			return nil // already reported
 		}
 		prefix := record.QueuePrefix(p)
 		err = v.view.Walk(prefix, prefix, false, func(_, _ []byte) error { return errEnough })
@@ -157,8 +156,8 @@ func (v *verification) removal(key, value []byte) error {
 	return err
 }
 
-// openSet reads the fingerprints as the next process would, if the file is that of the
-// snapshot; without one there is nothing that could be wrong.
+// openSet reads the fingerprints as the next process would, if the file belongs to the snapshot; without a file there
+// is nothing to check.
 func (v *verification) openSet() error {
 	saved, err := v.s.savedFile(v.view)
 	if err != nil {
@@ -183,7 +182,7 @@ func (v *verification) fingerprint(k weburl.Key, rec *scheduler.Record) {
 	}
 }
 
-// fingerprints reports whether the set holds more than what is known.
+// fingerprints reports a fault if the set holds more than the known URLs.
 func (v *verification) fingerprints() {
 	if v.set == nil {
 		return

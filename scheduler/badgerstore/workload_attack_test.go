@@ -119,7 +119,7 @@ func webLinks(is []int, alias string) []scheduler.Link {
 	return links
 }
 
-// webIndex is the number of a URL of the web, -1 if it is none.
+// webIndex returns the number of a URL of the web, -1 if it is none.
 func webIndex(raw string) int {
 	var h, n int
 	if _, err := fmt.Sscanf(raw, "http://h%d.test/%d", &h, &n); err != nil {
@@ -142,7 +142,7 @@ func stamp(r *scheduler.Record, id uint64, i int) {
 
 func hashOf(id uint64) [16]byte { return [16]byte(fmt.Appendf(nil, "%016d", id)) }
 
-// lossOf is the loss that act id gave, of a text or a document.
+// lossOf returns the loss that act id gave, of a text or a document.
 func lossOf(id uint64, replaces bool) scheduler.Loss {
 	loss := scheduler.NewLoss(id%2 == 0, time.Unix(int64(id), 0))
 	if replaces {
@@ -151,7 +151,7 @@ func lossOf(id uint64, replaces bool) scheduler.Loss {
 	return loss
 }
 
-// bodyOf is the body of the order that act id gave for URL i.
+// bodyOf returns the body of the order that act id gave for URL i.
 func bodyOf(id uint64, i, bodies int) []byte {
 	n := int(id*2654435761%uint64(max(bodies, 1))) + 1
 	if id%50 == 0 {
@@ -183,7 +183,7 @@ type attacker struct {
 // errEnd ends a child that has made all its acts.
 var errEnd = errors.New("all acts are made")
 
-// beAttacker is the child: it works until it is killed, or has made its acts. It
+// beAttacker returns the child: it works until it is killed, or has made its acts. It
 // returns false in a process that is not a child.
 func beAttacker(t *testing.T) bool {
 	orders, ok := os.LookupEnv(attackEnv)

@@ -5,13 +5,12 @@ import (
 	"time"
 )
 
-// The settler is one goroutine. Its mutex guards the list of what is to be told; committer
-// and writer only add to that, so that neither ever waits for a caller.
+// The settler is one goroutine. Its mutex guards the list of results; committer and writer only append to it, so that
+// neither ever waits for a caller.
 
-// The writer is a goroutine of its own that Store.Close waits for. Batches and their bodies
-// are in the form of package record.
+// The writer is a goroutine that Store.Close waits for.
 
-// writeBatches is the writer: it makes batches durable, in order, and answers.
+// writeBatches is the writer: it makes batches durable, in order, and answers their writes.
 func (s *Store) writeBatches() {
 	for b := range s.batches {
 		begin := time.Now()
@@ -26,7 +25,7 @@ func (s *Store) writeBatches() {
 				s.signal()
 			}
 		}
-		// Last, so that a caller that is answered finds its write in the counters, too.
+		// Last, so that an answered caller also finds its write in the counters.
 		s.answerAll(b, b.err)
 		if b.err == nil {
 			s.reach(atAnswered)
@@ -67,8 +66,8 @@ func (s *Store) answerAll(b *batch, err error) {
 	}
 }
 
-// settler tells the callers of Complete what came of it, one after the other and in order of
-// the commits. What it has to tell is as much as its callers have under way.
+// settler reports results to the callers of Complete, one after the other and in order of the commits. Its list is
+// bounded by the completions that its callers have under way.
 type settler struct {
 	some chan struct{} // there are some; capacity 1
 
@@ -83,7 +82,7 @@ type settlement struct {
 
 func newSettler() settler { return settler{some: make(chan struct{}, 1)} }
 
-// push has those of the writes told that are to be settled.
+// push adds the results of the writes that are to be settled.
 func (t *settler) push(err error, writes ...*write) {
 	t.mu.Lock()
 	for _, w := range writes {
@@ -98,8 +97,7 @@ func (t *settler) push(err error, writes ...*write) {
 	}
 }
 
-// run tells until stop is closed, which is when no method is under way any more, and calls
-// after each time.
+// run reports results until stop is closed, when no method is under way any more, and calls after each time.
 func (t *settler) run(stop <-chan struct{}, after func()) {
 	var list []settlement
 	for {

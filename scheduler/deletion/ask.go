@@ -11,26 +11,25 @@ import (
 )
 
 const (
-	// sampleSize is how many documents of a host are asked for before a loss is carried out, and
-	// sampleGood how many of them must be good: all if there are fewer.
+	// sampleSize is the number of documents of a host that are visited before a loss is carried out, sampleGood the
+	// number of good ones required: all if there are fewer.
 	sampleSize, sampleGood = 4, 3
 	// roundPatience is how long to wait for their responses.
 	roundPatience = time.Hour
-	// roundFirst is the time to the next round after one that did not pass. It doubles with each, up to roundLongest.
+	// roundFirst is the pause after the first round that did not pass. It doubles with each, up to roundLongest.
 	roundFirst, roundLongest = time.Minute, time.Hour
 )
 
-// round is a sample of documents that were asked for. The mutex of Owner guards it; a nil round has asked for none.
+// round is a sample of documents that were queued for a visit. Owner's mutex guards it; nil is an empty round.
 type round struct {
 	at    time.Time
-	last  time.Time // of the responses
+	last  time.Time // when the last response came
 	left  []weburl.Key
 	asked []weburl.Key
 	goods []good
 }
 
-// answered takes in a response. It returns whether the document belongs to the round, and
-// whether the round is over now.
+// answered records a response. It reports whether the document belongs to the round, and whether the round is now over.
 func (r *round) answered(document weburl.Key, told scheduler.Response, now time.Time) (belongs, over bool) {
 	if r == nil {
 		return false, false
@@ -46,8 +45,8 @@ func (r *round) answered(document weburl.Key, told scheduler.Response, now time.
 	return true, len(r.left) == 0
 }
 
-// passed reports whether enough documents were good, leaving one out, and since when. If that one was asked
-// for, too, the others count as after it, whatever the order: its loss was seen before the round. Else a host
+// passed reports whether enough documents, without the given one, were good, and since when. If that document is in the
+// round, all others count as visited after it, whatever the order: its loss was seen before the round. Otherwise a host
 // whose pages are always visited in one order would never pass.
 func (r *round) passed(document weburl.Key) (at time.Time, ok bool) {
 	if r == nil {
@@ -69,7 +68,7 @@ func (r *round) passed(document weburl.Key) (at time.Time, ok bool) {
 	return at, goods > 0 && goods >= min(sampleGood, asked)
 }
 
-// again is when the next round may begin; the round is over or not.
+// again returns when the next round may begin, whether or not this one is over.
 func (r *round) again(tries int) time.Time {
 	if len(r.left) > 0 {
 		return r.at.Add(roundPatience)
@@ -77,8 +76,8 @@ func (r *round) again(tries int) time.Time {
 	return r.at.Add(min(roundFirst<<min(max(tries-1, 0), 16), roundLongest))
 }
 
-// ask asks for other documents of the host, chosen at random, if a good response is missing, unless a round is under
-// way or it is too soon.
+// ask queues other documents of the host, chosen at random, if a good response is missing, unless a round is running or
+// it is too soon.
 func (b *bench) ask(ctx context.Context) error {
 	if !b.asks {
 		return nil
@@ -94,7 +93,7 @@ func (b *bench) ask(ctx context.Context) error {
 	if before != nil {
 		at := before.again(h.tries)
 		tooSoon := b.now.Before(at)
-		if finishing := d.finishing; !finishing.IsZero() { // one round at the end, whatever there was before
+		if finishing := d.finishing; !finishing.IsZero() { // one round at the end, whatever came before
 			tooSoon = !before.at.Before(finishing)
 		}
 		if tooSoon {
@@ -107,7 +106,7 @@ func (b *bench) ask(ctx context.Context) error {
 	h.round = r
 	b.wakeAt(r.again(h.tries))
 	d.mu.Unlock()
-	if err = d.askFor(ctx, keys); err != nil { // nothing was asked for, or not all
+	if err = d.askFor(ctx, keys); err != nil { // none were queued, or not all
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		h.round = before
@@ -117,8 +116,8 @@ func (b *bench) ask(ctx context.Context) error {
 	return nil
 }
 
-// sample chooses documents of the host: those without a loss, then those whose text would be replaced, then,
-// of an ill host, the others.
+// sample chooses documents of the host: those without a loss, then those whose text would be replaced, then, on an ill
+// host, the others.
 func (b *bench) sample(ctx context.Context) ([]weburl.Key, error) {
 	keys := slices.Clone(b.documents.Sample)
 	b.d.f.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
@@ -131,7 +130,7 @@ func (b *bench) sample(ctx context.Context) ([]weburl.Key, error) {
 		switch {
 		case err != nil:
 			return nil, err
-		case r == nil || !r.Indexed || r.Kind != scheduler.KindPage || !h.older(r.FoundAt): // it cannot be asked for, or came since
+		case r == nil || !r.Indexed || r.Kind != scheduler.KindPage || !h.older(r.FoundAt): // it cannot be visited, or is newer than the losses
 		case !r.LossPending:
 			good = append(good, k)
 		case r.Reason == scheduler.ReasonNewText:
@@ -148,7 +147,7 @@ func (b *bench) sample(ctx context.Context) ([]weburl.Key, error) {
 	return slices.Clone(all[:min(n, len(all))]), nil
 }
 
-// askFor has URLs fetched soon, except those that wait already.
+// askFor queues URLs for an early visit, except those that already wait.
 func (d *Owner) askFor(ctx context.Context, keys []weburl.Key) error {
 	source, weights := scheduler.User, d.f.Settings().Weights
 	for s, w := range weights {
@@ -163,12 +162,12 @@ func (d *Owner) askFor(ctx context.Context, keys []weburl.Key) error {
 	return err
 }
 
-// returnPause is the least time between two times that all losses of a host are queued because one is back.
+// returnPause is the least time between two times that all losses of a host are queued because one document is back.
 const returnPause = time.Hour
 
 var errEnough = errors.New("enough")
 
-// queueReturned queues the lost documents of hosts of which one is back: it was a fault.
+// queueReturned queues the lost documents of hosts where one is back: the loss was a fault.
 func (d *Owner) queueReturned(ctx context.Context) error {
 	now := time.Now()
 	var due []weburl.HostKey
@@ -200,7 +199,7 @@ func (d *Owner) queueReturned(ctx context.Context) error {
 	return nil
 }
 
-// lost are the lost documents of a host, except those that wait already.
+// lost returns the lost documents of a host, except those that already wait.
 func (d *Owner) lost(ctx context.Context, host weburl.HostKey) (keys []weburl.Key, err error) {
 	prefix := weburl.Key{host[0], host[1]} // keys begin with a hash of the host
 	err = d.store.Inspect(ctx, scheduler.Filter{From: prefix}, func(k weburl.Key, r scheduler.Record) error {

@@ -10,24 +10,24 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// moveBatch is how many losses are moved at once.
+// moveBatch is the number of losses that are moved at once.
 const moveBatch = 500
 
-// moving moves losses.
+// moving is an operation on pending losses.
 type moving struct {
 	set     *scheduler.Settings
 	move    scheduler.DeletionMove
 	counted bool         // they count as losses
-	any     bool         // those whose URL is being fetched are moved too
+	any     bool         // include those whose URL is being fetched
 	targets bool         // some of them may be moves off a target
-	drops   bool         // they are dropped, except those of edits, and their URLs fetched again
-	out     []weburl.Key // whose losses are carried out; the store may ask twice for one
+	drops   bool         // drop them, except those of edits, and queue their URLs
+	out     []weburl.Key // whose losses are carried out; duplicates are possible, since the store may call twice for one
 }
 
-// revise is what becomes of one loss and of the record.
+// revise returns the change of one loss and its record.
 func (m *moving) revise(s scheduler.StoredDeletion, r scheduler.Record) *scheduler.Revision {
 	if !m.any && r.State == scheduler.Waiting {
-		return nil // its response decides
+		return nil // the response decides
 	}
 	v := &scheduler.Revision{Next: r, Move: m.move}
 	if n := &v.Next; m.drops {

@@ -6,48 +6,48 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// Verdict is what becomes of a loss now.
+// Verdict is the decision on a loss.
 type Verdict uint8
 
 // The verdicts.
 const (
-	Wait     Verdict = iota // for a visit or a time: until Decision.Until
+	Wait     Verdict = iota // for a visit, or until Decision.Until
 	Ask                     // for a good response of another document of the host
-	Mark                    // note that the host answered well after a visit that counts, and wait
+	Mark                    // record that the host responded well after a visit that counts, and wait
 	CarryOut                // the document leaves, or gets its new text
-	Hold                    // nothing but a change of the host's health ends this
+	Hold                    // until the host's health changes
 )
 
-// Decision is a verdict and the earliest time of the next one, zero if it is not known.
+// Decision is a verdict and the earliest time of the next one, zero if unknown.
 type Decision struct {
 	Verdict Verdict
 	Class   scheduler.LossClass
 	Until   time.Time
 }
 
-// Group is all that a loss is judged by beside itself.
+// Group is the context in which a loss is judged.
 type Group struct {
-	// Class is the worse one of the host's and, of a small host, of the pool's.
+	// Class is the worse of the host's class and, for a small host, the pool's.
 	Class     scheduler.LossClass
-	Documents int  // of the host, those whose loss is pending included
-	Ill       bool // the host
-	// HostGone says that the host has given no good response for deletionGoneS.
+	Documents int  // of the host, including those with a pending loss
+	Ill       bool // the host is ill
+	// HostGone is set if the host has given no good response for deletionGoneS.
 	HostGone bool
-	// Good is when another document of the host gave the last good response, and Back when a loss of it was cancelled
-	// that had been seen more than once; zero if none is known.
+	// Good is when another document of the host gave the last good response, Back when a loss of the host was cancelled
+	// that had been seen more than once; zero if unknown.
 	Good, Back time.Time
 	scheduler.Deletions
 }
 
-// fresh is how old the last visit of a loss of class few may be. Else, when an outage ends and its losses are cancelled
-// one by one, the last ones would be few, and carried out before their own pages are asked for.
+// fresh is the greatest age of the last visit that saw a loss of class few. Without it, when an outage ends and its
+// losses are cancelled one by one, the last ones would be few, and be carried out before their own pages are visited.
 const fresh = 10 * time.Minute
 
 // classDays is how many visits that count a loss of class most needs.
 const classDays = 4
 
-// Class is that of n losses in a group of so many documents: those that are pending, and those that were
-// carried out within a day, are in both.
+// Class returns the class of n losses in a group of so many documents. Both numbers include pending losses and those
+// that were carried out within a day.
 func Class(n, documents int) scheduler.LossClass {
 	switch {
 	case n <= max(2, documents/100):
@@ -83,13 +83,13 @@ func Decide(d *scheduler.StoredDeletion, g *Group, now time.Time) Decision {
 	return out
 }
 
-// visited reports whether visits confirm a loss: those for the operator's reasons are certain, and
-// documents out of an XML list are not fetched.
+// visited reports whether visits confirm a loss. Losses for the operator's rules are certain, and documents of an XML
+// list are not fetched.
 func visited(d *scheduler.StoredDeletion) bool {
 	return !d.Reason.Operators() && d.Reason != scheduler.ReasonItemGone
 }
 
-// decide follows the column of a class. trusted says that no other document's response is needed.
+// decide applies the rules of a class. trusted is set if no other document's response is needed.
 func decide(
 	d *scheduler.StoredDeletion, g *Group, class scheduler.LossClass, trusted bool, now time.Time,
 ) (Verdict, time.Time) {
@@ -111,11 +111,11 @@ func decide(
 	return Ask, now
 }
 
-// due is when a class lets a loss be carried out at the earliest, and whether it was seen as often and for
-// as long as that.
+// due returns the earliest time at which a class allows a loss to be carried out, and reports whether it was seen often
+// and long enough.
 func due(d *scheduler.StoredDeletion, g *Group, class scheduler.LossClass, now time.Time) (ready time.Time, seen bool) {
 	last, days := d.Last, int(d.Days)
-	if d.Reason.Operators() { // nothing tells more of it than time
+	if d.Reason.Operators() { // time alone confirms it
 		last, days = now, classDays
 	}
 	switch class {

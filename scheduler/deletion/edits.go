@@ -11,63 +11,63 @@ import (
 )
 
 // Edits are stored as a JSON list of Edit, in the value editsName. Owner.mu guards them in memory. An edit is a change
-// of the operator's rules: action rules, crawl space, kill and reject lists, roots, sources. The losses that it makes
-// are pending until all stored URLs have been judged by it. Then they are carried out, if there are few, or with the
-// operator's word; else they stay pending.
+// of the operator's rules: action rules, crawl space, kill and reject lists, roots, sources. Its losses are pending
+// until all stored URLs have been judged by it. Then they are carried out, if there are few or the operator allows
+// them; else they stay pending.
 
 const (
-	// editsKept is how many are remembered; older ones only while they hold losses, or are open.
+	// editsKept is how many are kept; older ones only while they hold losses, or are open.
 	editsKept = 20
-	// editLasts is for how long after it was judged losses that only a visit finds count as an edit's, if it is not
-	// held: later ones are those of their host.
+	// editLasts is how long after an edit was judged the losses that visits find count as its own, unless it is held:
+	// later ones belong to their host.
 	editLasts = 24 * time.Hour
-	// editFew and editPercent are what edits may take out within a day without the operator's word: two
-	// documents, else up to editFew and editPercent of the index.
+	// editFew and editPercent bound the documents that edits may remove within a day without the operator's approval:
+	// two documents, else up to editFew and editPercent of the index.
 	editFew     = 100
 	editPercent = 5
 )
 
-// The store's values: the edits, and the ledger of what they took out without the operator's word.
+// The store's values: the edits, and the ledger of what they removed without the operator's approval.
 var editsName, spentName = scheduler.CrawlValue("scheduler.edits"), scheduler.CrawlValue("scheduler.edits.spent")
 
-// EditState is what became of an edit.
+// EditState is the state of an edit.
 type EditState string
 
 // The states.
 const (
 	EditOpen EditState = "judging" // stored URLs are being judged by it
 	EditSent EditState = "sent"    // its losses are carried out
-	EditHeld EditState = "held"    // they stay pending until the operator's word
+	EditHeld EditState = "held"    // they stay pending until the operator allows them
 )
 
-// Edit is a change of the rules and what it deletes.
+// Edit is a change of the rules and its deletions.
 type Edit struct {
 	Number uint64    `json:"number"`
 	At     time.Time `json:"at"`
 	State  EditState `json:"state"`
-	// Word says that the operator has allowed its losses, however many.
+	// Word is set if the operator has allowed its losses, however many.
 	Word bool `json:"word,omitempty"`
-	// Deletions are the losses that it has made so far, Sent those of them that were carried out.
+	// Deletions counts its losses so far, Sent those that were carried out.
 	Deletions uint64    `json:"deletions"`
 	Sent      uint64    `json:"sent,omitempty"`
 	Judged    time.Time `json:"judged,omitzero"`
 }
 
-// edits are the last ones, oldest first. The mutex of Owner guards it.
+// edits holds the last edits, oldest first. Owner's mutex guards it.
 type edits struct {
 	list     []Edit // replaced, never changed
-	read     bool   // the list is as stored
-	due      bool   // losses of edits may be pending that nothing was decided about
+	read     bool   // the list has been read from the store
+	due      bool   // losses of edits may be pending without a decision
 	done     bool   // all stored URLs were judged by the last edit
 	expected uint64 // as in EndEdit
 }
 
-// EditMost is how many documents edits may take out of an index within a day without the operator's word.
+// EditMost returns how many documents edits may remove from an index within a day without the operator's approval.
 func EditMost(documents uint64) uint64 {
 	return max(2, min(editFew, documents*editPercent/100))
 }
 
-// EditRoom is how many more documents edits may take out of the index of a store now.
+// EditRoom returns how many more documents edits may remove from a store's index now.
 func EditRoom(ctx context.Context, store scheduler.ValueReader, documents uint64) (uint64, error) {
 	l, err := readLedger(ctx, store, spentName)
 	n, _ := l.within(time.Now())
@@ -75,13 +75,14 @@ func EditRoom(ctx context.Context, store scheduler.ValueReader, documents uint64
 	return most - min(most, uint64(n)), err //nolint:gosec // a count
 }
 
-// StoredEdits are the last edits, oldest first, as a store has them.
+// StoredEdits returns the last edits from a store, oldest first.
 func StoredEdits(ctx context.Context, store scheduler.ValueReader) (list []Edit, err error) {
 	err = scheduler.LoadValue(ctx, store, editsName, "the list of edits of the rules", &list)
 	return list, err
 }
 
-// edited are the last edits, oldest first. It reads them from the store at the first call, which may come before Run.
+// edited returns the last edits, oldest first. It reads them from the store at the first call, which may come before
+// Run.
 func (d *Owner) edited(ctx context.Context) ([]Edit, error) {
 	d.mu.Lock()
 	list, read := d.edits.list, d.edits.read
@@ -98,14 +99,14 @@ func (d *Owner) edited(ctx context.Context) ([]Edit, error) {
 	return d.edits.list, err
 }
 
-// Edits are the last edits, oldest first.
+// Edits returns the last edits, oldest first.
 func (d *Owner) Edits() []Edit {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.edits.list)
 }
 
-// Edit returns the number of the edit that losses for the operator's reasons belong to now, or 0: the edit that is being
+// Edit returns the number of the edit that losses for the operator's rules belong to now, or 0: the edit that is being
 // judged, else the first one that is held, since a visit may find more of its losses, else a new one.
 func (d *Owner) Edit(ctx context.Context) (uint64, error) {
 	list, err := d.edited(ctx)
@@ -123,13 +124,13 @@ func (d *Owner) Edit(ctx context.Context) (uint64, error) {
 	return 0, err
 }
 
-// BeginEdit stores that the rules were edited, before any URL is judged by them. With word
-// its deletions leave however many they are. It may be called before Run.
+// BeginEdit stores that the rules were edited, before any URL is judged by them. With word set, its deletions leave
+// however many there are. It may be called before Run.
 func (d *Owner) BeginEdit(ctx context.Context, word bool) (number uint64, err error) {
 	d.judging.Lock()
 	defer d.judging.Unlock()
 	d.mu.Lock()
-	d.edits.done = false // that of the last one, which is judged with this one if it was not yet
+	d.edits.done = false // an unfinished last edit is judged together with this one
 	d.mu.Unlock()
 	err = d.changeEdits(ctx, func(list []Edit) []Edit {
 		number = 1
@@ -146,8 +147,8 @@ func (d *Owner) BeginEdit(ctx context.Context, word bool) (number uint64, err er
 	return number, err
 }
 
-// EndEdit is called when all stored URLs were judged by the last edit: its losses are decided about now, as if those
-// that only visits will find, so many as are expected, were pending.
+// EndEdit reports that all stored URLs were judged by the last edit. Its losses are decided now, together with those
+// that only visits will find, estimated by expected.
 func (d *Owner) EndEdit(expected uint64) {
 	d.mu.Lock()
 	d.edits.done, d.edits.due, d.edits.expected = true, true, expected
@@ -155,7 +156,7 @@ func (d *Owner) EndEdit(expected uint64) {
 	d.wake()
 }
 
-// changeEdits changes a copy of the list, which takes its place once it is stored. judging is held.
+// changeEdits changes a copy of the list, which replaces it once it is stored. judging is held.
 func (d *Owner) changeEdits(ctx context.Context, change func([]Edit) []Edit) error {
 	list, err := d.edited(ctx)
 	if err != nil {
@@ -171,7 +172,7 @@ func (d *Owner) changeEdits(ctx context.Context, change func([]Edit) []Edit) err
 	return nil
 }
 
-// judgeEdits decides about the losses of edits by which all URLs were judged, and has lists read whose documents may
+// judgeEdits decides about the losses of edits by which all URLs were judged, and queues lists whose documents may
 // leave a target. judging is held.
 func (d *Owner) judgeEdits(ctx context.Context) error {
 	if err := d.f.ReadLists(ctx); err != nil {
@@ -180,7 +181,7 @@ func (d *Owner) judgeEdits(ctx context.Context) error {
 	d.mu.Lock()
 	n, done, expected := len(d.edits.list), d.edits.done, d.edits.expected
 	due := d.edits.due && (done || n == 0 || d.edits.list[n-1].State != EditOpen)
-	if due { // before anything is read: there may be more in the meantime
+	if due { // before reading: there may be more in the meantime
 		d.edits.due, d.edits.done = false, false
 	}
 	d.mu.Unlock()
@@ -221,16 +222,16 @@ func (d *Owner) judgePendingEdits(ctx context.Context, expected uint64) error {
 	return err
 }
 
-// sending are the losses of an edit that are to be carried out.
+// sending selects the losses of an edit that are to be carried out.
 type sending struct {
 	edit, n uint64
-	word    bool // the operator's
+	word    bool // the operator has allowed them
 }
 
-// decideEdits closes the open edits and decides about each with pending losses: an edit whose pass did not come
-// through is judged with the last. What leaves within a day without the operator's word counts together, whatever edit
-// it is of. Once all URLs were judged, all that is pending is what the rules in force take: the word for the last edit
-// is the word for that.
+// decideEdits closes the open edits and decides about each with pending losses; an edit whose pass did not finish is
+// judged with the last. All losses that leave within a day without the operator's approval count together, whatever
+// their edit. Once all URLs were judged, everything pending follows from the rules in force, so approval of the last
+// edit covers all.
 func (d *Owner) decideEdits(
 	ctx context.Context, pending map[uint64]uint64, expected, room uint64,
 ) (sends []sending, err error) {
@@ -268,7 +269,7 @@ func (d *Owner) decideEdits(
 					"`sextant deletions release --edit %d` takes them out", e.Number, e.Number), "edit", e.Number, "deletions", n)
 			}
 		}
-		for number, n := range pending { // of edits that are long forgotten
+		for number, n := range pending { // of edits that were dropped long ago
 			if off || all {
 				sends = append(sends, sending{number, n, true})
 			}
@@ -278,8 +279,8 @@ func (d *Owner) decideEdits(
 	return sends, err
 }
 
-// decide decides about n pending losses, and reports whether anything is new. What is held stays so without the
-// operator's word, unless another edit, which closes, has left less of it.
+// decide decides about n pending losses, and reports whether the edit changed. A held edit stays held without the
+// operator's approval, unless another edit, which closes, has reduced its losses.
 func (e *Edit) decide(n uint64, word, fits, closes bool) bool {
 	left := e.Deletions - e.Sent
 	if e.State == EditHeld && !word && n == left {
@@ -293,8 +294,8 @@ func (e *Edit) decide(n uint64, word, fits, closes bool) bool {
 	return true
 }
 
-// sendEdit carries out the losses of an edit, as many as were counted: there may be more by now. Those
-// whose URL waits are left to its visit.
+// sendEdit carries out the counted losses of an edit; there may be more by now. It leaves URLs that wait to their
+// visit.
 func (d *Owner) sendEdit(ctx context.Context, is sending) error {
 	m := moving{set: d.f.Settings(), move: scheduler.SendDeletion}
 	keys, err := d.selected(ctx, scheduler.DeletionFilter{Edit: is.edit}, &m)
@@ -320,7 +321,7 @@ func (d *Owner) sendEdit(ctx context.Context, is sending) error {
 	return err
 }
 
-// spend counts losses of edits, before they are carried out: after a crash between the two they count twice.
+// spend counts losses of edits before they are carried out: after a crash between the two they count twice.
 func (d *Owner) spend(ctx context.Context, n int) error {
 	l, err := readLedger(ctx, d.store, spentName)
 	if err != nil {

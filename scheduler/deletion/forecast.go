@@ -8,29 +8,29 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// Need is what a pending loss waits for. Its words are a contract.
+// Need is the condition that a pending loss waits for. Its words are a contract.
 type Need string
 
 // The needs.
 const (
 	NeedsNothing Need = ""          // it is carried out at once
-	NeedsVisit   Need = "visit"     // to be seen again, or until a time is over
+	NeedsVisit   Need = "visit"     // to be seen again, or until a time has passed
 	NeedsGood    Need = "response"  // a good response of another document of its host
 	NeedsHealth  Need = "well_host" // its host to be well
 	NeedsGone    Need = "gone_host" // its host to be gone
 	NeedsPass    Need = "judging"   // all stored URLs to be judged by its edit
-	NeedsWord    Need = "word"      // the operator's
+	NeedsWord    Need = "word"      // the operator's approval
 )
 
-// Forecast is what is known of the end of a pending loss that no good response cancels.
+// Forecast describes the end of a pending loss that no good response cancels.
 type Forecast struct {
 	Class scheduler.LossClass
-	// Earliest is when it can leave by itself, zero if that is not known.
+	// Earliest is when it can leave by itself, zero if unknown.
 	Earliest time.Time
 	Needs    Need
 }
 
-// ForecastOf says what a loss waits for, by what is known of its host and of its edit.
+// ForecastOf returns what a loss waits for, from what is known of its host and its edit.
 func ForecastOf(
 	d *scheduler.StoredDeletion, h *HostState, edits []Edit, set *scheduler.Deletions, now time.Time,
 ) Forecast {
@@ -41,7 +41,7 @@ func ForecastOf(
 		}
 		return Forecast{Class: d.Least, Needs: NeedsPass}
 	}
-	g := Group{ // when documents gave good responses is not known
+	g := Group{ // the times of good responses are unknown
 		Class: h.Class, Documents: h.Documents - h.Deleted, Ill: h.Ill && !set.Off,
 		HostGone: !h.GoneAt.IsZero() && !now.Before(h.GoneAt), Deletions: *set,
 	}
@@ -62,7 +62,7 @@ func ForecastOf(
 	return f
 }
 
-// StoredStates are the hosts with pending losses, in no order, as a store has them.
+// StoredStates returns the hosts with pending losses from a store, in no order.
 func StoredStates(
 	ctx context.Context, store scheduler.Store, set *scheduler.Deletions, now time.Time,
 ) (states []HostState, err error) {
@@ -101,7 +101,7 @@ func StoredStates(
 	return states, nil
 }
 
-// read completes the state of a host by what is stored of it.
+// read adds the stored state of a host.
 func (h *HostState) read(ctx context.Context, store scheduler.Store, set *scheduler.Deletions, now time.Time) error {
 	docs, err := store.Documents(ctx, h.Host)
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// bench is a host whose losses are being judged.
+// bench is the state of one host while its losses are judged.
 type bench struct {
 	d     *Owner
 	key   weburl.HostKey
-	host  *host // Run alone changes what judge reads of it, but under mu
+	host  *host // only Run changes, under mu, what judge reads of it
 	set   *scheduler.Settings
 	now   time.Time
 	group Group
@@ -20,18 +20,18 @@ type bench struct {
 
 	documents scheduler.HostDocuments
 	ledger    ledger
-	losses    []scheduler.StoredDeletion // except replaced
-	pending   int                        // losses, replaced included, that were not moved yet
+	losses    []scheduler.StoredDeletion // without replaced
+	pending   int                        // losses not yet moved, replaced included
 
 	next time.Time // when to judge again
 	// few is when the first loss of class few can be confirmed, zero if none waits for that.
 	few time.Time
-	// replaced are those in whose place another document came, out the others that are carried out, of
-	// which so many count.
+	// replaced holds the documents that another document replaces, out those whose losses are carried out otherwise;
+	// counts is how many of these count.
 	replaced, out, well []weburl.Key
 	counts, gone        int  // gone: documents that leave
 	asks                bool // a good response is missing
-	asked               int  // URLs that were asked for
+	asked               int  // URLs that were queued
 }
 
 // judge decides about the losses of one host. judging is held.
@@ -65,7 +65,7 @@ func (d *Owner) judge(ctx context.Context, k weburl.HostKey) (*bench, error) {
 	return b, nil
 }
 
-// read reads all that is to be known of the host.
+// read reads everything that the decision depends on.
 func (b *bench) read(ctx context.Context) (err error) {
 	d := b.d
 	b.group.Deletions = b.set.Deletions
@@ -87,13 +87,13 @@ func (b *bench) read(ctx context.Context) (err error) {
 	return err
 }
 
-// heed takes in whether the host gave good responses since it was judged. The mutex is held.
+// heed notes whether the host gave good responses since it was judged. The mutex is held.
 func (b *bench) heed() {
 	h := b.host
 	if _, ok := h.round.passed(weburl.Key{}); ok && h.spoke {
 		h.tries = 0
 	}
-	if h.spoke || !h.judged { // it may have spoken before its entry was made
+	if h.spoke || !h.judged { // it may have responded before its entry was made
 		b.ledger.spoke()
 	}
 	if h.failed && !h.spoke {
@@ -103,8 +103,8 @@ func (b *bench) heed() {
 	b.group.HostGone = b.ledger.gone(&b.set.Deletions, b.now)
 }
 
-// settle stores the ledger if it changed. A host that is forgotten, or has left, is silent no longer: its responses are
-// not heard from now on, and what comes back of it must not be gone at once.
+// settle stores the ledger if it changed. A host that is forgotten, or has left, no longer counts as silent: its
+// responses are not recorded from now on, and documents that return must not be gone at once.
 func (b *bench) settle(ctx context.Context) error {
 	if b.pending == 0 {
 		b.ledger.Born = 0
@@ -115,7 +115,7 @@ func (b *bench) settle(ctx context.Context) error {
 	return b.ledger.store(ctx, b.d.store, ledgerName(b.key), b.now)
 }
 
-// classify finds the class of the host's losses.
+// classify determines the class of the host's losses.
 func (b *bench) classify(ctx context.Context) error {
 	d, h := b.d, b.host
 	d.mu.Lock()
@@ -151,10 +151,10 @@ func (b *bench) classify(ctx context.Context) error {
 	return nil
 }
 
-// poolMost is how many losses of a host count in the pool: one that is gone must not hold up those of the others.
+// poolMost is how many losses of a host count in the pool, so that one host that is gone does not hold up the others.
 const poolMost = 2
 
-// pooled is how many losses of hosts in the pool are pending, and how many documents of them came since. The mutex
+// pooled returns how many losses of hosts in the pool are pending, and how many documents they gained since. The mutex
 // is held.
 func (d *Owner) pooled() (n int, born uint64) {
 	for _, h := range d.hosts {
@@ -166,7 +166,7 @@ func (d *Owner) pooled() (n int, born uint64) {
 	return n, born
 }
 
-// decide sorts the losses by what becomes of them.
+// decide sorts the losses by their verdicts.
 func (b *bench) decide(ctx context.Context) error {
 	b.asks = b.group.Ill || b.unheard()
 	for i := range b.losses {
@@ -200,7 +200,7 @@ func (b *bench) decide(ctx context.Context) error {
 	return nil
 }
 
-// unheard reports whether the host has been silent for a day in which no other document was asked for: the losses
+// unheard reports whether the host has been silent for a day in which no other document was visited: the losses
 // themselves do not show whether it is gone.
 func (b *bench) unheard() bool {
 	b.d.mu.Lock()
@@ -209,7 +209,7 @@ func (b *bench) unheard() bool {
 	return !b.ledger.Silent.IsZero() && b.now.Sub(b.ledger.Silent) >= day && (r == nil || b.now.Sub(r.at) >= day)
 }
 
-// isFirst reports whether a loss counts: that of the text of a page which had others lately does not.
+// isFirst reports whether a loss counts. The loss of a text does not if earlier ones of the page were carried out.
 func (b *bench) isFirst(ctx context.Context, l *scheduler.StoredDeletion) (bool, error) {
 	if !l.Replaces {
 		return true, nil
@@ -218,7 +218,7 @@ func (b *bench) isFirst(ctx context.Context, l *scheduler.StoredDeletion) (bool,
 	return err == nil && r != nil && r.Lively == 0, err
 }
 
-// goodBut is when another document than this one gave the last good response, and when a loss was cancelled last.
+// goodBut returns when a document other than this one gave the last good response, and when a loss was last cancelled.
 func (b *bench) goodBut(document weburl.Key) (at, back time.Time) {
 	h := b.host
 	b.d.mu.Lock()
@@ -234,8 +234,8 @@ func (b *bench) goodBut(document weburl.Key) (at, back time.Time) {
 	return at, h.back
 }
 
-// wakeAt has the host judged again at a time, but not at once. A time that is over changes nothing any more: its loss
-// waits for a visit, which has the host judged.
+// wakeAt schedules the next judgement of the host, but not at once. It ignores times in the past: such a loss waits for
+// a visit, which triggers a judgement.
 func (b *bench) wakeAt(at time.Time) {
 	if !at.After(b.now) {
 		return
@@ -248,8 +248,8 @@ func (b *bench) wakeAt(at time.Time) {
 	}
 }
 
-// Finish judges what is pending at the end of a crawl that runs once. It waits once for losses of class few to be seen
-// again. It returns how many URLs must be fetched before all can be judged; when they have been, call Finish again.
+// Finish judges the pending losses at the end of a crawl that runs once. It waits once for losses of class few to be
+// seen again. It returns how many URLs must be fetched before all can be judged; call it again when they have been.
 func (d *Owner) Finish(ctx context.Context) (asked int, err error) {
 	until, asked, err := d.finish(ctx)
 	if err != nil || asked > 0 || until.IsZero() {
@@ -280,7 +280,7 @@ func (d *Owner) finish(ctx context.Context) (until time.Time, asked int, err err
 	if err := d.judgeEdits(ctx); err != nil {
 		return until, 0, err
 	}
-	for _, k := range d.due(now.AddDate(1, 0, 0)) { // all of them
+	for _, k := range d.due(now.AddDate(1, 0, 0)) { // all hosts
 		b, err := d.judge(ctx, k)
 		if err != nil {
 			return until, asked, err
@@ -294,5 +294,5 @@ func (d *Owner) finish(ctx context.Context) (until time.Time, asked int, err err
 	return until, asked, nil
 }
 
-// finishSlack is what visits may be late by the seconds in which times are stored.
+// finishSlack covers the rounding of stored times to seconds.
 const finishSlack = 2 * time.Second

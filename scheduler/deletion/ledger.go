@@ -13,36 +13,36 @@ import (
 )
 
 const (
-	// oneDay is for how long losses that were carried out are counted, in slots: they count for up to one slot longer.
+	// oneDay is how long losses that were carried out are counted, in slots: they count for up to one slot longer.
 	oneDay = 24 * time.Hour
 	slot   = 30 * time.Minute
-	// silentDays is on how many days a host must have been asked that is taken to be gone.
+	// silentDays is the number of days on which a silent host must have been visited before it counts as gone.
 	silentDays = 10
 )
 
-// ledger is what is kept of the losses of a host, or of the pool. It is stored as JSON.
+// ledger counts the losses of a host, or of the pool. It is stored as JSON.
 type ledger struct {
-	// Left are the losses that were carried out within a day, oldest first.
+	// Left holds the losses that were carried out within a day, oldest first.
 	Left []count `json:"left,omitempty"`
-	// Silent is since when no document of the host gave a good response, zero if one did. Asked is the
-	// last day that counts of those on which one was asked for, Days is the number of those days.
+	// Silent is since when no document of the host gave a good response, zero if one did. Days counts the days on which
+	// one was visited in vain, Asked is the last of them.
 	Silent time.Time `json:"silent,omitzero"`
 	Asked  time.Time `json:"asked,omitzero"`
 	Days   int       `json:"days,omitempty"`
-	// Born are the documents that came into the index while losses were pending.
+	// Born counts the documents that entered the index while losses were pending.
 	Born int `json:"born,omitempty"`
 
-	stored []byte // the ledger as it was read or stored last
+	stored []byte // the ledger as it was last read or stored
 }
 
-// count counts the losses of a slot of time, and those of them that left the index.
+// count holds the losses of one slot of time, and how many of them left the index.
 type count struct {
 	At   time.Time `json:"at"`
 	N    int       `json:"n"`
 	Gone int       `json:"gone"`
 }
 
-// poolName is the value of the pool's ledger.
+// poolName is the value that holds the pool's ledger.
 var poolName = scheduler.CrawlValue("scheduler.deletions")
 
 func ledgerName(k weburl.HostKey) scheduler.ValueName {
@@ -59,8 +59,7 @@ func readLedger(ctx context.Context, store scheduler.ValueReader, name scheduler
 	return l, err
 }
 
-// carriedOut counts n losses, gone of them documents that left; negative numbers take back some that were counted at
-// the same time.
+// carriedOut counts n losses, gone of them deletions of a document; negative numbers undo a count of the same time.
 func (l *ledger) carriedOut(now time.Time, n, gone int) {
 	at := now.UTC().Truncate(slot)
 	if i := len(l.Left) - 1; i < 0 || !l.Left[i].At.Equal(at) {
@@ -70,8 +69,8 @@ func (l *ledger) carriedOut(now time.Time, n, gone int) {
 	c.N, c.Gone = c.N+n, c.Gone+gone
 }
 
-// within is how many losses were carried out within a day, and how many documents left by them. What the clock, set
-// back, has in the future counts as new.
+// within returns how many losses were carried out within a day, and how many documents left by them. Slots in the
+// future, after a clock was set back, count as new.
 func (l *ledger) within(now time.Time) (n, gone int) {
 	for i := range l.Left {
 		if c := &l.Left[i]; c.At.After(now) {
@@ -85,11 +84,11 @@ func (l *ledger) within(now time.Time) (n, gone int) {
 	return n, gone
 }
 
-// spoke takes in a good response of the host.
+// spoke records a good response of the host.
 func (l *ledger) spoke() { l.Silent, l.Asked, l.Days = time.Time{}, time.Time{}, 0 }
 
-// failed takes in, at a time, that a document of the host was asked for and gave no good response. A silence in which
-// nothing was asked for as long as a host must be silent to be gone, or of a clock that was set back, begins anew.
+// failed records that a document of the host was visited at a time and gave no good response. The silence begins anew
+// if nothing was visited for as long as a host must be silent to be gone, or if the clock was set back.
 func (l *ledger) failed(now time.Time, d *scheduler.Deletions) {
 	now = now.UTC().Truncate(time.Second)
 	if pause := now.Sub(l.Asked); pause < 0 || pause > d.Gone {
@@ -105,8 +104,8 @@ func (l *ledger) failed(now time.Time, d *scheduler.Deletions) {
 	l.Days++
 }
 
-// goneAt is when the host is gone at the earliest if it stays silent, zero if it is not silent: it must have been
-// asked on silentDays days.
+// goneAt returns the earliest time at which the host counts as gone if it stays silent, zero if it is not silent. It
+// must have been visited on silentDays days.
 func (l *ledger) goneAt(d *scheduler.Deletions) time.Time {
 	if l.Silent.IsZero() {
 		return time.Time{}
@@ -118,13 +117,13 @@ func (l *ledger) goneAt(d *scheduler.Deletions) time.Time {
 	return at
 }
 
-// gone reports whether the host is gone. It must have been asked lately: it may have come back since.
+// gone reports whether the host is gone. It must have been visited lately, since it may have come back.
 func (l *ledger) gone(d *scheduler.Deletions, now time.Time) bool {
 	at := l.goneAt(d)
 	return !at.IsZero() && !now.Before(at) && l.Days >= silentDays && now.Sub(l.Asked) < d.Confirm
 }
 
-// store stores the ledger, if it is another one than is stored; one that says nothing is removed.
+// store stores the ledger if it changed, and removes an empty one.
 func (l *ledger) store(ctx context.Context, s scheduler.Store, name scheduler.ValueName, now time.Time) (err error) {
 	var v []byte
 	if left, _ := l.within(now); left > 0 || !l.Silent.IsZero() || l.Born > 0 {
@@ -139,13 +138,14 @@ func (l *ledger) store(ctx context.Context, s scheduler.Store, name scheduler.Va
 	return s.SetValue(ctx, name, v)
 }
 
-// class is that of so many pending losses in a group of so many documents, with those that were carried out.
+// class returns the class of so many pending losses in a group of so many documents, including those that were carried
+// out.
 func (l *ledger) class(pending int, documents uint64, now time.Time) scheduler.LossClass {
 	left, gone := l.within(now)
 	return Class(pending+left, int(min(documents, 1<<40))+gone) //nolint:gosec // bounded
 }
 
-// count completes the state of a host with so many pending losses and documents, except for the pool's class.
+// count adds to a host's state its pending losses and documents, but not the pool's class.
 func (h *HostState) count(documents uint64, l *ledger, set *scheduler.Deletions, now time.Time) {
 	left, gone := l.within(now)
 	h.Left, h.Deleted = left, gone

@@ -1,9 +1,9 @@
-// Package deletion owns the pending losses: documents that would leave the index, or whose text would become another
-// one. It judges host after host by one rule (Decide; docs/deletions.md, "When a document leaves"), carries losses
-// out, and keeps the edits of the rules that made some. The Frontier tells it what happened (scheduler.DeletionOwner).
+// Package deletion owns the pending losses: documents that would leave the index, or whose text would be replaced. It
+// judges one host after another by one rule (Decide; docs/deletions.md, "When a document leaves"), carries losses out,
+// and keeps the edits of the rules that caused some. The Frontier reports events to it (scheduler.DeletionOwner).
 //
-// Owner.Run is its one goroutine; a mutex guards what is in memory, another is held while losses
-// are judged. Ledgers of hosts and of the pool, and the list of edits, are stored as values.
+// Owner.Run is its one goroutine. One mutex guards the state in memory, another is held while losses are judged.
+// Ledgers of hosts and of the pool, and the list of edits, are stored as values.
 package deletion
 
 import (
@@ -19,8 +19,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Owner owns the pending losses: it alone carries them out. mu guards what is in memory and is never held while
-// the Frontier's mutex is taken or the store is asked.
+// Owner owns the pending losses: it alone carries them out. mu guards the state in memory and is never held while the
+// Frontier's mutex is taken or the store is called.
 type Owner struct {
 	f     *scheduler.Frontier
 	store scheduler.Store
@@ -28,37 +28,38 @@ type Owner struct {
 	kick  chan struct{} // capacity 1
 
 	judging    sync.Mutex // held while losses are judged
-	loaded     bool       // guarded by judging: what was pending at the start is known
+	loaded     bool       // guarded by judging: the losses pending at the start are known
 	pool       ledger     // guarded by judging
 	onCarryOut func(context.Context, []weburl.Key) error
 
 	mu    sync.Mutex
 	hosts map[weburl.HostKey]*host
-	// returned are the hosts of which a lost document is back: when the others were queued, zero if not yet.
+	// returned holds the hosts where a lost document is back, with the time when the others were queued, zero if not
+	// yet.
 	returned  map[weburl.HostKey]time.Time
 	edits     edits
-	finishing time.Time // when Finish was called first, zero if it was not
+	finishing time.Time // when Finish was first called, zero if it was not
 }
 
-// host is one that is ill, or has pending losses. It is in memory only as long as that.
+// host is a host that is ill or has pending losses. It is in memory only for that long.
 type host struct {
-	// state is what the last judgement found, of a host that was judged. Pending counts the losses that were found
-	// since, too; Pooled stays while there are any.
+	// state is the result of the last judgement. Pending includes losses that were found since; Pooled stays set while
+	// there are any.
 	state  HostState
 	judged bool
 	at     time.Time // when to judge it
-	events int       // counts what has happened to it
-	// began is when the first of its losses was seen, born how many documents came since: perhaps by a fault, so they
-	// do not count. back is when a loss was cancelled last that was seen more than once.
+	events int       // counts events; see judge
+	// began is when the first of its losses was seen, born how many documents came since: these do not count, since a
+	// fault may have added them. back is when a loss was last cancelled that had been seen more than once.
 	began, back time.Time
 	born        int
-	// goods are the last good responses of two different documents, the newest first.
+	// goods holds the last good responses of two different documents, newest first.
 	goods [2]good
-	// Since the host was judged, a document gave a good response (spoke), one gave no good one (failed).
+	// Since the last judgement, a document gave a good response (spoke) or another one (failed).
 	spoke, failed bool
 	round         *round
 	tries         int // rounds in a row that did not pass
-	// lookAt is when to look next for losses that other documents replace, zero if none may be.
+	// lookAt is when to look next for losses that other documents replace, zero if none can be.
 	lookAt time.Time
 }
 
@@ -68,36 +69,36 @@ type good struct {
 	at       time.Time
 }
 
-// HostState is what the last judgement of a host with pending losses found.
+// HostState is the result of the last judgement of a host with pending losses.
 type HostState struct {
 	Host      weburl.HostKey
 	Origin    string
 	Pending   int
 	Left      int // carried out within a day
-	Documents int // those that left within a day included
+	Documents int // includes those that left within a day
 	Deleted   int // documents that left within a day
 	Class     scheduler.LossClass
 	Pooled    bool
 	Ill       bool
-	// Silent is since when no document of it gave a good response, and GoneAt when it is taken to be
-	// gone if that goes on; both are zero if one did.
+	// Silent is since when no document of the host gave a good response, GoneAt when it counts as gone if that
+	// continues; both are zero if one did.
 	Silent, GoneAt time.Time
 }
 
 const (
-	// judgePause is how long what happens to a host is gathered before it is judged, illPause of one that is ill: nothing
-	// of it leaves before its health changes.
+	// judgePause is how long events of a host are gathered before it is judged, illPause the same for an ill host,
+	// whose documents stay until its health changes.
 	judgePause, illPause = time.Second, 10 * time.Minute
 	// judgeLongest is the longest time between two judgements of a host with pending losses.
 	judgeLongest = time.Hour
-	// errorPause is how long judging rests after the store failed on it, and lookAgain how long
-	// it rests at most: the clock may be set.
+	// errorPause is the pause of judging after the store failed, lookAgain the longest pause, since the clock may be
+	// set.
 	errorPause = 5 * time.Second
 	lookAgain  = time.Minute
 )
 
-// New makes the owner of the losses of a Frontier and its store, and has the Frontier tell
-// it. Call it before the Frontier is used.
+// New returns the owner of the losses of a Frontier and its store, and registers it with the Frontier. Call it before
+// the Frontier is used.
 func New(f *scheduler.Frontier, store scheduler.Store, log *slog.Logger) *Owner {
 	d := &Owner{
 		f: f, store: store, log: log, kick: make(chan struct{}, 1),
@@ -107,10 +108,12 @@ func New(f *scheduler.Frontier, store scheduler.Store, log *slog.Logger) *Owner 
 	return d
 }
 
-// OnCarryOut has fn called with the documents whose losses were carried out, after each batch. Call it before Run.
+// OnCarryOut sets a function that is called with the documents whose losses were carried out, after each batch. Call it
+// before Run.
 func (d *Owner) OnCarryOut(fn func(context.Context, []weburl.Key) error) { d.onCarryOut = fn }
 
-// Run reads what is pending and judges it until ctx ends, which is not an error. It runs while the Frontier does, once.
+// Run reads the pending losses and judges them until ctx ends, which is not an error. It is called once and runs while
+// the Frontier does.
 func (d *Owner) Run(ctx context.Context) error {
 	d.judging.Lock()
 	err := d.load(ctx)
@@ -139,8 +142,8 @@ func (d *Owner) Run(ctx context.Context) error {
 	}
 }
 
-// load reads, once, which hosts and edits have pending losses. A crawl that has nothing to do may end
-// before Run has begun: whoever comes first loads. judging is held.
+// load reads, once, which hosts and edits have pending losses. A crawl without work may end before Run begins, so the
+// first caller loads. judging is held.
 func (d *Owner) load(ctx context.Context) error {
 	if d.loaded {
 		return nil
@@ -168,7 +171,7 @@ func (d *Owner) load(ctx context.Context) error {
 	return nil
 }
 
-// host returns a host's entry, made if there is none. The mutex is held.
+// host returns a host's entry and makes it if needed. The mutex is held.
 func (d *Owner) host(k weburl.HostKey, origin string, at time.Time) *host {
 	h := d.hosts[k]
 	if h == nil {
@@ -181,7 +184,7 @@ func (d *Owner) host(k weburl.HostKey, origin string, at time.Time) *host {
 	return h
 }
 
-// soon has a host judged after a pause, and makes its entry if it is needed. The mutex is held.
+// soon schedules a judgement of a host after a pause, and makes its entry if needed. The mutex is held.
 func (d *Owner) soon(k weburl.HostKey, origin string) *host {
 	at := time.Now().Add(judgePause)
 	h := d.host(k, origin, at)
@@ -202,7 +205,7 @@ func (d *Owner) wake() {
 	}
 }
 
-// Completed takes in a stored outcome.
+// Completed records a stored outcome.
 func (d *Owner) Completed(l *scheduler.Lease, c *scheduler.Completion, told scheduler.Response) {
 	k := l.Record.Host
 	o := c.Order
@@ -242,7 +245,7 @@ func (d *Owner) Completed(l *scheduler.Lease, c *scheduler.Completion, told sche
 	d.wake()
 }
 
-// responded takes in what the response for a document says of its host. The mutex is held.
+// responded records the effect of a document's response on its host's health. The mutex is held.
 func (d *Owner) responded(k weburl.HostKey, h *host, l *scheduler.Lease, told scheduler.Response) {
 	now, document := time.Now(), l.Key
 	if told == scheduler.GoodResponse {
@@ -264,15 +267,15 @@ func (d *Owner) responded(k weburl.HostKey, h *host, l *scheduler.Lease, told sc
 	}
 }
 
-// older reports whether a document was known before the first loss of its host was seen. Times are in seconds: in that
-// of the loss it is, unless documents came since. The mutex is held.
+// older reports whether a document was known before the first loss of its host was seen. Times are in seconds; a
+// document of the same second counts as older, unless documents came since. The mutex is held.
 func (h *host) older(found time.Time) bool {
 	began := h.began.Truncate(time.Second)
 	return found.Before(began) || found.Equal(began) && h.born == 0
 }
 
-// Standing is about how many losses of a host are pending, and whether no document of it has given a good response for
-// deletionConfirmS.
+// Standing returns about how many losses of a host are pending, and whether no document of it has given a good response
+// for deletionConfirmS.
 func (d *Owner) Standing(k weburl.HostKey) (pending int, silent bool) {
 	day := d.f.Settings().Deletions.Confirm
 	d.mu.Lock()
@@ -283,7 +286,7 @@ func (d *Owner) Standing(k weburl.HostKey) (pending int, silent bool) {
 	return pending, silent
 }
 
-// Lost takes in that losses of hosts are pending that no visit found.
+// Lost records that losses of hosts became pending without a visit.
 func (d *Owner) Lost(origins map[weburl.HostKey]string) {
 	if len(origins) == 0 {
 		return
@@ -297,17 +300,17 @@ func (d *Owner) Lost(origins map[weburl.HostKey]string) {
 	d.wake()
 }
 
-// HealthChanged has a host judged that became ill or well. The Frontier's mutex is held.
+// HealthChanged schedules a judgement of a host that became ill or well. The Frontier's mutex is held.
 func (d *Owner) HealthChanged(k weburl.HostKey, origin string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	h := d.host(k, origin, time.Time{})
-	h.events++ // it may be being judged
+	h.events++ // a judgement may be running
 	h.at, h.tries, h.round = time.Time{}, 0, nil
 	d.wake()
 }
 
-// SwitchedOff has all that is pending carried out.
+// SwitchedOff schedules all pending losses to be carried out.
 func (d *Owner) SwitchedOff() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -335,7 +338,7 @@ func (d *Owner) judgeDue(ctx context.Context) (time.Duration, error) {
 		if ctx.Err() != nil || errors.Is(err, scheduler.ErrClosed) {
 			return 0, err
 		}
-		if err != nil { // of this host: the others are judged nevertheless
+		if err != nil { // an error of this host: the others are judged nevertheless
 			d.mu.Lock()
 			h := d.hosts[k]
 			h.at = time.Now().Add(errorPause)
@@ -353,7 +356,7 @@ func (d *Owner) judgeDue(ctx context.Context) (time.Duration, error) {
 	return wait, nil
 }
 
-// due are the hosts to judge at a time, in the same order each time.
+// due returns the hosts to judge at a time, always in the same order.
 func (d *Owner) due(now time.Time) (due []weburl.HostKey) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -366,7 +369,7 @@ func (d *Owner) due(now time.Time) (due []weburl.HostKey) {
 	return due
 }
 
-// States are the hosts that are ill or have pending losses, in no order.
+// States returns the hosts that are ill or have pending losses, in no order.
 func (d *Owner) States() []HostState {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -9,9 +9,9 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Release carries out the selected losses at the operator's word, whatever their host is like and however many they
-// are, and none that is found later. It returns their number. The error is ErrNotFound if f selects only an edit, and
-// that edit is not known.
+// Release carries out the selected losses on the operator's request, whatever their host is like and however many there
+// are, but none that is found later. It returns their number. The error is ErrNotFound if f selects only an edit, and
+// that edit is unknown.
 func (d *Owner) Release(ctx context.Context, f scheduler.DeletionFilter) (int, error) {
 	d.judging.Lock()
 	defer d.judging.Unlock()
@@ -35,8 +35,8 @@ func (d *Owner) Release(ctx context.Context, f scheduler.DeletionFilter) (int, e
 	return n, err
 }
 
-// Drop drops the selected losses and has their URLs fetched again, in the refresh source, except those that wait
-// already. It passes over those of edits, which the rules would make again. It returns how many there were.
+// Drop drops the selected losses and queues their URLs in the refresh source, except those that already wait. It passes
+// over losses of edits, which the rules would cause again. It returns their number.
 func (d *Owner) Drop(ctx context.Context, f scheduler.DeletionFilter) (int, error) {
 	d.judging.Lock()
 	defer d.judging.Unlock()
@@ -52,7 +52,7 @@ func (d *Owner) moveSelected(ctx context.Context, f scheduler.DeletionFilter, m 
 	return d.moveAll(ctx, keys, m)
 }
 
-// selected returns the keys of the losses that f selects, oldest first, and tells m whether moves are among them.
+// selected returns the keys of the losses that f selects, oldest first, and sets m.targets if moves are among them.
 func (d *Owner) selected(ctx context.Context, f scheduler.DeletionFilter, m *moving) (keys []weburl.Key, err error) {
 	err = d.store.PendingDeletions(ctx, f, func(s scheduler.StoredDeletion) error {
 		keys = append(keys, s.Key)

@@ -10,11 +10,11 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// A document is replaced where another one in the index has its text: its page moved there for good,
-// names that one as its canonical, is its copy, or was renamed by the operator's settings. That is no
-// loss. The other one may get into the index only later, so the losses are looked at again.
+// A document is replaced if another one in the index has its text: its page moved there permanently, names that one as
+// its canonical, is its copy, or was renamed by the operator's settings. That is not a loss. The other one may enter
+// the index later, so the losses are checked again.
 
-// lookFirst is the time from a loss to the first look for what replaces it, lookNext that between later ones.
+// lookFirst is the time from a loss to the first check for its replacement, lookNext the time between later ones.
 const lookFirst, lookNext = 5 * time.Second, 10 * time.Minute
 
 // leads reports whether a loss may turn out to be a replacement.
@@ -25,7 +25,7 @@ func leads(r scheduler.Reason) bool {
 	}, r)
 }
 
-// findReplaced finds the losses of documents that others replace by now, if it is time to look for them.
+// findReplaced finds the losses of documents that another document now replaces, if a check is due.
 func (b *bench) findReplaced(ctx context.Context) error {
 	b.d.mu.Lock()
 	at := b.host.lookAt
@@ -64,8 +64,8 @@ func (b *bench) findReplaced(ctx context.Context) error {
 	return nil
 }
 
-// isReplaced reports whether another document replaces the one of a loss. A page that is to do so later is fetched again
-// if it is known as a copy of that document.
+// isReplaced reports whether another document replaces the lost one. It queues the page at the target if that is known
+// as a copy of the lost document.
 func (b *bench) isReplaced(ctx context.Context, l *scheduler.StoredDeletion) (bool, error) {
 	r, err := scheduler.Find(ctx, b.d.store, l.Key)
 	if err != nil || r == nil {

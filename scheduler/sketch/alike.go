@@ -30,9 +30,10 @@ type Template struct {
 // TemplateOf returns the minima and titles that at least a quarter of the given sketches have, and at least 3. The
 // template of fewer than 4 sketches is empty.
 //
-// Half would be too many: a pair that all texts have is the minimum of its bin only in texts whose own pairs there have
-// greater hashes. A minimum that less than half of the sketches show would not be left out, and would make any text in
-// the same frame alike. Chance hardly ever makes a template: 8 of 32 sketches do not share a minimum of 255 by chance.
+// A half would be too much: a pair that all texts share is the minimum of its bin only in texts whose own pairs there
+// have greater hashes. A shared minimum that less than half of the sketches show would then remain, and make all texts
+// in the same frame alike. Chance hardly ever makes a template: 8 of 32 sketches do not share a minimum of 255 by
+// chance.
 func TemplateOf(sketches []Sketch) (t Template) {
 	if len(sketches) < minTemplate {
 		return t
@@ -48,7 +49,7 @@ func TemplateOf(sketches []Sketch) (t Template) {
 				found++
 			}
 		}
-		slices.SortFunc(t.Minima[bin][:], descending) // so the order of sketches does not matter
+		slices.SortFunc(t.Minima[bin][:], descending) // makes the result independent of the order of sketches
 	}
 	t.Titles = sharedTitles(sketches, shared)
 	return t
@@ -150,8 +151,9 @@ func oneIf(is bool) float64 {
 	return 0
 }
 
-// Same reports whether two documents have the same text: their texts without templates are alike at least so much. If
-// templates leave too little to tell, it must be all of the text and the title: a title alone is no proof.
+// Same reports whether two documents have the same text: the similarity of their texts without templates is at least
+// least. If templates leave too little to compare, all of the text and the title must be equal: a title alone is no
+// proof.
 func Same(a, b Sketch, least float64, templates ...*Template) bool {
 	equal, bins := a.compare(&b, templates)
 	if bins >= minBins {

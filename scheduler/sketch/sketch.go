@@ -1,4 +1,4 @@
-// Package sketch compares documents by their texts without having the texts.
+// Package sketch compares documents by samples of their texts.
 //
 // A Sketch of 68 bytes is stored with each document. Package crawl/copies/near makes it.
 package sketch
@@ -23,10 +23,10 @@ type Sketch struct {
 	Title uint32
 }
 
-// IsZero reports whether s is of a document without text and title, or of no document.
+// IsZero reports whether s is that of a document without text and title, or of no document.
 func (s *Sketch) IsZero() bool { return *s == Sketch{} }
 
-// HasText reports whether s is of a document with text.
+// HasText reports whether the document has text.
 func (s *Sketch) HasText() bool { return s.Minima != [Bins]uint8{} }
 
 // Append appends the binary form, which has Size bytes.

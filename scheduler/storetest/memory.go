@@ -16,9 +16,9 @@ import (
 // contents.mu guards all of a Memory; each method takes it for its whole time. settling is held
 // while a completion is applied and settled, so that the order of both is the same.
 
-// Memory is a simple Store in memory: the reference that others are compared
-// with, and the store of the frontier's own tests. It is safe for concurrent
-// use. It needs no Floor, Old or AsOf and does not look at them. Close and Reopen stand for the end and the start of a process.
+// Memory is a simple Store in memory: the reference that others are compared with, and the store of the frontier's own
+// tests. It is safe for concurrent use. It needs no Floor, Old or AsOf and does not look at them. Close and Reopen
+// stand for the end and the start of a process.
 type Memory struct {
 	d      *contents
 	closed bool // guarded by d.mu

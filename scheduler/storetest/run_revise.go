@@ -150,7 +150,8 @@ func reviseForgets(f *fixture) {
 	f.put("http://a.test/1", scheduler.Index)
 }
 
-// many is more URLs than fit into one transaction of Badger with the smallest memtables, 1,638 entries: each has two or more.
+// many is more URLs than fit into one transaction of Badger with the smallest memtables, 1,638 entries: each has two or
+// more.
 func many() int {
 	if testing.Short() {
 		return 1_000

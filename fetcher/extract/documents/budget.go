@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// budget.mu guards all of a budget: its timer runs in a goroutine of its own.
+// budget.mu guards all fields of a budget: its timer runs in a goroutine of its own.
 
-// wallFactor is how much longer than its CPU time something may take by the clock. On a busy
-// machine a process waits for most of its life, which is not the document's fault.
+// wallFactor is the ratio of the limits of wall time and CPU time. On a busy machine a process waits for most of its
+// life, which is not the document's fault.
 const wallFactor = 10
 
-// budget calls over, once, when a process has used a limit of CPU time since start, or after
-// wallFactor times that by the clock. Where CPU time cannot be measured, the limit is by the clock.
+// budget calls over, once, when a process has used a limit of CPU time since start, or after wallFactor times that in
+// wall time. If CPU time cannot be measured, the limit is one of wall time.
 type budget struct {
 	// cpu returns the CPU time that the process has used so far.
 	cpu  func() (time.Duration, bool)
@@ -24,7 +24,7 @@ type budget struct {
 	timer *time.Timer
 	limit time.Duration
 	begun time.Time
-	used  time.Duration // of CPU time before start
+	used  time.Duration // CPU time before start
 	state budgetState
 }
 
@@ -36,7 +36,7 @@ const (
 	budgetSpent
 )
 
-// start begins the time, or begins it anew with another limit, unless it is over.
+// start starts the time, or restarts it with another limit, unless it is over.
 func (b *budget) start(limit time.Duration) {
 	used, _ := b.cpu()
 	b.mu.Lock()
@@ -52,7 +52,7 @@ func (b *budget) start(limit time.Duration) {
 	}
 }
 
-// stop reports whether over was not called, and will not be.
+// stop stops the time, and reports whether over was and will not be called.
 func (b *budget) stop() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -63,7 +63,7 @@ func (b *budget) stop() bool {
 	return b.state == budgetStopped
 }
 
-// look calls over, or looks again when that may be due.
+// look calls over if the limit is reached, or schedules the next check.
 func (b *budget) look() {
 	cpu, measured := b.cpu()
 	b.mu.Lock()
@@ -80,7 +80,7 @@ func (b *budget) look() {
 	b.over()
 }
 
-// left is the time until the next look, 0 or less when the limit is reached.
+// left returns the time until the next check, 0 or less when the limit is reached.
 func (b *budget) left(cpu time.Duration, measured bool) time.Duration {
 	passed := time.Since(b.begun)
 	if !measured {
@@ -93,12 +93,12 @@ func (b *budget) left(cpu time.Duration, measured bool) time.Duration {
 	return left
 }
 
-// tooSlow says that a limit was reached.
+// tooSlow returns the message for an exceeded limit.
 func tooSlow(limit time.Duration) string {
 	return fmt.Sprintf("it was not read in %s of CPU time, nor in %s by the clock", limit, wallFactor*limit)
 }
 
-// withBudget is a context that ends when this process has used so much CPU time.
+// withBudget returns a context that ends when this process has used so much CPU time.
 func withBudget(limit time.Duration) (ctx context.Context, cancel func()) {
 	ctx, end := context.WithCancel(context.Background())
 	b := &budget{cpu: ownCPUTime, over: end}

@@ -15,21 +15,21 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 )
 
-// One goroutine has a conversion. Timers and the end of its context only close the pipe that
-// keeps its supervisor at work, or kill that.
+// A conversion has one goroutine. Timers and the end of its context only close the pipe that keeps its supervisor
+// running, or kill the supervisor.
 
-// ConverterCommand is the command of the program that runs a converter and sees to its end.
+// ConverterCommand is the command of this program that runs a converter and ends it.
 const ConverterCommand = "convert-document"
 
 const (
-	// endGrace is how long a supervisor may take to end what it started.
+	// endGrace is how long a supervisor may take to end its processes.
 	endGrace = 5 * time.Second
-	// verdictBytes are read of what a supervisor says at its end.
+	// verdictBytes bounds a supervisor's final output.
 	verdictBytes = 4 << 10
 )
 
-// Convert has an external program read a body. The error is an *Error, or that of ctx
-// if ctx ended. As many programs run at once as workers may.
+// Convert runs an external program that reads a body. The error is an *Error, or that of ctx if ctx ended. As many
+// programs run at once as there may be workers.
 func (p *Pool) Convert(ctx context.Context, c extract.Converter, body []byte) (extract.Page, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -62,7 +62,7 @@ func (p *Pool) Convert(ctx context.Context, c extract.Converter, body []byte) (e
 	return page, nil
 }
 
-// supervisor is the command that is followed by the converter's.
+// supervisor returns the supervisor's command, to which the converter's is appended.
 func (s Settings) supervisor() ([]string, error) {
 	if len(s.Supervisor) > 0 {
 		return s.Supervisor, nil
@@ -76,7 +76,7 @@ type conversion struct {
 	converter *extract.Converter
 	said      *lastWords
 	slow      atomic.Bool
-	cut       bool // there was more output than is read
+	cut       bool // the output exceeded the limit
 }
 
 // of runs the converter for a body and returns its output.
@@ -105,16 +105,16 @@ func (r *conversion) of(ctx context.Context, supervisor []string, body []byte) (
 	if err != nil {
 		return nil, &Error{Unavailable, err.Error()}
 	}
-	end := func() { _ = in.Close() } // it fails only where it is closed
+	end := func() { _ = in.Close() } // it fails only if already closed
 	defer context.AfterFunc(ctx, end)()
 	timer := time.AfterFunc(r.converter.Timeout, func() { r.slow.Store(true); end() })
 	killer := time.AfterFunc(r.converter.Timeout+endGrace, func() {
 		killGroup(command.Process)
-		// Where something ended or stopped the supervisor, the converter has these still.
+		// If the supervisor was ended or stopped, the converter still has these open.
 		_ = out.Close()
 		_ = told.SetReadDeadline(time.Now())
 	})
-	_ = writeBody(in, body) // what is wrong, the supervisor's end tells
+	_ = writeBody(in, body) // the supervisor's verdict has any error
 	output := r.read(out)
 	if r.cut {
 		end()
@@ -130,7 +130,7 @@ func (r *conversion) of(ctx context.Context, supervisor []string, body []byte) (
 	return output, r.judge(string(verdict))
 }
 
-// writeBody sends the body behind its length.
+// writeBody writes the length of the body, and the body.
 func writeBody(w io.Writer, body []byte) error {
 	if err := binary.Write(w, binary.BigEndian, uint64(len(body))); err != nil {
 		return err
@@ -139,16 +139,16 @@ func writeBody(w io.Writer, body []byte) error {
 	return err
 }
 
-// read reads the output, as much as may be.
+// read reads the output, up to the limit.
 func (r *conversion) read(out io.Reader) []byte {
-	output, _ := io.ReadAll(io.LimitReader(out, r.converter.MaxOutput+1)) // what broke off, the verdict tells
+	output, _ := io.ReadAll(io.LimitReader(out, r.converter.MaxOutput+1)) // the verdict explains an interruption
 	if int64(len(output)) > r.converter.MaxOutput {
 		output, r.cut = output[:r.converter.MaxOutput], true
 	}
 	return output
 }
 
-// judge makes an error of a supervisor's last words.
+// judge turns a supervisor's final output into an error.
 func (r *conversion) judge(verdict string) error {
 	program := r.converter.Command[0]
 	said := firstLine(r.said.String())
@@ -175,7 +175,7 @@ func (r *conversion) judge(verdict string) error {
 	return &Error{Failed, fmt.Sprintf("%s ended with status %s%s", program, detail, said)}
 }
 
-// converterOutOfMemory knows what programs say that got no more memory.
+// converterOutOfMemory recognizes the messages of programs that ran out of memory.
 func converterOutOfMemory(words string) bool {
 	words = strings.ToLower(words)
 	for _, sign := range [...]string{"out of memory", "bad_alloc", "memory exhausted", "memoryerror", "cannot allocate"} {
@@ -186,7 +186,7 @@ func converterOutOfMemory(words string) bool {
 	return outOfMemory(words)
 }
 
-// converterEnvironment is what a converter gets: not the service's own, in which secrets may stand.
+// converterEnvironment returns a converter's environment: not the service's own, which may contain secrets.
 func converterEnvironment() []string {
 	env := []string{}
 	for _, name := range []string{"PATH", "LANG", "LC_ALL", "TZ"} {
@@ -197,7 +197,7 @@ func converterEnvironment() []string {
 	return env
 }
 
-// enter takes a place in slots, or returns why there is none.
+// enter takes a slot, or returns why there is none.
 func (p *Pool) enter(ctx context.Context, slots chan struct{}) error {
 	select {
 	case slots <- struct{}{}:

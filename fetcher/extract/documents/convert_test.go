@@ -27,7 +27,7 @@ const (
 	fakeConverter  = "fake-converter"
 )
 
-// runFake is the main function of those processes.
+// runFake returns the main function of those processes.
 func runFake(args []string) (status int) {
 	verdict := os.NewFile(3, "verdict")
 	limits := Limits{}

@@ -6,11 +6,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownCPUTime is the CPU time that this process has used.
+// ownCPUTime returns the CPU time that this process has used.
 func ownCPUTime() (time.Duration, bool) { return clock(unix.CLOCK_PROCESS_CPUTIME_ID) }
 
-// cpuTimeOf is the CPU time that another process has used. Its clock is numbered as
-// clock_getcpuclockid(3) does: ~pid << 3, with 2 for the scheduler's measure.
+// cpuTimeOf returns the CPU time that another process has used. The number of its clock is that of
+// clock_getcpuclockid(3): ~pid << 3, with 2 for the scheduler's measure.
 func cpuTimeOf(pid int) (time.Duration, bool) { return clock(^int32(pid)<<3 | 2) } //nolint:gosec // a pid fits
 
 func clock(id int32) (time.Duration, bool) {

@@ -1,10 +1,9 @@
-// Package documents reads documents that are not pages, such as PDF files, in processes
-// of their own: a parser that loops, crashes or wants all memory ends one document
-// and nothing else.
+// Package documents reads documents that are not pages, such as PDF files, in processes of their own: a parser that
+// loops, crashes or exhausts the memory ends one document and nothing else.
 //
-// A Pool owns the worker processes: it has no goroutine of its own, and one mutex, for the
-// list of idle workers. In a worker's process, Serve has two goroutines; Supervise, which runs an external
-// converter, has one beside the caller's.
+// A Pool owns the worker processes: it has no goroutine of its own, and one mutex, for the list of idle workers. In a
+// worker's process, Serve has two goroutines; Supervise, which runs an external converter, has one besides the
+// caller's.
 package documents
 
 import (
@@ -14,25 +13,24 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract/office"
 )
 
-// Kind is a kind of document, in the word that status and metrics show.
+// Kind is a kind of document, as status and metrics show it.
 type Kind string
 
-// PDF is the kind beside those of package office.
+// PDF is the kind that is not one of package office.
 const PDF Kind = "pdf"
 
-// page is the kind of what Search looks through, which KindOf never gives.
+// page is the kind for Search, which KindOf never returns.
 const page Kind = "page"
 
-// Media types as IANA has them registered, and those that are in use for the same.
+// Media types as registered with IANA, and others in use for the same.
 const (
 	ooxml = "application/vnd.openxmlformats-officedocument."
 	odf   = "application/vnd.oasis.opendocument."
 	macro = ".macroenabled.12"
 )
 
-// KindOf decides by the first bytes, where the declared type is one of a document or
-// says nothing; and by the declared type where the bytes say nothing. A type that
-// declares something else, such as text/html, is believed.
+// KindOf decides by the first bytes if the declared type is one of a document or unspecific, and by the declared type
+// if the bytes are inconclusive. It trusts any other declared type, such as text/html.
 func KindOf(contentType string, body []byte) (Kind, bool) {
 	if len(body) == 0 {
 		return "", false
@@ -46,15 +44,14 @@ func KindOf(contentType string, body []byte) (Kind, bool) {
 	if kind := sniff(body); kind != "" {
 		return kind, true
 	}
-	if office.IsCompound(body) && isLegacy { // cut off, perhaps: its reader says so
+	if office.IsCompound(body) && isLegacy { // it may be truncated: its reader reports that
 		declared = legacy
 	}
 	return declared, declared != ""
 }
 
-// legacyKind is what a type of the old binary formats declares, "" where that may be several.
-// Under them servers send much else, such as tables of HTML: that a body is a compound file, its
-// bytes must say.
+// legacyKind returns the kind of a declared type of the old binary formats, "" if that may be several. Servers use
+// these types for much else, such as HTML tables, so the bytes must confirm a compound file.
 func legacyKind(mediaType string) (kind Kind, ok bool) {
 	switch mediaType {
 	case "application/msword", "application/vnd.ms-word", "application/x-msword":
@@ -69,7 +66,7 @@ func legacyKind(mediaType string) (kind Kind, ok bool) {
 	return "", false
 }
 
-// saysNothing knows types that servers send for what they do not know.
+// saysNothing reports whether servers send a type for unknown content.
 func saysNothing(mediaType string) bool {
 	switch mediaType {
 	case "", "*/*", "unknown/unknown", "application/unknown", "application/octet-stream", "binary/octet-stream",
@@ -116,20 +113,20 @@ func IsPDF(contentType string) bool {
 	return declaredKind(mediaType(contentType)) == PDF
 }
 
-// mediaType is the type without its parameters, in lower case.
+// mediaType returns the type without its parameters, in lower case.
 func mediaType(contentType string) string {
 	t, _, _ := strings.Cut(contentType, ";")
 	return strings.ToLower(strings.TrimSpace(t))
 }
 
 const (
-	// pdfHeaderWithin is how far readers look for the header of a PDF file.
+	// pdfHeaderWithin is how far into a PDF file readers search for its header.
 	pdfHeaderWithin = 1024
 	// directoryBytes at the end of an archive are searched for the names of parts.
 	directoryBytes = 64 << 10
 )
 
-// sniff decides by the bytes alone, "" if they are of no kind that it knows.
+// sniff decides by the bytes alone, "" if their kind is unknown.
 func sniff(body []byte) Kind {
 	start := bytes.TrimLeft(body[:min(len(body), pdfHeaderWithin)], " \t\r\n\ufeff")
 	switch {
@@ -145,8 +142,8 @@ func sniff(body []byte) Kind {
 	return ""
 }
 
-// sniffArchive looks for what each kind must have: OpenDocument begins with its type,
-// Office Open XML has parts by known names. Nothing is unpacked for it.
+// sniffArchive looks for the required parts of each kind: OpenDocument begins with its type, Office Open XML has parts
+// with fixed names. Nothing is unpacked.
 func sniffArchive(body []byte) Kind {
 	head := body[:min(len(body), 256)]
 	if at := bytes.Index(head, []byte("mimetype"+odf)); at >= 0 {
@@ -173,9 +170,8 @@ func sniffArchive(body []byte) Kind {
 	return ""
 }
 
-// sniffCompound looks for the stream that each old format must have, by its name in the
-// directory: where a document has others inside of it, its own stream comes first. The
-// envelope of encrypted new documents is of the kind that is declared.
+// sniffCompound looks for the required stream of each old format, by its name in the directory: with embedded
+// documents, the document's own stream comes first. The envelope of an encrypted new document has the declared kind.
 func sniffCompound(body []byte) Kind {
 	var kind Kind
 	first := len(body)
@@ -192,8 +188,7 @@ func sniffCompound(body []byte) Kind {
 	return kind
 }
 
-// directoryName is a name as it stands in the directory of a compound file: in UTF-16,
-// with zeros behind it.
+// directoryName returns a name in the form of a compound file's directory: in UTF-16, zero-terminated.
 func directoryName(name string) []byte {
 	b := make([]byte, 0, 2*len(name)+2)
 	for _, c := range []byte(name) {

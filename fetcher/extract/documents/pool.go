@@ -14,45 +14,45 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract/tree"
 )
 
-// Pool.mu guards the settings, the idle workers and the reaper. A goroutine that reads a
-// document has its worker to itself, without the lock.
+// Pool.mu guards the settings, the idle workers and the reaper. A goroutine that reads a document owns its worker,
+// without the lock.
 
-// Settings of a pool. Those at zero have the documented defaults.
+// Settings configures a pool. Zero fields have the documented defaults.
 type Settings struct {
-	// Command starts a worker: program and arguments. Empty: this program with
-	// WorkerCommand and the arguments of these settings.
+	// Command starts a worker: program and arguments. Empty: this program with WorkerCommand and the arguments of these
+	// settings.
 	Command []string
-	// Supervisor starts what runs converters. Empty: this program with ConverterCommand.
+	// Supervisor starts the supervisor of converters. Empty: this program with ConverterCommand.
 	Supervisor []string
-	// Workers is how many documents are read at once, and how many converters run: 1.
+	// Workers is the number of documents that are read at once, and of converters that run: 1.
 	Workers int
-	// Timeout for one document, in CPU time of its worker: 30 s. By the clock it may take ten times that.
+	// Timeout is the limit for one document, in CPU time of its worker: 30 s. Its wall time is limited to ten times
+	// that.
 	Timeout time.Duration
-	// MaxMemory of one worker, in bytes: 512 MiB.
+	// MaxMemory bounds the memory of one worker, in bytes: 512 MiB.
 	MaxMemory int64
 }
 
-// ForPages are the settings of a pool that searches pages: those of one for documents, with less
-// time.
+// ForPages returns the settings of a pool that searches pages: those for documents, with less time.
 func (s Settings) ForPages() Settings {
 	s = s.withDefaults()
 	s.Timeout = min(s.Timeout, pageTimeout)
 	return s
 }
 
-// WorkerCommand is the command of the program that runs a worker.
+// WorkerCommand is the command of this program that runs a worker.
 const WorkerCommand = "read-document"
 
 const (
 	defaultTimeout   = 30 * time.Second
 	defaultMaxMemory = 512 << 20
-	// prepareTimeout bounds, in CPU time, what comes before a document's own time.
+	// prepareTimeout bounds, in CPU time, the preparation before a document's own time.
 	prepareTimeout = time.Minute
-	// documentsPerWorker are read by one process; the next begins with clean memory.
+	// documentsPerWorker is how many documents one process reads; the next begins with clean memory.
 	documentsPerWorker = 500
-	// pageTimeout bounds the time of one page, which should take milliseconds.
+	// pageTimeout bounds the time for one page, which should take milliseconds.
 	pageTimeout = 5 * time.Second
-	// idleTime is how long workers are kept while no document comes.
+	// idleTime is how long workers are kept without documents.
 	idleTime = 5 * time.Minute
 )
 
@@ -62,7 +62,7 @@ func (s Settings) withDefaults() Settings {
 	return s
 }
 
-// command is that of a worker.
+// command returns a worker's command.
 func (s Settings) command() ([]string, error) {
 	if len(s.Command) > 0 {
 		return s.Command, nil
@@ -74,23 +74,22 @@ func (s Settings) command() ([]string, error) {
 	return []string{program, WorkerCommand, "--timeout", s.Timeout.String(), "--memory", fmt.Sprint(s.MaxMemory)}, nil
 }
 
-// Pool reads documents in worker processes, which it starts when they are needed. Its
-// methods may be called at once.
+// Pool reads documents in worker processes, which it starts on demand. Its methods may be called concurrently.
 type Pool struct {
 	log     *slog.Logger
 	closing context.Context
 	close   context.CancelFunc
-	slots   chan struct{} // as many as workers may be at work
-	// conversions is the same for converters, which are slower: no document waits for one.
+	slots   chan struct{} // capacity: running workers
+	// conversions is the same for converters, which are slower, so that no document waits for one.
 	conversions chan struct{}
 
 	mu       sync.Mutex
 	settings Settings
-	idle     []*worker // not at work, the last used at the end
+	idle     []*worker // least recently used first
 	reaper   *time.Timer
 }
 
-// NewPool returns a pool; it starts nothing.
+// NewPool returns a pool, without starting anything.
 func NewPool(s Settings, log *slog.Logger) *Pool {
 	p := &Pool{log: log, settings: s.withDefaults()}
 	p.closing, p.close = context.WithCancel(context.Background())
@@ -98,19 +97,18 @@ func NewPool(s Settings, log *slog.Logger) *Pool {
 	return p
 }
 
-// Set changes the settings for workers that are started from now on; their number
-// stays.
+// Set changes the settings for workers that are started from now on; their number does not change.
 func (p *Pool) Set(s Settings) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.settings = s.withDefaults()
 }
 
-// Close ends what is being read, and all workers.
+// Close ends running readings, and all workers.
 func (p *Pool) Close() {
 	p.close()
 	for range cap(p.slots) {
-		p.slots <- struct{}{} // and never given back
+		p.slots <- struct{}{} // never returned
 		p.conversions <- struct{}{}
 	}
 	p.reap()
@@ -118,8 +116,8 @@ func (p *Pool) Close() {
 
 var errClosed = errors.New("the pool is closed")
 
-// Read reads a document of a kind that KindOf knows. The error is an *Error, or that
-// of ctx if ctx ended. The body must not change meanwhile.
+// Read reads a document of a kind that KindOf recognizes. The error is an *Error, or that of ctx if ctx ended. The body
+// must not change during the call.
 func (p *Pool) Read(ctx context.Context, contentType string, body []byte) (read extract.Page, err error) {
 	kind, ok := KindOf(contentType, body)
 	if !ok {
@@ -129,7 +127,7 @@ func (p *Pool) Read(ctx context.Context, contentType string, body []byte) (read 
 	return read, err
 }
 
-// Search looks for what is ordered in a page. Errors and body are as those of Read.
+// Search executes an order on a page. Errors and body are as for Read.
 func (p *Pool) Search(ctx context.Context, o *tree.Order, body []byte) (found tree.Found, err error) {
 	order, err := json.Marshal(o)
 	if err != nil {
@@ -139,7 +137,7 @@ func (p *Pool) Search(ctx context.Context, o *tree.Order, body []byte) (found tr
 	return found, err
 }
 
-// ask has a worker read what is asked for into to, which stays as it is with an error.
+// ask makes a worker execute a request and decodes the result into to, which is unchanged after an error.
 func (p *Pool) ask(ctx context.Context, asked *request, to any) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -171,7 +169,7 @@ func (p *Pool) ask(ctx context.Context, asked *request, to any) (err error) {
 		case !lost, fresh, failed != nil && failed.Reason == TooSlow:
 			return err
 		}
-		// What ended the worker may be what it had read before.
+		// The cause may be a document that the worker read before.
 		p.log.Debug("a worker ended: the document is read again in a new one", "error", err)
 	}
 }
@@ -184,7 +182,7 @@ func (p *Pool) start() (*worker, error) {
 	return startWorker(s)
 }
 
-// warm takes the worker that was used last, nil if there is none.
+// warm returns the most recently used worker, nil if there is none.
 func (p *Pool) warm() *worker {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -196,7 +194,7 @@ func (p *Pool) warm() *worker {
 	return w
 }
 
-// keep takes a worker back, if it is not nil. All end when none was given back for a while.
+// keep returns a worker, if it is not nil. All end when none was returned for a while.
 func (p *Pool) keep(w *worker) {
 	if w == nil {
 		return
@@ -211,7 +209,7 @@ func (p *Pool) keep(w *worker) {
 	}
 }
 
-// reap ends the workers that are not at work.
+// reap ends the idle workers.
 func (p *Pool) reap() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

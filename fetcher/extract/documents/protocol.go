@@ -12,16 +12,15 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract/tree"
 )
 
-// The protocol between the pool and a worker, over the worker's standard input and
-// output: frames of a type (one byte), a length (four bytes, big endian) and as many
-// bytes. To one request, the worker answers that it began, and later with a page or
-// an error.
+// The protocol between the pool and a worker, over the worker's standard input and output: frames of a type (one byte),
+// a length (four bytes, big endian) and the content. To a request, the worker responds that it has begun, and later
+// with a page or an error.
 type frame byte
 
 const (
 	frameRequest frame = 'r' // kind, a zero byte, an order as JSON or nothing, a zero byte, body
-	frameBegun   frame = 'b' // empty: the time for the document runs from here
-	framePage    frame = 'p' // extract.Page, or what the order asks for, as JSON
+	frameBegun   frame = 'b' // empty: the document's time starts
+	framePage    frame = 'p' // extract.Page, or the order's result, as JSON
 	frameError   frame = 'e' // Error as JSON
 )
 
@@ -48,7 +47,7 @@ func writeFrame(w io.Writer, t frame, parts ...[]byte) error {
 	return nil
 }
 
-// readFrame takes the memory for what is announced, up to limit.
+// readFrame allocates the declared length, up to limit.
 func readFrame(r io.Reader, limit int64) (frame, []byte, error) {
 	var header [5]byte
 	if _, err := io.ReadFull(r, header[:]); err != nil {
@@ -68,10 +67,10 @@ func readFrame(r io.Reader, limit int64) (frame, []byte, error) {
 	return frame(header[0]), payload, nil
 }
 
-// request is what a worker is asked to read.
+// request is a worker's task.
 type request struct {
 	kind  Kind
-	order []byte // what to look for in a page, as JSON; nil for documents
+	order []byte // what to find in a page, as JSON; nil for documents
 	body  []byte
 }
 
@@ -88,7 +87,7 @@ func parseRequest(payload []byte) (r request, err error) {
 	return request{Kind(kind), order, body}, nil
 }
 
-// writeAnswer sends what was read, or the error in its place.
+// writeAnswer writes the result, or an error.
 func writeAnswer(w io.Writer, read any, failed *Error) error {
 	t := framePage
 	if failed != nil {
@@ -101,8 +100,8 @@ func writeAnswer(w io.Writer, read any, failed *Error) error {
 	return writeFrame(w, t, b)
 }
 
-// parseAnswer fills to with what was read. The error is an *Error of the document, or another
-// where the worker does not keep to the protocol.
+// parseAnswer decodes the result into to. The error is an *Error of the document, or another one if the worker violates
+// the protocol.
 func parseAnswer(t frame, payload []byte, to any) error {
 	switch t {
 	case framePage:
@@ -118,24 +117,24 @@ func parseAnswer(t frame, payload []byte, to any) error {
 	return fmt.Errorf("a frame of type %q where an answer was expected", t)
 }
 
-// Reason says in a word why a document was not read.
+// Reason is the code for why a document was not read.
 type Reason string
 
 // The reasons.
 const (
-	Encrypted   Reason = "encrypted"   // it asks for a password
-	Damaged     Reason = "damaged"     // or not of the kind that it seems to be
-	TooLarge    Reason = "too-large"   // when it is unpacked
-	TooDeep     Reason = "too-deep"    // elements of a page inside of each other
-	TooSlow     Reason = "too-slow"    // its time was over
-	OutOfMemory Reason = "memory"      // its worker had no more
+	Encrypted   Reason = "encrypted"   // it requires a password
+	Damaged     Reason = "damaged"     // or not of its apparent kind
+	TooLarge    Reason = "too-large"   // when unpacked
+	TooDeep     Reason = "too-deep"    // nested elements of a page
+	TooSlow     Reason = "too-slow"    // its time was exceeded
+	OutOfMemory Reason = "memory"      // its worker ran out of memory
 	Crashed     Reason = "crashed"     // its worker ended
 	Unavailable Reason = "unavailable" // no worker or converter could be started; not the document's fault
-	Failed      Reason = "failed"      // its converter said so
+	Failed      Reason = "failed"      // its converter failed
 )
 
-// OfMachine reports whether the reason may lie in this machine and not in the document: it was too
-// busy, or something ended the worker. The document may be read another time.
+// OfMachine reports whether the cause may be this machine and not the document: it was too busy, or something ended the
+// worker. A retry may succeed.
 func (r Reason) OfMachine() bool {
 	switch r {
 	case TooSlow, OutOfMemory, Crashed, Unavailable:
@@ -153,7 +152,7 @@ type Error struct {
 
 func (e *Error) Error() string { return string(e.Reason) + ": " + e.Words }
 
-// failure puts the error of a reader into a reason.
+// failure returns the Error for the error of a reader.
 func failure(err error) *Error {
 	if failed, ok := errors.AsType[*Error](err); ok {
 		return failed

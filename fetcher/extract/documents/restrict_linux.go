@@ -11,10 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Restrict takes from the process what a reader of documents does not need. From
-// then on it can open nothing, neither files nor connections, write no file, leave no
-// core, and take maxMemory bytes beyond what it has; where it needs more, it ends.
-// There is no way back.
+// Restrict removes the rights that a reader of documents does not need, irreversibly. The process can then open neither
+// files nor connections, write no file, leave no core dump, and allocate at most maxMemory bytes more; if it needs
+// more, it ends.
 func Restrict(maxMemory int64) error {
 	if err := os.Chdir("/"); err != nil {
 		return err
@@ -23,7 +22,7 @@ func Restrict(maxMemory int64) error {
 	if err != nil {
 		return err
 	}
-	// The collector works harder before the end is near.
+	// The collector works harder near the limit.
 	debug.SetMemoryLimit(maxMemory / 4 * 3)
 	for _, limit := range []struct {
 		what int
@@ -32,7 +31,7 @@ func Restrict(maxMemory int64) error {
 		{unix.RLIMIT_CORE, 0},
 		{unix.RLIMIT_FSIZE, 0},
 		{unix.RLIMIT_DATA, taken + uint64(max(maxMemory, 0))},
-		{unix.RLIMIT_NOFILE, 0}, // what is open stays so
+		{unix.RLIMIT_NOFILE, 0}, // open files stay open
 	} {
 		if err := unix.Setrlimit(limit.what, &unix.Rlimit{Cur: limit.most, Max: limit.most}); err != nil {
 			return fmt.Errorf("limit %d of the worker: %w", limit.what, err)
@@ -41,8 +40,8 @@ func Restrict(maxMemory int64) error {
 	return nil
 }
 
-// dataBytes is the size of the process's writable private memory, which RLIMIT_DATA
-// limits; much of it is reserved only.
+// dataBytes returns the size of the process's writable private memory, which RLIMIT_DATA limits; much of it is only
+// reserved.
 func dataBytes() (uint64, error) {
 	statm, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
@@ -56,10 +55,10 @@ func dataBytes() (uint64, error) {
 	return pages * uint64(os.Getpagesize()), err //nolint:gosec // a page has a size above 0
 }
 
-// executable is this program, even where its file was replaced since it started.
+// executable returns this program, even if its file was replaced since it started.
 func executable() (string, error) { return "/proc/self/exe", nil }
 
-// attributes keep the signals of a terminal from the worker, and end it with us.
+// attributes keep a terminal's signals from the worker, and end it with this process.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

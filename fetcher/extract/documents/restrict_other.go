@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// Restrict makes the collector work harder when the process comes near to maxMemory
-// bytes. Harder limits are set on Linux only.
+// Restrict makes the collector work harder when the process approaches maxMemory bytes. Strict limits are set only on
+// Linux.
 func Restrict(maxMemory int64) error {
 	debug.SetMemoryLimit(maxMemory / 4 * 3)
 	return os.Chdir("/")

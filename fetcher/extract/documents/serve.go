@@ -14,28 +14,25 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract/tree"
 )
 
-// Two goroutines of the worker's process: one reads requests, so that the end of the input
-// is seen while a document is read; the other answers them one by one. Serve waits for the
-// first of them to end, and the process ends with it.
+// Two goroutines of the worker's process: one reads requests, so that the end of the input is noticed during a reading;
+// the other executes them one by one. Serve waits for the first of them to end, and the process ends with it.
 
 // Reader reads documents in the worker's process, one after the other.
 type Reader interface {
-	// Prepare makes what a kind needs, before the time of the first document of that
-	// kind begins.
+	// Prepare initializes a kind, before the time of the first document of that kind begins.
 	Prepare(kind Kind) error
-	// Read reads a document. Where ctx ends it should give what it has.
+	// Read reads a document. When ctx ends it should return what it has.
 	Read(ctx context.Context, kind Kind, body []byte) (extract.Page, error)
-	// Search looks for what is ordered in a page, as Read reads a document.
+	// Search executes an order on a page, as Read reads a document.
 	Search(ctx context.Context, o *tree.Order, body []byte) (tree.Found, error)
 }
 
-// softTime is the part of a document's time after which its reader is asked to end
-// with what it has; at the end of all, the worker is killed.
+// softTime is the part of a document's time after which its reader is asked to return what it has; after all of it, the
+// worker is killed.
 const softTime = 0.75
 
-// Serve is the worker's side: it answers requests from in until that ends, which is
-// no error. It must be the last thing that its process does: where in ends while a
-// document is read, that goes on until the process ends.
+// Serve is the worker's side: it handles requests from in until that ends, which is not an error. It must be the last
+// call of its process: if in ends during a reading, the reading continues until the process ends.
 func Serve(in io.Reader, out io.Writer, timeout time.Duration, r Reader) error {
 	requests, ended := make(chan []byte), make(chan error, 2)
 	go func() {
@@ -66,7 +63,7 @@ func Serve(in io.Reader, out io.Writer, timeout time.Duration, r Reader) error {
 	return nil
 }
 
-// answer reads the document of one request.
+// answer handles one request.
 func answer(out io.Writer, payload []byte, timeout time.Duration, r Reader) error {
 	asked, err := parseRequest(payload)
 	if err != nil {
@@ -90,8 +87,8 @@ func answer(out io.Writer, payload []byte, timeout time.Duration, r Reader) erro
 	return writeAnswer(out, read, nil)
 }
 
-// readSafely makes a panic of a parser an error; each document is read with new
-// state, so that the next one is read as if it were the first.
+// readSafely turns a panic of a parser into an error. Each document is read with new state, so no document affects the
+// next.
 func readSafely(ctx context.Context, r Reader, asked *request) (read any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -108,10 +105,10 @@ func readSafely(ctx context.Context, r Reader, asked *request) (read any, err er
 	return r.Search(ctx, &o, asked.body)
 }
 
-// Readers are the readers of all kinds.
+// Readers holds the readers of all kinds.
 type Readers struct {
 	maxMemory int64
-	pdf       *pdf.Reader // nil until it is needed
+	pdf       *pdf.Reader // created on demand
 }
 
 // NewReaders returns the readers for a process that may take maxMemory bytes.

@@ -15,19 +15,19 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 )
 
-// The supervisor is a process between the crawler and a converter. One goroutine waits for the
-// end of its input, which comes when the crawler wants the converter's end, or is gone.
+// The supervisor is a process between the crawler and a converter. One goroutine waits for the end of its input, by
+// which the crawler, or its own end, ends the converter.
 
 // Limits of a converter.
 type Limits struct {
-	// Memory of each of its processes, in bytes.
+	// Memory limits each of its processes, in bytes.
 	Memory int64
 }
 
-// memoryFlag is how the limit of memory is handed over.
+// memoryFlag passes the memory limit.
 const memoryFlag = "--memory"
 
-// arguments are those by which a supervisor is told the limits; the converter's command follows.
+// arguments returns the supervisor's arguments for the limits; the converter's command follows.
 func (l Limits) arguments() []string {
 	return []string{memoryFlag, strconv.FormatInt(l.Memory, 10), "--"}
 }
@@ -35,18 +35,17 @@ func (l Limits) arguments() []string {
 // maxConverterFile is the largest file that a converter may write.
 const maxConverterFile = 1 << 30
 
-// What a supervisor says at the end: the word, a blank, and more.
+// A supervisor's final output: the word, a blank, and more.
 const (
 	verdictExit   = "exit"   // the status of the converter
-	verdictSignal = "signal" // what ended it
-	verdictFailed = "failed" // it could not be started, and why
+	verdictSignal = "signal" // the signal that ended it
+	verdictFailed = "failed" // why it could not be started
 )
 
-// Supervise runs a converter: it writes the body that it gets from in to a file in a folder of
-// its own, runs the program there, and waits for its end or for that of in. Then it ends all
-// processes that are left of it, removes the folder, and writes its verdict. Starter is the
-// command that starts a program by StartConverter, this program's own if it is empty. Output and errors of the converter are
-// those of this process, whose last act this must be.
+// Supervise runs a converter: it writes the body from in to a file in a folder of its own, runs the program there, and
+// waits for its end or for that of in. Then it ends all remaining processes of the converter, removes the folder, and
+// writes its verdict. starter is the command that starts a program by StartConverter, this program's own if it is
+// empty. The converter inherits output and errors of this process, whose last call this must be.
 func Supervise(in io.Reader, verdict io.Writer, starter []string, l Limits, program []string) error {
 	words, err := supervised(in, starter, l, program)
 	if err != nil {
@@ -83,7 +82,7 @@ func supervised(in io.Reader, starter []string, l Limits, program []string) (wor
 		return "", fmt.Errorf("%s cannot be started: %w", program[0], err)
 	}
 	go func() {
-		_, _ = io.Copy(io.Discard, in) // ends with the crawler, or by its wish
+		_, _ = io.Copy(io.Discard, in) // ends with the crawler, or at its request
 		endConverter(command.Process)
 	}()
 	failure, _ := io.ReadAll(io.LimitReader(started, verdictBytes))
@@ -105,10 +104,10 @@ func supervised(in io.Reader, starter []string, l Limits, program []string) (wor
 	}
 }
 
-// fileTooLarge is how a verdict names the signal of a process that wrote too large a file.
+// fileTooLarge is the verdict's name of the signal for a process that wrote too large a file.
 var fileTooLarge = syscall.SIGXFSZ.String()
 
-// receive writes the body to a file, and opens that.
+// receive writes the body to a file, and opens it.
 func receive(in io.Reader, path string) (*os.File, error) {
 	var n uint64
 	if err := binary.Read(in, binary.BigEndian, &n); err != nil {
@@ -118,7 +117,7 @@ func receive(in io.Reader, path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err = io.CopyN(f, in, int64(min(n, maxRequest))); err == nil { //nolint:gosec // it is bounded
+	if _, err = io.CopyN(f, in, int64(min(n, maxRequest))); err == nil { //nolint:gosec // bounded
 		_, err = f.Seek(0, io.SeekStart)
 	}
 	if err != nil {
@@ -127,7 +126,7 @@ func receive(in io.Reader, path string) (*os.File, error) {
 	return f, nil
 }
 
-// start starts the converter. Started tells why it could not be, and ends with nothing if it could.
+// start starts the converter. started reports why it could not be started, and just ends if it could.
 func start(starter []string, l Limits, program []string, dir string, body *os.File) (command *exec.Cmd, started *os.File, err error) {
 	words := append(append([]string{}, starter...), l.arguments()...)
 	fromFile := false

@@ -40,11 +40,10 @@ func (s *scanner) characters() string {
 	}
 }
 
-// longestReference is that of a numeric one with some leading zeros.
+// longestReference is the length of a numeric reference with some leading zeros.
 const longestReference = 12
 
-// reference reads what follows an ampersand, and appends what it means; one that
-// means nothing stays as it is written.
+// reference reads the text after an ampersand, and appends its character; an invalid reference stays as written.
 func (s *scanner) reference(to []byte) []byte {
 	ahead, _ := s.r.Peek(longestReference)
 	end := bytes.IndexByte(ahead, ';')

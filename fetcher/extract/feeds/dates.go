@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// ParseTime reads the times of sitemaps and feeds: the W3C profile of ISO 8601 with
-// all its precisions (www.w3.org/TR/NOTE-datetime), RFC 3339, and those of RFC 822 and
-// 5322, as sloppily as they are written: without zone they are taken for UTC. day says
-// that it is a day or longer, of which it is the beginning. The years are 1000 to 9999.
+// ParseTime parses the times of sitemaps and feeds: the W3C profile of ISO 8601 with all its precisions
+// (www.w3.org/TR/NOTE-datetime), RFC 3339, and those of RFC 822 and 5322, leniently. The default zone is UTC. day is
+// true for a day or longer period; t is its beginning. The years are 1000 to 9999.
 func ParseTime(s string) (t time.Time, day, ok bool) {
 	s = strings.Join(strings.Fields(s), " ")
 	if len(s) < 4 || len(s) > 64 {
@@ -27,7 +26,7 @@ func ParseTime(s string) (t time.Time, day, ok bool) {
 
 func parseISO(s string) (t time.Time, day, ok bool) {
 	s = strings.TrimSuffix(strings.TrimSuffix(strings.ToUpper(s), " UTC"), " GMT")
-	if len(s) <= len("2006-01-02") { // a layout that does not fit costs an error
+	if len(s) <= len("2006-01-02") { // trying a wrong layout costs an error
 		for _, layout := range []string{"2006-01-02", "2006-01", "2006", "20060102", "2006/01/02", "2006-1-2"} {
 			if t, err := time.Parse(layout, s); err == nil {
 				return t, true, true
@@ -54,7 +53,7 @@ func parseISO(s string) (t time.Time, day, ok bool) {
 	return t, false, false
 }
 
-// parseMail reads the times of RSS.
+// parseMail parses the times of RSS.
 func parseMail(s string) (time.Time, bool) {
 	if _, behind, ok := strings.Cut(s, ","); ok {
 		s = strings.TrimSpace(behind)

@@ -1,18 +1,15 @@
-// Package feeds reads what lists URLs and documents for crawlers: sitemaps, sitemap
-// indexes and lists of URLs (sitemaps.org), RSS 0.9x, 1.0 and 2.0, Atom (RFC 4287),
-// and elements of any other XML file. It reads from a stream, gives entry after
-// entry, and holds one at a time.
+// Package feeds reads files that list URLs and documents for crawlers: sitemaps, sitemap indexes and lists of URLs
+// (sitemaps.org), RSS 0.9x, 1.0 and 2.0, Atom (RFC 4287), and elements of any other XML file. It reads from a stream,
+// returns entry after entry, and holds one at a time.
 //
-// Its XML is what sites send, not what XML 1.0 asks for: unknown entities, bare
-// ampersands, attributes without quotes, wrong case, end tags that are missing and
-// whatever stands around the root are passed over. The only entities are the five of
-// XML and numbers; a DOCTYPE that declares any is refused, and nothing outside of the
-// file is ever asked for.
+// It accepts the XML that sites send, which is often not well-formed: it tolerates unknown entities, bare ampersands,
+// attributes without quotes, wrong case, missing end tags and anything around the root. The only entities are the five
+// of XML and numbers; a DOCTYPE that declares any is refused, and nothing outside of the file is ever loaded.
 package feeds
 
 import "fmt"
 
-// Limits of what one file can make this package hold in memory.
+// Limits of the memory for one file.
 const (
 	maxDepth     = 256      // of elements inside each other
 	maxName      = 256      // bytes of a name, the rest is dropped
@@ -23,7 +20,7 @@ const (
 	maxList      = 256      // alternates, categories or enclosures of one entry
 )
 
-// Format is what a file turned out to be.
+// Format is the format of a file.
 type Format uint8
 
 // The formats.
@@ -37,7 +34,7 @@ const (
 	Atom
 )
 
-// String is for messages.
+// String returns the format's name for messages.
 func (f Format) String() string {
 	words := [...]string{"unknown", "sitemap", "sitemap index", "list of URLs", "RSS feed", "RSS 1.0 feed", "Atom feed"}
 	if int(f) >= len(words) {
@@ -46,32 +43,30 @@ func (f Format) String() string {
 	return words[f]
 }
 
-// IsFeed reports whether entries of this format have title and text, not URLs alone.
+// IsFeed reports whether entries of this format have title and text besides URLs.
 func (f Format) IsFeed() bool { return f == RSS || f == RDF || f == Atom }
 
-// Options bound what is read; a zero field means no bound.
+// Options limit the reading; a zero field means no limit.
 type Options struct {
-	// ContentType is the header of the answer: its charset counts where the file
-	// itself says nothing.
+	// ContentType is the header of the response: its charset counts if the file declares none.
 	ContentType string
 	MaxBytes    int64 // after decompression
 	MaxEntries  int
-	// Truncated says that the file goes on behind what is read.
+	// Truncated is set if the input is only the beginning of the file.
 	Truncated bool
 }
 
-// Summary is what is known of a file after it was read, as far as it could be.
+// Summary describes a file after reading.
 type Summary struct {
 	Format  Format
 	Entries int
 	// Title and Language are those of a feed.
 	Title, Language string
-	// Cut says which limit the file passed, empty if it was read to its end.
+	// Cut names the exceeded limit, empty if the file was read to its end.
 	Cut string
 }
 
-// SyntaxError is where and why the reading of a file ended early. What came before
-// counts.
+// SyntaxError is where and why the reading of a file ended early. Entries before it count.
 type SyntaxError struct {
 	Line, Column int // from 1, in characters
 	Words        string

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// Elements reads any XML file and calls fn for each element that path names, with the
-// values of fields inside of it, each in the order of the file. Elements inside of one
-// are part of it. Errors are those of Sitemap.
+// Elements reads any XML file and calls fn for each element that path names, with the values of fields inside it, each
+// in the order of the file. Elements inside an element are part of it. Errors are those of Sitemap.
 func Elements(r io.Reader, o Options, path Path, fields []Path, fn func(values [][]string) error) (Summary, error) {
 	in, err := open(r, o)
 	if err != nil {
@@ -33,7 +32,7 @@ func Elements(r io.Reader, o Options, path Path, fields []Path, fn func(values [
 			err = fn(values)
 		}
 		if err != nil {
-			break // half an element does not count
+			break // an incomplete element does not count
 		}
 	}
 	return e.Summary, e.end(in, err)
@@ -49,7 +48,7 @@ type elements struct {
 	left   int // of maxElement
 }
 
-// taking is a value on its way: the text of the element that is the depth-th open one.
+// taking is a value being read: the text of the element at a depth.
 type taking struct {
 	field, depth int
 	text         []byte
@@ -71,7 +70,7 @@ func (e *elements) element(start *token) ([][]string, error) {
 		case err != nil:
 			return nil, err
 		case t.kind == endOfFile:
-			return nil, errors.New("the element has no end") // next says so itself
+			return nil, errors.New("the element has no end") // next reports the cause
 		case t.kind == startTag:
 			e.begin(&t, depth)
 		case t.kind == characters:
@@ -83,7 +82,7 @@ func (e *elements) element(start *token) ([][]string, error) {
 	return e.values, nil
 }
 
-// begin notes the fields that an element inside, or the element itself, begins.
+// begin starts the fields that an inner element, or the element itself, matches.
 func (e *elements) begin(t *token, depth int) {
 	inside := e.open[depth:]
 	for i := range e.fields {
@@ -111,7 +110,7 @@ func (e *elements) take(text string) {
 	}
 }
 
-// apart keeps the words of two elements apart.
+// apart separates the words of two elements.
 func (e *elements) apart() {
 	for i := range e.taking {
 		if at := &e.taking[i]; len(at.text) > 0 && at.text[len(at.text)-1] != ' ' {
@@ -120,7 +119,7 @@ func (e *elements) apart() {
 	}
 }
 
-// finish takes the values of elements that have ended.
+// finish adds the values of elements that have ended.
 func (e *elements) finish() {
 	kept := e.taking[:0]
 	for _, at := range e.taking {

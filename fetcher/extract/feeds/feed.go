@@ -11,22 +11,21 @@ import (
 
 // Item is one item of an RSS feed or entry of an Atom feed.
 type Item struct {
-	// Link is the page as it is written, "" where the item names none; Base is what it
-	// is relative to if not to the file's own URL (xml:base).
+	// Link is the item's page as written, "" if the item has none; Base is the base of a relative Link, if not the
+	// file's own URL (xml:base).
 	Link, Base string
 	Title      string // text
-	// Content is the text, or the HTML if HTML says so: the whole content if the feed
-	// has it, else the summary.
+	// Content is the text, or HTML if HTML is set: the whole content if the feed has it, else the summary.
 	Content    string
 	HTML       bool
-	Date       time.Time // when it was published or, without that, updated; zero if not known
+	Date       time.Time // published or, without that, updated; zero if unknown
 	Author     string
 	Language   string
 	Categories []string
 	Enclosures []string // URLs as written
 }
 
-// Reference is Link with its Base, "" where the item names no page.
+// Reference returns Link resolved against Base, "" if the item has no page.
 func (i *Item) Reference() string {
 	if i.Link == "" {
 		return ""
@@ -73,7 +72,7 @@ type feed struct {
 
 func newFeed(w *walker, fn func(Item) error) *feed { return &feed{walker: w, fn: fn} }
 
-// read reads a feed whose root was read; want says for errors what is wanted.
+// read reads a feed after its root; want names the expected format in errors.
 func (f *feed) read(root *token, want string) error {
 	item := "item"
 	switch f.Format = formatOf(root.name); f.Format {
@@ -115,7 +114,7 @@ func (f *feed) read(root *token, want string) error {
 	}
 }
 
-// join is a base inside another one.
+// join resolves an inner base against an outer one.
 func join(outer, inner string) string {
 	if inner == "" || outer == "" {
 		return outer + inner
@@ -131,17 +130,17 @@ func join(outer, inner string) string {
 	return joined.String()
 }
 
-// entry is an item on its way.
+// entry is an item being read.
 type entry struct {
 	Item
 	summary     string
 	summaryHTML bool
-	guid        string // a link, if there is no other
+	guid        string // a link, if there is no other one
 	updated     time.Time
-	preferred   bool // Link is one to HTML
+	preferred   bool // Link is an HTML alternate
 }
 
-// item reads an item whose start was read, and hands it on.
+// item reads an item after its start tag, and passes it on.
 func (f *feed) item(start *token) error {
 	e := entry{Item: Item{Base: join(f.base, start.attr("xml:base")), Language: start.attr("xml:lang")}}
 	if about := start.attr("rdf:about"); f.Format == RDF && isAbsolute(about) {
@@ -153,7 +152,7 @@ func (f *feed) item(start *token) error {
 			err = f.field(&t, &e)
 		}
 		if err != nil {
-			return errors.Join(f.give(&e), err) // it may be whole except for its end
+			return errors.Join(f.give(&e), err) // it may be complete except for its end
 		}
 		if t.kind == endOfFile {
 			break
@@ -162,7 +161,7 @@ func (f *feed) item(start *token) error {
 	return f.give(&e)
 }
 
-// give puts what was read together.
+// give completes an item and passes it on.
 func (f *feed) give(e *entry) error {
 	if e.Link == "" {
 		e.Link = e.guid
@@ -235,8 +234,8 @@ func (f *feed) field(t *token, e *entry) (err error) {
 	return err
 }
 
-// author reads who wrote an item: the text of RSS, or the name of Atom's person, whose
-// e-mail address counts where there is no name (RFC 4287 section 3.2).
+// author reads the author of an item: the text of RSS, or the name of Atom's person, by default its e-mail address (RFC
+// 4287 section 3.2).
 func (f *feed) author(e *entry) error {
 	var all, name, email string
 	for depth := len(f.open); f.within(depth); {
@@ -245,7 +244,7 @@ func (f *feed) author(e *entry) error {
 		f.most = 0
 		switch {
 		case err != nil || t.kind == endOfFile:
-			return err // half a name is another one
+			return err // half a name would be a different one
 		case t.kind == characters:
 			all += t.text
 		case t.kind == startTag:
@@ -274,13 +273,13 @@ func (e *entry) enclose(href string) {
 	}
 }
 
-// link reads a link of an item: the text of RSS, or the attributes of Atom, of which
-// the first alternate counts, one to HTML before others (RFC 4287 section 4.2.7).
+// link reads a link of an item: the text of RSS, or the attributes of Atom, where the first alternate counts, HTML
+// before others (RFC 4287 section 4.2.7).
 func (f *feed) link(t *token, e *entry) error {
 	href := t.attr("href")
 	text, err := f.text(maxField)
 	if err != nil {
-		return err // half a URL is another one
+		return err // half a URL would be a different one
 	}
 	if f.Format != Atom && text != "" {
 		if e.Link == "" {
@@ -307,7 +306,7 @@ func (f *feed) content(t *token, e *entry) error {
 	text, err := f.text(maxContent)
 	if source != "" {
 		if e.guid == "" {
-			e.guid = join(t.attr("xml:base"), source) // it stands elsewhere (RFC 4287 section 4.1.3.2)
+			e.guid = join(t.attr("xml:base"), source) // the content is elsewhere (RFC 4287 section 4.1.3.2)
 		}
 		return err
 	}

@@ -13,13 +13,13 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// input is a file on its way to the scanner: decompressed, bounded, in UTF-8.
+// input is a file for the scanner: decompressed, limited, in UTF-8.
 type input struct {
 	*bufio.Reader
 	limit *limited
 }
 
-// open takes a file as it came.
+// open opens a file as received.
 func open(r io.Reader, o Options) (input, error) {
 	b := bufio.NewReaderSize(r, 64<<10)
 	var plain io.Reader = b
@@ -37,15 +37,15 @@ func open(r io.Reader, o Options) (input, error) {
 		b = bufio.NewReaderSize(e.NewDecoder().Reader(b), 64<<10)
 	}
 	if mark, _ := b.Peek(3); string(mark) == "\ufeff" {
-		_, _ = b.Discard(3) // they are there
+		_, _ = b.Discard(3) // they are buffered
 	}
 	return input{b, bounded}, nil
 }
 
 func isGzip(magic []byte) bool { return len(magic) == 2 && magic[0] == 0x1f && magic[1] == 0x8b }
 
-// members reads the members of a gzip file one after the other (RFC 1952 section
-// 2.2) and ends where something else follows one.
+// members reads the members of a gzip file one after the other (RFC 1952 section 2.2) and ends when something else
+// follows one.
 type members struct {
 	z *gzip.Reader
 	r *bufio.Reader
@@ -66,7 +66,7 @@ func (m *members) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// limited ends a file after so many bytes.
+// limited ends a file after a number of bytes.
 type limited struct {
 	r       io.Reader
 	left    int64
@@ -91,8 +91,8 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// encodingOf is what a file is decoded from, nil if it is UTF-8: by its byte order
-// mark, its XML declaration, or the header of its answer.
+// encodingOf returns the encoding of a file, nil if it is UTF-8: by its byte order mark, its XML declaration, or the
+// header of its response.
 func encodingOf(b *bufio.Reader, contentType string) encoding.Encoding {
 	head, _ := b.Peek(1024)
 	switch {
@@ -110,13 +110,13 @@ func encodingOf(b *bufio.Reader, contentType string) encoding.Encoding {
 		}
 	}
 	e, name := charset.Lookup(label)
-	if e == nil || name == "utf-8" || name == "utf-16le" || name == "utf-16be" { // these two begin otherwise
+	if e == nil || name == "utf-8" || name == "utf-16le" || name == "utf-16be" { // UTF-16 files begin differently
 		return nil
 	}
 	return e
 }
 
-// declaredEncoding reads the encoding out of an XML declaration.
+// declaredEncoding returns the encoding in an XML declaration.
 func declaredEncoding(head []byte) (string, bool) {
 	head = bytes.TrimLeft(head, " \t\r\n")
 	if !bytes.HasPrefix(head, []byte("<?xml")) {

@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// Path names elements, attributes or text of an XML file by a part of XPath: names of
-// elements (with a prefix or without, in any case, * for any) after each other with a
-// slash in between; a double slash at the beginning for elements at any depth; at the
-// end an attribute after @, or text() for what stands directly in the element; a dot
-// for the element itself. The zero value names the element itself.
+// Path selects elements, attributes or text of an XML file by a subset of XPath: names of elements (with or without a
+// prefix, in any case, * for any) separated by slashes; a double slash at the beginning for elements at any depth; at
+// the end an attribute after @, or text() for the direct text of the element; a dot for the element itself. The zero
+// value selects the element itself.
 type Path struct {
 	text       string
 	anywhere   bool // begins with //
@@ -19,19 +18,19 @@ type Path struct {
 	directText bool
 }
 
-// PathError is a path that is not read.
+// PathError is an invalid path.
 type PathError struct {
-	Offset int // of the fault, in bytes
+	Offset int // of the error, in bytes
 	Words  string
 }
 
 func (e *PathError) Error() string { return e.Words }
 
-// String is the path as it was written.
+// String returns the path as it was written.
 func (p Path) String() string { return p.text }
 
-// ParsePath reads a path. The error is a *PathError. For one that is absolute (for
-// ElementPath) the steps begin at the root.
+// ParsePath parses a path. The error is a *PathError. The steps of an absolute path (for ElementPath) begin at the
+// root.
 func ParsePath(s string) (Path, error) {
 	p := Path{text: s}
 	rest, offset := s, 0
@@ -73,7 +72,7 @@ func ParsePath(s string) (Path, error) {
 	}
 }
 
-// ElementPath reads a path of elements, from the root on: /catalog/book, or //book.
+// ElementPath parses a path of elements from the root: /catalog/book, or //book.
 func ElementPath(s string) (Path, error) {
 	inner, rooted := s, strings.HasPrefix(s, "/") && !strings.HasPrefix(s, "//")
 	if rooted {
@@ -98,7 +97,7 @@ func isPathName(s string) bool {
 	return part(prefix) && (!ok || part(local))
 }
 
-// matches reports whether the open elements are those that the path names.
+// matches reports whether the path selects the open elements.
 func (p *Path) matches(open []string) bool {
 	switch {
 	case p.anywhere && len(open) > len(p.steps):

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// tokenKind is what a token is.
+// tokenKind is the kind of a token.
 type tokenKind uint8
 
 const (
@@ -27,13 +27,13 @@ type token struct {
 	attrs  []attribute
 	closed bool // <a/>
 	text   string
-	line   int // where it begins
+	line   int // of its beginning
 	column int
 }
 
 type attribute struct{ name, value string }
 
-// attr is the value of an attribute, "" if there is none.
+// attr returns the value of an attribute, "" if there is none.
 func (t *token) attr(name string) string {
 	for i := range t.attrs {
 		if strings.EqualFold(t.attrs[i].name, name) {
@@ -43,15 +43,15 @@ func (t *token) attr(name string) string {
 	return ""
 }
 
-// scanner takes XML apart. It never looks back, and holds one token.
+// scanner tokenizes XML. It never looks back, and holds one token.
 type scanner struct {
 	r            *bufio.Reader
 	line, column int // of the next character
-	// most is how many bytes of a text are kept; the rest is dropped.
+	// most bounds the bytes of a text that are kept; the rest is dropped.
 	most int
 	buf  []byte
 	err  error // of the reader, other than io.EOF
-	// names are those of tags and attributes so far, up to maxNames, by their bytes.
+	// names interns the names of tags and attributes, up to maxNames.
 	names map[string]string
 }
 
@@ -77,7 +77,7 @@ func (s *scanner) read() (byte, bool) {
 	return b, true
 }
 
-// ahead are the bytes that are read already, one at least unless the file has ended.
+// ahead returns the buffered bytes, at least one unless the file has ended.
 func (s *scanner) ahead() []byte {
 	if s.r.Buffered() == 0 && s.peek() == 0 && s.r.Buffered() == 0 {
 		return nil
@@ -86,7 +86,7 @@ func (s *scanner) ahead() []byte {
 	return b
 }
 
-// pass takes bytes that are ahead.
+// pass consumes buffered bytes.
 func (s *scanner) pass(b []byte) {
 	if n := bytes.Count(b, []byte{'\n'}); n > 0 {
 		s.line += n
@@ -98,10 +98,10 @@ func (s *scanner) pass(b []byte) {
 			}
 		}
 	}
-	_, _ = s.r.Discard(len(b)) // they are there
+	_, _ = s.r.Discard(len(b)) // they are buffered
 }
 
-// follows reports whether the next bytes are these, in any case, and takes them if so.
+// follows reports whether the next bytes are text, in any case, and consumes them if so.
 func (s *scanner) follows(text string) bool {
 	b, _ := s.r.Peek(len(text))
 	if !strings.EqualFold(string(b), text) {
@@ -129,7 +129,7 @@ func (s *scanner) fault(line, column int, format string, args ...any) error {
 	return &SyntaxError{Line: line, Column: column, Words: fmt.Sprintf(format, args...)}
 }
 
-// ends is the error for a file that ends where it should not.
+// ends returns the error for an unexpected end of the file.
 func (s *scanner) ends(in string) error {
 	if s.err != nil {
 		return s.fault(s.line, s.column, "the file cannot be read further: %v", s.err)
@@ -144,7 +144,7 @@ func (s *scanner) next() (token, error) {
 		b := s.peek()
 		if b == 0 {
 			if _, ok := s.read(); ok {
-				continue // XML has no zero byte
+				continue // XML has no NUL byte
 			}
 			if s.err != nil {
 				return token{}, s.ends("")
@@ -193,11 +193,11 @@ func isSpace(b byte) bool { return b == ' ' || b == '\t' || b == '\n' || b == '\
 
 func (s *scanner) kept() string { return strings.ToValidUTF8(string(s.buf), "\uFFFD") }
 
-// until reads up to and over an end mark, and keeps up to so many bytes before it.
+// until reads up to and including an end mark, and keeps up to most bytes before it.
 func (s *scanner) until(mark, what string, most int) error {
 	s.buf = s.buf[:0]
 	last := mark[len(mark)-1]
-	tail := make([]byte, 0, 4) // the last bytes, as many as the mark has
+	tail := make([]byte, 0, 4) // the last bytes, as many as the mark is long
 	for {
 		b, ok := s.read()
 		if !ok {
@@ -221,7 +221,7 @@ func (s *scanner) until(mark, what string, most int) error {
 	return nil
 }
 
-// declaration passes over a DOCTYPE behind its "<!".
+// declaration skips a DOCTYPE after its "<!".
 func (s *scanner) declaration(line, column int) error {
 	var quote byte
 	for {

@@ -12,28 +12,27 @@ import (
 
 // Entry is one URL of a sitemap, an index, or a list.
 type Entry struct {
-	// Loc is the URL as it is written, Base what it is relative to if not to the
-	// file's own URL (sitemaps have absolute ones only, feeds any).
+	// Loc is the URL as written, Base the base of a relative one, if not the file's own URL (only feeds have relative
+	// URLs).
 	Loc, Base string
-	// LastMod is zero where it is missing or makes no sense. Day says that it is a day
-	// or longer, of which it is the beginning.
+	// LastMod is zero if missing or invalid. Day is set for a day or longer period; LastMod is its beginning.
 	LastMod time.Time
 	Day     bool
-	// Sitemap says that it is one, named by an index.
+	// Sitemap is set for a sitemap in an index.
 	Sitemap bool
-	// Alternates are the URL in other languages (xhtml:link), as they are written.
+	// Alternates are the URL's versions in other languages (xhtml:link), as written.
 	Alternates []string
 }
 
-// Reference is Loc with its Base.
+// Reference returns Loc resolved against Base.
 func (e *Entry) Reference() string { return join(e.Base, e.Loc) }
 
 // errEnough ends a reading at MaxEntries.
 var errEnough = errors.New("enough entries")
 
-// Sitemap reads a sitemap, an index, a list of URLs, or the links of a feed, and
-// calls fn for each entry, in order. An error of fn ends the reading and comes back
-// as it is. An error of the file is a *SyntaxError; what came before it counts.
+// Sitemap reads a sitemap, an index, a list of URLs, or the links of a feed, and calls fn for each entry, in order. An
+// error of fn ends the reading and is returned unchanged. An error of the file is a *SyntaxError; entries before it
+// count.
 func Sitemap(r io.Reader, o Options, fn func(Entry) error) (Summary, error) {
 	s := &sitemap{o: o, fn: fn}
 	in, err := open(r, o)
@@ -82,14 +81,14 @@ func (s *sitemap) read(in input) error {
 	return err
 }
 
-// isXML reports whether the first character that is not a blank begins a tag.
+// isXML reports whether the first non-blank character begins a tag.
 func isXML(in input) bool {
 	head, _ := in.Peek(4096)
 	head = bytes.TrimLeft(head, " \t\r\n\f\x00")
 	return len(head) > 0 && head[0] == '<'
 }
 
-// give hands an entry on.
+// give passes an entry on.
 func (s *sitemap) give(e Entry) error {
 	if s.o.MaxEntries > 0 && s.Entries == s.o.MaxEntries {
 		return errEnough
@@ -99,7 +98,7 @@ func (s *sitemap) give(e Entry) error {
 	return s.fn(e)
 }
 
-// end words how a reading ended.
+// end sets how a reading ended.
 func (s *Summary) end(in input, err error) error {
 	var syntax *SyntaxError
 	switch {
@@ -132,8 +131,8 @@ func (s *sitemap) urls(w *walker, name string) error {
 	}
 }
 
-// url reads one entry. Its URL is its loc, or the text of the entry itself. One that
-// begins before the last has ended is one of its own.
+// url reads one entry. Its URL is its loc, or the text of the entry itself. An entry that begins inside another one is
+// separate.
 func (s *sitemap) url(w *walker, name string) error {
 	var e Entry
 	var bare strings.Builder
@@ -142,7 +141,7 @@ func (s *sitemap) url(w *walker, name string) error {
 		t, err := w.next()
 		w.most = 0
 		switch {
-		case err != nil: // the entry may be whole except for its end, its own text may not
+		case err != nil: // the entry may be complete except for its end; its own text may not be
 			return errors.Join(s.entry(&e, ""), err)
 		case t.kind == characters:
 			if bare.Len() > 0 || strings.TrimSpace(t.text) != "" {
@@ -165,7 +164,7 @@ func (s *sitemap) url(w *walker, name string) error {
 	return s.entry(&e, bare.String())
 }
 
-// entry hands one on if it has a URL.
+// entry passes an entry on if it has a URL.
 func (s *sitemap) entry(e *Entry, bare string) error {
 	if e.Loc == "" {
 		e.Loc = strings.TrimSpace(bare)
@@ -200,15 +199,14 @@ func (s *sitemap) field(w *walker, t *token, e *Entry) error {
 	return err
 }
 
-// list reads one URL a line; other lines are passed over. A file without any in its
-// first lines is not a list.
+// list reads one URL a line; it skips other lines. A file without any in its first lines is not a list.
 func (s *sitemap) list(in input) error {
 	const tries = 100
 	for line := 1; ; line++ {
 		text, err := in.ReadSlice('\n')
 		loc := strings.TrimSpace(strings.ToValidUTF8(string(text), "\uFFFD"))
 		for errors.Is(err, bufio.ErrBufferFull) {
-			loc = "" // no URL is that long
+			loc = "" // too long for a URL
 			_, err = in.ReadSlice('\n')
 		}
 		whole := err == nil || errors.Is(err, io.EOF) && !in.limit.cut

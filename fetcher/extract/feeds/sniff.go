@@ -2,11 +2,10 @@ package feeds
 
 import "bytes"
 
-// sniffBytes is how far into a file the root is looked for.
+// sniffBytes is how far into a file the root is searched for.
 const sniffBytes = 64 << 10
 
-// Sniff says by its root what an XML file is, Unknown if it is nothing that this
-// package has a name for.
+// Sniff returns the format of an XML file by its root, Unknown if the package does not support it.
 func Sniff(body []byte, contentType string) Format {
 	in, err := open(bytes.NewReader(body[:min(len(body), sniffBytes)]), Options{ContentType: contentType})
 	if err != nil || !isXML(in) {
@@ -19,7 +18,7 @@ func Sniff(body []byte, contentType string) Format {
 	return formatOf(root.name)
 }
 
-// formatOf is the format of files with a root of that name.
+// formatOf returns the format of files with this root.
 func formatOf(root string) Format {
 	switch _, local := split(root); local {
 	case "urlset":

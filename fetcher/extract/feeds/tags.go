@@ -2,7 +2,7 @@ package feeds
 
 import "strings"
 
-// maxNames is how many names are kept to be met again.
+// maxNames bounds the interned names.
 const maxNames = 64
 
 // tag reads name and attributes of a tag up to its end.
@@ -60,7 +60,7 @@ func endsName(b byte) bool {
 	return b == 0 || isSpace(b) || b == '/' || b == '>' || b == '=' || b == '<'
 }
 
-// named is kept for names, of which a file has few.
+// named returns the interned name, since a file has few different ones.
 func (s *scanner) named() string {
 	if name, ok := s.names[string(s.buf)]; ok {
 		return name

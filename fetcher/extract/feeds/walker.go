@@ -6,14 +6,13 @@ import (
 	"strings"
 )
 
-// walker goes through the elements of a file. Its end tags are those of the elements
-// that are open, each once, whatever the file's are.
+// walker goes through the elements of a file. It produces one end tag for each open element, whatever the file has.
 type walker struct {
 	*scanner
 	open    []string // names in lower case, outermost first
-	closing int      // end tags that are due
+	closing int      // end tags still to return
 	begun   bool     // there was a root
-	// prefixes are what the root's declarations make of a prefix, see known.
+	// prefixes maps the root's prefixes to usual ones, see known.
 	prefixes map[string]string
 	own      string // the root's prefix
 	// rssPrefix is the prefix of RSS 1.0 or 0.9, whose root is that of RDF; "" for none.
@@ -22,7 +21,7 @@ type walker struct {
 
 func newWalker(r *bufio.Reader) *walker { return &walker{scanner: newScanner(r)} }
 
-// next is that of the scanner. The file ends with its root.
+// next returns the scanner's next token. The file ends with its root.
 func (w *walker) next() (token, error) {
 	if w.closing > 0 {
 		return w.close(), nil
@@ -60,7 +59,7 @@ func (w *walker) next() (token, error) {
 	}
 }
 
-// ended is how many open elements an end tag ends, 0 if its own is not open.
+// ended returns how many open elements an end tag ends, 0 if its own is not open.
 func (w *walker) ended(name string) int {
 	for i := len(w.open) - 1; i >= 0; i-- {
 		if w.open[i] == name {
@@ -81,8 +80,8 @@ func (w *walker) close() token {
 // within reports whether the element that is the depth-th open one is still open.
 func (w *walker) within(depth int) bool { return len(w.open) >= depth }
 
-// text reads the rest of the element just begun and gives its text, that of elements
-// inside apart by blanks. Of more than most bytes the rest is dropped.
+// text reads the rest of the element just begun and returns its text, with blanks around that of inner elements. Text
+// beyond most bytes is dropped.
 func (w *walker) text(most int) (string, error) {
 	var b strings.Builder
 	depth := len(w.open)
@@ -107,7 +106,7 @@ func (w *walker) text(most int) (string, error) {
 	return strings.TrimSpace(b.String()), nil
 }
 
-// words is text without line breaks and double blanks, for titles.
+// words returns text with white space collapsed, for titles.
 func (w *walker) words(most int) (string, error) {
 	s, err := w.text(most)
 	return strings.Join(strings.Fields(s), " "), err
@@ -119,7 +118,7 @@ func (w *walker) skip() error {
 	return err
 }
 
-// root reads up to the first tag. kind is endOfFile where there is none.
+// root reads up to the first tag. kind is endOfFile if there is none.
 func (w *walker) root() (token, error) {
 	for {
 		t, err := w.next()
@@ -135,7 +134,7 @@ func (w *walker) root() (token, error) {
 	}
 }
 
-// declare notes which prefixes the root gives the known namespaces.
+// declare records the root's prefixes of known namespaces.
 func (w *walker) declare(root *token) {
 	w.prefixes, w.rssPrefix = map[string]string{}, ""
 	for _, a := range root.attrs {
@@ -149,7 +148,7 @@ func (w *walker) declare(root *token) {
 	}
 }
 
-// namespace is the usual prefix of a namespace, "" if it is one that does not count.
+// namespace returns the usual prefix of a namespace, "" if it is unsupported.
 func namespace(uri string) string {
 	switch strings.TrimSuffix(strings.ToLower(uri), "/") {
 	case "http://purl.org/rss/1.0/modules/content":
@@ -166,7 +165,7 @@ func namespace(uri string) string {
 	return ""
 }
 
-// isRSS knows the namespaces of RSS 1.0, 0.9 and 0.91 as RDF.
+// isRSS reports whether a namespace is that of RSS 1.0, 0.9 or 0.91 as RDF.
 func isRSS(uri string) bool {
 	switch strings.TrimSuffix(strings.ToLower(uri), "/") {
 	case "http://purl.org/rss/1.0", "http://my.netscape.com/rdf/simple/0.9", "http://channel.netscape.com/rdf/simple/0.9":
@@ -175,7 +174,7 @@ func isRSS(uri string) bool {
 	return false
 }
 
-// split parts a name in lower case.
+// split splits a name in lower case.
 func split(name string) (prefix, local string) {
 	prefix, local, ok := strings.Cut(strings.ToLower(name), ":")
 	if !ok {
@@ -184,8 +183,8 @@ func split(name string) (prefix, local string) {
 	return prefix, local
 }
 
-// known is a name as it is usually written: elements of the format itself without
-// prefix, those of the known extensions with their usual one.
+// known returns a name in its usual form: elements of the format itself without prefix, those of known extensions with
+// their usual one.
 func (w *walker) known(name string) string {
 	prefix, local := split(name)
 	if prefix == w.own {
@@ -200,7 +199,7 @@ func (w *walker) known(name string) string {
 	return prefix + ":" + local
 }
 
-// wrongRoot is the error for a file that is something else.
+// wrongRoot returns the error for a file with another root.
 func (w *walker) wrongRoot(root *token, want string) error {
 	words := fmt.Sprintf("its outermost element is <%s>, not %s", root.name, want)
 	if _, local := split(root.name); local == "html" {

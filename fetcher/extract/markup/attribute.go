@@ -1,6 +1,6 @@
 package markup
 
-// Name is an attribute that a reader of pages must know by name.
+// Name is an attribute that readers of pages need by name.
 type Name uint8
 
 // The attributes, in order of their names.
@@ -37,7 +37,7 @@ var attributeNames = [names]string{
 	Poster: "poster", Property: "property", Rel: "rel", Src: "src", Srcset: "srcset", Type: "type", XlinkHref: "xlink:href", XMLLang: "xml:lang",
 }
 
-// String is the attribute's name in lower case.
+// String returns the attribute's name in lower case.
 func (n Name) String() string { return attributeNames[n] }
 
 // attributeTable and attributeLetters are constant.
@@ -50,16 +50,14 @@ var (
 // 1<<Name.
 func (s *Scanner) Has(set uint32) bool { return s.has&set != 0 }
 
-// Value is the value of an attribute of the present start tag, as written; of two
-// with one name the first counts. It is empty where there is none. Of elements that
-// are not Attributed it may be told of hidden only, and of class and id after
-// ReadClasses.
+// Value returns the value of an attribute of the present start tag, as written, "" if there is none; the first of
+// duplicates counts. For elements that are not Attributed, only hidden is reliable, and class and id after ReadClasses.
 func (s *Scanner) Value(n Name) []byte {
 	from, to := s.ValueSpan(n)
 	return s.page[from:to]
 }
 
-// ValueSpan is where the value of an attribute stands in the page.
+// ValueSpan returns the position of an attribute's value in the page.
 func (s *Scanner) ValueSpan(n Name) (from, to int) {
 	if s.has&(1<<n) == 0 {
 		return 0, 0
@@ -70,8 +68,7 @@ func (s *Scanner) ValueSpan(n Name) (from, to int) {
 // span is a part of a page.
 type span struct{ from, to int }
 
-// readAttributes goes behind the > of a tag, from behind its name; false if there is
-// none.
+// readAttributes moves from the end of a tag's name to the end of the tag; false if it has none.
 func (s *Scanner) readAttributes(i int) bool {
 	page, all := s.page, s.tag.Is(Attributed)
 	for {
@@ -102,8 +99,8 @@ func (s *Scanner) readAttributes(i int) bool {
 	}
 }
 
-// attribute reads the attribute that begins at i; next is negative if the page ends
-// in it. key is what readName makes of its name.
+// attribute reads the attribute that begins at i; next is negative if the page ends in it. key is the key of its name
+// from readName.
 func attribute(page []byte, i int) (name span, key uint64, value span, next int) {
 	name.from = i
 	key, i = readName(page, i, i+1, uint64(tagLetters[page[i]]), &attributeLetters) // the first may be =

@@ -68,7 +68,7 @@ func unescape(s string) string {
 	return string(utf16.Decode(units))
 }
 
-// expected are the tokens that a case wants, as scanned gives them.
+// expected returns the tokens that a case wants, as scanned gives them.
 func expected(t *testing.T, output []json.RawMessage, escaped bool) (ts tokens) {
 	t.Helper()
 	plain := func(s string) string {

@@ -19,10 +19,10 @@ const (
 	Raw        Properties = 1 << iota // its content is not markup
 	Void                              // it has no content and no end tag
 	Block                             // displayed as a block or a part of a table; the start of most ends a paragraph
-	Separates                         // its tags stand between words: all blocks, and what is replaced by something else
+	Separates                         // its tags separate words: all blocks, and replaced elements
 	InHead                            // it may stand in the head
 	BreaksOut                         // its start ends foreign content (section 13.2.6.5)
-	Attributed                        // it has attributes of interest besides those that all have
+	Attributed                        // it has attributes of interest besides the global ones
 )
 
 const block = Block | Separates

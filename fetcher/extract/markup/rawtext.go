@@ -2,8 +2,7 @@ package markup
 
 import "bytes"
 
-// rawText reads the content of an element in which there is no markup, up to its
-// end tag.
+// rawText reads the content of an element without markup, up to its end tag.
 func (s *Scanner) rawText() {
 	s.start = s.pos
 	s.literal = s.raw != Textarea && s.raw != Title
@@ -18,7 +17,7 @@ func (s *Scanner) rawText() {
 	s.end, s.content, s.raw = s.pos, s.raw, 0
 }
 
-// rawEnd is where the end tag of the element begins.
+// rawEnd returns the position of the element's end tag.
 func (s *Scanner) rawEnd(at int) int {
 	for {
 		i := bytes.IndexByte(s.page[at:], '<')
@@ -32,16 +31,15 @@ func (s *Scanner) rawEnd(at int) int {
 	}
 }
 
-// isRawEnd reports whether the element's end tag begins at a <.
+// isRawEnd reports whether the element's end tag begins at a position.
 func (s *Scanner) isRawEnd(at int) bool {
 	rest, name := s.page[at+1:], tagNames[s.raw]
 	n := 1 + len(name)
 	return len(rest) > n && rest[0] == '/' && hasPrefixFold(rest[1:], name) && class[rest[n]]&endsName != 0
 }
 
-// scriptEnd is where the end tag of a script begins. Inside of <!-- and --> there
-// may be a whole script element that does not end this one (WHATWG HTML section
-// 13.2.5.15 and following, "script data escaped" and "double escaped").
+// scriptEnd returns the position of a script's end tag. Between <!-- and --> there may be a whole script element that
+// does not end this one (WHATWG HTML section 13.2.5.15 and following, "script data escaped" and "double escaped").
 func (s *Scanner) scriptEnd(at int) int {
 	for {
 		i := bytes.IndexByte(s.page[at:], '<')
@@ -61,8 +59,7 @@ func (s *Scanner) scriptEnd(at int) int {
 	}
 }
 
-// escapedScript goes through what follows "<!--" in a script, up to behind "-->" or
-// to the end of the script, which it then has found.
+// escapedScript reads the text after "<!--" in a script, up to the end of "-->" or of the script, if ended is true.
 func (s *Scanner) escapedScript(at int) (next int, ended bool) {
 	dashes, double := 2, false
 	for ; at < len(s.page); at++ {
@@ -92,7 +89,7 @@ func (s *Scanner) escapedScript(at int) (next int, ended bool) {
 	return len(s.page), true
 }
 
-// isScript reports whether "script" stands at a position as the name of a tag.
+// isScript reports whether "script" is the tag name at a position.
 func (s *Scanner) isScript(at int) bool {
 	rest := s.page[at:]
 	const n = len("script")

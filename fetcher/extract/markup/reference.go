@@ -19,8 +19,7 @@ var entityNames string
 // entity is the one or two characters that a name stands for.
 type entity struct{ first, second rune }
 
-// entities is constant: all references, put together when a page first has an
-// uncommon one. What they stand for is in x/net/html's own table.
+// entities is constant: all references, built when a page first has an uncommon one, from the table of x/net/html.
 var entities = sync.OnceValue(func() map[string]entity {
 	m := make(map[string]entity, 2300)
 	for name := range strings.FieldsSeq(entityNames) {
@@ -38,7 +37,7 @@ var entities = sync.OnceValue(func() map[string]entity {
 // longestBare is the length of the longest name that needs no semicolon.
 const longestBare = 6
 
-// commonNames are what is written in most pages, each of up to eight letters.
+// commonNames are the most frequent names, each of up to eight letters.
 const commonNames = `amp lt gt quot apos nbsp iexcl cent pound curren yen brvbar sect uml copy ordf laquo not shy reg macr deg
 	plusmn sup2 sup3 acute micro para middot cedil sup1 ordm raquo frac14 frac12 frac34 iquest Agrave Aacute Acirc
 	Atilde Auml Aring AElig Ccedil Egrave Eacute Ecirc Euml Igrave Iacute Icirc Iuml ETH Ntilde Ograve Oacute Ocirc
@@ -47,7 +46,7 @@ const commonNames = `amp lt gt quot apos nbsp iexcl cent pound curren yen brvbar
 	ugrave uacute ucirc uuml yacute thorn yuml OElig oelig Scaron scaron ensp emsp thinsp zwnj zwj ndash mdash lsquo
 	rsquo sbquo ldquo rdquo bdquo dagger Dagger bull hellip lsaquo rsaquo euro trade larr uarr rarr darr`
 
-// commonRunes and commonTable are constant: what commonNames stand for, by index.
+// commonRunes and commonTable are constant: the characters of commonNames, by index.
 var commonRunes, commonTable = func() ([]rune, *table) {
 	names, runes := []string{""}, []rune{0}
 	for name := range strings.FieldsSeq(commonNames) {
@@ -57,16 +56,16 @@ var commonRunes, commonTable = func() ([]rune, *table) {
 	return runes, newTable(names)
 }()
 
-// Reference reads the character reference that b begins with, b[0] being the &, and
-// gives its one or two characters and its length; length 1 and '&' if it is not one.
-// In the values of attributes fewer are (WHATWG HTML section 13.2.5.73).
+// Reference parses the character reference at the beginning of b, b[0] being the &, and returns its one or two
+// characters and its length; length 1 and '&' if it is not a reference. In attribute values fewer are valid (WHATWG
+// HTML section 13.2.5.73).
 func Reference(b []byte, attribute bool) (first, second rune, length int) {
 	if len(b) > 1 && b[1] == '#' {
 		return numeric(b)
 	}
 	n, key := 1, uint64(0)
 	for n < len(b) && class[b[n]]&isAlphanumeric != 0 {
-		key |= uint64(b[n]) << (8 * uint(n-1)) // nothing, of the ninth and later ones
+		key |= uint64(b[n]) << (8 * uint(n-1)) // no effect from the ninth on
 		n++
 	}
 	if n < len(b) && b[n] == ';' && n <= 9 {
@@ -77,7 +76,7 @@ func Reference(b []byte, attribute bool) (first, second rune, length int) {
 	return named(b, n, attribute)
 }
 
-// named reads a reference by name, which ends at n.
+// named parses a reference by name, which ends at n.
 func named(b []byte, n int, attribute bool) (first, second rune, length int) {
 	if n < 3 {
 		return '&', 0, 1
@@ -89,7 +88,7 @@ func named(b []byte, n int, attribute bool) (first, second rune, length int) {
 		}
 	}
 	if attribute {
-		// Only whole names, and before = none: it is more likely a query.
+		// Only complete names, and none before =, which is more likely a query.
 		if n < len(b) && b[n] == '=' || n > 1+longestBare {
 			return '&', 0, 1
 		}
@@ -106,7 +105,7 @@ func named(b []byte, n int, attribute bool) (first, second rune, length int) {
 	return '&', 0, 1
 }
 
-// numeric reads &#1; and &#x1;.
+// numeric parses &#1; and &#x1;.
 func numeric(b []byte) (first, second rune, length int) {
 	n, base := 2, rune(10)
 	if n < len(b) && b[n]|0x20 == 'x' {
@@ -137,14 +136,13 @@ func numeric(b []byte) (first, second rune, length int) {
 	return value, 0, n
 }
 
-// windows1252 is constant: what &#x80; to &#x9f; stand for (WHATWG HTML section
-// 13.2.5.80).
+// windows1252 is constant: the characters of &#x80; to &#x9f; (WHATWG HTML section 13.2.5.80).
 var windows1252 = [32]rune{
 	'\u20ac', 0x81, '\u201a', '\u0192', '\u201e', '\u2026', '\u2020', '\u2021', '\u02c6', '\u2030', '\u0160', '\u2039', '\u0152', 0x8d, '\u017d', 0x8f,
 	0x90, '\u2018', '\u2019', '\u201c', '\u201d', '\u2022', '\u2013', '\u2014', '\u02dc', '\u2122', '\u0161', '\u203a', '\u0153', 0x9d, '\u017e', '\u0178',
 }
 
-// digit is the value of a hexadecimal digit, or more.
+// digit returns the value of a hexadecimal digit, or a larger number.
 func digit(c byte) rune {
 	switch {
 	case '0' <= c && c <= '9':

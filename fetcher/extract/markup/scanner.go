@@ -1,6 +1,5 @@
-// Package markup goes over the tokens of an HTML page: one pass over the bytes, no
-// tree, no copy and no allocation per token. It is the tokenization of WHATWG HTML
-// section 13.2.5 as golang.org/x/net/html understands it, which the tests hold it to.
+// Package markup tokenizes an HTML page: one pass over the bytes, no tree, no copy and no allocation per token. It
+// implements the tokenization of WHATWG HTML section 13.2.5 as golang.org/x/net/html does, which its tests verify.
 package markup
 
 import "bytes"
@@ -8,8 +7,7 @@ import "bytes"
 // Kind is the kind of a token.
 type Kind uint8
 
-// The kinds. End is what follows the last token. A tag that the page ends in the
-// middle of is none.
+// The kinds. End follows the last token. A tag that is cut off by the end of the page is not a token.
 const (
 	End Kind = iota
 	Text
@@ -19,69 +17,65 @@ const (
 	Doctype
 )
 
-// Scanner goes over a page. What its methods return is part of the page, which it
-// never changes. It is not safe for concurrent use; its zero value is at the end of
-// an empty page.
+// Scanner tokenizes a page. Its methods return parts of the page, which it never changes. It is not safe for concurrent
+// use; its zero value is at the end of an empty page.
 type Scanner struct {
 	page []byte
-	pos  int // behind the present token
+	pos  int // after the present token
 
 	begin      int // of the token
 	start, end int // of its data: text, name of a tag, content of a comment
 	tag        Tag
-	// selfClosing says that a tag ends in "/>".
+	// selfClosing is set if a tag ends in "/>".
 	selfClosing bool
-	literal     bool // a text in which & is nothing but itself
-	content     Tag  // the element that the present text is the content of, if that is not markup
+	literal     bool // a text in which & is an ordinary character
+	content     Tag  // the element whose non-markup content the present text is
 
 	has    uint32 // the attributes of a start tag, a set of 1<<Name
 	values [names]span
 
-	raw   Tag // the element whose content comes next and is not markup, 0 if none
+	raw   Tag // the element whose non-markup content follows, 0 if none
 	cdata bool
-	// classes says that class and id are read of all elements.
+	// classes is set if class and id are read for all elements.
 	classes bool
 }
 
-// NewScanner begins a page, in UTF-8 or what comes near to it.
+// NewScanner returns a Scanner of a page in (possibly invalid) UTF-8.
 func NewScanner(page []byte) Scanner { return Scanner{page: page} }
 
-// ReadClasses makes class and id known of all elements.
+// ReadClasses makes class and id available for all elements.
 func (s *Scanner) ReadClasses() { s.classes = true }
 
-// AllowCDATA reports whether the next tokens stand in foreign content (SVG, MathML),
-// where CDATA sections are text and not comments.
+// AllowCDATA sets whether the next tokens are in foreign content (SVG, MathML), where CDATA sections are text and not
+// comments.
 func (s *Scanner) AllowCDATA(allow bool) { s.cdata = allow }
 
-// NotRaw makes markup of the content of the element whose start tag is the present
-// token, where that would not be: of noscript, where scripts do not run, and of
-// all in foreign content.
+// NotRaw makes the content of the present start tag's element markup, where it otherwise would not be: for noscript,
+// where scripts do not run, and in foreign content.
 func (s *Scanner) NotRaw() { s.raw = 0 }
 
-// Tag is the element of a start or end tag, Other if it has no name here.
+// Tag returns the element of a start or end tag, Other if it is not in the list.
 func (s *Scanner) Tag() Tag { return s.tag }
 
-// SelfClosing reports whether the present tag ends in "/>", which means something in
-// foreign content only.
+// SelfClosing reports whether the present tag ends in "/>", which matters only in foreign content.
 func (s *Scanner) SelfClosing() bool { return s.selfClosing }
 
-// Token is where the present token begins and ends in the page.
+// Token returns the position of the present token in the page.
 func (s *Scanner) Token() (from, to int) { return s.begin, s.pos }
 
-// Span is where the text, the name of the tag, or the content of the comment stands.
+// Span returns the position of the text, the tag's name, or the comment's content.
 func (s *Scanner) Span() (from, to int) { return s.start, s.end }
 
-// Data is what stands there, as written.
+// Data returns the bytes of Span, as written.
 func (s *Scanner) Data() []byte { return s.page[s.start:s.end] }
 
-// Literal reports whether in the present text & is nothing but itself.
+// Literal reports whether & is an ordinary character in the present text.
 func (s *Scanner) Literal() bool { return s.literal }
 
-// Content is the element that the present text is the whole content of because that
-// is not markup; Other if it is not.
+// Content returns the element whose whole non-markup content the present text is; Other if it is none.
 func (s *Scanner) Content() Tag { return s.content }
 
-// Next goes on to the next token.
+// Next reads the next token.
 func (s *Scanner) Next() Kind {
 	s.begin = s.pos
 	if s.raw != 0 {
@@ -94,7 +88,7 @@ func (s *Scanner) Next() Kind {
 	page, at := s.page, s.pos
 	for ; ; at++ {
 		if at+1 < len(page) && page[at] == '<' {
-			// Most often, as the present text ended here or there was none.
+			// The usual case: the present text ended here or there was none.
 		} else if at = index(page, at, '<'); at < 0 || at+1 == len(page) {
 			return s.text(len(page))
 		}
@@ -126,7 +120,7 @@ func (s *Scanner) Next() Kind {
 	}
 }
 
-// text ends a text before a position; none if there is nothing in it.
+// text ends a text at a position; it is not a token if empty.
 func (s *Scanner) text(end int) Kind {
 	s.end, s.pos = end, end
 	if s.start == end {
@@ -135,7 +129,7 @@ func (s *Scanner) text(end int) Kind {
 	return Text
 }
 
-// markup reads what begins with < and c, and is not a tag.
+// markup reads a construct that begins with < and c, and is not a tag.
 func (s *Scanner) markup(c byte) Kind {
 	at := s.pos
 	switch {
@@ -153,7 +147,7 @@ func (s *Scanner) markup(c byte) Kind {
 	}
 }
 
-// noMore is the end of a page in the middle of a tag.
+// noMore handles the end of a page within a tag.
 func (s *Scanner) noMore() Kind {
 	s.start, s.end, s.pos = len(s.page), len(s.page), len(s.page)
 	return End
@@ -172,7 +166,7 @@ func (s *Scanner) readTag(at int) bool {
 	return s.readAttributes(end)
 }
 
-// bogus is a comment up to the next >.
+// bogus reads a comment up to the next >.
 func (s *Scanner) bogus(at int) Kind {
 	s.start = at
 	if i := bytes.IndexByte(s.page[at:], '>'); i >= 0 {
@@ -203,7 +197,7 @@ func (s *Scanner) declaration(at int) Kind {
 	}
 }
 
-// comment reads up to "-->", "--!>", or, at its very beginning, ">" or "->".
+// comment reads up to "-->", "--!>" or, right at the beginning, ">" or "->".
 func (s *Scanner) comment(at int) Kind {
 	s.start = at
 	for from := at; ; {
@@ -230,7 +224,7 @@ func (s *Scanner) comment(at int) Kind {
 	}
 }
 
-// abruptComment is one that the page ends in: without the beginning of its end.
+// abruptComment handles a comment that the page's end cuts off: it excludes a partial end mark.
 func (s *Scanner) abruptComment(at int) {
 	body := s.page[at:]
 	for _, end := range [...]string{"--!", "--", "-"} {
@@ -242,7 +236,7 @@ func (s *Scanner) abruptComment(at int) {
 	s.end, s.pos = at+len(body), len(s.page)
 }
 
-// section is the text of a CDATA section. An empty one is not a token.
+// section reads the text of a CDATA section. An empty one is not a token.
 func (s *Scanner) section(at int) Kind {
 	s.start, s.literal = at, true
 	if i := bytes.Index(s.page[at:], []byte("]]>")); i >= 0 {
@@ -280,7 +274,7 @@ var class = func() (t [256]uint8) {
 	return t
 }()
 
-// hasPrefixFold compares with lower-case letters.
+// hasPrefixFold compares with a prefix in lower case.
 func hasPrefixFold(b []byte, lower string) bool {
 	if len(b) < len(lower) {
 		return false

@@ -6,16 +6,15 @@ import (
 	"math/bits"
 )
 
-// table finds names by their first eight letters, which are one number, and their
-// length. It has open addressing and is a quarter full at most.
+// table finds names by a number of their first eight letters, and their length. It uses open addressing and is at most
+// a quarter full.
 type table [1024]struct {
 	letters uint64
 	length  uint8
 	index   uint8
 }
 
-// newTable makes a table of names; empty names are left out. A name is
-// found as its index, which must not be 0.
+// newTable returns a table of names, without empty ones. A name's value is its index, which must not be 0.
 func newTable(names []string) *table {
 	t := new(table)
 	for i, name := range names {
@@ -35,11 +34,10 @@ func newTable(names []string) *table {
 	return t
 }
 
-// slot is where a name stands, or before it.
+// slot returns the slot at which the search for a name begins.
 func slot(key uint64) int { return int(key * 0x9e3779b97f4a7c15 >> 54) }
 
-// find returns the index of a name, 0 if it is not in the table. Letters behind the eighth are not
-// compared.
+// find returns the index of a name, 0 if it is not in the table. It ignores letters after the eighth.
 func (t *table) find(key uint64, length int) int {
 	at := slot(key)
 	for t[at].index != 0 {
@@ -51,8 +49,7 @@ func (t *table) find(key uint64, length int) int {
 	return 0
 }
 
-// findIn finds the name that stands in a part of a page, whose letters readName
-// read, in the list that t is the table of.
+// findIn returns the index in list of a name in a page, whose key is from readName; the table must be that of list.
 func (t *table) findIn(list []string, page []byte, name span, key uint64) int {
 	i := t.find(key, name.to-name.from)
 	if name.to-name.from > 8 && i != 0 && !hasPrefixFold(page[name.from+8:name.to], list[i][8:]) {
@@ -61,8 +58,8 @@ func (t *table) findIn(list []string, page []byte, name span, key uint64) int {
 	return i
 }
 
-// letters gives the letters of names in lower case, and 0 for what ends one. NUL is
-// another byte that is in no name either.
+// letters maps the letters of names to lower case, and bytes that end a name to 0. NUL maps to a byte that occurs in no
+// name.
 type letters [256]uint8
 
 func newLetters(ends string) (t letters) {
@@ -79,8 +76,7 @@ func newLetters(ends string) (t letters) {
 	return t
 }
 
-// readName adds the letters of a name to a key, those from the eighth on left out,
-// and gives where it ends.
+// readName adds the letters of a name to a key, except those from the eighth on, and returns the name's end.
 func readName(page []byte, from, at int, key uint64, t *letters) (uint64, int) {
 	for ; at < len(page); at++ {
 		c := t[page[at]]
@@ -92,8 +88,8 @@ func readName(page []byte, from, at int, key uint64, t *letters) (uint64, int) {
 	return key, at
 }
 
-// index is where a byte stands first from a position on, -1 if it does not. It looks
-// at a few bytes before it calls what is faster for many.
+// index returns the first index of a byte from a position on, -1 if there is none. It checks a few bytes before it
+// calls a function that is faster for many.
 func index(page []byte, at int, c byte) int {
 	const each = 0x0101010101010101
 	for near := at + 24; at < near && at+8 <= len(page); at += 8 {

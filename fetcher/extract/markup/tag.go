@@ -1,6 +1,6 @@
 package markup
 
-// Tag is an element that a reader of pages must know by name; Other is any other.
+// Tag is an element that readers of pages need by name; Other is any other.
 type Tag uint8
 
 // The elements, in order of their names.
@@ -127,7 +127,7 @@ var (
 	tagLetters = newLetters(" \n\r\t\f/>")
 )
 
-// Lookup finds the element of a name in any case, Other if it has no name here.
+// Lookup returns the element of a name in any case, Other if it is not in the list.
 func Lookup(name []byte) Tag {
 	key, end := readName(name, 0, 0, 0, &tagLetters)
 	if end < len(name) {
@@ -136,7 +136,7 @@ func Lookup(name []byte) Tag {
 	return Tag(tagTable.findIn(tagNames[:], name, span{0, end}, key))
 }
 
-// String is the element's name in lower case, empty for Other.
+// String returns the element's name in lower case, empty for Other.
 func (t Tag) String() string { return tagNames[t] }
 
 // Is reports whether an element has any of some properties.

@@ -19,21 +19,20 @@ import (
 )
 
 const (
-	// maxEntries of an archive; a document has some for each sheet or picture.
+	// maxEntries bounds the entries of an archive; a document has some for each sheet or picture.
 	maxEntries = 65_535
-	// maxUnpacked is how much of an archive is unpacked, in bytes, all read parts together.
+	// maxUnpacked bounds the unpacked bytes of all parts of an archive together.
 	maxUnpacked = 64 << 20
-	// tokensPerLook are read before the context is asked again.
+	// tokensPerLook is how many tokens are read between checks of the context.
 	tokensPerLook = 4096
 )
 
 var errNoPart = errors.New("no such part")
 
-// archive is the zip file of a document. Its names are compared, and never used as
-// those of files.
+// archive is the zip file of a document. Its names are only compared, and never used as file names.
 type archive struct {
 	ctx   context.Context
-	parts map[string]*zip.File // by name in lower case, without a slash before it
+	parts map[string]*zip.File // by name in lower case, without a leading slash
 	left  int64                // bytes that may still be unpacked
 }
 
@@ -55,23 +54,22 @@ func openArchive(ctx context.Context, body []byte) (*archive, error) {
 	return a, nil
 }
 
-// partName is how a part is known: OPC compares names without case, and some
-// writers use backslashes.
+// partName returns the normalized name of a part: OPC ignores case, and some writers use backslashes.
 func partName(name string) string {
 	return strings.TrimPrefix(strings.ToLower(strings.ReplaceAll(name, `\`, "/")), "/")
 }
 
-// visitor is told what stands in a part. Names are without prefixes: what a prefix
-// means is not asked, since no two elements that are read have the same local name.
+// visitor handles the content of a part. Names are without prefixes: no two elements that are read have the same local
+// name.
 type visitor interface {
-	// start begins an element; with true, it is left out with all that is in it.
+	// start begins an element; if skip is true, it is left out with its content.
 	start(e *xml.StartElement) (skip bool)
 	end(name string)
 	text(t []byte)
 }
 
-// walk goes once through an XML part. Entities of its own that a part declares are
-// not known to the reader, and nothing outside of the part is read.
+// walk reads an XML part once. Entities that the part declares are unknown to the reader, and nothing outside of the
+// part is read.
 func (a *archive) walk(name string, v visitor) error {
 	f := a.parts[partName(name)]
 	if f == nil {
@@ -85,7 +83,7 @@ func (a *archive) walk(name string, v visitor) error {
 	d := xml.NewDecoder(transform.NewReader(&meter{packed, a}, unicode.BOMOverride(transform.Nop)))
 	d.CharsetReader = func(label string, in io.Reader) (io.Reader, error) {
 		if strings.HasPrefix(strings.ToLower(label), "utf-16") {
-			return in, nil // the byte order mark has said so already
+			return in, nil // the byte order mark has decided already
 		}
 		return charset.NewReaderLabel(label, in)
 	}
@@ -99,12 +97,12 @@ func (a *archive) walk(name string, v visitor) error {
 }
 
 func (a *archive) tokens(d *xml.Decoder, v visitor) error {
-	depth, skipped := 0, 0 // skipped: depth at which the element was that is left out
+	depth, skipped := 0, 0 // skipped: depth of the element that is left out
 	for n := 1; ; n++ {
 		if n%tokensPerLook == 0 && a.ctx.Err() != nil {
 			return a.ctx.Err()
 		}
-		// Raw, since that keeps nothing of the elements that are open, however many.
+		// RawToken keeps nothing of open elements, however many.
 		token, err := d.RawToken()
 		if err != nil {
 			return err
@@ -131,7 +129,7 @@ func (a *archive) tokens(d *xml.Decoder, v visitor) error {
 	}
 }
 
-// meter counts what is unpacked.
+// meter counts the unpacked bytes.
 type meter struct {
 	r io.Reader
 	a *archive
@@ -146,7 +144,7 @@ func (m *meter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// attribute is the value of the attribute with a local name, "" if there is none.
+// attribute returns the value of the attribute with a local name, "" if there is none.
 func attribute(e *xml.StartElement, name string) string {
 	for i := range e.Attr {
 		if e.Attr[i].Name.Local == name {
@@ -156,7 +154,7 @@ func attribute(e *xml.StartElement, name string) string {
 	return ""
 }
 
-// relation is one of a part to another, or to what is outside (ECMA-376 part 2, section 6.5).
+// relation relates a part to another, or to an external target (ECMA-376 part 2, section 6.5).
 type relation struct {
 	kind, target string // kind: the last segment of the type's URI
 	external     bool
@@ -168,8 +166,8 @@ type relations struct {
 	ids  map[string]string // names of parts inside
 }
 
-// relationsOf reads those of a part, "" for the package's own. It has none where
-// they cannot be read, as they only add to the part.
+// relationsOf returns the relations of a part, "" for the package. If they cannot be read it returns none, since they
+// are optional.
 func (a *archive) relationsOf(part string) relations {
 	r := relations{base: path.Dir(part), ids: map[string]string{}}
 	_ = a.walk(path.Join(path.Dir(part), "_rels", path.Base(part)+".rels"), &r)
@@ -194,7 +192,7 @@ func (r *relations) start(e *xml.StartElement) bool {
 func (*relations) end(string)  {}
 func (*relations) text([]byte) {}
 
-// parts are the names of parts of a kind, in the order of the relations.
+// parts returns the names of related parts of a kind, in order.
 func (r *relations) parts(kind string) []string {
 	var names []string
 	for _, other := range r.all {
@@ -205,7 +203,7 @@ func (r *relations) parts(kind string) []string {
 	return names
 }
 
-// byID is the name of the part with a relation's id, "" if there is none.
+// byID returns the name of the part with a relation's id, "" if there is none.
 func (r *relations) byID(id string) string { return r.ids[id] }
 
 // resolve returns a part's name; path.Join never leads out of the archive.

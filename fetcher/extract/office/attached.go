@@ -13,8 +13,8 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 )
 
-// drawn reads the related parts of the given kinds that hold the text of drawings: SmartArt
-// (diagramData), charts, and the drawings of a sheet with their own SmartArt and charts.
+// drawn reads the related parts of the given kinds with text of drawings: SmartArt (diagramData), charts, and the
+// drawings of a sheet with their own SmartArt and charts.
 func (a *archive) drawn(of *relations, b *extract.Builder, kinds ...string) error {
 	for _, kind := range kinds {
 		for _, part := range of.parts(kind) {
@@ -34,8 +34,8 @@ func (a *archive) drawn(of *relations, b *extract.Builder, kinds ...string) erro
 	return nil
 }
 
-// chunks reads the parts in other formats that a document is put together from (ECMA-376 part 1,
-// section 17.17.2): HTML, a web archive, text or RTF. Documents of Office inside it are not opened.
+// chunks reads the parts in other formats that a document includes (ECMA-376 part 1, section 17.17.2): HTML, a web
+// archive, text or RTF. It does not open included Office documents.
 func (a *archive) chunks(of *relations, b *extract.Builder) error {
 	for _, name := range of.parts("aFChunk") {
 		f := a.parts[partName(name)]

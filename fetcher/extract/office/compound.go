@@ -13,21 +13,20 @@ import (
 )
 
 const (
-	// maxStreams of a compound file are looked at.
+	// maxStreams bounds the streams of a compound file.
 	maxStreams = 10_000
-	// compoundSector is the longest sector: a file may end inside of its last one.
+	// compoundSector is the longest sector: a file may end within its last one.
 	compoundSector = 4096
 )
 
-// compoundFile begins the files of MS-CFB: old binary formats, and the envelope of
-// encrypted new ones.
+// compoundFile is the magic of MS-CFB files: old binary formats, and the envelope of encrypted new ones.
 var compoundFile = []byte{0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1}
 
 // IsCompound reports whether a body begins as a compound file (MS-CFB).
 func IsCompound(body []byte) bool { return bytes.HasPrefix(body, compoundFile) }
 
-// compound is a compound file (MS-CFB): the streams of its root, by name in lower case.
-// What lies in storages is embedded in the document, and not of it.
+// compound is a compound file (MS-CFB): the streams of its root, by name in lower case. Storages contain embedded
+// documents, which are not read.
 type compound struct {
 	streams map[string]*mscfb.File
 	size    int
@@ -54,22 +53,21 @@ func openCompound(body []byte) (*compound, error) {
 	return c, nil
 }
 
-// stream is the content of a stream as far as it can be read, nil if there is none.
+// stream returns the readable content of a stream, nil if there is none.
 func (c *compound) stream(name string) []byte {
 	f := c.streams[strings.ToLower(name)]
 	if f == nil {
 		return nil
 	}
-	// A stream is no longer than its file, whatever the directory says. What cannot be read
-	// behind a part that can is left out: the formats' own lengths tell.
+	// A stream is no longer than its file, whatever the directory states. An unreadable rest is left out: the formats
+	// have lengths of their own.
 	all, _ := io.ReadAll(io.LimitReader(f, int64(c.size)))
 	return all
 }
 
 var errNoStream = errors.New("it has no stream that a document has")
 
-// readCompound reads a document of Office 97 to 2003; what is of another of these kinds
-// than declared is read as what it is.
+// readCompound reads a document of Office 97 to 2003 by its actual format, which may differ from the declared one.
 func readCompound(r *legacyReader, format Format, body []byte) error {
 	c, err := openCompound(body)
 	if err != nil {
@@ -92,7 +90,7 @@ func readCompound(r *legacyReader, format Format, body []byte) error {
 	return errNoStream
 }
 
-// le16 and le32 are numbers at a place, 0 beyond the end: hostile files point anywhere.
+// le16 and le32 read a number at a position, 0 beyond the end: positions in hostile files are arbitrary.
 func le16(b []byte, at int) int {
 	if at < 0 || at+2 > len(b) {
 		return 0
@@ -107,7 +105,7 @@ func le32(b []byte, at int) uint32 {
 	return uint32(b[at]) | uint32(b[at+1])<<8 | uint32(b[at+2])<<16 | uint32(b[at+3])<<24
 }
 
-// part is a part of a stream, as far as it is in it.
+// part returns a part of a stream, limited to its length.
 func part(b []byte, from, length int64) []byte {
 	if from < 0 || length <= 0 || from >= int64(len(b)) {
 		return nil

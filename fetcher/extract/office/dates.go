@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// maxStyles number formats and styles of a workbook are known.
+// maxStyles bounds the number formats and styles of a workbook.
 const maxStyles = 100_000
 
-// dateForm is what a number format shows of a date; the zero value shows a number.
+// dateForm is how a number format shows a date; the zero value shows a number.
 type dateForm uint8
 
 const (
@@ -19,7 +19,7 @@ const (
 	showsTime
 )
 
-// dates knows which cells of a workbook are dates, by the number format of their style.
+// dates determines which cells of a workbook are dates, by the number format of their style.
 type dates struct {
 	from1904 bool             // days are counted from 1904-01-01
 	codes    map[int]dateForm // formats that the workbook defines, by id
@@ -27,7 +27,7 @@ type dates struct {
 	inStyles bool             // in cellXfs
 }
 
-// define adds a number format of the workbook's own.
+// define adds a number format of the workbook.
 func (d *dates) define(id int, code string) {
 	if d.codes == nil {
 		d.codes = map[int]dateForm{}
@@ -37,7 +37,7 @@ func (d *dates) define(id int, code string) {
 	}
 }
 
-// style adds a style of cells, which has the number format of an id.
+// style adds a style of cells with the number format of an id.
 func (d *dates) style(id int) {
 	form, ok := d.codes[id]
 	switch { // ECMA-376 part 1, section 18.8.30
@@ -54,8 +54,8 @@ func (d *dates) style(id int) {
 	}
 }
 
-// formOf reads the code of a number format, such as dd/mm/yyyy hh:mm (ECMA-376 part 1, section
-// 18.8.31). A duration, such as [h]:mm, is a number.
+// formOf parses the code of a number format, such as dd/mm/yyyy hh:mm (ECMA-376 part 1, section 18.8.31). A duration,
+// such as [h]:mm, counts as a number.
 func formOf(code string) (form dateForm) {
 	code, months := strings.ToLower(code), false
 	for i := 0; i < len(code); i++ {
@@ -70,7 +70,7 @@ func formOf(code string) (form dateForm) {
 				return 0
 			}
 			i += len(inside) + 1
-		case ';': // what follows is for negative numbers
+		case ';': // the rest is for negative numbers
 			i = len(code)
 		case 'y', 'd':
 			form |= showsDate
@@ -86,8 +86,7 @@ func formOf(code string) (form dateForm) {
 	return form
 }
 
-// shown returns a cell's number as its style shows it: a date and a time of day as ISO 8601, and
-// "" for a plain number.
+// shown returns a cell's number as its style shows it: a date and a time of day as ISO 8601, and "" for a plain number.
 func (d *dates) shown(style int, v float64) string {
 	if style < 0 || style >= len(d.styles) || d.styles[style] == 0 || v < 0 || v >= 2_958_466 || math.IsNaN(v) {
 		return ""
@@ -96,7 +95,7 @@ func (d *dates) shown(style int, v float64) string {
 	switch {
 	case d.from1904:
 		base = time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
-	case v < 60: // the format has a 29 February 1900 as day 60
+	case v < 60: // the format counts 29 February 1900 as day 60
 		base = base.AddDate(0, 0, 1)
 	}
 	days := math.Floor(v)

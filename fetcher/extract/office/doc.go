@@ -10,7 +10,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 )
 
-// What stands in the file information block of Word (MS-DOC section 2.5).
+// Fields of Word's file information block (MS-DOC section 2.5).
 const (
 	wordIdent      = 0xa5ec
 	oldWordIdent   = 0xa5dc // Word 6 and 95
@@ -19,13 +19,13 @@ const (
 	fibTable1      = 0x0200 // the table stream is 1Table, else 0Table
 	fibComplex     = 0x0004
 	fibTextFrom    = 0x18
-	fibTextLength  = 0x4c   // the first of eight parts: text, footnotes, headers, macros, comments, endnotes, text boxes
-	fibPieces      = 0x01a2 // where the piece table is, and how long
+	fibTextLength  = 0x4c   // the first of eight lengths: text, footnotes, headers, macros, comments, endnotes, text boxes
+	fibPieces      = 0x01a2 // position and length of the piece table
 	oldFibTextSize = 0x34
 	unicodeFib     = 0xc1 // nFib of Word 97
 )
 
-// doc reads a text of Word 97 to 2003 by its table of pieces, or one of Word 6 or 95.
+// doc reads a Word 97 to 2003 document by its piece table, or one of Word 6 or 95.
 func (r *legacyReader) doc(c *compound) error {
 	main := c.stream("WordDocument")
 	ident, version, flags := le16(main, 0), le16(main, 2), le16(main, fibFlags)
@@ -53,8 +53,7 @@ func (r *legacyReader) doc(c *compound) error {
 	return r.pieces(main, pieces)
 }
 
-// pieceTable is the list of pieces in a Clx (MS-DOC section 2.9.38), behind what changes
-// their properties.
+// pieceTable returns the list of pieces in a Clx (MS-DOC section 2.9.38), after the entries for properties.
 func pieceTable(clx []byte) ([]byte, error) {
 	for len(clx) > 0 {
 		switch clx[0] {
@@ -72,12 +71,12 @@ func pieceTable(clx []byte) ([]byte, error) {
 	return nil, errors.New("it has no table of pieces")
 }
 
-// maxTextShare is how many times as long as its stream the text of all pieces is read:
-// pieces do not overlap, except in a file that was made to take long.
+// maxTextShare bounds the text of all pieces, as a multiple of the stream's length. Pieces do not overlap, except in
+// files made to take long.
 const maxTextShare = 2
 
-// pieces writes the text of a list of pieces: n+1 positions of characters, and n
-// descriptors, which say where each piece stands and with how many bytes a character.
+// pieces writes the text of a list of pieces: n+1 character positions, and n descriptors with the position and
+// character size of each piece.
 func (r *legacyReader) pieces(main, list []byte) error {
 	const (
 		descriptor = 8
@@ -112,19 +111,19 @@ func (r *legacyReader) pieces(main, list []byte) error {
 	return nil
 }
 
-// wordText is text of Word on its way: characters below the blank are marks.
+// wordText collects Word's text: characters below the blank are control marks.
 type wordText struct {
 	*legacyReader
-	fields []field // that are open, the innermost last
+	fields []field // open ones, the innermost last
 }
 
-// field is a field: its instruction, which is not text, up to its result.
+// field is a field: its instruction, up to its result, is not text.
 type field struct {
 	instruction []byte
 	inResult    bool
 }
 
-// maxFields are followed inside each other.
+// maxFields bounds the nesting of fields.
 const maxFields = 64
 
 func (w *wordText) write(text string) {
@@ -142,7 +141,7 @@ func (w *wordText) write(text string) {
 	}
 }
 
-// words writes text that stands in no instruction.
+// words writes text outside of instructions.
 func (w *wordText) words(text string) {
 	if text == "" {
 		return
@@ -154,26 +153,26 @@ func (w *wordText) words(text string) {
 	}
 }
 
-// mark obeys a character below the blank (MS-DOC section 2.4.1 and others).
+// mark handles a character below the blank (MS-DOC section 2.4.1 and others).
 func (w *wordText) mark(c rune) {
 	last := len(w.fields) - 1
 	switch c {
-	case 0x13: // a field begins
+	case 0x13: // field begin
 		if len(w.fields) < maxFields {
 			w.fields = append(w.fields, field{})
 		}
-	case 0x14: // its result begins
+	case 0x14: // field result
 		if last >= 0 && !w.fields[last].inResult {
 			w.fields[last].inResult = true
 			w.b.Link(hyperlink(string(w.fields[last].instruction)))
 		}
-	case 0x15: // it ends
+	case 0x15: // field end
 		if last >= 0 {
 			w.fields = w.fields[:last]
 		}
 	case 0x1e:
-		w.words("\u2011") // a hyphen that breaks no line
-	case 0x1f, 0x01, 0x02, 0x05, 0x08: // a hyphen that may break one; pictures, and marks of notes
+		w.words("\u2011") // non-breaking hyphen
+	case 0x1f, 0x01, 0x02, 0x05, 0x08: // optional hyphen; pictures, and note marks
 	default: // ends of paragraphs, cells, lines and pages
 		w.b.Break()
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 )
 
-// readDOCX reads a document of WordprocessingML: the text in its order, then chunks in other
-// formats, SmartArt and charts, foot- and endnotes, comments, headers and footers. Deleted text and field codes are left out.
+// readDOCX reads a WordprocessingML document: the text in order, then chunks in other formats, SmartArt and charts,
+// foot- and endnotes, comments, headers and footers. Deleted text and field codes are left out.
 func readDOCX(a *archive, b *extract.Builder) error {
 	root := a.relationsOf("")
 	main := mainPart(&root, "word/document.xml")
@@ -41,7 +41,7 @@ func readDOCX(a *archive, b *extract.Builder) error {
 	return nil
 }
 
-// mainPart is the part that the package's relations name, or its usual name.
+// mainPart returns the part that the package's relations name, or its usual name.
 func mainPart(root *relations, usual string) string {
 	if parts := root.parts("officeDocument"); len(parts) > 0 {
 		return parts[0]
@@ -49,12 +49,12 @@ func mainPart(root *relations, usual string) string {
 	return usual
 }
 
-// words takes the text out of a part of WordprocessingML or DrawingML.
+// words extracts the text of a part of WordprocessingML or DrawingML.
 type words struct {
 	b     *extract.Builder
 	in    bool // in an element that holds text
 	code  bool // in a field code
-	cats  bool // the categories of a chart were read: each of its series repeats them
+	cats  bool // the categories of a chart were read, which each of its series repeats
 	field strings.Builder
 }
 
@@ -80,7 +80,7 @@ func (w *words) start(e *xml.StartElement) bool {
 		w.cats = true
 		return again
 	case "Fallback", "del", "moveFrom", "numCache", "numLit":
-		return true // what Choice has said already; what is no longer there; the numbers of a chart
+		return true // alternatives to Choice; deleted text; the numbers of a chart
 	}
 	return false
 }
@@ -108,15 +108,14 @@ func (w *words) text(t []byte) {
 	}
 }
 
-// link takes the address out of a field code such as HYPERLINK "https://host/".
+// link extracts the address of a field code such as HYPERLINK "https://host/".
 func (w *words) link(code string) {
 	if href := hyperlink(code); href != "" {
 		w.b.Link(href)
 	}
 }
 
-// hyperlink is the address of a field code HYPERLINK, "" if it is another one or one inside
-// of the document.
+// hyperlink returns the address of a field code HYPERLINK, "" for other codes and for links within the document.
 func hyperlink(code string) string {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(code), "HYPERLINK")
 	if !ok {

@@ -12,20 +12,19 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 )
 
-// legacyReader reads one document of Office 97 to 2003: MS-DOC, MS-XLS and MS-PPT, as far
-// as text needs them. Every place and length in such a file is its writer's word only:
-// nothing is read outside of a stream, and nothing is made in the size of a count.
+// legacyReader reads one document of Office 97 to 2003: MS-DOC, MS-XLS and MS-PPT, as far as text requires. No position
+// or length in the file is trusted: nothing is read outside of a stream, and no allocation depends on a count.
 type legacyReader struct {
 	ctx  context.Context
 	b    *extract.Builder
-	page encoding.Encoding // of text with one byte a character
+	page encoding.Encoding // of single-byte text
 }
 
 func readLegacy(ctx context.Context, format Format, body []byte, b *extract.Builder) error {
 	return readCompound(&legacyReader{ctx: ctx, b: b, page: codePage(1252)}, format, body)
 }
 
-// decodePage decodes text of a code page; nil is that of Windows in the West.
+// decodePage decodes text of a code page; nil is Western Windows.
 func decodePage(page encoding.Encoding, text []byte) string {
 	if page == nil {
 		page = codePage(1252)
@@ -37,7 +36,7 @@ func decodePage(page encoding.Encoding, text []byte) string {
 	return string(out)
 }
 
-// utf16Text is text of two bytes a character; half a character at its end is none.
+// utf16Text decodes UTF-16; it drops half a character at the end.
 func utf16Text(text []byte) string {
 	units := make([]uint16, len(text)/2)
 	for i := range units {
@@ -46,7 +45,7 @@ func utf16Text(text []byte) string {
 	return string(utf16.Decode(units))
 }
 
-// latin is text of which each byte is the low one of a character.
+// latin decodes text whose bytes are the low bytes of characters.
 func latin(text []byte) string {
 	out := make([]byte, 0, len(text))
 	for _, c := range text {
@@ -55,7 +54,7 @@ func latin(text []byte) string {
 	return string(out)
 }
 
-// summary takes what the property sets of a file say (MS-OLEPS).
+// summary adds the property sets of a file (MS-OLEPS).
 func summary(c *compound, b *extract.Builder) {
 	names := map[uint32]string{2: "title", 3: "subject", 4: "author", 5: "keywords", 6: "description", 12: "created", 13: "modified", 14: "pages"}
 	own := propertySet(c.stream("SummaryInformation"), names)

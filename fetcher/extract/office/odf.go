@@ -22,12 +22,12 @@ func readODF(a *archive, b *extract.Builder) error {
 	}
 	p.addTo(b)
 	var statistics statistics
-	_ = a.walk("meta.xml", &statistics) // as the properties
+	_ = a.walk("meta.xml", &statistics) // as for properties
 	b.Meta("pages", statistics.pages)
 	return a.walk("content.xml", &paragraphs{b: b})
 }
 
-// encryption is found where a manifest says how a part is encrypted.
+// encryption records whether a manifest declares an encrypted part.
 type encryption struct{ found bool }
 
 func (e *encryption) start(s *xml.StartElement) bool {
@@ -38,7 +38,7 @@ func (e *encryption) start(s *xml.StartElement) bool {
 func (*encryption) end(string)  {}
 func (*encryption) text([]byte) {}
 
-// statistics has the count of pages that the writer left.
+// statistics reads the page count that the writer stored.
 type statistics struct{ pages string }
 
 func (s *statistics) start(e *xml.StartElement) bool {
@@ -51,11 +51,11 @@ func (s *statistics) start(e *xml.StartElement) bool {
 func (*statistics) end(string)  {}
 func (*statistics) text([]byte) {}
 
-// paragraphs takes the text out of a content part: all that stands in paragraphs and
-// headings, and nothing of tracked changes, scripts or embedded files.
+// paragraphs extracts the text of a content part: all text in paragraphs and headings, but not tracked changes, scripts
+// or embedded files.
 type paragraphs struct {
 	b    *extract.Builder
-	open int // paragraphs, one in another
+	open int // nested paragraphs
 }
 
 func (p *paragraphs) start(e *xml.StartElement) bool {

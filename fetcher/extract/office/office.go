@@ -1,8 +1,6 @@
-// Package office reads the documents of word processors, spreadsheets and
-// presentations: Office Open XML (ECMA-376), OpenDocument (ISO/IEC 26300), RTF 1.9.1, and
-// the binary formats of Office 97 to 2003 (MS-DOC, MS-XLS, MS-PPT). It reads text,
-// properties and links, unpacks no more than it needs, runs nothing and opens nothing
-// outside of the body.
+// Package office reads the documents of word processors, spreadsheets and presentations: Office Open XML (ECMA-376),
+// OpenDocument (ISO/IEC 26300), RTF 1.9.1, and the binary formats of Office 97 to 2003 (MS-DOC, MS-XLS, MS-PPT). It
+// reads text, properties and links, unpacks no more than it needs, runs nothing and opens nothing outside of the body.
 package office
 
 import (
@@ -17,7 +15,7 @@ import (
 // Format is a kind of document.
 type Format string
 
-// The formats; templates and documents with macros are of the same ones.
+// The formats, which include their templates and documents with macros.
 const (
 	DOCX Format = "docx"
 	XLSX Format = "xlsx"
@@ -31,9 +29,9 @@ const (
 	PPT  Format = "ppt"
 )
 
-// Read reads a document. Where a part of it is damaged, too large, or ctx ends, the
-// page is what was read until there, and has the meta truncated; if that is nothing,
-// the error says why, which is extract.ErrEncrypted, extract.ErrTooLarge or another.
+// Read reads a document. If a part of it is damaged or too large, or ctx ends, the page holds what was read until
+// there, and has the meta truncated; if that is nothing, it returns an error: extract.ErrEncrypted, extract.ErrTooLarge
+// or another.
 func Read(ctx context.Context, format Format, body []byte) (extract.Page, error) {
 	b := &extract.Builder{}
 	var err error
@@ -71,7 +69,7 @@ func readPackage(ctx context.Context, format Format, body []byte, b *extract.Bui
 		return readPPTX(a, b)
 	case ODT, ODS, ODP:
 		return readODF(a, b)
-	case RTF, DOC, XLS, PPT: // no archive: it was read above
+	case RTF, DOC, XLS, PPT: // not archives: handled above
 	}
 	return fmt.Errorf("%q is not a format that is read", format)
 }

@@ -26,22 +26,22 @@ const (
 )
 
 const (
-	maxPPTDepth = 64      // of records inside each other
+	maxPPTDepth = 64      // nesting of records
 	maxPersist  = 100_000 // parts of a presentation
-	maxEdits    = 10_000  // that it was saved in
+	maxEdits    = 10_000  // saves
 )
 
 // pptReader reads one presentation.
 type pptReader struct {
 	*legacyReader
 	stream []byte
-	parts  map[uint32]int64 // where the newest form of each part is
-	done   map[int64]bool   // parts that were read
+	parts  map[uint32]int64 // position of the newest version of each part
+	done   map[int64]bool   // parts already read
 	n      int
 }
 
-// ppt reads a presentation: each slide in its order, with what the outline has of it, then
-// the notes. Parts of earlier saves and masters are left out.
+// ppt reads a presentation: each slide in order, with its text in the outline, then the notes. Parts of earlier saves
+// and masters are left out.
 func (r *legacyReader) ppt(c *compound) error {
 	p := &pptReader{legacyReader: r, stream: c.stream("PowerPoint Document"), parts: map[uint32]int64{}, done: map[int64]bool{}}
 	user := c.stream("Current User")
@@ -50,7 +50,7 @@ func (r *legacyReader) ppt(c *compound) error {
 	}
 	document, ok := p.directory(int64(le32(user, 16)))
 	if !ok {
-		// Without its directory, all that is in it is read in the order of the file.
+		// Without its directory, everything is read in the order of the file.
 		return p.walk(p.stream, 0, p.anything)
 	}
 	if err := p.walk(document, 0, p.outline(0)); err != nil {
@@ -62,14 +62,14 @@ func (r *legacyReader) ppt(c *compound) error {
 	return p.walk(document, 0, p.links)
 }
 
-// record is one of a stream.
+// record is a record of a stream.
 type record struct {
 	kind, instance int
 	container      bool
 	body           []byte
 }
 
-// recordAt is the record at a place, and where the next one begins; 0 if there is none.
+// recordAt returns the record at a position, and where the next one begins; 0 if there is none.
 func recordAt(b []byte, at int64) (r record, next int64) {
 	const head = 8
 	if at < 0 || at+head > int64(len(b)) {
@@ -81,8 +81,8 @@ func recordAt(b []byte, at int64) (r record, next int64) {
 	return r, at + head + length
 }
 
-// directory finds where the newest form of each part stands, by the saves from the newest
-// to the oldest, and returns the document's part.
+// directory finds the newest version of each part, going from the newest save to the oldest, and returns the document's
+// part.
 func (p *pptReader) directory(at int64) (document []byte, ok bool) {
 	var id uint32
 	for range maxEdits {
@@ -108,7 +108,7 @@ func (p *pptReader) directory(at int64) (document []byte, ok bool) {
 	return r.body, r.kind == pptDocument
 }
 
-// persist reads one directory: runs of parts with numbers that follow each other.
+// persist reads one directory: runs of parts with consecutive numbers.
 func (p *pptReader) persist(at int64) {
 	r, _ := recordAt(p.stream, at)
 	if r.kind != pptPersistDirectory {
@@ -127,7 +127,7 @@ func (p *pptReader) persist(at int64) {
 	}
 }
 
-// walk goes over the records of a container. Where visit returns true, it goes into one.
+// walk reads the records of a container. It enters a record if visit returns true.
 func (p *pptReader) walk(b []byte, depth int, visit func(record) (bool, error)) error {
 	for at := int64(0); ; {
 		r, next := recordAt(b, at)
@@ -155,7 +155,7 @@ func (p *pptReader) walk(b []byte, depth int, visit func(record) (bool, error)) 
 	}
 }
 
-// outline reads a list of slides: what the outline has of each, and the slide itself.
+// outline reads a list of slides: the text of each in the outline, and the slide itself.
 func (p *pptReader) outline(instance int) func(record) (bool, error) {
 	return func(list record) (bool, error) {
 		if list.kind != pptSlideList || list.instance != instance {
@@ -188,7 +188,7 @@ func (p *pptReader) outline(instance int) func(record) (bool, error) {
 	}
 }
 
-// text writes the text of a record that is one.
+// text writes the text of a text record.
 func (p *pptReader) text(r record) (bool, error) {
 	switch r.kind {
 	case pptTextChars:
@@ -199,7 +199,7 @@ func (p *pptReader) text(r record) (bool, error) {
 	return true, nil
 }
 
-// lines writes a text, of which each line is words of its own.
+// lines writes a text in which lines separate words.
 func (p *pptReader) lines(text string) {
 	p.b.Break()
 	p.b.Write([]byte(strings.Map(func(c rune) rune {
@@ -211,7 +211,7 @@ func (p *pptReader) lines(text string) {
 	p.b.Break()
 }
 
-// links takes the targets of hyperlinks.
+// links adds the targets of hyperlinks.
 func (p *pptReader) links(r record) (bool, error) {
 	if r.kind == pptHyperlink {
 		return false, p.walk(r.body, 1, func(s record) (bool, error) {
@@ -224,7 +224,7 @@ func (p *pptReader) links(r record) (bool, error) {
 	return r.kind != pptSlideList, nil
 }
 
-// anything writes all text but that of masters.
+// anything writes all text except that of masters.
 func (p *pptReader) anything(r record) (bool, error) {
 	if r.kind == pptMainMaster || r.kind == pptHandout {
 		return false, nil

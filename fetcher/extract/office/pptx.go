@@ -7,8 +7,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 )
 
-// readPPTX reads a presentation: its slides in their order, each with its
-// SmartArt, charts and notes.
+// readPPTX reads a presentation: its slides in order, each with its SmartArt, charts and notes.
 func readPPTX(a *archive, b *extract.Builder) error {
 	root := a.relationsOf("")
 	main := mainPart(&root, "ppt/presentation.xml")
@@ -42,10 +41,10 @@ func readPPTX(a *archive, b *extract.Builder) error {
 	return nil
 }
 
-// maxIdentified parts of one kind are read.
+// maxIdentified bounds the parts of one kind.
 const maxIdentified = 10_000
 
-// identified are the elements of a name with their relation, in their order.
+// identified collects the elements of a name with their relation, in order.
 type identified struct {
 	element string
 	found   []struct{ id, name string }
@@ -59,7 +58,7 @@ func (f *identified) start(e *xml.StartElement) bool {
 	for _, attr := range e.Attr {
 		switch {
 		case attr.Name.Local == "id" && attr.Name.Space != "":
-			one.id = attr.Value // r:id; the one without a prefix is something else
+			one.id = attr.Value // r:id; the one without a prefix has another meaning
 		case attr.Name.Local == "name":
 			one.name = attr.Value
 		}

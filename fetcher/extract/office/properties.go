@@ -11,9 +11,9 @@ import (
 // maxProperty is how much of one property is kept, in bytes.
 const maxProperty = 64 << 10
 
-// properties are the text of each element with a name in names.
+// properties collects the text of each element with a name in names.
 type properties struct {
-	names  map[string]string // what an element's text is called; several may be the same
+	names  map[string]string // by element: the property's name; several elements may share one
 	values map[string][]string
 	open   string
 	b      strings.Builder
@@ -53,13 +53,13 @@ func (p *properties) first(name string) string {
 func readProperties(a *archive, names map[string]string, parts ...string) *properties {
 	p := &properties{names: names, values: map[string][]string{}}
 	for _, part := range parts {
-		_ = a.walk(part, p) // the document is worth reading without them
+		_ = a.walk(part, p) // properties are optional
 		p.open = ""
 	}
 	return p
 }
 
-// addTo makes the properties a page's.
+// addTo adds the properties to a page.
 func (p *properties) addTo(b *extract.Builder) {
 	b.Title(p.first("title"))
 	b.Language(p.first("language"))
@@ -72,8 +72,7 @@ func (p *properties) addTo(b *extract.Builder) {
 	}
 }
 
-// parseTime reads the forms of W3CDTF and ISO 8601 that office programs write. One
-// without a zone is taken as UTC.
+// parseTime parses the forms of W3CDTF and ISO 8601 that office programs write. The default zone is UTC.
 func parseTime(s string) time.Time {
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly} {
 		if t, err := time.Parse(layout, s); err == nil {
@@ -83,7 +82,7 @@ func parseTime(s string) time.Time {
 	return time.Time{}
 }
 
-// officeProperties are those of the parts docProps/core.xml and docProps/app.xml.
+// officeProperties reads the parts docProps/core.xml and docProps/app.xml.
 func officeProperties(a *archive, b *extract.Builder) {
 	readProperties(a, map[string]string{
 		"title": "title", "creator": "author", "subject": "subject", "description": "description",

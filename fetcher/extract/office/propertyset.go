@@ -12,10 +12,10 @@ type property struct {
 	at   time.Time
 }
 
-// maxProperties of a set are looked at.
+// maxProperties bounds the properties of a set.
 const maxProperties = 1000
 
-// utf16Page is the code page of a set whose strings have two bytes a character.
+// utf16Page is the code page of a set with UTF-16 strings.
 const utf16Page = 1200
 
 // Types of values in a property set (MS-OLEPS section 2.15).
@@ -27,9 +27,9 @@ const (
 	typeFileTime = 0x40
 )
 
-// propertySet reads the first set of a stream: the properties with a name in names.
+// propertySet returns the properties in the first set of a stream that have a name in names.
 func propertySet(stream []byte, names map[uint32]string) map[string]property {
-	const head, set = 28, 20 // bytes of the header, and of what says where the first set is
+	const head, set = 28, 20 // sizes of the header, and of the entry that locates the first set
 	out := map[string]property{}
 	if len(stream) < head+set || le16(stream, 0) != 0xfffe {
 		return out
@@ -50,11 +50,11 @@ func propertySet(stream []byte, names map[uint32]string) map[string]property {
 	return out
 }
 
-// propertyValue reads a value; page is the number of the set's code page.
+// propertyValue decodes a value; page is the set's code page.
 func propertyValue(v []byte, page int) (p property) {
 	switch le32(v, 0) {
 	case typeInt32:
-		if n := int32(le32(v, 4)); n > 0 { //nolint:gosec // it is signed in the file
+		if n := int32(le32(v, 4)); n > 0 { //nolint:gosec // signed in the file
 			p.text = strconv.Itoa(int(n))
 		}
 	case typeString:
@@ -73,7 +73,7 @@ func propertyValue(v []byte, page int) (p property) {
 	return p
 }
 
-// fileTime is a time in units of 100 ns since 1601, zero where there is none.
+// fileTime converts a time in units of 100 ns since 1601; 0 gives the zero time.
 func fileTime(t uint64) time.Time {
 	const from1601, perSecond = 11644473600, 10_000_000
 	if t == 0 || t/perSecond < from1601 || t/perSecond > from1601+1<<34 {

@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// maxGroups is how deep groups may be nested.
+	// maxGroups bounds the nesting of groups.
 	maxGroups = 10_000
-	// maxFonts of the font table are known.
+	// maxFonts bounds the font table.
 	maxFonts = 10_000
 )
 
-// destination says where the text of a group goes.
+// destination is where the text of a group goes.
 type destination uint8
 
 const (
@@ -27,9 +27,9 @@ const (
 	toNowhere
 	toInstruction // of a field
 	toFonts
-	toInfo     // what stands in the information group, outside of its parts
+	toInfo     // text of the information group, outside of its parts
 	toProperty // a part of the information group, named by group.property
-	toShape    // of a drawing: its text box alone has text
+	toShape    // of a drawing: only its text box has text
 )
 
 // group is the state that a closing brace restores.
@@ -38,12 +38,12 @@ type group struct {
 	property string
 	hidden   bool
 	box      bool // in a text box or an annotation, which separate words
-	skip     int  // characters after \u that stand for the same
+	skip     int  // fallback characters after \u
 	font     int
 	stamp    *stamp // of \creatim and \revtim
 }
 
-// rtfReader goes once over a file. Control words are those of RTF 1.9.1.
+// rtfReader reads a file once. Control words are those of RTF 1.9.1.
 type rtfReader struct {
 	ctx   context.Context
 	in    []byte
@@ -53,12 +53,12 @@ type rtfReader struct {
 	outer []group
 
 	opened    bool // a group has just begun
-	ignorable bool // \* came at the begin of a group: an unknown destination is left out
-	skipping  int  // characters that \u has said already
-	high      rune // half of a pair that \u gave
+	ignorable bool // \* came at the start of a group: an unknown destination is left out
+	skipping  int  // fallback characters still to skip
+	high      rune // first half of a surrogate pair
 	page      encoding.Encoding
 	fonts     map[int]encoding.Encoding
-	bytes     []byte // that wait to be decoded together, as a character may have two
+	bytes     []byte // not decoded yet, since a character may have two
 	info      map[string][]byte
 	created   stamp
 	modified  stamp
@@ -105,7 +105,7 @@ func (r *rtfReader) read() error {
 			r.skipping, r.opened = 0, true
 		case '}':
 			r.close()
-			if len(r.outer) == 0 { // what follows does not belong to it
+			if len(r.outer) == 0 { // the rest does not belong to the document
 				return nil
 			}
 		case '\\':
@@ -150,7 +150,7 @@ func (r *rtfReader) control() {
 	}
 	c, opened := r.in[r.at], r.opened
 	r.opened = false
-	if c == '*' { // elsewhere than at the begin of a group it says nothing
+	if c == '*' { // it has no meaning except at the start of a group
 		r.at++
 		r.ignorable = opened
 		return
@@ -190,7 +190,7 @@ func (r *rtfReader) parameter() (n int, has bool) {
 	return n, has
 }
 
-// symbol is a control symbol: a backslash and a character that is not a letter.
+// symbol handles a control symbol: a backslash and a character that is not a letter.
 func (r *rtfReader) symbol(c byte) {
 	switch c {
 	case '\'':
@@ -213,7 +213,7 @@ func (r *rtfReader) symbol(c byte) {
 	}
 }
 
-// byte is one of a character in the font's code page.
+// byte handles a byte of a character in the font's code page.
 func (r *rtfReader) byte(c byte) {
 	if r.skipping > 0 {
 		r.skipping--
@@ -231,14 +231,14 @@ func (r *rtfReader) byte(c byte) {
 	}
 }
 
-// rune is a character whose code is known.
+// rune handles a character with a known code.
 func (r *rtfReader) rune(c rune) {
 	r.flush()
 	r.write(utf8.AppendRune(nil, c))
 }
 
-// unicode is \u: n counts from -32768 in the words of the standard, and others
-// write it from 0. Characters beyond come as two of them.
+// unicode handles \u: in the standard n is signed 16 bit, but some writers count from 0. Characters beyond 16 bit come
+// as two of them.
 func (r *rtfReader) unicode(n int) {
 	c := rune(uint16(n))
 	r.skipping = r.group.skip
@@ -254,7 +254,7 @@ func (r *rtfReader) unicode(n int) {
 	}
 }
 
-// flush decodes the bytes that wait.
+// flush decodes the collected bytes.
 func (r *rtfReader) flush() {
 	if len(r.bytes) == 0 {
 		return

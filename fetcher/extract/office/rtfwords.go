@@ -13,7 +13,7 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// word obeys a control word.
+// word handles a control word.
 func (r *rtfReader) word(word string, n int, has bool) {
 	ignorable := r.ignorable
 	r.ignorable = false
@@ -25,7 +25,7 @@ func (r *rtfReader) word(word string, n int, has bool) {
 		r.at = min(r.at+max(n, 0), len(r.in))
 		return
 	}
-	if r.skipping > 0 { // it stands for the character that \u gave
+	if r.skipping > 0 { // part of the fallback for \u
 		r.skipping--
 		return
 	}
@@ -73,8 +73,8 @@ func (r *rtfReader) word(word string, n int, has bool) {
 	}
 }
 
-// destination obeys words that say where the text of the group goes. In a group that
-// is left out, all inner ones are, too.
+// destination handles words that set where the text of the group goes. All groups inside a skipped one are skipped,
+// too.
 func (r *rtfReader) destination(word string) bool {
 	to, property := toNowhere, ""
 	var at *stamp
@@ -113,8 +113,7 @@ func (r *rtfReader) destination(word string) bool {
 	return true
 }
 
-// drawn obeys the words of drawings and annotations. The destinations that hold a drawing have text
-// in its text box alone.
+// drawn handles the words of drawings and annotations. Destinations with a drawing have text only in its text box.
 func (r *rtfReader) drawn(word string) bool {
 	from, to := toText, toText
 	switch word {
@@ -133,7 +132,7 @@ func (r *rtfReader) drawn(word string) bool {
 	return true
 }
 
-// character obeys words that stand for a character or a break.
+// character handles words for a character or a break.
 func (r *rtfReader) character(word string) bool {
 	var c rune
 	switch word {
@@ -190,7 +189,7 @@ func (s *stamp) set(word string, n int) {
 	}
 }
 
-// time takes it as UTC: RTF says nothing of zones. It is zero where the date makes no sense.
+// time returns the time in UTC, since RTF has no zones. It is zero for an invalid date.
 func (s *stamp) time() time.Time {
 	t := time.Date(s.year, time.Month(s.month), s.day, s.hour, s.minute, s.second, 0, time.UTC)
 	if s.year <= 0 || t.Year() != s.year || int(t.Month()) != s.month || t.Day() != s.day {
@@ -199,7 +198,7 @@ func (s *stamp) time() time.Time {
 	return t
 }
 
-// codePage is the encoding of a Windows code page, nil if it is not known.
+// codePage returns the encoding of a Windows code page, nil if unknown.
 func codePage(n int) encoding.Encoding {
 	switch n {
 	case 437:
@@ -237,7 +236,7 @@ func codePage(n int) encoding.Encoding {
 	return nil
 }
 
-// charsetPage is the encoding of a font's charset, nil for that of the document.
+// charsetPage returns the encoding of a font's charset, nil for that of the document.
 func charsetPage(charset int) encoding.Encoding {
 	pages := map[int]int{
 		0: 1252, 77: 10000, 128: 932, 129: 949, 134: 936, 136: 950, 161: 1253, 162: 1254, 163: 1258,

@@ -37,7 +37,7 @@ const (
 	biff8         = 0x0600
 )
 
-// maxSharedStrings of a workbook are known; cells with others have no text.
+// maxSharedStrings bounds the shared strings of a workbook; cells with others have no text.
 const maxSharedStrings = 2_000_000
 
 // xlsReader reads one workbook: BIFF8, or BIFF5 of Excel 5 and 95.
@@ -45,15 +45,14 @@ type xlsReader struct {
 	*legacyReader
 	in     []byte
 	at     int
-	wide   bool           // BIFF8: strings say how many bytes a character has
-	sheets map[int]string // names by where the sheet begins
+	wide   bool           // BIFF8: strings declare their character size
+	sheets map[int]string // names by the position of the sheet
 	shared []string
 	dates  dates
 	n      int
 }
 
-// xls reads the cells of each sheet, row by row, behind the sheet's name, with comments
-// and text boxes.
+// xls reads the cells of each sheet, row by row, after the sheet's name, with comments and text boxes.
 func (r *legacyReader) xls(c *compound) error {
 	in := c.stream("Workbook")
 	if len(in) == 0 {
@@ -89,7 +88,7 @@ func (x *xlsReader) next() (kind int, data []byte) {
 	return kind, data
 }
 
-// continued are the records that go on with the one that was read.
+// continued returns the records that continue the last one.
 func (x *xlsReader) continued() (more [][]byte) {
 	for le16(x.in, x.at) == xlsContinue && x.at+4 <= len(x.in) {
 		_, data := x.next()
@@ -144,7 +143,7 @@ func (x *xlsReader) record(kind, begin int, d []byte) {
 	}
 }
 
-// format reads how cells show dates, and the titles of charts.
+// format reads date formats of cells, and titles of charts.
 func (x *xlsReader) format(kind int, d []byte) {
 	switch kind {
 	case xlsDateMode:
@@ -171,7 +170,7 @@ func (x *xlsReader) cell(text string) {
 	}
 }
 
-// formula writes the value of a formula; that of a string follows in a record of its own.
+// formula writes the value of a formula; a string value follows in a record of its own.
 func (x *xlsReader) formula(style int, value []byte) {
 	switch {
 	case len(value) < 8:
@@ -204,11 +203,11 @@ func (x *xlsReader) number(style int, v float64) {
 	}
 }
 
-// rk is a number in four bytes (MS-XLS section 2.5.217).
+// rk decodes a number in four bytes (MS-XLS section 2.5.217).
 func rk(n uint32) float64 {
 	v := math.Float64frombits(uint64(n&^3) << 32)
 	if n&2 != 0 {
-		v = float64(int32(n) >> 2) //nolint:gosec // it is signed in the file
+		v = float64(int32(n) >> 2) //nolint:gosec // signed in the file
 	}
 	if n&1 != 0 {
 		v /= 100
@@ -216,7 +215,7 @@ func rk(n uint32) float64 {
 	return v
 }
 
-// short is a string with its length in one byte, long one with it in two.
+// short decodes a string with a length of one byte, long one with two.
 func (x *xlsReader) short(d []byte) string {
 	if len(d) == 0 {
 		return ""
@@ -231,7 +230,7 @@ func (x *xlsReader) long(d []byte) string {
 	return x.characters(d[2:], le16(d, 0))
 }
 
-// characters are n of them, behind a byte that says how many bytes each has.
+// characters decodes n characters, after a byte with their size.
 func (x *xlsReader) characters(d []byte, n int) string {
 	switch {
 	case !x.wide:
@@ -244,8 +243,7 @@ func (x *xlsReader) characters(d []byte, n int) string {
 	return latin(part(d, 1, int64(n)))
 }
 
-// textBox writes the text of a comment or a text box, which stands in the first of the
-// records that go on with it.
+// textBox writes the text of a comment or a text box, which is in the first of its continuation records.
 func (x *xlsReader) textBox(n int) {
 	if more := x.continued(); len(more) > 0 && n > 0 {
 		wide := x.wide
@@ -255,8 +253,7 @@ func (x *xlsReader) textBox(n int) {
 	}
 }
 
-// urlMoniker is the class of a hyperlink's target that is a URL (MS-OSHARED section
-// 2.3.7.6).
+// urlMoniker is the class of a hyperlink target that is a URL (MS-OSHARED section 2.3.7.6).
 var urlMoniker = []byte{0xe0, 0xc9, 0xea, 0x79, 0xf9, 0xba, 0xce, 0x11, 0x8c, 0x82, 0x00, 0xaa, 0x00, 0x4b, 0xa9, 0x0b}
 
 func monikerURL(d []byte) string {

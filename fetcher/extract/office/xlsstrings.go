@@ -2,9 +2,8 @@ package office
 
 import "strings"
 
-// strings reads the shared strings of a workbook (MS-XLS section 2.4.265). They run over
-// the ends of records, of which each that goes on inside of a string's characters begins
-// with a byte that says anew how many bytes a character has.
+// strings reads the shared strings of a workbook (MS-XLS section 2.4.265). They continue over record ends; a record
+// that begins within a string's characters starts with a byte that gives their size anew.
 func (x *xlsReader) strings(records [][]byte) {
 	s := &stringTable{records: records}
 	count := int64(le32(records[0], 4))
@@ -14,13 +13,13 @@ func (x *xlsReader) strings(records [][]byte) {
 	}
 }
 
-// stringTable is a place in records.
+// stringTable is a position in records.
 type stringTable struct {
 	records [][]byte
 	at      int // in the first of them
 }
 
-// ended goes to the next record where one is at its end, and reports whether there is none.
+// ended moves to the next record at the end of one, and reports whether there is none.
 func (s *stringTable) ended() bool {
 	for len(s.records) > 0 && s.at >= len(s.records[0]) {
 		s.records, s.at = s.records[1:], 0
@@ -42,7 +41,7 @@ func (s *stringTable) uint32() int64 {
 	return int64(s.uint16()) | int64(s.uint16())<<16
 }
 
-// skip goes over n bytes.
+// skip skips n bytes.
 func (s *stringTable) skip(n int64) {
 	for n > 0 && !s.ended() {
 		step := min(n, int64(len(s.records[0])-s.at))
@@ -51,7 +50,7 @@ func (s *stringTable) skip(n int64) {
 	}
 }
 
-// one reads a string; its runs of formats and what Asian words sound like are passed over.
+// one reads a string; it skips format runs and phonetic data.
 func (s *stringTable) one() string {
 	const (
 		wide     = 1
@@ -68,7 +67,7 @@ func (s *stringTable) one() string {
 		sounds = s.uint32()
 	}
 	var b strings.Builder
-	var half []byte // of a string that runs over a record's end, decoded as one
+	var half []byte // of a string across records, decoded as one
 	for left > 0 && len(s.records) > 0 {
 		if s.at >= len(s.records[0]) {
 			if s.ended() {

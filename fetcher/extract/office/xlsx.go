@@ -9,8 +9,8 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 )
 
-// readXLSX reads a workbook: for each sheet its name and cells, row by row, then
-// drawings and comments. Numbers are as they are stored, dates in the form of ISO 8601.
+// readXLSX reads a workbook: for each sheet its name and cells, row by row, then drawings and comments. Numbers are as
+// stored, dates in ISO 8601.
 func readXLSX(a *archive, b *extract.Builder) error {
 	root := a.relationsOf("")
 	main := mainPart(&root, "xl/workbook.xml")
@@ -27,7 +27,7 @@ func readXLSX(a *archive, b *extract.Builder) error {
 		}
 	}
 	for _, part := range related.parts("styles") {
-		_ = a.walk(part, &sheets.dates) // without it, dates are numbers
+		_ = a.walk(part, &sheets.dates) // optional: without it, dates are numbers
 	}
 	for _, sheet := range sheets.found {
 		part := related.byID(sheet.id)
@@ -55,7 +55,7 @@ func readXLSX(a *archive, b *extract.Builder) error {
 	return nil
 }
 
-// workbook has the sheets in their order, and how cells show dates.
+// workbook holds the sheets in order, and the date formats.
 type workbook struct {
 	identified
 	dates dates
@@ -68,7 +68,7 @@ func (w *workbook) start(e *xml.StartElement) bool {
 	return w.identified.start(e)
 }
 
-// sharedStrings are what cells refer to by number.
+// sharedStrings are the strings that cells refer to by number.
 type sharedStrings struct {
 	all []string
 	in  bool
@@ -81,7 +81,7 @@ func (s *sharedStrings) start(e *xml.StartElement) bool {
 		s.one.Reset()
 	case "t":
 		s.in = true
-	case "rPh": // how it is pronounced
+	case "rPh": // pronunciation
 		return true
 	}
 	return false
@@ -102,7 +102,7 @@ func (s *sharedStrings) text(t []byte) {
 	}
 }
 
-// cells takes the values out of a sheet.
+// cells extracts the values of a sheet.
 type cells struct {
 	b      *extract.Builder
 	shared []string
@@ -121,7 +121,7 @@ func (c *cells) start(e *xml.StartElement) bool {
 	case "v", "t":
 		c.in = true
 		c.value.Reset()
-	case "f", "rPh": // a formula: its value is what is seen
+	case "f", "rPh": // a formula: only its value is visible
 		return true
 	}
 	return false
@@ -131,7 +131,7 @@ func (c *cells) end(name string) {
 	switch name {
 	case "v", "t":
 		c.in = false
-		if c.b.Full() { // nor is a long shared string copied for each cell
+		if c.b.Full() { // avoids copying a long shared string for each cell
 			c.b.Cut()
 			return
 		}
@@ -141,7 +141,7 @@ func (c *cells) end(name string) {
 	}
 }
 
-// shown is what a cell shows for the value that was read.
+// shown returns the text that a cell shows for the value just read.
 func (c *cells) shown(element string) string {
 	value := c.value.String()
 	switch {

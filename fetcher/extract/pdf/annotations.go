@@ -8,15 +8,14 @@ import (
 )
 
 const (
-	// maxPageAnnotations are looked at on one page.
+	// maxPageAnnotations bounds the annotations of one page.
 	maxPageAnnotations = 10_000
-	// maxFieldValues are remembered, so that a field that stands on the page several times,
-	// or on several pages, is told once.
+	// maxFieldValues bounds the remembered fields, so that a field that occurs several times is written once.
 	maxFieldValues = 100_000
 )
 
-// openForm makes what PDFium tells form values by; without a form there is nothing to
-// tell. Nothing of a form is run: no page is told that it was opened.
+// openForm prepares the form environment that PDFium reads form values with, if there is a form. No script of a form
+// runs: no page is reported as opened.
 func (f *file) openForm() {
 	form, err := f.FPDFDOC_InitFormFillEnvironment(&requests.FPDFDOC_InitFormFillEnvironment{
 		Document: f.document,
@@ -36,16 +35,15 @@ func (f *file) openForm() {
 	}
 }
 
-// closeForm gives back what the binding keeps of a form.
+// closeForm releases the memory of a form.
 func (f *file) closeForm() {
 	if f.form != nil {
-		_, _ = f.FPDFDOC_ExitFormFillEnvironment(&requests.FPDFDOC_ExitFormFillEnvironment{FormHandle: *f.form}) // the instance ends soon
+		_, _ = f.FPDFDOC_ExitFormFillEnvironment(&requests.FPDFDOC_ExitFormFillEnvironment{FormHandle: *f.form}) // errors do not matter: the instance ends soon
 		f.form = nil
 	}
 }
 
-// annotations writes what is written over a page: values of form fields, free text, notes
-// and comments.
+// annotations writes the annotations of a page: values of form fields, free text, notes and comments.
 func (f *file) annotations(page requests.Page) error {
 	count, err := f.FPDFPage_GetAnnotCount(&requests.FPDFPage_GetAnnotCount{Page: page})
 	if err != nil {
@@ -57,7 +55,7 @@ func (f *file) annotations(page requests.Page) error {
 		}
 		annotation, err := f.FPDFPage_GetAnnot(&requests.FPDFPage_GetAnnot{Page: page, Index: i})
 		if err != nil {
-			continue // one that is damaged says nothing of the others
+			continue // the others may be intact
 		}
 		if text := f.annotation(annotation.Annotation); text != "" {
 			f.b.Break()
@@ -69,7 +67,7 @@ func (f *file) annotations(page requests.Page) error {
 	return nil
 }
 
-// annotation is the text of one, "" if it has none or is hidden.
+// annotation returns the text of an annotation, "" if it has none or is hidden.
 func (f *file) annotation(a references.FPDF_ANNOTATION) string {
 	flags, err := f.FPDFAnnot_GetFlags(&requests.FPDFAnnot_GetFlags{Annotation: a})
 	if err == nil && flags.Flags&(enums.FPDF_ANNOT_FLAG_HIDDEN|enums.FPDF_ANNOT_FLAG_NOVIEW) != 0 {
@@ -82,7 +80,7 @@ func (f *file) annotation(a references.FPDF_ANNOTATION) string {
 	if kind.Subtype == enums.FPDF_ANNOT_SUBTYPE_WIDGET {
 		return f.field(a)
 	}
-	if kind.Subtype == enums.FPDF_ANNOT_SUBTYPE_LINK || kind.Subtype == enums.FPDF_ANNOT_SUBTYPE_POPUP { // it shows the text of another
+	if kind.Subtype == enums.FPDF_ANNOT_SUBTYPE_LINK || kind.Subtype == enums.FPDF_ANNOT_SUBTYPE_POPUP { // it repeats the text of another
 		return ""
 	}
 	text, err := f.FPDFAnnot_GetStringValue(&requests.FPDFAnnot_GetStringValue{Annotation: a, Key: "Contents"})
@@ -92,7 +90,7 @@ func (f *file) annotation(a references.FPDF_ANNOTATION) string {
 	return text.Value
 }
 
-// field is the value of a form's field that has one in words.
+// field returns the value of a form field with a text value.
 func (f *file) field(a references.FPDF_ANNOTATION) string {
 	if f.form == nil {
 		return ""

@@ -1,5 +1,5 @@
-// Package pdf reads text, form values, annotations, properties and links out of PDF files (ISO 32000-2) by PDFium,
-// which runs as WebAssembly: in a memory of its own, without files or network.
+// Package pdf reads text, form values, annotations, properties and links of PDF files (ISO 32000-2) with PDFium, which
+// runs as WebAssembly: in a memory of its own, without files or network.
 package pdf
 
 import (
@@ -24,16 +24,15 @@ import (
 const (
 	// wasmPage is a page of WebAssembly memory, in bytes.
 	wasmPage = 64 << 10
-	// instanceTimeout bounds making the memory for one document, which takes milliseconds.
+	// instanceTimeout bounds the allocation of memory for one document, which takes milliseconds.
 	instanceTimeout = 10 * time.Second
-	// maxPageText is the text that is taken from one page, in characters.
+	// maxPageText bounds the text of one page, in characters.
 	maxPageText = 2 << 20
-	// maxPageLinks are taken from one page.
+	// maxPageLinks bounds the links of one page.
 	maxPageLinks = 10_000
 )
 
-// Reader reads PDF files one after the other. It must not be used by two goroutines
-// at once.
+// Reader reads PDF files one after the other. It is not safe for concurrent use.
 type Reader struct{ pool pdfium.Pool }
 
 // NewReader compiles PDFium, which takes seconds and, for that time, some 250 MB.
@@ -50,19 +49,18 @@ func NewReader(maxMemory int64) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("starting PDFium: %w", err)
 	}
-	debug.FreeOSMemory() // what the compiler took
+	debug.FreeOSMemory() // the compiler's memory
 	return &Reader{pool}, nil
 }
 
-// Close frees what NewReader took.
+// Close releases the memory of NewReader.
 func (r *Reader) Close() error { return r.pool.Close() }
 
-// Read reads a file. Each gets a fresh instance, so that one cannot change how the
-// next is read. When ctx ends, the page is what was read until then, and has the meta
-// truncated; ctx is looked at between pages only.
+// Read reads a file. Each file gets a fresh instance, so that one cannot influence the next. When ctx ends, the page
+// holds what was read until then, and has the meta truncated; ctx is checked only between pages.
 //
-// A file that only its owner's password protects is read; the error is
-// extract.ErrEncrypted where a reader needs one.
+// A file that is protected only by an owner password is read; the error is extract.ErrEncrypted if reading requires a
+// password.
 func (r *Reader) Read(ctx context.Context, body []byte) (page extract.Page, err error) {
 	instance, err := r.pool.GetInstance(instanceTimeout)
 	if err != nil {
@@ -70,11 +68,11 @@ func (r *Reader) Read(ctx context.Context, body []byte) (page extract.Page, err 
 	}
 	f := &file{Pdfium: instance, b: &extract.Builder{}}
 	defer func() {
-		// The binding panics where an answer of PDFium makes no sense.
+		// The binding panics on some invalid results of PDFium.
 		if p := recover(); p != nil {
 			page, err = extract.Page{}, fmt.Errorf("PDFium: %v", p)
 		}
-		_ = instance.Close() // whatever is wrong with it, it is not used again
+		_ = instance.Close() // it is not used again in any case
 	}()
 	if err := f.read(ctx, body); err != nil {
 		if !f.b.HasText() {
@@ -85,12 +83,12 @@ func (r *Reader) Read(ctx context.Context, body []byte) (page extract.Page, err 
 	return f.b.Page(), nil
 }
 
-// file is one that is open.
+// file is an open file.
 type file struct {
 	pdfium.Pdfium
 	document references.FPDF_DOCUMENT
 	form     *references.FPDF_FORMHANDLE // nil: there is none
-	values   map[string]bool             // of its fields, that were told
+	values   map[string]bool             // of its fields, already written
 	b        *extract.Builder
 }
 
@@ -114,11 +112,11 @@ func (f *file) read(ctx context.Context, body []byte) error {
 	for i := range count.PageCount {
 		if ctx.Err() != nil || f.b.Full() {
 			f.b.Cut()
-			return nil // properties are worth something without text, too
+			return nil // properties alone are still useful
 		}
 		f.b.Break()
 		if err := f.page(i); err != nil {
-			// One bad page says nothing of the others.
+			// The other pages may be intact.
 			failed = fmt.Errorf("page %d: %w", i+1, err)
 			f.b.Cut()
 		}
@@ -129,7 +127,7 @@ func (f *file) read(ctx context.Context, body []byte) error {
 	return nil
 }
 
-// properties are those of the information dictionary and the catalog.
+// properties reads the information dictionary and the catalog.
 func (f *file) properties(pages int) {
 	info := func(tag string) string {
 		r, err := f.FPDF_GetMetaText(&requests.FPDF_GetMetaText{Document: f.document, Tag: tag})
@@ -185,8 +183,7 @@ func (f *file) text(page requests.Page) error {
 	return nil
 }
 
-// links adds the addresses of link annotations. An address that only stands in the
-// text is none, as on a page of HTML.
+// links adds the addresses of link annotations. As in HTML, an address in the text is not a link.
 func (f *file) links(page requests.Page) error {
 	at := 0
 	for range maxPageLinks {

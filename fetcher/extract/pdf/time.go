@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// parseTime reads a date (ISO 32000-2 section 7.9.4) such as D:20260131235959+01'00'. What
-// is missing at its end is the least; without a zone it is taken as UTC. What is no
-// date is the zero time.
+// parseTime parses a date (ISO 32000-2 section 7.9.4) such as D:20260131235959+01'00'. Missing parts at its end get
+// their lowest values; the default zone is UTC. An invalid date gives the zero time.
 func parseTime(s string) time.Time {
 	s = strings.ReplaceAll(strings.TrimPrefix(strings.TrimSpace(s), "D:"), "'", "")
 	digits := 0

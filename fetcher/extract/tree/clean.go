@@ -10,23 +10,23 @@ import (
 	"golang.org/x/net/html"
 )
 
-// cleaner copies what is content of a page: elements and attributes of a list, of others their
-// content alone, and nothing of what is no text.
+// cleaner copies the content of a page: listed elements and attributes, for other elements only their content, and
+// nothing that is not text.
 type cleaner struct {
 	form string
 	base *url.URL
 	left int // bytes that may still be copied
 	cut  bool
-	// nested is how many lists and quotes are open. Each is a prefix of all lines in it in Markdown.
+	// nested counts the open lists and quotes. In Markdown each adds a prefix to all lines in it.
 	nested int
 	tables int                   // that are open
 	shapes map[*html.Node]*shape // of all tables, for Markdown
 }
 
-// maxNested lists and quotes are open in one another; the content of further ones stands in the last.
+// maxNested is the nesting of lists and quotes that is kept; the content of deeper ones moves to the last.
 const maxNested = 12
 
-// dropped are elements that are left out with all that is in them: it is no text of the page.
+// dropped reports whether an element is left out with its content, which is not text of the page.
 func dropped(name string) bool {
 	switch name {
 	case "head", "script", "style", "template", "noscript", "noframes", "noembed", "iframe", "frame", "frameset", "object", "embed", "applet", "param",
@@ -37,7 +37,8 @@ func dropped(name string) bool {
 	return false
 }
 
-// copied returns the attributes of an element that is copied, beside those of all elements.
+// copied returns the attributes that are copied for an element, besides those of all elements; ok is false for an
+// element that is not copied.
 func copied(name string) (attributes []string, ok bool) {
 	switch name {
 	case "p", "div", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "dl", "dt", "dd", "pre", "code", "em", "strong", "b", "i", "u", "s", "sub", "sup",
@@ -62,7 +63,7 @@ func copied(name string) (attributes []string, ok bool) {
 	return nil, false
 }
 
-// inside copies what is in a node. The parser bounds how deep that is.
+// inside copies the content of a node. The parser bounds its depth.
 func (c *cleaner) inside(to, from *html.Node) {
 	for n := from.FirstChild; n != nil && !c.cut; n = n.NextSibling {
 		switch n.Type {
@@ -122,8 +123,8 @@ func (c *cleaner) element(to, n *html.Node) {
 	*open--
 }
 
-// unfit reports whether an element cannot be written in Markdown, so that its content stands alone: what is in
-// a pre in a cell, which is one line, would not be code; a table has as many cells in each row as in its longest.
+// unfit reports whether an element cannot be written in Markdown, so that only its content is: a pre in a one-line cell
+// would not be code, and a table gets as many cells in each row as in its longest.
 func (c *cleaner) unfit(n *html.Node) bool {
 	switch n.Data {
 	case "pre", "td", "th":
@@ -136,13 +137,13 @@ func (c *cleaner) unfit(n *html.Node) bool {
 	return false
 }
 
-// maxFilled is how many cells may be added to a table of Markdown, beyond as many as it has.
+// maxFilled is how many cells may be added to a Markdown table, beyond doubling them.
 const maxFilled = 10_000
 
-// shape counts the cells of a table, without those of tables in it.
+// shape counts the cells of a table, without those of nested tables.
 type shape struct{ rows, longest, cells, inRow int }
 
-// measure counts the cells of all tables in a node, which is in a table of shape s.
+// measure counts the cells of all tables in a node inside a table of shape s.
 func (c *cleaner) measure(from *html.Node, s *shape) {
 	for n := from.FirstChild; n != nil; n = n.NextSibling {
 		in := s
@@ -160,7 +161,7 @@ func (c *cleaner) measure(from *html.Node, s *shape) {
 	}
 }
 
-// attribute is what is copied of an attribute of an element with such attributes of its own.
+// attribute returns the copied value of an attribute. own are the element's own copied attributes.
 func (c *cleaner) attribute(element string, own []string, a html.Attribute) (value string, ok bool) {
 	value = strings.TrimSpace(strings.ToValidUTF8(a.Val, "\uFFFD"))
 	switch {
@@ -177,13 +178,13 @@ func (c *cleaner) attribute(element string, own []string, a html.Attribute) (val
 	case "href", "src", "cite":
 		return c.address(value, a.Key != "src")
 	case "alt":
-		if c.form == formMarkdown { // where it is written as it is
+		if c.form == formMarkdown { // where it is written unchanged
 			value = textOnly.Replace(plainAlt.Replace(value))
 		}
 	case "colspan", "rowspan", "start", "value":
 		n, err := strconv.Atoi(value)
 		span := strings.HasSuffix(a.Key, "span")
-		if span && c.form == formMarkdown { // empty cells for each, as many as a page says
+		if span && c.form == formMarkdown { // each becomes empty cells, as many as the page declares
 			return "", false
 		}
 		return strconv.Itoa(n), err == nil && (!span || n > 1 && n <= 1000)
@@ -191,7 +192,7 @@ func (c *cleaner) attribute(element string, own []string, a html.Attribute) (val
 	return value, true
 }
 
-// languageClass is the class that names the language of code.
+// languageClass returns the class that names a code's language.
 func languageClass(class string) (string, bool) {
 	for word := range strings.FieldsSeq(class) {
 		name, ok := strings.CutPrefix(word, "language-")
@@ -202,7 +203,7 @@ func languageClass(class string) (string, bool) {
 	return "", false
 }
 
-// address makes an absolute address, of those that a reader can follow without harm.
+// address returns an absolute address, if a reader can follow it safely.
 func (c *cleaner) address(written string, linked bool) (string, bool) {
 	written = strings.Map(func(r rune) rune {
 		if r == '\t' || r == '\n' || r == '\r' { // as browsers do
@@ -230,20 +231,20 @@ func (c *cleaner) address(written string, linked bool) (string, bool) {
 }
 
 var (
-	// plainAddress encodes what would end an address in Markdown, or a cell.
+	// plainAddress encodes characters that would end an address in Markdown, or a cell.
 	plainAddress = strings.NewReplacer("(", "%28", ")", "%29", "<", "%3C", ">", "%3E", `"`, "%22", "`", "%60", `\`, "%5C", "|", "%7C", " ", "%20",
 		codeBegins, "%EF%B7%90", codeEnds, "%EF%B7%91", barMark, "%EF%B7%92", squareMark, "%EF%B7%93", "\uF002", "%EF%80%82")
 	plainAlt = strings.NewReplacer("[", "(", "]", ")", "<", " ", ">", " ", "`", "'", `\`, "/", "|", "/", "\n", " ", "\r", " ")
 )
 
-// text copies text, as far as there is room.
+// text copies text, within the limit.
 func (c *cleaner) text(to *html.Node, s string) {
 	if s = strings.ToValidUTF8(s, "\uFFFD"); s == "" || c.cut {
 		return
 	}
 	for cost := c.costOf(s); cost > c.left; cost = c.costOf(s) {
 		c.cut = true
-		end := max(0, len(s)-(cost-c.left+5)/6) // a character costs six times its length at most
+		end := max(0, len(s)-(cost-c.left+5)/6) // a character grows at most six times
 		for end > 0 && !utf8.RuneStart(s[end]) {
 			end--
 		}
@@ -255,7 +256,7 @@ func (c *cleaner) text(to *html.Node, s string) {
 	to.AppendChild(&html.Node{Type: html.TextNode, Data: s})
 }
 
-// take takes room for an element, if there is some.
+// take reserves space for an element, if available.
 func (c *cleaner) take(cost int) bool {
 	if cost > c.left {
 		c.cut = true
@@ -265,7 +266,7 @@ func (c *cleaner) take(cost int) bool {
 	return true
 }
 
-// cost is how long the tags of an element are in HTML. In other forms that is about what they add.
+// cost returns the length of an element's tags in HTML, which is about what other forms add.
 func (c *cleaner) cost(e *html.Node) int {
 	n := len("<></>\n") + 2*len(e.Data)
 	for _, a := range e.Attr {

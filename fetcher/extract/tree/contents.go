@@ -11,16 +11,16 @@ import (
 	"golang.org/x/net/html"
 )
 
-// content says which content of a page is taken, and in which form.
+// content selects a part of a page, and its form.
 type content struct {
 	of   string // ofDocument, ofMain or ofPage
 	form string // one of contentForms
 }
 
-// What a content is of.
+// Parts of a page.
 const (
-	ofDocument = ""     // as the document's text: of the main content where that is taken and found, else of the page
-	ofMain     = "main" // the main content, nothing if none is found
+	ofDocument = ""     // that of the document's text: the main content if that is enabled and found, else the page
+	ofMain     = "main" // the main content, empty if none is found
 	ofPage     = "page"
 )
 
@@ -34,13 +34,13 @@ const (
 func contentForms() []string { return []string{formText, formMarkdown, formHTML} }
 
 const (
-	// DefaultContentBytes bounds a content whose Pick sets no limit.
+	// DefaultContentBytes is the limit of a content whose Pick sets none.
 	DefaultContentBytes = 1 << 20
-	// maxContents bounds all contents of a page together: they are answered at once.
+	// maxContents bounds all contents of a page together, since they share one response.
 	maxContents = 8 << 20
 )
 
-// parseContent reads markdown, main/markdown or page/markdown.
+// parseContent parses markdown, main/markdown or page/markdown.
 func parseContent(written string) (content, error) {
 	of, form, divided := strings.Cut(written, "/")
 	if !divided {
@@ -56,7 +56,7 @@ func parseContent(written string) (content, error) {
 	return c, nil
 }
 
-// content puts the page, or its main content, into a form.
+// content writes the page, or its main content, in a form.
 func (p *page) content(what *Pick, c content, to *Picked) error {
 	if p.ctx.Err() != nil {
 		return errLate
@@ -85,11 +85,11 @@ func (p *page) content(what *Pick, c content, to *Picked) error {
 	return nil
 }
 
-// maxTries is how often a shorter part of a page is put into a form that came out too long.
+// maxTries is how often a shorter part of a page is tried if the result is too long.
 const maxTries = 5
 
-// inForm puts what is inside of a node into a form of at most limit bytes. What is written of the tree may be longer than
-// that, by escapes; to cut it would open what it closes, such as code, so less of the page is written then.
+// inForm writes the content of a node in a form of at most limit bytes. Escapes may lengthen the result; cutting it
+// could leave constructs open, such as code, so a shorter part of the page is written then.
 func inForm(ctx context.Context, root *html.Node, form string, base *url.URL, limit int) (value string, cut bool, err error) {
 	room := limit
 	for range maxTries {
@@ -107,7 +107,7 @@ func inForm(ctx context.Context, root *html.Node, form string, base *url.URL, li
 	return "", true, nil
 }
 
-// write writes what is inside of a node in the cleaner's form.
+// write writes the content of a node in the cleaner's form.
 func write(root *html.Node, clean *cleaner) (value string, cut bool, err error) {
 	top := &html.Node{Type: html.DocumentNode}
 	if clean.form == formMarkdown {
@@ -128,7 +128,8 @@ func write(root *html.Node, clean *cleaner) (value string, cut bool, err error) 
 	return b.String(), clean.cut, err
 }
 
-// CutAtLine is the beginning of a text of more than limit bytes, up to the end of a line if there is one in its last half.
+// CutAtLine returns the beginning of a text of more than limit bytes, cut at the end of a line if there is one in its
+// last half.
 func CutAtLine(s string, limit int) string {
 	for limit > 0 && !utf8.RuneStart(s[limit]) {
 		limit--

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// harmless puts code in, and reads the Markdown again as a wall behind the rules by which it is written: if a reader would
-// find tags in it or addresses that may run something, it is written without code, and at last as nothing but text.
+// harmless inserts the code, and parses the result as a second safeguard: if a reader would find tags or unsafe
+// addresses in it, it is written without code, and as a last resort as plain text.
 func (k *keeper) harmless(written string, top *html.Node) string {
 	for _, withCode := range []bool{true, false} {
 		if value := k.putIn(written, withCode); !runs(value) {
@@ -37,7 +37,7 @@ func (k *keeper) harmless(written string, top *html.Node) string {
 	return b.String()
 }
 
-// escaped writes text so that no reader of Markdown finds anything else in it.
+// escaped writes text so that Markdown readers see only text.
 func escaped(s string) string { return entities().Replace(s) }
 
 var entities = sync.OnceValue(func() *strings.Replacer {
@@ -48,12 +48,12 @@ var entities = sync.OnceValue(func() *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 })
 
-// readers are two readers of Markdown: tables are not known to all of them.
+// readers are two parsers of Markdown, with and without tables.
 var readers = sync.OnceValue(func() []parser.Parser {
 	return []parser.Parser{goldmark.DefaultParser(), goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough)).Parser()}
 })
 
-// runs reports whether a reader finds HTML in Markdown, or an address other than those that cleaner.address lets through.
+// runs reports whether a reader finds HTML in Markdown, or an address that cleaner.address would refuse.
 func runs(markdown string) bool {
 	source := []byte(markdown)
 	for _, reader := range readers() {
@@ -76,7 +76,7 @@ func runsNode(n ast.Node, source []byte) bool {
 	case *ast.HTMLBlock:
 		return true
 	case *ast.RawHTML:
-		return string(n.Segments.Value(source)) != "<br />" // that ends a line in a cell
+		return string(n.Segments.Value(source)) != "<br />" // used for line breaks in a cell
 	case *ast.Link:
 		return !leadsOn(string(n.Destination))
 	case *ast.Image:

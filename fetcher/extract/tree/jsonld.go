@@ -11,21 +11,20 @@ import (
 	"golang.org/x/net/html"
 )
 
-// jsonPath leads to a value in JSON-LD: the names of properties, inside of objects of a type if
-// that is not "".
+// jsonPath is a path to a value in JSON-LD: the names of properties, inside objects of a type if that is not "".
 type jsonPath struct {
 	of    string
 	names []string
 }
 
 const (
-	// maxJSONDepth is how deep objects of a type are looked for.
+	// maxJSONDepth is the depth to which objects of a type are searched.
 	maxJSONDepth = 50
-	// maxJSONBytes are read of a page's JSON-LD.
+	// maxJSONBytes bounds a page's JSON-LD.
 	maxJSONBytes = 4 << 20
 )
 
-// parseJSONPath reads offers.price, or Product/offers.price.
+// parseJSONPath parses offers.price, or Product/offers.price.
 func parseJSONPath(written string) (jsonPath, error) {
 	of, path, typed := strings.Cut(written, "/")
 	if !typed {
@@ -43,7 +42,7 @@ func parseJSONPath(written string) (jsonPath, error) {
 	return p, nil
 }
 
-// jsonld takes what the page's JSON-LD says.
+// jsonld adds the values in the page's JSON-LD.
 func (p *page) jsonld(s Selector, to *values) {
 	if !p.read {
 		p.data, p.read = readJSONLD(p.root), true
@@ -55,7 +54,7 @@ func (p *page) jsonld(s Selector, to *values) {
 	}
 }
 
-// readJSONLD reads all script elements that have some; what is no JSON is passed over.
+// readJSONLD decodes all script elements with JSON-LD; it skips invalid JSON.
 func readJSONLD(root *html.Node) (all []any) {
 	left := maxJSONBytes
 	for n := range root.Descendants() {
@@ -82,12 +81,12 @@ func isJSONLD(contentType string) bool {
 
 func decodeJSON(raw string) (v any, err error) {
 	d := json.NewDecoder(strings.NewReader(raw))
-	d.UseNumber() // as they are written
+	d.UseNumber() // as written
 	err = d.Decode(&v)
 	return v, err
 }
 
-// withoutControls makes spaces of line breaks and the like, which many sites leave in strings.
+// withoutControls replaces line breaks and the like, which many sites leave in strings, by spaces.
 func withoutControls(raw string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' {
@@ -97,8 +96,8 @@ func withoutControls(raw string) string {
 	}, raw)
 }
 
-// in takes the values in a top value: in the objects of lists and @graph, and, if a type is
-// wanted, in those of that type at any depth. It reports whether no more are wanted.
+// in adds the values in a top value: in the objects of lists and @graph and, if a type is required, in those of that
+// type at any depth. It reports whether no more are needed.
 func (j jsonPath) in(v any, depth int, to *values) (enough bool) {
 	if depth > maxJSONDepth {
 		return false
@@ -126,7 +125,7 @@ func (j jsonPath) in(v any, depth int, to *values) (enough bool) {
 	return false
 }
 
-// hasType reports whether an object is of a type, with or without the vocabulary before it.
+// hasType reports whether an object is of a type, with or without a vocabulary prefix.
 func hasType(object map[string]any, of string) bool {
 	is := func(v any) bool {
 		t, ok := v.(string)
@@ -151,7 +150,7 @@ func (j jsonPath) along(v any, names []string, to *values) (enough bool) {
 		if len(names) > 0 {
 			return j.along(v[names[0]], names[1:], to)
 		}
-		// What stands for an object: its value, name or address.
+		// The value of an object: its value, name or address.
 		for _, name := range []string{"@value", "name", "@id", "url"} {
 			if _, list := v[name].([]any); v[name] != nil && !list {
 				return j.along(v[name], nil, to)

@@ -14,7 +14,7 @@ func writeLines(b *strings.Builder, top *html.Node) {
 	w.inside(top, false)
 }
 
-// space is what stands between two words.
+// space is the separator between two words.
 type space uint8
 
 const (
@@ -27,7 +27,7 @@ const (
 
 func (s space) String() string { return [...]string{"", " ", "\t", "\n", "\n\n"}[s] }
 
-// lineWriter writes words with one space between them: the widest that stood there.
+// lineWriter writes words with one separator between them: the widest in the source.
 type lineWriter struct {
 	b    *strings.Builder
 	next space // before the next word
@@ -54,7 +54,7 @@ func (w *lineWriter) inside(n *html.Node, pre bool) {
 	}
 }
 
-// spaceAround is what parts the text of an element from that beside it.
+// spaceAround returns the separator of an element's text from the text around it.
 func spaceAround(element string) space {
 	switch element {
 	case "td", "th":

@@ -9,12 +9,11 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 )
 
-// A main content of fewer than shortMain bytes that is less than a quarter of the page's text is
-// more likely a notice or a box beside the article.
+// A main content of fewer than shortMain bytes that is less than a quarter of the page's text is more likely a notice
+// or a box beside the article.
 const shortMain = 500
 
-// mainText is the text of a page's main content, without menus, side columns and the like; "" if
-// there is none that stands out.
+// mainText returns the text of a page's main content, without menus, side columns and the like; "" if none is found.
 func (p *page) mainText() string {
 	article := p.main()
 	if article == nil {
@@ -23,15 +22,14 @@ func (p *page) mainText() string {
 	return textOf(article)
 }
 
-// main returns the element with the main content, or nil if no element stands out. Notices about
-// cookies and dialogs are not looked at.
+// main returns the element with the main content, or nil if none stands out. It ignores cookie notices and dialogs.
 func (p *page) main() *html.Node {
 	if p.looked {
 		return p.article
 	}
 	p.looked = true
 	defer p.detachNotices()()
-	article, err := readability.FromDocument(p.root, nil) // of a copy
+	article, err := readability.FromDocument(p.root, nil) // works on a copy
 	if err != nil || article.Node == nil {
 		return nil
 	}
@@ -41,14 +39,14 @@ func (p *page) main() *html.Node {
 	return p.article
 }
 
-// textOf is the text of an element, white space collapsed.
+// textOf returns the text of an element, white space collapsed.
 func textOf(n *html.Node) string {
 	var b strings.Builder
 	appendText(&b, n)
 	return extract.Collapse(b.String(), 0)
 }
 
-// detachNotices takes notices out of the tree; undo puts them back.
+// detachNotices removes notices from the tree; undo restores them.
 func (p *page) detachNotices() (undo func()) {
 	type place struct{ parent, notice, next *html.Node }
 	var taken []place
@@ -73,9 +71,8 @@ func (p *page) detachNotices() (undo func()) {
 	}
 }
 
-// isNotice reports whether an element is a dialog or a notice about cookies by its role, id or
-// classes. What holds the page's main element or an article is not one: many pages have such a
-// class on what is around everything.
+// isNotice reports whether an element is a dialog or a cookie notice by its role, id or classes. An element that
+// contains the main element or an article is not one: many pages have such a class on an outer element.
 func isNotice(n *html.Node) bool {
 	if n.Type != html.ElementNode || n.Data == "html" || n.Data == "body" {
 		return false

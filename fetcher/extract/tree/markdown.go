@@ -12,8 +12,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// markdown writes a clean tree, which it changes, as Markdown: CommonMark with tables. Cells
-// are not padded: a long one would make its whole column as wide.
+// markdown writes a clean tree, which it changes, as Markdown: CommonMark with tables. Cells are not padded, since a
+// long one would widen its whole column.
 func markdown(top *html.Node) (string, error) {
 	var k keeper
 	k.inside(top, place{})
@@ -28,8 +28,8 @@ func markdown(top *html.Node) (string, error) {
 	return k.harmless(string(written), top), nil
 }
 
-// keeper keeps code apart while the rest of a page is written. Only code is written as it is, tags and all, so where it begins
-// and ends must be sure: it is put in at the end, when what stands before it on its line is known.
+// keeper holds code separately while the rest of a page is written. Only code is written unescaped, so its begin and
+// end must be certain: it is inserted at the end, when the text before it on its line is known.
 type keeper struct{ codes []code }
 
 type code struct {
@@ -38,10 +38,11 @@ type code struct {
 	block    bool // lines of its own
 }
 
-// place is what a node is in.
-type place struct{ table, line bool } // line: what has one line only
+// place is the surroundings of a node.
+type place struct{ table, line bool } // line: inside an element of one line
 
-// Marks stand for what is put in at the end. They are noncharacters, which the text of no page has: textOnly takes them out.
+// Marks stand for text that is inserted at the end. They are noncharacters, which textOnly removes from the text of
+// pages.
 const (
 	codeBegins = "\uFDD0" // the number of a code follows
 	codeEnds   = "\uFDD1"
@@ -50,13 +51,13 @@ const (
 )
 
 var (
-	// textOnly takes out of text what ends a line for some reader of Markdown, though HTML has it within a line, marks, and the
-	// two characters that are marks of the converter.
+	// textOnly replaces characters that end a line for some reader of Markdown, though HTML has them within a line, and
+	// removes marks, and the two characters that are marks of the converter.
 	textOnly = strings.NewReplacer("\r\n", "\n", "\r", " ", "\v", " ", "\f", " ", "\x1c", " ", "\x1d", " ", "\x1e", " ", "\u0085", " ", "\u2028", " ", "\u2029", " ", "\x00", "\uFFFD",
 		codeBegins, "\uFFFD", codeEnds, "\uFFFD", barMark, "\uFFFD", squareMark, "\uFFFD", "\a", "\uFFFD", "\uF002", "\uFFFD")
 	lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\x1c", "\n", "\x1d", "\n", "\x1e", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
-	// syntax stands for what the converter would write as it is in some places where it matters: a link's text may go on
-	// on the next line, and a row of dashes and bars makes a table of the lines around it.
+	// syntax replaces characters that the converter does not escape in some places where they matter: a link's text may
+	// continue on the next line, and a row of dashes and bars makes a table of the lines around it.
 	syntax        = strings.NewReplacer("[", squareMark, "|", barMark)
 	syntaxInTable = strings.NewReplacer("[", squareMark)
 )
@@ -84,7 +85,7 @@ func (k *keeper) inside(n *html.Node, at place) {
 	joinTexts(n)
 }
 
-// joinTexts makes one text of texts beside each other: the converter takes quadratic time for it.
+// joinTexts joins adjacent texts, for which the converter takes quadratic time.
 func joinTexts(n *html.Node) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		if c.Type != html.TextNode || c.NextSibling == nil || c.NextSibling.Type != html.TextNode {
@@ -107,13 +108,13 @@ func plainText(s string, at place) string {
 	return syntax.Replace(s)
 }
 
-// keep puts a mark in the place of an element with code, and returns it.
+// keep replaces an element with code by a mark, and returns that.
 func (k *keeper) keep(n *html.Node, at place) *html.Node {
 	kept := code{text: codeText(n), language: language(n), block: n.Data == "pre" && !at.line}
 	instead := &html.Node{Type: html.TextNode, Data: " "}
 	switch {
 	case strings.TrimSpace(kept.text) == "":
-	case at.table && strings.Contains(kept.text, "|"): // a bar ends a cell, in code, too
+	case at.table && strings.Contains(kept.text, "|"): // a bar ends a cell, even in code
 		instead.Data = plainText(kept.text, at)
 	default:
 		instead.Data = codeBegins + strconv.Itoa(len(k.codes)) + codeEnds
@@ -129,7 +130,7 @@ func (k *keeper) keep(n *html.Node, at place) *html.Node {
 	return instead
 }
 
-// codeText is the text of code, with \n alone as the end of a line.
+// codeText returns the text of code, with \n as its only line end.
 func codeText(n *html.Node) string {
 	var b strings.Builder
 	for d := range n.Descendants() {
@@ -143,7 +144,7 @@ func codeText(n *html.Node) string {
 	return textOnly.Replace(lineEnds.Replace(b.String()))
 }
 
-// language is what the first class of the code or of what is in it names.
+// language returns the language named by the first class of the code or its content.
 func language(n *html.Node) string {
 	if name, ok := strings.CutPrefix(valueOf(n, "class"), "language-"); ok {
 		return name
@@ -156,7 +157,7 @@ func language(n *html.Node) string {
 	return ""
 }
 
-// putIn writes Markdown with all that is kept in its place. Without code, its text is written like any other.
+// putIn returns Markdown with everything inserted. Without withCode, code is written like other text.
 func (k *keeper) putIn(written string, withCode bool) string {
 	var b strings.Builder
 	for line := range strings.Lines(written) {
@@ -169,7 +170,7 @@ func (k *keeper) putIn(written string, withCode bool) string {
 	return b.String()
 }
 
-// plainLine writes what marks stand for, but code, and no fence: no code is in it yet.
+// plainLine replaces the marks of a line, except for code.
 func plainLine(line string) string {
 	bar := "|"
 	if strings.Contains(line, barMark) && strings.Trim(strings.ReplaceAll(line, barMark, ""), "-:| \t>\\.)*+0123456789") == "" {
@@ -213,10 +214,10 @@ func (k *keeper) line(b *strings.Builder, line string, withCode bool) {
 	b.WriteString(before)
 }
 
-// maxPrefixes is how many bytes code of many lines may get in front of them.
+// maxPrefixes bounds the bytes that prefixes add to code of many lines.
 const maxPrefixes = 1 << 20
 
-// continued makes the prefix of further lines of what begins behind a prefix. It is false where other text stands before.
+// continued returns the prefix of further lines after a first prefix. It returns false if other text precedes.
 func continued(prefix string) (string, bool) {
 	further := []byte(prefix)
 	for i, char := range further {
@@ -228,7 +229,7 @@ func continued(prefix string) (string, bool) {
 			further[i] = ' '
 		}
 	}
-	// What has the form of a list without being one, such as 12, would stand before the fence.
+	// A word that only looks like a list marker, such as 12, would stand before the fence.
 	for word := range strings.FieldsSeq(prefix) {
 		number := strings.TrimRight(word, ".)")
 		if _, err := strconv.Atoi(number); word != strings.Repeat(">", len(word)) && word != "-" && (err != nil || len(word) != len(number)+1) {
@@ -238,7 +239,7 @@ func continued(prefix string) (string, bool) {
 	return string(further), true
 }
 
-// writeBlock writes code in a fence, with a prefix before each line but the first.
+// writeBlock writes code in a fence, with a prefix before each line except the first.
 func (c *code) writeBlock(b *strings.Builder, prefix string) {
 	fence := strings.Repeat("`", max(3, longestRun(c.text)+1))
 	b.WriteString(fence + c.language)
@@ -259,7 +260,7 @@ func writeSpan(b *strings.Builder, line string) {
 
 func oneLine(code string) string { return strings.Join(strings.Fields(code), " ") }
 
-// longestRun is how many ` follow one another at most.
+// longestRun returns the length of the longest run of `.
 func longestRun(s string) (longest int) {
 	run := 0
 	for i := range len(s) {

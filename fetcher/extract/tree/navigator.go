@@ -9,10 +9,10 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract/markup"
 )
 
-// xpathNodes are what an expression gives that chooses nodes.
+// xpathNodes is the result of an expression that selects nodes.
 type xpathNodes = *xpath.NodeIterator
 
-// navigator leads XPath through a tree of html.
+// navigator implements XPath navigation on an HTML tree.
 type navigator struct {
 	at   *html.Node
 	attr int // of at, -1 for the node itself
@@ -49,7 +49,7 @@ func (n *navigator) LocalName() string {
 // Prefix implements xpath.NodeNavigator.
 func (*navigator) Prefix() string { return "" }
 
-// Value implements xpath.NodeNavigator: what comparisons see.
+// Value implements xpath.NodeNavigator: the value for comparisons.
 func (n *navigator) Value() string {
 	switch {
 	case n.attr >= 0:
@@ -89,7 +89,7 @@ func (n *navigator) MoveToParent() bool {
 	return n.to(n.at.Parent)
 }
 
-// to goes to a node, if there is one.
+// to moves to a node, if it is not nil.
 func (n *navigator) to(node *html.Node) bool {
 	if node == nil {
 		return false
@@ -137,7 +137,7 @@ func (n *navigator) MoveTo(other xpath.NodeNavigator) bool {
 	return true
 }
 
-// valueOf is an element's text, or the value of an attribute.
+// valueOf returns an element's text, or the value of an attribute.
 func valueOf(n *html.Node, attribute string) string {
 	if attribute == "" {
 		var b strings.Builder
@@ -152,8 +152,8 @@ func valueOf(n *html.Node, attribute string) string {
 	return ""
 }
 
-// appendText writes the text inside of an element, with a space where others begin another word.
-// What is no text of the page, such as scripts in it, is left out. The depth of a tree is bounded.
+// appendText writes the text inside an element, with a space where elements begin a new word. It leaves out what is not
+// text of the page, such as scripts. The depth of a tree is bounded.
 func appendText(b *strings.Builder, n *html.Node) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		switch {

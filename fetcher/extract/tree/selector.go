@@ -12,7 +12,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// Kind is how a selector is written, by the word that begins it.
+// Kind is the syntax of a selector, by its first word.
 type Kind string
 
 // The kinds. Meta and Header need no tree.
@@ -22,24 +22,23 @@ const (
 	JSONLD Kind = "jsonld"
 	Meta   Kind = "meta"
 	Header Kind = "header"
-	// Content is all that a page says, in a form.
+	// Content is all text of a page, in a form.
 	Content Kind = "content"
 )
 
-// Kinds are all of them, in the order of the manual.
+// Kinds returns all kinds, in the order of the manual.
 func Kinds() []Kind { return []Kind{CSS, XPath, JSONLD, Meta, Header, Content} }
 
-// NeedsTree reports whether values of the kind are found in a page's tree.
+// NeedsTree reports whether values of the kind require a page's tree.
 func (k Kind) NeedsTree() bool { return k == CSS || k == XPath || k == JSONLD || k == Content }
 
-// HasAttribute reports whether the kind chooses elements, of which an attribute can be taken.
+// HasAttribute reports whether the kind selects elements, whose attributes can be taken.
 func (k Kind) HasAttribute() bool { return k == CSS || k == XPath }
 
-// Selector says where values stand. It is immutable, but an XPath must not be used by two
-// goroutines at once.
+// Selector selects values. It is immutable, but an XPath must not be used by two goroutines at once.
 type Selector struct {
 	Kind Kind
-	// Name is what follows the kind: the expression, path or name; in lower case for a meta.
+	// Name is the part after the kind: the expression, path or name; in lower case for a meta.
 	Name string
 
 	css     cascadia.SelectorGroup
@@ -48,11 +47,11 @@ type Selector struct {
 	content content
 }
 
-// maxSelector bounds a selector in bytes: their parsers call themselves.
+// maxSelector bounds a selector in bytes, since their parsers are recursive.
 const maxSelector = 1000
 
-// Parse reads a selector: its kind, a colon, and an expression of that kind. The words of an
-// error follow what is written.
+// Parse parses a selector: its kind, a colon, and an expression of that kind. The error's text continues a sentence
+// about the selector.
 func Parse(written string) (s Selector, err error) {
 	kind, name, colon := strings.Cut(written, ":")
 	s = Selector{Kind: Kind(strings.TrimSpace(kind)), Name: strings.TrimSpace(name)}
@@ -98,7 +97,7 @@ func Parse(written string) (s Selector, err error) {
 	return s, err
 }
 
-// example is what to write for a kind.
+// example returns an example for a kind.
 func example(k Kind) string {
 	switch k {
 	case CSS:
@@ -134,9 +133,9 @@ func (s *Selector) parseCSS() error {
 	return nil
 }
 
-// bracketed says which bracket is not closed, or closes nothing: the parsers pass over some. A backslash escapes in CSS.
+// bracketed returns an error for unbalanced brackets, some of which the parsers ignore. A backslash escapes in CSS.
 func bracketed(expression string, escapes bool) error {
-	var open []rune // what is to come
+	var open []rune // expected closing brackets
 	quote := rune(0)
 	escaped := false
 	for _, r := range expression {
@@ -162,13 +161,13 @@ func bracketed(expression string, escapes bool) error {
 			open = open[:len(open)-1]
 		}
 	}
-	if len(open) > 0 && quote == 0 { // else the parsers complain
+	if len(open) > 0 && quote == 0 { // otherwise the parsers report it
 		return fmt.Errorf("a %c is missing at the end", open[len(open)-1])
 	}
 	return nil
 }
 
-// undeclared says of a prefix that stands for no namespace: there is none in HTML.
+// undeclared returns an error for a prefix without a namespace: HTML has none.
 func undeclared(expression string) error {
 	if found := prefixed.FindStringSubmatch(quoted.ReplaceAllString(expression, `""`)); found != nil {
 		return fmt.Errorf("the prefix of %s is declared nowhere: elements of pages have none; write %s", found[1], found[2])
@@ -176,8 +175,7 @@ func undeclared(expression string) error {
 	return nil
 }
 
-// FindsNothing says why the selector can find nothing in any page, "" if it may; attribute is that
-// of the pick.
+// FindsNothing returns why the selector can never find anything, "" if it may; attribute is that of the pick.
 func (s *Selector) FindsNothing(attribute string) string {
 	switch s.Kind {
 	case CSS:
@@ -199,7 +197,7 @@ func (s *Selector) FindsNothing(attribute string) string {
 	return ""
 }
 
-// attributeOf is the one in which an element without text has its value.
+// attributeOf returns the attribute that holds the value of an element without text.
 func attributeOf(element string) string {
 	switch element {
 	case "meta":
@@ -213,14 +211,14 @@ func attributeOf(element string) string {
 }
 
 var (
-	// quoted is a text in an expression, prefixed a name with a prefix, which is not an axis.
+	// quoted is a string in an expression, prefixed a name with a prefix that is not an axis.
 	quoted   = regexp.MustCompile(`"[^"]*"|'[^']*'`)
 	prefixed = regexp.MustCompile(`(?:^|[^\w:.-])([A-Za-z_][\w.-]*:([A-Za-z_][\w.-]*|\*))(?:$|[^\w:(-])`)
-	// interactive is a condition that holds nowhere, unless it stands in :not().
+	// interactive is a condition that is never true, except inside :not().
 	interactive = regexp.MustCompile(`^[^(]*(:(?:visited|hover|active|focus|target))\b`)
-	// textless is a selector of CSS whose elements have no text.
+	// textless is a CSS selector whose elements have no text.
 	textless = regexp.MustCompile(`^(?:[^,]*[\s>+~])?(meta|input|link|img|embed)(?:[.#:\[][^\s>+~,]*)?$`)
-	// upperStep is a step of XPath by a name that HTML has not.
+	// upperStep is a step of XPath in upper case, which HTML does not have.
 	upperStep = regexp.MustCompile(`^(?:[^"'\[\]]*/)?([A-Z][A-Z0-9]*)(?:$|[/\[])`)
 	// textlessStep is a last step whose elements have no text.
 	textlessStep = regexp.MustCompile(`/(meta|input|link|img|embed)(?:\[[^\[\]/]*\])*$`)

@@ -1,9 +1,9 @@
-// Package tree makes a tree of a page and looks for values in it: what selectors of CSS and XPath
-// choose, what its JSON-LD says, its main content, and its content as Markdown and the like.
+// Package tree parses a page into a tree and finds values in it: by selectors of CSS and XPath, in its JSON-LD, its
+// main content, and its content as Markdown and the like.
 //
-// A stranger's page decides how large and how deep its tree is, and how long a selector looks
-// through it. So Read runs in the processes of package documents, with limits of time and memory,
-// never in the crawler's own. The package starts no goroutine and has no lock.
+// The page decides how large and deep its tree is, and how long a selector takes. So Read runs in the processes of
+// package documents, with limits of time and memory, never in the crawler's own. The package starts no goroutine and
+// has no lock.
 package tree
 
 import (
@@ -20,33 +20,33 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 )
 
-// ErrTooDeep says that elements are nested deeper than a tree may be.
+// ErrTooDeep reports that elements are nested too deeply.
 var ErrTooDeep = errors.New("its elements are nested deeper than 512")
 
-// Order says what to look for in a page.
+// Order is what to find in a page.
 type Order struct {
-	// ContentType is that of the answer, of which the charset counts.
+	// ContentType is that of the response, for the charset.
 	ContentType string `json:",omitempty"`
-	// Base is what addresses in a content are relative to.
+	// Base is the base of relative addresses in a content.
 	Base  string `json:",omitempty"`
 	Picks []Pick `json:",omitempty"`
-	// Main asks for the text of the page's main content.
+	// Main requests the text of the page's main content.
 	Main bool `json:",omitempty"`
 }
 
-// Pick is one thing to look for.
+// Pick is one value to find.
 type Pick struct {
-	// Select is a selector that needs a tree, as Parse takes it.
+	// Select is a selector that needs a tree, in the syntax of Parse.
 	Select string
-	// Attribute of the elements whose value is taken instead of their text; "" for the text.
+	// Attribute of the elements whose value is taken in place of their text; "" for the text.
 	Attribute string `json:",omitempty"`
 	// Multiple takes all values, not only the first.
 	Multiple bool `json:",omitempty"`
-	// Bytes is how long a content may be: DefaultContentBytes.
+	// Bytes is the limit of a content; 0: DefaultContentBytes.
 	Bytes int `json:",omitempty"`
 }
 
-// Found is what was found, by the order's picks.
+// Found is the result of an Order, one Picked for each pick.
 type Found struct {
 	Picked []Picked `json:",omitempty"`
 	// Main is the text of the main content, "" if none was found.
@@ -56,19 +56,19 @@ type Found struct {
 // Picked are the values of one pick.
 type Picked struct {
 	Values []string `json:",omitempty"`
-	// Failed says why it was not looked for, or not to the end: Late, or words of its own.
+	// Failed is why the search failed or was not finished: Late, or an error text.
 	Failed string `json:",omitempty"`
-	// Cut says that a content was longer than it may be.
+	// Cut is set if a content was longer than its limit.
 	Cut bool `json:",omitempty"`
 }
 
-// Limits of what is taken of one page.
+// Limits of the values of one page.
 const (
 	maxValues     = 100      // of one pick
 	maxValueBytes = 16 << 10 // of one value
 )
 
-// Read looks for what is ordered. Where ctx ends, what was found until then is all.
+// Read executes an order. If ctx ends, it returns what was found until then.
 func Read(ctx context.Context, o *Order, body []byte) (Found, error) {
 	text, err := extract.Decode(body, o.ContentType)
 	if err != nil {
@@ -92,7 +92,7 @@ func Read(ctx context.Context, o *Order, body []byte) (Found, error) {
 	return found, nil
 }
 
-// parse makes the tree; the parser refuses what is nested too deep.
+// parse parses a page; the parser refuses too deep nesting.
 func parse(text []byte) (*html.Node, error) {
 	root, err := html.Parse(bytes.NewReader(text))
 	if err != nil && strings.Contains(err.Error(), "512") {
@@ -106,22 +106,22 @@ type page struct {
 	ctx  context.Context
 	root *html.Node
 	base *url.URL
-	data []any // of JSON-LD, once it was read
+	data []any // of JSON-LD, once read
 	read bool
 
-	mainWanted bool       // the document's text is that of the main content
-	article    *html.Node // the main content, once it was looked for
+	mainWanted bool       // the document's text is the main content
+	article    *html.Node // the main content, once searched for
 	looked     bool
 
-	contentLeft int // bytes of further contents
+	contentLeft int // bytes left for contents
 }
 
-// Late is the failure of a pick that there was no time for.
+// Late is the failure of a pick when time was over.
 const Late = "too-slow"
 
 var errLate = errors.New(Late)
 
-// pick looks for one thing. A selector that panics finds nothing.
+// pick executes one pick. A selector that panics finds nothing.
 func (p *page) pick(what Pick) (found Picked) {
 	taken := values{multiple: what.Multiple}
 	defer func() {
@@ -153,7 +153,7 @@ func (p *page) pick(what Pick) (found Picked) {
 	return found
 }
 
-// css takes the elements that match, in the order of the page.
+// css adds the matching elements, in page order.
 func (p *page) css(s Selector, attribute string, to *values) error {
 	for n := range p.root.Descendants() {
 		if p.ctx.Err() != nil {
@@ -166,7 +166,7 @@ func (p *page) css(s Selector, attribute string, to *values) error {
 	return nil
 }
 
-// xpath takes the nodes that an expression gives, or its one value.
+// xpath adds the nodes of an expression, or its single value.
 func (p *page) xpath(s Selector, attribute string, to *values) error {
 	switch result := s.xpath.Evaluate(&navigator{at: p.root, attr: -1}).(type) {
 	case xpathNodes:
@@ -192,13 +192,13 @@ func (p *page) xpath(s Selector, attribute string, to *values) error {
 	return nil
 }
 
-// values are those of one pick, each once, without those that are empty.
+// values are the distinct non-empty values of one pick.
 type values struct {
 	list     []string
 	multiple bool
 }
 
-// add takes a value, and reports whether no more are wanted.
+// add adds a value, and reports whether no more are needed.
 func (v *values) add(value string) (enough bool) {
 	value = extract.Collapse(value, maxValueBytes)
 	if value != "" && !slices.Contains(v.list, value) {

@@ -14,6 +14,7 @@ func TestManual(t *testing.T) {
 	for path, want := range map[string][]string{
 		"/docs/":                    {"<h1 id=\"sextant-the-manual\">", `aria-current="page">Sextant: the manual</a>`, `rel="next" href="/docs/first-crawl"`},
 		"/docs/runbook":             {`<title>Runbook – Sextant</title>`, `id="deletions-are-pending"`, `<a href="#deletions-are-pending">Deletions are pending</a>`, `rel="prev"`, `href="/docs/deletions#when-a-document-leaves"`},
+		"/docs/first-crawl":         {`<script src="/static/`, `<span class="xml-tag">&lt;CrawlConfig</span>`, `class="on-page"`},
 		"/docs/moving/ibm":          {`href="/docs/moving/cloudview"`},
 		"/docs/?q=watchdog+SIGABRT": {`href="/docs/operations#as-a-service-under-systemd"`},
 		"/docs/?q=%3Cqwertz%3E%22":  {"0 sections with <bdi>&lt;qwertz&gt;&#34;</bdi>", `value="&lt;qwertz&gt;&#34;"`},

@@ -103,7 +103,7 @@ func parseAction(line []byte, index string) (action, error) {
 	return a, nil
 }
 
-// newBulkDocument makes a document of an action's source.
+// newBulkDocument returns a document of an action's source.
 func newBulkDocument(a action, version int64) (*document, error) {
 	fields := map[string]any{}
 	if err := json.Unmarshal(a.source, &fields); err != nil {

@@ -106,7 +106,7 @@ func (c *connector) isPending() bool {
 	return len(c.roots)+len(c.last)+len(c.marks) > 0
 }
 
-// next is the state that a sync leads to.
+// next returns the state that a sync leads to.
 func (c *connector) next() state {
 	checkpoints := make(map[string]string, len(c.synced.Checkpoints)+len(c.marks))
 	maps.Copy(checkpoints, c.synced.Checkpoints)
@@ -114,7 +114,7 @@ func (c *connector) next() state {
 	return state{Serial: c.serial, Checkpoints: checkpoints}
 }
 
-// rootsCover tells whether a pending root deletion hides the synced uri.
+// rootsCover reports whether a pending root deletion hides the synced uri.
 func (c *connector) rootsCover(uri string) bool {
 	return slices.ContainsFunc(c.roots, func(root rootPath) bool { return root.matches(uri) })
 }
@@ -129,7 +129,7 @@ func newRootPath(path string, recursive bool) rootPath {
 	return rootPath{path: strings.TrimRight(path, "/"), recursive: recursive}
 }
 
-// matches tells whether uri is the root itself or below it; an empty path has
+// matches reports whether uri is the root itself or below it; an empty path has
 // everything below it.
 func (p rootPath) matches(uri string) bool {
 	rest, ok := strings.CutPrefix(uri, p.path)

@@ -26,7 +26,7 @@ type document struct {
 	MetaValues  []string `json:"meta_values"`
 }
 
-// size is the memory of d, about, in bytes.
+// size returns the memory of d, about, in bytes.
 func (d *document) size() int64 {
 	n := len(d.Connector) + len(d.URL) + len(d.Stamp) + len(d.Title) + len(d.Text) + len(d.Source) + len(d.ContentType) + len(d.Metas)
 	for _, v := range d.MetaValues {
@@ -122,7 +122,7 @@ func (t *tailReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// complete reads to the end and tells whether the last boundary stands there.
+// complete reads to the end and reports whether the last boundary stands there.
 func (t *tailReader) complete(boundary string) error {
 	_, err := io.Copy(io.Discard, t)
 	if err != nil || !bytes.HasSuffix(bytes.TrimRight(t.last, " \t\r\n"), []byte("--"+boundary+"--")) {

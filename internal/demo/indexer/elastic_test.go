@@ -13,7 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/demo/indexer"
 )
 
-// jsonServer is a server for the protocols in JSON; do makes a request of it.
+// jsonServer returns a server for the protocols in JSON; do makes a request of it.
 func jsonServer(t *testing.T, settings indexer.Settings) (do func(method, path, kind, body string) (int, string)) {
 	t.Helper()
 	server, err := indexer.Open(t.TempDir(), settings, nil)
@@ -61,7 +61,7 @@ func remove(id string, version int) string {
 	return fmt.Sprintf(`{"delete":{"_id":%q,"version":%d,"version_type":"external_gte"}}`+"\n", id, version)
 }
 
-// statuses are those of the items of an answer.
+// statuses returns those of the items of an answer.
 func statuses(t *testing.T, body string) string {
 	t.Helper()
 	var answer struct {

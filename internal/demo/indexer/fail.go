@@ -76,7 +76,7 @@ func ParseFail(text string) (Fail, error) {
 	return f, nil
 }
 
-// counts are the settings that are one number.
+// counts returns the settings that are one number.
 func (f *Fail) counts() []struct {
 	name  string
 	count *int
@@ -147,7 +147,7 @@ func number(text string, low, high int) (int, error) {
 	return n, nil
 }
 
-// String is the text that ParseFail reads.
+// String returns the text that ParseFail reads.
 func (f Fail) String() string {
 	var out []string
 	for _, s := range f.Status {

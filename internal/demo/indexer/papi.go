@@ -222,7 +222,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	_, _ = fmt.Fprintf(w, "%s%s\n", xml.Header, body)
 }
 
-// parameter reads a parameter that may be given once. ok says whether it is there.
+// parameter reads a parameter that may be given once. ok reports whether it is there.
 func (c *call) parameter(name string) (value string, ok bool, err error) {
 	values := c.query[name]
 	switch {
@@ -253,7 +253,7 @@ func (c *call) flag(name string, missing bool) (bool, error) {
 // maxURI bounds URIs, stamps, names and checkpoints, in bytes.
 const maxURI = 32 << 10
 
-// isPlain tells whether v is UTF-8 without control characters.
+// isPlain reports whether v is UTF-8 without control characters.
 func isPlain(v string) bool {
 	return utf8.ValidString(v) && !strings.ContainsFunc(v, func(r rune) bool { return r < ' ' || r == 0x7f })
 }

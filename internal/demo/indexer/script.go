@@ -31,7 +31,7 @@ type script struct {
 
 func newScript(f Fail) *script { return &script{fail: f} }
 
-// next is what the script has for one more command, which may be a change.
+// next returns what the script has for one more command, which may be a change.
 func (s *script) next(change bool) scripted {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,7 +65,7 @@ func (s *script) next(change bool) scripted {
 	return v
 }
 
-// taken is how many of n documents or deletions of a change are to be taken.
+// taken returns how many of n documents or deletions of a change are to be taken.
 func (v scripted) taken(n int) int {
 	switch {
 	case v.lose:

@@ -51,7 +51,7 @@ type span struct {
 	Hit  bool   `json:"hit,omitempty"`
 }
 
-// Link is the URL where it may be followed from the page: http and https only.
+// Link returns the URL where it may be followed from the page: http and https only.
 func (h hit) Link() string {
 	u, err := url.Parse(h.URL)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") {

@@ -107,7 +107,7 @@ func withDefaults(s Settings) Settings {
 	return s
 }
 
-// newSession is a random positive integer of 63 bits.
+// newSession returns a random positive integer of 63 bits.
 func newSession() int64 {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails: it ends the process instead
@@ -219,7 +219,7 @@ func (s *Server) Close() error {
 	return errors.Join(s.syncAll(), s.store.close())
 }
 
-// Count is the number of synced documents in all connectors.
+// Count returns the number of synced documents in all connectors.
 func (s *Server) Count() (int, error) { return s.store.count() }
 
 // URIs lists the synced documents of a connector, sorted.

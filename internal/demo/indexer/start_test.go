@@ -140,7 +140,7 @@ func (c *client) post(command string, query url.Values) (int, string) {
 	return code, body
 }
 
-// must is a call that has to succeed; it returns the body.
+// must returns a call that has to succeed; it returns the body.
 func (c *client) must(code int, body string) string {
 	c.t.Helper()
 	if code/100 != 2 {
@@ -187,7 +187,7 @@ func (c *client) add(parts ...part) (int, string) {
 	return code, answer
 }
 
-// page is the parts of a small document.
+// page returns the parts of a small document.
 func page(id, uri, text string) []part {
 	return []part{
 		{"PAPI_" + id + ":uri", uri, ""},

@@ -27,7 +27,7 @@ type Places struct {
 // ownPace is the pause of the sample configuration.
 const ownPace = 5 * time.Millisecond
 
-// Config is the CrawlConfig.xml for the sites. Documents are pushed to the indexer by PAPI,
+// Config returns the CrawlConfig.xml for the sites. Documents are pushed to the indexer by PAPI,
 // and to the file target.
 func Config(p Places) string {
 	if p.Pace == 0 {

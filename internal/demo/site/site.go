@@ -195,7 +195,7 @@ func loadPages(files fs.FS, folderName string, changed bool) ([]*page, error) {
 	return pages, nil
 }
 
-// folder is the path of the listing that p belongs to: /a/b and /a/b/ are in /a/.
+// folder returns the path of the listing that p belongs to: /a/b and /a/b/ are in /a/.
 func folder(p string) string {
 	d := path.Dir(strings.TrimSuffix(p, "/"))
 	if d == "/" {
@@ -231,7 +231,7 @@ func (s *site) addAssets(files fs.FS, modified time.Time) error {
 	return nil
 }
 
-// firmware is a small archive, the same at every start.
+// firmware returns a small archive, the same at every start.
 func firmware(modified time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)

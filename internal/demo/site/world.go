@@ -22,7 +22,7 @@ type World struct {
 // Refused is in the URL of the page of the harbour office that the demo's indexer refuses.
 const Refused = "/minutes-"
 
-// NewWorld makes the world whose main site is at siteURL. Each answer of the harbour office
+// NewWorld returns the world whose main site is at siteURL. Each answer of the harbour office
 // takes as long as slow. With slow 0 nothing keeps a crawler waiting: the page of the library
 // that answers 500, after which a host is left alone for seconds, answers 410.
 func NewWorld(siteURL string, slow time.Duration) *World {
@@ -34,13 +34,13 @@ func NewWorld(siteURL string, slow time.Duration) *World {
 	}
 }
 
-// Site is the main one, that of Handler.
+// Site returns the main one, that of Handler.
 func (w *World) Site() http.Handler { return w.main }
 
-// Books is the library: the host where things are broken, and from which four manuals disappear.
+// Books returns the library: the host where things are broken, and from which four manuals disappear.
 func (w *World) Books() http.Handler { return w.books }
 
-// Harbour is the slow host.
+// Harbour returns the slow host.
 func (w *World) Harbour() http.Handler { return w.harbour }
 
 // Change lets a night pass: manuals disappear from the library, which is so many of its

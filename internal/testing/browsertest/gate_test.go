@@ -72,7 +72,7 @@ func browsersOwn(host string) bool {
 	return false
 }
 
-// count is how many requests were let through; strange are those of pages that were not.
+// count returns how many requests were let through; strange are those of pages that were not.
 func (g *gate) count() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -55,7 +55,7 @@ func (j *job) at(path, heading string) {
 	j.wait(path, `location.pathname === `+quoted(path)+` && document.readyState === "complete" && document.querySelector("h1")?.textContent.startsWith(`+quoted(heading)+`)`)
 }
 
-// TestJobs are what operators come to the console for; none takes more than three clicks.
+// TestJobs is what operators come to the console for; none takes more than three clicks.
 func TestJobs(t *testing.T) {
 	needsBrowser(t)
 	w, err := startWorld(hostilePages())

@@ -26,7 +26,7 @@ type shownPage struct {
 	ready      string // what the page says when it is there
 }
 
-// allPages are the pages of the console, with what a crawl of the site puts into them.
+// allPages returns the pages of the console, with what a crawl of the site puts into them.
 func allPages(w *world) []shownPage {
 	host := strings.TrimPrefix(w.siteURL, "http://")
 	of := func(path string) string { return url.Values{"url": {w.siteURL + path}}.Encode() }
@@ -192,7 +192,7 @@ func (tb *tab) picture(dir, name string) {
 	}
 }
 
-// pictureDir is where pictures are kept; empty: none is taken.
+// pictureDir returns where pictures are kept; empty: none is taken.
 func pictureDir(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv("SEXTANT_SCREENSHOTS")

@@ -71,7 +71,7 @@ func (s *appSite) page(path, kind, body string) {
 	})
 }
 
-// of are the requests for paths with these beginnings.
+// of returns the requests for paths with these beginnings.
 func (s *appSite) of(prefixes ...string) (all []askedFor) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

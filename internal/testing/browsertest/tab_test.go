@@ -121,7 +121,7 @@ func (tb *tab) fault(format string, args ...any) {
 	tb.noted = append(tb.noted, fmt.Sprintf(format, args...))
 }
 
-// faults are what went wrong so far.
+// faults returns what went wrong so far.
 func (tb *tab) faults() []string {
 	tb.mu.Lock()
 	defer tb.mu.Unlock()

@@ -280,7 +280,7 @@ func (w *world) close() {
 	removeAll(w.dir)
 }
 
-// shared is the world that tests look at and do not change.
+// shared returns the world that tests look at and do not change.
 func shared(t testing.TB) *world {
 	t.Helper()
 	needsBrowser(t)

@@ -19,7 +19,7 @@ type Page struct {
 	Own int
 }
 
-// URL is where it is.
+// URL returns where it is.
 func (p *Page) URL() string { return "http://" + p.Host + p.Path }
 
 // Kinds of copies.
@@ -33,7 +33,7 @@ const (
 	Advertisement = "an advertisement"
 )
 
-// Kinds are all kinds of copies.
+// Kinds returns all kinds of copies.
 func Kinds() []string {
 	return []string{Tracking, Mirror, Print, Sentence, Date, Counter, Advertisement}
 }
@@ -92,7 +92,7 @@ func (s *site) page(path string, d *draft) Page {
 	return Page{Host: s.Host, Path: path, Title: d.title + " - " + s.name, Text: text, Of: -1, Kind: "page", Own: s.Own}
 }
 
-// copied is a copy of a page.
+// copied returns a copy of a page.
 func (s *site) copied(path string, d draft, kind string, of int) Page {
 	switch kind {
 	case Sentence:

@@ -46,7 +46,7 @@ func (w *writer) word() string {
 	return w.words[low]
 }
 
-// name is a word that is hardly ever written twice.
+// name returns a word that is hardly ever written twice.
 func (w *writer) name() string {
 	n := w.words[100+w.IntN(5900)] + syllables[w.IntN(len(syllables))]
 	return strings.ToUpper(n[:1]) + n[1:]

@@ -103,7 +103,7 @@ func Start(t testing.TB) *Servers {
 	return s
 }
 
-// Names are those of the cases, sorted.
+// Names returns those of the cases, sorted.
 func (s *Servers) Names() []string { return slices.Sorted(maps.Keys(s.URLs)) }
 
 func port(addr string) string {

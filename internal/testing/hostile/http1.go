@@ -14,12 +14,12 @@ import (
 
 const okHead = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
 
-// status is an answer with a short body and further headers.
+// status returns an answer with a short body and further headers.
 func status(code int, headers string) behaviour {
 	return text(fmt.Sprintf("HTTP/1.1 %d X\r\n%sContent-Length: 2\r\n\r\nok", code, headers))
 }
 
-// http1 are those that speak HTTP/1.1 over plain TCP, or should.
+// http1 returns those that speak HTTP/1.1 over plain TCP, or should.
 func http1() map[string]behaviour {
 	all := map[string]behaviour{
 		// Waiting.
@@ -157,7 +157,7 @@ func http1() map[string]behaviour {
 	return all
 }
 
-// unread are those that read no request.
+// unread returns those that read no request.
 func unread() map[string]behaviour {
 	return map[string]behaviour{
 		"answer before the request": then("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok", stall),

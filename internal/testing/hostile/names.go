@@ -17,7 +17,7 @@ func pause() { time.Sleep(5 * time.Millisecond) }
 // answerName makes the answer to a question, nil for none.
 type answerName func(m *dnsmessage.Message)
 
-// zone is what the names of the cases lead to.
+// zone returns what the names of the cases lead to.
 func zone() map[string]answerName {
 	code := func(c dnsmessage.RCode) answerName { return func(m *dnsmessage.Message) { m.RCode = c } }
 	return map[string]answerName{

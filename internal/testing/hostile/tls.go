@@ -34,7 +34,7 @@ func (s *Servers) secure(change func(*tls.Config), b behaviour) behaviour {
 	}
 }
 
-// tls are those that speak TLS, or should.
+// tls returns those that speak TLS, or should.
 func (s *Servers) tls() map[string]behaviour {
 	expired := s.signed(time.Now().Add(-time.Hour))
 	own := s.signed(time.Now().Add(time.Hour))
@@ -59,7 +59,7 @@ func (s *Servers) tls() map[string]behaviour {
 	}
 }
 
-// signed is a certificate for 127.0.0.1 that only itself vouches for.
+// signed returns a certificate for 127.0.0.1 that only itself vouches for.
 func (s *Servers) signed(until time.Time) tls.Certificate {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -29,12 +29,12 @@ type cell struct {
 	course  course
 }
 
-// String is the cell's name.
+// String returns the cell's name.
 func (c cell) String() string {
 	return fmt.Sprintf("%s/%d/%s/%s", c.illness, c.pages, c.policy, c.course)
 }
 
-// options are the cell's site. Half of the cells have validators.
+// options returns the cell's site. Half of the cells have validators.
 func (c cell) options() Options {
 	origin := "http://" + Host
 	if c.illness.TLS() {
@@ -75,14 +75,14 @@ func (c choice) cells() []cell {
 	return cells
 }
 
-// parts are the illnesses of a part of a site, the last ones those of a part that is small.
+// parts returns the illnesses of a part of a site, the last ones those of a part that is small.
 func parts() []Illness {
 	return []Illness{
 		EverySecondPage, EverySecondAnswer, EverySixthPage, FolderFails,
 	}
 }
 
-// chosen are the cells of a usual test run: all illnesses of one site, and of each other number of pages, policy and
+// chosen returns the cells of a usual test run: all illnesses of one site, and of each other number of pages, policy and
 // course the illnesses that are most unlike each other. make illness tries the whole matrix.
 func chosen() []choice {
 	all := Illnesses()
@@ -105,7 +105,7 @@ func chosen() []choice {
 	}
 }
 
-// whole is the whole matrix.
+// whole returns the whole matrix.
 func whole() []choice {
 	all, sizes := Illnesses(), []int{1, 2, 5, 16, 49, 50, 60, 300}
 	policies := []scheduler.Policy{scheduler.CloudView, scheduler.Cautious, scheduler.Smartsite}
@@ -118,7 +118,7 @@ func whole() []choice {
 	}
 }
 
-// cells are those to try, each once.
+// cells returns those to try, each once.
 func cells(everything bool) []cell {
 	choices := chosen()
 	if everything {

@@ -163,7 +163,7 @@ func TestRenamedBySettings(t *testing.T) {
 	}
 }
 
-// newName is what the settings of TestRenamedBySettings make of a page's URL.
+// newName returns what the settings of TestRenamedBySettings make of a page's URL.
 func newName(url, settings string) string {
 	path, query, asked := strings.Cut(url, "?")
 	b, a, _ := strings.Cut(query, "&")

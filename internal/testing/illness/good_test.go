@@ -96,7 +96,7 @@ func lastThird(pages int) []int {
 	return third
 }
 
-// endings are how a third of a site goes, each an explicit loss.
+// endings returns how a third of a site goes, each an explicit loss.
 func endings() []Illness {
 	return []Illness{
 		NotFound, Noindex, OneCanonical, Disallowed, MovedToOne,

@@ -85,7 +85,7 @@ func takeDown(t *testing.T, hosts []goneHost) {
 	w.end()
 }
 
-// newSite is the ith of several sites, at a host of its own.
+// newSite returns the ith of several sites, at a host of its own.
 func newSite(i, pages int) *Site {
 	origin := fmt.Sprintf("http://host%d.test", i)
 	return New(Options{Documents: pages, Answer: answerTime, Origin: origin, Seed: i + 1})
@@ -120,7 +120,7 @@ func TestSiteMoves(t *testing.T) {
 	}
 }
 
-// twin is the same path at another origin.
+// twin returns the same path at another origin.
 func twin(url, origin string) string {
 	return origin + strings.TrimPrefix(url, "http://"+Host)
 }

@@ -85,7 +85,7 @@ func (*index) Close() error { return nil }
 // documents are URLs with their contents.
 type documents map[string]uint64
 
-// at is what the index had at a moment.
+// at returns what the index had at a moment.
 func (x *index) at(moment time.Time) documents {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -107,7 +107,7 @@ func (d documents) obey(o order) {
 	d[o.url] = o.content
 }
 
-// lost are the deletions from one moment to another, both included, of documents that are
+// lost returns the deletions from one moment to another, both included, of documents that are
 // among of and were in the index.
 func (x *index) lost(of documents, from, to time.Time) []order {
 	x.mu.Lock()
@@ -125,7 +125,7 @@ func (x *index) lost(of documents, from, to time.Time) []order {
 	return lost
 }
 
-// spoiled are the orders from one moment to another, both included, that took a document of
+// spoiled returns the orders from one moment to another, both included, that took a document of
 // want out of the index or replaced it by a text that is not its own.
 func (x *index) spoiled(want documents, from, to time.Time) []order {
 	x.mu.Lock()
@@ -161,7 +161,7 @@ func daily(orders []order, from time.Time) []int {
 	return counts
 }
 
-// came is when each document was first there.
+// came returns when each document was first there.
 func (x *index) came() map[string]time.Time {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -174,7 +174,7 @@ func (x *index) came() map[string]time.Time {
 	return came
 }
 
-// titles are those of the documents that the index has.
+// titles returns those of the documents that the index has.
 func (x *index) titles() map[string]string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -208,7 +208,7 @@ func (d documents) state(want documents) (missing, changed, strange []string) {
 	return missing, changed, strange
 }
 
-// below are those whose URL begins so.
+// below returns those whose URL begins so.
 func (d documents) below(prefix string) documents {
 	out := maps.Clone(d)
 	maps.DeleteFunc(out, func(url string, _ uint64) bool { return !strings.HasPrefix(url, prefix) })

@@ -76,7 +76,7 @@ type result struct {
 
 const resultHeader = "gone  over  pend strng   well  asked  lost by the day"
 
-// String is a row under resultHeader.
+// String returns a row under resultHeader.
 func (r result) String() string {
 	well := "never"
 	if r.recovered > 0 {
@@ -174,5 +174,5 @@ func describe(orders []order) string {
 	return strings.Join(words, ", ")
 }
 
-// some are the first few.
+// some returns the first few.
 func some(urls []string) string { return strings.Join(urls[:min(len(urls), 3)], ", ") }

@@ -64,7 +64,7 @@ func TestRealIllness(t *testing.T) {
 	t.Logf("%-24s %3s %5s  %s\n%s", "illness", "of", "lost", "well after", strings.Join(rows, "\n"))
 }
 
-// realIllnesses are those that can be had without a name server and without patience: the
+// realIllnesses returns those that can be had without a name server and without patience: the
 // program keeps a robots.txt for a day. Of apologies that differ but for an identifier some stand for all.
 func realIllnesses() []Illness {
 	return slices.DeleteFunc(Illnesses(), func(i Illness) bool {
@@ -233,7 +233,7 @@ func (r *realWorld) output(args ...string) []byte {
 	return out
 }
 
-// undone is how many deletions and replacements are pending.
+// undone returns how many deletions and replacements are pending.
 func (r *realWorld) undone() int {
 	r.t.Helper()
 	var status struct {
@@ -246,7 +246,7 @@ func (r *realWorld) undone() int {
 	return status.Outbox.Pending + status.Outbox.Held + status.Outbox.Resting
 }
 
-// ask is a GET of the Push API.
+// ask returns a GET of the Push API.
 func (r *realWorld) ask(command string, query url.Values) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(r.t.Context(), 10*time.Second)
 	defer cancel()
@@ -268,7 +268,7 @@ func (r *realWorld) ask(command string, query url.Values) ([]byte, error) {
 	return body, err
 }
 
-// entries are the documents of the indexer, with their stamps.
+// entries returns the documents of the indexer, with their stamps.
 func (r *realWorld) entries() map[string]string {
 	r.t.Helper()
 	session, err := r.ask("get_current_session_id", nil)

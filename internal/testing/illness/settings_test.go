@@ -14,7 +14,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// settings are the defaults of the configuration, for the sites of some roots: no pause between
+// settings returns the defaults of the configuration, for the sites of some roots: no pause between
 // requests, since answers take their time, and nobody looks for duplicates, which costs time.
 func settings(t *testing.T, n *Network, roots ...string) policy.Settings {
 	t.Helper()
@@ -41,7 +41,7 @@ func parse(t *testing.T, text string) weburl.URL {
 	return u
 }
 
-// lookForCopies are the defaults about duplicates.
+// lookForCopies is the defaults about duplicates.
 func lookForCopies(s *policy.Settings) { s.NearDuplicates, s.DetectPatterns = true, true }
 
 // readRobotsHourly has a robots.txt that changes noticed within the time of a test.
@@ -57,7 +57,7 @@ func deleteAtOnce(s *policy.Settings) {
 	frontier.FieldByName("Brake").FieldByName("On").SetBool(false)
 }
 
-// undone is how many deletions and replacements are pending.
+// undone returns how many deletions and replacements are pending.
 func undone(s crawl.Status) (n int) {
 	for _, name := range []string{"Pending", "Held", "Resting"} {
 		if f := reflect.ValueOf(s.Outbox).FieldByName(name); f.IsValid() {

@@ -116,7 +116,7 @@ func (i Illness) trait() trait {
 	}[i]
 }
 
-// Illnesses are all except Healthy.
+// Illnesses returns all except Healthy.
 func Illnesses() []Illness {
 	var all []Illness
 	for i := Healthy + 1; i < illnesses; i++ {
@@ -125,7 +125,7 @@ func Illnesses() []Illness {
 	return all
 }
 
-// String is a short name, of letters, digits and hyphens.
+// String returns a short name, of letters, digits and hyphens.
 func (i Illness) String() string {
 	if i >= illnesses {
 		return fmt.Sprintf("illness-%d", uint8(i))

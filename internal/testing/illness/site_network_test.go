@@ -65,7 +65,7 @@ func NewNetwork(sites ...*Site) (*Network, error) {
 	return n, nil
 }
 
-// site is the one at a host.
+// site returns the one at a host.
 func (n *Network) site(host string) *Site { return n.sites[n.hosts[host]%len(n.sites)] }
 
 func quietServer(h http.Handler) *http.Server {
@@ -86,7 +86,7 @@ func (n *Network) Close() error {
 	return err
 }
 
-// Roots are those who sign the site's certificates.
+// Roots returns those who sign the site's certificates.
 func (n *Network) Roots() *x509.CertPool { return n.certificates.roots }
 
 // address is that of the ith site: the addresses of RFC 5737 come first.

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Len is how many pages there are.
+// Len returns how many pages there are.
 func (s *Site) Len() int { return s.options.Documents }
 
 // Path is that of page i: the home page is 0, the index pages follow, then the documents,
@@ -34,7 +34,7 @@ func (s *Site) Path(i int) string {
 // URL is that of page i, at the site's first origin.
 func (s *Site) URL(i int) string { return s.options.Origin + s.Path(i) }
 
-// Section are the pages in /section/, a twentieth of all.
+// Section returns the pages in /section/, a twentieth of all.
 func (s *Site) Section() []int {
 	var pages []int
 	for i := range s.Len() {
@@ -69,7 +69,7 @@ func (s *Site) content(i int) content {
 	return content{fmt.Sprintf("Page %d about %s", i, words(seed, 4)), Text(seed), edition, s.redesigns > 0}
 }
 
-// page is the number of the page at a path without query.
+// page returns the number of the page at a path without query.
 func (s *Site) page(path string) (int, bool) {
 	if path == "/" {
 		return 0, true
@@ -83,7 +83,7 @@ func (s *Site) page(path string) (int, bool) {
 	return i, own == path
 }
 
-// links are the pages that page i leads to: the home page to the index pages, each of
+// links returns the pages that page i leads to: the home page to the index pages, each of
 // these to its documents, and all to the home page.
 func (s *Site) links(i int) []int {
 	var to []int

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// ask is a GET of a site that no network is before.
+// ask returns a GET of a site that no network is before.
 func ask(s *Site, path string, header ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, s.options.Origin+path, nil)
 	for i := 0; i+1 < len(header); i += 2 {
@@ -117,7 +117,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// sign is an answer's status with what is ill about it.
+// sign returns an answer's status with what is ill about it.
 func sign(w *httptest.ResponseRecorder) string {
 	body, sign := w.Body.String(), ""
 	switch h := w.Header(); {

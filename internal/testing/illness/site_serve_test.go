@@ -139,7 +139,7 @@ func (s *Site) robots(ill Illness) answer {
 	return answer{body: rules, header: map[string]string{"Content-Type": "text/plain"}}
 }
 
-// pageAnswer is the answer for a page that is there.
+// pageAnswer returns the answer for a page that is there.
 func (s *Site) pageAnswer(r *http.Request, ill Illness, i int) answer {
 	switch ill {
 	case Gone:
@@ -181,7 +181,7 @@ func (s *Site) pageAnswer(r *http.Request, ill Illness, i int) answer {
 	return a
 }
 
-// wholeSite is the answer of illnesses that no path escapes.
+// wholeSite returns the answer of illnesses that no path escapes.
 func (s *Site) wholeSite(r *http.Request, ill Illness, nth int) (answer, bool) {
 	if body, ok := apology(ill, r.URL.Path, nth); ok {
 		return answer{body: body}, true
@@ -215,7 +215,7 @@ func (s *Site) wholeSite(r *http.Request, ill Illness, nth int) (answer, bool) {
 	return wholeStatus(status), status > 0
 }
 
-// awayFrom is the answer of illnesses that redirect every path, also that of where they lead to.
+// awayFrom returns the answer of illnesses that redirect every path, also that of where they lead to.
 func awayFrom(r *http.Request, ill Illness, elsewhere string) (answer, bool) {
 	path := r.URL.Path
 	switch ill {

@@ -46,10 +46,10 @@ func NewServer(o Options, secure bool) (*Server, error) {
 	return s, nil
 }
 
-// Site is the site that is served.
+// Site returns the site that is served.
 func (s *Server) Site() *Site { return s.site }
 
-// Roots are the certificates, in PEM, of those who sign the site's.
+// Roots returns the certificates, in PEM, of those who sign the site's.
 func (s *Server) Roots() []byte { return s.certificates.pem }
 
 func (s *Server) serve(listener net.Listener) {

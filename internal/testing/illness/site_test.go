@@ -66,7 +66,7 @@ type Site struct {
 // file is one that Put has put on the site.
 type file struct{ contentType, body string }
 
-// New makes a healthy site.
+// New returns a healthy site.
 func New(o Options) *Site {
 	if o.Origin == "" {
 		o.Origin = "http://" + Host
@@ -152,7 +152,7 @@ func (s *Site) onChange(fn func()) {
 	s.onTurn = append(s.onTurn, fn)
 }
 
-// Answers is how many requests were answered so far.
+// Answers returns how many requests were answered so far.
 func (s *Site) Answers() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

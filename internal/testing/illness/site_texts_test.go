@@ -15,7 +15,7 @@ Imprint, terms of use, privacy notice and cookies. All rights are reserved; pric
 Legal matters, data protection, accessibility, site map. Photographs by our own staff.`
 )
 
-// frame is a page of the site; redesigned is whether it has the new one.
+// frame returns a page of the site; redesigned is whether it has the new one.
 func frame(redesigned bool, title, head, content string) string {
 	top, bottom := menu, footer
 	if redesigned {
@@ -25,14 +25,14 @@ func frame(redesigned bool, title, head, content string) string {
 		title, head, top, title, content, bottom)
 }
 
-// notice is a page that says but one thing, without the site's frame.
+// notice returns a page that says but one thing, without the site's frame.
 func notice(title, text string) string {
 	return fmt.Sprintf("<!DOCTYPE html>\n<html lang=\"en\"><head><title>%s</title></head><body><h1>%s</h1><p>%s</p></body></html>\n", title, title, text)
 }
 
 func framedNotice(title, text string) string { return frame(false, title, "", "<p>"+text+"</p>\n") }
 
-// apology is the text of an illness that answers 200 with an identifier in it, for the
+// apology returns the text of an illness that answers 200 with an identifier in it, for the
 // nth request; ok is whether the illness is one.
 func apology(ill Illness, path string, nth int) (body string, ok bool) {
 	id := uint64(nth)*0x9E3779B97F4A7C15 + 0x632BE59BD9B4E019
@@ -97,10 +97,10 @@ func words(seed, n int) string {
 	return b.String()
 }
 
-// Title is a title that no other seed has.
+// Title returns a title that no other seed has.
 func Title(seed int) string { return fmt.Sprintf("Page %d about %s", seed, words(seed, 4)) }
 
-// Text is a text of 80 to 200 words that no other seed has, in sentences.
+// Text returns a text of 80 to 200 words that no other seed has, in sentences.
 func Text(seed int) string {
 	var b strings.Builder
 	length := 80 + int((uint64(seed)*0x9E3779B97F4A7C15>>33)%121)

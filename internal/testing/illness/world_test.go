@@ -47,7 +47,7 @@ type world struct {
 	ended chan error // of the crawl that runs
 }
 
-// newWorld makes a world of one site, in which nothing runs yet. change, which may be nil, is
+// newWorld returns a world of one site, in which nothing runs yet. change, which may be nil, is
 // of the settings.
 func newWorld(t *testing.T, o Options, change func(*policy.Settings)) *world {
 	t.Helper()
@@ -83,7 +83,7 @@ func newWorldOf(t *testing.T, change func(*policy.Settings), sites ...*Site) *wo
 	return w
 }
 
-// crawled is a world of one site with so many pages, crawled by the service some time before it falls ill, and what is
+// crawled returns a world of one site with so many pages, crawled by the service some time before it falls ill, and what is
 // in the index then. change is as in newWorld.
 func crawled(t *testing.T, change func(*policy.Settings), pages int) (*world, documents) {
 	t.Helper()
@@ -226,7 +226,7 @@ func (w *world) healthy() documents {
 	return w.complete()
 }
 
-// complete is the index, which must hold every page of the sites.
+// complete returns the index, which must hold every page of the sites.
 func (w *world) complete() documents {
 	w.t.Helper()
 	docs, pages := w.index.at(time.Now()), 0
@@ -244,7 +244,7 @@ func (w *world) complete() documents {
 	return docs
 }
 
-// ill is how many hosts are ill.
+// ill returns how many hosts are ill.
 func (w *world) ill() int { return len(w.crawl.Ill()) }
 
 // wantNeverIll lets time go by, in which no host may fall ill.

@@ -60,7 +60,7 @@ type change struct {
 	binds map[string]*content
 }
 
-// New makes an empty disk.
+// New returns an empty disk.
 func New(order Order) *Disk {
 	return &Disk{order: order, durable: map[string]*content{}, folders: map[string]bool{".": true}, first: map[string]*content{}}
 }
@@ -116,7 +116,7 @@ func read(path string) (c *content, err error) {
 	}
 }
 
-// Syncs is how many syncs of files and folders the disk has served.
+// Syncs returns how many syncs of files and folders the disk has served.
 func (d *Disk) Syncs() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()

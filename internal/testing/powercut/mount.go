@@ -65,7 +65,7 @@ var (
 	_ fs.NodeFsyncer   = (*file)(nil)
 )
 
-// path is where a name of the folder is, seen from the disk's root.
+// path returns where a name of the folder is, seen from the disk's root.
 func (n *folder) path(name string) string { return filepath.Join(n.Path(nil), name) }
 
 // OnAdd makes the tree of what a disk was loaded with.

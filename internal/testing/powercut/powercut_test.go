@@ -163,7 +163,7 @@ func TestFates(t *testing.T) {
 	}
 }
 
-// used is a disk that a process has used.
+// used returns a disk that a process has used.
 func used(t *testing.T, order Order, first map[string]string, use string) *Disk {
 	t.Helper()
 	source, mount := t.TempDir(), t.TempDir()

@@ -54,7 +54,7 @@ func parse(value string, set bool) (uint64, error) {
 	return seed, nil
 }
 
-// Seed is the seed of all random numbers of the process, which it logs.
+// Seed returns the seed of all random numbers of the process, which it logs.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
 	seed, err := drawn()

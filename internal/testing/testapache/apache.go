@@ -95,7 +95,7 @@ func (w *Server) write(t testing.TB, name, content string) {
 	}
 }
 
-// Asked are the requests so far, each with its status and its user. It waits until there are so many: Apache writes a
+// Asked returns the requests so far, each with its status and its user. It waits until there are so many: Apache writes a
 // line after it has answered.
 func (w *Server) Asked(t testing.TB, requests int) []string {
 	t.Helper()

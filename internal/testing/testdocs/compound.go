@@ -73,7 +73,7 @@ func entry(name string, kind byte, right, child, first uint32, size int) []byte 
 	return append(b, le(uint32(noStream), right, child, make([]byte, 36), first, uint32(size), uint32(0))...)
 }
 
-// le is its arguments one behind the other, the low byte first.
+// le returns its arguments one behind the other, the low byte first.
 func le(parts ...any) []byte {
 	var b bytes.Buffer
 	for _, p := range parts {
@@ -82,10 +82,10 @@ func le(parts ...any) []byte {
 	return b.Bytes()
 }
 
-// UTF16 is a text in two bytes a character, the low one first.
+// UTF16 returns a text in two bytes a character, the low one first.
 func UTF16(s string) []byte { return le(utf16.Encode([]rune(s))) }
 
-// Summary is the stream SummaryInformation: properties by their numbers, and times.
+// Summary returns the stream SummaryInformation: properties by their numbers, and times.
 func Summary(c Content) Part {
 	text := func(s string) []byte {
 		b := le(uint32(0x1e), uint32(len(s)+1))

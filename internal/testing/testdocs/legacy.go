@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// DOC is a document of Word 97: its text in two pieces, one with one byte a character and
+// DOC returns a document of Word 97: its text in two pieces, one with one byte a character and
 // one with two, behind a piece of properties. The link is a field.
 func DOC(c Content) []byte {
 	first := c.Text + "\r"
@@ -31,7 +31,7 @@ func Record(kind uint16, parts ...any) []byte {
 	return append(le(kind, uint16(len(b))), b...)
 }
 
-// XLS is a workbook of Excel 97 with one sheet. Its shared strings run over the end of a
+// XLS returns a workbook of Excel 97 with one sheet. Its shared strings run over the end of a
 // record, in the middle of a string and of its bytes a character.
 func XLS(c Content) []byte {
 	wide := UTF16("\u65e5\u672c\u8a9e")
@@ -63,7 +63,7 @@ func XLS(c Content) []byte {
 	return Compound(Part{"Workbook", string(append(globals, sheet...))}, Summary(c))
 }
 
-// Slide is a record of PowerPoint; one with children is a container.
+// Slide returns a record of PowerPoint; one with children is a container.
 func Slide(kind, instance uint16, parts ...any) []byte {
 	b := le(parts...)
 	version := instance << 4
@@ -74,7 +74,7 @@ func Slide(kind, instance uint16, parts ...any) []byte {
 	return append(le(version, kind, uint32(len(b))), b...)
 }
 
-// PPT is a presentation of PowerPoint 97 that was saved twice: the first slide of the
+// PPT returns a presentation of PowerPoint 97 that was saved twice: the first slide of the
 // earlier save is no part of it any more.
 func PPT(c Content) []byte {
 	text := func(s string) []byte { return Slide(0x0fa8, 0, []byte(s)) }

@@ -99,7 +99,7 @@ func (p *pdfWriter) stream(n int, data string) {
 	p.object(n, fmt.Sprintf("<< /Length %d >>\nstream\n%s\nendstream", len(data), data))
 }
 
-// text is a string of the object n.
+// text returns a string of the object n.
 func (p *pdfWriter) text(n int, s string) string {
 	return "<" + hex.EncodeToString(p.encrypt(n, []byte(s))) + ">"
 }

@@ -58,7 +58,7 @@ const (
 	office  = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 )
 
-// Relationships is a part of relations; each is kind, target, and may be followed by
+// Relationships returns a part of relations; each is kind, target, and may be followed by
 // External. Their ids are r1, r2 and so on.
 func Relationships(all ...[]string) string {
 	var b strings.Builder
@@ -73,7 +73,7 @@ func Relationships(all ...[]string) string {
 	return b.String() + `</Relationships>`
 }
 
-// Core is the part of core properties.
+// Core returns the part of core properties.
 func Core(c Content) Part {
 	return Part{"docProps/core.xml", xmlHead + `<cp:coreProperties xmlns:cp="http://schemas.openxmlformats.org/package/2006/metadata/core-properties"` +
 		` xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:dcterms="http://purl.org/dc/terms/" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">` +
@@ -83,7 +83,7 @@ func Core(c Content) Part {
 		`<dcterms:modified xsi:type="dcterms:W3CDTF">2026-02-03T04:05:06Z</dcterms:modified></cp:coreProperties>`}
 }
 
-// DOCX is a document of a word processor. Its body may be given in place of the
+// DOCX returns a document of a word processor. Its body may be given in place of the
 // content's text.
 func DOCX(c Content, body ...string) []byte {
 	text := `<w:p><w:r><w:t>` + html.EscapeString(c.Text) + `</w:t></w:r></w:p>`
@@ -101,7 +101,7 @@ func DOCX(c Content, body ...string) []byte {
 	)
 }
 
-// XLSX is a workbook with the text as a shared string in its one sheet.
+// XLSX returns a workbook with the text as a shared string in its one sheet.
 func XLSX(c Content) []byte {
 	return Zip(
 		Part{"[Content_Types].xml", xmlHead + `<Types/>`},
@@ -116,7 +116,7 @@ func XLSX(c Content) []byte {
 	)
 }
 
-// PPTX is a presentation of two slides, the second made first.
+// PPTX returns a presentation of two slides, the second made first.
 func PPTX(c Content) []byte {
 	slide := func(text string) string {
 		return `<p:sld xmlns:p="p" xmlns:a="a"><p:txBody><a:p><a:r><a:t>` + html.EscapeString(text) + `</a:t></a:r></a:p></p:txBody></p:sld>`
@@ -134,7 +134,7 @@ func PPTX(c Content) []byte {
 	)
 }
 
-// ODF is an OpenDocument file; kind is text, spreadsheet or presentation.
+// ODF returns an OpenDocument file; kind is text, spreadsheet or presentation.
 func ODF(kind string, c Content) []byte {
 	text, link := html.EscapeString(c.Text), html.EscapeString(c.Link)
 	body := `<text:p>` + text + `<text:s/><text:a xlink:href="` + link + `">more</text:a></text:p>`
@@ -153,7 +153,7 @@ func ODF(kind string, c Content) []byte {
 	)
 }
 
-// RTF is a file in Rich Text Format. The text must be ASCII.
+// RTF returns a file in Rich Text Format. The text must be ASCII.
 func RTF(c Content) []byte {
 	return []byte(`{\rtf1\ansi\ansicpg1252\deff0{\fonttbl{\f0\fcharset0 Arial;}}{\info{\title ` + c.Title + `}{\author ` + c.Author + `}` +
 		`{\subject Harbours}{\keywords tide, quay}{\creatim\yr2026\mo1\dy2\hr3\min4\sec5}{\revtim\yr2026\mo2\dy3\hr4\min5\sec6}{\nofpages7}}` +

@@ -65,7 +65,7 @@ func (s *Switch) May() bool {
 	return !s.off
 }
 
-// Asked is how often May said no.
+// Asked returns how often May said no.
 func (s *Switch) Asked() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

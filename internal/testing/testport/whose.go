@@ -40,7 +40,7 @@ func has(pid int, file string) (bool, error) {
 	return false, nil
 }
 
-// inTable is an address as the kernel's table of connections has it.
+// inTable returns an address as the kernel's table of connections has it.
 func inTable(a net.Addr) string {
 	tcp, ok := a.(*net.TCPAddr)
 	if !ok || tcp.IP.To4() == nil {

@@ -157,7 +157,7 @@ func (r *results) skips(out io.Writer, allowed map[string]bool) (unexpected []st
 	return unexpected
 }
 
-// reason is what a test says when it skips.
+// reason returns what a test says when it skips.
 func (t *test) reason() string {
 	for line := range strings.Lines(t.output) {
 		line = strings.TrimSpace(line)
@@ -196,7 +196,7 @@ func (r *results) print(out io.Writer) {
 	}
 }
 
-// result is the line of a package.
+// result returns the line of a package.
 func (p *tested) result(lines []string) string {
 	for _, line := range slices.Backward(lines) {
 		if strings.HasPrefix(line, "ok ") || strings.HasPrefix(line, "FAIL\t") || strings.HasPrefix(line, "?") {
@@ -206,7 +206,7 @@ func (p *tested) result(lines []string) string {
 	return p.output
 }
 
-// failure is what a test that failed printed, its result first.
+// failure returns what a test that failed printed, its result first.
 func (t *test) failure() string {
 	var head, rest strings.Builder
 	for line := range strings.Lines(t.output) {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Path is the path of page i of the link graph: "/" for 0, else "/p/I.html". Page
+// Path returns the path of page i of the link graph: "/" for 0, else "/p/I.html". Page
 // i links to pages 2i+1 and 2i+2, so that all are reachable from the home page,
 // to page 7i+3 modulo their number, and back to the home page.
 func Path(i int) string {
@@ -17,7 +17,7 @@ func Path(i int) string {
 	return fmt.Sprintf("/p/%d.html", i)
 }
 
-// Documents are the URLs, sorted, of the pages of the link graph that exist now,
+// Documents returns the URLs, sorted, of the pages of the link graph that exist now,
 // on all hosts: what is in the index after a crawl that obeys robots.txt and
 // noindex, follows links and redirects, and stays on the site's hosts. It knows
 // of pages that Set changed to something else than a 200, and of removed ones,
@@ -38,10 +38,10 @@ func (s *Site) Documents() []string {
 	return urls
 }
 
-// Modified is the Last-Modified time of the pages that New makes.
+// Modified returns the Last-Modified time of the pages that New makes.
 func Modified() time.Time { return time.Date(2024, time.March, 5, 9, 30, 0, 0, time.UTC) }
 
-// HTML is a page with a title, a paragraph of text and links.
+// HTML returns a page with a title, a paragraph of text and links.
 func HTML(title, text string, links ...string) Page {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<!DOCTYPE html>\n<html lang=\"en\"><head><title>%s</title></head>\n<body><h1>%s</h1>\n<p>%s</p>\n<ul>\n",

@@ -94,7 +94,7 @@ func New(t testing.TB, o Options) *Site {
 	return s
 }
 
-// URL is the home page of the first host.
+// URL returns the home page of the first host.
 func (s *Site) URL() string { return s.origins[0] + "/" }
 
 // Origins are scheme, host and port of each host, without a closing slash.
@@ -115,7 +115,7 @@ func (s *Site) Remove(path string) {
 	delete(s.pages, path)
 }
 
-// Get is the page at a path as it is now; ok is false if there is none.
+// Get returns the page at a path as it is now; ok is false if there is none.
 func (s *Site) Get(path string) (page Page, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,7 +123,7 @@ func (s *Site) Get(path string) (page Page, ok bool) {
 	return page, ok
 }
 
-// Visits are the requests answered so far, in the order in which they began.
+// Visits returns the requests answered so far, in the order in which they began.
 func (s *Site) Visits() []Visit {
 	s.mu.Lock()
 	visits := slices.Clone(s.visits)
@@ -145,7 +145,7 @@ func (s *Site) Hits(path string) int {
 	return n
 }
 
-// ShortestGap is the shortest time between the end of a request to host and the
+// ShortestGap returns the shortest time between the end of a request to host and the
 // begin of the next one: negative if two overlapped. It is false if there were
 // fewer than two.
 func (s *Site) ShortestGap(host string) (time.Duration, bool) {

@@ -71,7 +71,7 @@ func (w *world) agree(when string, read bool, fail func(format string, args ...a
 	}
 }
 
-// inRings are the URLs whose redirects come back to where they were.
+// inRings returns the URLs whose redirects come back to where they were.
 func inRings(stored []scheduler.KeyedRecord) map[string]bool {
 	to, rings := map[string]string{}, map[string]bool{}
 	for i := range stored {

@@ -238,7 +238,7 @@ func drawActions(t *rapid.T) string {
 	return strings.Join(out, "")
 }
 
-// String is a case as a person reads it: what pages have that is special, and the files.
+// String returns a case as a person reads it: what pages have that is special, and the files.
 func (c trial) String() string {
 	var b strings.Builder
 	urls := make([]string, 0, len(c.Pages))

@@ -101,7 +101,7 @@ func inWorld(t *testing.T, c *trial, fn func(w *world)) {
 	fn(w)
 }
 
-// words are the text of pages of this number: no two have much in common.
+// words returns the text of pages of this number: no two have much in common.
 func words(text int) string {
 	var b strings.Builder
 	for i := range 80 {

@@ -1,11 +1,9 @@
-// Package backupfile is the form of a backup: keys and values, as a stream that tells
-// whether it is whole. It keeps one block in memory, starts no goroutine and has no lock; a
-// Writer or Reader belongs to one goroutine.
+// Package backupfile reads and writes backups: keys and values as a stream that shows whether it is complete. It keeps
+// one block in memory, starts no goroutine and has no lock; a Writer or Reader belongs to one goroutine.
 //
-// A backup is Magic; blocks, each its length (4 bytes, never 0), keys with values, and a
-// checksum (4 bytes); the end: a length of 0, the number of keys (8 bytes) and a checksum.
-// A key with its value is the length of each as uvarint and then both; keys ascend. A
-// checksum is the CRC-32C of everything before it, so that no block can be missing, doubled
+// The form of a backup: Magic; blocks, each its length (4 bytes, never 0), keys with values, and a checksum (4 bytes); the end: a
+// length of 0, the number of keys (8 bytes) and a checksum. A key with its value is the length of each as uvarint and
+// then both; keys ascend. A checksum is the CRC-32C of everything before it, so that no block can be missing, doubled
 // or out of place. Numbers are big endian.
 package backupfile
 
@@ -23,13 +21,13 @@ import (
 )
 
 const (
-	// Magic is what a backup begins with; the last byte is the version.
+	// Magic is the start of a backup; its last byte is the version.
 	Magic = "SXBACKUP\x01"
 
-	// Block is where a block ends; its last value may go far beyond.
+	// Block is the length at which a block ends; its last value may exceed it.
 	Block    = 1 << 20
 	maxBlock = record.MaxBody + 16*Block
-	// MaxKey is the longest key that Badger takes.
+	// MaxKey is the longest key that Badger accepts.
 	MaxKey = 65000
 )
 
@@ -38,17 +36,17 @@ func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 // Writer writes a backup.
 type Writer struct {
 	w       io.Writer
-	block   []byte // begins with room for its length
+	block   []byte // begins with space for its length
 	sum     uint32
 	Written int64 // bytes
 }
 
-// NewWriter makes a Writer to w.
+// NewWriter returns a Writer to w.
 func NewWriter(w io.Writer) *Writer {
 	return &Writer{w: w, block: append(make([]byte, 0, 2*Block), Magic+"\x00\x00\x00\x00"...)}
 }
 
-// Add puts a key behind those before.
+// Add appends a key, which must be greater than those before.
 func (b *Writer) Add(key, value []byte) error {
 	b.block = binary.AppendUvarint(b.block, uint64(len(key)))
 	b.block = binary.AppendUvarint(b.block, uint64(len(value)))
@@ -59,7 +57,7 @@ func (b *Writer) Add(key, value []byte) error {
 	return b.flush(nil)
 }
 
-// start is where the length of the block is; before it, in the first one, is the magic.
+// start returns the position of the block's length, which is after the magic in the first block.
 func (b *Writer) start() int {
 	if b.Written == 0 {
 		return len(Magic)
@@ -67,7 +65,7 @@ func (b *Writer) start() int {
 	return 0
 }
 
-// flush writes the block, if it holds anything, and then tail, with a checksum.
+// flush writes the block, if it is not empty, and then tail, with a checksum.
 func (b *Writer) flush(tail []byte) error {
 	at := b.start()
 	n := len(b.block) - at - 4
@@ -83,13 +81,13 @@ func (b *Writer) flush(tail []byte) error {
 	m, err := b.w.Write(out)
 	b.Written += int64(m)
 	if cap(b.block) > 4*Block {
-		b.block = make([]byte, 0, 2*Block) // one long value is enough reason
+		b.block = make([]byte, 0, 2*Block) // one long value may have made it large
 	}
 	b.block = append(b.block[:0], 0, 0, 0, 0)
 	return err
 }
 
-// seal adds the checksum of what is in out from begin on, and of all before.
+// seal appends the checksum of out from begin on, and of everything written before.
 func (b *Writer) seal(out []byte, begin int) []byte {
 	b.sum = crc32.Update(b.sum, castagnoli(), out[begin:])
 	out = binary.BigEndian.AppendUint32(out, b.sum)
@@ -97,7 +95,7 @@ func (b *Writer) seal(out []byte, begin int) []byte {
 	return out
 }
 
-// End ends the backup, which has so many keys.
+// End ends the backup; keys is the number of its keys.
 func (b *Writer) End(keys uint64) error {
 	return b.flush(binary.BigEndian.AppendUint64(make([]byte, 4, 12), keys))
 }
@@ -106,7 +104,7 @@ func (b *Writer) End(keys uint64) error {
 type Reader struct {
 	r     *bufio.Reader
 	sum   uint32
-	block []byte // what is left of it
+	block []byte // the unread part
 	buf   []byte
 	last  []byte // key
 	keys  uint64
@@ -114,17 +112,24 @@ type Reader struct {
 	Read  int64
 }
 
-// NewReader makes a Reader of r.
+// NewReader returns a Reader of r.
 func NewReader(r io.Reader) *Reader {
 	return &Reader{r: bufio.NewReaderSize(r, Block)}
 }
 
-func notWhole(format string, args ...any) error {
-	return fmt.Errorf("%w: not a whole backup: %s; use another one", scheduler.ErrDamaged, fmt.Sprintf(format, args...))
+// notWholeError is a scheduler.ErrDamaged about the backup: the store is not at fault.
+type notWholeError string
+
+func (e notWholeError) Error() string {
+	return "not a whole backup: " + string(e) + "; use another one"
 }
 
-// Next returns the next key and value, valid until the next call, or io.EOF at the end
-// of a whole backup. Only what was checked is given.
+func (e notWholeError) Is(target error) bool { return target == scheduler.ErrDamaged }
+
+func notWhole(format string, args ...any) error { return notWholeError(fmt.Sprintf(format, args...)) }
+
+// Next returns the next key and value, valid until the next call, or io.EOF at the end of a complete backup. It returns
+// only what was verified.
 func (b *Reader) Next() (key, value []byte, err error) {
 	if len(b.block) == 0 {
 		if err := b.nextBlock(); err != nil {
@@ -182,7 +187,7 @@ func (b *Reader) nextBlock() error {
 	return err
 }
 
-// end checks what is behind the last block.
+// end checks what follows the last block.
 func (b *Reader) end() error {
 	tail, err := b.take(8)
 	if err != nil {
@@ -204,8 +209,8 @@ func (b *Reader) end() error {
 	return io.EOF
 }
 
-// take reads n bytes, valid until the next call but one for a checksum. The buffer
-// grows with what really comes, not with what is announced.
+// take reads n bytes, valid until the next call except one for a checksum. The buffer grows with the bytes read, not
+// with n.
 func (b *Reader) take(n int) ([]byte, error) {
 	b.buf = b.buf[:0]
 	for len(b.buf) < n {
@@ -224,7 +229,7 @@ func (b *Reader) take(n int) ([]byte, error) {
 	return b.buf, nil
 }
 
-// verify reads a checksum and compares.
+// verify reads a checksum and compares it.
 func (b *Reader) verify() error {
 	var sum [4]byte
 	m, err := io.ReadFull(b.r, sum[:])

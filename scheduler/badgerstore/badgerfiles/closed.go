@@ -14,13 +14,13 @@ import (
 	"github.com/dgraph-io/badger/v4"
 )
 
-// The file CLOSED is JSON, see mark.
+// The file CLOSED holds a mark as JSON.
 
-// ClosedName is the file that says how Badger's files were when the store was closed. It
-// is there only while the store is closed.
+// ClosedName is the file that describes Badger's files as of when the store was closed. It exists only while the store
+// is closed.
 const ClosedName = "CLOSED"
 
-// mark is what ClosedName holds.
+// mark is the content of ClosedName.
 type mark struct {
 	ManifestBytes int64  `json:"manifest_bytes"`
 	ManifestSum   uint32 `json:"manifest_crc32c"`
@@ -28,7 +28,7 @@ type mark struct {
 	Files map[string]closedFile `json:"files"`
 }
 
-// closedFile tells whether a file was touched since.
+// closedFile identifies the state of a file.
 type closedFile struct {
 	Bytes   int64 `json:"bytes"`
 	Changed int64 `json:"changed_ns"` // the time of change, in Unix nanoseconds
@@ -38,7 +38,7 @@ func closedFileOf(info fs.FileInfo) closedFile {
 	return closedFile{info.Size(), info.ModTime().UnixNano()}
 }
 
-// MarkClosed is the last that happens to a store that is closed.
+// MarkClosed writes the file CLOSED, as the last step of closing a store.
 func MarkClosed(dir string) error {
 	m := mark{Files: map[string]closedFile{}}
 	if err := m.readManifest(dir); err != nil {
@@ -74,8 +74,8 @@ func (m *mark) readManifest(dir string) error {
 	return nil
 }
 
-// readClosed returns the mark, nil if there is none. One that cannot be read does not count, since
-// writing it may have been cut short.
+// readClosed returns the mark, nil if there is none. It ignores a mark that cannot be read, since writing it may have
+// been interrupted.
 func readClosed(dir string) (*mark, error) {
 	b, err := os.ReadFile(filepath.Join(dir, ClosedName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -91,8 +91,8 @@ func readClosed(dir string) (*mark, error) {
 	return &m, nil
 }
 
-// check compares what the mark tells with what is there: the manifest, by which Badger
-// would remove tables if it were cut short, and the lengths of the files.
+// check compares the mark with the files: the manifest, since Badger would remove tables if it were truncated, and the
+// lengths of the files.
 func (m *mark) check(dir string) error {
 	if m == nil {
 		return nil
@@ -119,8 +119,7 @@ func (m *mark) check(dir string) error {
 	return nil
 }
 
-// untouched reports whether a file is as it was when the store was closed, as far as its
-// length and time of change tell.
+// untouched reports whether a file has the length and time of change from when the store was closed.
 func (m *mark) untouched(info fs.FileInfo) bool {
 	if m == nil {
 		return false
@@ -129,7 +128,7 @@ func (m *mark) untouched(info fs.FileInfo) bool {
 	return ok && f == closedFileOf(info)
 }
 
-// UnmarkClosed is the first that happens to a store that is opened for writing.
+// UnmarkClosed removes the file CLOSED, as the first step of opening a store for writing.
 func UnmarkClosed(dir string) error {
 	err := os.Remove(filepath.Join(dir, ClosedName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -138,5 +137,5 @@ func UnmarkClosed(dir string) error {
 	if err != nil {
 		return err
 	}
-	return SyncDir(dir) // after a power failure it must not be there again
+	return SyncDir(dir) // it must not reappear after a power failure
 }

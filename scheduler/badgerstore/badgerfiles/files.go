@@ -1,22 +1,19 @@
-// Package badgerfiles looks at the files of a store before Badger opens them.
+// Package badgerfiles checks the files of a store before Badger opens them.
 //
-// Badger trusts its files: a length that cannot be ends the process, in a goroutine of
-// Badger's where nobody can recover, or lets it allocate gigabytes; a log is cut at the
-// first byte that is wrong; a table with another checksum is left out. So a store with a
-// file that is not as it was written is refused:
+// Badger trusts its files: an impossible length ends the process, in a goroutine of Badger's without recover, or makes
+// it allocate gigabytes; a log is cut at the first wrong byte; a table with another checksum is left out. So a store
+// with a file that differs from what was written is refused:
 //
-//   - All that has changed since the store was closed, by its length or time of change, is
-//     read to its end (closed.go, tables.go, logs.go). If the store was not closed, that
-//     is all of it.
-//   - What Badger reads to open the store is looked at each time: which files there are,
-//     the manifest, the indexes and last blocks of tables, the last file of the value log.
-//   - A block that decays without a trace, and is met later, is an error where the store
-//     reads it, and may end the process only where Badger merges tables.
+//   - Files that changed since the store was closed, by length or time of change, are read to their ends (closed.go,
+//     tables.go, logs.go). If the store was not closed, that is all of them.
+//   - The parts that Badger reads to open the store are checked each time: the list of files, the manifest, the indexes
+//     and last blocks of tables, the last file of the value log.
+//   - A block that decays unnoticed and is read later is an error where the store reads it. It may end the process only
+//     where Badger merges tables.
 //
-// The caller has the directory locked. Nothing here runs beyond the call, and there is no
-// lock; only the tables are read by several goroutines at once. The package knows the form of
-// Badger's files, of the version that go.mod names, and has one of its own: the file
-// CLOSED, which says in JSON how they were when the store was closed.
+// The caller has locked the directory. Nothing here outlives a call, and there is no lock; only the tables are read by
+// several goroutines at once. The package knows the file formats of the Badger version in go.mod, and has one file of
+// its own: CLOSED, which describes in JSON the files as of when the store was closed.
 package badgerfiles
 
 import (
@@ -31,9 +28,8 @@ import (
 	"github.com/dgraph-io/badger/v4"
 )
 
-// Check looks at the files of a store, and returns the logs whose last entry is half there.
-// Files whose names end in other must be files, too, but are not read. It must not be
-// called while a process writes to them.
+// Check checks the files of a store, and returns the logs whose last entry is incomplete. Files whose names end in
+// other must be regular files too, but are not read. It must not be called while a process writes to them.
 func Check(dir, other string) ([]Torn, error) {
 	if err := checkRegular(dir, other); err != nil {
 		return nil, err
@@ -54,17 +50,16 @@ func Check(dir, other string) ([]Torn, error) {
 	return checkLogs(dir, closed)
 }
 
-// checkKeys looks at Badger's file of keys, which holds none: Badger believes whatever
-// length it finds behind.
+// checkKeys checks Badger's key registry, which holds no keys: Badger trusts any length that follows.
 func checkKeys(dir string) error {
 	const (
 		name   = badger.KeyRegistryFileName
-		vector = 16 // bytes by chance, of no use without keys
+		vector = 16 // random bytes, unused without keys
 		behind = "Hello Badger"
 	)
 	b, err := os.ReadFile(filepath.Join(dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // Badger makes it
+		return nil // Badger creates it
 	}
 	if err != nil {
 		return err
@@ -75,8 +70,7 @@ func checkKeys(dir string) error {
 	return nil
 }
 
-// checkRegular sees to it that the files of a store are files: Badger ends the process
-// where some are not.
+// checkRegular checks that the files of a store are regular files: Badger ends the process for some that are not.
 func checkRegular(dir, other string) error {
 	list, err := os.ReadDir(dir)
 	if err != nil {
@@ -97,9 +91,9 @@ func checkRegular(dir, other string) error {
 	return nil
 }
 
-// Leftovers are what a killed process left: memtables, which Badger writes to tables when
-// it is closed, and log files of no bytes. A process that is killed between making or
-// emptying such a file and the next step leaves one, and Badger refuses to open it.
+// Leftovers are what a killed process left: memtables, which Badger writes to tables when it is closed, and empty log
+// files. A process that is killed between creating or truncating such a file and the next step leaves an empty one, and
+// Badger refuses to open it.
 type Leftovers struct {
 	Memtables bool
 	Empty     []string // names of files
@@ -108,8 +102,8 @@ type Leftovers struct {
 // Any reports whether anything is left.
 func (l Leftovers) Any() bool { return l.Memtables || len(l.Empty) > 0 }
 
-// Repair cuts off what is half there, and removes Badger's count of garbage: nobody asks
-// for it, and one that is too short ends the process.
+// Repair cuts off incomplete entries, and removes Badger's garbage statistics, which are not used and end the process
+// if they are too short.
 func Repair(dir string, torn []Torn) error {
 	for _, l := range torn {
 		if err := l.cut(); err != nil {
@@ -123,7 +117,7 @@ func Repair(dir string, torn []Torn) error {
 	return err
 }
 
-// Left looks for leftovers.
+// Left returns the leftovers.
 func Left(dir string) (l Leftovers, err error) {
 	files, err := os.ReadDir(dir)
 	if err != nil {
@@ -142,16 +136,15 @@ func Left(dir string) (l Leftovers, err error) {
 	return l, nil
 }
 
-// Directory knows up to when a directory's entries are durable. It belongs to one
-// goroutine. Badger syncs its files but
-// not always their names, which a file system need not keep without that.
+// Directory tracks up to when a directory's entries are durable. It belongs to one goroutine. Badger syncs its files
+// but not always their names, which a file system need not keep without that.
 type Directory struct {
 	Path   string
 	synced time.Time // the directory's time of change
 }
 
-// Sync makes the names durable if any changed. The time of change is coarse: soon
-// after it there may be another change under the same one.
+// Sync makes the names durable if any changed. The time of change is coarse, so another change may follow with the same
+// one.
 func (d *Directory) Sync() error {
 	const coarse = 100 * time.Millisecond
 	info, err := os.Stat(d.Path)

@@ -19,26 +19,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The form is that of Badger 4.
+// The format is that of Badger 4.
 
-// Badger's logs, the value log and those of memtables, have a header, and then entries: a
-// header (two bytes, the lengths of key and value, and a time), a key with its version, a
-// value and a checksum. A log that is written to is longer, with zeros at its end. Badger
-// takes the lengths for true before it looks at the checksum, and cuts a log at the first
-// entry that is wrong.
+// Badger's logs, the value log and those of memtables, have a header, and then entries: a header (two bytes, the
+// lengths of key and value, and a time), a key with its version, a value and a checksum. An open log is longer, with
+// zeros at its end. Badger trusts the lengths before it checks the checksum, and cuts a log at the first wrong entry.
 const (
 	LogHeader      = 20
 	logEntryHeader = 2 + 3*binary.MaxVarintLen64
 	logVersion     = 8
 	logChecksum    = 4
-	logLongestKey  = 4 << 10 // of those that the store writes
+	logLongestKey  = 4 << 10 // of the keys that the store writes
 )
 
-// DiscardName is Badger's count of garbage, which nobody asks for; see collectGarbage.
+// DiscardName is Badger's garbage statistics, which are not used; see collectGarbage.
 const DiscardName = "DISCARD"
 
-// Marks of an entry in a memtable's log: it belongs to a transaction, or ends one. Badger
-// takes a transaction only if its end is there.
+// Marks of an entry in a memtable's log: it belongs to a transaction, or ends one. Badger accepts a transaction only
+// with its end.
 const (
 	logTransaction = 1 << 6
 	logCommit      = 1 << 7
@@ -47,16 +45,16 @@ const (
 // entry is an entry of a log.
 type entry struct {
 	marks      byte
-	key, value []byte // with the key's version; value is cut to what was at hand
+	key, value []byte // with the key's version; value is cut to the bytes available
 	length     int64
 }
 
-// version is that of the entry's key: the number of its transaction.
+// version returns the version in the entry's key: the number of its transaction.
 func (e *entry) version() uint64 {
 	return math.MaxUint64 - binary.BigEndian.Uint64(e.key[len(e.key)-logVersion:])
 }
 
-// logEntry reads an entry, of which b must have the key.
+// logEntry reads an entry. b must contain at least its key.
 func logEntry(b []byte) (e entry, ok bool) {
 	if len(b) < 2 {
 		return e, false
@@ -80,8 +78,8 @@ func logEntry(b []byte) (e entry, ok bool) {
 	}, true
 }
 
-// soundLog says where the last whole entry of a log ends, and where the last one that
-// Badger takes: behind it is, perhaps, the beginning of a transaction.
+// soundLog returns where the last complete entry of a log ends, and where the last one that Badger accepts ends: an
+// incomplete transaction may follow.
 func soundLog(f io.ReaderAt, size int64) (end, taken int64, err error) {
 	end = min(LogHeader, size)
 	taken = end
@@ -116,11 +114,11 @@ func soundLog(f io.ReaderAt, size int64) (end, taken int64, err error) {
 
 // transactions follows the marks of entries as Badger does.
 type transactions struct {
-	open   uint64 // number of the one that has begun; 0: none
-	broken bool   // nothing behind is taken
+	open   uint64 // number of the open one; 0: none
+	broken bool   // nothing that follows is accepted
 }
 
-// next reports whether the log may end behind an entry.
+// next reports whether the log may end after an entry.
 func (t *transactions) next(e *entry) bool {
 	switch {
 	case t.broken:
@@ -139,8 +137,8 @@ func (t *transactions) next(e *entry) bool {
 	return false
 }
 
-// EachEntry calls fn for the entries of a log until it returns false, and reports whether
-// the file is such entries to its last byte, each with its checksum.
+// EachEntry calls fn for the entries of a log until it returns false, and reports whether the file consists of valid
+// entries to its last byte.
 func EachEntry(f io.ReaderAt, size int64, fn func(at, length int64, key []byte) bool) (whole bool, err error) {
 	at := int64(LogHeader)
 	for b := make([]byte, logEntryHeader+logLongestKey); at < size; {
@@ -161,7 +159,7 @@ func EachEntry(f io.ReaderAt, size int64, fn func(at, length int64, key []byte) 
 	return end == size, err
 }
 
-// logsOf are the files with a suffix, in the order of their numbers.
+// logsOf returns the files with a suffix, ordered by number.
 func logsOf(dir, ext string) ([]string, error) {
 	files, err := os.ReadDir(dir)
 	if err != nil {
@@ -177,14 +175,13 @@ func logsOf(dir, ext string) ([]string, error) {
 	return names, nil
 }
 
-// Torn is a log whose last entry is half there, at its end.
+// Torn is a log with an incomplete last entry.
 type Torn struct {
 	name string
 	end  int64
 }
 
-// checkLogs reads the logs that were touched, and the last one. In a store that was not closed, what was
-// written last may be half there.
+// checkLogs reads the changed logs and the last one. In a store that was not closed, the last write may be incomplete.
 func checkLogs(dir string, closed *mark) (torn []Torn, err error) {
 	for _, ext := range []string{".vlog", ".mem"} {
 		names, err := logsOf(dir, ext)
@@ -192,7 +189,7 @@ func checkLogs(dir string, closed *mark) (torn []Torn, err error) {
 			return nil, err
 		}
 		for i, name := range names {
-			written := closed == nil && i == len(names)-1 // when the process ended
+			written := closed == nil && i == len(names)-1 // open when the process ended
 			known := closed
 			if i == len(names)-1 {
 				known = nil // Badger reads it to its end
@@ -214,17 +211,15 @@ func checkLogs(dir string, closed *mark) (torn []Torn, err error) {
 	return torn, nil
 }
 
-// What checkLog gives in place of a position.
+// Special results of checkLog.
 const (
 	soundToEnd = -1 - iota
 	noLog      // it is empty, see Leftovers
 )
 
-// checkLog says where the whole entries of a log end if there is anything but zeros
-// behind, soundToEnd if there is not. Of a log that was written to when the process ended, it
-// also counts a transaction without its end as something behind: Badger would cut that off,
-// too, but not durably. If the power fails then, half of it may be there again, in a log that
-// is not the last any more.
+// checkLog returns where the complete entries of a log end if anything but zeros follows, else soundToEnd. In a log
+// that was open when the process ended, an incomplete transaction also counts as following: Badger would cut that off,
+// too, but not durably. If the power fails then, half of it may reappear in a log that is no longer the last.
 func checkLog(name string, closed *mark, written bool) (end int64, err error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -255,14 +250,14 @@ func checkLog(name string, closed *mark, written bool) (end int64, err error) {
 	return end, err
 }
 
-// onlyZeros reports whether a file holds nothing else from one position to another. Logs are
-// made long, as holes, which it does not read where the file system tells of them.
+// onlyZeros reports whether a file holds only zeros between two positions. Logs are extended as holes, which it skips
+// if the file system reports them.
 func onlyZeros(f *os.File, from, to int64) (bool, error) {
 	b, zeros := make([]byte, 64<<10), make([]byte, 64<<10)
 	for at := from; at < to; {
 		data, err := f.Seek(at, unix.SEEK_DATA)
 		if errors.Is(err, unix.ENXIO) {
-			return true, nil // there is none
+			return true, nil // no data
 		}
 		if err == nil && data > at {
 			at = data
@@ -280,7 +275,7 @@ func onlyZeros(f *os.File, from, to int64) (bool, error) {
 	return true, nil
 }
 
-// cut cuts off what Badger would, but after it has allocated what a wrong length says.
+// cut cuts off what Badger would, without allocating a wrong length first.
 func (l Torn) cut() (err error) {
 	f, err := os.OpenFile(l.name, os.O_RDWR, 0)
 	if err != nil {

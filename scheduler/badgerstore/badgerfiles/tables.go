@@ -18,19 +18,18 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// The form is that of Badger 4. Tables are read by as many goroutines as there are
-// processors; checkTables waits for them.
+// The format is that of Badger 4. Tables are read by as many goroutines as there are processors; checkTables waits for
+// them.
 
-// A table is blocks, one behind the other, an index that says where each is, the length
-// of the index, its checksum, and the length of that. A block ends with the number of its
-// entries, the checksum of all up to there, and the length of that. Badger reads the
-// lengths and the number before it looks at the checksum.
+// A table is a sequence of blocks, an index with their positions, the length of the index, its checksum, and the length
+// of that. A block ends with the number of its entries, the checksum of everything before, and the length of that.
+// Badger reads the lengths and the number before it checks the checksum.
 
 // CheckTables reads all tables to their end.
 func CheckTables(dir string) error { return checkTables(dir, nil) }
 
-// checkTables looks at the tables that the manifest names. Others were being written when
-// the process ended, and Badger removes them.
+// checkTables checks the tables that the manifest names. Others were incomplete when the process ended, and Badger
+// removes them.
 func checkTables(dir string, closed *mark) (err error) {
 	f, err := os.Open(filepath.Join(dir, badger.ManifestFilename))
 	if err != nil {
@@ -54,7 +53,7 @@ func checkTables(dir string, closed *mark) (err error) {
 			return nil
 		})
 	}
-	_ = all.Wait() // all faults are in their order
+	_ = all.Wait() // every error is in its place
 	for _, err := range faults {
 		if err != nil {
 			return err
@@ -63,11 +62,11 @@ func checkTables(dir string, closed *mark) (err error) {
 	return nil
 }
 
-// errTable is a table that is not as it was written.
+// errTable is the error for a damaged table.
 var errTable = errors.New("it is damaged")
 
-// checkTable reads a table: of one that is untouched what Badger reads to open it, which
-// it does where nobody can recover; all of any other.
+// checkTable reads a table: if it is unchanged, only what Badger reads to open it, since Badger does so without
+// recover; otherwise all of it.
 func checkTable(name string, closed *mark) (err error) {
 	fail := func(err error) error { return fmt.Errorf("table %s: %w", filepath.Base(name), err) }
 	f, err := os.Open(name)
@@ -92,7 +91,7 @@ func checkTable(name string, closed *mark) (err error) {
 	return nil
 }
 
-// tableEnd says where the index of a table is.
+// tableEnd locates the index of a table.
 type tableEnd struct {
 	index, length int64
 	sum           []byte // the index's checksum
@@ -139,7 +138,7 @@ func (e tableEnd) check(f io.ReaderAt, onlyLast bool) error {
 	if !bytes.Equal(e.sum, tableSum(b)) {
 		return errTable
 	}
-	index := fb.GetRootAsTableIndex(b, 0) // what has its checksum is as Badger wrote it
+	index := fb.GetRootAsTableIndex(b, 0) // Badger wrote it: the checksum matched
 	blocks, o := blockReader{f: f}, fb.BlockOffset{}
 	first := 0
 	if last := index.OffsetsLength() - 1; onlyLast && index.Offsets(&o, last) {
@@ -165,13 +164,13 @@ func (e tableEnd) check(f io.ReaderAt, onlyLast bool) error {
 // blockReader reads many blocks at a time.
 type blockReader struct {
 	f       io.ReaderAt
-	at      int64 // where the first one begins that is not checked
-	held    int   // bytes of those that are not
+	at      int64 // where the first unchecked block begins
+	held    int   // bytes of unchecked blocks
 	lengths []int
 	buf     []byte
 }
 
-// add takes a block behind those before.
+// add adds the next block.
 func (r *blockReader) add(length int) error {
 	const most = 256 << 10 // bytes at a time, unless one block has more
 	r.lengths, r.held = append(r.lengths, length), r.held+length
@@ -181,7 +180,7 @@ func (r *blockReader) add(length int) error {
 	return r.check()
 }
 
-// check reads what was added.
+// check verifies the added blocks.
 func (r *blockReader) check() error {
 	r.buf = slices.Grow(r.buf[:0], r.held)[:r.held]
 	if _, err := r.f.ReadAt(r.buf, r.at); err != nil {
@@ -198,7 +197,7 @@ func (r *blockReader) check() error {
 	return nil
 }
 
-// soundBlock reports whether a block is as it was written.
+// soundBlock reports whether a block's checksum matches.
 func soundBlock(b []byte) bool {
 	const word = 4
 	n := len(b) - word
@@ -213,7 +212,7 @@ func soundBlock(b []byte) bool {
 	return bytes.Equal(b[len(data):n], tableSum(data))
 }
 
-// tableSum is the checksum of a block or an index, as Badger writes it: a protocol buffer
+// tableSum returns the checksum of a block or an index, as Badger writes it: a protocol buffer
 // whose second field is the sum.
 func tableSum(b []byte) []byte {
 	sum := crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli))

@@ -1,7 +1,8 @@
-// Package bodyfiles keeps the segments of a store as files of a directory, one piece behind the other and nothing else in
-// them.
+// Package bodyfiles stores the segments of a store as files in a directory: the bodies one after the other, without any
+// framing.
 //
-// A Files belongs to one goroutine, except for Segment and Drop, which any may call. The package starts no goroutine.
+// A Files belongs to one goroutine, except for Segment and Drop, which may be called concurrently. The package starts
+// no goroutine.
 package bodyfiles
 
 import (
@@ -16,7 +17,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/store/kv"
 )
 
-// Ext is the end of the name of a segment file.
+// Ext is the suffix of segment files.
 const Ext = ".seg"
 
 const (
@@ -24,12 +25,12 @@ const (
 	digits = 10
 )
 
-// Name is the name of the file of a segment.
+// Name returns the file name of a segment.
 func Name(n uint64) string {
 	return fmt.Sprintf("%s%0*d%s", prefix, digits, n, Ext)
 }
 
-// Number is the inverse of Name, 0 for other names.
+// Number returns the inverse of Name, 0 for other names.
 func Number(name string) uint64 {
 	n, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimPrefix(name, prefix), Ext), 10, 64)
 	if err != nil || Name(n) != name {
@@ -38,11 +39,10 @@ func Number(name string) uint64 {
 	return n
 }
 
-// Files implements kv.Bodies with files of Dir.
+// Files implements kv.Bodies with files in Dir.
 type Files struct {
 	Dir string
-	// SyncNames makes the names of the files in Dir durable. If it is nil, nothing is
-	// synced.
+	// SyncNames makes the names of the files in Dir durable. If it is nil, nothing is synced.
 	SyncNames func() error
 
 	number  uint64
@@ -62,7 +62,7 @@ func (f *Files) Append(segment, offset uint64, value []byte) error {
 	return err
 }
 
-// Sync makes what was appended durable.
+// Sync makes the appended values durable.
 func (f *Files) Sync() error {
 	if !f.changed || f.SyncNames == nil {
 		return nil
@@ -71,7 +71,7 @@ func (f *Files) Sync() error {
 	return f.file.Sync()
 }
 
-// turn opens a segment, or begins it. The one before is durable then.
+// turn opens or creates a segment, after it has synced the one before.
 func (f *Files) turn(n uint64) error {
 	if f.file != nil && f.number == n {
 		return nil
@@ -90,7 +90,7 @@ func (f *Files) turn(n uint64) error {
 	if f.SyncNames == nil {
 		return nil
 	}
-	return f.SyncNames() // before there are orders that name a body in it
+	return f.SyncNames() // before any order refers to a body in it
 }
 
 // Close closes the file that was written last.

@@ -9,13 +9,13 @@ import (
 	"io"
 )
 
-// ErrFile is what Load gives for anything but a whole file of this format. The set is
-// then made again from what it is a summary of.
+// ErrFile is returned by Load for anything but a complete file of this format. The set must then be rebuilt from the
+// store.
 var ErrFile = errors.New("not a whole file of fingerprints")
 
-// The file: magic, mark (8 bytes); for each of the 256 stripes how many values it has
-// (4 bytes) and the values, ascending, 6 bytes each; how many values there are in all
-// (8 bytes); CRC-32C of everything before (4 bytes). Numbers are big endian.
+// The file: magic, mark (8 bytes); for each of the 256 stripes the number of its values (4 bytes) and the values,
+// ascending, 6 bytes each; the total number of values (8 bytes); CRC-32C of everything before (4 bytes). Numbers are
+// big endian.
 const (
 	magic   = "SXFPRNT\x01" // the last byte is the version
 	headLen = len(magic) + 8
@@ -26,10 +26,9 @@ const (
 
 func checksum() hash.Hash32 { return crc32.New(crc32.MakeTable(crc32.Castagnoli)) }
 
-// Save writes the set, in 6 bytes a key, and with it mark: the caller's word for the
-// state of the store that the set is of at the moment of the call. Changes may go on
-// meanwhile and are then each in the file or not: whoever loads it repeats all changes
-// since mark. It holds the lock of a 256th of the set at a time, never while it writes.
+// Save writes the set, in 6 bytes a key, and mark, with which the caller identifies the state of the store at the
+// moment of the call. Each change made during the call may or may not be in the file: after Load, repeat all changes
+// since mark. Save locks a 256th of the set at a time, and nothing while it writes.
 func (s *Set) Save(w io.Writer, mark uint64) error {
 	sum := checksum()
 	out := io.MultiWriter(w, sum)
@@ -56,9 +55,9 @@ func (s *Set) Save(w io.Writer, mark uint64) error {
 	return nil
 }
 
-// Load reads what Save wrote, to the end of r, and returns the set and the mark. A file
-// that is damaged, cut off or of another kind gives an error that wraps ErrFile. It
-// takes no more memory than the set and two 256ths of it, whatever the file says of itself.
+// Load reads what Save wrote, to the end of r, and returns the set and the mark. For a damaged, truncated or foreign
+// file it returns an error that wraps ErrFile. It takes no more memory than the set and two 256ths of it, whatever
+// lengths the file declares.
 func Load(r io.Reader) (*Set, uint64, error) {
 	sum := checksum()
 	l := loader{r: io.TeeReader(r, sum)}
@@ -92,7 +91,7 @@ func Load(r io.Reader) (*Set, uint64, error) {
 	return s, mark, nil
 }
 
-// loader reads pieces into one buffer. The first fault stays; what is read after it is zero.
+// loader reads pieces into one buffer. It keeps the first error; later reads return zeros.
 type loader struct {
 	r   io.Reader
 	buf []byte

@@ -1,20 +1,17 @@
-// Package fingerprints tells known URLs from unknown ones in memory, in 5 to 7 bytes
-// a URL, so that the links of a page that are known cost no read of the store.
+// Package fingerprints tells known URLs from unknown ones in memory, in 5 to 7 bytes a URL, so that links to known URLs
+// cost no read of the store.
 //
-// It keeps 56 bits of a URL's key (weburl.Key.Chance, from a SHA-256). The first byte
-// chooses one of 256 stripes, each with its own lock. Up to 8,191 fingerprints a stripe
-// is one sorted array of the next 6 bytes, later 256 shards, chosen by the second byte,
-// each a sorted array of the next 5 bytes with a little room behind it. Values of a hash
-// are spread evenly, so a search begins next to where it ends. A shard with no room left
-// has its whole stripe laid out again, with an eighth more room for each shard: there are
-// never two copies of more than a 256th of the set, and old copies leave no holes.
+// It keeps 56 bits of a URL's key (weburl.Key.Chance, from a SHA-256). The first byte selects one of 256 stripes, each
+// with its own lock. Up to 8,191 fingerprints a stripe is one sorted array of the next 6 bytes, later 256 shards,
+// selected by the second byte, each a sorted array of the next 5 bytes with some space after it. Hash values are spread
+// evenly, so a search begins close to where it ends. A full shard causes its whole stripe to be laid out again, with an
+// eighth more space for each shard: never more than a 256th of the set exists twice, and old copies leave no holes.
 //
-// Large stripes are anonymous mappings, not Go's heap: as heap, 300 MB at 50 million
-// URLs would let Go's collector run up as much again in garbage before it begins. The
-// price is that GOMEMLIMIT does not see them: whoever sets it takes Set.Bytes off first.
+// Large stripes are anonymous mappings, not Go's heap: as heap, 300 MB at 50 million URLs would allow as much again in
+// garbage before a collection. GOMEMLIMIT does not include them: subtract Set.Bytes when setting it.
 //
-// An unknown URL is taken for a known one with a probability of Len/2^56: 7 in 10^10 at
-// 50 million URLs, 1 in 10^9 at 72 million.
+// An unknown URL is taken for a known one with a probability of Len/2^56: 7 in 10^10 at 50 million URLs, 1 in 10^9 at
+// 72 million.
 package fingerprints
 
 import (
@@ -29,15 +26,14 @@ const (
 	shards  = 256 // of a stripe that is large enough
 )
 
-// Set is a set of URL keys. One goroutine may change it while any number of others
-// call Has, Len, Bytes and Save.
+// Set is a set of URL keys. One goroutine may change it while others call Has, Len, Bytes and Save.
 type Set struct {
 	stripes [stripes]stripe
 	n       atomic.Int64
 	bytes   atomic.Int64
 }
 
-// New makes an empty set with room for about hint keys; it grows beyond that as needed.
+// New returns an empty set with space for about hint keys; it grows beyond that as needed.
 func New(hint int) *Set {
 	s := &Set{}
 	for i := range s.stripes {
@@ -46,8 +42,7 @@ func New(hint int) *Set {
 	return s
 }
 
-// Has reports whether the key is in the set; see the package comment for how often it
-// says so of one that is not.
+// Has reports whether the key is in the set; the package comment has the rate of false positives.
 func (s *Set) Has(k weburl.Key) bool {
 	st := &s.stripes[stripeOf(k)]
 	st.mu.RLock()
@@ -56,8 +51,8 @@ func (s *Set) Has(k weburl.Key) bool {
 	return found
 }
 
-// Add adds a key and says whether it was new. It never is if another key with the same
-// fingerprint is in the set.
+// Add adds a key and reports whether it was new. It returns false if another key with the same fingerprint is in the
+// set.
 func (s *Set) Add(k weburl.Key) bool {
 	st := &s.stripes[stripeOf(k)]
 	st.mu.Lock()
@@ -76,8 +71,8 @@ func (s *Set) Add(k weburl.Key) bool {
 	return true
 }
 
-// Remove removes a key and says whether it was there. Another key with the same
-// fingerprint goes with it: that does no harm where "unknown" is confirmed in the store.
+// Remove removes a key and reports whether it was present. Another key with the same fingerprint is removed too, which
+// is harmless if the caller confirms unknown keys in the store.
 func (s *Set) Remove(k weburl.Key) bool {
 	st := &s.stripes[stripeOf(k)]
 	st.mu.Lock()
@@ -94,13 +89,13 @@ func (s *Set) Remove(k weburl.Key) bool {
 	return true
 }
 
-// Len is how many keys are in the set; those with the same fingerprint are one.
+// Len returns the number of keys in the set; keys with the same fingerprint count once.
 func (s *Set) Len() int { return int(s.n.Load()) }
 
-// Bytes is the memory that the set holds, in bytes.
+// Bytes returns the memory that the set holds, in bytes.
 func (s *Set) Bytes() int64 { return s.bytes.Load() + int64(stripes*stripeBytes) }
 
-// resize lets change lay out the stripe again and keeps count of the memory.
+// resize calls change to lay out the stripe again and updates the memory figure.
 func (s *Set) resize(st *stripe, change func(*stripe)) {
 	before := st.bytes()
 	change(st)

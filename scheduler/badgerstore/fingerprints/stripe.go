@@ -6,19 +6,18 @@ import (
 	"unsafe"
 )
 
-// Each stripe has a lock. The one goroutine that may change the set takes it to write;
-// Has, Save and the figures take it to read.
+// Each stripe has a lock. The one goroutine that may change the set locks it for writing; Has, Save and the figures
+// lock it for reading.
 
 const (
-	// splitAt is how many fingerprints a stripe has when it is split into shards:
-	// moving half of them for a new one costs a microsecond, and the table of
-	// shards a quarter of a byte for each.
+	// splitAt is the number of fingerprints at which a stripe is split into shards: moving half of them for a new one
+	// costs a microsecond, and the table of shards a quarter of a byte for each.
 	splitAt = 8192
 
 	wholeWidth = 6 // bytes of a fingerprint in a stripe of one shard
 	shardWidth = 5 // and in one of 256: the first byte is the shard's number
 
-	// padding lets the last slot be read as a whole word.
+	// padding allows the last slot to be read as a whole word.
 	padding = 8
 
 	stripeBytes = int(unsafe.Sizeof(stripe{}))
@@ -35,8 +34,8 @@ type stripe struct {
 	mem   *region // of slots
 }
 
-// shard is a run of slots: from start on n ascending fingerprints, and then room up
-// to the start of the next shard.
+// shard is a run of slots: from start on, n ascending fingerprints, and then free slots up to the start of the next
+// shard.
 type shard struct{ start, n uint32 }
 
 func (st *stripe) whole() bool { return len(st.table) == 2 }
@@ -65,7 +64,7 @@ func put(slot []byte, width uint32, v uint64) {
 	}
 }
 
-// place splits a value into its shard and what is kept of it there.
+// place splits a value into its shard and the part that is stored there.
 func (st *stripe) place(v uint64) (shard int, kept uint64) {
 	if st.whole() {
 		return 0, v
@@ -81,8 +80,8 @@ func (st *stripe) find(v uint64) (shard int, slot uint32, found bool) {
 	if sh.n == 0 {
 		return shard, first, false
 	}
-	// Evenly spread values stand about where their size says; the value found there
-	// says how far it still is.
+	// Evenly spread values are close to the position that their size implies; the value found there gives the remaining
+	// distance.
 	bits := 8 * width
 	i := first + uint32(kept*uint64(sh.n)>>bits)
 	ahead := (int64(kept) - int64(st.at(i, width))) * int64(sh.n) >> bits
@@ -96,7 +95,7 @@ func (st *stripe) find(v uint64) (shard int, slot uint32, found bool) {
 	return shard, i, i < end && st.at(i, width) == kept
 }
 
-// insert puts a value into the slot that find gave; false: the shard has no room.
+// insert puts a value into the slot that find returned; false: the shard is full.
 func (st *stripe) insert(shard int, slot uint32, v uint64) bool {
 	sh, width := &st.table[shard], st.width()
 	end := sh.start + sh.n
@@ -119,16 +118,16 @@ func (st *stripe) remove(shard int, slot uint32) {
 	st.n--
 }
 
-// sparse reports whether more than half of the memory stands empty.
+// sparse reports whether more than half of the memory is unused.
 func (st *stripe) sparse() bool {
 	return st.bytes() > 4096+2*int64(st.n)*int64(wholeWidth)+int64(shardBytes*cap(st.table))
 }
 
-// room is how many slots a shard gets that has n fingerprints: enough that no shard of
-// 256 runs out of them at once when all grow alike.
+// room returns the number of slots for a shard with n fingerprints: enough that 256 shards which grow alike do not all
+// fill up at once.
 func room(n uint32) uint32 { return n + n/8 + 4 }
 
-// reserve makes an empty stripe with room for n values.
+// reserve makes an empty stripe with space for n values.
 func (st *stripe) reserve(n int) {
 	if n < splitAt {
 		st.layOut([]uint32{room(uint32(n))})
@@ -152,7 +151,7 @@ func (st *stripe) layOut(sizes []uint32) {
 	width := st.width()
 	st.mem = newRegion(int(end*width) + padding)
 	st.slots = st.mem.b
-	// What the allocator gave above the wish is room for the last shard.
+	// The allocator's surplus goes to the last shard.
 	st.table[len(sizes)].start = uint32(len(st.slots)-padding) / width
 	st.n = 0
 }
@@ -185,7 +184,7 @@ func (st *stripe) build(sorted []byte) {
 	st.n = uint32(n)
 }
 
-// grow lays the stripe out again, with room in each shard.
+// grow lays the stripe out again, with free slots in each shard.
 func (st *stripe) grow() {
 	old := st.mem
 	if st.whole() || st.n < splitAt/2 {

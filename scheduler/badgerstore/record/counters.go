@@ -10,12 +10,11 @@ import (
 
 const classes = int(scheduler.Permanent) + 1
 
-// Counters is what the store knows without looking. It is written with every
-// commit, so that opening scans nothing.
+// Counters holds the store's counters. It is written with every commit, so that opening needs no scan.
 type Counters struct {
 	Clean   bool   // the last writer closed the store
-	Seq     uint64 // highest queue number given out
-	Order   uint64 // highest outbox number given out
+	Seq     uint64 // highest queue number assigned
+	Order   uint64 // highest outbox number assigned
 	Known   uint64
 	Pending [scheduler.Sources]uint64
 	Timed   uint64
@@ -27,13 +26,13 @@ type Counters struct {
 	Dead    uint64
 	Bytes   uint64 // of bodies of waiting orders
 
-	Lost   uint64 // documents that were lost before they were sent
+	Lost   uint64 // documents lost before they were sent
 	Pooled uint64 // documents of hosts with fewer than scheduler.PoolBelow
 
-	Removals uint64 // URLs ever removed: the number of the last note
+	Removals uint64 // URLs ever removed, which is the number of the last note
 
-	Segment    uint64 // that bodies are appended to; 0: there was none yet
-	SegmentEnd uint64 // where the next one goes
+	Segment    uint64 // the one that bodies are appended to; 0: none yet
+	SegmentEnd uint64 // where the next body goes
 
 	Movements
 }
@@ -41,7 +40,7 @@ type Counters struct {
 // Movements count documents since the store was opened; they are not stored.
 type Movements struct{ Entered, Changed, Left uint64 }
 
-// Fields are all numbers that are stored, in the order in which they are stored.
+// Fields returns all stored numbers, in the order of storing.
 func (c *Counters) Fields() []*uint64 {
 	f := []*uint64{&c.Seq, &c.Order, &c.Known, &c.Timed, &c.Indexed, &c.Hosts, &c.Waiting, &c.Pends, &c.Dead, &c.Bytes}
 	for i := range c.Pending {
@@ -53,7 +52,7 @@ func (c *Counters) Fields() []*uint64 {
 	return append(f, &c.Removals, &c.Segment, &c.SegmentEnd, &c.Lost, &c.Pooled)
 }
 
-// Encode is the value of c.
+// Encode returns the value of c.
 func (c *Counters) Encode() []byte {
 	b := make([]byte, 2, 64)
 	b[0] = valueVersion
@@ -80,7 +79,7 @@ func DecodeCounters(b []byte) (Counters, error) {
 // Add counts rec.
 func (c *Counters) Add(rec *scheduler.Record) { c.count(rec, 1) }
 
-// Remove takes rec out again.
+// Remove subtracts rec.
 func (c *Counters) Remove(rec *scheduler.Record) { c.count(rec, ^uint64(0)) }
 
 func (c *Counters) count(rec *scheduler.Record, by uint64) {
@@ -101,7 +100,7 @@ func (c *Counters) count(rec *scheduler.Record, by uint64) {
 	}
 }
 
-// Counts is what a scheduler.Store tells of c.
+// Counts returns c in the form of a scheduler.Store.
 func (c *Counters) Counts() scheduler.Counts {
 	n := scheduler.Counts{
 		Known: c.Known, Pending: c.Pending, Timed: c.Timed, Indexed: c.Indexed, Lost: c.Lost, Pooled: c.Pooled, Hosts: c.Hosts,

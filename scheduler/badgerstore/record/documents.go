@@ -14,25 +14,23 @@ import (
 
 // Form: version, counts as uvarints, and the keys of the sample.
 
-// Documents is what is kept of a host's documents while it has or has lost any: how many there are
-// and, in ascending order, the keys of at most scheduler.DocumentSample, which are the
-// lowest ones except those that took no part since the sample lost some. Keys are
-// hashes, so the sample is an even one.
+// Documents describes a host's documents while it has any, or lost ones: their number and, in ascending order, the keys
+// of at most scheduler.DocumentSample. The sample is that of the lowest keys, except those added while it lacked some.
+// Keys are hashes, so the sample is even.
 type Documents struct {
 	Count  uint64
 	Lost   uint64 // records with a LostAt
-	Sample []byte // key behind key; not to be changed
+	Sample []byte // keys one after the other; not to be changed
 }
 
-// Append writes d behind b.
+// Append appends d to b.
 func (d Documents) Append(b []byte) []byte {
 	b = binary.AppendUvarint(append(b, valueVersion), d.Count)
 	b = binary.AppendUvarint(b, d.Lost)
 	return append(b, d.Sample...)
 }
 
-// DecodeDocuments reads what is kept of a host's documents; nil stands for none. It
-// shares memory with b.
+// DecodeDocuments decodes a host's documents; nil stands for none. The result shares memory with b.
 func DecodeDocuments(b []byte) (Documents, error) {
 	if b == nil {
 		return Documents{}, nil
@@ -56,10 +54,10 @@ func DecodeDocuments(b []byte) (Documents, error) {
 	return d, r.end()
 }
 
-// Len is the number of keys in the sample.
+// Len returns the number of keys in the sample.
 func (d Documents) Len() int { return len(d.Sample) / KeyLen }
 
-// At is the i-th key of the sample.
+// At returns the i-th key of the sample.
 func (d Documents) At(i int) []byte { return d.Sample[i*KeyLen : (i+1)*KeyLen] }
 
 // Find returns the place of a key in the sample, or where it belongs.
@@ -68,7 +66,7 @@ func (d Documents) Find(k weburl.Key) (i int, ok bool) {
 	return i, i < d.Len() && bytes.Equal(d.At(i), k[:])
 }
 
-// Offer takes the key of a document into the sample if it belongs there.
+// Offer adds a document's key to the sample if it belongs there.
 func (d Documents) Offer(k weburl.Key) Documents {
 	i, ok := d.Find(k)
 	if ok || i == scheduler.DocumentSample {
@@ -80,7 +78,7 @@ func (d Documents) Offer(k weburl.Key) Documents {
 	return d
 }
 
-// Drop takes a key out of the sample.
+// Drop removes a key from the sample.
 func (d Documents) Drop(k weburl.Key) Documents {
 	if i, ok := d.Find(k); ok {
 		d.Sample = slices.Concat(d.Sample[:i*KeyLen], d.Sample[(i+1)*KeyLen:])
@@ -88,12 +86,12 @@ func (d Documents) Drop(k weburl.Key) Documents {
 	return d
 }
 
-// Lacks reports whether the sample lost keys and could have more.
+// Lacks reports whether the sample has lost keys and could be larger.
 func (d Documents) Lacks() bool {
 	return uint64(d.Len()) < min(d.Count, scheduler.DocumentSample)
 }
 
-// Host is what a scheduler.Store tells of it.
+// Host returns d in the form of a scheduler.Store.
 func (d Documents) Host() scheduler.HostDocuments {
 	docs := scheduler.HostDocuments{Count: d.Count, Lost: d.Lost}
 	for i := range d.Len() {
@@ -102,7 +100,7 @@ func (d Documents) Host() scheduler.HostDocuments {
 	return docs
 }
 
-// Pooled is how many of the documents belong to the pool of small hosts.
+// Pooled returns the number of documents that belong to the pool of small hosts.
 func (d Documents) Pooled() uint64 {
 	if d.Count < scheduler.PoolBelow {
 		return d.Count

@@ -11,7 +11,7 @@ import (
 // Form: version, fault, whether there was a document, reason, four times, two varints,
 // four texts.
 
-// AppendGone writes what is left of a URL behind b.
+// AppendGone appends what remains of a forgotten URL to b.
 func AppendGone(b []byte, left *scheduler.Gone) []byte {
 	b = append(b, valueVersion, byte(left.Fault), flag(left.Indexed), byte(left.Reason))
 	for _, t := range [...]time.Time{left.At, left.Since, left.GoodAt, left.FoundAt} {
@@ -32,7 +32,7 @@ func flag(on bool) byte {
 	return 0
 }
 
-// DecodeGone reads what AppendGone wrote.
+// DecodeGone decodes the output of AppendGone.
 func DecodeGone(b []byte) (left scheduler.Gone, err error) {
 	r := newReader(b)
 	left.Fault, left.Indexed, left.Reason = fault.Fault(r.byte()), r.byte() != 0, r.reason()
@@ -46,7 +46,7 @@ func DecodeGone(b []byte) (left scheduler.Gone, err error) {
 	return left, r.end()
 }
 
-// GoneUntil is when what is left of a URL is dropped, in seconds since 1970.
+// GoneUntil returns when a Gone is dropped, in seconds since 1970.
 func GoneUntil(v []byte) uint64 {
 	left, err := DecodeGone(v)
 	if err != nil {

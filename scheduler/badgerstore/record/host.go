@@ -10,9 +10,9 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Form: version, flags, origin, numbers as varints, and what the flags say.
+// Form: version, flags, origin, numbers as varints, and the fields of the flags.
 
-// What a host's state has.
+// Flags of a host's state.
 const (
 	hostNextAt = 1 << iota
 	hostIll
@@ -22,7 +22,7 @@ const (
 	hostFlagsEnd
 )
 
-// EncodeHost is the value of a host's state.
+// EncodeHost returns the value of a host's state.
 func EncodeHost(h *scheduler.HostState) []byte {
 	f := flag(!h.NextAt.IsZero())*hostNextAt | flag(h.Ill)*hostIll | flag(!h.IllSince.IsZero())*hostIllSince |
 		flag(h.Goods[0] != weburl.Key{})*hostGoods | flag(!h.BadAt.IsZero())*hostBadAt
@@ -48,7 +48,7 @@ func EncodeHost(h *scheduler.HostState) []byte {
 	return b
 }
 
-// DecodeHost reads what EncodeHost wrote.
+// DecodeHost decodes the output of EncodeHost.
 func DecodeHost(b []byte) (scheduler.HostState, error) {
 	r := newReader(b)
 	f := r.enum("flags of a host", hostFlagsEnd)

@@ -1,7 +1,6 @@
-// Package record holds the store's format: its keys, and the encodings of what they name.
-// It is pure: no goroutine, no lock, no file and no Badger. What is decoded shares memory
-// with its bytes only where that is said. A change of the format is made here; it takes
-// another number in badgerstore.Format, since no other format is read.
+// Package record holds the store's format: its keys, and the encodings of their values. It is pure: no goroutine, no
+// lock, no file and no Badger. A decoded value shares memory with its bytes only where documented. Changes of the
+// format are made here and need a new number in badgerstore.Format, since no other format is read.
 //
 // The first byte of a key is its kind; numbers are big endian, so that keys sort as
 // their numbers do.
@@ -28,12 +27,11 @@
 //	f                   format version
 //	m                   counters, with every commit
 //
-// KEY is weburl.Key and HOST weburl.HostKey; both begin with a hash of the host, so URLs of a site stand together.
-// SOURCE is one byte, SEQ and EDIT are 8 bytes, TIME 8
-// bytes of nanoseconds since 1970. Orders in all states have their numbers from one
-// counter. A page that brings nothing new writes u, p and t; each new link writes u, q and p;
-// an order w and b; a page that becomes a document, or ceases to be one, k. A p, k or q that
-// many pages of a batch change is written once, and a q is removed when all in it are done.
+// KEY is weburl.Key and HOST weburl.HostKey; both begin with a hash of the host, so URLs of a site are adjacent. SOURCE
+// is one byte, SEQ and EDIT are 8 bytes, TIME 8 bytes of nanoseconds since 1970. Orders in all states are numbered by
+// one counter. A page without news writes u, p and t; each new link writes u, q and p; an order w and b; a page that
+// becomes a document, or ceases to be one, k. A p, k or q that many pages of a batch change is written once, and a q is
+// removed when all URLs in it are done.
 package record
 
 import (
@@ -86,19 +84,19 @@ const (
 	SegmentKeyLen = 1 + SeqLen
 )
 
-// ErrLength is a key or value of a length that its kind never has.
+// ErrLength is the error for a key or value with a length that its kind never has.
 var ErrLength = errors.New("it has the wrong length")
 
-// FormatKey is the key of the format version: one byte.
+// FormatKey returns the key of the format version: one byte.
 func FormatKey() []byte { return []byte{'f'} }
 
-// CountersKey is the key of Counters.
+// CountersKey returns the key of Counters.
 func CountersKey() []byte { return []byte{'m'} }
 
-// SavedKey is the key of Saved.
+// SavedKey returns the key of Saved.
 func SavedKey() []byte { return []byte{KindSaved} }
 
-// SegmentKey is the key of a Segment.
+// SegmentKey returns the key of a Segment.
 func SegmentKey(n uint64) []byte { return OrderSeek(KindSegment, n) }
 
 func keyOf(kind byte, id []byte) []byte {
@@ -107,37 +105,37 @@ func keyOf(kind byte, id []byte) []byte {
 	return append(b, id...)
 }
 
-// URLKey is the key of a URL's record.
+// URLKey returns the key of a URL's record.
 func URLKey(k weburl.Key) []byte { return keyOf(KindURL, k[:]) }
 
-// WaitingKey is the key of the OrderPlace of a URL's waiting order.
+// WaitingKey returns the key of the OrderPlace of a URL's waiting order.
 func WaitingKey(k weburl.Key) []byte { return keyOf(KindWaiting, k[:]) }
 
-// DeletionKey is the key of the OrderPlace of a URL's pending loss.
+// DeletionKey returns the key of the OrderPlace of a URL's pending loss.
 func DeletionKey(k weburl.Key) []byte { return keyOf(KindDeletion, k[:]) }
 
-// GoneKey is the key of a URL's scheduler.Gone.
+// GoneKey returns the key of a URL's scheduler.Gone.
 func GoneKey(k weburl.Key) []byte { return keyOf(KindGone, k[:]) }
 
-// DocumentsKey is the key of a host's Documents.
+// DocumentsKey returns the key of a host's Documents.
 func DocumentsKey(h weburl.HostKey) []byte { return keyOf(KindDocs, h[:]) }
 
-// OriginKey is the key of a host's origin.
+// OriginKey returns the key of a host's origin.
 func OriginKey(h weburl.HostKey) []byte { return keyOf(KindOrigin, h[:]) }
 
-// HostKey is the key of a scheduler.HostState.
+// HostKey returns the key of a scheduler.HostState.
 func HostKey(h weburl.HostKey) []byte { return keyOf(KindHost, h[:]) }
 
-// ValueKey is the key of a named value.
+// ValueKey returns the key of a named value.
 func ValueKey(name scheduler.ValueName) []byte { return name.Append([]byte{KindValue}) }
 
-// CursorKey is the key of a target's cursor, see EncodeSeq.
+// CursorKey returns the key of a target's cursor, see EncodeSeq.
 func CursorKey(target string) []byte { return append([]byte{KindCursor}, target...) }
 
-// DeadPrefix is what the keys of a target's dead letters begin with.
+// DeadPrefix returns what the keys of a target's dead letters begin with.
 func DeadPrefix(target string) []byte { return append(append([]byte{KindDead}, target...), 0) }
 
-// DeadKey is the key of a Dead.
+// DeadKey returns the key of a Dead.
 func DeadKey(target string, k weburl.Key) []byte { return append(DeadPrefix(target), k[:]...) }
 
 // SplitDeadKey reads the key of a dead letter.
@@ -149,7 +147,7 @@ func SplitDeadKey(b []byte) (target string, k weburl.Key, err error) {
 	return string(b[1:n]), weburl.Key(b[n+1:]), nil
 }
 
-// SortableTime is t in nanoseconds since 1970, held within what 64 bits can say.
+// SortableTime returns t in nanoseconds since 1970, limited to 64 bits.
 func SortableTime(t time.Time) uint64 {
 	const last = 1<<63 - 1
 	switch s := t.Unix(); {
@@ -162,7 +160,7 @@ func SortableTime(t time.Time) uint64 {
 	}
 }
 
-// TimedKey is the key of a timed URL.
+// TimedKey returns the key of a timed URL.
 func TimedKey(at time.Time, k weburl.Key) []byte {
 	b := make([]byte, 1, TimedKeyLen)
 	b[0] = KindTimed
@@ -170,22 +168,22 @@ func TimedKey(at time.Time, k weburl.Key) []byte {
 	return append(b, k[:]...)
 }
 
-// SplitTimedKey reads a key of TimedKeyLen bytes.
+// SplitTimedKey splits a key of TimedKeyLen bytes.
 func SplitTimedKey(b []byte) (at uint64, k weburl.Key) {
 	return binary.BigEndian.Uint64(b[1:]), weburl.Key(b[1+SeqLen:])
 }
 
-// pendingKey is the key of a pending loss; kind is KindHostLoss or KindEditLoss.
+// pendingKey returns the key of a pending loss; kind is KindHostLoss or KindEditLoss.
 func pendingKey(kind byte, id Group, seq uint64, k weburl.Key) []byte {
 	b := append(make([]byte, 0, pendingKeyLen), kind)
 	b = binary.BigEndian.AppendUint64(append(b, id[:]...), seq)
 	return append(b, k[:]...)
 }
 
-// PendingPrefix is what the keys of a group begin with.
+// PendingPrefix returns the prefix of a group's keys.
 func PendingPrefix(p OrderPlace) []byte { return append([]byte{p.Kind}, p.Group[:]...) }
 
-// OrderKey is the key of an order, or of a note of that form.
+// OrderKey returns the key of an order, or of a note of the same form.
 func OrderKey(kind byte, seq uint64, k weburl.Key) []byte {
 	b := make([]byte, 1, OrderKeyLen)
 	b[0] = kind
@@ -193,41 +191,41 @@ func OrderKey(kind byte, seq uint64, k weburl.Key) []byte {
 	return append(b, k[:]...)
 }
 
-// OrderSeek is where the orders with this seq or a higher one begin.
+// OrderSeek returns the first key of the orders with this seq or a higher one.
 func OrderSeek(kind byte, seq uint64) []byte {
 	return binary.BigEndian.AppendUint64([]byte{kind}, seq)
 }
 
-// SplitOrderKey reads a key of OrderKeyLen bytes.
+// SplitOrderKey splits a key of OrderKeyLen bytes.
 func SplitOrderKey(b []byte) (seq uint64, k weburl.Key) {
 	return binary.BigEndian.Uint64(b[1:]), weburl.Key(b[1+SeqLen:])
 }
 
-// PlaceKey is the key of a Queue.
+// PlaceKey returns the key of a Queue.
 func PlaceKey(p scheduler.Place) []byte {
 	b := make([]byte, 2, PlaceKeyLen)
 	b[0], b[1] = KindPlace, byte(p.Source)
 	return append(b, p.Host[:]...)
 }
 
-// SplitPlaceKey reads a key of PlaceKeyLen bytes.
+// SplitPlaceKey splits a key of PlaceKeyLen bytes.
 func SplitPlaceKey(b []byte) scheduler.Place {
 	return scheduler.Place{Source: scheduler.Source(b[1]), Host: weburl.HostKey(b[2:])}
 }
 
-// RemovalKey is the note that the URL was the n-th to be removed.
+// RemovalKey returns the note that the URL was the n-th to be removed.
 func RemovalKey(n uint64, k weburl.Key) []byte { return OrderKey(KindRemoval, n, k) }
 
-// RemovalSeek is where the notes from the n-th on begin.
+// RemovalSeek returns the first key of the notes from the n-th on.
 func RemovalSeek(n uint64) []byte { return OrderSeek(KindRemoval, n) }
 
-// SplitRemovalKey reads a key of RemovalKeyLen bytes.
+// SplitRemovalKey splits a key of RemovalKeyLen bytes.
 func SplitRemovalKey(b []byte) (n uint64, k weburl.Key) { return SplitOrderKey(b) }
 
-// EncodeSeq writes a target's cursor.
+// EncodeSeq encodes a target's cursor.
 func EncodeSeq(seq uint64) []byte { return binary.BigEndian.AppendUint64(nil, seq) }
 
-// DecodeSeq reads what EncodeSeq wrote.
+// DecodeSeq decodes the output of EncodeSeq.
 func DecodeSeq(b []byte) (uint64, error) {
 	if len(b) != SeqLen {
 		return 0, fmt.Errorf("sequence number of %d bytes, want %d", len(b), SeqLen)

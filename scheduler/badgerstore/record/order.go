@@ -11,30 +11,29 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Form of an order: version, flags, time, URL, source, what is kept of its rest, and its
-// body or the place of that. A dead letter is a version, a number, a time, what the target
-// said, and the order.
+// Form of an order: version, flags, time, URL, source, the rest by the flags, and its body or the body's place. A dead
+// letter is a version, a number, a time, the target's message, and the order.
 
-// Flags of an order and of where it is.
+// Flags of an order and of its place.
 const (
-	orderDeletes   = 1 << iota // else it adds
+	orderDeletes   = 1 << iota // a deletion, otherwise a document
 	orderMoved                 // push.Entry.Moved
 	orderInSegment             // its body is in a segment file, not in the value
-	orderLost                  // its body was damaged and is given up
-	orderPends                 // it has what Order.Pending has
+	orderLost                  // its body was damaged and is lost
+	orderPends                 // it has the fields of Order.Pending
 	orderFlagsEnd
 )
 
 // MaxBody is the longest body of an order, in bytes.
 const MaxBody = 64 << 20
 
-// BodyPlace is where the body of an order lies. Segment 0: in the order's value.
+// BodyPlace is the place of an order's body. Segment 0: in the order's value.
 type BodyPlace struct {
 	Segment, Offset, Length uint64
 	Sum                     uint32 // CRC-32C
 }
 
-// Pending is what is stored of a loss that is pending, or was so before it was carried out.
+// Pending is the stored part of a loss that is pending, or was before it was carried out.
 type Pending struct {
 	Reason scheduler.Reason
 	Edit   uint64
@@ -45,7 +44,7 @@ type Pending struct {
 // Flags of a loss.
 const (
 	lossExplicit = 1 << iota
-	lossReplaces // it has hash and sketch of a new text
+	lossReplaces // it has hash and sketch of the new text
 	lossFlagsEnd
 )
 
@@ -80,7 +79,7 @@ func (r *reader) pending() Pending {
 	return t
 }
 
-// Order is an order as it is stored: waiting, pending, or of a dead letter.
+// Order is a stored order: waiting, pending, or of a dead letter.
 type Order struct {
 	Op          push.Op
 	Moved, Lost bool
@@ -88,10 +87,10 @@ type Order struct {
 	URL, Source string
 	Pending     Pending
 	Place       BodyPlace
-	Body        []byte // if it is in no segment
+	Body        []byte // unless it is in a segment
 }
 
-// Size is the length of the body.
+// Size returns the length of the body.
 func (o *Order) Size() uint64 {
 	if o.Place.Segment != 0 {
 		return o.Place.Length
@@ -119,12 +118,12 @@ func (o *Order) flags() byte {
 	return f
 }
 
-// Entry is the order without its body.
+// Entry returns the order without its body.
 func (o *Order) Entry(seq uint64) push.Entry {
 	return push.Entry{Seq: seq, Op: o.Op, URL: o.URL, Source: o.Source, Moved: o.Moved, At: o.At}
 }
 
-// Append writes o behind b.
+// Append appends o to b.
 func (o *Order) Append(b []byte) []byte {
 	f := o.flags()
 	b = appendSeconds(append(b, valueVersion, f), o.At)
@@ -141,7 +140,7 @@ func (o *Order) Append(b []byte) []byte {
 	return append(b, o.Body...)
 }
 
-// DecodeOrder reads what Append wrote. The body shares memory with b.
+// DecodeOrder decodes the output of Append. The body shares memory with b.
 func DecodeOrder(b []byte) (Order, error) {
 	r := newReader(b)
 	f := r.enum("flags of an order", orderFlagsEnd)
@@ -167,7 +166,7 @@ func DecodeOrder(b []byte) (Order, error) {
 	return o, r.end()
 }
 
-// Dead is a dead letter as it is stored, except for its target and URL.
+// Dead is a stored dead letter, without its target and URL.
 type Dead struct {
 	Order
 	Seq   uint64
@@ -175,19 +174,19 @@ type Dead struct {
 	Words string
 }
 
-// Encode is the value of a dead letter.
+// Encode returns the value of a dead letter.
 func (d *Dead) Encode() []byte {
 	b := binary.AppendUvarint([]byte{valueVersion}, d.Seq)
 	b = appendString(appendTime(b, d.At), d.Words)
 	return d.Append(b)
 }
 
-// Letter is the dead letter without its body.
+// Letter returns the dead letter without its body.
 func (d *Dead) Letter(target string) push.Dead {
 	return push.Dead{Entry: d.Entry(d.Seq), Target: target, Words: d.Words, At: d.At}
 }
 
-// DecodeDead reads a dead letter. The body shares memory with b.
+// DecodeDead decodes a dead letter. The body shares memory with b.
 func DecodeDead(b []byte) (Dead, error) {
 	r := newReader(b)
 	d := Dead{Seq: r.uvarint(), At: r.time(), Words: r.string()}
@@ -199,7 +198,7 @@ func DecodeDead(b []byte) (Dead, error) {
 	return d, err
 }
 
-// Listed is a pending loss as a scheduler.Store lists it.
+// Listed returns a pending loss in the form of a scheduler.Store.
 func (o *Order) Listed(k weburl.Key, p OrderPlace) scheduler.StoredDeletion {
 	return scheduler.StoredDeletion{
 		Key: k, Seq: p.Seq, URL: o.URL, Source: o.Source, Reason: o.Pending.Reason, Edit: o.Pending.Edit,

@@ -9,22 +9,20 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Form: version, kind, flags, the group of a pending loss, and number, size and
-// segment as uvarints.
+// Form: version, kind, flags, the group of a pending loss, and number, size and segment as uvarints.
 
-// OrderPlace is where an order of a URL is kept, and what must be known of it when it goes.
-// A URL has at most one that waits (b KEY) and one that is pending (j KEY).
+// OrderPlace is the place of a URL's order, with what is needed to remove it. A URL has at most one waiting order (b
+// KEY) and one pending loss (j KEY).
 type OrderPlace struct {
 	Kind          byte // KindOrder, KindHostLoss or KindEditLoss
 	Moved, Delete bool
 	Group         Group
 	Seq           uint64
 	Size          uint64 // of the body
-	Segment       uint64 // that holds the body; 0: none
+	Segment       uint64 // the one that holds the body; 0: none
 }
 
-// Group is the host of pending losses, or the number of the edit that made them;
-// zero of other orders.
+// Group is the host of pending losses, or the number of the edit that caused them; zero for other orders.
 type Group [hostLen]byte
 
 func hostGroup(h weburl.HostKey) Group { return Group(h) }
@@ -34,7 +32,7 @@ func editGroup(edit uint64) (id Group) {
 	return id
 }
 
-// PendingPlace is where a pending loss is kept, except for its number.
+// PendingPlace returns the place of a pending loss, without its number.
 func PendingPlace(h weburl.HostKey, edit uint64) OrderPlace {
 	if edit != 0 {
 		return OrderPlace{Kind: KindEditLoss, Group: editGroup(edit)}
@@ -42,16 +40,16 @@ func PendingPlace(h weburl.HostKey, edit uint64) OrderPlace {
 	return OrderPlace{Kind: KindHostLoss, Group: hostGroup(h)}
 }
 
-// Numbered is the place with the number and what must be known of an order.
+// Numbered returns the place with an order's number and body.
 func (p OrderPlace) Numbered(seq uint64, o *Order) OrderPlace {
 	p.Seq, p.Moved, p.Delete, p.Size, p.Segment = seq, o.Moved, o.Op == push.Delete, o.Size(), o.Place.Segment
 	return p
 }
 
-// Pends reports whether its order is a pending loss of the group.
+// Pends reports whether it is the place of a pending loss of the group.
 func (p OrderPlace) Pends() bool { return p.Kind == KindHostLoss || p.Kind == KindEditLoss }
 
-// Key is the order's own key.
+// Key returns the order's own key.
 func (p OrderPlace) Key(k weburl.Key) []byte {
 	if p.Pends() {
 		return pendingKey(p.Kind, p.Group, p.Seq, k)
@@ -59,7 +57,7 @@ func (p OrderPlace) Key(k weburl.Key) []byte {
 	return OrderKey(p.Kind, p.Seq, k)
 }
 
-// IndexKey is the key under which the place is stored.
+// IndexKey returns the key under which the place is stored.
 func (p OrderPlace) IndexKey(k weburl.Key) []byte {
 	if p.Kind == KindOrder {
 		return WaitingKey(k)
@@ -67,7 +65,7 @@ func (p OrderPlace) IndexKey(k weburl.Key) []byte {
 	return DeletionKey(k)
 }
 
-// Append writes p behind b.
+// Append appends p to b.
 func (p OrderPlace) Append(b []byte) []byte {
 	var f byte
 	if p.Delete {
@@ -84,7 +82,7 @@ func (p OrderPlace) Append(b []byte) []byte {
 	return binary.AppendUvarint(binary.AppendUvarint(b, p.Size), p.Segment)
 }
 
-// DecodeOrderPlace reads what Append wrote.
+// DecodeOrderPlace decodes the output of Append.
 func DecodeOrderPlace(b []byte) (OrderPlace, error) {
 	r := newReader(b)
 	p := OrderPlace{Kind: r.byte()}
@@ -100,10 +98,10 @@ func DecodeOrderPlace(b []byte) (OrderPlace, error) {
 	return p, r.end()
 }
 
-// edit is the number of the edit whose group it is.
+// edit returns the number of the group's edit.
 func (id Group) edit() uint64 { return binary.BigEndian.Uint64(id[:]) }
 
-// DeletionGroup is the group of a pending loss.
+// DeletionGroup returns the group of a pending loss.
 func (p OrderPlace) DeletionGroup() scheduler.DeletionGroup {
 	if p.Kind == KindEditLoss {
 		return scheduler.DeletionGroup{Edit: p.Group.edit()}
@@ -111,7 +109,7 @@ func (p OrderPlace) DeletionGroup() scheduler.DeletionGroup {
 	return scheduler.DeletionGroup{Host: weburl.HostKey(p.Group)}
 }
 
-// SplitDeletionKey reads the key of a pending loss.
+// SplitDeletionKey splits the key of a pending loss.
 func SplitDeletionKey(b []byte) (p OrderPlace, k weburl.Key, err error) {
 	p.Kind = b[0]
 	if !p.Pends() || len(b) != pendingKeyLen {
@@ -122,7 +120,7 @@ func SplitDeletionKey(b []byte) (p OrderPlace, k weburl.Key, err error) {
 	return p, k, nil
 }
 
-// SplitPlaceOf reads the key of an order that waits or is pending.
+// SplitPlaceOf splits the key of a waiting order or a pending loss.
 func SplitPlaceOf(b []byte) (p OrderPlace, k weburl.Key, err error) {
 	if b[0] != KindOrder {
 		return SplitDeletionKey(b)

@@ -10,57 +10,56 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Form of a queue's state: version, count and floor as uvarints, and of each chunk some of
-// whose URLs are done its number and a bit for each of these, 8 and 4 bytes.
+// Form of a queue's state: version, count and floor as uvarints, and for each chunk with done URLs its number and a bit
+// for each of these, 8 and 4 bytes.
 //
-// Form of a chunk: a bit for each URL in it, 4 bytes, and their keys. The n-th bit from
-// below, and its key, is of the number of the chunk's key plus n.
+// Form of a chunk: a bit for each URL in it, 4 bytes, and their keys. The n-th bit from below, and its key, belong to
+// the number of the chunk's key plus n.
 
-// ChunkLen is how many numbers of a queue have one key in common. A number that is divided
-// by it gives that of the chunk.
+// ChunkLen is how many numbers of a queue share a key. The number of a chunk is divisible by it.
 const ChunkLen = 32
 
 const (
 	bitsLen = 4
 	doneLen = SeqLen + bitsLen
-	// chunkFull are the bits of all numbers of a chunk.
+	// chunkFull has the bits of all numbers of a chunk set.
 	chunkFull = 1<<ChunkLen - 1
 )
 
-// ChunkOf is the number of the chunk that a number belongs to, and its bit there.
+// ChunkOf returns the chunk that a number belongs to, and its bit there.
 func ChunkOf(seq uint64) (chunk uint64, bit uint32) { return seq / ChunkLen, 1 << (seq % ChunkLen) }
 
-// QueuePrefix is what the keys of a queue's chunks begin with.
+// QueuePrefix returns the prefix of the keys of a queue's chunks.
 func QueuePrefix(p scheduler.Place) []byte {
 	b := append(make([]byte, 0, QueueKeyLen), KindQueue, byte(p.Source))
 	return append(b, p.Host[:]...)
 }
 
-// QueueKey is the key of the chunk that holds a number of a queue.
+// QueueKey returns the key of the chunk that holds a number of a queue.
 func QueueKey(p scheduler.Place, seq uint64) []byte {
 	return binary.BigEndian.AppendUint64(QueuePrefix(p), seq/ChunkLen*ChunkLen)
 }
 
-// SplitQueueKey reads a key of QueueKeyLen bytes.
+// SplitQueueKey splits a key of QueueKeyLen bytes.
 func SplitQueueKey(b []byte) (p scheduler.Place, seq uint64) {
 	return SplitPlaceKey(b[:PlaceKeyLen]), binary.BigEndian.Uint64(b[PlaceKeyLen:])
 }
 
-// Queue is what is kept of a queue that is not empty, so that nobody has to walk
-// over it, nor over what was removed from its beginning.
+// Queue is the state of a queue that is not empty. It saves a walk over the queue, and over what was removed from its
+// beginning.
 type Queue struct {
 	Count uint64 // URLs that wait
-	Floor uint64 // none has a lower number
+	Floor uint64 // no URL has a lower number
 	Done  Done
 }
 
-// Append writes q behind b.
+// Append appends q to b.
 func (q Queue) Append(b []byte) []byte {
 	b = binary.AppendUvarint(binary.AppendUvarint(append(b, valueVersion), q.Count), q.Floor)
 	return append(b, q.Done...)
 }
 
-// DecodeQueue reads a queue's state; that of no value is zero. Done shares memory with b.
+// DecodeQueue decodes a queue's state, zero for no value. Done shares memory with b.
 func DecodeQueue(b []byte) (Queue, error) {
 	if b == nil {
 		return Queue{}, nil
@@ -77,8 +76,7 @@ func DecodeQueue(b []byte) (Queue, error) {
 	return q, r.end()
 }
 
-// Done tells of the chunks of a queue that are still stored and some of whose URLs do not
-// wait any more, lowest first. It is not changed in place.
+// Done records the stored chunks of a queue with done URLs, lowest first. It is not changed in place.
 type Done []byte
 
 func (d Done) valid() bool {
@@ -94,16 +92,16 @@ func (d Done) valid() bool {
 	return true
 }
 
-// Len is how many chunks there are.
+// Len returns the number of chunks.
 func (d Done) Len() int { return len(d) / doneLen }
 
-// At is the i-th chunk, and which of its URLs are done.
+// At returns the i-th chunk, and the bits of its done URLs.
 func (d Done) At(i int) (chunk uint64, of uint32) {
 	b := d[i*doneLen:]
 	return binary.BigEndian.Uint64(b), binary.BigEndian.Uint32(b[SeqLen:])
 }
 
-// Of is which URLs of a chunk are done.
+// Of returns the bits of a chunk's done URLs.
 func (d Done) Of(chunk uint64) uint32 {
 	i, ok := d.find(chunk)
 	if !ok {
@@ -113,7 +111,7 @@ func (d Done) Of(chunk uint64) uint32 {
 	return of
 }
 
-// find is where a chunk is, or belongs. The newest are looked for most.
+// find returns the index of a chunk, or where it belongs. The newest are searched for most often.
 func (d Done) find(chunk uint64) (int, bool) {
 	i := d.Len()
 	for i > 0 {
@@ -129,8 +127,8 @@ func (d Done) find(chunk uint64) (int, bool) {
 	return i, false
 }
 
-// With adds a number, and says whether all of its chunk are done: it is left out then. It
-// uses room for the result.
+// With adds a number, and reports whether all URLs of its chunk are done: the chunk is left out then. It uses room for
+// the result.
 func (d Done) With(seq uint64, room []byte) (_ Done, all bool) {
 	chunk, of := ChunkOf(seq)
 	i, ok := d.find(chunk)
@@ -146,7 +144,7 @@ func (d Done) With(seq uint64, room []byte) (_ Done, all bool) {
 	return append(room, d[behind*doneLen:]...), of == chunkFull
 }
 
-// Behind are those behind a chunk.
+// Behind returns the part after a chunk.
 func (d Done) Behind(chunk uint64) Done {
 	i, ok := d.find(chunk)
 	if ok {
@@ -155,10 +153,10 @@ func (d Done) Behind(chunk uint64) Done {
 	return d[i*doneLen:]
 }
 
-// Chunk is the URLs that were put into one queue with one commit.
+// Chunk holds the URLs that one commit put into one queue.
 type Chunk []byte
 
-// Valid reports whether c can be read.
+// Valid reports whether c is well formed.
 func (c Chunk) Valid() bool {
 	if len(c) < bitsLen {
 		return false
@@ -167,17 +165,16 @@ func (c Chunk) Valid() bool {
 	return n > 0 && len(c) == bitsLen+n*KeyLen
 }
 
-// Has are the bits of the URLs in it.
+// Has returns the bits of the URLs in c.
 func (c Chunk) Has() uint32 { return binary.BigEndian.Uint32(c) }
 
-// Len is how many URLs are in it.
+// Len returns the number of URLs in c.
 func (c Chunk) Len() int { return bits.OnesCount32(c.Has()) }
 
-// Next is the number, within the chunk, that a URL would have that is added at its end;
-// ChunkLen if it is full.
+// Next returns the number, within the chunk, for a URL that is added at its end; ChunkLen if the chunk is full.
 func (c Chunk) Next() uint64 { return uint64(bits.Len32(c.Has())) }
 
-// At is the URL that has a number.
+// At returns the URL with a number.
 func (c Chunk) At(seq uint64) (k weburl.Key, ok bool) {
 	_, bit := ChunkOf(seq)
 	if c.Has()&bit == 0 {
@@ -186,7 +183,7 @@ func (c Chunk) At(seq uint64) (k weburl.Key, ok bool) {
 	return weburl.Key(c[bitsLen+bits.OnesCount32(c.Has()&(bit-1))*KeyLen:]), true
 }
 
-// Append writes c, with a URL at its end, behind b. c may be nil, which is that of no URL.
+// Append appends c, with another URL at its end, to b. c may be nil, the empty chunk.
 func (c Chunk) Append(b []byte, k weburl.Key) Chunk {
 	if c == nil {
 		c = Chunk(make([]byte, bitsLen))
@@ -197,7 +194,7 @@ func (c Chunk) Append(b []byte, k weburl.Key) Chunk {
 	return b
 }
 
-// Without is c without some of its URLs, nil if none is left.
+// Without returns c without some of its URLs, nil if none is left.
 func (c Chunk) Without(done uint32) Chunk {
 	left := c.Has() &^ done
 	if left == 0 {

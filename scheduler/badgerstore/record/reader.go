@@ -12,8 +12,7 @@ import (
 
 // In all forms numbers are varints, and a text is its length and its bytes.
 
-// valueVersion is the first byte of each stored value that has a form of its own. A value
-// with another one was written by another program, and is not read.
+// valueVersion is the first byte of each stored value with its own form. Values with another version are not read.
 const valueVersion = 1
 
 var errShort = errors.New("value ends too early")
@@ -28,7 +27,7 @@ func appendTime(b []byte, t time.Time) []byte {
 	return binary.AppendUvarint(b, uint64(t.Nanosecond()))
 }
 
-// reader takes a value apart. The first fault stays; what is read after it is zero.
+// reader decodes a value. It keeps the first error; later reads return zeros.
 type reader struct {
 	b   []byte
 	err error
@@ -108,7 +107,7 @@ func (r *reader) time() time.Time {
 	return time.Unix(sec, int64(nsec)).UTC()
 }
 
-// end is the fault of the whole value; bytes left over are one.
+// end returns the error of the whole value; excess bytes are one.
 func (r *reader) end() error {
 	if r.err == nil && len(r.b) > 0 {
 		r.err = fmt.Errorf("%d bytes too many in value", len(r.b))
@@ -124,7 +123,7 @@ func (r *reader) sketch() (s sketch.Sketch) {
 	return s
 }
 
-// appendSeconds writes a time that is zero or in whole seconds since 1970.
+// appendSeconds appends a time that is zero or in whole seconds since 1970.
 func appendSeconds(b []byte, t time.Time) []byte {
 	at := uint64(0)
 	if !t.IsZero() {

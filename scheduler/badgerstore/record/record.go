@@ -10,8 +10,8 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// Form: version, four bytes, depth and flags as uvarints, and then what the flags say, links first: a
-// field that is zero takes no room.
+// Form: version, four bytes, depth and flags as uvarints, and then the fields of the flags, links first: a zero field
+// takes no space.
 
 // Flags of a record.
 const (
@@ -22,7 +22,7 @@ const (
 	flagNextAt
 	flagFirstErrorAt
 	flagFetchedAt
-	flagOriginInURL // the origin is the URL's beginning: only its length is stored
+	flagOriginInURL // the origin is the start of the URL: only its length is stored
 	flagRules
 	flagSpelling
 	flagCheckedAt
@@ -88,7 +88,7 @@ func recordFlags(rec *scheduler.Record) uint64 {
 	return f
 }
 
-// Append writes rec behind b, with its links if it is Linked; times keep their nanoseconds and lose their zone.
+// Append appends rec to b, with its links if it is Linked; times keep their nanoseconds and lose their zone.
 func Append(b []byte, rec *scheduler.Record, links scheduler.LinkPrints) []byte {
 	f := recordFlags(rec)
 	b = append(b, valueVersion, byte(rec.State), byte(rec.Class), byte(rec.Source), byte(rec.Fifo))
@@ -147,7 +147,7 @@ func Append(b []byte, rec *scheduler.Record, links scheduler.LinkPrints) []byte 
 	return b
 }
 
-// Decode reads what Append wrote. It shares no memory with b.
+// Decode decodes the output of Append. The result shares no memory with b.
 func Decode(b []byte) (scheduler.Record, error) {
 	var rec scheduler.Record
 	r := newReader(b)
@@ -180,7 +180,7 @@ func Decode(b []byte) (scheduler.Record, error) {
 	return rec, r.end()
 }
 
-// decodeHistory reads the part of a record that comes from fetching it.
+// decodeHistory decodes the part of a record that comes from fetching it.
 func decodeHistory(r *reader, f uint64, rec *scheduler.Record) {
 	rec.Shift, rec.Hops = int8(r.byte()), r.byte()
 	rec.Status, rec.Errors = int(r.varint()), int(r.varint())
@@ -228,7 +228,7 @@ func decodeHistory(r *reader, f uint64, rec *scheduler.Record) {
 	}
 }
 
-// appendReading writes what a page said when it was read.
+// appendReading appends what was read from the page.
 func appendReading(b []byte, f uint64, rec *scheduler.Record) []byte {
 	if f&flagDirectives != 0 {
 		b = append(b, byte(rec.Directives))
@@ -314,7 +314,7 @@ func (r *reader) reading(f uint64, rec *scheduler.Record) {
 	}
 }
 
-// reason reads why a document is not there, or is to go.
+// reason reads a Reason.
 func (r *reader) reason() scheduler.Reason {
 	n := scheduler.Reason(r.byte())
 	if !n.Known() {
@@ -333,7 +333,7 @@ func Links(b []byte) (scheduler.LinkPrints, error) {
 	return links, r.err
 }
 
-// links reads those of a record with these flags.
+// links reads the links of a record with these flags.
 func (r *reader) links(f uint64) scheduler.LinkPrints {
 	if f&flagLinks == 0 {
 		return nil

@@ -6,14 +6,14 @@ import (
 
 // Form: version, whether commits were synced, and two numbers of 8 bytes.
 
-// Saved names the file that belongs to the store's state. It is stored before the
-// file gets its name, so both the new one and the one before may be found.
+// Saved names the file that belongs to the store's state. It is stored before the file gets its name, so the file may
+// be the new or the previous one.
 type Saved struct {
 	Number, Before uint64
 	Synced         bool // its writer synced commits
 }
 
-// Encode is the value of f.
+// Encode returns the value of f.
 func (f Saved) Encode() []byte {
 	b := binary.BigEndian.AppendUint64([]byte{valueVersion, 0}, f.Number)
 	if f.Synced {
@@ -22,7 +22,7 @@ func (f Saved) Encode() []byte {
 	return binary.BigEndian.AppendUint64(b, f.Before)
 }
 
-// DecodeSaved reads what Encode wrote.
+// DecodeSaved decodes the output of Encode.
 func DecodeSaved(b []byte) (Saved, error) {
 	r := newReader(b)
 	f := Saved{Synced: r.enum("durability", 2) == 1}

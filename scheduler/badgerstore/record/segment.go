@@ -6,21 +6,20 @@ import (
 
 // Form: version, and the three numbers as uvarints.
 
-// Segment is what is kept of a segment that bodies are needed of, or that is
-// written to.
+// Segment is the state of a segment whose bodies are in use, or that is being written to.
 type Segment struct {
 	Entries uint64 // orders and dead letters with their body in it
 	Live    uint64 // bytes of these bodies
-	Size    uint64 // bytes of all bodies that were ever stored in it
+	Size    uint64 // bytes of all bodies ever stored in it
 }
 
-// Append writes st behind b.
+// Append appends st to b.
 func (st Segment) Append(b []byte) []byte {
 	b = binary.AppendUvarint(append(b, valueVersion), st.Entries)
 	return binary.AppendUvarint(binary.AppendUvarint(b, st.Live), st.Size)
 }
 
-// DecodeSegment reads a segment's state; that of no value is zero.
+// DecodeSegment decodes a segment's state, zero for no value.
 func DecodeSegment(b []byte) (Segment, error) {
 	if b == nil {
 		return Segment{}, nil

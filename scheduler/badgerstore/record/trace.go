@@ -10,7 +10,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// What a record has of its trace.
+// Flags of a record's trace.
 const (
 	traceFound = 1 << iota
 	traceClass
@@ -21,7 +21,7 @@ const (
 	traceEntered
 )
 
-// mediaTypes are the common ones: a record has their number, from 1 on. New ones go to the end.
+// mediaTypes are the common ones: a record stores their number, from 1 on. New ones go to the end.
 var mediaTypes = [...]string{
 	"text/html", "application/xhtml+xml", "text/plain", "application/pdf", "application/xml", "text/xml",
 	"application/rss+xml", "application/atom+xml", "application/json", "text/css", "text/javascript", "application/javascript",
@@ -33,7 +33,7 @@ var mediaTypes = [...]string{
 	"application/vnd.oasis.opendocument.text", "application/vnd.oasis.opendocument.spreadsheet", "application/vnd.oasis.opendocument.presentation",
 }
 
-// traced says which parts of its trace a record has.
+// traced returns the flags of the parts of its trace that a record has.
 func traced(rec *scheduler.Record) (f byte) {
 	for i, set := range [...]bool{
 		!rec.FoundAt.IsZero(), !rec.ClassAt.IsZero(), !rec.ChangedAt.IsZero(),

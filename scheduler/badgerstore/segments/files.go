@@ -1,13 +1,12 @@
-// Package segments keeps the bodies of documents in the segments of a kv.Bodies.
+// Package segments stores the bodies of documents in the segments of a kv.Bodies.
 //
-// The store's committer gives each body its place. The store's writer appends the bodies
-// of a batch before it commits the batch, so that what an order names is
-// there. What a crash leaves behind the last body that was committed belongs to nobody,
-// and is written over. A segment's record.Segment counts the bodies in it that are needed;
-// when none is needed any more, the segment is dropped.
+// The store's committer assigns each body its place. The store's writer appends the bodies of a batch before it commits
+// the batch, so that a body exists before an order refers to it. Bytes that a crash leaves after the last committed
+// body are unused and overwritten. A segment's record.Segment counts its bodies in use; a segment without any is
+// dropped.
 //
-// The package starts no goroutine. A Reader belongs to one goroutine, and of Files each method says who may call it. One mutex, in Files, guards
-// which segments are being read, another one the bodies that were written last.
+// The package starts no goroutine. A Reader belongs to one goroutine; each method of Files documents its callers. One
+// mutex of Files guards the segments being read, another one the bodies written last.
 package segments
 
 import (
@@ -21,9 +20,9 @@ import (
 )
 
 const (
-	// DefaultBytes is where a segment ends; its last body may go beyond.
+	// DefaultBytes is the length at which a segment ends; its last body may exceed it.
 	DefaultBytes = 32 << 20
-	// Slack is how many segments may be there beyond twice of what is needed.
+	// Slack is the number of segments allowed beyond twice what is needed.
 	Slack = 4
 )
 
@@ -33,26 +32,25 @@ type Body struct {
 	Bytes []byte
 }
 
-// Sum is the checksum of a body, as a record.BodyPlace has it.
+// Sum returns the checksum of a body, as a record.BodyPlace has it.
 func Sum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 
-// Files are the segments of a store.
+// Files holds the segments of a store.
 type Files struct {
 	stored kv.Bodies
 	log    *slog.Logger
-	max    uint64 // where a segment ends
+	max    uint64 // length at which a segment ends
 
-	// Owned by the committer: the states that are durable, and the sums of their Size and
-	// Live.
+	// Owned by the committer: the durable states, and the sums of their Size and Live.
 	states     map[uint64]record.Segment
 	size, live uint64
 	emptying   bool
-	emptyAt    uint64 // not before so many bytes are in all segments
+	emptyAt    uint64 // no emptying before all segments have this size
 
 	recent recent
 
-	mu      sync.Mutex // guards what follows
-	epoch   uint64     // counts segments that are not needed any more
+	mu      sync.Mutex // guards the fields below
+	epoch   uint64     // counts segments that became unused
 	readers map[*Reader]uint64
 	gone    []goneSegment
 }
@@ -60,15 +58,14 @@ type Files struct {
 // goneSegment is removed when no Reader is left that began before the epoch.
 type goneSegment struct{ number, epoch uint64 }
 
-// New makes the Files of what is stored; most is the length at which a segment ends, remembered how many bytes of bodies
-// Remember keeps.
+// New returns the Files of stored. most is the length at which a segment ends, remembered the number of bytes of bodies
+// that Remember keeps.
 func New(stored kv.Bodies, log *slog.Logger, most uint64, remembered int) *Files {
 	return &Files{stored: stored, log: log, max: most, recent: recent{most: remembered}, readers: map[*Reader]uint64{}}
 }
 
-// Open takes over the states of the segments, and removes those that have none: a
-// crash may leave one that was begun, or one that was not removed yet. end is the length
-// of the current segment. It is called once, before the committer begins.
+// Open loads the states of the segments, and removes segments without one: a crash may leave one that was begun, or one
+// that was not removed yet. end is the length of the current segment. Open is called once, before the committer begins.
 func (f *Files) Open(states map[uint64]record.Segment, current, end uint64, readOnly bool) error {
 	f.states = states
 	for _, st := range states {
@@ -80,11 +77,11 @@ func (f *Files) Open(states map[uint64]record.Segment, current, end uint64, read
 	return f.stored.Keep(func(n uint64) bool { _, needed := states[n]; return needed }, current, end)
 }
 
-// Full reports whether a segment of this length ends here. Anybody may ask.
+// Full reports whether a segment of this length ends here. It may be called concurrently.
 func (f *Files) Full(length uint64) bool { return length >= f.max }
 
-// Learn takes over a durable state, nil if the segment is not needed any more, which it
-// reports as gone. Only the committer calls it.
+// Learn takes over a durable state, nil if the segment became unused, which it reports as gone. Only the committer
+// calls it.
 func (f *Files) Learn(n uint64, value []byte) (gone bool) {
 	old := f.states[n]
 	f.size, f.live = f.size-old.Size, f.live-old.Live
@@ -105,9 +102,8 @@ func (f *Files) Learn(n uint64, value []byte) (gone bool) {
 	return false
 }
 
-// Empty returns the segments that are to be emptied, none while nothing is to be gained:
-// those that are needed by half at most, except the current one. Emptied ends it. Only the
-// committer calls both.
+// Empty returns the segments to be emptied: those in use by half at most, except the current one, and none if too
+// little would be gained. Emptied ends it. Only the committer calls both.
 func (f *Files) Empty(current uint64) map[uint64]bool {
 	if f.emptying || f.size <= 2*f.live+Slack*f.max || f.size < f.emptyAt {
 		return nil
@@ -122,8 +118,7 @@ func (f *Files) Empty(current uint64) map[uint64]bool {
 	return all
 }
 
-// Emptied ends what Empty began. After a failure nothing is emptied until there is a
-// segment more.
+// Emptied ends what Empty began. After a failure nothing is emptied until there is another segment.
 func (f *Files) Emptied(failed bool) {
 	f.emptying, f.emptyAt = false, 0
 	if failed {
@@ -131,8 +126,7 @@ func (f *Files) Emptied(failed bool) {
 	}
 }
 
-// Sweep removes the files that are not needed and that no Reader can want any more.
-// Anybody may call it.
+// Sweep removes the unused files that no Reader can still need. It may be called concurrently.
 func (f *Files) Sweep() {
 	f.mu.Lock()
 	oldest := f.epoch

@@ -12,19 +12,17 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/store/kv"
 )
 
-// ErrDamaged is a body that is not what was stored.
+// ErrDamaged is wrapped by errors for a body that differs from what was stored.
 var ErrDamaged = errors.New("the body is damaged")
 
-// Reader reads the bodies that a snapshot names: their files stay until Close. It is for
-// one goroutine.
+// Reader reads the bodies that a snapshot refers to: their files stay until Close. It belongs to one goroutine.
 type Reader struct {
 	files  *Files
 	number uint64
 	file   kv.Segment // nil: none
 }
 
-// Reader makes a Reader. It must be called before the snapshot is opened. Anybody may call
-// it.
+// Reader returns a new Reader. Call it before the snapshot is opened. It may be called concurrently.
 func (f *Files) Reader() *Reader {
 	r := &Reader{files: f}
 	f.mu.Lock()
@@ -33,7 +31,7 @@ func (f *Files) Reader() *Reader {
 	return r
 }
 
-// Close lets the files go that were kept for this Reader.
+// Close releases the files that were kept for this Reader.
 func (r *Reader) Close() {
 	r.leave()
 	r.files.mu.Lock()
@@ -47,13 +45,12 @@ func (r *Reader) Close() {
 
 func (r *Reader) leave() {
 	if r.file != nil {
-		_ = r.file.Close() // it was only read
+		_ = r.file.Close() // opened only for reading
 		r.file = nil
 	}
 }
 
-// Body returns a copy of an order's body, or in damage why it is lost. Any other error may
-// pass.
+// Body returns a copy of an order's body, or in damage why it is lost. Any other error may be temporary.
 func (r *Reader) Body(o *record.Order) (body []byte, damage string, err error) {
 	switch {
 	case o.Lost:
@@ -96,7 +93,7 @@ func (r *Reader) readAt(b []byte, p record.BodyPlace) error {
 	return err
 }
 
-// lost wraps ErrDamaged where trying again would not help.
+// lost wraps ErrDamaged if a retry cannot help.
 func lost(err error) error {
 	for _, e := range [...]error{fs.ErrNotExist, io.EOF, io.ErrUnexpectedEOF, syscall.EIO, syscall.EISDIR} {
 		if errors.Is(err, e) {

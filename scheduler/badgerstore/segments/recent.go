@@ -6,14 +6,13 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 )
 
-// The mutex of recent guards all of it. The store's writer adds, whoever reads orders looks.
+// The mutex of recent guards all of it. The store's writer adds bodies; readers of orders look them up.
 
-// RecentBytes bounds the bodies that all stores of a process keep in memory after they were written: the relay is a few
-// commits behind the crawl, unless an indexer is slow.
+// RecentBytes bounds the bodies that all stores of a process keep in memory after writing: the relay is a few commits
+// behind the crawl, unless a target is slow.
 const RecentBytes = 4 << 20
 
-// recent keeps the bodies that were written last, so that what is sent soon is not read from its file. The zero value keeps
-// none.
+// recent keeps the bodies written last, so that the relay need not read them from a file. The zero value keeps none.
 type recent struct {
 	mu     sync.Mutex
 	most   int // bytes
@@ -22,7 +21,7 @@ type recent struct {
 	bytes  int
 }
 
-// Remember keeps bodies that are durable for those who ask soon. They must not change any more.
+// Remember keeps durable bodies for Recent. They must not change afterwards.
 func (f *Files) Remember(bodies []Body) {
 	r := &f.recent
 	r.mu.Lock()
@@ -47,7 +46,8 @@ func (f *Files) Remember(bodies []Body) {
 	r.order = append(r.order[:0], r.order[gone:]...)
 }
 
-// Recent is the body at a place if it is remembered, else nil. It must not be changed. Anybody may ask.
+// Recent returns the body at a place if it is remembered, else nil. The body must not be changed. Recent may be called
+// concurrently.
 func (f *Files) Recent(p record.BodyPlace) []byte {
 	r := &f.recent
 	r.mu.Lock()
