@@ -2,9 +2,7 @@ package actionrules
 
 import (
 	"fmt"
-	"regexp"
 	"runtime"
-	"strings"
 	"testing"
 
 	"github.com/sextant-crawler/sextant/weburl"
@@ -37,52 +35,6 @@ func BenchmarkDecide(b *testing.B) {
 		b.Run(fmt.Sprintf("rules=%d", n), func(b *testing.B) {
 			m := newMix(b, n)
 			decideAll(b, compile(b, m.set), m.urls)
-		})
-	}
-}
-
-// BenchmarkDecidePooled is BenchmarkDecide without a scratch of the caller's.
-func BenchmarkDecidePooled(b *testing.B) {
-	m := newMix(b, 10_000)
-	e := compile(b, m.set)
-	b.ReportAllocs()
-	b.ResetTimer()
-	b.RunParallel(func(pb *testing.PB) {
-		for i := 0; pb.Next(); i++ {
-			e.Decide(m.urls[i%len(m.urls)])
-		}
-	})
-}
-
-// BenchmarkScan is what BenchmarkDecide is compared with: one rule after the other.
-func BenchmarkScan(b *testing.B) {
-	for _, n := range benchmarkSizes() {
-		b.Run(fmt.Sprintf("rules=%d", n), func(b *testing.B) {
-			m := newMix(b, n)
-			e := compile(b, m.set)
-			b.ResetTimer()
-			for i := range b.N {
-				scanRules(e, m.urls[i%len(m.urls)])
-			}
-		})
-	}
-}
-
-// BenchmarkOneRegexp is the same with all patterns of the url field joined to one
-// regular expression, which says only whether any rule holds.
-func BenchmarkOneRegexp(b *testing.B) {
-	for _, n := range benchmarkSizes()[:2] {
-		b.Run(fmt.Sprintf("rules=%d", n), func(b *testing.B) {
-			m := newMix(b, n)
-			var all []string
-			for _, p := range Patterns(m.set) {
-				all = append(all, p.Regexp)
-			}
-			re := regexp.MustCompile("(?is)" + strings.Join(all, "|"))
-			b.ResetTimer()
-			for i := range b.N {
-				re.MatchString(m.urls[i%len(m.urls)].String())
-			}
 		})
 	}
 }

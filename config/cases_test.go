@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 )
 
 var update = flag.Bool("update", false, "write what is found into testdata and docs")
@@ -41,10 +43,7 @@ func runCases(t *testing.T, folder string, check func(*testing.T, *File, Report)
 	}
 	for _, path := range paths {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := testdir.Read(t, path)
 			a := parseArchive(string(text))
 			file, report := parseCase(a)
 			check(t, file, report)

@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,6 +17,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/push/file"
 	"github.com/sextant-crawler/sextant/push/papi"
@@ -41,10 +41,7 @@ func goodCase(t *testing.T, name string) *File {
 
 func caseIn(t *testing.T, folder, name string) *File {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "testdata", "config", folder, name+".txtar"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testdir.Read(t, filepath.Join("..", "testdata", "config", folder, name+".txtar"))
 	file, report := parseCase(parseArchive(string(text)))
 	if err := report.Err(); err != nil {
 		t.Fatal(err)
@@ -216,9 +213,7 @@ func TestLoad(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testdir.Write(t, filepath.Join(dir, name), text)
 	}
 	if _, _, err := Load(dir); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), FileName) {
 		t.Errorf("a folder without %s: %v", FileName, err)

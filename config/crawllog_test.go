@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 )
 
 // TestCrawlLogThroughLinks: what a log is the same file as is seen wherever links lead.
@@ -27,9 +29,7 @@ func TestCrawlLogThroughLinks(t *testing.T) {
 		{filepath.Join(dir, "logs/a.log"), "logs/a.log", "is the file of another Crawler (at 1:42)"},
 	} {
 		text := `<CrawlConfig><Crawler name="a" crawlLog="` + c.first + `"/><Crawler name="b" crawlLog="` + c.second + `"/></CrawlConfig>`
-		if err := os.WriteFile(FileName, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testdir.Write(t, FileName, text)
 		_, report, err := Load(FileName)
 		if err != nil {
 			t.Fatal(err)

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 )
 
 // TestAddKilled: the kill list gets the URLs that it lacks, each once, on lines of their own.
@@ -23,9 +25,7 @@ func TestAddKilled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			list := filepath.Join(dir, "kill.cfg")
-			if err := os.WriteFile(list, []byte(c.before), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testdir.Write(t, list, c.before)
 			text := `<CrawlConfig><Crawler name="a"><Kill exact="kill.cfg"/></Crawler></CrawlConfig>`
 			// The URLs of the file must be absolute: a list that cannot be read makes no Crawler.
 			add := appendList(list)

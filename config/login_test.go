@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/fetcher/auth"
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 )
 
 // oneFetch reads a configuration with one Fetch.
@@ -69,10 +69,7 @@ func TestLoginOptions(t *testing.T) {
 
 // TestKerberos: what is missing or too much in a Kerberos log-in is said with its place.
 func TestKerberos(t *testing.T) {
-	keytab, err := os.ReadFile(filepath.Join("testdata", "crawler.keytab"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	keytab := testdir.Read(t, filepath.Join("testdata", "crawler.keytab"))
 	lookups := mapLookups(map[string][]byte{
 		"k": keytab, "bad": []byte("bad"), "krb5.conf": []byte("[libdefaults]\ndefault_realm = EXAMPLE.COM\n[realms]\nEXAMPLE.COM = {\nkdc = h\n}\n"), "other.conf": []byte("x"),
 	}, nil)

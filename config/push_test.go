@@ -20,6 +20,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/config/secret"
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/push/elastic"
 	"github.com/sextant-crawler/sextant/push/funnelback"
@@ -83,10 +84,7 @@ func TestPushOfAllKinds(t *testing.T) {
 }
 
 func TestSamePush(t *testing.T) {
-	text, err := os.ReadFile("../testdata/config/good/push-kinds.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testdir.Read(t, "../testdata/config/good/push-kinds.txtar")
 	read := func(change ...string) []Push {
 		file, report := parseCase(parseArchive(strings.NewReplacer(change...).Replace(string(text))))
 		if err := report.Err(); err != nil {

@@ -2,10 +2,11 @@ package config
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 )
 
 // guide is the page's text and examples, in the order of tasks. Its lines "### ELEMENT" and
@@ -16,10 +17,7 @@ const guide = "testdata/reference.md"
 // default and meaning, in Markdown.
 func referencePage(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.FromSlash(guide))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testdir.Read(t, filepath.FromSlash(guide))
 	elements := newSchema().elements
 	var b strings.Builder
 	for line := range strings.Lines(string(text)) {

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 )
 
 func TestReferenceIsUpToDate(t *testing.T) {
@@ -19,10 +21,7 @@ func TestReferenceIsUpToDate(t *testing.T) {
 		}
 		return
 	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := testdir.Read(t, path)
 	if diff := cmp.Diff(string(want), referencePage(t)); diff != "" {
 		t.Errorf("run go test ./config -update (-file +table):\n%s", diff)
 	}
@@ -31,10 +30,7 @@ func TestReferenceIsUpToDate(t *testing.T) {
 // TestReferenceIsWhole: each element of the table has a section with an example of it, and
 // each attribute stands in one table.
 func TestReferenceIsWhole(t *testing.T) {
-	text, err := os.ReadFile(filepath.FromSlash(guide))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testdir.Read(t, filepath.FromSlash(guide))
 	elements := newSchema().elements
 	sections := map[string]string{}
 	for _, section := range regexp.MustCompile(`(?m)^##+ `).Split(string(text), -1)[1:] {
@@ -70,10 +66,7 @@ func TestReferenceIsWhole(t *testing.T) {
 
 // TestReferenceExamples: each example loads, and check has nothing to say about it.
 func TestReferenceExamples(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "docs", "configuration.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testdir.Read(t, filepath.Join("..", "docs", "configuration.md"))
 	files := map[string]string{
 		"roots.txt": "https://www.example.com/\n", "intranet.rules": "allow domain www.example.com\nforbid domain *\n", "page-operator": "", "ocr.sh": "", "socket": "",
 		"reject.txt": "# nothing yet\n", "kill.txt": "https://www.example.com/a\n", "kill-patterns.txt": "/draft/\n",

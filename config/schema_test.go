@@ -13,6 +13,7 @@ import (
 	"github.com/beevik/etree"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
 
@@ -75,10 +76,7 @@ func TestSchemaAllowsGoodFilesOnly(t *testing.T) {
 	for _, folder := range []string{"good", "bad"} {
 		paths, _ := filepath.Glob(filepath.Join("..", "testdata", "config", folder, "*.txtar"))
 		for _, path := range paths {
-			raw, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			raw := testdir.Read(t, path)
 			text := inNamespace(parseArchive(string(raw)).file(FileName))
 			name := strings.TrimSuffix(filepath.Base(path), ".txtar")
 			if folder == "good" && !strings.Contains(text, crawlNamespace+DefaultVersion) {

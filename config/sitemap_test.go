@@ -1,7 +1,6 @@
 package config
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -49,10 +49,7 @@ func TestURLSources(t *testing.T) {
 
 // TestDocumentedSources: check accepts the elements of docs/reading-feeds.md.
 func TestDocumentedSources(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "docs", "reading-feeds.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testdir.Read(t, filepath.Join("..", "docs", "reading-feeds.md"))
 	n := 0
 	for _, b := range regexp.MustCompile("(?s)```xml\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
 		if !regexp.MustCompile("^<(Feed|Sitemap|XMLDocuments) url=").MatchString(b[1]) {

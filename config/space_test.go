@@ -1,7 +1,6 @@
 package config
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -197,9 +197,7 @@ func TestRejectListIsReadAgain(t *testing.T) {
 		t.Errorf("no such file: %v", err)
 	}
 	for raw, want := range map[string]string{"/a\r\n/b": "/a\n/b", "\xFF\xFE/\x00": "/", "": ""} {
-		if err := os.WriteFile(path, []byte(raw), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testdir.Write(t, path, raw)
 		file, err := read()
 		if err != nil {
 			t.Errorf("%q: %v", raw, err)
@@ -209,9 +207,7 @@ func TestRejectListIsReadAgain(t *testing.T) {
 			t.Errorf("%q (-want +got):\n%s", raw, diff)
 		}
 	}
-	if err := os.WriteFile(path, []byte("/a\x00"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testdir.Write(t, path, "/a\x00")
 	if _, err := read(); err == nil || !strings.Contains(err.Error(), path+":1:3: NUL byte") {
 		t.Errorf("NUL: %v", err)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
@@ -200,10 +200,7 @@ func TestCrawlLogOfCrawl(t *testing.T) {
 // logged are the lines but for date and site, sorted.
 func logged(t *testing.T, path, site string) []string {
 	t.Helper()
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testdir.Read(t, path)
 	var lines []string
 	for line := range strings.Lines(string(content)) {
 		fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t")

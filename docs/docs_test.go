@@ -12,6 +12,8 @@ import (
 	"testing/fstest"
 
 	"github.com/yuin/goldmark/ast"
+
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 )
 
 // repository is the folder above this one: links may lead out of the manual.
@@ -36,10 +38,7 @@ func pagesOfRepository(t *testing.T) []string {
 
 func read(t *testing.T, name string) []byte {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(repository, filepath.FromSlash(name)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testdir.Read(t, filepath.Join(repository, filepath.FromSlash(name)))
 	return b
 }
 

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 
 	"github.com/sextant-crawler/sextant/fetcher/fault"
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
 
@@ -29,9 +30,7 @@ func TestServersOfTheSystem(t *testing.T) {
 	conf := filepath.Join(t.TempDir(), "resolv.conf")
 	// Nobody listens at the first, the second says nothing.
 	const servers = "nameserver 127.0.0.1\nnameserver 127.0.0.2\nnameserver 127.0.0.3\noptions timeout:1\n"
-	if err := os.WriteFile(conf, []byte(servers), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testdir.Write(t, conf, servers)
 	const prepare = "ip link set lo up && mount --bind "
 	if out, err := exec.CommandContext(t.Context(), "unshare", "-rmn", "sh", "-c", prepare+`"$0" /etc/resolv.conf`, conf).CombinedOutput(); err != nil {
 		testneed.Missing(t, "no process can have a resolv.conf of its own here: %v: %s", err, out)

@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"github.com/sextant-crawler/sextant/fetcher/render"
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
 
@@ -68,10 +69,7 @@ func output(ctx context.Context, name string, args ...string) (string, error) {
 // TestBrowserUnit: the unit starts browsers with the flags that the program starts them with, so that neither
 // has a wall that the other lacks.
 func TestBrowserUnit(t *testing.T) {
-	unit, err := os.ReadFile(filepath.Join("systemd", "sextant-browser@.service"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	unit := testdir.Read(t, filepath.Join("systemd", "sextant-browser@.service"))
 	var flags []string
 	for _, m := range regexp.MustCompile(`(?m)^    "(--[^"]+)" \\$`).FindAllStringSubmatch(string(unit), -1) {
 		flags = append(flags, m[1])
@@ -119,17 +117,11 @@ func TestContents(t *testing.T) {
 
 func TestChecksums(t *testing.T) {
 	folder := dist(t)
-	sums, err := os.ReadFile(filepath.Join(folder, "SHA256SUMS"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sums := testdir.Read(t, filepath.Join(folder, "SHA256SUMS"))
 	listed := 0
 	for line := range strings.Lines(string(sums)) {
 		sum, name, _ := strings.Cut(strings.TrimSpace(line), "  ")
-		content, err := os.ReadFile(filepath.Join(folder, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := testdir.Read(t, filepath.Join(folder, name))
 		if got := fmt.Sprintf("%x", sha256.Sum256(content)); got != sum {
 			t.Errorf("%s has %s, not %s", name, got, sum)
 		}
@@ -165,14 +157,8 @@ func TestSameBytes(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, &stderr)
 	}
-	one, err := os.ReadFile(first)
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := os.ReadFile(strings.TrimSpace(string(out)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	one := testdir.Read(t, first)
+	other := testdir.Read(t, strings.TrimSpace(string(out)))
 	if !bytes.Equal(one, other) {
 		t.Errorf("%s and %s differ; if the tree has changed since make release, run that again", first, strings.TrimSpace(string(out)))
 	}

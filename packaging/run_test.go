@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
 
@@ -113,10 +114,7 @@ func TestInstall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	passwd, err := os.ReadFile(i.path("etc/passwd"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	passwd := testdir.Read(t, i.path("etc/passwd"))
 	owner := strconv.Itoa(int(info.Sys().(*syscall.Stat_t).Uid))
 	if !strings.Contains(string(passwd), "sextant:x:"+owner+":") {
 		t.Errorf("the data directory belongs to %s; users are\n%s", owner, passwd)
@@ -133,9 +131,7 @@ func TestInstall(t *testing.T) {
 	// The operator's own configuration and data outlive a new version and removal.
 	own := `<CrawlConfig xmlns="exa:com.exalead.mercury.mami.crawl.v21"><Crawler name="mine"/></CrawlConfig>`
 	for name, text := range map[string]string{"etc/sextant/CrawlConfig.xml": own, "var/lib/sextant/kept": "data"} {
-		if err := os.WriteFile(i.path(name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testdir.Write(t, i.path(name), text)
 	}
 	i.dpkg("-i", file)
 	i.dpkg("-r", "sextant")
@@ -158,10 +154,7 @@ func TestInstall(t *testing.T) {
 // TestStartingPoint wants the installed configuration to be well-formed, and to crawl as
 // soon as the root in its comment is uncommented.
 func TestStartingPoint(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("deb", "CrawlConfig.xml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testdir.Read(t, filepath.Join("deb", "CrawlConfig.xml"))
 	if err := xml.Unmarshal(text, new(struct{})); err != nil {
 		t.Error(err)
 	}
@@ -204,10 +197,7 @@ func TestContainer(t *testing.T) {
 		t.Fatalf("demo: %v\n%s", err, out)
 	}
 	checkDemo(t, string(out))
-	config, err := os.ReadFile(filepath.Join("deb", "CrawlConfig.xml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := testdir.Read(t, filepath.Join("deb", "CrawlConfig.xml"))
 	if err := os.WriteFile(filepath.Join(root, "etc", "sextant", "CrawlConfig.xml"), config, 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -222,10 +212,7 @@ func TestContainer(t *testing.T) {
 
 // TestContainerfile wants what the image does to be what is tested here.
 func TestContainerfile(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("container", "Containerfile"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testdir.Read(t, filepath.Join("container", "Containerfile"))
 	_, image, _ := strings.Cut(string(text), "\nFROM scratch\n")
 	for _, want := range []string{
 		"COPY --from=build /rootfs/ /", "USER 65532:65532", "ENV SEXTANT_CONFIG=/etc/sextant SEXTANT_DATA=/data", "WORKDIR /data", "VOLUME /data",
@@ -239,10 +226,7 @@ func TestContainerfile(t *testing.T) {
 	if strings.Count(image, "COPY") != 1 {
 		t.Error("something is copied that the test's file system does not have")
 	}
-	compose, err := os.ReadFile(filepath.Join("container", "compose.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	compose := testdir.Read(t, filepath.Join("container", "compose.yaml"))
 	// An image in the OCI format has no health check, so Compose has it, too.
 	for _, want := range []string{`test: ["CMD", "/usr/bin/sextant", "status", "--ready"]`, "interval: 30s", "timeout: 10s", "start_period: 60s"} {
 		if !strings.Contains(string(compose), want) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
 
@@ -32,9 +33,7 @@ func TestVersions(t *testing.T) {
 		if err := os.MkdirAll(filepath.Join(dir, "cmd", "sextant"), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, "cmd", "sextant", "VERSION"), []byte(v+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testdir.Write(t, filepath.Join(dir, "cmd", "sextant", "VERSION"), v+"\n")
 	}
 	commit := func() {
 		git("add", ".")
@@ -79,14 +78,8 @@ func TestVersions(t *testing.T) {
 
 // TestChangelogHasVersion: the version that cmd/sextant/VERSION names is the newest one that CHANGELOG.md tells of.
 func TestChangelogHasVersion(t *testing.T) {
-	version, err := os.ReadFile(filepath.Join("..", "cmd", "sextant", "VERSION"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	changes, err := os.ReadFile(filepath.Join("..", "CHANGELOG.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	version := testdir.Read(t, filepath.Join("..", "cmd", "sextant", "VERSION"))
+	changes := testdir.Read(t, filepath.Join("..", "CHANGELOG.md"))
 	newest := regexp.MustCompile(`(?m)^## (\d\S*)`).FindSubmatch(changes)
 	if newest == nil || string(newest[1]) != strings.TrimSpace(string(version)) {
 		t.Errorf("CHANGELOG.md has %q first, VERSION has %q", newest, version)

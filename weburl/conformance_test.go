@@ -2,10 +2,10 @@ package weburl
 
 import (
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
 
@@ -19,10 +19,7 @@ type urlCase struct {
 // cases reads the objects of a file of the web-platform-tests, which the parser's module carries; comments are strings.
 func cases[T any](t *testing.T, name string) []T {
 	t.Helper()
-	text, err := os.ReadFile(testneed.Module(t, "github.com/nlnwa/whatwg-url", "testdata/"+name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testdir.Read(t, testneed.Module(t, "github.com/nlnwa/whatwg-url", "testdata/"+name))
 	var raw []json.RawMessage
 	if err := json.Unmarshal(text, &raw); err != nil {
 		t.Fatal(err)

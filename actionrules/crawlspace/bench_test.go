@@ -64,29 +64,6 @@ func BenchmarkPrefixRules(b *testing.B) {
 	}
 }
 
-func BenchmarkDomainRules(b *testing.B) {
-	links := benchLinks(b)
-	for _, n := range []int{100, 100_000} {
-		var rules strings.Builder
-		for i := range n / 2 {
-			fmt.Fprintf(&rules, "forbid domain server%d.example.com\nallow domain *.site%d.example.com\n", i, i)
-		}
-		s := mustCompile(b, local(rules.String()+"allow domain *.example.com\nforbid domain *"))
-		b.Run(fmt.Sprintf("rules=%d", n), func(b *testing.B) { benchmarkJudge(b, s, links) })
-	}
-}
-
-func BenchmarkEveryGate(b *testing.B) {
-	benchmarkJudge(b, mustCompile(b, openGates(), "http://www1.example.com/"), benchLinks(b))
-}
-
-func BenchmarkCompile(b *testing.B) {
-	settings := local(prefixRules(100_000, false))
-	for b.Loop() {
-		mustCompile(b, settings)
-	}
-}
-
 // openGates has every gate on and lets all benchLinks pass.
 func openGates() Settings {
 	return Settings{
@@ -142,25 +119,5 @@ func TestManyPrefixRules(t *testing.T) {
 		if refused == 0 {
 			t.Error("no rule refuses anything")
 		}
-	}
-}
-
-func BenchmarkQueryFilter(b *testing.B) {
-	benchmarkJudge(b, mustCompile(b, Settings{QueryFilter: &Text{}}), []Link{to(b, "http://www.example.com/item.aspx?id=12345&session=abc&lang=en")})
-}
-
-func BenchmarkSeedExpression(b *testing.B) {
-	benchmarkJudge(b, mustCompile(b, Settings{Exclude: text(1, `regexp:search\?date=|^https:|\?OpenImageResource|/cgi-bin/|\.pdf$`)}), benchLinks(b))
-}
-
-func BenchmarkRejectList(b *testing.B) {
-	for _, n := range []int{100, 10_000} {
-		var list strings.Builder
-		for i := range n {
-			fmt.Fprintf(&list, "/calendar%d/\n", i)
-		}
-		b.Run(fmt.Sprintf("entries=%d", n), func(b *testing.B) {
-			benchmarkJudge(b, mustCompile(b, Settings{RejectList: file("reject", list.String())}), benchLinks(b))
-		})
 	}
 }

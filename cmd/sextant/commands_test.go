@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sextant-crawler/sextant/cmd/sextant/manual"
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 )
 
 // pagesWithCommands are README and manual, as paths from the repository's folder. The
@@ -114,10 +115,7 @@ func runByCases(t *testing.T) map[string]bool {
 	}
 	run := map[string]bool{}
 	for _, name := range scripts {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testdir.Read(t, name)
 		script, _, _ := strings.Cut(string(text), "\n-- ") // files follow
 		for _, m := range scriptCommand.FindAllStringSubmatch(script, -1) {
 			run[asRun(m[1]+m[2])] = true
@@ -132,10 +130,7 @@ func TestPageCommands(t *testing.T) {
 	run, elsewhere, needed := runByCases(t), runElsewhere(), map[string]bool{}
 	commands := 0
 	for _, name := range pagesWithCommands(t) {
-		text, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(name)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testdir.Read(t, filepath.Join("..", "..", filepath.FromSlash(name)))
 	next:
 		for _, command := range commandsOf(string(text)) {
 			commands++
@@ -174,10 +169,7 @@ func TestNamedCommands(t *testing.T) {
 	written := regexp.MustCompile("(?m)(?:^    |`|^)(?:\\./|go run \\./cmd/)?sextant ([a-z-]+)((?: [^`\n#|>)]+)?)")
 	found := 0
 	for _, name := range pagesWithCommands(t) {
-		text, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(name)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testdir.Read(t, filepath.Join("..", "..", filepath.FromSlash(name)))
 		for _, m := range written.FindAllStringSubmatch(string(text), -1) {
 			found++
 			c, ok := known[m[1]]
@@ -213,10 +205,7 @@ func TestExampleCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, page := range pages {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testdir.Read(t, page)
 		var lines []string
 		for line := range strings.Lines(string(text)) {
 			command, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), "    ")

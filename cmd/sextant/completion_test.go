@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sextant-crawler/sextant/cmd/sextant/manual"
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
 
@@ -19,9 +20,7 @@ func completed(t *testing.T, shell, script string, words ...string) []string {
 	testneed.Program(t, shell, shell)
 	dir := t.TempDir()
 	file := filepath.Join(dir, "completion")
-	if err := os.WriteFile(file, []byte(printed(t, "completion", shell)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testdir.Write(t, file, printed(t, "completion", shell))
 	cmd := exec.CommandContext(t.Context(), shell, append([]string{"-c", script, shell, file}, words...)...)
 	if shell == "fish" { // it has no $0
 		cmd = exec.CommandContext(t.Context(), shell, "--no-config", "-c", script, file, strings.Join(words, " "))
@@ -40,15 +39,22 @@ func completed(t *testing.T, shell, script string, words ...string) []string {
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", shell, err, out)
 	}
-	var offered []string
-	for line := range strings.Lines(string(out)) {
-		word, _, _ := strings.Cut(strings.TrimSpace(line), "\t")
+	offered := beforeTabs(string(out))
+	for i, word := range offered {
 		if shell == "zsh" {
-			word, _, _ = strings.Cut(word, ":")
+			offered[i], _, _ = strings.Cut(word, ":")
 		}
-		offered = append(offered, word)
 	}
 	return offered
+}
+
+// beforeTabs returns what stands before a tab in each line.
+func beforeTabs(lines string) (all []string) {
+	for line := range strings.Lines(lines) {
+		word, _, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		all = append(all, word)
+	}
+	return all
 }
 
 // bashScript calls what "complete" has registered, as bash itself does.
@@ -103,7 +109,7 @@ func checkOffered(t *testing.T, got, want []string, only bool) {
 	}
 }
 
-// TestCompletionOffersAll wants every command, and every flag of each, in bash and fish.
+// TestCompletionOffersAll wants every command, and every flag of each. What the shells make of it is TestCompletion's.
 func TestCompletionOffersAll(t *testing.T) {
 	commands := manual.Reference(newApp(nil, nil, nil))
 	t.Run("commands", func(t *testing.T) {
@@ -111,7 +117,7 @@ func TestCompletionOffersAll(t *testing.T) {
 		for _, c := range commands {
 			names = append(names, c.Name)
 		}
-		checkOffered(t, completed(t, "bash", bashScript, "sextant", ""), names, false)
+		checkOffered(t, beforeTabs(printed(t, "__complete", "--", "")), names, false)
 	})
 	for _, c := range commands {
 		t.Run(c.Name, func(t *testing.T) {
@@ -119,7 +125,7 @@ func TestCompletionOffersAll(t *testing.T) {
 			for _, f := range c.Flags {
 				names = append(names, f.Names...)
 			}
-			checkOffered(t, completed(t, "bash", bashScript, "sextant", c.Name, "-"), append(names, "--help"), true)
+			checkOffered(t, beforeTabs(printed(t, "__complete", "--", c.Name, "-")), append(names, "--help"), true)
 		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/sextant-crawler/sextant/cmd/sextant/manual"
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -24,10 +25,7 @@ func TestRulesDocumentation(t *testing.T) {
 }
 
 func runExamples(t *testing.T, page string, least int) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testdir.Read(t, filepath.Join("..", "..", "docs", page))
 	files, examples := map[string]string{}, 0
 	for _, b := range regexp.MustCompile("(?s)```([a-z_.]+)\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
 		switch b[1] {
@@ -93,10 +91,7 @@ func exampleConfig(example string) string {
 // TestReadmeExample: the configuration in the README is one that check has nothing
 // to say against.
 func TestReadmeExample(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testdir.Read(t, filepath.Join("..", "..", "README.md"))
 	b := regexp.MustCompile("(?s)```xml\n(.*?)```").FindSubmatch(text)
 	if b == nil {
 		t.Fatal("no configuration found")
@@ -127,10 +122,7 @@ func TestSchedulingConfiguration(t *testing.T) {
 // a configuration is accepted, and gives no warning.
 func TestPageConfigurations(t *testing.T) {
 	for _, name := range []string{"tuning.md", "hardening.md", "elasticsearch.md"} {
-		page, err := os.ReadFile(filepath.Join("..", "..", "docs", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		page := testdir.Read(t, filepath.Join("..", "..", "docs", name))
 		blocks := regexp.MustCompile("(?s)```xml\n(.*?)```").FindAllStringSubmatch(string(page), -1)
 		if len(blocks) == 0 {
 			t.Errorf("%s: no block is found", name)
@@ -146,14 +138,8 @@ func TestPageConfigurations(t *testing.T) {
 
 // TestLibraryPage: the code on the page is that of the examples that run.
 func TestLibraryPage(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "project", "library.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	code, err := os.ReadFile(filepath.Join("..", "..", "crawl", "example_test.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testdir.Read(t, filepath.Join("..", "..", "docs", "project", "library.md"))
+	code := testdir.Read(t, filepath.Join("..", "..", "crawl", "example_test.go"))
 	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(page), -1)
 	if len(blocks) != 2 {
 		t.Errorf("%d blocks", len(blocks))
@@ -168,14 +154,8 @@ func TestLibraryPage(t *testing.T) {
 // TestJSONIsDocumented: each command with --json is run with it by a case file, and
 // operations.md says what it prints.
 func TestJSONIsDocumented(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	script, err := os.ReadFile(filepath.Join("..", "..", "testdata", "script", "json.txtar"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testdir.Read(t, filepath.Join("..", "..", "docs", "operations.md"))
+	script := testdir.Read(t, filepath.Join("..", "..", "testdata", "script", "json.txtar"))
 	_, table, _ := strings.Cut(string(page), "| command | with `--json` |")
 	table, _, _ = strings.Cut(table, "\n\n")
 	for _, c := range manual.Reference(newApp(nil, nil, nil)) {
@@ -191,10 +171,7 @@ func TestJSONIsDocumented(t *testing.T) {
 
 // TestReasonsAreDocumented: reports.md explains every fate and every reason, by its word.
 func TestReasonsAreDocumented(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "reports.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testdir.Read(t, filepath.Join("..", "..", "docs", "reports.md"))
 	var words []string
 	for _, fate := range scheduler.Fates() {
 		words = append(words, fate.String())

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/internal/demo/site"
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testrun"
 	"github.com/sextant-crawler/sextant/push"
 )
@@ -115,14 +116,9 @@ func TestExamplesCrawl(t *testing.T) {
 			got := crawled(t, filepath.Join(dir, "files"))
 			golden := filepath.Join("..", "..", "testdata", "examples", x.name+".txt")
 			if *updateExamples {
-				if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				testdir.Write(t, golden, got)
 			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := testdir.Read(t, golden)
 			if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
 				t.Errorf("documents (-want +got):\n%s%s%s", diff, out, errOut)
 			}
@@ -167,10 +163,7 @@ func copyExample(t *testing.T, name, proxy, indexer string) string {
 	}
 	search := regexp.MustCompile(`https?://(search\.example\.com:9200|cloudview\.example\.com:10002|editors\.example\.com/sextant)`)
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testdir.Read(t, file)
 		changed := search.ReplaceAllStringFunc(string(text), func(at string) string {
 			switch {
 			case strings.Contains(at, "search"):
@@ -186,9 +179,7 @@ func copyExample(t *testing.T, name, proxy, indexer string) string {
 		changed = strings.ReplaceAll(changed, "<Crawler ", `<Crawler throttleTimeMS="1" nearDuplicateDetector="false" fetcher="samples" `)
 		changed = strings.ReplaceAll(changed, "<Fetch ", `<Fetch proxy="`+proxy+`" `)
 		changed = strings.ReplaceAll(changed, "</Crawler>", `<Fetch name="samples" proxy="`+proxy+`"/><Push kind="file" dir="files"/></Crawler>`)
-		if err := os.WriteFile(filepath.Join(dir, filepath.Base(file)), []byte(changed), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testdir.Write(t, filepath.Join(dir, filepath.Base(file)), changed)
 	}
 	return dir
 }
@@ -228,10 +219,7 @@ func TestIBMExampleIsImported(t *testing.T) {
 	if code != exitOK {
 		t.Fatalf("exit %d: %s", code, errOut)
 	}
-	written, err := os.ReadFile("CrawlConfig.xml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	written := testdir.Read(t, "CrawlConfig.xml")
 	for _, want := range []string{`<CrawlSpace rules="crawl.rules"`, `<Root url="http://w3.example.com/" site="false"/>`, `<Root url="http://sales.example.com/support/" site="false"/>`} {
 		if !strings.Contains(out, want) || !strings.Contains(string(written), want) {
 			t.Errorf("%s is not in both:\n%s", want, out)
@@ -242,14 +230,8 @@ func TestIBMExampleIsImported(t *testing.T) {
 // TestCloudViewExampleIsUnchanged: the example is CloudView's file with a Push element,
 // and that file is right as it is.
 func TestCloudViewExampleIsUnchanged(t *testing.T) {
-	before, err := os.ReadFile(filepath.Join(examplesFolder(), "cloudview", "CrawlConfig.v21.xml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	after, err := os.ReadFile(filepath.Join(examplesFolder(), "cloudview", "CrawlConfig.xml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := testdir.Read(t, filepath.Join(examplesFolder(), "cloudview", "CrawlConfig.v21.xml"))
+	after := testdir.Read(t, filepath.Join(examplesFolder(), "cloudview", "CrawlConfig.xml"))
 	if diff := cmp.Diff(strings.Split(string(before), "\n"), strings.Split(addedPush.ReplaceAllString(string(after), ""), "\n")); diff != "" {
 		t.Errorf("(-CloudView +example):\n%s", diff)
 	}

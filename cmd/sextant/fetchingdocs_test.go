@@ -16,6 +16,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/render"
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/service"
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -23,10 +24,7 @@ import (
 // TestRenderingDocumentation: the example of docs/rendering.md is a configuration without errors, by which a browser
 // fills the shells of its site, in a dry run and in a crawl.
 func TestRenderingDocumentation(t *testing.T) {
-	content, err := os.ReadFile(filepath.Join("..", "..", "docs", "rendering.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testdir.Read(t, filepath.Join("..", "..", "docs", "rendering.md"))
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/app.js":
@@ -80,10 +78,7 @@ func TestRenderingDocumentation(t *testing.T) {
 // TestFetchingDocumentation: the examples of docs/fetching.md are configurations that
 // check has nothing to say against, and each attribute of a Fetch is explained there.
 func TestFetchingDocumentation(t *testing.T) {
-	content, err := os.ReadFile(filepath.Join("..", "..", "docs", "fetching.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testdir.Read(t, filepath.Join("..", "..", "docs", "fetching.md"))
 	server := httptest.NewTLSServer(nil)
 	server.Close()
 	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
@@ -112,10 +107,7 @@ func TestFetchingDocumentation(t *testing.T) {
 	if len(examples) < 5 || len(examples) != strings.Count(text, "```xml") {
 		t.Errorf("%d examples", len(examples))
 	}
-	reference, err := os.ReadFile(filepath.Join("..", "..", "docs", "configuration.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	reference := testdir.Read(t, filepath.Join("..", "..", "docs", "configuration.md"))
 	_, of, found := strings.Cut(string(reference), "\n### Fetch\n")
 	of, _, _ = strings.Cut(of, "\n###")
 	attributes := regexp.MustCompile(`(?m)^\| (\w+) \| `).FindAllStringSubmatch(of, -1)

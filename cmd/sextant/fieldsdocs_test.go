@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -13,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 )
 
 const lampPage = `<title>Lamp</title><meta property="article:tag" content="light"><meta property="article:tag" content="home">
@@ -57,10 +58,7 @@ func fieldsConfig(t *testing.T, site string) string {
 // mainOf returns the MainContent that a page of the manual shows.
 func mainOf(t *testing.T, name string) string {
 	t.Helper()
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testdir.Read(t, filepath.Join("..", "..", "docs", name))
 	text := regexp.MustCompile("(?s)```xml\n(<MainContent>.*?)```").FindSubmatch(page)
 	if text == nil {
 		t.Fatalf("docs/%s has no MainContent", name)
@@ -71,10 +69,7 @@ func mainOf(t *testing.T, name string) string {
 // configOf returns the configuration that a page of the manual shows.
 func configOf(t *testing.T, name string) string {
 	t.Helper()
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testdir.Read(t, filepath.Join("..", "..", "docs", name))
 	text := regexp.MustCompile("(?s)```xml\n(<CrawlConfig .*?)```").FindSubmatch(page)
 	if text == nil {
 		t.Fatalf("docs/%s has no configuration", name)
@@ -119,9 +114,7 @@ func TestFieldsOfTheManual(t *testing.T) {
 func TestFetchShowsFields(t *testing.T) {
 	site := shopSite(t)
 	path := filepath.Join(t.TempDir(), "CrawlConfig.xml")
-	if err := os.WriteFile(path, []byte(fieldsConfig(t, site)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testdir.Write(t, path, fieldsConfig(t, site))
 	out, err := process(t, "fetch", "-c", path, site+"/products/lamp").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -175,9 +168,7 @@ func TestContentOfTheManual(t *testing.T) {
 	defer hook.Close()
 	config := strings.NewReplacer("https://handbook.example.com", site.URL, "https://hooks.example.com", hook.URL, `<Crawler name="handbook"`, `<Crawler name="handbook" throttleTimeMS="0"`).Replace(configOf(t, "content.md"))
 	path := filepath.Join(t.TempDir(), "CrawlConfig.xml")
-	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testdir.Write(t, path, config)
 	if out, err := process(t, "run", "--once", "--listen=off", "-c", path, "-d", filepath.Join(t.TempDir(), "data")).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

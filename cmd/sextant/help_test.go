@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/sextant-crawler/sextant/cmd/sextant/manual"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 )
 
 // said runs a command line and returns its exit code and what it prints.
@@ -159,9 +159,7 @@ func TestHeadline(t *testing.T) {
 // TestNoColoursInPipes: what is no terminal gets none.
 func TestNoColoursInPipes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "CrawlConfig.xml")
-	if err := os.WriteFile(path, []byte(`<CrawlConfig><Crawler name="a"><Root url="http://a.example/"/></Crawler></CrawlConfig>`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testdir.Write(t, path, `<CrawlConfig><Crawler name="a"><Root url="http://a.example/"/></Crawler></CrawlConfig>`)
 	if _, out, _ := said(t, "check", "-c", path); strings.Contains(out, "\x1b") || !strings.Contains(out, "Crawler ") {
 		t.Errorf("check prints %q", out)
 	}

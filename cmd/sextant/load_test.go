@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/internal/testing/seeded"
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testrun"
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
 )
@@ -149,10 +150,7 @@ func TestServiceUnderLoad(t *testing.T) {
 // checkCrawlLog wants whole lines, and most pages in them: a kill loses a second's.
 func checkCrawlLog(t *testing.T, path string, pages int) {
 	t.Helper()
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testdir.Read(t, path)
 	added := map[string]bool{}
 	for line := range strings.Lines(string(content)) {
 		fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t")

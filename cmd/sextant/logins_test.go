@@ -33,6 +33,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testkdc"
 	"github.com/sextant-crawler/sextant/internal/testing/testport"
 	"github.com/sextant-crawler/sextant/internal/testing/testrun"
@@ -279,9 +280,7 @@ func TestLogIns(t *testing.T) {
 					site.URL, host)
 			}
 			crawl := func(text string, commands ...[]string) []string {
-				if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				testdir.Write(t, config, text)
 				commands = append(commands, []string{"run", "--once", "--listen=off", "--log-level=error"})
 				for _, c := range commands {
 					if code, out, errOut := sextant(t, "", append(c, "-c", config, "-d", data)...); code != exitOK {
@@ -337,18 +336,13 @@ func TestSingleSignOn(t *testing.T) {
 	kdc := testkdc.Start(t, "EXAMPLE.COM", "crawler", "HTTP/127.0.0.1")
 	dir := t.TempDir()
 	web := kdc.StartWeb(t, kdc.Keytab(t, filepath.Join(dir, "http.keytab"), "HTTP/127.0.0.1"), map[string]string{"index.html": pages, "a.html": "<title>A</title>Text of a."})
-	content, err := os.ReadFile(filepath.Join("..", "..", "docs", "single-sign-on.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testdir.Read(t, filepath.Join("..", "..", "docs", "single-sign-on.md"))
 	example := regexp.MustCompile("(?s)```xml\n(.*?)```").FindStringSubmatch(string(content))[1]
 	keytab := kdc.Keytab(t, filepath.Join(dir, "crawler.keytab"), "crawler")
 	text := strings.NewReplacer("https://wiki.example.com", web.Origin, "wiki.example.com", "127.0.0.1", "/etc/sextant/crawler.keytab", keytab,
 		"kdc1.example.com kdc2.example.com", testport.Reserve(t)+" "+kdc.Address, `<Crawler name="intranet">`, `<Crawler name="intranet" throttleTimeMS="1"><Push kind="file"/>`).Replace(example)
 	config, data := filepath.Join(dir, "CrawlConfig.xml"), filepath.Join(dir, "data")
-	if err := os.WriteFile(config, []byte("<CrawlConfig>"+text+"</CrawlConfig>"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testdir.Write(t, config, "<CrawlConfig>"+text+"</CrawlConfig>")
 	for _, c := range [][]string{{"check"}, {"run", "--once", "--listen=off", "--log-level=error", "-d", data}} {
 		if code, out, errOut := sextant(t, "", append(c, "-c", config)...); code != exitOK {
 			t.Fatalf("%v: exit %d\n%s%s", c, code, out, errOut)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testdocs"
 	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 	"github.com/sextant-crawler/sextant/internal/testing/testport"
@@ -96,14 +97,8 @@ func TestScrape(t *testing.T) {
 	} {
 		there[name] = true
 	}
-	alerts, err := os.ReadFile(filepath.Join(monitoring(), "alerts.yml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	docs, err := os.ReadFile(filepath.Join("..", "..", "docs", "monitoring.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	alerts := testdir.Read(t, filepath.Join(monitoring(), "alerts.yml"))
+	docs := testdir.Read(t, filepath.Join("..", "..", "docs", "monitoring.md"))
 	for from, text := range map[string]string{"alerts.yml": string(alerts), "dashboard": strings.Join(expressions(t), "\n"), "docs/monitoring.md": string(docs)} {
 		for _, name := range slices.Compact(slices.Sorted(slices.Values(regexp.MustCompile(`\b(sextant|process|go)_[a-z_]+\b`).FindAllString(text, -1)))) {
 			base := name
@@ -122,10 +117,7 @@ func monitoring() string { return filepath.Join("..", "..", "packaging", "monito
 // expressions returns those of the dashboard, with its variables as Grafana fills them in.
 func expressions(t *testing.T) []string {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(monitoring(), "grafana-dashboard.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := testdir.Read(t, filepath.Join(monitoring(), "grafana-dashboard.json"))
 	var dashboard struct {
 		Panels []struct {
 			Title, Description, Type string
@@ -160,9 +152,7 @@ func TestAlerts(t *testing.T) {
 		rules += fmt.Sprintf("  - record: dashboard:panel:%d\n    expr: %s\n", i, quoted)
 	}
 	dashboard := filepath.Join(t.TempDir(), "dashboard.yml")
-	if err := os.WriteFile(dashboard, []byte(rules), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testdir.Write(t, dashboard, rules)
 	for _, args := range [][]string{{"check", "rules", dashboard}, {"check", "rules", "alerts.yml"}, {"test", "rules", "alerts_test.yml"}} {
 		command := exec.CommandContext(t.Context(), promtool, args...)
 		command.Dir = monitoring()
@@ -176,10 +166,7 @@ func TestAlerts(t *testing.T) {
 // tested and listed.
 func TestAlertsAreExplained(t *testing.T) {
 	file := func(parts ...string) string {
-		b, err := os.ReadFile(filepath.Join(parts...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testdir.Read(t, filepath.Join(parts...))
 		return string(b)
 	}
 	alerts, tests, docs := file(monitoring(), "alerts.yml"), file(monitoring(), "alerts_test.yml"), file("..", "..", "docs", "monitoring.md")

@@ -1,13 +1,14 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 )
 
 // addedPush is what an example has beside the configuration that it comes from.
@@ -86,10 +87,7 @@ func showsBoth(t *testing.T, name string, blocks map[string]string) {
 
 func readText(t *testing.T, path ...string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(path...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testdir.Read(t, filepath.Join(path...))
 	return string(text)
 }
 

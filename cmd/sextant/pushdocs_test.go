@@ -2,7 +2,6 @@ package main
 
 import (
 	"net/http/httptest"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -11,16 +10,14 @@ import (
 
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/internal/demo/indexer"
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
 
 // pushPage is docs/push.md.
 func pushPage(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "push.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testdir.Read(t, filepath.Join("..", "..", "docs", "push.md"))
 	return string(text)
 }
 

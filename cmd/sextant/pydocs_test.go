@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 	"github.com/sextant-crawler/sextant/internal/testing/testrun"
 )
@@ -36,19 +37,14 @@ func TestPythonDocumentation(t *testing.T) {
 	defer site.Close()
 	server, address := startIndexer(t, t.TempDir())
 
-	written, err := os.ReadFile(filepath.Join("..", "..", "testdata", "config", "pydocs", "CrawlConfig.xml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	written := testdir.Read(t, filepath.Join("..", "..", "testdata", "config", "pydocs", "CrawlConfig.xml"))
 	text := strings.NewReplacer(
 		"http://127.0.0.1:8099", site.URL,
 		`<Push kind="file"/>`, `<Push kind="file"/><Push kind="papi" url="http://`+address+`" connector="python"/>`,
 	).Replace(string(written))
 	dir := t.TempDir()
 	config, data := filepath.Join(dir, "CrawlConfig.xml"), filepath.Join(dir, "data")
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testdir.Write(t, config, text)
 	if code, out, errOut := sextant(t, "", "run", "--once", "--listen=off", "--log-level=warn", "-c", config, "-d", data); code != exitOK {
 		t.Fatalf("run --once: exit %d\n%s%s", code, out, errOut)
 	}
@@ -126,10 +122,7 @@ func reachable(t *testing.T, dir string) []string {
 		if strings.HasSuffix(name, "/") {
 			name += "index.html"
 		}
-		content, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := testdir.Read(t, filepath.Join(dir, name))
 		for tag := range strings.SplitSeq(string(content), "<") {
 			if !strings.HasPrefix(tag, "a") && !strings.HasPrefix(tag, "link") {
 				continue // the expression is slow

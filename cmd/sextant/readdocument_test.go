@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testdocs"
 	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 	"github.com/sextant-crawler/sextant/internal/testing/testrun"
@@ -131,10 +132,7 @@ func scanned(t *testing.T, text string) (pdf, picture []byte) {
 	if out, err := exec.CommandContext(t.Context(), "pdftoppm", "-r", "150", "-jpeg", "-singlefile", name+".pdf", name).CombinedOutput(); err != nil { //nolint:gosec // our own file
 		t.Fatalf("pdftoppm: %v\n%s", err, out)
 	}
-	picture, err := os.ReadFile(name + ".jpg")
-	if err != nil {
-		t.Fatal(err)
-	}
+	picture = testdir.Read(t, name+".jpg")
 	draw := "612 0 0 792 0 0 cm /P Do"
 	return fmt.Appendf(nil, `%%PDF-1.4
 1 0 obj << /Type /Catalog /Pages 2 0 R >> endobj
@@ -165,10 +163,7 @@ func TestExampleOCR(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	written, err := os.ReadFile(filepath.Join(examplesFolder(), "ocr", "CrawlConfig.xml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	written := testdir.Read(t, filepath.Join(examplesFolder(), "ocr", "CrawlConfig.xml"))
 	converters := regexp.MustCompile(`<Converter[^>]*>`).FindAllString(strings.ReplaceAll(string(written), "/usr/local/lib/sextant/ocr.sh", program), -1)
 	got, out := crawlConverted(t, map[string][]byte{
 		"letter.pdf": letter, "typed.pdf": testdocs.PDF(testdocs.PDFFile{Pages: []string{"This one was typed."}}), "gates.jpg": picture,
@@ -220,9 +215,7 @@ func TestConverters(t *testing.T) {
 	text := `case "$(cat "$1")" in wrong*) echo "a bad note" >&2; exit 4;; esac
 echo "<title>Note</title><a href='/beyond.note'>x</a><p>It says: $(cat "$1")"
 `
-	if err := os.WriteFile(script, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testdir.Write(t, script, text)
 	converters := `<Converter mediaType="text/x-note" command="/bin/sh ` + script + ` {file}" output="html"/>
 <Converter mediaType="image/png" command="/none/at/all"/>`
 	files := map[string][]byte{"a.note": []byte("hello"), "b.note": []byte("wrong"), "c.png": []byte("\x89PNG\r\n\x1a\n"), "beyond.note": []byte("further")}
@@ -252,9 +245,7 @@ func TestFetchShowsConverter(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "CrawlConfig.xml")
 	config := strings.Replace(fmt.Sprintf(documentsConfig, site.URL, `maxTemporaryErrors="1"`), "<Push",
 		`<Converter mediaType="text/x-note" command="/bin/cat"/><Converter mediaType="image/*" command="/none/at/all"/><Push`, 1)
-	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testdir.Write(t, path, config)
 	for name, want := range map[string]string{"a.note": "page      by the converter /bin/cat", "c.png": "meta      extraction_error = unavailable"} {
 		out, err := process(t, "fetch", "-c", path, site.URL+"/"+name).CombinedOutput()
 		if err != nil || !strings.Contains(string(out), want) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testrun"
 	"github.com/sextant-crawler/sextant/push"
 )
@@ -174,15 +175,11 @@ func crawlRecipe(t *testing.T, site, text string) map[string]push.Document {
 	t.Helper()
 	dir := t.TempDir()
 	writeRecipeFiles(t, dir)
-	if err := os.WriteFile(filepath.Join(dir, "kill_exact.cfg"), []byte(site+"/secret.html\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testdir.Write(t, filepath.Join(dir, "kill_exact.cfg"), site+"/secret.html\n")
 	text = strings.NewReplacer("https://www.example.com", site, "http://www.example.com", site,
 		"www.example.com", "127.0.0.1", "<Crawler ", `<Crawler throttleTimeMS="0" `).Replace(text)
 	path := filepath.Join(dir, "CrawlConfig.xml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testdir.Write(t, path, text)
 	cmd := process(t, "run", "--once", "--listen=off", "-c", path, "-d", filepath.Join(dir, "data"))
 	cmd.Env = append(cmd.Environ(), "WIKI_PASSWORD=secret")
 	if out, err := cmd.CombinedOutput(); err != nil {

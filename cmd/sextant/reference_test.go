@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -13,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/sextant-crawler/sextant/cmd/sextant/manual"
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
 
@@ -95,9 +95,7 @@ func TestManualTellsAll(t *testing.T) {
 // TestManualIsClean asks mandoc, and man, for what they find wrong.
 func TestManualIsClean(t *testing.T) {
 	page := filepath.Join(t.TempDir(), "sextant.1")
-	if err := os.WriteFile(page, []byte(printed(t, "man")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testdir.Write(t, page, printed(t, "man"))
 	for _, checker := range []struct {
 		name, debianPackage string
 		args                []string

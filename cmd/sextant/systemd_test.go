@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
 )
 
@@ -78,9 +79,7 @@ func TestNotifySystemd(t *testing.T) {
 	write := func(text string) {
 		t.Helper()
 		// Elsewhere first, and renamed: half a file would be reloaded.
-		if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testdir.Write(t, path+".new", text)
 		if err := os.Rename(path+".new", path); err != nil {
 			t.Fatal(err)
 		}

@@ -1,12 +1,12 @@
 package main
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
 
@@ -18,15 +18,10 @@ func units(t *testing.T) []string {
 	dir := t.TempDir()
 	var paths []string
 	for name, as := range map[string]string{"sextant.service": "sextant.service", "sextant@.service": "sextant@docs.service"} {
-		text, err := os.ReadFile(filepath.Join("..", "..", "packaging", "systemd", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testdir.Read(t, filepath.Join("..", "..", "packaging", "systemd", name))
 		replaced := strings.NewReplacer("/usr/bin/sextant", "/bin/true", "User=sextant", "User=daemon", "Group=sextant", "Group=daemon").Replace(string(text))
 		path := filepath.Join(dir, as)
-		if err := os.WriteFile(path, []byte(replaced), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testdir.Write(t, path, replaced)
 		paths = append(paths, path)
 	}
 	return paths
@@ -61,14 +56,9 @@ func TestBrowserUnits(t *testing.T) {
 	dir := t.TempDir()
 	var paths []string
 	for name, as := range map[string]string{"sextant-browser.socket": "sextant-browser.socket", "sextant-browser@.service": "sextant-browser@.service"} {
-		text, err := os.ReadFile(filepath.Join("..", "..", "packaging", "systemd", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testdir.Read(t, filepath.Join("..", "..", "packaging", "systemd", name))
 		path := filepath.Join(dir, as)
-		if err := os.WriteFile(path, []byte(strings.Replace(string(text), "SocketUser=sextant", "SocketUser=daemon", 1)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testdir.Write(t, path, strings.Replace(string(text), "SocketUser=sextant", "SocketUser=daemon", 1))
 		paths = append(paths, path)
 	}
 	if out := analyze(t, append([]string{"verify", "--man=no"}, paths...)...); out != "" {
@@ -79,10 +69,7 @@ func TestBrowserUnits(t *testing.T) {
 // TestUnitTemplate wants the template to be the unit but for its name and places.
 func TestUnitTemplate(t *testing.T) {
 	read := func(name string) []string {
-		text, err := os.ReadFile(filepath.Join("..", "..", "packaging", "systemd", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testdir.Read(t, filepath.Join("..", "..", "packaging", "systemd", name))
 		var settings []string
 		for line := range strings.Lines(string(text)) {
 			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {

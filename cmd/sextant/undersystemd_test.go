@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testdocs"
 	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
@@ -68,17 +69,12 @@ func underSystemd(t *testing.T, script, config string) {
 	dir := t.TempDir()
 	write := func(name, text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testdir.Write(t, filepath.Join(dir, name), text)
 	}
 	write("CrawlConfig.xml", config)
 	write("default", beMain+"=1\nSEXTANT_LISTEN=off\n")
 	write("sysusers.conf", "u sextant - \"Sextant\" /var/lib/sextant\n")
-	drive, err := os.ReadFile(filepath.Join("testdata", "systemd", script))
-	if err != nil {
-		t.Fatal(err)
-	}
+	drive := testdir.Read(t, filepath.Join("testdata", "systemd", script))
 	write("drive", string(drive))
 	unit, err := filepath.Abs(filepath.Join("..", "..", "packaging", "systemd", "sextant.service"))
 	if err != nil {

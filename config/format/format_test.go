@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 )
 
 func TestLayout(t *testing.T) {
@@ -71,10 +71,7 @@ func TestExamplesAreFormatted(t *testing.T) {
 		t.Fatal(err, "no examples")
 	}
 	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testdir.Read(t, path)
 		if diff := cmp.Diff(formatted(t, string(text)), string(text)); diff != "" {
 			t.Errorf("sextant fmt -w %s would change it: %s", path, diff)
 		}
@@ -169,10 +166,7 @@ func configurations(t testing.TB) map[string][]byte {
 			t.Fatal(err)
 		}
 		for _, path := range paths {
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := testdir.Read(t, path)
 			if filepath.Ext(path) == ".xml" {
 				all[path] = text
 				continue

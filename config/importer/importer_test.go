@@ -18,6 +18,7 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/internal/testing/seeded"
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -46,10 +47,7 @@ func TestImport(t *testing.T) {
 		{"norconex-odd", Norconex, "crawler.xml"},
 	} {
 		t.Run(c.folder, func(t *testing.T) {
-			raw, err := os.ReadFile(golden(c.folder, c.file))
-			if err != nil {
-				t.Fatal(err)
-			}
+			raw := testdir.Read(t, golden(c.folder, c.file))
 			got, err := Import(c.format, c.file, raw)
 			if untranslated := (Untranslated{}); err != nil && !errors.As(err, &untranslated) {
 				t.Fatal(err)
@@ -60,10 +58,7 @@ func TestImport(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := testdir.Read(t, path)
 			if diff := cmp.Diff(string(want), string(got)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/config/secret"
 	"github.com/sextant-crawler/sextant/fetcher/auth"
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 )
 
 // cookieSite has a form, a session that it may forget, and pages for who is logged in.
@@ -122,9 +123,7 @@ func TestKeptSession(t *testing.T) {
 // TestNothingKept: a session that is logged out leaves no cookies behind, nor does one that is kept no more.
 func TestNothingKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cookies")
-	if err := os.WriteFile(path+".new", []byte("left of a crash"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testdir.Write(t, path+".new", "left of a crash")
 	synctest.Test(t, func(t *testing.T) {
 		s := &cookieSite{}
 		s.run(t, path, 1)

@@ -12,6 +12,7 @@ import (
 	"github.com/sextant-crawler/sextant/config/secret"
 	"github.com/sextant-crawler/sextant/fetcher/auth"
 	"github.com/sextant-crawler/sextant/fetcher/kerberos"
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testkdc"
 	"github.com/sextant-crawler/sextant/internal/testing/testport"
 )
@@ -54,19 +55,13 @@ func TestKerberosByMIT(t *testing.T) {
 		t.Errorf("the server was asked for (-want +got):\n%s", d)
 	}
 
-	content, err := os.ReadFile(kdc.Keytab(t, filepath.Join(t.TempDir(), "robot.keytab"), "robot"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testdir.Read(t, kdc.Keytab(t, filepath.Join(t.TempDir(), "robot.keytab"), "robot"))
 	keytab, err := kerberos.ParseKeytab(content)
 	if err != nil {
 		t.Fatal(err)
 	}
 	cache := kdc.Cache(t, "robot", "r0b0tpassw0rd")
-	text, err := os.ReadFile(kdc.Conf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testdir.Read(t, kdc.Conf)
 	conf, err := kerberos.ParseConf(text)
 	if err != nil {
 		t.Fatal(err)
@@ -87,10 +82,7 @@ func TestKerberosRefused(t *testing.T) {
 	kdc := testkdc.Start(t, testRealm, "robot r0b0tpassw0rd", "HTTP/127.0.0.1", "HTTP/other.example.test")
 	webKeys := kdc.Keytab(t, filepath.Join(t.TempDir(), "http.keytab"), "HTTP/127.0.0.1")
 	web := kdc.StartWeb(t, webKeys, map[string]string{"a.html": "content"})
-	content, err := os.ReadFile(kdc.Keytab(t, filepath.Join(t.TempDir(), "robot.keytab"), "robot"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testdir.Read(t, kdc.Keytab(t, filepath.Join(t.TempDir(), "robot.keytab"), "robot"))
 	keytab, err := kerberos.ParseKeytab(content)
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 package extract
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,14 +9,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/fetcher/extract/markup"
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 )
 
 func documentation(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "reading.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testdir.Read(t, filepath.Join("..", "..", "docs", "reading.md"))
 	return string(text)
 }
 

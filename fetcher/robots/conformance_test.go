@@ -1,12 +1,12 @@
 package robots
 
 import (
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
 
@@ -100,10 +100,7 @@ func TestConformance(t *testing.T) {
 	const goal = 146
 	n, met := 0, 0
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testdir.Read(t, file)
 		for _, s := range readSpecifications(t, string(text)) {
 			rules := Parse([]byte(s.robots))
 			for _, e := range s.expectations {

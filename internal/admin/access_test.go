@@ -23,6 +23,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testpipe"
 )
 
@@ -111,9 +112,7 @@ func TestWrongTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "token")
 		right := strings.Repeat("r", MinToken)
-		if err := os.WriteFile(path, []byte(right), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testdir.Write(t, path, right)
 		a, err := NewAccess(AccessSettings{OperatorToken: path})
 		if err != nil {
 			t.Fatal(err)
@@ -291,9 +290,7 @@ func TestTokenFiles(t *testing.T) {
 		{good + "\x00", 0o600, "not a token"},
 	} {
 		path := filepath.Join(t.TempDir(), "token")
-		if err := os.WriteFile(path, []byte(tt.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testdir.Write(t, path, tt.text)
 		if err := os.Chmod(path, tt.mode); err != nil {
 			t.Fatal(err)
 		}
@@ -317,9 +314,7 @@ func TestTokenFiles(t *testing.T) {
 	if _, made, err := EnsureToken(data, Operator); made || err != nil {
 		t.Errorf("a token that is there: %v, %v", made, err)
 	}
-	if err := os.WriteFile(TokenPath(data, Reader), []byte(operator), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testdir.Write(t, TokenPath(data, Reader), operator)
 	if _, err := NewAccess(AccessSettings{OperatorToken: TokenPath(data, Operator), ReaderToken: TokenPath(data, Reader)}); err == nil || !strings.Contains(err.Error(), "readers would be operators") {
 		t.Errorf("one token for both: %v", err)
 	}
@@ -339,9 +334,7 @@ func TestReloadOfTokens(t *testing.T) {
 	if c, ok := d.access.ByToken(d.operator); !ok || c.Role != Operator {
 		t.Error("after an error the old token does not hold")
 	}
-	if err := os.WriteFile(path, []byte(next), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testdir.Write(t, path, next)
 	if err := d.access.Reload(); err != nil {
 		t.Fatal(err)
 	}

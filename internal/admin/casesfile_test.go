@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 )
 
 func (d *door) writeCases(t *testing.T, text, tag string) (*http.Response, string) {
@@ -69,9 +71,7 @@ func TestCasesBesideTheConfiguration(t *testing.T) {
 		}
 	}
 	secret := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(secret, []byte("secret"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testdir.Write(t, secret, "secret")
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}

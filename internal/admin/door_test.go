@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testlog"
 )
 
@@ -59,10 +60,7 @@ func makeToken(t *testing.T, data string, role Role) string {
 	if err != nil || !made {
 		t.Fatalf("EnsureToken: %v, %v", made, err)
 	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testdir.Read(t, path)
 	return strings.TrimSpace(string(b))
 }
 

@@ -5,12 +5,13 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 )
 
 var update = flag.Bool("update", false, "write the table of metrics into docs/monitoring.md")
@@ -27,19 +28,14 @@ func reference() string {
 
 func TestMetricsReference(t *testing.T) {
 	path := filepath.Join("../..", "docs", "monitoring.md")
-	page, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testdir.Read(t, path)
 	begin, rest, ok := strings.Cut(string(page), "<!-- metrics -->\n")
 	table, end, ended := strings.Cut(rest, "<!-- end -->\n")
 	if !ok || !ended {
 		t.Fatal("docs/monitoring.md has no place for the table of metrics")
 	}
 	if *update {
-		if err := os.WriteFile(path, []byte(begin+"<!-- metrics -->\n"+reference()+"<!-- end -->\n"+end), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testdir.Write(t, path, begin+"<!-- metrics -->\n"+reference()+"<!-- end -->\n"+end)
 	} else if table != reference() {
 		t.Error("run go test ./internal/admin -run TestMetricsReference -update")
 	}

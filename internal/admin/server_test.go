@@ -20,6 +20,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/internal/report"
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
@@ -230,9 +231,7 @@ func TestClient(t *testing.T) {
 		t.Errorf("Reload of a broken configuration: %v", err)
 	}
 	next := filepath.Join(t.TempDir(), "new.xml")
-	if err := os.WriteFile(next, []byte("broken"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testdir.Write(t, next, "broken")
 	if err := a.Post(ctx, "/preview", nil, PreviewRequest{Path: next}, nil); !errors.Is(err, ErrDeclined) || !strings.Contains(err.Error(), ":3:5: broken") {
 		t.Errorf("Preview of a broken configuration: %v", err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/config/secret"
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/push/webhook"
 )
 
@@ -35,10 +36,7 @@ func TestPayload(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	docs, err := os.ReadFile(filepath.Join("../..", "docs", "monitoring.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	docs := testdir.Read(t, filepath.Join("../..", "docs", "monitoring.md"))
 	if !strings.Contains(string(docs), string(body)) {
 		t.Errorf("docs/monitoring.md does not show\n%s", body)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 )
 
 // TestReloadChanged: what a command has had reloaded is not reloaded again when the folder
@@ -15,9 +16,7 @@ func TestReloadChanged(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testdir.Write(t, filepath.Join(dir, name), text)
 	}
 	s := &Service{config: &configuration{path: filepath.Join(dir, "CrawlConfig.xml")}}
 	seen := map[string]bool{s.configFiles(): true}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -26,9 +27,7 @@ func openSmall(t *testing.T, access *admin.AccessSettings) (*Service, error) {
 	t.Helper()
 	t.Chdir(t.TempDir()) // a socket's path is short
 	const text = `<CrawlConfig xmlns="exa:com.exalead.mercury.mami.crawl.v21"><Crawler name="docs"/></CrawlConfig>`
-	if err := os.WriteFile(config.FileName, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testdir.Write(t, config.FileName, text)
 	parsed, report, err := config.Load(config.FileName)
 	if err != nil || parsed == nil {
 		t.Fatal(err, report)

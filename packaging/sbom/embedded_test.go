@@ -5,11 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 )
 
 // pdfium is the module that carries PDFium as WebAssembly.
@@ -54,10 +55,7 @@ func TestPDFiumsParts(t *testing.T) {
 // TestPDFiumShows: those that leave words in the WebAssembly are there, and those that
 // only other builds of PDFium contain are not.
 func TestPDFiumShows(t *testing.T) {
-	wasm, err := os.ReadFile(filepath.Join(moduleOf(t, "{{.Dir}}", pdfium), "webassembly", "pdfium.wasm"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	wasm := testdir.Read(t, filepath.Join(moduleOf(t, "{{.Dir}}", pdfium), "webassembly", "pdfium.wasm"))
 	for name, c := range map[string]struct {
 		words string
 		there bool
@@ -84,10 +82,7 @@ func TestPDFiumShows(t *testing.T) {
 
 // TestTextsAreUpstreams: each text is the one whose sum and place upstream are told.
 func TestTextsAreUpstreams(t *testing.T) {
-	table, err := os.ReadFile(filepath.Join("pdfium", "UPSTREAM.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := testdir.Read(t, filepath.Join("pdfium", "UPSTREAM.md"))
 	told := map[string]string{}
 	for _, m := range regexp.MustCompile(`(?m)^\| (\S+\.txt) \|.*\| ([0-9a-f]{64}) \|$`).FindAllStringSubmatch(string(table), -1) {
 		told[m[1]] = m[2]
@@ -115,14 +110,8 @@ func TestScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	console := filepath.Join("..", "..", "internal", "admin", "console")
-	table, err := os.ReadFile(filepath.Join(console, "static", "vendor", "VENDOR.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	lock, err := os.ReadFile(filepath.Join(console, "editor", "package-lock.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := testdir.Read(t, filepath.Join(console, "static", "vendor", "VENDOR.md"))
+	lock := testdir.Read(t, filepath.Join(console, "editor", "package-lock.json"))
 	var locked struct {
 		Packages map[string]struct {
 			Version, License string

@@ -20,6 +20,8 @@ import (
 	"github.com/CycloneDX/cyclonedx-go"
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 )
 
 // builtSBOM builds a small program of several modules, this one, and says what is in it.
@@ -35,15 +37,7 @@ func builtSBOM(t *testing.T) (bom []byte, licenses string) {
 	if err := run(t.Context(), []string{"-program", program, "-version", "1.2.3", "-bom", bomFile, "-licenses", licenseFile}, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	bom, err := os.ReadFile(bomFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(licenseFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return bom, string(text)
+	return testdir.Read(t, bomFile), string(testdir.Read(t, licenseFile))
 }
 
 func TestSBOM(t *testing.T) {
@@ -218,9 +212,7 @@ func TestTextsIn(t *testing.T) {
 		if err := os.MkdirAll(filepath.Join(root, filepath.Dir(name)), 0o750); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(root, name), []byte(name), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testdir.Write(t, filepath.Join(root, name), name)
 	}
 	texts, err := textsIn("m v1", []string{root, filepath.Join(root, "a", "b")})
 	if err != nil {

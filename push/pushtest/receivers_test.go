@@ -33,9 +33,6 @@ import (
 // child holds directory and address of an indexer that this binary is to be.
 const child = "SEXTANT_PUSHTEST_INDEXER"
 
-// discarding, as a directory, makes it a receiver that keeps nothing.
-const discarding = "discard"
-
 const hookSecret = "of the webhook"
 
 func TestMain(m *testing.M) {
@@ -52,9 +49,6 @@ func TestMain(m *testing.M) {
 func beIndexer(where string) error {
 	dir, address, _ := strings.Cut(where, "|")
 	address, fail, _ := strings.Cut(address, "|")
-	if dir == discarding {
-		return beDiscard(address)
-	}
 	script, err := indexer.ParseFail(fail)
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/dgraph-io/badger/v4/fb"
 
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
 )
@@ -109,10 +110,7 @@ func TestTornMemtables(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "store")
 		copyTo(t, fixture, dir)
 		first := filepath.Join(dir, "00001.mem")
-		b, err := os.ReadFile(first)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testdir.Read(t, first)
 		if err := os.WriteFile(filepath.Join(dir, "00002.mem"), b, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -187,10 +185,7 @@ func tableIndex(b []byte) (begin, end int64) {
 // blockEnd returns where a block of a table ends.
 func blockEnd(t *testing.T, table string, n int) int64 {
 	t.Helper()
-	b, err := os.ReadFile(table)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testdir.Read(t, table)
 	begin, end := tableIndex(b)
 	var o fb.BlockOffset
 	if !fb.GetRootAsTableIndex(b[begin:end], 0).Offsets(&o, n) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
 )
@@ -159,10 +160,7 @@ func TestCollectGarbage(t *testing.T) {
 func TestCollectDamaged(t *testing.T) {
 	dir, o := longBodies(t, 4)
 	first := filepath.Join(dir, "000001.vlog")
-	whole, err := os.ReadFile(first)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := testdir.Read(t, first)
 	s := openStore(t, dir, o)
 	deliver(t, s, 4)
 	closeStore(t, s)
@@ -201,10 +199,7 @@ func TestCollectDamaged(t *testing.T) {
 func TestCommitCollects(t *testing.T) {
 	dir, o := longBodies(t, 4)
 	first := filepath.Join(dir, "000001.vlog")
-	whole, err := os.ReadFile(first)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := testdir.Read(t, first)
 	s := openStore(t, dir, o)
 	deliver(t, s, 4)
 	closeStore(t, s)

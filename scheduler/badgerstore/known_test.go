@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -195,10 +196,7 @@ func TestKnownFileBad(t *testing.T) {
 			s := openStore(t, other, quick)
 			crawled(t, s, 600, 0) // all that is forgotten here is known there
 			closeStore(t, s)
-			b, err := os.ReadFile(filepath.Join(other, knownFile))
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := testdir.Read(t, filepath.Join(other, knownFile))
 			if err := os.WriteFile(filepath.Join(dir, knownFile), b, 0o600); err != nil {
 				t.Fatal(err)
 			}

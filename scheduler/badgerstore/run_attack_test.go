@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
@@ -138,10 +139,7 @@ func documentsIn(t *testing.T, dir string) []byte {
 	}
 	var all []byte
 	for _, name := range files {
-		b, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testdir.Read(t, name)
 		all = append(all, b...)
 	}
 	return all

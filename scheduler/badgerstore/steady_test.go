@@ -2,7 +2,6 @@ package badgerstore
 
 import (
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"os"
 	"runtime/debug"
@@ -16,18 +15,15 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 )
 
 // TestSteady measures pages that are taken and completed with 20 links, 18 of them
-// known, each in one durable step with the state of its host, while compaction goes on;
-// and then a plain loop on Badger that writes the same keys in as large transactions and
-// asks for nothing: the floor. In a normal run it is short and checks that the store is
-// whole afterwards. To measure:
+// known, each in one durable step with the state of its host, while compaction goes on. In a normal run it is short and
+// checks that the store is whole afterwards. To measure:
 //
 //	SEXTANT_STEADY=120s SEXTANT_KNOWN=1000000 go test -run TestSteady -timeout 60m -v ./scheduler/badgerstore
 //
-// SEXTANT_FLOOR=0 leaves out the floor. The store is made in TMPDIR.
+// The store is made in TMPDIR.
 func TestSteady(t *testing.T) {
 	st := stock{known: measured(t, "SEXTANT_KNOWN", 5000)}
 	st.waiting, st.hosts = st.known/10, min(st.known/50, 10_000)
@@ -65,22 +61,12 @@ func TestSteady(t *testing.T) {
 		mustVerify(t, s)
 	}
 	closeStore(t, s)
-	if os.Getenv("SEXTANT_FLOOR") != "0" {
-		floor := &workload{stock: st}
-		floor.db = st.floorDB(t, t.TempDir())
-		floor.batch = max(1, int(stats.Writes/max(stats.Batches, 1)))
-		if floorPages := floor.runFloor(t, lasts); floorPages > 0 {
-			t.Logf("store against floor: %.2f", float64(pages)/float64(floorPages))
-		}
-	}
 }
 
 // workload completes pages of a stock.
 type workload struct {
 	stock
 	s     *Store
-	db    *badger.DB // of the floor
-	batch int
 	fresh atomic.Int64 // new URLs so far
 	turn  atomic.Int64 // hosts taken so far
 }
@@ -111,9 +97,9 @@ func (w *workload) run(t *testing.T, lasts time.Duration) int {
 			}
 		})
 	}
-	w.watch(t, "store", lasts, badgerOf(w.s).db, func() int64 { return w.fresh.Load() / 2 }, w.s)
+	w.watch(t, lasts)
 	workers.Wait()
-	report(t, "store", lasts, took)
+	report(t, lasts, took)
 	return int(w.fresh.Load() / 2)
 }
 
@@ -153,29 +139,26 @@ func (w *workload) links(r *rand.Rand) []scheduler.Link {
 }
 
 // watch logs each tenth of the run and keeps Go's memory limit as the program does.
-func (w *workload) watch(t *testing.T, what string, lasts time.Duration, db *badger.DB, pages func() int64, s *Store) {
+func (w *workload) watch(t *testing.T, lasts time.Duration) {
 	begin, most, last := time.Now(), 0, int64(0)
 	var longest time.Duration
 	for i := 1; i <= 10; i++ {
 		for next := begin.Add(lasts / 10 * time.Duration(i)); time.Now().Before(next); {
 			time.Sleep(min(time.Until(next), time.Second/4)) // only to look at it
 			most = max(most, rssAnon(t))
-			var outside int64
-			if s != nil {
-				stats, err := s.Stats()
-				if err != nil {
-					t.Error(err)
-				}
-				outside, longest = stats.FingerprintBytes, max(longest, stats.LongestCommit)
+			stats, err := w.s.Stats()
+			if err != nil {
+				t.Error(err)
 			}
-			LimitMemory(0, outside)
+			longest = max(longest, stats.LongestCommit)
+			LimitMemory(0, stats.FingerprintBytes)
 		}
-		n := pages()
-		t.Logf("%s after %3.0f s: %6.0f pages/s, RssAnon %d MiB, %s", what, time.Since(begin).Seconds(),
-			float64(n-last)/(lasts/10).Seconds(), rssAnon(t), levels(db))
+		n := w.fresh.Load() / 2
+		t.Logf("after %3.0f s: %6.0f pages/s, RssAnon %d MiB, %s", time.Since(begin).Seconds(),
+			float64(n-last)/(lasts/10).Seconds(), rssAnon(t), levels(badgerOf(w.s).db))
 		last = n
 	}
-	t.Logf("%s: RssAnon at most %d MiB; longest transaction %v", what, most, longest.Round(time.Millisecond))
+	t.Logf("RssAnon at most %d MiB; longest transaction %v", most, longest.Round(time.Millisecond))
 }
 
 // levels lists tables and MiB of each level of the tree.
@@ -189,7 +172,7 @@ func levels(db *badger.DB) string {
 	return b.String()
 }
 
-func report(t *testing.T, what string, lasts time.Duration, took [][]time.Duration) {
+func report(t *testing.T, lasts time.Duration, took [][]time.Duration) {
 	t.Helper()
 	all := slices.Concat(took...)
 	if len(all) == 0 {
@@ -199,87 +182,6 @@ func report(t *testing.T, what string, lasts time.Duration, took [][]time.Durati
 	at := func(share float64) time.Duration {
 		return all[min(len(all)-1, int(share*float64(len(all))))].Round(100 * time.Microsecond)
 	}
-	t.Logf("%s: %.0f pages/s; commit took 50%% %v, 99%% %v, 99.9%% %v, at most %v", what,
+	t.Logf("%.0f pages/s; commit took 50%% %v, 99%% %v, 99.9%% %v, at most %v",
 		float64(len(all))/lasts.Seconds(), at(.5), at(.99), at(.999), all[len(all)-1].Round(time.Millisecond))
-}
-
-// floorDB makes a stock's database and opens it as plain Badger.
-func (st stock) floorDB(t *testing.T, dir string) *badger.DB {
-	t.Helper()
-	closeStore(t, st.make(t, dir, Options{}))
-	db, err := tryBadger(badgerOptions(dir, Options{MemtableBytes: DefaultMemtableBytes, Logger: slog.New(slog.DiscardHandler)}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return db
-}
-
-// runFloor writes what the pages need, with one goroutine.
-func (w *workload) runFloor(t *testing.T, lasts time.Duration) int {
-	var took []time.Duration
-	var pages atomic.Int64
-	var writer sync.WaitGroup
-	end := time.Now().Add(lasts)
-	writer.Go(func() {
-		next := 0
-		for time.Now().Before(end) {
-			begin := time.Now()
-			txn := w.db.NewTransaction(true)
-			for range w.batch {
-				if err := w.floorPage(txn, next); err != nil {
-					t.Error(err)
-					return
-				}
-				next++
-			}
-			if err := txn.Commit(); err != nil {
-				t.Error(err)
-				return
-			}
-			d := time.Since(begin)
-			for range w.batch {
-				took = append(took, d)
-			}
-			pages.Store(int64(next))
-		}
-	})
-	w.watch(t, "floor", lasts, w.db, pages.Load, nil)
-	writer.Wait()
-	report(t, "floor", lasts, [][]time.Duration{took})
-	return int(pages.Load())
-}
-
-// floorPage writes the keys of the i-th page: its record, place, time and host, and records and places of two new URLs.
-func (w *workload) floorPage(txn *badger.Txn, i int) error {
-	rec := w.record(i % w.known)
-	k := w.url(i % w.known).Key()
-	w.fetched(&rec, i%w.known)
-	at := scheduler.Place{Source: scheduler.Index, Host: rec.Host}
-	host := scheduler.HostState{Origin: rec.Origin, NextAt: stockTime}
-	edits := []edit{
-		{key: record.URLKey(k), value: record.Append(nil, &rec, nil)},
-		{key: record.TimedKey(rec.NextAt.Add(time.Duration(i)), k), value: []byte{}},
-		{key: record.PlaceKey(at), value: record.Queue{Count: 1, Floor: uint64(i)}.Append(nil)},
-		{key: record.HostKey(rec.Host), value: record.EncodeHost(&host)},
-		{key: record.CountersKey(), value: (&record.Counters{}).Encode()},
-	}
-	for j := range 2 {
-		n := w.known + 2*i + j
-		fresh := stock{known: n + 1, waiting: n + 1, hosts: w.hosts}.record(n)
-		k := w.url(n).Key()
-		to := scheduler.Place{Source: scheduler.Index, Host: fresh.Host}
-		edits = append(edits, edit{key: record.URLKey(k), value: record.Append(nil, &fresh, nil)}, edit{key: record.QueueKey(to, uint64(n)), value: chunkOf(uint64(n), k)},
-			edit{key: record.PlaceKey(to), value: record.Queue{Count: 1, Floor: uint64(i)}.Append(nil)})
-	}
-	for _, e := range edits {
-		if err := txn.Set(e.key, e.value); err != nil {
-			return err
-		}
-	}
-	return txn.Delete(record.QueueKey(at, uint64(i+1)))
 }

@@ -227,10 +227,7 @@ func tables(t *testing.T, dir string) []string {
 // overwrite turns the bits of 64 bytes of a file.
 func overwrite(t *testing.T, file string, at int) {
 	t.Helper()
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testdir.Read(t, file)
 	for i := at; i < min(at+64, len(b)); i++ {
 		b[i] ^= 0xff
 	}

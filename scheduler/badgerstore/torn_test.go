@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/bodyfiles"
@@ -74,10 +75,7 @@ func TestTornLogs(t *testing.T) {
 	}
 	image := copied(t, dir)
 	name := filepath.Join(image, "00001.mem")
-	whole, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := testdir.Read(t, name)
 	r := rand.New(rand.NewPCG(1, 1))
 	for i := range 2 * len(tears) {
 		tornLog(t, r, name, whole, i%len(tears))

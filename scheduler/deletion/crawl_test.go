@@ -244,6 +244,21 @@ func (s *crawl) index(pages ...scheduler.Link) {
 	}
 }
 
+// indexed has n documents of one host in the index.
+func (s *crawl) indexed(n int) []scheduler.Link {
+	s.t.Helper()
+	all := pages("a.test", n)
+	s.index(all...)
+	return all
+}
+
+// meets has pages visited that answer so from now on.
+func (s *crawl) meets(a answer, pages ...scheduler.Link) {
+	s.t.Helper()
+	s.says(a, pages...)
+	s.visit(pages...)
+}
+
 // visit has pages asked for at once, one after the other.
 func (s *crawl) visit(pages ...scheduler.Link) {
 	s.t.Helper()

@@ -25,6 +25,14 @@ func TestEditMost(t *testing.T) {
 	}
 }
 
+// list has an edit kill pages; byWord says that an operator asked for it.
+func (s *crawl) list(byWord bool, pages ...scheduler.Link) {
+	s.t.Helper()
+	s.edit(byWord)
+	s.kill(pages...)
+	s.owner.EndEdit(0)
+}
+
 // kill lists pages in the kill list, as the pass over all stored URLs finds them; the pages
 // themselves say so from now on.
 func (s *crawl) kill(pages ...scheduler.Link) {
@@ -92,8 +100,7 @@ func TestEdit(t *testing.T) {
 	}{{1, false, false}, {5, false, false}, {6, false, true}, {100, false, true}, {100, true, false}} {
 		for _, restart := range []bool{false, true} {
 			crawling(t, nil, func(s *crawl) {
-				all := pages("a.test", 100)
-				s.index(all...)
+				all := s.indexed(100)
 				if n := s.edit(c.word); n != 1 {
 					t.Errorf("edit %d, want the first", n)
 				}
@@ -138,8 +145,7 @@ func TestEdit(t *testing.T) {
 // edited and pages are visited. The word for a later edit, which would take the same out, lets it leave.
 func TestUnrelatedEdit(t *testing.T) {
 	crawling(t, nil, func(s *crawl) {
-		all := pages("a.test", 20)
-		s.index(all...)
+		all := s.indexed(20)
 		again := func(word bool) {
 			s.edit(word) // a line above, for example
 			s.kill(all[:8]...)
@@ -167,8 +173,7 @@ func TestUnrelatedEdit(t *testing.T) {
 // and however it is found. What was allowed does not count, and what an edit is expected to lose counts from the first.
 func TestOneBudget(t *testing.T) {
 	crawling(t, nil, func(s *crawl) {
-		all := pages("a.test", 100)
-		s.index(all...)
+		all := s.indexed(100)
 		edit := func(word bool, expected uint64, pages ...scheduler.Link) {
 			s.edit(word)
 			s.kill(pages...)
@@ -179,8 +184,7 @@ func TestOneBudget(t *testing.T) {
 		s.is("three", 0, 3)
 		edit(false, 3, all[3:4]...)
 		s.is("one, and three are expected", 1, 3)
-		s.says(noDocument(scheduler.ReasonNotIndexed), all[10:13]...)
-		s.visit(all[10:13]...)
+		s.meets(noDocument(scheduler.ReasonNotIndexed), all[10:13]...)
 		s.pass(time.Minute)
 		s.is("the expected ones are found", 4, 3)
 		edit(false, 0, all[20:22]...)
@@ -204,11 +208,8 @@ func TestOneBudget(t *testing.T) {
 // TestRevertedEdit: what a list does not name any more stays.
 func TestRevertedEdit(t *testing.T) {
 	crawling(t, nil, func(s *crawl) {
-		all := pages("a.test", 50)
-		s.index(all...)
-		s.edit(false)
-		s.kill(all[:20]...)
-		s.owner.EndEdit(0)
+		all := s.indexed(50)
+		s.list(false, all[:20]...)
 		s.pass(time.Minute)
 		s.is("held", 20, 0)
 		s.edit(false)
@@ -232,12 +233,9 @@ func TestRevertedEdit(t *testing.T) {
 // belongs to the edit which is held.
 func TestReleaseIsNoWord(t *testing.T) {
 	crawling(t, nil, func(s *crawl) {
-		all := pages("a.test", 50)
-		s.index(all...)
+		all := s.indexed(50)
 		edit := func(pages ...scheduler.Link) {
-			s.edit(false)
-			s.kill(pages...)
-			s.owner.EndEdit(0)
+			s.list(false, pages...)
 			s.pass(time.Minute)
 		}
 		edit(all[:20]...)
@@ -246,8 +244,7 @@ func TestReleaseIsNoWord(t *testing.T) {
 		if n, err := s.owner.Release(s.t.Context(), scheduler.DeletionFilter{Edit: 2}); n != 0 || err != nil {
 			t.Errorf("Release = %d, %v", n, err)
 		}
-		s.says(noDocument(scheduler.ReasonNotIndexed), all[30:45]...)
-		s.visit(all[30:45]...)
+		s.meets(noDocument(scheduler.ReasonNotIndexed), all[30:45]...)
 		s.pass(time.Minute)
 		s.is("more was found", 35, 1)
 		edits := s.owner.Edits()
@@ -261,11 +258,8 @@ func TestReleaseIsNoWord(t *testing.T) {
 // it deleted before.
 func TestLateOfEdit(t *testing.T) {
 	crawling(t, nil, func(s *crawl) {
-		all := pages("a.test", 100)
-		s.index(all...)
-		s.edit(false)
-		s.kill(all[:3]...)
-		s.owner.EndEdit(0)
+		all := s.indexed(100)
+		s.list(false, all[:3]...)
 		s.pass(time.Minute)
 		s.is("little", 0, 3)
 		late := func(p scheduler.Link) {
@@ -312,8 +306,7 @@ func TestEditsApart(t *testing.T) {
 			}}
 		}
 	}, func(s *crawl) {
-		all := pages("a.test", 100)
-		s.index(all...)
+		all := s.indexed(100)
 		s.edit(false)
 		s.kill(all[:50]...)
 		crash = true // once it is decided, and before anything is moved
@@ -348,8 +341,7 @@ func TestLateWhileJudged(t *testing.T) {
 			}}
 		}
 	}, func(s *crawl) {
-		all := pages("a.test", 100)
-		s.index(all...)
+		all := s.indexed(100)
 		s.edit(false)
 		s.kill(all[0])
 		hook = func(method string) { // all that is stored may come between
@@ -368,11 +360,8 @@ func TestLateWhileJudged(t *testing.T) {
 // judged before its own pass has come through.
 func TestEndIsOfItsEdit(t *testing.T) {
 	crawling(t, func(s *crawl) { s.late = make(chan struct{}) }, func(s *crawl) {
-		all := pages("a.test", 100)
-		s.index(all...)
-		s.edit(false)
-		s.kill(all[:3]...)
-		s.owner.EndEdit(0)
+		all := s.indexed(100)
+		s.list(false, all[:3]...)
 		s.edit(false)
 		close(s.late) // before, Run might decide about the first edit
 		s.kill(all[3:5]...)
@@ -388,11 +377,8 @@ func TestEndIsOfItsEdit(t *testing.T) {
 // TestManyEdits: an edit is remembered as long as it holds something, of the others only the last ones.
 func TestManyEdits(t *testing.T) {
 	crawling(t, nil, func(s *crawl) {
-		all := pages("a.test", 50)
-		s.index(all...)
-		s.edit(false)
-		s.kill(all[:20]...)
-		s.owner.EndEdit(0)
+		all := s.indexed(50)
+		s.list(false, all[:20]...)
 		s.pass(time.Minute)
 		for range 30 {
 			s.edit(false)
@@ -424,13 +410,10 @@ func TestManyEdits(t *testing.T) {
 // why they are wanted.
 func TestEditIgnoresIllness(t *testing.T) {
 	crawling(t, nil, func(s *crawl) {
-		all := pages("a.test", 100)
-		s.index(all...)
+		all := s.indexed(100)
 		s.says(status(500), all...)
 		s.visit(all[:20]...)
-		s.edit(true)
-		s.kill(all...)
-		s.owner.EndEdit(0)
+		s.list(true, all...)
 		s.pass(time.Minute)
 		s.is("a dead site", 0, 100)
 	})
@@ -440,8 +423,7 @@ func TestEditIgnoresIllness(t *testing.T) {
 // being judged, too.
 func TestEditAfterRestart(t *testing.T) {
 	crawling(t, nil, func(s *crawl) {
-		all := pages("a.test", 100)
-		s.index(all...)
+		all := s.indexed(100)
 		s.edit(false)
 		s.end()
 		s.memory = s.memory.Reopen()

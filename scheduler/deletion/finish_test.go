@@ -31,8 +31,7 @@ func TestFinish(t *testing.T) {
 		crawling(t, nil, func(s *crawl) {
 			all := pages("a.test", tt.documents)
 			s.index(all...)
-			s.says(status(404), all[:tt.gone]...)
-			s.visit(all[:tt.gone]...)
+			s.meets(status(404), all[:tt.gone]...)
 			took := s.finishRun()
 			s.is("at the end", tt.gone-tt.left, tt.left)
 			if took > 2*time.Minute {
@@ -45,8 +44,7 @@ func TestFinish(t *testing.T) {
 // TestNights: a part that is ill on one night loses nothing, whenever the run is.
 func TestNights(t *testing.T) {
 	crawling(t, nil, func(s *crawl) {
-		all := pages("a.test", 60)
-		s.index(all...)
+		all := s.indexed(60)
 		for night := range 5 {
 			s.says(good, all...)
 			if night == 1 {

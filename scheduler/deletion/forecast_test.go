@@ -65,11 +65,9 @@ func TestStoredStates(t *testing.T) {
 func TestForecast(t *testing.T) {
 	for _, gone := range []int{1, 5, 100} {
 		crawling(t, nil, func(s *crawl) {
-			all := pages("a.test", 100)
-			s.index(all...)
+			all := s.indexed(100)
 			s.pass(time.Hour)
-			s.says(status(404), all[:gone]...)
-			s.visit(all[:gone]...)
+			s.meets(status(404), all[:gone]...)
 			s.pass(5 * time.Second)
 			losses := s.deletions(scheduler.DeletionFilter{})
 			states := s.owner.States()

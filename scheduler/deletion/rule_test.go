@@ -20,8 +20,7 @@ func TestLonePageGone(t *testing.T) {
 	for _, documents := range []int{1, 2, 3, 5, 16, 300} {
 		t.Run(fmt.Sprint(documents), func(t *testing.T) {
 			crawling(t, nil, func(s *crawl) {
-				all := pages("a.test", documents)
-				s.index(all...)
+				all := s.indexed(documents)
 				s.pass(time.Hour)
 				s.says(status(404), all[0])
 				s.visit(all[0])
@@ -56,11 +55,9 @@ func TestGoodResponseCancels(t *testing.T) {
 	for name, back := range map[string]answer{"304": unchanged, "200": good} {
 		for _, gone := range []int{1, 10} {
 			crawling(t, nil, func(s *crawl) {
-				all := pages("a.test", 20)
-				s.index(all...)
+				all := s.indexed(20)
 				some := every(2, all)[:gone]
-				s.says(status(404), some...)
-				s.visit(some...)
+				s.meets(status(404), some...)
 				s.pass(10 * time.Second)
 				s.is("gone", gone, 0)
 				s.says(back, all...)
@@ -79,10 +76,8 @@ func TestGoodResponseCancels(t *testing.T) {
 // TestSection: a section of 5 % leaves within 25 hours, and not within 24.
 func TestSection(t *testing.T) {
 	crawling(t, nil, func(s *crawl) {
-		all := pages("a.test", 100)
-		s.index(all...)
-		s.says(status(404), all[:5]...)
-		s.visit(all[:5]...)
+		all := s.indexed(100)
+		s.meets(status(404), all[:5]...)
 		s.pass(24*time.Hour - time.Minute)
 		s.is("before a day", 5, 0)
 		s.pass(time.Hour)
@@ -103,10 +98,8 @@ func TestJudgedSeldom(t *testing.T) {
 			}}
 		}
 	}, func(s *crawl) {
-		all := pages("a.test", 100)
-		s.index(all...)
-		s.says(status(404), all[:5]...)
-		s.visit(all[:5]...)
+		all := s.indexed(100)
+		s.meets(status(404), all[:5]...)
 		s.pass(2 * time.Hour)
 		s.visit(all[:5]...) // the fourth time: the next one is a day later
 		s.pass(22*time.Hour + 5*time.Minute)
@@ -128,8 +121,7 @@ func TestRelaunch(t *testing.T) {
 		for _, release := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, release %t", name, release), func(t *testing.T) {
 				crawling(t, nil, func(s *crawl) {
-					all := pages("a.test", 100)
-					s.index(all...)
+					all := s.indexed(100)
 					s.says(a, all[:30]...)
 					for i := range 30 { // among healthy ones, as refreshes come
 						s.visit(all[i], all[30+2*i], all[31+2*i])
@@ -166,10 +158,8 @@ func TestOutage(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s, %d documents", name, documents), func(t *testing.T) {
 				crawling(t, nil, func(s *crawl) {
-					all := pages("a.test", documents)
-					s.index(all...)
-					s.says(a, all...)
-					s.visit(all...)
+					all := s.indexed(documents)
+					s.meets(a, all...)
 					if documents > 5 && !s.isIll(all[0]) {
 						t.Error("the host is not ill")
 					}
@@ -190,10 +180,8 @@ func TestOutage(t *testing.T) {
 // TestReleaseIsNoPass: what is found after a release is judged as if there had been none.
 func TestReleaseIsNoPass(t *testing.T) {
 	crawling(t, nil, func(s *crawl) {
-		all := pages("a.test", 60)
-		s.index(all...)
-		s.says(status(404), all[:20]...)
-		s.visit(all[:20]...)
+		all := s.indexed(60)
+		s.meets(status(404), all[:20]...)
 		s.pass(time.Minute)
 		if n, err := s.owner.Release(s.t.Context(), scheduler.DeletionFilter{Host: "http://a.test"}); err != nil || n != 20 {
 			t.Fatalf("Release = %d, %v", n, err)
@@ -208,16 +196,13 @@ func TestReleaseIsNoPass(t *testing.T) {
 // TestReleaseUpTo: a release carries out the set that was shown.
 func TestReleaseUpTo(t *testing.T) {
 	crawling(t, nil, func(s *crawl) {
-		all := pages("a.test", 60)
-		s.index(all...)
-		s.says(status(404), all[:10]...)
-		s.visit(all[:10]...)
+		all := s.indexed(60)
+		s.meets(status(404), all[:10]...)
 		var last uint64
 		for _, d := range s.deletions(scheduler.DeletionFilter{}) {
 			last = max(last, d.Seq)
 		}
-		s.says(status(404), all[10:20]...)
-		s.visit(all[10:20]...)
+		s.meets(status(404), all[10:20]...)
 		if n, err := s.owner.Release(s.t.Context(), scheduler.DeletionFilter{UpTo: last}); err != nil || n != 10 {
 			t.Fatalf("Release = %d, %v; want the 10 that were shown", n, err)
 		}
@@ -233,8 +218,7 @@ func TestPool(t *testing.T) {
 			all = append(all, pages(fmt.Sprintf("a%d.test", i), 2)...)
 		}
 		s.index(all...)
-		s.says(status(404), all...)
-		s.visit(all...)
+		s.meets(status(404), all...)
 		s.pass(day)
 		if left := s.lost(); left > 2 {
 			t.Errorf("%d of 80 documents left within a day, want at most 2", left)
@@ -254,10 +238,8 @@ func TestHostIsGone(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%d documents, %s", documents, name), func(t *testing.T) {
 				crawling(t, nil, func(s *crawl) {
-					all := pages("a.test", documents)
-					s.index(all...)
-					s.says(a, all...)
-					s.visit(all...)
+					all := s.indexed(documents)
+					s.meets(a, all...)
 					s.pass(29 * day)
 					s.is("29 days", documents, 0)
 					s.pass(3 * day)
@@ -273,10 +255,8 @@ func TestHostIsGone(t *testing.T) {
 func TestHostIsGoneBeforeItsRetries(t *testing.T) {
 	for _, back := range []bool{false, true} {
 		crawling(t, func(s *crawl) { s.set.MaxTemporaryErrors = 1000 }, func(s *crawl) {
-			all := pages("a.test", 12)
-			s.index(all...)
-			s.says(fails(fault.Refused), all...)
-			s.visit(all...)
+			all := s.indexed(12)
+			s.meets(fails(fault.Refused), all...)
 			s.pass(23 * time.Hour)
 			s.is("a day", 0, 0)
 			s.pass(28 * day)
@@ -297,8 +277,7 @@ func TestHostIsGoneBeforeItsRetries(t *testing.T) {
 // asked for yet.
 func TestAllAreAsked(t *testing.T) {
 	crawling(t, func(s *crawl) { s.set.Throttle = 5 * time.Minute }, func(s *crawl) {
-		all := pages("a.test", 80)
-		s.index(all...)
+		all := s.indexed(80)
 		s.says(fails(fault.Refused), all...)
 		var keys []weburl.Key
 		for _, p := range all {
@@ -319,10 +298,8 @@ func TestAllAreAsked(t *testing.T) {
 // TestGoneMeanwhile: a host that came back while nothing ran is not gone before it is asked.
 func TestGoneMeanwhile(t *testing.T) {
 	crawling(t, nil, func(s *crawl) {
-		all := pages("a.test", 12)
-		s.index(all...)
-		s.says(fails(fault.Refused), all...)
-		s.visit(all...)
+		all := s.indexed(12)
+		s.meets(fails(fault.Refused), all...)
 		s.pass(12 * day)
 		s.end()
 		s.says(good, all...)
@@ -337,17 +314,13 @@ func TestGoneMeanwhile(t *testing.T) {
 // TestGoneHostReturns: a host that was gone and comes back is protected as any other.
 func TestGoneHostReturns(t *testing.T) {
 	crawling(t, nil, func(s *crawl) {
-		all := pages("a.test", 5)
-		s.index(all...)
-		s.says(fails(fault.Refused), all...)
-		s.visit(all...)
+		all := s.indexed(5)
+		s.meets(fails(fault.Refused), all...)
 		s.pass(32 * day)
 		s.is("gone", 0, 5)
-		s.says(good, all...)
-		s.visit(all...)
+		s.meets(good, all...)
 		s.back(all...)
-		s.says(fails(fault.Refused), all...)
-		s.visit(all...)
+		s.meets(fails(fault.Refused), all...)
 		s.pass(20 * day)
 		s.is("down again", 5, 5)
 	})
@@ -356,10 +329,8 @@ func TestGoneHostReturns(t *testing.T) {
 // TestRestart: a restart neither hurries nor stops a loss.
 func TestRestart(t *testing.T) {
 	crawling(t, nil, func(s *crawl) {
-		all := pages("a.test", 100)
-		s.index(all...)
-		s.says(status(404), all[:5]...)
-		s.visit(all[:5]...)
+		all := s.indexed(100)
+		s.meets(status(404), all[:5]...)
 		for range 23 {
 			s.pass(time.Hour)
 			s.restart()
@@ -373,10 +344,8 @@ func TestRestart(t *testing.T) {
 // TestReturned: when one lost document of a host is back the others are asked for at once.
 func TestReturned(t *testing.T) {
 	crawling(t, nil, func(s *crawl) {
-		all := pages("a.test", 100)
-		s.index(all...)
-		s.says(status(404), all[:15]...)
-		s.visit(all[:15]...)
+		all := s.indexed(100)
+		s.meets(status(404), all[:15]...)
 		s.pass(10 * day)
 		s.is("lost", 0, 15)
 		s.says(good, all...)
@@ -388,10 +357,8 @@ func TestReturned(t *testing.T) {
 // TestOff is the seed's letter: each permanent error deletes at once.
 func TestOff(t *testing.T) {
 	crawling(t, func(s *crawl) { s.set.Deletions.Off = true }, func(s *crawl) {
-		all := pages("a.test", 20)
-		s.index(all...)
-		s.says(status(404), all...)
-		s.visit(all...)
+		all := s.indexed(20)
+		s.meets(status(404), all...)
 		s.is("off", 0, 0)
 		for _, p := range all {
 			if r := s.record(p); r.Indexed || !r.LostAt.IsZero() || r.NextAt.Before(time.Now().Add(day)) {
@@ -404,10 +371,8 @@ func TestOff(t *testing.T) {
 // TestSwitchedOff carries out what is pending.
 func TestSwitchedOff(t *testing.T) {
 	crawling(t, nil, func(s *crawl) {
-		all := pages("a.test", 20)
-		s.index(all...)
-		s.says(status(404), all...)
-		s.visit(all...)
+		all := s.indexed(20)
+		s.meets(status(404), all...)
 		s.is("ill", 20, 0)
 		set := s.set
 		set.Deletions.Off = true
@@ -485,8 +450,7 @@ func TestDocumentsOfTheFault(t *testing.T) {
 	for _, documents := range []int{5, 16, 60} {
 		t.Run(fmt.Sprint(documents), func(t *testing.T) {
 			crawling(t, nil, func(s *crawl) {
-				all := pages("a.test", documents)
-				s.index(all...)
+				all := s.indexed(documents)
 				s.pass(time.Hour)
 				s.says(s.born("a.test"), all...)
 				for range 6 {
@@ -509,8 +473,7 @@ func TestDocumentsOfTheFault(t *testing.T) {
 // few; but nothing is carried out before its own page was asked for.
 func TestLongOutageEnds(t *testing.T) {
 	crawling(t, func(s *crawl) { s.set.Throttle = 20 * time.Second }, func(s *crawl) {
-		all := pages("a.test", 60)
-		s.index(all...)
+		all := s.indexed(60)
 		s.pass(time.Hour)
 		s.says(text(2), all...) // of each page another one
 		s.visit(all[:30]...)
@@ -529,8 +492,7 @@ func TestLongOutageEnds(t *testing.T) {
 // TestMostIsGone: a site of which only the home page is left is well again, and what is gone leaves.
 func TestMostIsGone(t *testing.T) {
 	crawling(t, nil, func(s *crawl) {
-		all := pages("a.test", 50)
-		s.index(all...)
+		all := s.indexed(50)
 		s.pass(time.Hour)
 		s.says(status(404), all[1:]...)
 		s.visit(all...)

@@ -10,8 +10,7 @@ import (
 // TestNewText: a page with another text has it in the index a minute later, if others are good.
 func TestNewText(t *testing.T) {
 	crawling(t, nil, func(s *crawl) {
-		all := pages("a.test", 20)
-		s.index(all...)
+		all := s.indexed(20)
 		before := s.record(all[0])
 		s.says(text(2), all[0])
 		s.visit(all[0])
@@ -32,11 +31,9 @@ func TestNewText(t *testing.T) {
 func TestTextReturns(t *testing.T) {
 	for documents, rest := range map[int]time.Duration{1: day, 2: time.Minute} {
 		crawling(t, nil, func(s *crawl) {
-			all := pages("a.test", documents)
-			s.index(all...)
+			all := s.indexed(documents)
 			before := s.record(all[0])
-			s.says(text(2), all...)
-			s.visit(all...)
+			s.meets(text(2), all...)
 			s.pass(rest + 2*time.Minute)
 			s.is("replaced", 0, documents)
 			for i, after := range []time.Duration{time.Hour, 5 * time.Hour} {
@@ -67,10 +64,8 @@ func TestTextReturns(t *testing.T) {
 func TestRedesign(t *testing.T) {
 	for _, release := range []bool{false, true} {
 		crawling(t, nil, func(s *crawl) {
-			all := pages("a.test", 60)
-			s.index(all...)
-			s.says(text(2), all...)
-			s.visit(all...)
+			all := s.indexed(60)
+			s.meets(text(2), all...)
 			if s.isIll(all[0]) {
 				t.Error("the host is ill")
 			}
@@ -93,11 +88,9 @@ func TestRedesign(t *testing.T) {
 // TestApologies: texts that are much the same on all pages make the host ill, and none is replaced.
 func TestApologies(t *testing.T) {
 	crawling(t, nil, func(s *crawl) {
-		all := pages("a.test", 60)
-		s.index(all...)
+		all := s.indexed(60)
 		before := s.record(all[5])
-		s.says(func(l *scheduler.Lease) scheduler.Result { return document(l.Key, 9, 55) }, all...)
-		s.visit(all...)
+		s.meets(func(l *scheduler.Lease) scheduler.Result { return document(l.Key, 9, 55) }, all...)
 		if !s.isIll(all[0]) {
 			t.Error("the host is not ill")
 		}
@@ -115,8 +108,7 @@ func TestApologies(t *testing.T) {
 // TestLivelyPage: a page that is new at every visit is pushed each time from the fourth on.
 func TestLivelyPage(t *testing.T) {
 	crawling(t, nil, func(s *crawl) {
-		all := pages("a.test", 20)
-		s.index(all...)
+		all := s.indexed(20)
 		n := uint64(10)
 		s.says(func(l *scheduler.Lease) scheduler.Result { n++; return document(l.Key, n, 0) }, all[0])
 		for range 6 {
@@ -137,8 +129,7 @@ func TestLivelyPage(t *testing.T) {
 // TestAnotherReading: texts that are others because they are read otherwise are no losses.
 func TestAnotherReading(t *testing.T) {
 	crawling(t, nil, func(s *crawl) {
-		all := pages("a.test", 20)
-		s.index(all...)
+		all := s.indexed(20)
 		s.says(func(l *scheduler.Lease) scheduler.Result {
 			r := document(l.Key, 3, 0)
 			r.Document.Reading = 2

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/fetcher/extract"
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 )
 
 // Arguments that make the test binary a supervisor, what starts a converter, or a converter.
@@ -252,9 +253,7 @@ func TestConvertersChildrenEnd(t *testing.T) {
 			p := converterPool(t)
 			dir := t.TempDir()
 			pids := filepath.Join(dir, "pids")
-			if err := os.WriteFile(filepath.Join(dir, "body"), []byte("child "+pids), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testdir.Write(t, filepath.Join(dir, "body"), "child "+pids)
 			end(t, p, pids)
 			wantEnded(t, pids)
 			wantNoTraces(t)
@@ -265,10 +264,7 @@ func TestConvertersChildrenEnd(t *testing.T) {
 // wantEnded wants that none of the processes in a file is there.
 func wantEnded(t *testing.T, file string) {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testdir.Read(t, file)
 	for word := range strings.FieldsSeq(string(text)) {
 		stat, err := os.ReadFile(filepath.Join("/proc", word, "cmdline"))
 		if err == nil && strings.Contains(string(stat), fakeConverter) {
@@ -301,9 +297,7 @@ func TestConverterEndsWithTheCrawler(t *testing.T) {
 	}
 	_ = tell.Close()
 	body := filepath.Join(filepath.Dir(pids), "body")
-	if err := os.WriteFile(body, []byte("child "+pids), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testdir.Write(t, body, "child "+pids)
 	if err := writeBody(in, []byte("child-hangs "+body)); err != nil {
 		t.Fatal(err)
 	}
@@ -359,10 +353,7 @@ func TestConverterWithoutSupervisor(t *testing.T) {
 	if !errors.As(err, &e) || e.Reason != TooSlow {
 		t.Errorf("got %v", err)
 	}
-	written, err := os.ReadFile(note)
-	if err != nil {
-		t.Fatal(err)
-	}
+	written := testdir.Read(t, note)
 	pid, err := strconv.Atoi(string(written))
 	if err != nil {
 		t.Fatal(err)

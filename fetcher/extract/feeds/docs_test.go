@@ -2,7 +2,6 @@ package feeds
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -10,14 +9,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 )
 
 func documentation(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "reading-feeds.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testdir.Read(t, filepath.Join("..", "..", "..", "docs", "reading-feeds.md"))
 	return string(text)
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/crawl/review"
 	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 )
 
 // configuration is an API that keeps one text.
@@ -276,10 +277,7 @@ func TestRulesPageAtALine(t *testing.T) {
 
 // TestVendorSums: the files of others are those whose versions and licences are told.
 func TestVendorSums(t *testing.T) {
-	table, err := os.ReadFile("static/vendor/VENDOR.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := testdir.Read(t, "static/vendor/VENDOR.md")
 	told := map[string]string{}
 	for _, m := range regexp.MustCompile(`(?m)^\| (\S+) \|.*\| (\w{64}) \|$`).FindAllStringSubmatch(string(table), -1) {
 		told[m[1]] = m[2]

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sextant-crawler/sextant/internal/admin"
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testlog"
 )
 
@@ -308,9 +309,7 @@ func TestSessionsEndWithTheirToken(t *testing.T) {
 	d := openDoor(t)
 	b := d.browser(t)
 	b.signIn(t, d.reader)
-	if err := os.WriteFile(admin.TokenPath(d.data, admin.Reader), []byte(strings.Repeat("ab", 32)+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testdir.Write(t, admin.TokenPath(d.data, admin.Reader), strings.Repeat("ab", 32)+"\n")
 	if err := d.access.Reload(); err != nil {
 		t.Fatal(err)
 	}

@@ -9,12 +9,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
 	"testing/fstest"
 
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -227,10 +227,7 @@ func TestOnlyReading(t *testing.T) {
 }
 
 func TestBrokenContent(t *testing.T) {
-	layout, err := os.ReadFile("page.html")
-	if err != nil {
-		t.Fatal(err)
-	}
+	layout := testdir.Read(t, "page.html")
 	tests := []struct{ name, text, want string }{
 		{"text first", "hello\n=== /\n", "text before the first page"},
 		{"no field", "=== /a\nhello\n", "is no field"},

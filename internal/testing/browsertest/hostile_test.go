@@ -16,8 +16,8 @@ func hostileTitles() map[string]string {
 		"script":  `</title><script>` + set + `</script>`,
 		"handler": `"><img src=x onerror="` + set + `"><svg onload=` + set + `>' onmouseover='` + set,
 		"link":    `<a href="javascript:` + set + `">click</a> {{.}} ${` + set + `}`,
-		"long":    strings.Repeat("very long ", 100_000) + "end",
-		"word":    strings.Repeat("W", 1_000_000),
+		"long":    strings.Repeat("very long ", 2000) + "end",
+		"word":    strings.Repeat("W", 20_000),
 		"rtl":     "\u202egnp.exe\u202c \u0645\u0631\u062d\u0628\u0627 \u05e9\u05dc\u05d5\u05dd \u2066\u2067x",
 		"control": "bell\u0007 nul\u200b zero\ufeff width",
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testrun"
 )
 
@@ -234,15 +235,13 @@ func TestRenderedIntranet(t *testing.T) {
 	}
 	config, data := filepath.Join(dir, "CrawlConfig.xml"), filepath.Join(dir, "data")
 	text := fmt.Sprintf(`<CrawlConfig><Crawler name="intranet" nthreads="2" throttleTimeMS="1" deletionBrake="off">
-		<Root url="%[1]s/" site="true"/><Push kind="file"/><Browser command="%[2]s" timeoutS="600" pages="2"/>
+		<Root url="%[1]s/" site="true"/><Push kind="file"/><Browser command="%[2]s" timeoutS="600" pages="1"/>
 		<Fetch name="intranet" auth="form" loginURL="%[1]s/login" render="auto"><Host val="127.0.0.1"/>
 			<Field name="user" value="robot"/><Field name="password" value="open sesame"/></Fetch>
 		<Field name="heading" select="css:h1"/><MainContent><Path val="/news/"/></MainContent>
 		<Converter mediaType="application/x-own" command="%[3]s {file}"/>
 	</Crawler></CrawlConfig>`, site.URL, command, converter)
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testdir.Write(t, config, text)
 	crawl := func(want map[string]string, headings map[string]string) {
 		t.Helper()
 		out, err := sextant(t, "run", "--once", "--listen=off", "--log-level=warn", "-c", config, "-d", data).CombinedOutput()
@@ -276,10 +275,6 @@ func TestRenderedIntranet(t *testing.T) {
 	headings := map[string]string{"/plain": "Heading", "/app/changes": "Version 1", "/app/plain": "Heading", "/news/1": "A headline"}
 	crawl(want, headings)
 
-	// One browser from now on, since its start costs the most.
-	if err := os.WriteFile(config, []byte(strings.Replace(text, `pages="2"`, `pages="1"`, 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	// The session ends while a page is in the browser: its document stays, and it is fetched again.
 	site.mu.Lock()
 	site.version, site.ends = 2, "/api/app/changes"
@@ -334,9 +329,7 @@ func TestRenderingEnds(t *testing.T) {
 	t.Cleanup(func() { _ = os.RemoveAll(temporary) })
 	text := fmt.Sprintf(`<CrawlConfig><Crawler name="app" throttleTimeMS="1" smartRefresh="true"><Root url="%s/"/><Push kind="file"/>
 		<Browser command="%s" timeoutS="600"/><Fetch name="app" render="auto"><Host val="127.0.0.1"/></Fetch></Crawler></CrawlConfig>`, site.URL, command)
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testdir.Write(t, config, text)
 	start := func() *exec.Cmd {
 		t.Helper()
 		run := sextant(t, "run", "--listen=off", "--log-level=warn", "-c", config, "-d", data)

@@ -25,7 +25,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/testing/testport"
 )
 
-const pollPause = 30 * time.Millisecond
+const pollPause = 100 * time.Millisecond
 
 // world is a site, an indexer, and the service that crawls the one into the other.
 type world struct {

@@ -13,12 +13,12 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testport"
 )
 
@@ -213,12 +213,8 @@ func OneOf(got, want string) bool { return slices.Contains(strings.Split(want, "
 // Read reads the table in a list.
 func Read(t testing.TB, file string) []Case {
 	t.Helper()
-	content, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var all []Case
-	for line := range strings.Lines(string(content)) {
+	for line := range strings.Lines(string(testdir.Read(t, file))) {
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
 		if !strings.HasPrefix(line, "|") || len(cells) != 6 {
 			continue

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 )
 
@@ -167,9 +168,7 @@ func used(t *testing.T, order Order, first map[string]string, use string) *Disk 
 	t.Helper()
 	source, mount := t.TempDir(), t.TempDir()
 	for name, text := range first {
-		if err := os.WriteFile(filepath.Join(source, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testdir.Write(t, filepath.Join(source, name), text)
 	}
 	d, err := Load(source, order)
 	if err != nil {
@@ -201,10 +200,7 @@ func listing(t *testing.T, dir string) string {
 	}
 	var all []string
 	for _, f := range files {
-		b, err := os.ReadFile(filepath.Join(dir, f.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testdir.Read(t, filepath.Join(dir, f.Name()))
 		if len(b) == 2*pageSize {
 			b = []byte{b[0], '|', b[pageSize]}
 		}

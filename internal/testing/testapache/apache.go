@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testlog"
 	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 	"github.com/sextant-crawler/sextant/internal/testing/testport"
@@ -99,10 +100,7 @@ func (w *Server) write(t testing.TB, name, content string) {
 func (w *Server) Asked(t testing.TB, requests int) []string {
 	t.Helper()
 	for deadline := time.Now().Add(testport.Patience); ; time.Sleep(10 * time.Millisecond) {
-		said, err := os.ReadFile(filepath.Join(w.dir, "access.log"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		said := testdir.Read(t, filepath.Join(w.dir, "access.log"))
 		if strings.Count(string(said), "\n") >= requests || time.Now().After(deadline) {
 			return strings.Split(strings.TrimSpace(string(said)), "\n")
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/internal/testing/testlog"
 	"github.com/sextant-crawler/sextant/internal/testing/testneed"
 	"github.com/sextant-crawler/sextant/internal/testing/testport"
@@ -66,8 +67,8 @@ func Start(t testing.TB, realm string, principals ...string) *KDC {
 	k := &KDC{Realm: realm, Address: testport.Reserve(t), dir: t.TempDir()}
 	k.Conf = filepath.Join(k.dir, "krb5.conf")
 	fill := strings.NewReplacer("{realm}", realm, "{address}", k.Address, "{dir}", k.dir)
-	write(t, k.Conf, fill.Replace(krb5Conf))
-	write(t, filepath.Join(k.dir, "kdc.conf"), fill.Replace(kdcConf))
+	testdir.Write(t, k.Conf, fill.Replace(krb5Conf))
+	testdir.Write(t, filepath.Join(k.dir, "kdc.conf"), fill.Replace(kdcConf))
 	k.env = append(os.Environ(), "KRB5_CONFIG="+k.Conf, "KRB5_KDC_PROFILE="+filepath.Join(k.dir, "kdc.conf"))
 	k.run(t, "", program(t, "kdb5_util"), "create", "-s", "-r", realm, "-P", "master")
 	var queries strings.Builder
@@ -136,14 +137,4 @@ func (k *KDC) Serve(t testing.TB, server string) {
 func (k *KDC) Stop() {
 	_ = k.cmd.Process.Kill()
 	_ = k.cmd.Wait()
-}
-
-func write(t testing.TB, file, content string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
-		t.Fatal(err)
-	}
 }

@@ -1,10 +1,11 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 )
 
 // events are those of packages that pass, fail, skip, and do not build.
@@ -64,9 +65,7 @@ FAIL
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "skips")
-			if err := os.WriteFile(file, []byte(c.allowed), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testdir.Write(t, file, c.allowed)
 			allowed, err := readAllowed(file)
 			if err != nil {
 				t.Fatal(err)

@@ -1,21 +1,19 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 )
 
 // TestRaceStepNamesTests: each name by which .ci/run chooses tests for the race detector, or leaves them out, is the
 // beginning of a test in the packages of its command.
 func TestRaceStepNamesTests(t *testing.T) {
 	root := filepath.Join("..", "..", "..")
-	script, err := os.ReadFile(filepath.Join(root, ".ci", "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := testdir.Read(t, filepath.Join(root, ".ci", "run"))
 	chosen := regexp.MustCompile(`go test -race -short -(?:run|skip) '\^(Test)?\(([A-Za-z|]+)\)(\$?)' (.*)`)
 	found := chosen.FindAllStringSubmatch(strings.ReplaceAll(string(script), "\\\n", " "), -1)
 	if len(found) != strings.Count(string(script), "CGO_ENABLED=1 go test -race ") {
@@ -45,10 +43,7 @@ func testsOf(t *testing.T, root string, packages []string) string {
 			t.Fatalf("%s has %d test files, %v", p, len(files), err)
 		}
 		for _, f := range files {
-			text, err := os.ReadFile(f)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := testdir.Read(t, f)
 			all.Write(text)
 		}
 	}

@@ -4,13 +4,13 @@ package testrun
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/push"
 )
 
@@ -22,9 +22,7 @@ func Once(
 	t.Helper()
 	dir := t.TempDir()
 	path, data := filepath.Join(dir, "CrawlConfig.xml"), filepath.Join(dir, "data")
-	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testdir.Write(t, path, config)
 	printed, err := command("run", "--once", "--listen=off", "-c", path, "-d", data).CombinedOutput()
 	if err != nil {
 		t.Fatalf("run --once: %v\n%s", err, printed)
@@ -52,11 +50,7 @@ func Orders(t testing.TB, dir string) (all []Order) {
 	}
 	slices.Sort(files)
 	for _, name := range files {
-		content, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for line := range bytes.Lines(content) {
+		for line := range bytes.Lines(testdir.Read(t, name)) {
 			var o Order
 			if err := json.Unmarshal(line, &o); err != nil {
 				t.Fatalf("%s: %v", name, err)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
 	"testing"
 )
 
@@ -53,39 +52,5 @@ func BenchmarkSet(b *testing.B) {
 			}
 			b.ReportMetric(float64(s.Bytes())/float64(s.Len()), "B/key")
 		})
-	}
-}
-
-// TestFalseKnown counts unknown keys that are taken for known ones, if it is asked to:
-//
-//	SEXTANT_FALSE=1 go test -run TestFalseKnown -v ./scheduler/badgerstore/fingerprints
-//
-// One in 10^9 cannot be counted in a minute, so one stripe is filled with as many keys as
-// it has in a set of 2 billion: there the rate is 40 times that at 50 million.
-func TestFalseKnown(t *testing.T) {
-	if os.Getenv("SEXTANT_FALSE") == "" {
-		t.Skip("takes a minute; set SEXTANT_FALSE=1")
-	}
-	const size, asked = 8_000_000, 1_000_000_000
-	s := New(0)
-	r := rand.New(rand.NewPCG(4, 4))
-	for range size {
-		s.Add(inStripe(randomKey(r), 1))
-	}
-	wrong := 0
-	for range asked / 256 {
-		k := inStripe(randomKey(r), 1)
-		for last := range 256 { // neighbours are as unknown as others, and quicker to ask for
-			k[8] = byte(last)
-			if s.Has(k) {
-				wrong++
-			}
-		}
-	}
-	want := float64(s.Len()) / (1 << 48) * asked
-	t.Logf("%d of %d unknown keys were taken for known ones, %.1f were to be expected; with 50 million keys that is %.1g of them",
-		wrong, asked, want, float64(wrong)/asked*(50e6/stripes)/float64(s.Len()))
-	if f := float64(wrong); f > 2*want || f < want/2 {
-		t.Errorf("%d wrong answers, want about %.1f", wrong, want)
 	}
 }
