@@ -142,7 +142,7 @@ func (n *node) below(u place, cond Condition) chance {
 	case FieldURL:
 		all = u.Origin() + "/" + strings.TrimPrefix(u.path, "/")
 	case FieldPath:
-	default:
+	case FieldScheme, FieldHost, FieldQuery, FieldFragment:
 		return sometimes
 	}
 	start := normalise(literalStart(a), a.Norm)

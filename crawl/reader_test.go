@@ -152,8 +152,8 @@ func (r *troubledSearcher) Search(ctx context.Context, _ *tree.Order, body []byt
 	return tree.Found{Main: "main of " + string(body)}, nil
 }
 
-// TestMainContentStays: a search for the main content that fails does not at once put the whole text in the place of the
-// main content that is indexed.
+// TestMainContentStays: a search for the main content that fails does not at once put the whole text in the place of
+// the main content that is indexed.
 func TestMainContentStays(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		r := &troubledSearcher{}

@@ -222,8 +222,8 @@ func renderedEmpty(t *testing.T, left string) {
 	}, hostA+"/")
 }
 
-// TestRenderedBare: a page that has hardly any text once its scripts ran has a reason, if requests for data were refused or
-// the scripts wrote nothing. One that is short by itself has none.
+// TestRenderedBare: a page that has hardly any text once its scripts ran has a reason, if requests for data were
+// refused or the scripts wrote nothing. One that is short by itself has none.
 func TestRenderedBare(t *testing.T) {
 	const post = "POST " + hostA + "/api/graphql"
 	for name, c := range map[string]struct {

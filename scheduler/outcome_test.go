@@ -486,7 +486,8 @@ func TestTextOfDeletion(t *testing.T) {
 	}
 }
 
-// TestGuardedIsKnown: of a URL whose address is refused something is known, so an error that follows is that of a refresh.
+// TestGuardedIsKnown: of a URL whose address is refused something is known, so an error that follows is that of a
+// refresh.
 func TestGuardedIsKnown(t *testing.T) {
 	old, refused, gone := fresh(), faulty(fault.Address), status(404)
 	guarded := outcome(&old, &refused, settings(), 0, start(), 0).Next

@@ -47,9 +47,9 @@ func (v *visit) pageOf(ctx context.Context, r *fetcher.Response, result *schedul
 	return p, read, err
 }
 
-// staysBare judges a page that has hardly any text once its scripts ran, by how the server sent it. If the scripts wrote
-// nothing while requests of theirs failed, what is indexed of the page stays. If they emptied it, such as by an error, it
-// is read as it was sent. If it may lack its text, it counts as an application shell.
+// staysBare judges a page that has hardly any text once its scripts ran, by how the server sent it. If the scripts
+// wrote nothing while requests of theirs failed, what is indexed of the page stays. If they emptied it, such as by an
+// error, it is read as it was sent. If it may lack its text, it counts as an application shell.
 func (v *visit) staysBare(ctx context.Context, sent, r *fetcher.Response, bare *extract.Page, failed int, result *scheduler.Result) (extract.Page, bool, error) {
 	p, read, err := v.extract(ctx, sent)
 	if err != nil {

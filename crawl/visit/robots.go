@@ -56,8 +56,8 @@ const robotsUnreachable = "robots.txt cannot be had"
 // robotsPause is how long a lease waits while another worker fetches its host's robots.txt.
 const robotsPause = 100 * time.Millisecond
 
-// warnOfRobots logs that a robots.txt cannot be fetched. Anybody can link to any number of hosts that must not be asked:
-// of these it logs the first, and their URLs are counted by reason.
+// warnOfRobots logs that a robots.txt cannot be fetched. Anybody can link to any number of hosts that must not be
+// asked: of these it logs the first, and their URLs are counted by reason.
 func warnOfRobots(v *visit, failure error) {
 	words := "robots.txt cannot be fetched"
 	if e, ok := errors.AsType[*fetcher.Error](failure); ok && (e.Fault == fault.Address || e.Fault == fault.AddressForbidden) {

@@ -60,8 +60,8 @@ func treeMemory(pid int) (n int64) {
 	return n
 }
 
-// treeDelays is for how long the main threads of a process and its descendants, on which their scripts run, have waited for
-// a processor: the second number of the kernel's schedstat, in nanoseconds.
+// treeDelays is for how long the main threads of a process and its descendants, on which their scripts run, have waited
+// for a processor: the second number of the kernel's schedstat, in nanoseconds.
 func treeDelays(pid int) map[int]time.Duration {
 	all := map[int]time.Duration{}
 	for _, p := range append(processes.Descendants(pid), pid) {

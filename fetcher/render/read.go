@@ -17,8 +17,8 @@ type scriptError struct{ words string }
 
 func (e *scriptError) Error() string { return e.words }
 
-// evaluate runs an expression in a world isolated from the page's scripts, which cannot change its built-ins, and awaits
-// a promise.
+// evaluate runs an expression in a world isolated from the page's scripts, which cannot change its built-ins, and
+// awaits a promise.
 func (t *tab) evaluate(ctx context.Context, expression string, out any) error {
 	var world struct {
 		ID int `json:"executionContextId"`

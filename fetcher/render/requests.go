@@ -143,7 +143,7 @@ func (p *pausedRequest) header() http.Header {
 func (t *tab) request(p *pausedRequest) Request {
 	h := p.header()
 	for name := range h {
-		if isOwn(name) && !(name == "Content-Type" && p.Request.Method == http.MethodPost) {
+		if isOwn(name) && (name != "Content-Type" || p.Request.Method != http.MethodPost) {
 			delete(h, name)
 		}
 	}

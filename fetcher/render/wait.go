@@ -68,8 +68,8 @@ func (t *tab) holds(what func() bool) bool {
 	return what()
 }
 
-// settle resolves after two frames and an idle moment of the page: on a busy machine it may not yet have requested more.
-// The timeout is for pages without frames.
+// settle resolves after two frames and an idle moment of the page: on a busy machine it may not yet have requested
+// more. The timeout is for pages without frames.
 const settle = `new Promise(done => { setTimeout(done, 5000);
 requestAnimationFrame(() => requestAnimationFrame(() => requestIdleCallback(done, {timeout: 1000}))); })`
 

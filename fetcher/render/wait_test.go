@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// fakeBrowser answers as Chromium does for one page, whose scripts are a function of the test: it gets each expression that
-// the page is asked for, and may send events before it returns the value. One that hangs gives no answer.
+// fakeBrowser answers as Chromium does for one page, whose scripts are a function of the test: it gets each expression
+// that the page is asked for, and may send events before it returns the value. One that hangs gives no answer.
 type fakeBrowser struct {
 	conn net.Conn
 	page func(b *fakeBrowser, expression string) (value any, hangs bool)
@@ -121,7 +121,8 @@ func TestReadAtRest(t *testing.T) {
 	})
 }
 
-// TestTimeOnBusyMachine: the time for which the browser waits for a processor is not the page's, up to ten times its own.
+// TestTimeOnBusyMachine: the time for which the browser waits for a processor is not the page's, up to ten times its
+// own.
 func TestTimeOnBusyMachine(t *testing.T) {
 	for waited, want := range map[time.Duration]time.Duration{0: 23 * time.Second, 30 * time.Second: 53 * time.Second, time.Hour: 203 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {

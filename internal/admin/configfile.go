@@ -107,8 +107,8 @@ func (s *Server) replace(c *call, path string, before, text []byte) (kept string
 	return kept, err
 }
 
-// replacement reads a request that replaces one of the operator's files: the If-Match header, which is required, and the
-// text. No other request writes such a file until the caller calls done.
+// replacement reads a request that replaces one of the operator's files: the If-Match header, which is required, and
+// the text. No other request writes such a file until the caller calls done.
 func (s *Server) replacement(c *call, of string) (match string, text []byte, done func(), err error) {
 	if match = c.r.Header.Get("If-Match"); match == "" {
 		return "", nil, nil, newProblem(http.StatusPreconditionRequired, codePrecond, "send If-Match with the ETag that reading %s gave, so that nobody else's change is lost", of)

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestReplace: the file has the new content and mode, or the old one where writing fails, and nothing is left beside it.
+// TestReplace: the file has the new content and mode, or the old one where writing fails, and nothing is left beside
+// it.
 func TestReplace(t *testing.T) {
 	path, failed := filepath.Join(t.TempDir(), "file"), errors.New("failed")
 	for _, text := range []string{"old", "new"} {

@@ -18,19 +18,19 @@ type wording struct {
 
 func wordings() []wording {
 	return []wording{
-		{"of which", 7, 75},
-		{"is none|are none|was none|were none|none is", 4, 176},
-		{"but for", 1, 8},
-		{"nobody", 5, 69},
-		{"who", 18, 63},
-		{"what is|what was|what are|what has|what have|what it|what they|what waits", 62, 672},
-		{"says|tells|tell", 32, 718},
-		{"wants|knows", 13, 120},
-		{"says whether|tells whether", 0, 16},
-		{"is asked|are asked|was asked|be asked|is told|are told|be told|be had|is had", 19, 296},
-		{"answer|answers|answered", 52, 479},
-		{"for good|for ever|next to nothing|anew", 8, 64},
-		{"of its own|of their own|of an own", 21, 147},
+		{"of which", 7, 55},
+		{"is none|are none|was none|were none|none is", 4, 169},
+		{"but for", 1, 5},
+		{"nobody", 5, 36},
+		{"who", 18, 35},
+		{"what is|what was|what are|what has|what have|what it|what they|what waits", 62, 542},
+		{"says|tells|tell", 32, 525},
+		{"wants|knows", 12, 91},
+		{"says whether|tells whether", 0, 8},
+		{"is asked|are asked|was asked|be asked|is told|are told|be told|be had|is had", 19, 248},
+		{"answer|answers|answered", 52, 360},
+		{"for good|for ever|next to nothing|anew", 8, 60},
+		{"of its own|of their own|of an own", 21, 142},
 	}
 }
 
@@ -49,7 +49,8 @@ func TestWordings(t *testing.T) {
 	}
 }
 
-// wordsOfProject returns the words of all pages without blocks of code, and of all comments, in lower case between spaces.
+// wordsOfProject returns the words of all pages without blocks of code, and of all comments, in lower case between
+// spaces.
 func wordsOfProject(t *testing.T) (pages, comments string) {
 	t.Helper()
 	var page, comment strings.Builder

@@ -141,7 +141,9 @@ func (r *reference) link(l scheduler.Link, levels uint16, places []scheduler.Pla
 // add makes a new URL known.
 func (r *reference) add(l scheduler.Link) scheduler.Place {
 	h := l.URL.HostKey()
-	r.hosts[h] = r.hosts[h]
+	if _, ok := r.hosts[h]; !ok {
+		r.hosts[h] = scheduler.HostState{}
+	}
 	return r.put(l.URL.Key(), scheduler.Record{
 		URL: l.URL.String(), Host: h, Origin: l.URL.Origin(),
 		State: scheduler.Waiting, Kind: l.Kind, Source: l.Fifo, Fifo: l.Fifo,

@@ -120,10 +120,12 @@ func NewReader(r io.Reader) *Reader {
 // notWholeError is a scheduler.ErrDamaged about the backup: the store is not at fault.
 type notWholeError string
 
+// Error implements error.
 func (e notWholeError) Error() string {
 	return "not a whole backup: " + string(e) + "; use another one"
 }
 
+// Is reports whether target is scheduler.ErrDamaged.
 func (e notWholeError) Is(target error) bool { return target == scheduler.ErrDamaged }
 
 func notWhole(format string, args ...any) error { return notWholeError(fmt.Sprintf(format, args...)) }

@@ -191,11 +191,20 @@ func (e *Engine) Load() (io.ReadCloser, error) {
 	return io.NopCloser(bytes.NewReader(e.saved)), nil
 }
 
-func (*Engine) Room() error              { return nil }
-func (*Engine) Limits() kv.Limits        { return kv.Limits{Bytes: 1 << 20, Keys: 400, Long: 1 << 20} }
-func (*Engine) Check() error             { return nil }
+// Room implements kv.Engine.
+func (*Engine) Room() error { return nil }
+
+// Limits implements kv.Engine.
+func (*Engine) Limits() kv.Limits { return kv.Limits{Bytes: 1 << 20, Keys: 400, Long: 1 << 20} }
+
+// Check implements kv.Engine.
+func (*Engine) Check() error { return nil }
+
+// Stats implements kv.Engine.
 func (*Engine) Stats() (kv.Stats, error) { return kv.Stats{}, nil }
-func (*Engine) Close() error             { return nil }
+
+// Close implements kv.Engine.
+func (*Engine) Close() error { return nil }
 
 // Version implements kv.Engine.
 func (e *Engine) Version() uint64 {
@@ -242,4 +251,5 @@ func (v view) Walk(prefix, from []byte, values bool, fn func(key, value []byte) 
 	return err
 }
 
+// Close implements kv.View.
 func (view) Close() {}
