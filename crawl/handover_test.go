@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -71,10 +68,7 @@ func TestFetchingDoesNotWaitForTheStore(t *testing.T) {
 		}
 		held().Release()
 		w.quiet()
-		slices.Sort(urls)
-		if diff := cmp.Diff(urls, w.index()); diff != "" {
-			t.Errorf("documents (-want +got):\n%s", diff)
-		}
+		w.wantDocuments("documents", urls)
 		w.end()
 		if n, twice := w.asked(); n != 31 || twice != 0 {
 			t.Errorf("in the end %d pages were asked for, %d twice", n, twice)
@@ -148,10 +142,7 @@ func TestFailedCommitEndsTheCrawl(t *testing.T) {
 		if err := w.once(); err != nil {
 			t.Error(err)
 		}
-		slices.Sort(urls)
-		if diff := cmp.Diff(urls, w.index()); diff != "" {
-			t.Errorf("documents after a restart (-want +got):\n%s", diff)
-		}
+		w.wantDocuments("documents after a restart", urls)
 	}, hostA+"/")
 }
 
@@ -166,10 +157,7 @@ func TestPassingFailureIsTriedAgain(t *testing.T) {
 		held().Fail(errors.New("a test's error"))
 		w.quiet()
 		w.end()
-		slices.Sort(urls)
-		if diff := cmp.Diff(urls, w.index()); diff != "" {
-			t.Errorf("documents (-want +got):\n%s", diff)
-		}
+		w.wantDocuments("documents", urls)
 		if n := strings.Count(w.logged.String(), "page not completed"); n != 3 {
 			t.Errorf("%d errors are told, want 3", n)
 		}
@@ -228,9 +216,6 @@ func TestRulesChangeWhileOutcomesAreStored(t *testing.T) {
 				want = append(want, u)
 			}
 		}
-		slices.Sort(want)
-		if diff := cmp.Diff(want, w.index()); diff != "" {
-			t.Errorf("documents (-want +got):\n%s", diff)
-		}
+		w.wantDocuments("documents", want)
 	}, hostA+"/")
 }

@@ -77,9 +77,7 @@ func TestRenamedLater(t *testing.T) {
 					} else if err := w.once(); err != nil {
 						t.Error(err)
 					}
-					if diff := cmp.Diff(urls[1], w.index()); diff != "" {
-						t.Errorf("documents (-want +got):\n%s", diff)
-					}
+					w.wantDocuments("documents", urls[1])
 					w.open()
 					if s := w.status(); s.Outbox.Pending != 0 {
 						t.Errorf("%d deletions are pending", s.Outbox.Pending)
@@ -105,9 +103,7 @@ func TestRenamedTwice(t *testing.T) {
 		w.reload()
 		w.quiet()
 		time.Sleep(time.Hour)
-		if diff := cmp.Diff(urls[1], w.index()); diff != "" {
-			t.Errorf("documents (-want +got):\n%s", diff)
-		}
+		w.wantDocuments("documents", urls[1])
 		if s := w.status(); s.Outbox.Pending != 0 {
 			t.Errorf("%d deletions are pending", s.Outbox.Pending)
 		}

@@ -50,9 +50,7 @@ func TestTemporaryRedirectMovesNoSite(t *testing.T) {
 		if err := w.once(); err != nil {
 			t.Error(err)
 		}
-		if diff := cmp.Diff(now, w.index()); diff != "" {
-			t.Errorf("a first crawl (-want +got):\n%s", diff)
-		}
+		w.wantDocuments("a first crawl", now)
 	}, hostA+"/")
 }
 
@@ -141,9 +139,7 @@ func TestMovesInTwoSteps(t *testing.T) {
 			w.refresh(Selection{URLs: []string{hostA + "/"}})
 			time.Sleep(25 * time.Hour)
 		}
-		if diff := cmp.Diff(now, w.index()); diff != "" {
-			t.Errorf("documents (-want +got):\n%s", diff)
-		}
+		w.wantDocuments("documents", now)
 		if n := w.hits(now[1]); n != 1 {
 			t.Errorf("a page of the new place was asked for %d times, want once", n)
 		}
@@ -168,4 +164,12 @@ func TestMovedWhileRead(t *testing.T) {
 			t.Errorf("the linked page was fetched %d times, want once; fetched: %v", n, w.visits)
 		}
 	}, hostA+"/own", hostA+"/")
+}
+
+// wantDocuments checks the URLs in the index.
+func (w *world) wantDocuments(when string, want []string) {
+	w.t.Helper()
+	if diff := cmp.Diff(slices.Sorted(slices.Values(want)), w.index()); diff != "" {
+		w.t.Errorf("%s (-want +got):\n%s", when, diff)
+	}
 }

@@ -39,9 +39,7 @@ func TestRemoveForever(t *testing.T) {
 		}
 		w.quiet()
 		left := []string{hostA + "/", hostA + "/p010.html", hostA + "/p011.html"}
-		if diff := cmp.Diff(left, w.index()); diff != "" {
-			t.Errorf("documents (-want +got):\n%s", diff)
-		}
+		w.wantDocuments("documents", left)
 		if want := "http://elsewhere.test/\n" + strings.Join(pages[1:11], "\n") + "\n"; string(list) != want {
 			t.Errorf("the kill list is %q, want %q", list, want)
 		}
@@ -56,9 +54,7 @@ func TestRemoveForever(t *testing.T) {
 		if r := w.record(pages[4]); r == nil || r.Indexed || w.hits(pages[4]) != 2 {
 			t.Errorf("%s was linked to again: %+v after %d requests, want it visited for its links only", pages[4], r, w.hits(pages[4]))
 		}
-		if diff := cmp.Diff(left, w.index()); diff != "" {
-			t.Errorf("documents after a link (-want +got):\n%s", diff)
-		}
+		w.wantDocuments("documents after a link", left)
 		edits, err := deletion.StoredEdits(t.Context(), w.store)
 		if err != nil || slices.ContainsFunc(edits, func(e deletion.Edit) bool { return e.Deletions > 0 || e.State == deletion.EditHeld }) {
 			t.Errorf("edits %+v, %v; want none that deletes anything", edits, err)

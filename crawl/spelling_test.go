@@ -33,9 +33,7 @@ func TestEverySpellingIsJudged(t *testing.T) {
 			if err := w.once(); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff([]string{hostA + "/", page}, w.index()); diff != "" {
-				t.Errorf("links %v: documents (-want +got):\n%s", links, diff)
-			}
+			w.wantDocuments(fmt.Sprint(links), []string{hostA + "/", page})
 		}, hostA+"/")
 	}
 }
@@ -77,9 +75,7 @@ func TestFragmentIsKept(t *testing.T) {
 		w.quiet()
 		check := func(when string) {
 			t.Helper()
-			if diff := cmp.Diff([]string{hostA + "/long", yes}, w.index()); diff != "" {
-				t.Errorf("%s: documents (-want +got):\n%s", when, diff)
-			}
+			w.wantDocuments(fmt.Sprint(when), []string{hostA + "/long", yes})
 			d := w.target.documents[yes]
 			if fmt.Sprint(d.Metas["by"]) != "[fragment]" || d.Source != "other" {
 				t.Errorf("%s: metas %v, source %q", when, d.Metas, d.Source)
@@ -154,9 +150,7 @@ func TestSubmittedSpelling(t *testing.T) {
 		}
 		w.quiet()
 		time.Sleep(time.Minute)
-		if diff := cmp.Diff([]string{hostA + "/b"}, w.index()); diff != "" {
-			t.Errorf("documents (-want +got):\n%s", diff)
-		}
+		w.wantDocuments("documents", []string{hostA + "/b"})
 	}, hostA+"/")
 }
 

@@ -156,9 +156,9 @@ const illNamed = 1000
 
 // IllHost is a host whose documents turn bad: none of them is deleted or replaced.
 type IllHost struct {
-	Host   weburl.HostKey
-	Origin string
-	Since  time.Time
+	Host   weburl.HostKey `json:"-"`
+	Origin string         `json:"host"`
+	Since  time.Time      `json:"since"` // in UTC
 
 	share *share
 }

@@ -25,15 +25,6 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-func BenchmarkFromCanonical(b *testing.B) {
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, ok := FromCanonical(stored); !ok {
-			b.Fatal("not canonical")
-		}
-	}
-}
-
 func BenchmarkResolve(b *testing.B) {
 	base := mustBase(stored)
 	for name, ref := range map[string]string{

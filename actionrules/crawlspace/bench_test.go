@@ -43,27 +43,6 @@ func benchLinks(b testing.TB) []Link {
 	return links
 }
 
-func benchmarkJudge(b *testing.B, s *Space, links []Link) {
-	b.ReportAllocs()
-	i := 0
-	for b.Loop() {
-		s.Judge(links[i])
-		if i++; i == len(links) {
-			i = 0
-		}
-	}
-}
-
-func BenchmarkPrefixRules(b *testing.B) {
-	links := benchLinks(b)
-	for _, n := range []int{100, 100_000} {
-		for _, grouped := range []bool{true, false} {
-			s := mustCompile(b, local(prefixRules(n, grouped)))
-			b.Run(fmt.Sprintf("rules=%d/grouped=%v", n, grouped), func(b *testing.B) { benchmarkJudge(b, s, links) })
-		}
-	}
-}
-
 // openGates has every gate on and lets all benchLinks pass.
 func openGates() Settings {
 	return Settings{

@@ -351,24 +351,6 @@ func FuzzTraps(f *testing.F) {
 	})
 }
 
-func BenchmarkAdmit(b *testing.B) {
-	for name, raw := range map[string]string{
-		"no digits": "http://www.example.com/departments/archive/annual/report.html",
-		"digits":    "http://www.example.com/departments/archive/2024/report-17.html?version=3",
-		"refused":   "http://www.example.com/a/a/a/a/report.html",
-		"hostile":   "http://www.example.com" + strings.Repeat("/a/b/c", 340) + "/1",
-	} {
-		u := mustURL(b, raw)
-		traps := NewTraps(TrapSettings{MaxURLsPerHost: 1000, MaxURLsPerPattern: 1 << 30}, known{})
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				traps.Admit(u)
-			}
-		})
-	}
-}
-
 func TestAdmitAllocatesNothing(t *testing.T) {
 	traps := NewTraps(TrapSettings{MaxURLsPerHost: 1000, MaxURLsPerPattern: 1 << 30}, known{})
 	for _, l := range benchLinks(t)[:8] {

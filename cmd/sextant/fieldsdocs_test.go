@@ -55,24 +55,17 @@ func fieldsConfig(t *testing.T, site string) string {
 	return strings.Replace(config, "</Crawler>", `<Field name="slow" select="css:b i i i i i i i"><Path val="/products/slow"/></Field></Crawler>`, 1)
 }
 
-// mainOf returns the MainContent that a page of the manual shows.
-func mainOf(t *testing.T, name string) string {
-	t.Helper()
-	page := testdir.Read(t, filepath.Join("..", "..", "docs", name))
-	text := regexp.MustCompile("(?s)```xml\n(<MainContent>.*?)```").FindSubmatch(page)
-	if text == nil {
-		t.Fatalf("docs/%s has no MainContent", name)
-	}
-	return string(text[1])
-}
+// mainOf returns the MainContent that a page of the manual shows, configOf its configuration.
+func mainOf(t *testing.T, name string) string   { return shownIn(t, name, "<MainContent>") }
+func configOf(t *testing.T, name string) string { return shownIn(t, name, "<CrawlConfig ") }
 
-// configOf returns the configuration that a page of the manual shows.
-func configOf(t *testing.T, name string) string {
+// shownIn returns the block of code that begins with a text in a page of the manual.
+func shownIn(t *testing.T, name, begins string) string {
 	t.Helper()
 	page := testdir.Read(t, filepath.Join("..", "..", "docs", name))
-	text := regexp.MustCompile("(?s)```xml\n(<CrawlConfig .*?)```").FindSubmatch(page)
+	text := regexp.MustCompile("(?s)```xml\n(" + begins + ".*?)```").FindSubmatch(page)
 	if text == nil {
-		t.Fatalf("docs/%s has no configuration", name)
+		t.Fatalf("docs/%s has no %s", name, begins)
 	}
 	return string(text[1])
 }

@@ -86,7 +86,7 @@ func TestFailingCommands(t *testing.T) {
 func TestCommandBodies(t *testing.T) {
 	s := NewServer([]Crawler{fakeCrawler{name: "a", store: storeWith(t)}}, fakeService{}, fakeConfig{}, nil, slog.New(slog.DiscardHandler))
 	for _, tt := range []struct{ path, body, want string }{
-		{"refresh", `{"urls":`, "no such command"},
+		{"refresh", `{"urls":`, "not a valid command"},
 		{"remove", `{"urls":["http://a.test/1"],"forever":null}`, "is null: write a value"},
 		{"refresh", `{"url":["http://h/"]}`, `unknown field \"url\"`},
 		{"remove", `{"all":"yes"}`, "cannot unmarshal"},

@@ -368,3 +368,11 @@ func every(n int, all []scheduler.Link) (some []scheduler.Link) {
 	}
 	return some
 }
+
+// releases releases losses, and checks how many there are.
+func (s *crawl) releases(f scheduler.DeletionFilter, want int) {
+	s.t.Helper()
+	if n, err := s.owner.Release(s.t.Context(), f); n != want || err != nil {
+		s.t.Fatalf("Release = %d, %v; want %d", n, err, want)
+	}
+}

@@ -130,9 +130,7 @@ func TestEdit(t *testing.T) {
 					return
 				}
 				s.is("later", c.killed, 0)
-				if n, err := s.owner.Release(s.t.Context(), scheduler.DeletionFilter{Edit: 1}); n != c.killed || err != nil {
-					t.Errorf("Release = %d, %v; want %d", n, err, c.killed)
-				}
+				s.releases(scheduler.DeletionFilter{Edit: 1}, c.killed)
 				s.is("allowed", 0, c.killed)
 				want.State = deletion.EditSent
 				s.editsAre("allowed", want)
@@ -241,9 +239,7 @@ func TestReleaseIsNoWord(t *testing.T) {
 		edit(all[:20]...)
 		edit(all[20])
 		s.is("a large edit is held, a small one is not", 20, 1)
-		if n, err := s.owner.Release(s.t.Context(), scheduler.DeletionFilter{Edit: 2}); n != 0 || err != nil {
-			t.Errorf("Release = %d, %v", n, err)
-		}
+		s.releases(scheduler.DeletionFilter{Edit: 2}, 0)
 		s.meets(noDocument(scheduler.ReasonNotIndexed), all[30:45]...)
 		s.pass(time.Minute)
 		s.is("more was found", 35, 1)
@@ -273,17 +269,13 @@ func TestLateOfEdit(t *testing.T) {
 		late(all[12])
 		s.is("too much", 1, 5)
 		s.editsAre("too much", deletion.Edit{Number: 1, State: deletion.EditHeld, Deletions: 6})
-		if n, err := s.owner.Release(s.t.Context(), scheduler.DeletionFilter{Edit: 1}); n != 1 || err != nil {
-			t.Errorf("Release = %d, %v", n, err)
-		}
+		s.releases(scheduler.DeletionFilter{Edit: 1}, 1)
 		late(all[13])
 		s.is("found after the release", 1, 6)
 		s.pass(24 * time.Hour)
 		late(all[14])
 		s.is("a day later, the edit is held", 2, 6)
-		if n, err := s.owner.Release(s.t.Context(), scheduler.DeletionFilter{Edit: 1}); n != 2 || err != nil {
-			t.Errorf("Release = %d, %v", n, err)
-		}
+		s.releases(scheduler.DeletionFilter{Edit: 1}, 2)
 		late(all[15])
 		s.pass(time.Minute)
 		s.is("nothing is held", 0, 9) // as one of its host
@@ -389,9 +381,7 @@ func TestManyEdits(t *testing.T) {
 			t.Errorf("%d edits from %+v", len(all), all[0])
 		}
 		s.is("held", 20, 0)
-		if n, err := s.owner.Release(s.t.Context(), scheduler.DeletionFilter{Edit: 1}); n != 20 || err != nil {
-			t.Errorf("Release = %d, %v", n, err)
-		}
+		s.releases(scheduler.DeletionFilter{Edit: 1}, 20)
 		s.is("allowed", 0, 20)
 		s.edit(false)
 		if all := s.owner.Edits(); len(all) != 20 || all[0].Number != 13 {

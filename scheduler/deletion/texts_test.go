@@ -71,9 +71,7 @@ func TestRedesign(t *testing.T) {
 			}
 			s.is("all texts are others", 60, 0)
 			if release {
-				if n, err := s.owner.Release(s.t.Context(), scheduler.DeletionFilter{}); err != nil || n != 60 {
-					t.Fatalf("Release = %d, %v", n, err)
-				}
+				s.releases(scheduler.DeletionFilter{}, 60)
 				s.is("released", 0, 60)
 				return
 			}

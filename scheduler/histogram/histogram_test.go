@@ -62,11 +62,3 @@ func TestManyAtOnce(t *testing.T) {
 		t.Error(s)
 	}
 }
-
-func BenchmarkObserve(b *testing.B) {
-	b.ReportAllocs()
-	var h Histogram
-	for i := 0; b.Loop(); i++ {
-		h.Observe(time.Duration(i%1000) * 700 * time.Microsecond)
-	}
-}

@@ -230,7 +230,7 @@ func TestBrokenContent(t *testing.T) {
 	layout := testdir.Read(t, "page.html")
 	tests := []struct{ name, text, want string }{
 		{"text first", "hello\n=== /\n", "text before the first page"},
-		{"no field", "=== /a\nhello\n", "is no field"},
+		{"no field", "=== /a\nhello\n", "is not a field"},
 		{"unknown field", "=== /a\ncolour: red\n", `unknown field "colour"`},
 		{"date", "=== /a\ndate: 3 May\n", "parsing time"},
 		{"twice", "=== /a\ntitle: A\n\n=== /a\ntitle: A\n", "/a: two pages"},

@@ -118,8 +118,8 @@ func (tb *tab) breakAndMend(w *world) {
 	}
 	tb.open("/rules")
 	tb.see("CrawlConfig")
-	if n := eval[int](tb, `document.querySelectorAll("#versions tbody tr").length`); n != 1 {
-		tb.t.Errorf("%d versions are listed, not one", n)
+	if n := eval[int](tb, `document.querySelectorAll("#versions tbody tr").length`); n != 2 {
+		tb.t.Errorf("%d versions are listed, want the one before and the one in force", n)
 	}
 }
 

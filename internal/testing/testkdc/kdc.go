@@ -68,6 +68,9 @@ func Start(t testing.TB, realm string, principals ...string) *KDC {
 	k.Conf = filepath.Join(k.dir, "krb5.conf")
 	fill := strings.NewReplacer("{realm}", realm, "{address}", k.Address, "{dir}", k.dir)
 	testdir.Write(t, k.Conf, fill.Replace(krb5Conf))
+	if err := os.Chmod(k.Conf, 0o644); err != nil { // Apache, another user, reads it
+		t.Fatal(err)
+	}
 	testdir.Write(t, filepath.Join(k.dir, "kdc.conf"), fill.Replace(kdcConf))
 	k.env = append(os.Environ(), "KRB5_CONFIG="+k.Conf, "KRB5_KDC_PROFILE="+filepath.Join(k.dir, "kdc.conf"))
 	k.run(t, "", program(t, "kdb5_util"), "create", "-s", "-r", realm, "-P", "master")
