@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 )
 
 // TestNamespaces: a configuration of the manual binds to its schema in an editor, by the catalog of the package.
@@ -26,10 +28,7 @@ func TestNamespaces(t *testing.T) {
 			File string `xml:"uri,attr"`
 		} `xml:"uri"`
 	}
-	source, err := os.ReadFile("../packaging/deb/catalog.xml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := testdir.Read(t, "../packaging/deb/catalog.xml")
 	if err := xml.Unmarshal(source, &catalog); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -142,12 +143,8 @@ func TestWidenedByMove(t *testing.T) {
 	s := everything()
 	s.Rules.Roots = []actionrules.Root{{URL: parse(t, "http://www.a.test/"), Site: true}}
 	before, err := New(s, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	moves := Moves{"http://www.a.test/": {To: "http://b.test/home", Left: []string{"http://c.test"}}}
-	after, err := New(s, moves)
-	if err != nil {
+	after, failed := New(s, Moves{"http://www.a.test/": {To: "http://b.test/home", Left: []string{"http://c.test"}}})
+	if err = errors.Join(err, failed); err != nil {
 		t.Fatal(err)
 	}
 	want := &Widening{Origins: []string{"http://b.test", "http://c.test", "http://www.a.test", "http://www.b.test"}}

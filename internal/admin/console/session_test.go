@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
-	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -44,10 +43,7 @@ func openDoor(t *testing.T) *door {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testdir.Read(t, path)
 		return strings.TrimSpace(string(b))
 	}
 	d.operator, d.reader = token(admin.Operator), token(admin.Reader)
