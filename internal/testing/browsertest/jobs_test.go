@@ -168,7 +168,7 @@ func (j *job) saved(w *world, words string) {
 	}); err != nil {
 		j.t.Fatal(err)
 	}
-	j.wait("the page says that it is saved", `document.body.innerText.includes("in force")`)
+	j.wait("the page says that it is saved", `document.body.innerText.includes("Saved, and in force")`)
 }
 
 // correct finds the XML broken that somebody wrote on the machine, and corrects it.
