@@ -133,8 +133,11 @@ func (o *review) rereads(r *scheduler.Record) bool {
 		// A page in the fifo of those that are not followed was not.
 		return o.Decision.Follow && (o.again.reread.Covers(r) || r.Fifo == scheduler.Index && o.fifo(r) != r.Fifo)
 	case scheduler.Redirect:
+		if !o.again.reread.Covers(r) || !p.LeadsIn(r.RedirectTo) {
+			return false
+		}
 		_, moves := p.RootOf(u) // the site follows a redirect of its home page
-		return !moves && o.again.reread.Covers(r) && p.LeadsIn(r.RedirectTo)
+		return !moves
 	case scheduler.Pending, scheduler.Ignored, scheduler.Temporary, scheduler.Permanent:
 	}
 	return false
