@@ -51,8 +51,10 @@ type Event struct {
 	Text   string    `json:"text,omitempty"`
 	Host   string    `json:"host,omitempty"`
 	Edit   uint64    `json:"edit,omitempty"` // of the rules
-	// Version is the program's, of a start.
+	// Version is the program's, of a start. Rules are those by which all stored URLs were judged then, of a start and
+	// of an edit.
 	Version string `json:"version,omitempty"`
+	Rules   string `json:"rules,omitempty"`
 }
 
 // Reader is what events are read from.

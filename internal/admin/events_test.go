@@ -3,6 +3,7 @@ package admin
 import (
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -57,6 +58,26 @@ func TestWatcher(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestEditsBetweenRuns: rules that changed while no service ran are an event of the next run, once all stored URLs are
+// judged by them, however short that run is.
+func TestEditsBetweenRuns(t *testing.T) {
+	c := fakeCrawler{name: "a", store: teststore.New(t)}
+	if err := c.Note(t.Context(), events.Event{Kind: events.Start, Rules: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, version := range []string{"x", "y", "y", "z"} {
+		s := NewServer([]Crawler{c}, fakeService{}, fakeConfig{}, nil, slog.New(slog.DiscardHandler))
+		s.watcher.begin(t.Context())
+		running := version == "z"
+		s.watcher.see(t.Context(), c, &Status{Status: crawl.Status{Crawler: "a", Rules: &crawl.RulesStatus{Version: version, Running: running, Excluded: 3}}})
+	}
+	all, err := events.List(t.Context(), c.store)
+	all = slices.DeleteFunc(all, func(e events.Event) bool { return e.Kind != events.Edit })
+	if err != nil || len(all) != 1 || all[0].Text != "version y, 3 excluded" || all[0].Rules != "y" {
+		t.Errorf("%+v, %v", all, err)
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 type watcher struct {
 	server *Server
 	last   map[string]*sighting // by Crawler
+	rules  map[string]string    // by Crawler: those by which all stored URLs are judged, as far as events say
 
 	mu      sync.Mutex
 	reloads map[string]string // by Crawler: the caller of a reload whose effect was not seen yet
@@ -29,7 +30,6 @@ type watcher struct {
 type sighting struct {
 	loaded  time.Time
 	refused string
-	rules   string            // by which all stored URLs are judged
 	sent    map[uint64]uint64 // losses that the operator's approval has carried out, by edit
 	ill     map[string]bool
 	down    map[string]bool
@@ -41,7 +41,7 @@ type sighting struct {
 }
 
 func newWatcher(s *Server) *watcher {
-	return &watcher{server: s, last: map[string]*sighting{}, reloads: map[string]string{}}
+	return &watcher{server: s, last: map[string]*sighting{}, rules: map[string]string{}, reloads: map[string]string{}}
 }
 
 // changed records an operator's action. A reload is recorded once its effect is seen, with its caller.
@@ -86,9 +86,6 @@ func (w *watcher) see(ctx context.Context, c Crawler, s *Status) {
 	if s.ConfigLoadedAt != nil {
 		now.loaded = *s.ConfigLoadedAt
 	}
-	if s.Rules != nil && !s.Rules.Running {
-		now.rules = s.Rules.Version
-	}
 	for _, h := range c.Ill() {
 		now.ill[h.Origin] = true
 	}
@@ -102,15 +99,13 @@ func (w *watcher) see(ctx context.Context, c Crawler, s *Status) {
 	}
 	before := w.last[c.Name()]
 	_, now.round = c.LastRound()
-	if w.last[c.Name()] = now; before == nil {
+	w.last[c.Name()] = now
+	if before != nil {
+		w.configured(ctx, c, before, now)
+	}
+	w.edited(ctx, c, s)
+	if before == nil {
 		return
-	}
-	if now.rules == "" {
-		now.rules = before.rules
-	}
-	w.configured(ctx, c, before, now)
-	if now.rules != before.rules {
-		w.note(ctx, c, w.edited(s))
 	}
 	w.released(ctx, c, before, now)
 	w.fellIll(ctx, c, before, now)
@@ -141,16 +136,16 @@ func (w *watcher) started(ctx context.Context, c Crawler) {
 		w.server.log.Warn("the events cannot be read", "crawler", c.Name(), "error", err)
 		return
 	}
-	for _, e := range all {
-		if e.Kind != events.Start {
-			continue
-		}
-		if e.Version != version {
-			w.note(ctx, c, events.Event{At: w.server.started, Kind: events.Upgrade, Text: "from " + e.Version + " to " + version})
-		}
-		break
+	is := func(e events.Event) bool { return e.Kind == events.Start }
+	if i := slices.IndexFunc(all, is); i >= 0 && all[i].Version != version {
+		w.note(ctx, c, events.Event{At: w.server.started, Kind: events.Upgrade, Text: "from " + all[i].Version + " to " + version})
 	}
-	w.note(ctx, c, events.Event{At: w.server.started, Kind: events.Start, Version: version, Text: "version " + version})
+	if i := slices.IndexFunc(all, func(e events.Event) bool { return e.Rules != "" }); i >= 0 {
+		w.rules[c.Name()] = all[i].Rules
+	} else if s, err := c.Status(ctx); err == nil && s.Rules != nil {
+		w.rules[c.Name()] = s.Rules.Version
+	}
+	w.note(ctx, c, events.Event{At: w.server.started, Kind: events.Start, Version: version, Rules: w.rules[c.Name()], Text: "version " + version})
 }
 
 // end records the stop of the service.
@@ -201,14 +196,21 @@ func (w *watcher) discovered(ctx context.Context, c Crawler, before, now *sighti
 	now.noted, now.unnoted = now.round, 0
 }
 
-// edited describes the effect of changed rules on the stored URLs.
-func (w *watcher) edited(s *Status) events.Event {
-	r := s.Rules
-	e := events.Event{Kind: events.Edit, Text: "version " + r.Version}
+// edited records the effect of changed rules, once all stored URLs are judged by them. They may have changed while no
+// service ran.
+func (w *watcher) edited(ctx context.Context, c Crawler, s *Status) {
+	r, before := s.Rules, w.rules[c.Name()]
+	if r == nil || r.Running || r.Version == before {
+		return
+	}
+	if w.rules[c.Name()] = r.Version; before == "" {
+		return
+	}
+	e := events.Event{Kind: events.Edit, Rules: r.Version, Text: "version " + r.Version}
 	for _, part := range []struct {
 		n     uint64
 		words string
-	}{{r.Excluded + r.Elsewhere, "excluded"}, {r.Unindexed, "no longer indexed"}, {r.Readmitted, "readmitted"}, {r.Moved, "moved to another fifo"}, {r.Reread, "to be read again"}, {r.Renewed, "to get other metas or another source"}} {
+	}{{r.Excluded + r.Elsewhere, "excluded"}, {r.Unindexed, "no longer indexed"}, {r.Readmitted, "crawled again"}, {r.Moved, "moved to another fifo"}, {r.Reread, "to be read again"}, {r.Renewed, "to get other metas or another source"}} {
 		if part.n > 0 {
 			e.Text += fmt.Sprintf(", %d %s", part.n, part.words)
 		}
@@ -218,7 +220,7 @@ func (w *watcher) edited(s *Status) events.Event {
 		e.Edit = last.Number
 		e.Text += "; " + last.Words() + " pending"
 	}
-	return e
+	w.note(ctx, c, e)
 }
 
 // sentByWord counts the losses that the operator's approval of the rules has carried out, by edit.
