@@ -42,6 +42,7 @@ const (
 	KindErrors    = "errors"
 	KindDocuments = "documents"
 	KindChanges   = "changes"
+	KindURLs      = "urls" // a list of stored URLs, which no report is made of
 )
 
 // Kinds are all of them.
@@ -49,9 +50,9 @@ func Kinds() []string { return []string{KindBroken, KindErrors, KindDocuments, K
 
 // Streamed reports whether a kind of report has one entry for each thing it finds. The
 // others are one entry.
-func Streamed(kind string) bool { return kind == KindBroken || kind == KindChanges }
+func Streamed(kind string) bool { return kind != KindErrors && kind != KindDocuments }
 
-// Entry is a part of a report: a Broken, a Change, or the whole *Errors or *Documents.
+// Entry is a part of a report: a Broken, a Change, a StoredURL, or the whole *Errors or *Documents.
 type Entry interface {
 	// Tables are the entry's rows.
 	Tables() []Table
