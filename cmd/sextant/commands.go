@@ -104,7 +104,7 @@ func lookCommands() []*cli.Command {
 				&cli.BoolFlag{Name: "render", Usage: "render the page, whatever the configuration says, and show it before and after"}),
 		},
 		{
-			Name: "report", Category: category, Usage: "report broken links, errors, documents or changes", ArgsUsage: "broken|errors|documents|changes", Action: makeReport,
+			Name: "report", Category: category, Usage: "report broken links, errors, documents, changes or rounds", ArgsUsage: "broken|errors|documents|changes|rounds", Action: makeReport,
 			Flags: flags(
 				&cli.StringFlag{Name: "since", Usage: "only what happened since this `TIME|DURATION`, such as 2026-01-31, 36h, 7d (default for changes: 24h)"},
 				&cli.StringFlag{Name: "host", Usage: "only URLs of this `HOST` name, or scheme://host:port"},

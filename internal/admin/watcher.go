@@ -34,10 +34,7 @@ type sighting struct {
 	ill     map[string]bool
 	down    map[string]bool
 	silent  map[string]LosingHost // hosts without a good response, by origin
-	// round is the end of the last round of discovery that was seen, noted when one was last recorded, and unnoted how
-	// many have ended since.
-	round, noted time.Time
-	unnoted      int
+	roundOf
 }
 
 func newWatcher(s *Server) *watcher {
@@ -98,7 +95,7 @@ func (w *watcher) see(ctx context.Context, c Crawler, s *Status) {
 		}
 	}
 	before := w.last[c.Name()]
-	_, now.round = c.LastRound()
+	now.roundOf = roundsOf(c, s)
 	w.last[c.Name()] = now
 	if before != nil {
 		w.configured(ctx, c, before, now)
@@ -110,7 +107,7 @@ func (w *watcher) see(ctx context.Context, c Crawler, s *Status) {
 	w.released(ctx, c, before, now)
 	w.fellIll(ctx, c, before, now)
 	w.gone(ctx, c, s, before, now)
-	w.discovered(ctx, c, before, now)
+	w.rounds(ctx, c, s, before, now)
 	for _, t := range s.Targets {
 		switch {
 		case now.down[t.Name] && !before.down[t.Name]:
@@ -151,6 +148,11 @@ func (w *watcher) started(ctx context.Context, c Crawler) {
 // end records the stop of the service.
 func (w *watcher) end(ctx context.Context) {
 	for _, c := range w.server.crawlers {
+		if now := w.last[c.Name()]; w.server.about.Once && now != nil {
+			now.open = &round{of: "run --once", began: w.server.started}
+			now.open.end(now.counts)
+			w.made(ctx, c, now)
+		}
 		w.note(ctx, c, events.Event{Kind: events.Stop})
 	}
 }
@@ -172,28 +174,6 @@ func (w *watcher) configured(ctx context.Context, c Crawler, before, now *sighti
 	if refused {
 		w.note(ctx, c, events.Event{Kind: events.Refused, Who: who, Text: now.refused})
 	}
-}
-
-// roundsEvery is the least time between events about rounds of discovery: frequent ones would displace those of
-// operators.
-const roundsEvery = time.Hour
-
-// discovered records a completed round of discovery.
-func (w *watcher) discovered(ctx context.Context, c Crawler, before, now *sighting) {
-	now.noted, now.unnoted = before.noted, before.unnoted
-	if !now.round.After(before.round) {
-		return
-	}
-	if now.unnoted++; now.round.Before(now.noted.Add(roundsEvery)) {
-		return
-	}
-	began, ended := c.LastRound()
-	text := "of discovery took " + ended.Sub(began).Round(time.Second).String()
-	if now.unnoted > 1 {
-		text += fmt.Sprintf("; %d have ended since the last entry", now.unnoted)
-	}
-	w.note(ctx, c, events.Event{At: ended, Kind: events.Round, Text: text})
-	now.noted, now.unnoted = now.round, 0
 }
 
 // edited records the effect of changed rules, once all stored URLs are judged by them. They may have changed while no
