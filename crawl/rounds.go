@@ -107,6 +107,7 @@ func (c *Crawl) round(ctx context.Context, r *round, interval time.Duration, beg
 		c.log.Info("a round of discovery begins", "roots", len(roots), "lists", len(lists))
 	}
 	r.Running, r.Began = true, now
+	c.meter.LastRound.Store(&meter.Round{Began: now})
 	if err := c.saveRound(ctx, r); err != nil {
 		return err
 	}
@@ -160,8 +161,8 @@ func (c *Crawl) keepRound(ctx context.Context, r *round) error {
 	return c.saveRound(ctx, r)
 }
 
-// LastRound says when the last round of discovery that has ended since the process started
-// began, and when it ended; zero for none.
+// LastRound returns when the last round of discovery since the process started began, and when it ended: zero while it
+// runs, both for none.
 func (c *Crawl) LastRound() (began, ended time.Time) {
 	if r := c.meter.LastRound.Load(); r != nil {
 		return r.Began, r.Ended

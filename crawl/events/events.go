@@ -16,6 +16,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/dustin/go-humanize"
+
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -39,7 +41,7 @@ const (
 	Gone        = "host gone" // it gave no good response for so long that its documents were deleted
 	IndexerDown = "indexer down"
 	IndexerUp   = "indexer up"
-	Round       = "round" // of discovery, once it has ended
+	Round       = "round" // of discovery, a schedule or a run that ended by itself: nothing waits any more
 )
 
 // Event is one of them. The names of the JSON are a contract.
@@ -51,8 +53,34 @@ type Event struct {
 	Text   string    `json:"text,omitempty"`
 	Host   string    `json:"host,omitempty"`
 	Edit   uint64    `json:"edit,omitempty"` // of the rules
-	// Version is the program's, of a start.
+	// Version is the program's, of a start. Rules are those by which all stored URLs were judged then, of a start and
+	// of an edit.
 	Version string `json:"version,omitempty"`
+	Rules   string `json:"rules,omitempty"`
+	// Made is what a round did, nil for other events.
+	Made *Made `json:"made,omitempty"`
+}
+
+// Made is what a round did. The counts are those of all that happened in its time.
+type Made struct {
+	Of      string `json:"of"` // discovery, a schedule, run --once
+	Added   uint64 `json:"added"`
+	Changed uint64 `json:"changed"`
+	Gone    uint64 `json:"gone"`
+	Failed  uint64 `json:"failed"` // visits
+	TookS   int64  `json:"took_s"`
+}
+
+// String describes it, as in "discovery: 1,203 added, 14 changed, 9 gone, 3 failed, 8m0s".
+func (m *Made) String() string {
+	words := m.Of + ": "
+	for _, part := range []struct {
+		n    uint64
+		word string
+	}{{m.Added, "added"}, {m.Changed, "changed"}, {m.Gone, "gone"}, {m.Failed, "failed"}} {
+		words += humanize.Comma(int64(part.n)) + " " + part.word + ", " //nolint:gosec // no count is so large
+	}
+	return words + (time.Duration(m.TookS) * time.Second).String()
 }
 
 // Reader is what events are read from.

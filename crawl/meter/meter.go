@@ -28,11 +28,11 @@ type Meter struct {
 	Rendered               Rendered
 	HostTimes              HostTimes
 	HostPages              HostPages
-	LastRound              atomic.Pointer[Round] // nil: none has ended yet
+	LastRound              atomic.Pointer[Round] // nil: none has begun yet
 	pace                   pace
 }
 
-// Round is a round of discovery that has ended.
+// Round is a round of discovery; Ended is zero while it runs.
 type Round struct{ Began, Ended time.Time }
 
 // Answered counts an answer.

@@ -28,7 +28,7 @@ type Preview struct {
 	Excluded          PreviewGroup `json:"excluded"`
 	Elsewhere         PreviewGroup `json:"elsewhere"`
 	ExcludedWhenTaken PreviewGroup `json:"excluded_when_taken"`
-	// Readmitted were excluded and would be crawled again.
+	// Readmitted are crawled again: they were excluded, or may have a document where a kill list or a rule left none.
 	Readmitted PreviewGroup `json:"readmitted"`
 	// Moved would wait in another fifo when they are next queued.
 	Moved PreviewGroup `json:"moved"`
@@ -47,6 +47,8 @@ type Preview struct {
 	// than now, and few enough to leave without the operator's word.
 	Pending  uint64 `json:"pending"`
 	Narrowed bool   `json:"narrowed,omitempty"`
+	// Cancelled are losses of earlier edits that the new rules cancel: these documents stay.
+	Cancelled uint64 `json:"cancelled"`
 	// Retimed are due at another time, because the settings of refresh are others. Reread
 	// would be fetched again in the background: the new rules let more in, and these may have
 	// links that were outside. Where pages are refreshed, that waits for their refresh.
@@ -60,8 +62,7 @@ type Preview struct {
 	Renewed PreviewGroup `json:"renewed"`
 	AtOnce  uint64       `json:"renewed_at_once"`
 
-	edited    uint64 // losses that belong to the edit
-	cancelled uint64 // losses of earlier edits that it cancels
+	edited uint64 // losses that belong to the edit
 }
 
 // keptNote is that of settings that name some of the XML files of before.
@@ -148,7 +149,7 @@ func NewPreview(ctx context.Context, s policy.Settings, store scheduler.Reader, 
 	if !s.Frontier.Deletions.Off && out.edited > out.Allowed {
 		out.Held = out.edited
 	}
-	out.Narrowed = out.cancelled > 0 && out.Pending > 0 && out.edited+out.Pending <= out.Allowed
+	out.Narrowed = out.Cancelled > 0 && out.Pending > 0 && out.edited+out.Pending <= out.Allowed
 	return out, nil
 }
 
@@ -160,7 +161,7 @@ func (v *Preview) judge(o *review, r *scheduler.Record, samples int) {
 		v.edited++
 	case !r.Indexed || !r.LossPending || !r.Reason.Operators() || r.Reason == scheduler.ReasonRenamed:
 	case e == readmitted, e == kept:
-		v.cancelled++
+		v.Cancelled++
 	default:
 		v.Pending++
 	}
@@ -177,8 +178,8 @@ func (v *Preview) judge(o *review, r *scheduler.Record, samples int) {
 		}
 	}
 	why := func() string { o.explain(); return o.words }
-	to := ""
-	if o.Inside() && o.fifo(r) != r.Fifo && (policy.Outside(r) == 0 || e == readmitted) { // its depth may exclude it still
+	to, back := "", e == readmitted || e == reindexed
+	if o.Inside() && o.fifo(r) != r.Fifo && (policy.Outside(r) == 0 || back) { // its depth may exclude it still
 		to = o.fifo(r).String()
 	}
 	switch e {
@@ -188,14 +189,14 @@ func (v *Preview) judge(o *review, r *scheduler.Record, samples int) {
 	case elsewhere:
 		v.Elsewhere.add(samples, r, "", why)
 		v.Elsewhere.countCause(o.cause(e), r.URL)
-	case readmitted:
+	case readmitted, reindexed:
 		if r.State != scheduler.Waiting {
 			v.Readmitted.add(samples, r, to, nil)
 			v.Readmitted.countCause(o.cause(e), r.URL)
 		}
-	case unaffected, moved, unindexed, leaves, kept, reindexed:
+	case unaffected, moved, unindexed, leaves, kept:
 	}
-	if to != "" && e != readmitted {
+	if to != "" && !back {
 		v.Moved.add(samples, r, to, nil)
 		v.Moved.countCause(o.cause(moved), r.URL)
 	}

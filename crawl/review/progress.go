@@ -42,12 +42,12 @@ func (s *Progress) by(p *policy.Policy) bool {
 // Counts are what the pass has done so far.
 type Counts struct {
 	Judged     uint64 `json:"judged"`
-	Excluded   uint64 `json:"excluded"`  // now 760
-	Elsewhere  uint64 `json:"elsewhere"` // now 761
-	Readmitted uint64 `json:"readmitted"`
-	Moved      uint64 `json:"moved"`     // to another fifo
-	Unindexed  uint64 `json:"unindexed"` // crawled as before, but no document any more
-	Leaving    uint64 `json:"leaving"`   // crawled as before, but their documents are to leave a target
+	Excluded   uint64 `json:"excluded"`   // now 760
+	Elsewhere  uint64 `json:"elsewhere"`  // now 761
+	Readmitted uint64 `json:"readmitted"` // crawled again
+	Moved      uint64 `json:"moved"`      // to another fifo
+	Unindexed  uint64 `json:"unindexed"`  // crawled as before, but no document any more
+	Leaving    uint64 `json:"leaving"`    // crawled as before, but their documents are to leave a target
 	// Expected wait in a queue, and lose their documents, or have them leave a target, at their visit.
 	Expected uint64 `json:"expected"`
 	Retimed  uint64 `json:"retimed"` // due at another time
@@ -70,7 +70,7 @@ func (n *Counts) count(e effect, t timed) {
 		n.Excluded++
 	case elsewhere:
 		n.Elsewhere++
-	case readmitted:
+	case readmitted, reindexed:
 		n.Readmitted++
 	case moved:
 		n.Moved++
@@ -78,7 +78,7 @@ func (n *Counts) count(e effect, t timed) {
 		n.Unindexed++
 	case leaves:
 		n.Leaving++
-	case unaffected, kept, reindexed:
+	case unaffected, kept:
 	}
 }
 

@@ -233,6 +233,10 @@ type About struct {
 	Version string // of the program
 	// Notices returns the status of the receivers of notices; nil: there are none.
 	Notices func() []notices.Status
+	// Round is called with what each round did; nil: it is not.
+	Round func(crawler, words string)
+	// Once says that the process ends by itself, when nothing is left to do.
+	Once bool
 }
 
 // Tell sets the description of the process. It must be called before Run.

@@ -35,7 +35,7 @@ func (s *Server) urls(c *call) (any, error) {
 	if err != nil {
 		return nil, wrong("%v", err)
 	}
-	o, err := report.ParseOrder(c.query.Get("sort"), report.URLColumns())
+	o, err := report.ParseOrder(c.query.Get("sort"), report.Columns(report.KindURLs))
 	if err != nil {
 		return nil, wrong("%v", err)
 	}

@@ -12,7 +12,7 @@ func DefaultOrder(kind string) Order {
 	switch kind {
 	case KindBroken:
 		return Order{By: "pages", Desc: true}
-	case KindChanges:
+	case KindChanges, KindRounds:
 		return Order{By: "at", Desc: true}
 	}
 	return Order{}

@@ -1,5 +1,5 @@
-// Package report tells what a store knows: stored URLs one by one, links to a URL, and four
-// reports, of broken links, errors, documents and changes. It reads a store in short steps,
+// Package report tells what a store knows: stored URLs one by one, links to a URL, and five
+// reports, of broken links, errors, documents, changes and rounds. It reads a store in short steps,
 // whether a crawl is running on it or not.
 //
 // A report is a stream of entries. Each entry gives its rows under columns that are data,
@@ -42,16 +42,20 @@ const (
 	KindErrors    = "errors"
 	KindDocuments = "documents"
 	KindChanges   = "changes"
+	KindRounds    = "rounds"
+	KindURLs      = "urls" // a list of stored URLs, which no report is made of
 )
 
 // Kinds are all of them.
-func Kinds() []string { return []string{KindBroken, KindErrors, KindDocuments, KindChanges} }
+func Kinds() []string {
+	return []string{KindBroken, KindErrors, KindDocuments, KindChanges, KindRounds}
+}
 
 // Streamed reports whether a kind of report has one entry for each thing it finds. The
 // others are one entry.
-func Streamed(kind string) bool { return kind == KindBroken || kind == KindChanges }
+func Streamed(kind string) bool { return kind != KindErrors && kind != KindDocuments }
 
-// Entry is a part of a report: a Broken, a Change, or the whole *Errors or *Documents.
+// Entry is a part of a report: a Broken, a Change, a Round, a StoredURL, or the whole *Errors or *Documents.
 type Entry interface {
 	// Tables are the entry's rows.
 	Tables() []Table
@@ -101,6 +105,9 @@ func write(ctx context.Context, kind string, store Store, o Options, put func(En
 		return put(d)
 	case KindChanges:
 		return ordered(ctx, &o, changePlace(o.Order.By), func(ctx context.Context, fn func(Change) error) error { return EachChange(ctx, store, o, fn) }, put)
+	case KindRounds:
+		place := placer(roundColumns, o.Order.By, func(r *Round) string { return r.Of })
+		return ordered(ctx, &o, place, func(ctx context.Context, fn func(Round) error) error { return EachRound(ctx, store, o, fn) }, put)
 	}
 	return fmt.Errorf("there is no report %q: write %s", kind, strings.Join(Kinds(), ", "))
 }

@@ -77,6 +77,10 @@ func Columns(kind string) []Column {
 		return documentColumns
 	case KindChanges:
 		return heads(changeColumns)
+	case KindRounds:
+		return heads(roundColumns)
+	case KindURLs:
+		return heads(urlColumns)
 	}
 	return nil
 }

@@ -33,6 +33,8 @@ func (l *Lines) Put(e Entry) error {
 		l.broken(&e)
 	case Change:
 		l.change(&e)
+	case Round:
+		fmt.Fprintf(l.out, "%s  %s\n", at(e.At), clock.Localize(e.String()))
 	case *Errors:
 		return l.errors(e)
 	case *Documents:

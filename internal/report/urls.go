@@ -23,9 +23,6 @@ var urlColumns = []column[StoredURL]{
 	{Column{Name: "next_at", Title: "Next visit", Shows: Time}, func(s *StoredURL) any { return orZero(s.NextAt) }},
 }
 
-// URLColumns are those of a list of stored URLs.
-func URLColumns() []Column { return heads(urlColumns) }
-
 func orZero(t *time.Time) time.Time {
 	if t == nil {
 		return time.Time{}
@@ -123,5 +120,5 @@ func EachURLSorted(ctx context.Context, store Store, f Filter, o Order, limit in
 	return rows.each(func(s *StoredURL) error { return fn(*s, place(s).String()) })
 }
 
-// URLRow are the cells of a stored URL under URLColumns.
-func URLRow(s *StoredURL) []any { return cells(urlColumns, s) }
+// Tables is a table of one row.
+func (s StoredURL) Tables() []Table { return []Table{tableOf("", urlColumns, []StoredURL{s})} }

@@ -104,7 +104,7 @@ func unhex(t *testing.T, s string) []byte {
 // in memory.
 func TestSortedURLs(t *testing.T) {
 	s := manyURLs(120)
-	for _, c := range URLColumns() {
+	for _, c := range Columns(KindURLs) {
 		for _, desc := range []bool{false, true} {
 			o := Order{By: c.Name, Desc: desc}
 			var all []string
@@ -153,7 +153,7 @@ func TestSortedURLs(t *testing.T) {
 			t.Errorf("cursor %q is taken", bad)
 		}
 	}
-	if _, err := ParseOrder("-colour", URLColumns()); err == nil || !strings.Contains(err.Error(), "colour") || !strings.Contains(err.Error(), "fetched_at") {
+	if _, err := ParseOrder("-colour", Columns(KindURLs)); err == nil || !strings.Contains(err.Error(), "colour") || !strings.Contains(err.Error(), "fetched_at") {
 		t.Errorf("%v", err)
 	}
 }

@@ -32,15 +32,20 @@ import (
 //     keeps a second service away, as the stores' own locks do.
 func (s *Service) Run(ctx context.Context, once crawl.Once) error {
 	door, closeDoor := context.WithCancel(ctx)
+	told, endNotices := context.WithCancel(ctx) // after the door, which tells of the last round
 	group, ctx := errgroup.WithContext(ctx)
 	server := admin.NewServer(s.Crawlers(), s, s.config, s.access, s.log)
-	server.Tell(admin.About{Version: s.version, Notices: s.notices.Status})
+	server.Tell(admin.About{Version: s.version, Notices: s.notices.Status, Round: s.notices.Tell, Once: once.Drain})
 	if err := s.mountConsole(server); err != nil {
 		closeDoor()
+		endNotices()
 		return err
 	}
-	group.Go(func() error { return server.Run(door, s.open, s.owner) })
-	group.Go(func() error { return s.notices.Run(door) })
+	group.Go(func() error {
+		defer endNotices()
+		return server.Run(door, s.open, s.owner)
+	})
+	group.Go(func() error { return s.notices.Run(told) })
 	group.Go(func() error { return s.watch(door) })
 	group.Go(func() error { return s.limitMemory(door) })
 	group.Go(func() error { return s.tell(door) })

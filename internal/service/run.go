@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"time"
 
 	"github.com/sextant-crawler/sextant/crawl"
 )
@@ -38,11 +39,12 @@ func Run(ctx context.Context, o Options, start Start) (Summary, error) {
 	}
 	defer context.AfterFunc(start.Stop, s.Stop)()
 	ended := s.showProgress(ctx, start.Progress)
+	began := time.Now()
 	err = s.Run(ctx, start.Once)
 	ended()
 	defer o.notify.end()() // it may take long to close a store
 	// The summary is read before the stores are closed.
-	summary := s.summary(context.WithoutCancel(ctx), start.Once)
+	summary := s.summary(context.WithoutCancel(ctx), start.Once, began)
 	if closeErr := s.Close(); err == nil {
 		err = closeErr
 	}

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/events"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -30,6 +32,8 @@ type CrawlSummary struct {
 	Indexed   uint64 `json:"indexed"`
 	Permanent uint64 `json:"permanent_errors"`
 	Temporary uint64 `json:"temporary_errors"`
+	// Made is what the run did to documents.
+	Made events.Made `json:"made"`
 	// NotDone is what a run that was stopped early leaves, Later what --once does not wait for.
 	NotDone NotDone `json:"not_done"`
 	Later   Later   `json:"later"`
@@ -53,18 +57,20 @@ type Later struct {
 }
 
 // summary tells what the crawls did and what they leave for later.
-func (s *Service) summary(ctx context.Context, once crawl.Once) Summary {
+func (s *Service) summary(ctx context.Context, once crawl.Once, began time.Time) Summary {
 	var out Summary
 	if !once.Drain && once.MaxPages == 0 {
 		return out
 	}
 	for _, r := range s.crawls {
-		status, err := r.figures(ctx)
+		status, err := r.Status(ctx)
 		if err != nil {
 			out.Crawls = append(out.Crawls, CrawlSummary{Crawler: r.Name(), Error: err.Error()})
 			continue
 		}
-		c := summaryOf(r.Name(), status, *r.weights.Load())
+		c := summaryOf(r.Name(), status.Status, *r.weights.Load())
+		c.Made = status.Made()
+		c.Made.Of, c.Made.TookS = "this run", int64(time.Since(began).Seconds())
 		if err := r.RootsFailed(ctx); err != nil {
 			c.RootsFailed = err.Error()
 			out.RootsFailed = errors.Join(out.RootsFailed, fmt.Errorf("%s: %w", r.Name(), err))
@@ -101,6 +107,9 @@ func (c *CrawlSummary) Lines() []string {
 	}
 	lines := []string{fmt.Sprintf("%s: %s fetched, %s known, %s indexed (%d permanent and %d temporary errors)",
 		c.Crawler, count(int(c.Pages), "page"), count(int(c.Known), "URL"), count(int(c.Indexed), "document"), c.Permanent, c.Temporary)}
+	if c.Made.Of != "" {
+		lines = append(lines, c.Made.String())
+	}
 	undone := amounts{{c.NotDone.Waiting, "URL waiting", "URLs waiting"},
 		{c.NotDone.Copies, "of them to replace a document that left", "of them to replace documents that left"}, {c.NotDone.Unsent, "order unsent", "orders unsent"}}
 	if words := undone.String(); words != "" {

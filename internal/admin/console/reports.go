@@ -26,9 +26,9 @@ type reportData struct {
 	Kind, Host, Since string
 	// CSV is the address of the whole report.
 	CSV       string
-	Columns   []report.Column // for Broken and Changes
+	Columns   []report.Column // for Broken and Entries
 	Broken    []report.Broken
-	Changes   []report.Change
+	Entries   []report.Entry // changes or rounds
 	Errors    *report.Errors
 	Documents *report.Documents
 	More      bool // there are further entries
@@ -43,7 +43,7 @@ func (d *reportData) Kinds() []string { return report.Kinds() }
 
 // Head returns a report's title.
 func (d *reportData) Head(kind string) string {
-	return map[string]string{"broken": "Broken links", "errors": "Errors", "documents": "Documents", "changes": "Changes"}[kind]
+	return map[string]string{"broken": "Broken links", "errors": "Errors", "documents": "Documents", "changes": "Changes", "rounds": "Rounds"}[kind]
 }
 
 // About describes a report.
@@ -53,6 +53,7 @@ func (d *reportData) About(kind string) string {
 		"errors":    "what goes wrong, by kind and host",
 		"documents": "how many URLs and documents there are, by push source, outcome, fifo, media type and host",
 		"changes":   "what came, changed and went, in the last 24 hours or since another time",
+		"rounds":    "what each round of discovery, schedule and run that ended by itself did",
 	}[kind]
 }
 
@@ -96,7 +97,9 @@ func reportOf(v *visit) (any, error) {
 		ask.Set("pages", pagesShown)
 		d.Broken, d.More, err = lines[report.Broken](v, path, ask, entriesShown)
 	case report.KindChanges:
-		d.Changes, d.More, err = lines[report.Change](v, path, ask, entriesShown)
+		d.Entries, d.More, err = entries[report.Change](v, path, ask)
+	case report.KindRounds:
+		d.Entries, d.More, err = entries[report.Round](v, path, ask)
 	case report.KindErrors:
 		err = v.get(path, ask, &d.Errors)
 	default:
@@ -108,6 +111,15 @@ func reportOf(v *visit) (any, error) {
 		d.Next = v.link(v.r.URL.EscapedPath(), next)
 	}
 	return d, err
+}
+
+// entries returns the first entries of a report; more reports whether there are others.
+func entries[E report.Entry](v *visit, path string, ask url.Values) (all []report.Entry, more bool, err error) {
+	found, more, err := lines[E](v, path, ask, entriesShown)
+	for _, e := range found {
+		all = append(all, e)
+	}
+	return all, more, err
 }
 
 // tableCell is a cell of a report's table for display.

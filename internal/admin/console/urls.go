@@ -90,7 +90,7 @@ func choices(of string) (words []string) {
 func urls(v *visit) (any, error) {
 	query := v.r.URL.Query()
 	d := &urlsData{Filter: readURLFilter(query), Sort: query.Get("sort")}
-	for _, c := range report.URLColumns() {
+	for _, c := range report.Columns(report.KindURLs) {
 		if c.Name != "errors" && c.Name != "depth" && c.Name != "found_at" {
 			d.Columns = append(d.Columns, c)
 		}
@@ -118,7 +118,8 @@ func urls(v *visit) (any, error) {
 
 // CellsOf returns the row of a stored URL, in the columns of the page.
 func (v *view) CellsOf(columns []report.Column, s report.StoredURL) (row []tableCell) {
-	row = v.row(report.URLColumns(), report.URLRow(&s), func(c report.Column) bool { return slices.Contains(columns, c) })
+	t := s.Tables()[0]
+	row = v.row(t.Columns, t.Rows[0], func(c report.Column) bool { return slices.Contains(columns, c) })
 	for i := range row {
 		if row[i].Name == "reason" {
 			row[i].HTML = v.toRule(&s, row[i].HTML)
