@@ -9,7 +9,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// smartsite gathers what becomes of a list of settings.
+// smartsite collects the translation of a list of settings.
 type smartsite struct {
 	*document
 	before     []attribute // attributes of Discovery
