@@ -19,16 +19,16 @@ import (
 
 // Access holds the request settings of a group of URLs. It is immutable except for its session.
 type Access struct {
-	match        func(weburl.URL) bool // nil: all
-	before       Accesses              // those matched first
-	fetcher      *fetcher.Fetcher
+	match   func(weburl.URL) bool // nil: all
+	before  Accesses              // those matched first
+	fetcher *fetcher.Fetcher
 	// refuses private addresses, for pages that anybody may have made; nil if none is rendered
 	strict       *fetcher.Fetcher
-	render       *policy.Render   // nil: not rendered
-	header       http.Header      // the fetcher's, for the requests of a log-in
-	login        *login           // nil: no authentication
-	do           auth.Do          // nil for the fetcher's own; otherwise it keeps cookies
-	cookies      *auth.Jar        // that do keeps, nil without
+	render       *policy.Render // nil: not rendered
+	header       http.Header    // the fetcher's, for the requests of a log-in
+	login        *login         // nil: no authentication
+	do           auth.Do        // nil for the fetcher's own; otherwise it keeps cookies
+	cookies      *auth.Jar      // the cookies that do keeps, nil without
 	ignoreRobots bool
 	proxied      bool // the proxy looks names up
 }
@@ -113,9 +113,9 @@ func (all Accesses) Sessions() []SessionStatus {
 type Equipment struct {
 	Log *slog.Logger
 	Jar *auth.Jar // cookies of all sites, with EnableCookies
-	// Kept has what sessions begin with; nil: nothing.
+	// Kept holds cookies stored by a previous process; nil for none.
 	Kept *auth.CookieFile
-	// Complete adds what the crawl contributes to the settings of a fetcher.
+	// Complete adds the crawl's own settings to those of a fetcher.
 	Complete func(fetcher.Settings, *policy.Policy) fetcher.Settings
 }
 
