@@ -19,8 +19,7 @@ import (
 // repository is the folder above this one: links may lead out of the manual.
 const repository = ".."
 
-// pagesOfRepository are all Markdown files that people read, by path from the
-// repository's folder.
+// pagesOfRepository are all Markdown files that people read, by path from the repository's folder.
 func pagesOfRepository(t *testing.T) []string {
 	t.Helper()
 	var names []string
@@ -72,8 +71,7 @@ func links(source []byte) []string {
 	return all
 }
 
-// TestLinks: each link of each page leads to a file that is there, and to a heading
-// that it has.
+// TestLinks: each link of each page leads to a file that is there, and to a heading that it has.
 func TestLinks(t *testing.T) {
 	checked := 0
 	for _, name := range pagesOfRepository(t) {
@@ -202,8 +200,7 @@ func TestManual(t *testing.T) {
 	}
 }
 
-// checkServed looks whether the address of a link is one that a server of the manual
-// answers.
+// checkServed looks whether the address of a link is one that a server of the manual answers.
 func checkServed(t *testing.T, m *Manual, p *Page, link string) {
 	t.Helper()
 	if strings.HasPrefix(link, "http://") || strings.HasPrefix(link, "https://") {

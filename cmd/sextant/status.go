@@ -145,7 +145,7 @@ func printStatus(w io.Writer, s *admin.Status, p paint) {
 	}
 }
 
-// printRunning writes what only a service can tell.
+// printRunning writes the part of the status that only a running service has.
 func printRunning(w io.Writer, s *admin.Status) {
 	row(w, "in flight", "%s; %s with work, %d of them resting", count(s.InFlight, "URL"), count(s.Hosts.WithWork, "host"), s.Hosts.Closed)
 	row(w, "pace", "%.1f requests/s, %.1f pages/s, %s/s", s.Rates.RequestsPerS, s.Rates.PagesPerS, size(int64(s.Rates.BytesPerS)))
@@ -271,7 +271,7 @@ func printDeletions(w io.Writer, s *admin.Status) {
 	}
 }
 
-// editsShown is how many edits are listed on lines of their own.
+// editsShown is how many edits are listed on separate lines.
 const editsShown = 20
 
 func printStore(w io.Writer, s *admin.StoreStatus) {

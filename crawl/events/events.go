@@ -24,11 +24,10 @@ import (
 // A value of the store, in the form of the JSON of Event, is one event. Its name ends with
 // the event's number modulo Kept.
 
-// Kept is how many events are remembered.
+// Kept is the number of stored events.
 const Kept = 1000
 
-// The kinds of events of the service itself. Those of operators have the word of the change
-// in the log, such as pause.
+// The kinds of the service's own events. Those of operators are named like the change in the log, such as pause.
 const (
 	Start       = "start"
 	Stop        = "stop"
@@ -44,7 +43,7 @@ const (
 	Round       = "round" // of discovery, a schedule or a run that ended by itself: nothing waits any more
 )
 
-// Event is one of them. The names of the JSON are a contract.
+// Event is one event. The JSON names are a contract.
 type Event struct {
 	Number uint64    `json:"number"` // rising
 	At     time.Time `json:"at"`
@@ -83,12 +82,12 @@ func (m *Made) String() string {
 	return words + (time.Duration(m.TookS) * time.Second).String()
 }
 
-// Reader is what events are read from.
+// Reader reads events.
 type Reader interface {
 	Value(ctx context.Context, name scheduler.ValueName) ([]byte, error)
 }
 
-// Store is what they are kept in.
+// Store stores events.
 type Store interface {
 	Reader
 	SetValue(ctx context.Context, name scheduler.ValueName, value []byte) error
@@ -108,7 +107,7 @@ func nameOf(number uint64) scheduler.ValueName {
 	return scheduler.CrawlValue(fmt.Sprintf("event.%03d", number%Kept))
 }
 
-// Add stores an event, whose number it gives. The oldest is forgotten for it.
+// Add stores an event, and sets its number. It removes the oldest one.
 func (l *Log) Add(ctx context.Context, e Event) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -134,7 +133,7 @@ func (l *Log) Add(ctx context.Context, e Event) error {
 	return nil
 }
 
-// textMax is how many bytes of a text are kept: it may have come from a stranger.
+// textMax limits a text in bytes: it may come from a stranger.
 const textMax = 500
 
 func short(s string) string {
@@ -148,7 +147,7 @@ func short(s string) string {
 	}
 }
 
-// List gives the events of a store, the latest first.
+// List returns the events of a store, the latest first.
 func List(ctx context.Context, s Reader) ([]Event, error) {
 	var all []Event
 	for n := range uint64(Kept) {

@@ -13,12 +13,10 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Preview is what new settings would change of the URLs that are stored. What
-// they would newly let in cannot be known: links that were ignored are not stored.
-// The names are a contract.
+// Preview is the effect of new settings on the stored URLs. Links that they would newly allow are unknown, because
+// ignored links are not stored. The names are a contract.
 type Preview struct {
-	// Rules identifies the new rules, Before those that the stored URLs were last
-	// judged by, empty if they never were.
+	// Rules identifies the new rules, Before those by which the stored URLs were last judged, empty if none.
 	Rules  string `json:"rules"`
 	Before string `json:"before"`
 	Judged uint64 `json:"judged"`
@@ -32,19 +30,17 @@ type Preview struct {
 	Readmitted PreviewGroup `json:"readmitted"`
 	// Moved would wait in another fifo when they are next queued.
 	Moved PreviewGroup `json:"moved"`
-	// Deleted are the documents that would be deleted in the background, of
-	// excluded URLs and of those that are only crawled from then on; Leaving are those that would leave
-	// a target, because they get a source that it does not take.
+	// Deleted are the documents that would be deleted in the background: of excluded URLs, and of those that would only be
+	// crawled. Leaving are those that would leave a target, because their new source is not one of its own.
 	Deleted PreviewGroup `json:"deleted"`
 	Leaving PreviewGroup `json:"leaving"`
-	// Held are the documents that the edit takes out, those of URLs that wait included, where they are more than
-	// Allowed, which is as many as edits may without the operator's word now. A page that has another name then is
-	// not deleted, but replaced.
+	// Held are the documents that the edit deletes, including those of pending URLs, if they are more than Allowed, the
+	// number that edits may delete without confirmation. A renamed page is not deleted, but replaced.
 	Held    uint64 `json:"held"`
 	Allowed uint64 `json:"allowed"`
 	Indexed uint64 `json:"indexed"` // documents before
-	// Pending counts what earlier edits have pending, and the new rules take out, too. Narrowed says that this is less
-	// than now, and few enough to leave without the operator's word.
+	// Pending counts the pending deletions of earlier edits that the new rules also cause. Narrowed means that this is
+	// less than now, and few enough to need no confirmation.
 	Pending  uint64 `json:"pending"`
 	Narrowed bool   `json:"narrowed,omitempty"`
 	// Cancelled are losses of earlier edits that the new rules cancel: these documents stay.
@@ -54,22 +50,22 @@ type Preview struct {
 	// links that were outside. Where pages are refreshed, that waits for their refresh.
 	Retimed uint64       `json:"retimed"`
 	Reread  PreviewGroup `json:"reread"`
-	// Note says in words what the new settings do not do to stored URLs, empty if nothing.
+	// Note describes what the new settings do not change in stored URLs, or "".
 	Note string `json:"note,omitempty"`
-	// Renewed are documents that get other metas by rules and roots, or another source: when they are
-	// due next, or at once, as the operator says. AtOnce of them are fetched at once in any case: nothing refreshes
-	// them, or they are items of a list, which is read again.
+	// Renewed are documents that get other metas, or another source, from rules and roots: when they are next due, or at
+	// once if the operator orders it. AtOnce of them are refetched at once in any case: nothing refreshes them, or they
+	// are items of a list, which is read again.
 	Renewed PreviewGroup `json:"renewed"`
 	AtOnce  uint64       `json:"renewed_at_once"`
 
 	edited uint64 // losses that belong to the edit
 }
 
-// keptNote is that of settings that name some of the XML files of before.
+// keptNote is the note for settings that still name some of the XML files.
 const keptNote = "documents of an <XMLDocuments> that was taken out stay while there are others, which may list them too: " +
 	"sextant remove --match takes them out"
 
-// fragmentNote is that of settings whose rules name fragments, which are stored only while rules do.
+// fragmentNote is the note for settings whose rules use fragments, which are stored only while rules do.
 const fragmentNote = "rules on fragment judge a stored page by the fragment that is stored with it: " +
 	"pages found while no rule named fragments have none"
 
@@ -77,8 +73,8 @@ const fragmentNote = "rules on fragment judge a stored page by the fragment that
 type PreviewGroup struct {
 	Count   uint64          `json:"count"`
 	Samples []PreviewSample `json:"samples"`
-	// By are the rules and gates that put them into it, the most URLs first, at most 100.
-	// URLs that are read again or renewed have none.
+	// By are the rules and gates that put them there, at most 100, those with the most URLs first. It is empty for URLs
+	// that are read again or renewed.
 	By     []PreviewCause `json:"by"`
 	causes map[crawlspace.Reason]*PreviewCause
 }
@@ -88,7 +84,7 @@ type PreviewSample struct {
 	URL    string `json:"url"`
 	Status int    `json:"status"`          // before
 	Fifo   string `json:"fifo"`            // before
-	To     string `json:"to,omitempty"`    // fifo afterwards, where it is another
+	To     string `json:"to,omitempty"`    // new fifo, if another
 	Words  string `json:"words,omitempty"` // why it is excluded, or its document deleted
 }
 

@@ -189,8 +189,7 @@ func TestDecideDeletions(t *testing.T) {
 	}
 }
 
-// TestDeletionGroups: deletions are grouped by host, by reason and by edit, and a reader
-// sees no button.
+// TestDeletionGroups: deletions are grouped by host, by reason and by edit, and a reader sees no button.
 func TestDeletionGroups(t *testing.T) {
 	at := day()
 	counts := map[string]string{

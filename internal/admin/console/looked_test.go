@@ -96,8 +96,7 @@ func lookedAt() []string {
 	}
 }
 
-// TestHostileText: whatever a page has for title, text or URL is text on all pages, and
-// not much of it.
+// TestHostileText: whatever a page has for title, text or URL is text on all pages, and not much of it.
 func TestHostileText(t *testing.T) {
 	for name, text := range map[string]string{
 		"script":   `<script>alert(1)</script>`,
@@ -138,8 +137,7 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
-// harmlessPage fails where a page holds an element, attribute or character that no
-// template of the console has.
+// harmlessPage fails where a page holds an element, attribute or character that no template of the console has.
 func harmlessPage(t *testing.T, path, body string) {
 	t.Helper()
 	root, err := html.Parse(strings.NewReader(body))
@@ -189,8 +187,7 @@ func TestShownAsText(t *testing.T) {
 	}
 }
 
-// TestReadersSeeNoButtons: a reader's pages hold no form that changes something, and
-// such a form is refused.
+// TestReadersSeeNoButtons: a reader's pages hold no form that changes something, and such a form is refused.
 func TestReadersSeeNoButtons(t *testing.T) {
 	api, notes := recording(t, knownURL("http://x.test/", "words"))
 	reader, operator := newConsole(t, admin.Reader, api), newConsole(t, admin.Operator, api)

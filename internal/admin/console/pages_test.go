@@ -85,8 +85,7 @@ func TestHostileTextIsShown(t *testing.T) {
 	}
 }
 
-// TestProblemsAreShown: what the API refuses becomes a page of its status, with the
-// words escaped.
+// TestProblemsAreShown: what the API refuses becomes a page of its status, with the words escaped.
 func TestProblemsAreShown(t *testing.T) {
 	for _, bad := range hostile() {
 		p := &admin.Problem{Status: http.StatusServiceUnavailable, Title: bad, Detail: bad, Findings: []admin.Finding{{File: bad, Message: bad}}}
