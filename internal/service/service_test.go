@@ -73,7 +73,7 @@ func TestFewFiles(t *testing.T) {
 	if err == nil || err.Error() != want {
 		t.Errorf("%v", err)
 	}
-	if badgerstore.Exists(filepath.Join("data", storeFolder)) {
+	if store.Exists(filepath.Join("data", storeFolder)) {
 		t.Error("a store was made")
 	}
 }
