@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/internal/admin"
@@ -28,9 +30,11 @@ type Service struct {
 	log    *slog.Logger
 
 	config     *configuration
-	configured int    // Crawlers in it when the service started
-	version    string // as in Options
-	memory     int64  // budget in bytes; 0 is the default one
+	configured int          // Crawlers in it when the service started
+	stores     int          // that Open opens
+	opened     atomic.Int32 // those of them that are open
+	version    string       // as in Options
+	memory     int64        // budget in bytes; 0 is the default one
 	notify     *notifier
 	notices    *notices.Notifier
 	tickets    map[string]string // to tokens: links that sign in once; read when Run begins
@@ -65,7 +69,7 @@ type Options struct {
 // Open opens everything that can fail, so that a service that starts runs.
 func Open(ctx context.Context, o Options) (s *Service, err error) {
 	s = &Service{
-		log: o.Log, version: o.Version, configured: len(o.File.Crawlers), memory: o.Memory, notify: o.notify, hangups: o.hangups,
+		log: o.Log, version: o.Version, configured: len(o.File.Crawlers), stores: len(o.Crawlers), memory: o.Memory, notify: o.notify, hangups: o.hangups,
 	}
 	s.stops, s.stopped = context.WithCancel(context.WithoutCancel(ctx))
 	if s.notify == nil {
@@ -96,6 +100,9 @@ func Open(ctx context.Context, o Options) (s *Service, err error) {
 }
 
 func (s *Service) openCrawls(ctx context.Context, o *Options) error {
+	if err := enoughFiles(o.Crawlers); err != nil {
+		return err
+	}
 	memtable := memtableOf(o.Memory, len(o.Crawlers))
 	slots := sharedSlots(o.Threads, o.Crawlers, o.Log)
 	for _, crawler := range o.Crawlers {
@@ -107,11 +114,33 @@ func (s *Service) openCrawls(ctx context.Context, o *Options) error {
 			return err
 		}
 		s.crawls = append(s.crawls, r)
+		s.opened.Add(1)
+		s.notify.status(s.progressOfOpening())
 		if slots != nil {
 			r.ShareWorkers(slots)
 		}
 	}
 	return nil
+}
+
+func (s *Service) progressOfOpening() string {
+	return fmt.Sprintf("stores are being opened: %d of %d are open", s.opened.Load(), s.stores)
+}
+
+// enoughFiles fails if the process may open too few files for the Crawlers: their pages would
+// become temporary errors, and their documents would wait at their targets.
+func enoughFiles(crawlers []config.Crawler) error {
+	const base, store = 64, 16 // a store that is new has 10, and more as it grows
+	need := uint64(base + store*len(crawlers))
+	for _, c := range crawlers {
+		need += uint64(max(c.Workers, 0)) // a connection each
+	}
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil || uint64(limit.Cur) >= need {
+		return err
+	}
+	return fmt.Errorf("this process may open %d files, and its Crawlers need %d: set ulimit -n, or LimitNOFILE= in the systemd unit, to %d or more",
+		limit.Cur, need, 4*need)
 }
 
 // Close closes the stores and what else is open. The socket is closed last: until then it
