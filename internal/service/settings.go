@@ -5,7 +5,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl/policy"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 )
 
 // Settings returns the settings of a Crawler element. agent is the default User-Agent.
@@ -22,8 +22,8 @@ func Settings(c config.Crawler, agent string) policy.Settings {
 }
 
 // StoreOptions returns the options for opening a Crawler's store for writing.
-func StoreOptions(c config.Crawler) badgerstore.Options {
-	return badgerstore.Options{Durability: c.Durability, FirstOrder: FirstOrder()}
+func StoreOptions(c config.Crawler) store.Options {
+	return store.Options{Durability: c.Durability, FirstOrder: FirstOrder()}
 }
 
 // settings returns the settings of a running Crawler, with its reader of documents.
