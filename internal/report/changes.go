@@ -79,7 +79,7 @@ func EachChange(ctx context.Context, store Store, o Options, fn func(Change) err
 	})
 }
 
-// changesOf lists what happened to a stored URL since a time.
+// changesOf returns the changes of a stored URL since a time.
 func changesOf(r *scheduler.Record, since time.Time) (list []Change) {
 	add := func(kind string, at time.Time) {
 		if at.IsZero() || at.Before(since) {

@@ -23,8 +23,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Store is what reports read. They hold no snapshot for long, so a change that is made
-// meanwhile may be in a report or not.
+// Store is the part of a store that reports read. They hold no snapshot for long, so concurrent changes may or may not
+// be included.
 type Store interface {
 	scheduler.Reader
 	// Outlinks calls fn for the links of each page from a key on, in order of keys. fn
@@ -51,8 +51,7 @@ func Kinds() []string {
 	return []string{KindBroken, KindErrors, KindDocuments, KindChanges, KindRounds}
 }
 
-// Streamed reports whether a kind of report has one entry for each thing it finds. The
-// others are one entry.
+// Streamed reports whether a kind of report has many entries. The others have one.
 func Streamed(kind string) bool { return kind != KindErrors && kind != KindDocuments }
 
 // Entry is a part of a report: a Broken, a Change, a Round, a StoredURL, or the whole *Errors or *Documents.
@@ -68,8 +67,8 @@ type Sink interface {
 	End() error
 }
 
-// Write makes a report of a store, in the order of o, that of keys where it names none. It
-// ends one of many entries after o.Limit of them.
+// Write writes a report of a store, in the order of o, or in that of keys by default. A report with many entries ends
+// after o.Limit of them.
 func Write(ctx context.Context, kind string, store Store, o Options, to Sink) error {
 	n := 0
 	put := func(e Entry) error {

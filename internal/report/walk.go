@@ -11,7 +11,7 @@ import (
 // errEnough ends a walk over the store.
 var errEnough = errors.New("enough was read")
 
-// eachRecord calls fn for the records that keep accepts; the store is not being read then.
+// eachRecord calls fn for the records that keep accepts; during the call no read of the store is in progress.
 func eachRecord(ctx context.Context, store Store, keep func(*scheduler.Record) bool, fn func(weburl.Key, *scheduler.Record) error) error {
 	return scheduler.Walk(ctx, store, weburl.Key{}, keep, func(batch []scheduler.KeyedRecord) error {
 		for i := range batch {

@@ -96,7 +96,7 @@ func (s *Service) endReloads() {
 	defer s.reloading.Unlock()
 }
 
-// errEnding is a reload's answer while the service stops.
+// errEnding is the error of a reload while the service stops.
 var errEnding = errors.New("the service is stopping: the changed configuration takes effect at its next start")
 
 // Reload implements admin.Service: it reads the configuration again and puts it in force. A broken one leaves
@@ -155,8 +155,8 @@ func (s *Service) reloadChanged(ctx context.Context) {
 	}
 }
 
-// tell tells systemd that the service is ready once every Crawler crawls, and then how
-// it is. SIGHUP is obeyed from then on; one that came earlier is not lost.
+// tell notifies systemd that the service is ready once every Crawler crawls, and later of its state. From then on it
+// obeys SIGHUP; an earlier one is not lost.
 func (s *Service) tell(ctx context.Context) error {
 	if s.alive(ctx) != nil { // it ended before it crawled
 		return nil

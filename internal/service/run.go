@@ -10,10 +10,10 @@ import (
 	"github.com/sextant-crawler/sextant/crawl"
 )
 
-// Start is what a run is asked for beside its Options.
+// Start holds the arguments of a run besides its Options.
 type Start struct {
 	Once crawl.Once
-	// Yes is the operator's word for what changed rules delete.
+	// Yes is the operator's confirmation of deletions by changed rules.
 	Yes bool
 	// Stop ends at the first signal to stop; Hangups has an entry for each SIGHUP.
 	Stop    context.Context //nolint:containedctx // it is a signal, not the run's context

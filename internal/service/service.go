@@ -47,7 +47,7 @@ type Service struct {
 	stopped   context.CancelFunc
 }
 
-// Options are what a service is opened with.
+// Options are the options of a service.
 type Options struct {
 	Path     string       // of the configuration
 	File     *config.File // the same, read
@@ -57,12 +57,12 @@ type Options struct {
 	// Access names tokens and certificate; nil: there are no tokens.
 	Access  *admin.AccessSettings
 	Log     *slog.Logger
-	Version string // of the program, as people are told it
+	Version string // version of the program, for display
 	Agent   string // the User-Agent of Crawlers that name none
 	Memory  int64  // budget in bytes; 0 is the default one, NoMemoryLimit none
 	Threads int    // of all Crawlers together; 0: as many as they have
 
-	notify  *notifier // nil: systemd is told nothing
+	notify  *notifier // nil without systemd
 	hangups <-chan struct{}
 }
 
@@ -143,8 +143,8 @@ func enoughFiles(crawlers []config.Crawler) error {
 		limit.Cur, need, 4*need)
 }
 
-// Close closes the stores and what else is open. The socket is closed last: until then it
-// answers that the service is stopping.
+// Close closes the stores and everything else. It closes the socket last, which until then responds that the service is
+// stopping.
 func (s *Service) Close() error {
 	var errs []error
 	closed := admin.Closing(s.owner)
@@ -165,7 +165,7 @@ func (s *Service) Close() error {
 	return errors.Join(errs...)
 }
 
-// Address is where the API and the console answer, "off" if nowhere.
+// Address returns the address of the API and the console, "off" if there is none.
 func (s *Service) Address() string {
 	if s.open == nil {
 		return "off"
@@ -199,7 +199,7 @@ func (s *Service) crawlOf(c admin.Crawler) (*running, error) {
 	return nil, fmt.Errorf("no Crawler %q runs", c.Name())
 }
 
-// Crawlers are those that the service runs, as it shows them.
+// Crawlers returns the Crawlers of the service, for display.
 func (s *Service) Crawlers() []admin.Crawler {
 	out := make([]admin.Crawler, len(s.crawls))
 	for i, r := range s.crawls {
