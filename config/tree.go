@@ -178,8 +178,13 @@ func (p *parser) elementSpec(e *Markup, parent *node, scope *namespaces) *Elemen
 	return spec
 }
 
-// knownNames bounds the list of names in a message, in bytes; a longer list would hide the error.
-const knownNames = 400
+// knownNames bounds the list of names in a message, in bytes; a longer list would hide the error, and inManual stands in
+// for it. fewNames are all worth reading.
+const (
+	knownNames = 400
+	fewNames   = 8
+	inManual   = ": the manual's page on the configuration, or sextant schema, has those that are known"
+)
 
 // longestName is the length above which a name cannot be a misspelt known one.
 const longestName = 40
@@ -195,13 +200,16 @@ func (p *parser) elementHint(parent, name string, known []string) string {
 	if near := words.Nearest(name, known); near != "" {
 		return ": did you mean <" + near + ">?"
 	}
+	list := ": known here are <" + strings.Join(known, ">, <") + ">"
 	switch {
 	case len(known) == 0:
 		return ", which has no elements inside: remove it"
+	case len(list) > knownNames:
+		return inManual
 	case len(name) > longestName:
 		return ""
 	default:
-		return ": known here are <" + strings.Join(known, ">, <") + ">"
+		return list
 	}
 }
 
