@@ -178,13 +178,11 @@ func (p *parser) elementSpec(e *Markup, parent *node, scope *namespaces) *Elemen
 	return spec
 }
 
-// knownNames bounds the list of names in a message, in bytes; a longer list would hide the error, and inManual stands in
-// for it. fewNames are all worth reading.
-const (
-	knownNames = 400
-	fewNames   = 8
-	inManual   = ": the manual's page on the configuration, or sextant schema, has those that are known"
-)
+// knownNames bounds the list of names in a message, in bytes; inManual replaces a longer one, which would hide
+// the error.
+const knownNames = 400
+
+const inManual = ": the manual's page on the configuration, or sextant schema, has those that are known"
 
 // longestName is the length above which a name cannot be a misspelt known one.
 const longestName = 40

@@ -48,11 +48,14 @@ func configHistory(c *cli.Context) error {
 	case n > len(versions):
 		return no(fmt.Errorf("the history has %s", count(len(versions), "version")))
 	}
+	if n > 0 {
+		versions = versions[n-1 : n]
+	}
 	now, tag, err := configText(c, client, "/config")
 	if err != nil {
 		return err
 	}
-	old, kept, err := versionOf(c, client, versions, n, now)
+	old, kept, err := versionOf(c, client, versions, now)
 	if err != nil {
 		return err
 	}
@@ -69,18 +72,14 @@ func configHistory(c *cli.Context) error {
 	return saidDone(c, "rolled back to the version of "+clock.Local(kept))
 }
 
-// versionOf returns the text of number n, with n of 0 the newest one that differs from the file's, now, and when it was kept.
-func versionOf(c *cli.Context, client *admin.Client, versions []admin.ConfigVersion, n int, now string) (text string, kept time.Time, err error) {
-	for i, v := range versions {
-		if n > 0 && n != i+1 {
-			continue
-		}
-		text, _, err = configText(c, client, "/config/version", "name", v.Name)
-		if n > 0 || err != nil || text != now {
+// versionOf returns the text of the first of some versions that differs from other, and when it was kept.
+func versionOf(c *cli.Context, client *admin.Client, of []admin.ConfigVersion, other string) (text string, kept time.Time, err error) {
+	for _, v := range of {
+		if text, _, err = configText(c, client, "/config/version", "name", v.Name); err != nil || text != other {
 			return text, v.Kept, err
 		}
 	}
-	return "", kept, no(errors.New("the history has no other text than the file's"))
+	return "", kept, no(errors.New("no version asked for differs from the file"))
 }
 
 // configText reads a text of the API, and its entity tag.

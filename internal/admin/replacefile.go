@@ -39,8 +39,7 @@ func errChanged() *Problem {
 
 // unwritable adds what to do to an error of a file that the service may not write.
 func unwritable(path string, err error) error {
-	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
-		folder := filepath.Dir(path)
+	if folder := filepath.Dir(path); errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
 		return &Declined{Err: fmt.Errorf("the service may not write to %s (%w): edit the file on the machine and reload, or let its user write there (chown; under systemd also ReadWritePaths=%s)", folder, err, folder)}
 	}
 	return err
