@@ -183,7 +183,7 @@ func configureCommands() []*cli.Command {
 		{
 			Name: "config", Category: category, Usage: "list the texts that were the configuration, compare one with the file, or put it back", Action: configHistory,
 			ArgsUsage: "history|diff [N]|rollback [N]", Flags: flags(),
-			Description: "The service keeps each text that comes into force, the newest 100. N is a number that history prints: 1 is the newest, 2, the default, the one before. " +
+			Description: "The service keeps each text that comes into force, the newest 100. N is a number that history prints, 1 the newest; without it, the newest text that differs from the file. " +
 				"rollback writes the text into the file, as the console does, and the service reloads.",
 		},
 		{

@@ -15,20 +15,16 @@ import (
 // configuration. The responses state that the process is alive and, in the words of progress, how far it is.
 // Afterwards l can be served again. l may be nil.
 func Opening(l net.Listener, secured *tls.Config, progress func() string) (done func()) {
-	return meanwhile(l, secured, func() ReadinessProblem {
-		return ReadinessProblem{Code: notReadyStarting, Words: progress()}
-	})
+	return meanwhile(l, secured, notReadyStarting, progress)
 }
 
 // Closing serves owner like Opening while stores are being closed, after Run.
 func Closing(owner net.Listener) (done func()) {
-	return meanwhile(owner, nil, func() ReadinessProblem {
-		return ReadinessProblem{Code: notReadyStopping, Words: "stores are being closed"}
-	})
+	return meanwhile(owner, nil, notReadyStopping, func() string { return "stores are being closed" })
 }
 
 // meanwhile serves a service that is opening or closing its stores, until done is called.
-func meanwhile(l net.Listener, secured *tls.Config, reason func() ReadinessProblem) (done func()) {
+func meanwhile(l net.Listener, secured *tls.Config, code string, words func() string) (done func()) {
 	back, ok := lend(l)
 	if !ok {
 		return func() {}
@@ -43,11 +39,10 @@ func meanwhile(l net.Listener, secured *tls.Config, reason func() ReadinessProbl
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", healthz)
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		writeReadiness(w, r, Readiness{Problems: []ReadinessProblem{reason()}})
+		writeReadiness(w, r, Readiness{Problems: []ReadinessProblem{{Code: code, Words: words()}}})
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		why := reason()
-		p := newProblem(http.StatusServiceUnavailable, codeNotReady, "the service is %s: %s", why.Code, why.Words)
+		p := newProblem(http.StatusServiceUnavailable, codeNotReady, "the service is %s: %s", code, words())
 		p.retryAfter = 5
 		p.write(w)
 	})

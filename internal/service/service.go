@@ -130,8 +130,7 @@ func (s *Service) progressOfOpening() string {
 // enoughFiles fails if the process may open too few files for the Crawlers: their pages would
 // become temporary errors, and their documents would wait at their targets.
 func enoughFiles(crawlers []config.Crawler) error {
-	const base, store = 64, 16 // a store that is new has 10, and more as it grows
-	need := uint64(base + store*len(crawlers))
+	need := uint64(64 + 16*len(crawlers)) // a new store has 10, and more as it grows
 	for _, c := range crawlers {
 		need += uint64(max(c.Workers, 0)) // a connection each
 	}
