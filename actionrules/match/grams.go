@@ -130,7 +130,7 @@ func bitsOf(h uint64, shift uint) uint64 {
 	return 1<<(h>>((shift-6)&63)&63) | 1<<(h>>((shift-12)&63)&63)
 }
 
-// slot is the place of the table that a hash begins at.
+// slot returns the index of the table at which the search for a hash begins.
 func (g *grams) slot(h uint64) int { return int(h >> (64 - uint(bits.Len(uint(len(g.table)-1))))) }
 
 // place chooses for each literal the gram that the fewest share.

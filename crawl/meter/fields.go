@@ -26,7 +26,7 @@ type FieldsStatus struct {
 	Failed map[string]int64 `json:"failed,omitempty"`
 }
 
-// MainStatus counts the pages whose main content was looked for.
+// MainStatus counts the pages whose main content was searched for.
 type MainStatus struct {
 	Pages int64 `json:"pages"`
 	Empty int64 `json:"empty"` // of these, without any: they have their whole text
