@@ -243,7 +243,7 @@ func TestHostilePage(t *testing.T) {
 	}
 	p, _ := m.Page("")
 	want := "<h1 id=\"t-b-onclickx\">T </h1>\n<p>a  b x out</p>\n<pre tabindex=\"0\"><code>&lt;script&gt;2&lt;/script&gt;\n</code></pre>\n<pre tabindex=\"0\"><code><span class=\"xml-tag\">&lt;Rule</span> <span class=\"xml-name\">a=</span><span class=\"xml-value\">&#34;&lt;b&gt;&#34;</span><span class=\"xml-tag\">/&gt;</span><span class=\"xml-comment\">&lt;!-- &lt;/pre&gt; --&gt;</span>\n</code></pre>\n" +
-		"<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table\"><table><thead><tr><th scope=\"col\">a</th><td></td></tr></thead>\n<tbody>\n<tr>\n<td><code>&lt;i&gt;</code></td><td>c</td></tr>\n</tbody>\n</table></div>\n"
+		"<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Table\"><table><thead><tr><th scope=\"col\">a</th><td></td></tr></thead>\n<tbody>\n<tr>\n<td><code>&lt;i&gt;</code></td><td>c</td></tr>\n</tbody>\n</table></div>\n"
 	if string(p.Body) != want {
 		t.Errorf("got  %s\nwant %s", p.Body, want)
 	}

@@ -201,7 +201,7 @@ func (parts) RegisterFuncs(to renderer.NodeRendererFuncRegisterer) {
 	nothing := func(util.BufWriter, []byte, ast.Node, bool) (ast.WalkStatus, error) { return ast.WalkSkipChildren, nil }
 	to.Register(ast.KindHTMLBlock, nothing)
 	to.Register(ast.KindRawHTML, nothing)
-	to.Register(tables.KindTable, around(`<div class="scroll" tabindex="0" role="region" aria-label="Table"><table>`, "</table></div>\n"))
+	to.Register(tables.KindTable, around(`<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>`, "</table></div>\n"))
 	to.Register(tables.KindTableHeader, around("<thead><tr>", "</tr></thead>\n<tbody>\n"))
 	to.Register(tables.KindTableCell, renderCell)
 	to.Register(ast.KindCodeBlock, renderCode)

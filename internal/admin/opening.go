@@ -41,10 +41,10 @@ func meanwhile(l net.Listener, secured *tls.Config, code string, words func() st
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		writeReadiness(w, r, Readiness{Problems: []ReadinessProblem{{Code: code, Words: words()}}})
 	})
-	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		p := newProblem(http.StatusServiceUnavailable, codeNotReady, "the service is %s: %s", code, words())
 		p.retryAfter = 5
-		p.write(w)
+		p.write(w, r)
 	})
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout}
 	server.SetKeepAlivesEnabled(false)

@@ -122,8 +122,8 @@ func TestTroublesLeadToTheirPages(t *testing.T) {
 		}
 	}
 	_, body = visitPage(t, newConsole(t, admin.Reader, api), "/")
-	for _, not := range []string{"Release or drop", `action="/resume"`, `action="/pause"`, `action="/add"`, `<textarea`} {
-		if strings.Contains(body, not) {
+	for _, not := range []string{"Release or drop", `id="pause"`, `<textarea`} {
+		if strings.Contains(usable(body), not) {
 			t.Errorf("the reader's overview has %q", not)
 		}
 	}

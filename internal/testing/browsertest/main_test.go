@@ -20,6 +20,7 @@ import (
 var (
 	program     string          // the built program
 	chromium    string          // empty: there is none
+	axe         string          // the source of axe-core; empty without it
 	browserCtx  context.Context // of the one browser
 	outside     *gate           // between the browser and the network
 	everything  = sync.OnceValues(openWorld)
@@ -36,6 +37,8 @@ func testMain(m *testing.M) (code int) {
 	if chromium == "" {
 		return m.Run() // needsBrowser ends them
 	}
+	source, _ := os.ReadFile(os.Getenv("SEXTANT_AXE")) // TestChecksFindFaults needs it
+	axe = string(source)
 	dir, err := os.MkdirTemp("", "sextant-browser-")
 	if err != nil {
 		return failed(err)

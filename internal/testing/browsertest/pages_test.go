@@ -124,6 +124,11 @@ func (tb *tab) look(pictures, name string) {
 			theme := map[bool]string{false: "light", true: "dark"}[dark]
 			label := fmt.Sprintf("%s-%s-%d", name, theme, width)
 			tb.accessible(label)
+			if !dark { // a theme changes only the contrast, which accessible checks
+				for _, fault := range tb.axe(width > 1000) {
+					tb.t.Errorf("%s: axe: %s", label, fault)
+				}
+			}
 			tb.fits(label)
 			tb.picture(pictures, label)
 		}
@@ -152,6 +157,18 @@ func (tb *tab) fits(label string) {
 // widest names elements that reach out of the window, and do not scroll on their own.
 const widest = `[...document.querySelectorAll("body *")].filter((e) => e.getBoundingClientRect().right > document.documentElement.clientWidth + 1 && !e.parentElement.closest("nav, .table-wrap, pre, .diff, .cm-scroller")).slice(0, 4).map((e) => "<" + e.localName + " id=" + e.id + " class=" + e.className + "> " + e.textContent.slice(0, 40))`
 
+// axe returns the violations of axe-core's rules in the page as it is shown, nil without axe-core. The rule of contrast
+// takes most of the time.
+func (tb *tab) axe(contrast bool) []string {
+	tb.t.Helper()
+	if axe == "" {
+		return nil
+	}
+	eval[bool](tb, `typeof axe === "object" || ((0, eval)(`+quoted(axe)+`), true)`)
+	return eval[[]string](tb, fmt.Sprintf(`axe.run({preload: false, resultTypes: ["violations"], rules: {"color-contrast": {enabled: %t}}})
+		.then(({violations}) => violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.html.slice(0, 200))))`, contrast))
+}
+
 // accessible runs the checks over what is shown now.
 func (tb *tab) accessible(label string) {
 	tb.t.Helper()
@@ -160,14 +177,15 @@ func (tb *tab) accessible(label string) {
 	}
 }
 
-// looksForReader checks that a page has nothing that changes something.
+// looksForReader checks that the controls that change something are off on a page, with the reason beside them.
 func (tb *tab) looksForReader(pictures, name string) {
 	tb.t.Helper()
 	tb.accessible(name + " for a reader")
-	for _, form := range eval[[]string](tb, `[...document.querySelectorAll("form[method=post i], [formmethod=post i], [hx-post], [hx-put], [hx-delete], [hx-patch]")].map((f) => f.getAttribute("action") || f.outerHTML)`) {
-		if form != "/signout" {
-			tb.t.Errorf("%s: a reader is shown what changes something: %s", name, form)
-		}
+	for _, control := range eval[[]string](tb, `[...document.querySelectorAll("main form[method=post i] :is(button, textarea, input:not([type=hidden])), [formmethod=post i], [hx-post], [hx-put], [hx-delete], [hx-patch]")].filter((e) => !e.matches(":disabled")).map((e) => e.outerHTML)`) {
+		tb.t.Errorf("%s: a reader is shown what changes something: %s", name, control)
+	}
+	if !eval[bool](tb, `[...document.querySelectorAll("main fieldset:disabled")].every((f) => f.innerText.includes("operator's token"))`) {
+		tb.t.Errorf("%s: a reader is not told why buttons are off", name)
 	}
 	tb.picture(pictures, name+"-reader")
 }
@@ -211,7 +229,7 @@ func TestNavigation(t *testing.T) {
 	for role, token := range map[string]string{"operator": w.operator, "reader": w.reader} {
 		tab := newTab(t, w.origin)
 		tab.signIn(token)
-		entries := eval[[]string](tab, `[...document.querySelectorAll("header nav a")].map((a) => a.pathname)`)
+		entries := eval[[]string](tab, `[...document.querySelectorAll("header nav a[href]")].map((a) => a.pathname)`)
 		for _, p := range entries {
 			i := slices.IndexFunc(allPages(w), func(known shownPage) bool { return strings.Split(known.path, "?")[0] == p })
 			if i < 0 {
@@ -250,4 +268,8 @@ func TestReaderIsRefused(t *testing.T) {
 			t.Errorf("%s by a reader is answered with %d", ask, status)
 		}
 	}
+	tab.expect("/nosuch", 404)
+	tab.open("/nosuch")
+	tab.see("Not Found")
+	tab.accessible("an unknown path")
 }
