@@ -39,8 +39,7 @@ func Flags() []string {
 		"--metrics-recording-only", "--password-store=basic", "--use-mock-keychain", "--block-new-web-contents", "--deny-permission-prompts",
 		"--disable-renderer-backgrounding", "--disable-background-timer-throttling", "--disable-backgrounding-occluded-windows",
 		"--blink-settings=imagesEnabled=false", "--js-flags=--max-old-space-size=512",
-		"--disable-features=Translate,OptimizationHints,MediaRouter,AutofillServerCommunication,CertificateTransparencyComponentUpdater,NetworkTimeServiceQuerying,DialMediaRouteProvider," +
-			"WebUIOmniboxPopup,WebUIOmniboxAimPopup,SpareRendererForSitePerProcess",
+		"--disable-features=Translate,OptimizationHints,MediaRouter,AutofillServerCommunication,CertificateTransparencyComponentUpdater,NetworkTimeServiceQuerying,DialMediaRouteProvider,WebUIOmniboxPopup,WebUIOmniboxAimPopup,SpareRendererForSitePerProcess",
 	}
 }
 
@@ -210,7 +209,7 @@ func (b *browser) end() {
 	case <-b.reaped:
 	case <-time.After(b.patience()):
 	}
-	b.kill()
+	killTree(b.process.Process.Pid)
 	b.pipe.close()
 	b.watch.Wait()
 	removeAll(b.profile)
@@ -222,9 +221,6 @@ func (b *browser) patience() time.Duration {
 	}
 	return endTime
 }
-
-// kill ends all processes at once.
-func (b *browser) kill() { killTree(b.process.Process.Pid) }
 
 // weigh kills the browser when its processes take too much memory.
 func (b *browser) weigh() {
@@ -239,7 +235,7 @@ func (b *browser) weigh() {
 			b.memory.Store(n)
 			if n > b.limit {
 				b.heavy.Store(true)
-				b.kill()
+				killTree(b.process.Process.Pid)
 			}
 		}
 	}
