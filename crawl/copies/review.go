@@ -73,6 +73,8 @@ func (d *Detector) contradicts(s *search, key weburl.Key) bool {
 	switch {
 	case s.lacks != nil:
 		return false
+	case m.unread:
+		return true
 	case of == weburl.Key{}:
 		return m.why != scheduler.NoReason && m.original.Compare(key) < 0
 	default:

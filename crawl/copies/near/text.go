@@ -2,6 +2,7 @@ package near
 
 import (
 	"math/bits"
+	"slices"
 	"sync"
 )
 
@@ -54,30 +55,69 @@ type reader struct {
 
 var readers = sync.Pool{New: func() any { return new(reader) }}
 
-// Read makes the signature of a page's text, from which a frame can be learnt. The title is
-// the document's, "" if it has none: not one that was made of the URL. Of a text of fewer
-// than MinWords pairs of words there is none: nil.
-func Read(title, text string) *Text { return read(title, text, true) }
+// Head makes the head of a page's signature. The title is the document's, "" if it has none: not
+// one that was made of the URL. A text of fewer than MinWords pairs of words has no signature.
+func Head(title, text string) (s Signature) {
+	if !isShort(text) {
+		s.text, s.title = max(hashText(0, text), 1), tokensOf(title)
+	}
+	return s
+}
 
-// Sign makes the signature as Read does, of a page that no frame is learnt from.
-func Sign(title, text string) *Text { return read(title, text, false) }
+// isShort reports whether a text has fewer than MinWords different pairs of words.
+func isShort(text string) bool {
+	var batch [2 * windowWords]word
+	var seen [MinWords]uint64
+	n, before, scan := 0, uint64(0), wordScanner{text: text}
+	for k := scan.fill(batch[:]); k > 0; k = scan.fill(batch[:]) {
+		for i := range batch[:k] {
+			hash := batch[i].hash
+			if batch[i].number {
+				hash = aNumber
+			}
+			pair := fold(hash, before)
+			before = pairWith(hash)
+			if slices.Contains(seen[:n], pair) {
+				continue
+			}
+			seen[n] = pair
+			if n++; n == MinWords {
+				return false
+			}
+		}
+	}
+	return true
+}
 
-func read(title, text string, frame bool) *Text {
-	t := &Text{Signature: Signature{title: tokensOf(title)}}
+// Read makes the whole signature of a page's text, from which a frame can be learnt; nil if it has none.
+func Read(title, text string) *Text {
+	t := &Text{Signature: Head(title, text)}
+	if t.IsZero() {
+		return nil
+	}
+	t.fine = t.complete(text, true)
+	return t
+}
+
+// Sign makes the whole signature of a page that no frame is learnt from; zero if it has none.
+func Sign(title, text string) Signature {
+	s := Head(title, text)
+	if !s.IsZero() {
+		s.complete(text, false)
+	}
+	return s
+}
+
+// complete adds what is missing to the head of a text's signature. If a frame is learnt from it, complete returns the
+// places for that.
+func (s *Signature) complete(text string, frame bool) (f *finePlaces) {
 	r := readers.Get().(*reader)
 	defer readers.Put(r)
-	clear(r.pairs[:])
-	clear(r.numbers[:])
-	r.last, r.gram, r.before, r.words, r.inNumber = [gramWords]uint64{}, 0, 0, 0, false
-	r.sketch, r.grams = [8]uint64{}, [4]uint64{}
-	r.read(&t.Signature, text)
-	switch {
-	case t.pairs < MinWords:
-		return nil
-	case frame:
-		t.fine = r.fine()
+	*r = reader{}
+	if r.read(s, text); frame {
+		f = r.fine()
 	}
-	return t
+	return f
 }
 
 // fine says where there are pairs: each half of a word of them is one place.
@@ -121,10 +161,7 @@ func (r *reader) read(s *Signature, text string) {
 	}
 	copy(s.sketch[:], r.sketch[:])
 	copy(s.grams[:], r.grams[:])
-	at := scan.at
-	if _, more := scan.next(); more {
-		s.cut, s.text = true, hashText(s.text, text[at:])
-	}
+	_, s.cut = scan.next()
 }
 
 // take takes in words.
@@ -138,16 +175,15 @@ func (r *reader) take(s *Signature, words []word) {
 	}
 }
 
-// plainOf takes in words up to the first number, and says how many they are. Each makes a pair
+// plain takes in words up to the first number, and says how many they are. Each makes a pair
 // with the one before and a gram with those before. Each pair counts once, and a gram where its
 // last pair is new. There is no branch for that: nothing foretells it. What goes on from word to
 // word, hash, gram and sketch, is in one loop: each waits for itself, and the processor takes
 // them side by side.
-func plainOf(r *reader, s *Signature, words []word) (n int) {
-	text, gram, before, count := s.text, r.gram, r.before, r.words
+func plain(r *reader, s *Signature, words []word) (n int) {
+	gram, before, count := r.gram, r.before, r.words
 	for ; n < len(words) && !words[n].number; n++ {
 		hash := words[n].hash
-		text = textWith(text, hash)
 		gram = gram*gramStep + hash - r.last[count%gramWords]*gramOut
 		r.last[count%gramWords] = hash
 		count++
@@ -164,7 +200,7 @@ func plainOf(r *reader, s *Signature, words []word) (n int) {
 			r.grams[g/64%4] ^= isNew << (g % 64)
 		}
 	}
-	s.text, r.gram, r.before, r.words = text, gram, before, count
+	r.gram, r.before, r.words = gram, before, count
 	return n
 }
 
@@ -180,15 +216,11 @@ func (r *reader) takeNumber(s *Signature, hash uint64) {
 		set(r.numbers[:], int(i))
 		s.numbers.toggle(i / numberParts)
 	}
-	text := textWith(s.text, hash)
 	if !r.inNumber {
 		plain(r, s, []word{{hash: aNumber}})
 	}
-	s.text, r.inNumber = text, true
+	r.inNumber = true
 }
-
-// textWith is the hash of a text and one more word.
-func textWith(text, hash uint64) uint64 { return bits.RotateLeft64(text, 5)*gramStep + hash }
 
 // pairWith is what a word brings to the pair with the next one: not what that brings.
 func pairWith(hash uint64) uint64 { return bits.RotateLeft64(hash, 23) }

@@ -60,10 +60,10 @@ func (w *wordScanner) fill(words []word) (n int) {
 	return n
 }
 
-// windowsOf takes the words of window after window, and says where in the text the last one
+// windows takes the words of window after window, and says where in the text the last one
 // ends and how many they are. It stops where the text ends or the words have room for those of
 // no other window, and at a window that is for next: it has characters that are words, or begins with a long word.
-func windowsOf(text string, words []word) (at, n int) {
+func windows(text string, words []word) (at, n int) {
 	for at+window+inWindow <= len(text) && n+windowWords <= len(words) {
 		end, k := windowOf(text[at:at+window+inWindow], words[n:n+windowWords])
 		if k == 0 {
