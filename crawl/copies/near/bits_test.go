@@ -10,7 +10,6 @@ import (
 
 // TestSignaturesStay: signatures that are stored are compared with new ones, so the same text
 // has the same one in all versions: a new form needs a new signatureVersion.
-// batch at a time; who changes it on purpose changes signatureVersion, too.
 func TestSignaturesStay(t *testing.T) {
 	const want = "dd32dc1142ee629c44b89a2333ba2695f269a16c8bb717a8e97bd9d82a8a1636"
 	r := rand.New(rand.NewPCG(16, 61))
