@@ -6,7 +6,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
 	"github.com/sextant-crawler/sextant/fetcher/render"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 )
 
 // File is a configuration without errors.
@@ -38,7 +38,7 @@ type Crawler struct {
 	Browser render.Settings
 	// BrowserAt is its position, that of At if it is not written.
 	BrowserAt  actionrules.Position
-	Durability badgerstore.Durability
+	Durability store.Durability
 	// Push has at least one target; their names are unique.
 	Push []Push
 

@@ -23,7 +23,7 @@ import (
 	"github.com/sextant-crawler/sextant/push/papi"
 	"github.com/sextant-crawler/sextant/push/wire"
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -60,7 +60,7 @@ func mustURL(t *testing.T, raw string) weburl.URL {
 
 func defaultCrawler(name string) Crawler {
 	c := Crawler{
-		Durability: badgerstore.Sync, ReadDocuments: true,
+		Durability: store.Sync, ReadDocuments: true,
 		Reading: documents.Settings{Workers: 1, Timeout: 30 * time.Second, MaxMemory: 512 << 20},
 		Push:    []Push{{Name: "file", TargetSettings: push.TargetSettings{Kind: "file"}, Settings: file.Settings{Name: "file", RotateBytes: 256 << 20}}},
 	}
@@ -84,7 +84,7 @@ func TestDefaults(t *testing.T) {
 
 func TestEverySetting(t *testing.T) {
 	want := Crawler{
-		Durability: badgerstore.OS, Reading: documents.Settings{Workers: 3, Timeout: 4 * time.Second, MaxMemory: 400 << 20},
+		Durability: store.OS, Reading: documents.Settings{Workers: 3, Timeout: 4 * time.Second, MaxMemory: 400 << 20},
 		Push: []Push{
 			{
 				Name: "lines", Content: true, TargetSettings: push.TargetSettings{Kind: "file", Source: new("s")},

@@ -10,7 +10,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 )
 
 // TestBrokenProxyDeletesNothing, under the policy that deletes on any failure: its URLs
@@ -43,7 +43,7 @@ func TestBrokenProxyDeletesNothing(t *testing.T) {
 		}
 		b.newOrders()
 		broken.Store(true)
-		b.with(func(c *Crawl, _ *badgerstore.Store) {
+		b.with(func(c *Crawl, _ *store.Store) {
 			if _, err := c.Refresh(t.Context(), Selection{All: true, Full: true}); err != nil {
 				t.Fatal(err)
 			}

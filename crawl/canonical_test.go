@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 )
 
 // TestCanonicals: whatever canonicals name, each content stays in the index under
@@ -118,7 +118,7 @@ func TestDeadCanonicalOfManyPages(t *testing.T) {
 		b := newBench(t, origin+"/start")
 		b.settings.Workers = workers
 		b.settings.Rules.DefaultAccept, b.settings.Rules.DefaultIndex, b.settings.Rules.DefaultFollow = true, true, true
-		b.with(func(c *Crawl, _ *badgerstore.Store) {
+		b.with(func(c *Crawl, _ *store.Store) {
 			if err := c.Run(t.Context(), Once{Drain: true}); err != nil {
 				t.Fatal(err)
 			}

@@ -24,7 +24,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 	"github.com/sextant-crawler/sextant/scheduler/store/memkv"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -97,7 +97,7 @@ func newBench(t *testing.T, roots ...string) *bench {
 }
 
 // read opens the store for fn.
-func (b *bench) read(fn func(*badgerstore.Store)) {
+func (b *bench) read(fn func(*store.Store)) {
 	b.t.Helper()
 	store := teststore.Open(b.t, &b.disk)
 	defer func() {
@@ -109,12 +109,12 @@ func (b *bench) read(fn func(*badgerstore.Store)) {
 }
 
 // with opens the store and a crawl over it for fn.
-func (b *bench) with(fn func(*Crawl, *badgerstore.Store)) {
+func (b *bench) with(fn func(*Crawl, *store.Store)) {
 	b.t.Helper()
-	b.read(func(store *badgerstore.Store) { b.crawl(store, fn) })
+	b.read(func(s *store.Store) { b.crawl(s, fn) })
 }
 
-func (b *bench) crawl(store *badgerstore.Store, fn func(*Crawl, *badgerstore.Store)) {
+func (b *bench) crawl(store *store.Store, fn func(*Crawl, *store.Store)) {
 	b.t.Helper()
 	var target push.Target = b.target
 	if b.wrap != nil {
@@ -138,7 +138,7 @@ func (b *bench) crawl(store *badgerstore.Store, fn func(*Crawl, *badgerstore.Sto
 // once crawls until nothing is left, after the submitted URLs were queued.
 func (b *bench) once(submit ...string) {
 	b.t.Helper()
-	b.with(func(c *Crawl, _ *badgerstore.Store) {
+	b.with(func(c *Crawl, _ *store.Store) {
 		for _, u := range submit {
 			got, err := c.Submit(b.t.Context(), []string{u})
 			if err != nil || got[0].Result != SubmitQueued {
@@ -154,8 +154,8 @@ func (b *bench) once(submit ...string) {
 
 func (b *bench) verify() {
 	b.t.Helper()
-	b.read(func(store *badgerstore.Store) {
-		if _, err := store.Verify(b.t.Context(), func(f badgerstore.Fault) { b.t.Errorf("verify: %+v", f) }); err != nil {
+	b.read(func(s *store.Store) {
+		if _, err := s.Verify(b.t.Context(), func(f store.Fault) { b.t.Errorf("verify: %+v", f) }); err != nil {
 			b.t.Error(err)
 		}
 	})
@@ -168,8 +168,8 @@ func (b *bench) record(url string) (r report.StoredURL, ok bool) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.read(func(store *badgerstore.Store) {
-		if r, ok, err = report.LookUp(b.t.Context(), store, u); err != nil {
+	b.read(func(s *store.Store) {
+		if r, ok, err = report.LookUp(b.t.Context(), s, u); err != nil {
 			b.t.Fatal(err)
 		}
 	})
@@ -280,7 +280,7 @@ func TestRulesChangedBetweenRuns(t *testing.T) {
 		Then: []actionrules.Action{{Verb: actionrules.Ignore}},
 		At:   actionrules.Position{File: "CrawlConfig.xml", Line: 7, Column: 3},
 	}}
-	b.with(func(c *Crawl, _ *badgerstore.Store) {
+	b.with(func(c *Crawl, _ *store.Store) {
 		got, err := c.Submit(t.Context(), []string{site.Origins()[0] + testsite.Path(4), "nonsense", site.Origins()[0] + "/a#b"})
 		if err != nil {
 			t.Fatal(err)
@@ -382,7 +382,7 @@ func TestDirectivesAndRedirects(t *testing.T) {
 func TestMaxPagesIsExact(t *testing.T) {
 	site := testsite.New(t, testsite.Options{Pages: 50})
 	b := newBench(t, site.URL())
-	b.with(func(c *Crawl, _ *badgerstore.Store) {
+	b.with(func(c *Crawl, _ *store.Store) {
 		if err := c.Run(t.Context(), Once{Drain: true, MaxPages: 7}); err != nil {
 			t.Fatal(err)
 		}

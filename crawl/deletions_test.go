@@ -6,14 +6,14 @@ import (
 
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 )
 
 // deletions are the pending losses that f selects.
 func (b *bench) deletions(f scheduler.DeletionFilter) (list []scheduler.StoredDeletion) {
 	b.t.Helper()
-	b.read(func(store *badgerstore.Store) {
+	b.read(func(store *store.Store) {
 		err := store.PendingDeletions(b.t.Context(), f, func(d scheduler.StoredDeletion) error {
 			list = append(list, d)
 			return nil
@@ -58,7 +58,7 @@ func TestUnrelatedEdit(t *testing.T) {
 				t.Errorf("edit %d: %+v, want one of the first edit", edit, d)
 			}
 		}
-		b.read(func(store *badgerstore.Store) {
+		b.read(func(store *store.Store) {
 			edits, err := deletion.StoredEdits(t.Context(), store)
 			if err != nil || len(edits) != edit+1 || edits[0].State != deletion.EditHeld || edits[0].Deletions != 8 {
 				t.Errorf("edit %d: %+v, %v, want the 8 deletions of the first edit to wait for the operator", edit, edits, err)
@@ -66,7 +66,7 @@ func TestUnrelatedEdit(t *testing.T) {
 		})
 		killed = append([]string{"/unrelated"}, killed...)
 	}
-	b.with(func(c *Crawl, _ *badgerstore.Store) {
+	b.with(func(c *Crawl, _ *store.Store) {
 		if n, err := c.Release(t.Context(), scheduler.DeletionFilter{Edit: 1}); n != 8 || err != nil {
 			t.Errorf("%d released, %v", n, err)
 		}
@@ -94,7 +94,7 @@ func TestSmallEdit(t *testing.T) {
 			killed = append(killed, "regexp:"+testsite.Path(i+1)+"$")
 		}
 		b.settings.Space.KillPatterns = file("kill", killed...)
-		b.with(func(crawl *Crawl, _ *badgerstore.Store) {
+		b.with(func(crawl *Crawl, _ *store.Store) {
 			if c.word {
 				crawl.AllowNextEdit()
 			}

@@ -16,7 +16,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/meter"
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 )
 
 // fakeDocuments reads what stands behind %PDF- as the title, and does what it says.
@@ -96,7 +96,7 @@ func TestDocuments(t *testing.T) {
 	b.settings.Documents, b.settings.MaxPDFBytes, b.settings.Fetcher.MaxBodyBytes = fake, 10_000, 1000
 	b.settings.Frontier.MaxTemporaryErrors = 1
 	var status Status
-	b.with(func(c *Crawl, _ *badgerstore.Store) {
+	b.with(func(c *Crawl, _ *store.Store) {
 		ended := make(chan error)
 		go func() { ended <- c.Run(t.Context(), Once{Drain: true}) }()
 		<-fake.hanging
@@ -144,7 +144,7 @@ func TestDocumentContextEnds(t *testing.T) {
 	server := documentServer(t, "hangs")
 	b := newBench(t, server.URL+"/")
 	b.settings.Documents, b.settings.Frontier.MaxTemporaryErrors = fake, 1
-	b.with(func(c *Crawl, _ *badgerstore.Store) {
+	b.with(func(c *Crawl, _ *store.Store) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- c.Run(ctx, Once{Drain: true}) }()

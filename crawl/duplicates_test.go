@@ -12,7 +12,7 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -150,7 +150,7 @@ func TestOriginalGoes(t *testing.T) {
 		},
 		"is removed": func(t *testing.T, b *bench, site *testsite.Site, of, path string) {
 			site.Set("/start", testsite.HTML("start", "start"))
-			b.with(func(c *Crawl, _ *badgerstore.Store) {
+			b.with(func(c *Crawl, _ *store.Store) {
 				if _, err := c.Remove(t.Context(), Selection{URLs: []string{of}}); err != nil {
 					t.Fatal(err)
 				}
@@ -160,7 +160,7 @@ func TestOriginalGoes(t *testing.T) {
 		"is gone unseen": func(t *testing.T, b *bench, site *testsite.Site, of, path string) {
 			// As it is after a crash between the original's outcome and the copies.
 			u, _ := weburl.Parse(of)
-			b.with(func(_ *Crawl, store *badgerstore.Store) {
+			b.with(func(_ *Crawl, store *store.Store) {
 				_, _, err := store.Revise(t.Context(), []weburl.Key{u.Key()}, func(_ weburl.Key, r scheduler.Record) *scheduler.Revision {
 					r.Indexed, r.Hash = false, [16]byte{}
 					return &scheduler.Revision{Next: r}
@@ -173,7 +173,7 @@ func TestOriginalGoes(t *testing.T) {
 		},
 		"changed unseen": func(t *testing.T, b *bench, site *testsite.Site, of, path string) {
 			u, _ := weburl.Parse(of)
-			b.with(func(_ *Crawl, store *badgerstore.Store) {
+			b.with(func(_ *Crawl, store *store.Store) {
 				_, _, err := store.Revise(t.Context(), []weburl.Key{u.Key()}, func(_ weburl.Key, r scheduler.Record) *scheduler.Revision {
 					changed := []byte(r.Signature)
 					changed[4]++ // of the hash of all words
@@ -213,7 +213,7 @@ func TestStaleFingerprints(t *testing.T) {
 	b.once()
 	site.Set("/new", pageOf(prose(1, 400, "")))
 	x, _ := weburl.Parse(origin + "/x")
-	b.with(func(c *Crawl, store *badgerstore.Store) {
+	b.with(func(c *Crawl, store *store.Store) {
 		if err := c.copies.Begin(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/push"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -102,18 +102,18 @@ func crawlOnce(ctx context.Context, siteURL, dir string) (err error) {
 		return err
 	}
 	log := slog.New(slog.DiscardHandler)
-	store, err := badgerstore.Open(filepath.Join(dir, "store"), badgerstore.Options{Logger: log})
+	urls, err := store.Open(filepath.Join(dir, "store"), store.Options{Logger: log})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	relay, err := push.NewRelay(store.Outbox(), []push.TargetSettings{{Target: printer{}}}, log)
+	defer func() { err = errors.Join(err, urls.Close()) }()
+	relay, err := push.NewRelay(urls.Outbox(), []push.TargetSettings{{Target: printer{}}}, log)
 	if err != nil {
 		return err
 	}
 	settings := file.Crawlers[0].Settings
 	settings.Fetcher.UserAgent = "ExampleBot/1.0 (+https://example.com/bot)"
-	docs, err := crawl.New(ctx, settings, store, relay, log)
+	docs, err := crawl.New(ctx, settings, urls, relay, log)
 	if err != nil {
 		return err
 	}

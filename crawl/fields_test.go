@@ -13,7 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract/tree"
 	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -89,7 +89,7 @@ func TestFields(t *testing.T) {
 	if len(searcher.searched) != 3 || strings.Count(said, "a page cannot be searched") != 1 {
 		t.Errorf("%d pages were searched; logged: %s", len(searcher.searched), said)
 	}
-	b.read(func(store *badgerstore.Store) {
+	b.read(func(store *store.Store) {
 		errors, err := report.CountErrors(t.Context(), store, report.Options{})
 		if err != nil {
 			t.Fatal(err)

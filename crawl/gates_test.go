@@ -14,7 +14,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
 	"github.com/sextant-crawler/sextant/internal/testing/teststore"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 )
 
 // file is a file of the crawl space.
@@ -270,7 +270,7 @@ func TestQueryFilterRenames(t *testing.T) {
 	if diff := cmp.Diff([]string{"/q?id=1&sid=7", "/start"}, b.paths(origin)); diff != "" {
 		t.Fatalf("documents (-want +got):\n%s", diff)
 	}
-	b.with(func(c *Crawl, _ *badgerstore.Store) { // it waits when the filter comes
+	b.with(func(c *Crawl, _ *store.Store) { // it waits when the filter comes
 		if _, err := c.Submit(t.Context(), []string{origin + "/w?id=2&sid=8"}); err != nil {
 			t.Fatal(err)
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/internal/testing/hostile"
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -60,7 +60,7 @@ func TestHostileHostsAtOnce(t *testing.T) {
 			if documents != pages {
 				t.Errorf("%d documents of the good host, want %d", documents, pages)
 			}
-			b.read(func(store *badgerstore.Store) {
+			b.read(func(store *store.Store) {
 				for _, c := range cases {
 					u, err := weburl.Parse(servers.URLs[c.Name])
 					if err != nil {

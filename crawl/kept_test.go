@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 )
 
 // TestKeptCookies: a log-in goes on in the next run if its cookies are kept, and only then.
@@ -20,7 +20,7 @@ func TestKeptCookies(t *testing.T) {
 		if got := err == nil; got != keep || got && info.Mode() != 0o600 {
 			t.Errorf("kept %v: file %v, %v", keep, info, err)
 		}
-		b.with(func(c *Crawl, _ *badgerstore.Store) {
+		b.with(func(c *Crawl, _ *store.Store) {
 			if _, err := c.Refresh(t.Context(), Selection{All: true, Full: true}); err != nil {
 				t.Fatal(err)
 			}

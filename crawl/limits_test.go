@@ -15,7 +15,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/testing/seeded"
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 )
 
 // mostWithin is how many of the times lie in one window of this length at most.
@@ -188,7 +188,7 @@ func TestRequestLimitAtTheServer(t *testing.T) {
 	b.settings.Workers = 16
 	b.settings.MaxRequestsPerS = perS
 	var began time.Time // the server may see even the first request late
-	b.with(func(c *Crawl, _ *badgerstore.Store) {
+	b.with(func(c *Crawl, _ *store.Store) {
 		began = time.Now()
 		if err := c.Run(t.Context(), Once{Drain: true}); err != nil {
 			t.Fatal(err)
@@ -256,7 +256,7 @@ func TestStopWhileLimited(t *testing.T) {
 	site := testsite.New(t, testsite.Options{Pages: 30})
 	b := newBench(t, site.URL())
 	b.settings.MaxBytesPerS = 1
-	b.with(func(c *Crawl, _ *badgerstore.Store) {
+	b.with(func(c *Crawl, _ *store.Store) {
 		c.gates.limits.bytes.ReserveN(time.Now(), leastByteBurst)
 		c.gates.limits.bytes.ReserveN(time.Now(), leastByteBurst) // owed for an hour
 		ended := make(chan error, 1)

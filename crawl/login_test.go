@@ -15,7 +15,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/auth"
 	"github.com/sextant-crawler/sextant/internal/report"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -137,7 +137,7 @@ func TestPasswordChangesInMidRefresh(t *testing.T) {
 			}
 			b.newOrders()
 			site.set(func() { site.left, site.wrong, site.asked = 10, 0, nil })
-			b.with(func(c *Crawl, store *badgerstore.Store) {
+			b.with(func(c *Crawl, store *store.Store) {
 				if _, err := c.Refresh(t.Context(), Selection{All: true, Full: true}); err != nil {
 					t.Fatal(err)
 				}
@@ -220,7 +220,7 @@ func TestSessionExpiresInMidCrawl(t *testing.T) {
 func TestLogInsCountAsRequests(t *testing.T) {
 	site := newIntranet(t, 3, true)
 	b := benchOf(t, site)
-	b.with(func(c *Crawl, _ *badgerstore.Store) {
+	b.with(func(c *Crawl, _ *store.Store) {
 		if err := c.Run(t.Context(), Once{Drain: true}); err != nil {
 			t.Fatal(err)
 		}
@@ -238,7 +238,7 @@ func TestLogInsCountAsRequests(t *testing.T) {
 func TestSessionSurvivesReload(t *testing.T) {
 	site := newIntranet(t, 3, true)
 	b := benchOf(t, site)
-	b.with(func(c *Crawl, _ *badgerstore.Store) {
+	b.with(func(c *Crawl, _ *store.Store) {
 		if err := c.Run(t.Context(), Once{Drain: true}); err != nil {
 			t.Fatal(err)
 		}

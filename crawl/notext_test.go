@@ -9,7 +9,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/meter"
 	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 )
 
 // TestNoText: what has no text says so in its document's metas, in its record, in the status
@@ -52,7 +52,7 @@ func TestNoText(t *testing.T) {
 	if strings.Count(said, "nothing reads a media type") != 1 || strings.Count(said, "a page is an application shell") != 1 {
 		t.Errorf("logged: %s", said)
 	}
-	b.read(func(store *badgerstore.Store) {
+	b.read(func(store *store.Store) {
 		errors, err := report.CountErrors(t.Context(), store, report.Options{})
 		if err != nil {
 			t.Fatal(err)

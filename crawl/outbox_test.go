@@ -10,7 +10,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
 	"github.com/sextant-crawler/sextant/push"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 )
 
 // deadTarget takes nothing.
@@ -27,7 +27,7 @@ func TestFullOutbox(t *testing.T) {
 	b := newBench(t, site.URL())
 	b.settings.OutboxMaxBytes = 3000
 	b.wrap = func(m *memoryTarget) push.Target { return deadTarget{m} }
-	b.with(func(c *Crawl, _ *badgerstore.Store) {
+	b.with(func(c *Crawl, _ *store.Store) {
 		err := c.Run(t.Context(), Once{Drain: true, DrainTimeout: 300 * time.Millisecond})
 		if !errors.Is(err, ErrIndexerDown) {
 			t.Errorf("Run = %v, want ErrIndexerDown", err)

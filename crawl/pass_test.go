@@ -16,7 +16,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
 	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -310,7 +310,7 @@ func TestPendingDeletionsAreCancelled(t *testing.T) {
 		b.settings.Frontier.Deletions = scheduler.DefaultSettings().Deletions
 		pending := func() uint64 {
 			var n uint64
-			b.with(func(c *Crawl, _ *badgerstore.Store) {
+			b.with(func(c *Crawl, _ *store.Store) {
 				s, err := c.Status(t.Context())
 				if err != nil {
 					t.Fatal(err)

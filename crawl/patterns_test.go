@@ -11,7 +11,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
 	"github.com/sextant-crawler/sextant/internal/testing/teststore"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 )
 
 // TestPatternsCutOff: a site with session numbers and a calendar without end is done
@@ -41,7 +41,7 @@ func TestPatternsCutOff(t *testing.T) {
 	if n := site.Hits("/cal/1149"); n != 0 {
 		t.Errorf("the calendar was not cut off: %d requests", n)
 	}
-	b.with(func(c *Crawl, store *badgerstore.Store) {
+	b.with(func(c *Crawl, store *store.Store) {
 		s, err := c.Status(t.Context())
 		if err != nil {
 			t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
 	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 )
 
 // TestPause: a paused crawl makes no request, also after a restart, and goes on
@@ -24,7 +24,7 @@ func TestPause(t *testing.T) {
 	site := testsite.New(t, testsite.Options{Pages: 20})
 	b := newBench(t, site.URL())
 	for range 2 {
-		b.with(func(c *Crawl, store *badgerstore.Store) {
+		b.with(func(c *Crawl, store *store.Store) {
 			if err := c.Pause(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -49,7 +49,7 @@ func TestPause(t *testing.T) {
 	if n := len(site.Visits()); n != 0 {
 		t.Errorf("%d requests while paused", n)
 	}
-	b.with(func(c *Crawl, _ *badgerstore.Store) {
+	b.with(func(c *Crawl, _ *store.Store) {
 		if s, err := c.Status(t.Context()); err != nil || !s.Paused {
 			t.Errorf("after a restart: %+v, %v; want paused", s, err)
 		}
@@ -57,7 +57,7 @@ func TestPause(t *testing.T) {
 			t.Errorf("a paused crawl that is to end: %v", err)
 		}
 	})
-	b.with(func(c *Crawl, _ *badgerstore.Store) {
+	b.with(func(c *Crawl, _ *store.Store) {
 		if err := c.Resume(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +152,7 @@ func TestPendingDeletions(t *testing.T) {
 	if sent := b.newOrders(); len(sent) > 0 {
 		t.Errorf("%v left, want all pending: more than a fifth of the host's documents are to go", sent)
 	}
-	b.with(func(c *Crawl, _ *badgerstore.Store) {
+	b.with(func(c *Crawl, _ *store.Store) {
 		var pending []string
 		err := c.store.PendingDeletions(t.Context(), scheduler.DeletionFilter{}, func(d scheduler.StoredDeletion) error {
 			if d.Reason != scheduler.ReasonNotFound || !d.Explicit || d.Replaces {

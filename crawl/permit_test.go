@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/sextant-crawler/sextant/internal/testing/testpermit"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 )
 
 // TestCrawlUnderAPermit: when the permit ends, the requests under way are cut, as the site sees it, and no
@@ -46,7 +46,7 @@ func TestCrawlUnderAPermit(t *testing.T) {
 			var told bytes.Buffer // the handler has a lock of its own
 			b := newBench(t, site.URL+"/")
 			b.settings.Fetcher.Permit, b.log = p, slog.NewTextHandler(&told, &slog.HandlerOptions{Level: slog.LevelWarn})
-			b.with(func(c *Crawl, _ *badgerstore.Store) {
+			b.with(func(c *Crawl, _ *store.Store) {
 				ended := make(chan error, 1)
 				go func() { ended <- c.Run(t.Context(), Once{Drain: true}) }()
 				<-reached // of a host one URL is asked for at a time

@@ -15,7 +15,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/testing/testlog"
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -143,7 +143,7 @@ func TestUnavailableAtLast(t *testing.T) {
 		t.Fatalf("%s is not indexed before its time: %v", soon, b.indexed())
 	}
 	b.newOrders()
-	b.with(func(_ *Crawl, store *badgerstore.Store) { // as if it had said so
+	b.with(func(_ *Crawl, store *store.Store) { // as if it had said so
 		_, _, err := store.Revise(t.Context(), []weburl.Key{leaseOf(t, soon).Key}, func(_ weburl.Key, r scheduler.Record) *scheduler.Revision {
 			r.State, r.NextAt, r.UnavailableAt = scheduler.Timed, time.Unix(1e9, 0), time.Unix(1e9, 0)
 			return &scheduler.Revision{Next: r}
@@ -328,7 +328,7 @@ func TestLinksCut(t *testing.T) {
 	b := openBench(t, site)
 	var log testlog.Buffer
 	b.log = slog.NewTextHandler(&log, nil)
-	b.with(func(c *Crawl, _ *badgerstore.Store) {
+	b.with(func(c *Crawl, _ *store.Store) {
 		if err := c.Run(t.Context(), Once{Drain: true}); err != nil {
 			t.Fatal(err)
 		}

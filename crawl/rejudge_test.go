@@ -17,7 +17,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -186,7 +186,7 @@ func TestReloadWhilePageIsInFlight(t *testing.T) {
 	defer server.Close()
 	b := newBench(t, server.URL+"/page")
 	b.settings.Rules.DefaultAccept, b.settings.Rules.DefaultIndex, b.settings.Rules.DefaultFollow = true, true, true
-	b.with(func(c *Crawl, store *badgerstore.Store) {
+	b.with(func(c *Crawl, store *store.Store) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- c.Run(ctx, Once{}) }()
@@ -221,7 +221,7 @@ func TestReloadWhilePageIsInFlight(t *testing.T) {
 func TestReload(t *testing.T) {
 	site := testsite.New(t, testsite.Options{Pages: 4})
 	b := newBench(t, site.URL())
-	b.with(func(c *Crawl, store *badgerstore.Store) {
+	b.with(func(c *Crawl, store *store.Store) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- c.Run(ctx, Once{}) }()

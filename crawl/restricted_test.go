@@ -25,7 +25,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -46,7 +46,7 @@ func (b *bench) ageRobots(origin string) {
 		b.t.Fatal(err)
 	}
 	name := scheduler.HostValue(u.HostKey(), "robots")
-	b.with(func(_ *Crawl, store *badgerstore.Store) {
+	b.with(func(_ *Crawl, store *store.Store) {
 		value, err := store.Value(b.t.Context(), name)
 		fields := map[string]any{}
 		if err == nil {
@@ -146,7 +146,7 @@ func TestRefreshIsHeldUp(t *testing.T) {
 		site.Set("/robots.txt", testsite.Page{Status: status})
 		b := newBench(t, site.URL())
 		b.once()
-		b.with(func(c *Crawl, _ *badgerstore.Store) {
+		b.with(func(c *Crawl, _ *store.Store) {
 			done, err := c.Refresh(t.Context(), Selection{URLs: []string{site.URL()}})
 			if err != nil || done.URLs+done.Waiting != 1 || done.HeldUp != want {
 				t.Errorf("robots.txt answers %d: %+v, %v, want %d held up", status, done, err, want)
@@ -166,7 +166,7 @@ func TestStricterRobotsPending(t *testing.T) {
 	for run, forbids := range [][]string{{"/p/"}, {"/p/", "/other"}} {
 		site.Set("/robots.txt", disallow(forbids...))
 		b.ageRobots(site.Origins()[0])
-		b.with(func(c *Crawl, _ *badgerstore.Store) {
+		b.with(func(c *Crawl, _ *store.Store) {
 			if _, err := c.Submit(t.Context(), []string{site.URL()}); err != nil {
 				t.Fatal(err)
 			}
@@ -183,7 +183,7 @@ func TestStricterRobotsPending(t *testing.T) {
 		t.Errorf("%d of %d documents are deleted, want all pending", gone, len(all))
 	}
 	pending := 0
-	b.read(func(store *badgerstore.Store) {
+	b.read(func(store *store.Store) {
 		err := store.PendingDeletions(t.Context(), scheduler.DeletionFilter{Reason: scheduler.ReasonRobots}, func(scheduler.StoredDeletion) error { pending++; return nil })
 		if err != nil {
 			t.Fatal(err)
@@ -196,7 +196,7 @@ func TestStricterRobotsPending(t *testing.T) {
 
 // crashing is a store that ends the process, as it were, at the first revision.
 type crashing struct {
-	*badgerstore.Store
+	*store.Store
 	crash context.CancelFunc
 }
 
@@ -215,7 +215,7 @@ func TestStricterRobotsCrash(t *testing.T) {
 	b.newOrders()
 	site.Set("/robots.txt", disallow(testsite.Path(3)))
 	b.ageRobots(origin)
-	b.with(func(_ *Crawl, store *badgerstore.Store) {
+	b.with(func(_ *Crawl, store *store.Store) {
 		ctx, cancel := context.WithCancel(t.Context())
 		relay, err := push.NewRelay(store.Outbox(), []push.TargetSettings{{Target: b.target}}, slog.New(slog.DiscardHandler))
 		if err != nil {
@@ -271,7 +271,7 @@ func TestStricterRobotsInFlight(t *testing.T) {
 	b.once()
 	b.newOrders()
 	slow := parse(t, server.URL+"/slow")
-	b.with(func(c *Crawl, store *badgerstore.Store) {
+	b.with(func(c *Crawl, store *store.Store) {
 		if _, err := c.Submit(t.Context(), []string{slow.String()}); err != nil {
 			t.Fatal(err)
 		}

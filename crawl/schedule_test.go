@@ -15,7 +15,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
 	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -216,7 +216,7 @@ func TestDrainedWaitsForMissedRuns(t *testing.T) {
 	b.settings.Rules.Roots[1].Group = "news"
 	b.settings.Refreshes = []policy.Refresh{{Schedule: cron.Every(24 * time.Hour), Spec: "@every 24h", Group: "news"}}
 	b.once()
-	b.with(func(c *Crawl, store *badgerstore.Store) {
+	b.with(func(c *Crawl, store *store.Store) {
 		missed := map[string]lastRun{b.settings.Refreshes[0].Name(): {At: time.Now().Add(-50 * time.Hour)}}
 		if err := c.saveRuns(t.Context(), missed); err != nil {
 			t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
 	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 )
 
@@ -27,7 +27,7 @@ func path(p string) actionrules.Condition {
 // refreshed refreshes a selection and crawls until nothing is left.
 func (b *bench) refreshed(s Selection) {
 	b.t.Helper()
-	b.with(func(c *Crawl, _ *badgerstore.Store) {
+	b.with(func(c *Crawl, _ *store.Store) {
 		if _, err := c.Refresh(b.t.Context(), s); err != nil {
 			b.t.Fatal(err)
 		}
@@ -108,7 +108,7 @@ func TestSelectionErrors(t *testing.T) {
 	site := testsite.New(t, testsite.Options{Pages: 3})
 	b := newBench(t, site.URL())
 	b.once()
-	b.with(func(c *Crawl, store *badgerstore.Store) {
+	b.with(func(c *Crawl, store *store.Store) {
 		known, missing := site.Origins()[0]+testsite.Path(1), site.Origins()[0]+"/nowhere"
 		for _, tt := range []struct {
 			s    Selection
@@ -144,7 +144,7 @@ func TestRemove(t *testing.T) {
 	b.settings.Frontier.Deletions = scheduler.DefaultSettings().Deletions
 	b.once()
 	b.newOrders()
-	b.with(func(c *Crawl, _ *badgerstore.Store) {
+	b.with(func(c *Crawl, _ *store.Store) {
 		if _, err := c.Remove(t.Context(), Selection{URLs: []string{origin + "/", origin + testsite.Path(5)}}); err == nil || !strings.Contains(err.Error(), origin+"/;") {
 			t.Errorf("removing a root: %v, want an error that names it", err)
 		}
@@ -161,7 +161,7 @@ func TestRemove(t *testing.T) {
 	if _, ok := b.record(origin + testsite.Path(5)); ok {
 		t.Error("the URL is still known")
 	}
-	b.with(func(c *Crawl, _ *badgerstore.Store) {
+	b.with(func(c *Crawl, _ *store.Store) {
 		done, err := c.Remove(t.Context(), Selection{All: true})
 		if err != nil || done.Deletions != 4 || !slices.Equal(done.Roots, []string{origin + "/"}) {
 			t.Errorf("%+v, %v; want 4 deletions and the root left", done, err)
@@ -233,7 +233,7 @@ func TestRemoveInFlight(t *testing.T) {
 	page.Hold = removed
 	site.Set(testsite.Path(1), page)
 	hits := site.Hits(testsite.Path(1))
-	b.with(func(c *Crawl, _ *badgerstore.Store) {
+	b.with(func(c *Crawl, _ *store.Store) {
 		if _, err := c.Refresh(t.Context(), Selection{URLs: []string{url}}); err != nil {
 			t.Fatal(err)
 		}

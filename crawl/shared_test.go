@@ -18,7 +18,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 )
 
 // TestCrawlsShareWorkers has three Crawls with four workers each share two slots, one of
@@ -49,7 +49,7 @@ func TestCrawlsShareWorkers(t *testing.T) {
 	pages := map[int]int64{}
 	idleStops := make(chan func(), 1)
 	crawl := func(i int, roots ...string) {
-		newBench(t, roots...).with(func(c *Crawl, _ *badgerstore.Store) {
+		newBench(t, roots...).with(func(c *Crawl, _ *store.Store) {
 			c.ShareWorkers(slots)
 			once := Once{Drain: true}
 			if len(roots) == 0 {
@@ -102,7 +102,7 @@ func (h *hungStore) SetValue(ctx context.Context, name scheduler.ValueName, valu
 // TestAlive: a crawl is alive while it runs, also without work or paused; not before, and
 // not when its store hangs.
 func TestAlive(t *testing.T) {
-	newBench(t).with(func(c *Crawl, store *badgerstore.Store) {
+	newBench(t).with(func(c *Crawl, store *store.Store) {
 		hung := &hungStore{Store: store, asked: make(chan struct{})}
 		c.store = hung // while nobody uses it
 		early, cancel := context.WithCancel(t.Context())

@@ -15,7 +15,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -156,7 +156,7 @@ func TestSitemapThatIsBig(t *testing.T) {
 	b.settings.SitemapMaxLinks = n - 1
 	b.settings.Frontier.Weights[scheduler.IndexFollow] = 0 // what it lists is not fetched here
 	known := func() (known uint64) {
-		b.with(func(c *Crawl, store *badgerstore.Store) {
+		b.with(func(c *Crawl, store *store.Store) {
 			if err := c.Run(t.Context(), Once{MaxPages: 3}); err != nil {
 				t.Fatal(err)
 			}
@@ -213,7 +213,7 @@ func TestSitemapHints(t *testing.T) {
 // checked makes URLs appear to have been fetched at a time.
 func (b *bench) checked(at time.Time, urls ...string) {
 	b.t.Helper()
-	b.with(func(c *Crawl, _ *badgerstore.Store) {
+	b.with(func(c *Crawl, _ *store.Store) {
 		var keys []weburl.Key
 		for _, u := range urls {
 			keys = append(keys, parse(b.t, u).Key())
@@ -350,7 +350,7 @@ func TestRulesReachSources(t *testing.T) {
 	site.Set("/sitemap.xml", urlset(""))
 	b.once()
 	b.settings.Rules.Rules = []actionrules.Rule{{If: path("/sitemap"), Then: []actionrules.Action{{Verb: actionrules.Ignore}}}}
-	b.with(func(c *Crawl, _ *badgerstore.Store) {
+	b.with(func(c *Crawl, _ *store.Store) {
 		if err := c.Run(context.WithoutCancel(t.Context()), Once{Drain: true}); err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/testing/testlog"
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -40,7 +40,7 @@ func (b *bench) crawled(submit ...string) (log string, status Status, sitemaps, 
 	b.t.Helper()
 	words := &testlog.Buffer{}
 	b.log = slog.NewTextHandler(words, nil)
-	b.with(func(c *Crawl, store *badgerstore.Store) {
+	b.with(func(c *Crawl, store *store.Store) {
 		if len(submit) > 0 {
 			if _, err := c.Submit(b.t.Context(), submit); err != nil {
 				b.t.Fatal(err)

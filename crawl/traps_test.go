@@ -12,7 +12,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/testing/testsite"
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 )
 
 // calendar is a site whose start page links to days, each of which links to the
@@ -90,7 +90,7 @@ func TestTrapsStatusAndExplain(t *testing.T) {
 	origin := site.Origins()[0]
 	at := actionrules.Position{File: "CrawlConfig.xml", Line: 9, Column: 5}
 	b.settings.Traps = &crawlspace.TrapSettings{MaxURLsPerPattern: 3, MaxURLsPerHost: 5, At: at}
-	b.with(func(c *Crawl, store *badgerstore.Store) {
+	b.with(func(c *Crawl, store *store.Store) {
 		if err := c.Run(t.Context(), Once{Drain: true}); err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +138,7 @@ func TestTrapsReload(t *testing.T) {
 	origin := site.Origins()[0]
 	b.settings.Traps = &crawlspace.TrapSettings{MaxURLsPerPattern: 3}
 	b.once()
-	b.with(func(c *Crawl, store *badgerstore.Store) {
+	b.with(func(c *Crawl, store *store.Store) {
 		s := b.settings
 		s.Traps = &crawlspace.TrapSettings{MaxURLsPerPattern: 9, MaxURLsPerHost: 6}
 		s.Unconditional = true
@@ -162,7 +162,7 @@ func TestTrapsDamaged(t *testing.T) {
 	for _, value := range []string{"{", `{"patterns":"AAAA"}`} {
 		site, b := calendar(t, 2)
 		b.settings.Traps = &crawlspace.TrapSettings{}
-		b.with(func(_ *Crawl, store *badgerstore.Store) {
+		b.with(func(_ *Crawl, store *store.Store) {
 			if err := store.SetValue(t.Context(), scheduler.CrawlValue(policy.TrapsName), []byte(value)); err != nil {
 				t.Fatal(err)
 			}

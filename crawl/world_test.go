@@ -27,7 +27,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 	"github.com/sextant-crawler/sextant/scheduler/store/memkv"
 )
 
@@ -52,7 +52,7 @@ type world struct {
 	pages  map[string]answered // by URL; others are 404
 	visits []string
 
-	store *badgerstore.Store
+	store *store.Store
 	wrap  func(Store) Store // what the crawl has of it; nil: all
 	crawl *Crawl
 	ended chan error
@@ -235,7 +235,7 @@ func (w *world) end() {
 
 func (w *world) close() {
 	w.t.Helper()
-	if _, err := w.store.Verify(w.t.Context(), func(f badgerstore.Fault) { w.t.Errorf("verify: %+v", f) }); err != nil {
+	if _, err := w.store.Verify(w.t.Context(), func(f store.Fault) { w.t.Errorf("verify: %+v", f) }); err != nil {
 		w.t.Error(err)
 	}
 	if err := w.store.Close(); err != nil {

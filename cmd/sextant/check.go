@@ -15,7 +15,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/internal/service"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -169,7 +169,7 @@ func unmatched(c *cli.Context, parsed *config.File, crawler config.Crawler) ([]c
 		return nil
 	}
 	home := service.HomeOf(parsed, crawler, c.String("data"))
-	if !badgerstore.Exists(home.Store()) {
+	if !store.Exists(home.Store()) {
 		fmt.Fprintf(c.App.ErrWriter, "%s holds no store: the rules are not compared with stored URLs\n", home.Dir)
 		return nil, nil
 	}

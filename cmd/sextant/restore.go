@@ -11,7 +11,7 @@ import (
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/service"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 )
 
 func restore(c *cli.Context) error {
@@ -35,7 +35,7 @@ func restore(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if badgerstore.Exists(h.Store()) {
+	if store.Exists(h.Store()) {
 		return fmt.Errorf("%s holds a store already: move it away, or choose another --data", h.Dir)
 	}
 	in := c.App.Reader
@@ -47,7 +47,7 @@ func restore(c *cli.Context) error {
 		defer f.Close()
 		in = f
 	}
-	report, err := badgerstore.Restore(c.Context, h.Store(), in, badgerstore.Options{Logger: log})
+	report, err := store.Restore(c.Context, h.Store(), in, store.Options{Logger: log})
 	if err != nil {
 		return err
 	}

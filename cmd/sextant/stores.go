@@ -15,7 +15,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/service"
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 )
 
 // oneHome returns the only Crawler below data, or the one that crawler names.
@@ -131,20 +131,20 @@ func askEach(c *cli.Context, fn func(*admin.Client) error) error {
 // readOnly is a storeOf for reading the store of a Crawler.
 func readOnly(h service.Home) storeOf {
 	return func(_ *cli.Context, log *slog.Logger) (service.Offline, error) {
-		return service.Offline{Home: h, Store: badgerstore.Options{ReadOnly: true}, Agent: userAgent(), Log: log}, nil
+		return service.Offline{Home: h, Store: store.Options{ReadOnly: true}, Agent: userAgent(), Log: log}, nil
 	}
 }
 
 // toRead is the storeOf of commands that only read, without a configuration.
 func toRead(c *cli.Context, log *slog.Logger) (service.Offline, error) {
 	h, err := oneHome(c.String("data"), c.String("crawler"))
-	return service.Offline{Home: h, Store: badgerstore.Options{ReadOnly: true}, Log: log}, err
+	return service.Offline{Home: h, Store: store.Options{ReadOnly: true}, Log: log}, err
 }
 
 // toChange is the storeOf of commands that change the store, without a configuration.
 func toChange(c *cli.Context, log *slog.Logger) (service.Offline, error) {
 	o, err := toRead(c, log)
-	o.Store = badgerstore.Options{FirstOrder: service.FirstOrder()}
+	o.Store = store.Options{FirstOrder: service.FirstOrder()}
 	return o, err
 }
 
@@ -175,7 +175,7 @@ func toConfigured(c *cli.Context, log *slog.Logger) (service.Offline, error) {
 // toSelect is toConfigured for commands on stored URLs: without a store there are none.
 func toSelect(c *cli.Context, log *slog.Logger) (service.Offline, error) {
 	o, err := toConfigured(c, log)
-	if err == nil && !badgerstore.Exists(o.Home.Store()) {
+	if err == nil && !store.Exists(o.Home.Store()) {
 		err = fmt.Errorf("%s holds no store: nothing was crawled there yet, or --data names another directory", o.Home.Dir)
 	}
 	return o, err
@@ -184,7 +184,7 @@ func toSelect(c *cli.Context, log *slog.Logger) (service.Offline, error) {
 // toCompare is toSelect for commands that only read.
 func toCompare(c *cli.Context, log *slog.Logger) (service.Offline, error) {
 	o, err := toSelect(c, log)
-	o.Store = badgerstore.Options{ReadOnly: true}
+	o.Store = store.Options{ReadOnly: true}
 	return o, err
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/testing/seeded"
@@ -197,3 +198,23 @@ type fixed struct {
 }
 
 func (f fixed) Policy() *policy.Policy { return f.p }
+
+// TestRedirectsAskedAgain: wider rules have redirects asked for again that lead inside, but no home page of a root's
+// site: the crawl itself follows where that leads.
+func TestRedirectsAskedAgain(t *testing.T) {
+	s := everything()
+	s.Rules.Roots = []actionrules.Root{{URL: parse(t, "http://a.test/"), Site: true}}
+	p, err := policy.New(s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p = p.WithMoves(policy.Moves{"http://a.test/": {To: "http://b.test/"}})
+	for page, want := range map[string]bool{"http://a.test/": false, "http://b.test/": false, "http://b.test/page": true} {
+		r := scheduler.Record{URL: page, State: scheduler.AtRest, Class: scheduler.Redirect, RedirectTo: "http://c.test/", RulesVersion: p.Version + 1}
+		o := reviewOf(p, parse(t, page), &r)
+		o.again = newAgain(p, false, time.Time{}, &policy.Widening{All: true}, false)
+		if got := o.rereads(&r); got != want {
+			t.Errorf("the redirect at %s is asked for again: %t, want %t", page, got, want)
+		}
+	}
+}

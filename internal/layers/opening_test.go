@@ -21,7 +21,7 @@ import (
 func projectOpenings() Openings {
 	return Openings{
 		Stored: []string{
-			"scheduler", "scheduler/badgerstore", "scheduler/badgerstore/", "crawl", "crawl/",
+			"scheduler", "scheduler/store", "scheduler/store/", "crawl", "crawl/",
 			"actionrules/crawlspace/trapcounts.go", "fetcher/robots/memory.go", "internal/notices/memory.go",
 		},
 	}

@@ -34,16 +34,17 @@ type Border struct {
 func ProjectRules() Rules {
 	return Rules{
 		Levels: [][]string{
-			{"actionrules/match", "config/words", "crawl/ration", "docs", "fetcher/fault", "fetcher/extract/markup", "fetcher/http1", "fetcher/processes", "scheduler/histogram", "scheduler/sketch", "scheduler/store/kv", "fetcher/permit", "config/secret", "internal/atomicfile", "internal/clock", "weburl"},
-			{"actionrules", "crawl/copies/near", "fetcher", "fetcher/kerberos", "fetcher/render", "push", "scheduler/badgerstore/fingerprints"},
+			{"actionrules/match", "config/words", "crawl/ration", "docs", "fetcher/fault", "fetcher/extract/markup", "fetcher/http1", "fetcher/processes", "scheduler/histogram", "scheduler/sketch", "fetcher/permit", "config/secret", "internal/atomicfile", "internal/clock", "weburl"},
+			{"actionrules", "crawl/copies/near", "fetcher", "fetcher/kerberos", "fetcher/render", "push", "scheduler/store/fingerprints"},
 			{"scheduler"},
-			{"push/wire", "scheduler/badgerstore/badgerfiles", "scheduler/badgerstore/bodyfiles", "scheduler/badgerstore/record", "scheduler/deletion"},
+			{"scheduler/store/kv"},
+			{"push/wire", "scheduler/store/badgerkv/badgerfiles", "scheduler/store/badgerkv/bodyfiles", "scheduler/store/record", "scheduler/deletion"},
 			{
 				"actionrules/crawlspace", "crawl/crawllog", "crawl/events", "crawl/meter", "fetcher/auth", "fetcher/extract", "fetcher/extract/feeds", "fetcher/robots",
 				"push/elastic", "push/file", "push/funnelback", "push/papi", "push/solr", "push/webhook",
-				"scheduler/badgerstore/backupfile", "scheduler/badgerstore/segments",
+				"scheduler/store/backupfile", "scheduler/store/badgerkv", "scheduler/store/segments",
 			},
-			{"crawl/copies", "fetcher/extract/office", "fetcher/extract/pdf", "fetcher/extract/tree", "scheduler/badgerstore"},
+			{"crawl/copies", "fetcher/extract/office", "fetcher/extract/pdf", "fetcher/extract/tree", "scheduler/store"},
 			{"crawl/policy", "fetcher/extract/documents", "internal/report"},
 			{"crawl/review", "crawl/visit", "internal/compare"},
 			{"crawl", "internal/demo/indexer", "internal/notices"},
@@ -55,8 +56,8 @@ func ProjectRules() Rules {
 		},
 		TestOnly: []string{"internal/layers", "internal/testing/", "push/pushtest", "scheduler/store/memkv", "scheduler/storetest"},
 		Borders: []Border{
-			{Import: "github.com/dgraph-io/badger", Allowed: []string{"scheduler/badgerstore", "scheduler/badgerstore/badgerfiles"}},
-			{Import: "github.com/dgraph-io/ristretto", Allowed: []string{"scheduler/badgerstore"}},
+			{Import: "github.com/dgraph-io/badger", Allowed: []string{"scheduler/store/badgerkv", "scheduler/store/badgerkv/badgerfiles"}, Tests: true},
+			{Import: "github.com/dgraph-io/ristretto", Allowed: []string{"scheduler/store/badgerkv"}},
 			{Import: "github.com/hanwen/go-fuse", Allowed: []string{"internal/testing/powercut"}},
 			{Import: "github.com/andybalholm/cascadia", Allowed: []string{"fetcher/extract/tree"}},
 			{Import: "codeberg.org/readeck/go-readability", Allowed: []string{"fetcher/extract/tree"}},

@@ -17,7 +17,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
 	"github.com/sextant-crawler/sextant/fetcher/render"
 	"github.com/sextant-crawler/sextant/internal/admin"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 )
 
 // running is one Crawler with what it owns.
@@ -101,7 +101,7 @@ func (r *running) setConfigError(err error) {
 // openCrawl opens a Crawler's store and targets.
 func openCrawl(ctx context.Context, crawler config.Crawler, h Home, memtable int64, o *Options) (*running, error) {
 	log := o.Log.With("crawler", crawler.Name)
-	if half, ok := badgerstore.HalfRestored(h.Store()); ok {
+	if half, ok := store.HalfRestored(h.Store()); ok {
 		return nil, fmt.Errorf("%s is left of a restore that did not end, and there is no store: wait for it, or remove that folder and restore again, or remove it to begin with an empty store", half)
 	}
 	options := StoreOptions(crawler)
@@ -119,7 +119,7 @@ func openCrawl(ctx context.Context, crawler config.Crawler, h Home, memtable int
 
 // newCrawl makes the crawl on an open store, and opens its targets.
 func newCrawl(
-	ctx context.Context, crawler config.Crawler, h Home, store *badgerstore.Store, agent string, log *slog.Logger,
+	ctx context.Context, crawler config.Crawler, h Home, store *store.Store, agent string, log *slog.Logger,
 ) (*running, error) {
 	relay, err := relayOf(crawler, h, store.Outbox(), log)
 	if err != nil {

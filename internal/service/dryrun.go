@@ -15,7 +15,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
 	"github.com/sextant-crawler/sextant/fetcher/render"
 	"github.com/sextant-crawler/sextant/internal/admin"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -54,8 +54,8 @@ func try(ctx context.Context, crawler config.Crawler, of crawl.TrialOf, agent st
 	renderer := render.New(crawler.Browser, log)
 	defer runBeside(ctx, renderer)()
 	settings := (&running{documents: pool, pages: pages, renderer: renderer, agent: agent}).settings(crawler)
-	own := Offline{Home: Home{Dir: dir}, Store: badgerstore.Options{Durability: badgerstore.OS}, Log: slog.New(slog.DiscardHandler)}
-	err = own.WithStore(ctx, func(ctx context.Context, store *badgerstore.Store) error {
+	own := Offline{Home: Home{Dir: dir}, Store: store.Options{Durability: store.OS}, Log: slog.New(slog.DiscardHandler)}
+	err = own.WithStore(ctx, func(ctx context.Context, store *store.Store) error {
 		t, err = crawl.Try(ctx, settings, store, of, log)
 		return err
 	})

@@ -12,7 +12,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 )
 
 // storeFolder is where a Crawler's store lies in its part of the data directory.
@@ -35,7 +35,7 @@ func (h Home) Store() string { return filepath.Join(h.Dir, storeFolder) }
 // A crawler that is not empty selects one.
 func HomesIn(data, crawler string) ([]Home, error) {
 	var found []Home
-	if badgerstore.Exists(filepath.Join(data, storeFolder)) {
+	if store.Exists(filepath.Join(data, storeFolder)) {
 		found = append(found, Home{Dir: data})
 	}
 	entries, err := os.ReadDir(data)
@@ -45,7 +45,7 @@ func HomesIn(data, crawler string) ([]Home, error) {
 	var names []string
 	for _, e := range entries {
 		h := Home{Crawler: e.Name(), Dir: filepath.Join(data, e.Name())}
-		if e.IsDir() && badgerstore.Exists(h.Store()) {
+		if e.IsDir() && store.Exists(h.Store()) {
 			if crawler == e.Name() {
 				return []Home{h}, nil
 			}
@@ -67,14 +67,14 @@ func HomesIn(data, crawler string) ([]Home, error) {
 func checkHomes(data string, crawlers []config.Crawler) error {
 	single := Home{Dir: data}
 	if len(crawlers) > 1 {
-		if badgerstore.Exists(single.Store()) {
+		if store.Exists(single.Store()) {
 			return fmt.Errorf("%s is from the time when the configuration had one Crawler: move it to %s for the Crawler that continues it, or away",
 				single.Store(), filepath.Join(data, "NAME", storeFolder))
 		}
 		return nil
 	}
 	named := Home{Dir: filepath.Join(data, crawlers[0].Name)}
-	if badgerstore.Exists(named.Store()) && !badgerstore.Exists(single.Store()) {
+	if store.Exists(named.Store()) && !store.Exists(single.Store()) {
 		return fmt.Errorf("%s is from the time when the configuration had several Crawlers: move it to %s to continue it, or away",
 			named.Store(), single.Store())
 	}
@@ -88,11 +88,11 @@ const (
 )
 
 // openPatiently opens a store. If another command has it, it waits for a moment.
-func openPatiently(ctx context.Context, h Home, o badgerstore.Options) (*badgerstore.Store, error) {
+func openPatiently(ctx context.Context, h Home, o store.Options) (*store.Store, error) {
 	for deadline := time.Now().Add(lockPatience); ; {
-		store, err := badgerstore.Open(h.Store(), o)
+		opened, err := store.Open(h.Store(), o)
 		if !errors.Is(err, scheduler.ErrLocked) || time.Now().After(deadline) {
-			return store, err
+			return opened, err
 		}
 		select {
 		case <-ctx.Done():
@@ -102,7 +102,7 @@ func openPatiently(ctx context.Context, h Home, o badgerstore.Options) (*badgers
 	}
 }
 
-// FirstOrder is badgerstore.Options.FirstOrder for every process that may make orders: even
+// FirstOrder is store.Options.FirstOrder for every process that may make orders: even
 // in a restored store they are newer than all that were pushed before.
 func FirstOrder() uint64 { return uint64(time.Now().UnixMicro()) } //nolint:gosec // after 1970
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 )
 
 // NoMemoryLimit is the budget of a process that sets itself none.
@@ -58,7 +58,7 @@ func (s *Service) limitMemory(ctx context.Context) error {
 			outside += stats.FingerprintBytes
 		}
 		if outside >= last+memoryGrain || outside <= last-memoryGrain {
-			limit := badgerstore.LimitMemory(s.memory, outside)
+			limit := store.LimitMemory(s.memory, outside)
 			s.log.Debug("heap limit", "bytes", limit, "known_urls_bytes", outside)
 			last = outside
 		}
@@ -87,9 +87,9 @@ func memtableOf(budget int64, n int) int64 {
 		budget = limit
 	}
 	if budget == NoMemoryLimit || n <= 1 {
-		return badgerstore.DefaultMemtableBytes
+		return store.DefaultMemtableBytes
 	}
-	size := int64(float64(badgerstore.MemoryBudget(budget)) / memtablePart / memtables / float64(n))
+	size := int64(float64(store.MemoryBudget(budget)) / memtablePart / memtables / float64(n))
 	size -= size % memtableRounded
-	return min(max(size, leastMemtable), badgerstore.DefaultMemtableBytes)
+	return min(max(size, leastMemtable), store.DefaultMemtableBytes)
 }

@@ -14,15 +14,15 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/compare"
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // Offline is what a command needs to work on the store of a Crawler that no service runs.
 type Offline struct {
 	Home  Home
-	Store badgerstore.Options
+	Store store.Options
 	// Crawler is the Crawler's element, zero if the configuration is not read, and Settings are made of it. Commands
 	// that only read need neither.
 	Crawler  config.Crawler
@@ -34,14 +34,14 @@ type Offline struct {
 // Ask opens the store and calls fn with a client that the routes of the API answer in this process, as they do in
 // a service. It closes the store afterwards.
 func (o Offline) Ask(ctx context.Context, fn func(*admin.Client) error) error {
-	return o.WithStore(ctx, func(ctx context.Context, store *badgerstore.Store) error {
+	return o.WithStore(ctx, func(ctx context.Context, store *store.Store) error {
 		crawler := &offline{stored: stored{store}, name: o.Home.Crawler, settings: o.Settings, log: o.Log}
 		return fn(admin.InProcess(crawler, noService{o.Crawler}, &configuration{agent: o.Agent}))
 	})
 }
 
 // WithStore opens the store, calls fn, and closes it.
-func (o Offline) WithStore(ctx context.Context, fn func(context.Context, *badgerstore.Store) error) (err error) {
+func (o Offline) WithStore(ctx context.Context, fn func(context.Context, *store.Store) error) (err error) {
 	o.Store.Logger = o.Log
 	store, err := openPatiently(ctx, o.Home, o.Store)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/testing/testdir"
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -44,7 +44,7 @@ func TestAccessBeforeStores(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "no.pem") {
 		t.Errorf("%v", err)
 	}
-	if badgerstore.Exists(filepath.Join("data", storeFolder)) {
+	if store.Exists(filepath.Join("data", storeFolder)) {
 		t.Error("a store was made")
 	}
 	if _, err := os.Lstat(admin.SocketPath("data")); !errors.Is(err, os.ErrNotExist) {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl/policy"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 )
 
 // Settings are those of a Crawler element. Agent is the User-Agent if it names none.
@@ -22,8 +22,8 @@ func Settings(c config.Crawler, agent string) policy.Settings {
 }
 
 // StoreOptions are how a Crawler's store is opened for writing.
-func StoreOptions(c config.Crawler) badgerstore.Options {
-	return badgerstore.Options{Durability: c.Durability, FirstOrder: FirstOrder()}
+func StoreOptions(c config.Crawler) store.Options {
+	return store.Options{Durability: c.Durability, FirstOrder: FirstOrder()}
 }
 
 // settings are those of a Crawler that runs, which has what reads documents.

@@ -9,11 +9,11 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/report"
 	"github.com/sextant-crawler/sextant/push"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 )
 
 // stored is the part of admin.Crawler that needs only the store, whether the Crawler runs or not.
-type stored struct{ store *badgerstore.Store }
+type stored struct{ store *store.Store }
 
 // Reports implements admin.Crawler.
 func (s stored) Reports() report.Store { return s.store }
@@ -26,7 +26,7 @@ func (s stored) Backup(ctx context.Context, w io.Writer) error {
 
 // Verify implements admin.Crawler.
 func (s stored) Verify(ctx context.Context, fn func(string)) (uint64, error) {
-	report, err := s.store.Verify(ctx, func(f badgerstore.Fault) {
+	report, err := s.store.Verify(ctx, func(f store.Fault) {
 		if f.URL != "" {
 			f.Words = f.URL + ": " + f.Words
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/push"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 	"github.com/sextant-crawler/sextant/scheduler/store/memkv"
 )
 
@@ -42,7 +42,7 @@ type world struct {
 	settings policy.Settings
 	log      *slog.Logger
 
-	store *badgerstore.Store // nil while nothing runs
+	store *store.Store // nil while nothing runs
 	crawl *crawl.Crawl
 	ended chan error // of the crawl that runs
 }
@@ -157,7 +157,7 @@ func (w *world) abandon() {
 
 func (w *world) close() {
 	w.t.Helper()
-	if _, err := w.store.Verify(w.t.Context(), func(f badgerstore.Fault) { w.t.Errorf("verify: %+v", f) }); err != nil {
+	if _, err := w.store.Verify(w.t.Context(), func(f store.Fault) { w.t.Errorf("verify: %+v", f) }); err != nil {
 		w.t.Error(err)
 	}
 	if err := w.store.Close(); err != nil {

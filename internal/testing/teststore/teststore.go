@@ -3,17 +3,16 @@ package teststore
 
 import (
 	"errors"
-	"log/slog"
 	"testing"
 
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 	"github.com/sextant-crawler/sextant/scheduler/store/memkv"
 )
 
 // Store is a store in memory. The end of the test closes it.
 type Store struct {
-	*badgerstore.Store
+	*store.Store
 	t      testing.TB
 	engine *memkv.Engine
 }
@@ -24,7 +23,7 @@ func New(t testing.TB) *Store { return Open(t, &memkv.Engine{}) }
 // Open returns the store that a database holds. No other one may be open.
 func Open(t testing.TB, e *memkv.Engine) *Store {
 	t.Helper()
-	s, err := badgerstore.On(e, "in memory", badgerstore.Options{Logger: slog.New(slog.DiscardHandler)})
+	s, err := store.On(e, "in memory", store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

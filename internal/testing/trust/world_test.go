@@ -25,7 +25,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/testing/testpipe"
 	"github.com/sextant-crawler/sextant/internal/testing/teststore"
 	"github.com/sextant-crawler/sextant/push"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/store"
 	"github.com/sextant-crawler/sextant/scheduler/store/memkv"
 )
 
@@ -43,7 +43,7 @@ type world struct {
 	index index
 	log   strings.Builder
 
-	store    *badgerstore.Store
+	store    *store.Store
 	settings policy.Settings
 	crawl    *crawl.Crawl // the last one, which has ended
 }

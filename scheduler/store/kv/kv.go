@@ -5,10 +5,25 @@
 package kv
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"time"
+
+	"github.com/sextant-crawler/sextant/scheduler"
 )
+
+// AdviceDamaged is the advice in errors that wrap scheduler.ErrDamaged.
+const AdviceDamaged = "restore the directory from a backup, or move it away and crawl anew"
+
+// Damaged returns the error for a part of a database that cannot be read.
+func Damaged(name, part string, err error) error {
+	if errors.Is(err, scheduler.ErrDamaged) {
+		return err // it names its object
+	}
+	return fmt.Errorf("store %s: %w: %s: %w; %s", name, scheduler.ErrDamaged, part, err, AdviceDamaged)
+}
 
 // Engine is a database. View, Version and Stats may be called concurrently, Commit from one goroutine at a time.
 type Engine interface {
