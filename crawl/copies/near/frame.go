@@ -155,6 +155,7 @@ func sample(key Key, t *Text) sampled {
 }
 
 func set(bits []uint64, i int)        { bits[i/64] |= 1 << (i % 64) }
+func toggle(bits []uint64, i int)     { bits[i/64] ^= 1 << (i % 64) }
 func isSet(bits []uint64, i int) bool { return bits[i/64]>>(i%64)&1 != 0 }
 
 // anySet says that one of n bits is set, which lie in one word; n is a power of two.

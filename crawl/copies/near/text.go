@@ -45,9 +45,6 @@ type reader struct {
 	gram   uint64
 	before uint64
 	words  uint
-	// The sketches, with room for any number that its place may have.
-	sketch [8]uint64
-	grams  [4]uint64
 	// The last word was a number, and chain is it with the words before it.
 	inNumber bool
 	chain    uint64
@@ -156,56 +153,43 @@ func (r *reader) read(s *Signature, text string) {
 		if k == 0 {
 			break
 		}
-		r.take(s, r.batch[:k])
+		for i := range r.batch[:k] {
+			r.take(s, r.batch[i])
+		}
 		n += k
 	}
-	copy(s.sketch[:], r.sketch[:])
-	copy(s.grams[:], r.grams[:])
 	_, s.cut = scan.next()
 }
 
-// take takes in words.
-func (r *reader) take(s *Signature, words []word) {
-	for len(words) > 0 {
-		n := plain(r, s, words)
-		r.inNumber = r.inNumber && n == 0
-		for words = words[n:]; len(words) > 0 && words[0].number; words = words[1:] {
-			r.takeNumber(s, words[0].hash)
+// take takes in a word. It makes a pair with the one before and a gram with those before. Each pair counts once, and a
+// gram where its last pair is new. Several numbers in a row are one word.
+func (r *reader) take(s *Signature, w word) {
+	hash := w.hash
+	if w.number {
+		if r.takeNumber(s, hash); r.inNumber {
+			return
 		}
+		hash = aNumber
+	}
+	r.inNumber = w.number
+	last := &r.last[r.words%gramWords]
+	r.gram = r.gram*gramStep + hash - *last*gramOut
+	*last = hash
+	r.words++
+	pair := int(scale(fold(hash, r.before), sketchBits*pairParts))
+	r.before = pairWith(hash)
+	if isSet(r.pairs[:], pair) {
+		return
+	}
+	set(r.pairs[:], pair)
+	s.pairs++
+	toggle(s.sketch[:], pair/pairParts)
+	if r.words >= gramWords {
+		toggle(s.grams[:], int(scale(r.gram*prime, gramBits)))
 	}
 }
 
-// plain takes in words up to the first number, and says how many they are. Each makes a pair
-// with the one before and a gram with those before. Each pair counts once, and a gram where its
-// last pair is new. There is no branch for that: nothing foretells it. What goes on from word to
-// word, hash, gram and sketch, is in one loop: each waits for itself, and the processor takes
-// them side by side.
-func plain(r *reader, s *Signature, words []word) (n int) {
-	gram, before, count := r.gram, r.before, r.words
-	for ; n < len(words) && !words[n].number; n++ {
-		hash := words[n].hash
-		gram = gram*gramStep + hash - r.last[count%gramWords]*gramOut
-		r.last[count%gramWords] = hash
-		count++
-		p := scale(fold(hash, before), sketchBits*pairParts)
-		before = pairWith(hash)
-		seen := r.pairs[p/64]
-		isNew := ^(seen >> (p % 64)) & 1
-		r.pairs[p/64] = seen | 1<<(p%64)
-		s.pairs += uint32(isNew)
-		p /= pairParts
-		r.sketch[p/64%8] ^= isNew << (p % 64)
-		if count >= gramWords {
-			g := scale(gram*prime, gramBits)
-			r.grams[g/64%4] ^= isNew << (g % 64)
-		}
-	}
-	r.gram, r.before, r.words = gram, before, count
-	return n
-}
-
-// takeNumber takes in a number. What stands before is part of it, so that each counts where it
-// is. Several in a row are one word.
+// takeNumber takes in a number. What stands before is part of it, so that each counts where it is.
 func (r *reader) takeNumber(s *Signature, hash uint64) {
 	if !r.inNumber {
 		r.chain = r.before
@@ -216,10 +200,6 @@ func (r *reader) takeNumber(s *Signature, hash uint64) {
 		set(r.numbers[:], int(i))
 		s.numbers.toggle(i / numberParts)
 	}
-	if !r.inNumber {
-		plain(r, s, []word{{hash: aNumber}})
-	}
-	r.inNumber = true
 }
 
 // pairWith is what a word brings to the pair with the next one: not what that brings.
