@@ -28,7 +28,7 @@ type Content struct {
 	hash   [16]byte
 	source string
 	host   weburl.HostKey
-	// Of one that was just read, of which complete makes the whole signature.
+	// The title and text of a page that was just read, from which complete makes the whole signature.
 	title, words string
 	// Of one in flight: its original if it is a copy, and whether that went or changed
 	// meanwhile; and the titles that are looked at again once it is stored.

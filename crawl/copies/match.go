@@ -83,7 +83,7 @@ func (d *Detector) match(s *search, own weburl.Key, c *Content) (m match) {
 	return m
 }
 
-// judge compares two pages by what is known of their hosts. The mutex is held.
+// judge compares two pages by the frames of their hosts. The mutex is held.
 func (d *Detector) judge(s *search, a, b *Content) near.Verdict {
 	return near.Judge(&a.Signature, &b.Signature, d.frame(s, a.host), d.frame(s, b.host))
 }
@@ -158,7 +158,7 @@ func (d *Detector) isCommon(c *Content) bool {
 	return !own
 }
 
-// page gives what is known of a page that is a document, or a copy of one: that is of. It is nil if it is neither, or
+// page returns the Content of a page that is a document, or a copy of one: that is of. It is nil if it is neither, or
 // something must be read first. The mutex is held.
 func (d *Detector) page(s *search, key weburl.Key) (c *Content, of weburl.Key) {
 	if c := d.inFlight[key]; c != nil && c.copyOf != (weburl.Key{}) {
@@ -182,7 +182,7 @@ func (d *Detector) page(s *search, key weburl.Key) (c *Content, of weburl.Key) {
 	return contentOf(r, original.source), of
 }
 
-// document gives what is known of a document; nil if it is none, or must be read first. The
+// document returns the Content of a document; nil if it is none, or must be read first. The
 // mutex is held.
 func (d *Detector) document(s *search, key weburl.Key) *Content {
 	if c := d.inFlight[key]; c != nil {

@@ -58,7 +58,7 @@ func (d *Detector) contradicted(ctx context.Context, titles []uint32) (again []*
 	return again, nil
 }
 
-// contradicts says that a stored page is not what it would be found to be now. Of two
+// contradicts reports whether a stored page would be judged otherwise now. Of two
 // documents that are copies of each other it is the one with the higher key. The mutex is
 // held.
 func (d *Detector) contradicts(s *search, key weburl.Key) bool {

@@ -151,47 +151,38 @@ func FuzzWords(f *testing.F) {
 	f.Add(strings.Repeat("ab1 ", 40) + strings.Repeat(" ", 100) + strings.Repeat("x", 100) + "\x7f\x80\xe2\xe3\xed\xee")
 	f.Fuzz(func(t *testing.T, text string) {
 		for shift := range 9 {
-			text := strings.Repeat(" ", shift) + text + strings.Repeat(" ", window+inWindow)
-			fast, slow := wordScanner{text: text}, wordScanner{text: text}
-			var batch [batchWords]word
-			for n := fast.fill(batch[:]); n > 0; n = fast.fill(batch[:]) {
-				for i := range n {
-					if want, ok := slow.next(); !ok || batch[i] != want {
-						t.Fatalf("after %q: %+v, want %+v (%v)", text[:slow.at], batch[i], want, ok)
-					}
-				}
-			}
-			if w, ok := slow.next(); ok {
-				t.Fatalf("%+v is not found", w)
-			}
+			sameWords(t, strings.Repeat(" ", shift)+text+strings.Repeat(" ", window+inWindow))
 		}
 	})
+}
+
+func sameWords(t *testing.T, text string) {
+	t.Helper()
+	fast, slow := wordScanner{text: text}, wordScanner{text: text}
+	var batch [batchWords]word
+	for n := fast.fill(batch[:]); n > 0; n = fast.fill(batch[:]) {
+		for i := range n {
+			if want, ok := slow.next(); !ok || batch[i] != want {
+				t.Fatalf("%q, up to %d: %+v, want %+v (%v)", text, slow.at, batch[i], want, ok)
+			}
+		}
+	}
+	if w, ok := slow.next(); ok {
+		t.Fatalf("%q: %+v is not found", text, w)
+	}
 }
 
 // TestWindows: the same for all bytes at all places of a window.
 func TestWindows(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
-	const some = "aZ09 .,-\n&é日語ß\xe3\xff@[`{/:"
-	for range 3000 {
-		text := make([]byte, 300)
-		for i := range text {
-			if text[i] = some[r.IntN(len(some))]; r.IntN(3) > 0 {
-				text[i] = 'a' + byte(r.IntN(26))
-			}
+	for i := range 3000 {
+		text := []byte(anyText(r, 1+i%300))
+		for k := range text {
 			if r.IntN(50) == 0 {
-				text[i] = byte(r.IntN(256))
+				text[k] = byte(r.IntN(256))
 			}
 		}
-		fast, slow := wordScanner{text: string(text)}, wordScanner{text: string(text)}
-		words := make([]word, 400)
-		for i, got := range words[:fast.fill(words)] {
-			if want, ok := slow.next(); !ok || got != want {
-				t.Fatalf("%q: word %d is %+v, want %+v", text, i, got, want)
-			}
-		}
-		if _, ok := slow.next(); ok {
-			t.Fatalf("%q: words are missing", text)
-		}
+		sameWords(t, string(text))
 	}
 }
 

@@ -105,8 +105,7 @@ func Sign(title, text string) Signature {
 	return s
 }
 
-// complete adds what is missing to the head of a text's signature. If a frame is learnt from it, complete returns the
-// places for that.
+// complete makes a whole signature of a text's head. If a frame is learnt from it, complete returns the places for that.
 func (s *Signature) complete(text string, frame bool) (f *finePlaces) {
 	r := readers.Get().(*reader)
 	defer readers.Put(r)

@@ -40,15 +40,16 @@ var wordMasks = func() (masks [2 * inWindow][2]uint64) {
 }()
 
 // fill puts the next words into a slice while it has room for those of a window, and says
-// how many they are: none at the end of the text.
+// how many they are: none at the end of the text. Where a window shows none, it has characters
+// that are words, or begins with a long word; next takes its words.
 func (w *wordScanner) fill(words []word) (n int) {
 	for slowUntil := 0; n == 0 || n+windowWords <= len(words); {
-		if w.at >= slowUntil {
-			at, k := windows(w.text[w.at:], words[n:])
-			w.at += at
-			n += k
+		if w.at >= slowUntil && w.at+window+inWindow <= len(w.text) && n+windowWords <= len(words) {
+			if end, k := windowOf(w.text[w.at:w.at+window+inWindow], words[n:n+windowWords]); k > 0 {
+				w.at, n = w.at+end, n+k
+				continue
+			}
 			slowUntil = w.at + window
-			continue
 		}
 		next, ok := w.next()
 		if !ok {
@@ -58,20 +59,6 @@ func (w *wordScanner) fill(words []word) (n int) {
 		n++
 	}
 	return n
-}
-
-// windows takes the words of window after window, and says where in the text the last one
-// ends and how many they are. It stops where the text ends or the words have room for those of
-// no other window, and at a window that is for next: it has characters that are words, or begins with a long word.
-func windows(text string, words []word) (at, n int) {
-	for at+window+inWindow <= len(text) && n+windowWords <= len(words) {
-		end, k := windowOf(text[at:at+window+inWindow], words[n:n+windowWords])
-		if k == 0 {
-			break
-		}
-		at, n = at+end, n+k
-	}
-	return at, n
 }
 
 // windowOf takes the words that end in a window, up to the first that is longer than inWindow,
