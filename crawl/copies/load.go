@@ -142,10 +142,10 @@ func (d *Detector) isStillOf(s *search, copied, original *Content, why scheduler
 	case copied.IsZero(), original.IsZero():
 		return why == scheduler.ReasonCopy
 	case why == scheduler.ReasonCopy:
-		return copied.Signature == original.Signature
+		return copied.Same(&original.Signature)
 	}
-	v := near.Judge(&copied.Signature, &original.Signature, d.frame(s, copied.host), d.frame(s, original.host))
-	return v.Reason != near.OtherTitle && v.Reason != near.OtherText && v.Reason != near.Long
+	v := d.judge(s, copied, original)
+	return v.Reason != near.OtherTitle && v.Reason != near.OtherText && v.Reason != near.Long && v.Reason != near.Unread
 }
 
 func (d *Detector) isLoaded() bool {
