@@ -2,6 +2,7 @@ package admin
 
 import (
 	"errors"
+	"net/http"
 )
 
 // ConsoleAddress is the console's address, and the file of the operator's token.
@@ -13,8 +14,10 @@ type ConsoleAddress struct {
 // errNoConsole is returned if the service does not listen on TCP.
 var errNoConsole = &Declined{Err: errors.New("the service has no console: it was started with --listen off")}
 
-// Shows sets the URL of the server's console. Call it before Run.
-func (s *Server) Shows(url string) { s.console = url }
+// Shows sets the URL of the server's console, and what shows problems to browsers. Call it before Run.
+func (s *Server) Shows(url string, problems func(http.ResponseWriter, *http.Request, *Problem)) {
+	s.console, s.problems = url, problems
+}
 
 func (s *Server) consoleAddress(*call) (any, error) {
 	if s.console == "" {

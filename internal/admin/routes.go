@@ -65,7 +65,7 @@ func (s *Server) serve(route *route, w http.ResponseWriter, r *http.Request, cal
 		if route.change != "" && caller.Role > Local {
 			s.audit(&call{caller: caller, change: route.change}, p)
 		}
-		p.write(w)
+		s.refuse(w, r, p)
 		return
 	}
 	if route.plain != nil {
@@ -82,7 +82,7 @@ func (s *Server) serve(route *route, w http.ResponseWriter, r *http.Request, cal
 		if p.Status == http.StatusInternalServerError && r.Context().Err() == nil { // else the caller is gone
 			s.log.Error("a request failed", "path", route.path, "error", err)
 		}
-		p.write(w)
+		s.refuse(w, r, p)
 		return
 	}
 	s.write(w, answer)

@@ -41,7 +41,8 @@ type Server struct {
 	access   *Access
 	log      *slog.Logger
 	about    About
-	console  string // its URL; empty for none
+	console  string                                             // its URL; empty for none
+	problems func(http.ResponseWriter, *http.Request, *Problem) // shows one to a browser; may be nil
 
 	guard   *guard
 	history *history
@@ -82,7 +83,7 @@ func (s *Server) mount(route *route) {
 	s.mux.HandleFunc(route.pattern(), func(w http.ResponseWriter, r *http.Request) {
 		caller, p := s.Caller(r)
 		if p != nil {
-			p.write(w)
+			s.refuse(w, r, p)
 			return
 		}
 		if caller.Role >= Reader {
@@ -213,7 +214,16 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 		newProblem(http.StatusMethodNotAllowed, codeMethod, "%s has %s, not %s", r.URL.Path, allow, r.Method).write(w)
 		return
 	}
-	newProblem(http.StatusNotFound, codeNotFound, "there is no such path: /api/v1/openapi.yaml lists them").write(w)
+	s.refuse(w, r, newProblem(http.StatusNotFound, codeNotFound, "there is no such path: /api/v1/openapi.yaml lists them"))
+}
+
+// refuse responds with a problem: to a browser that opens a page, as one.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, p *Problem) {
+	if s.problems != nil && r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html") {
+		s.problems(w, r, p)
+		return
+	}
+	p.write(w)
 }
 
 // headOnly keeps only the header of a response.
@@ -235,7 +245,7 @@ type About struct {
 	Notices func() []notices.Status
 	// Round is called with what each round did; nil: it is not.
 	Round func(crawler, words string)
-	// Once says that the process ends by itself, when nothing is left to do.
+	// Once is set if the process ends by itself, when nothing is left to do.
 	Once bool
 }
 

@@ -36,6 +36,8 @@ type Page struct {
 	URLs []StoredURL `json:"items"`
 	// Next is the cursor of the page after it, empty at the end.
 	Next string `json:"next,omitempty"`
+	// Total counts all that the filter finds, where the list is sorted; else it is 0: not known.
+	Total int `json:"total,omitempty"`
 	// Read is how many stored URLs were looked at for it.
 	Read int `json:"read"`
 }
@@ -108,16 +110,17 @@ func EachURL(ctx context.Context, store Store, f Filter, fn func(StoredURL) erro
 
 // EachURLSorted does it by a column, for up to limit of them (0: all) behind o.After. It goes
 // over the whole store, and holds what fits into some memory, or the limit; more is sorted
-// in files. At is the cursor behind the URL.
-func EachURLSorted(ctx context.Context, store Store, f Filter, o Order, limit int, fn func(s StoredURL, at string) error) error {
+// in files. At is the cursor behind the URL. It returns how many f selects.
+func EachURLSorted(ctx context.Context, store Store, f Filter, o Order, limit int, fn func(s StoredURL, at string) error) (total int, err error) {
 	place := placer(urlColumns, o.By, func(s *StoredURL) string { return s.URL })
 	rows := newSorter(o, limit, place)
 	defer rows.close()
 	f.From = weburl.Key{}
-	if err := EachURL(ctx, store, f, func(s StoredURL) error { return rows.add(&s) }); err != nil {
-		return err
+	err = EachURL(ctx, store, f, func(s StoredURL) error { total++; return rows.add(&s) })
+	if err != nil {
+		return total, err
 	}
-	return rows.each(func(s *StoredURL) error { return fn(*s, place(s).String()) })
+	return total, rows.each(func(s *StoredURL) error { return fn(*s, place(s).String()) })
 }
 
 // Tables is a table of one row.

@@ -24,7 +24,7 @@ func (s *Service) mountConsole(server *admin.Server) error {
 	if err != nil {
 		return fmt.Errorf("console: %w", err)
 	}
-	server.Shows(s.ConsoleURL())
+	server.Shows(s.ConsoleURL(), c.Problem)
 	s.access.SignedIn(c.SignedIn(s.access))
 	for ticket, token := range s.tickets {
 		c.Admit(ticket, token)

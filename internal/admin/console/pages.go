@@ -146,6 +146,14 @@ func (c *Console) fail(v *visit, err error) {
 	c.show(v, problem.Status, "problem", problem.Title, problem)
 }
 
+// Problem shows a problem of the API to a browser.
+func (c *Console) Problem(w http.ResponseWriter, r *http.Request, p *admin.Problem) {
+	secure(w.Header())
+	v := &visit{w: w, r: r, console: c, page: &page{role: admin.Nobody}}
+	_ = v.begin() // visitors without a session see it, too
+	c.show(v, p.Status, "problem", p.Title, p)
+}
+
 // show writes a page.
 func (c *Console) show(v *visit, status int, name, title string, data any) {
 	var b bytes.Buffer

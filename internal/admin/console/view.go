@@ -81,22 +81,22 @@ const maxLinked = 4 * weburl.MaxLength
 
 // URL returns a URL, shortened, as a link to the page that explains it.
 func (v *view) URL(raw string) template.HTML {
-	return v.linked(raw, "/url", url.Values{"url": {raw}})
+	return v.linked(raw, "/url", url.Values{"url": {raw}}, "url")
 }
 
 // Host returns a host as a link to its page.
 func (v *view) Host(origin string) template.HTML {
-	return v.linked(origin, "/hosts/"+url.PathEscape(origin), nil)
+	return v.linked(origin, "/hosts/"+url.PathEscape(origin), nil, "url host")
 }
 
 // linked returns external text as a link to a page of the console, or as text if it is too long for one.
-func (v *view) linked(text, path string, query url.Values) template.HTML {
+func (v *view) linked(text, path string, query url.Values, class string) template.HTML {
 	words := shown(text, maxShown)
 	if len(text) > maxLinked {
 		return words
 	}
 	to := template.HTMLEscapeString(v.visit.link(path, query))
-	return template.HTML(`<a class="url" href="` + to + `">` + string(words) + `</a>`) //nolint:gosec // both parts are escaped
+	return template.HTML(`<a class="` + class + `" href="` + to + `">` + string(words) + `</a>`) //nolint:gosec // both parts are escaped
 }
 
 // Place returns a position in a file; one in the configuration is a link to the editor, for visitors with the right.

@@ -171,6 +171,12 @@ func TestKeyboard(t *testing.T) {
 	if !eval[bool](tab, `document.activeElement.id === "editor"`) {
 		t.Fatal("the editor does not take the focus")
 	}
+	const typed = `document.getElementById("editor").sextant.text().slice(0, 20)`
+	tab.do(chromedp.KeyEvent("<A><B></B></A>"))
+	if got := eval[string](tab, typed); !strings.HasPrefix(got, "<A><B></B></A>") || strings.HasPrefix(got, "<A><B></B></A></") {
+		t.Errorf("typed tags become %q", got)
+	}
+	tab.do(chromedp.Evaluate[chromedp.Void](`document.getElementById("editor").sextant.replace(document.getElementById("text").defaultValue)`))
 	tab.do(chromedp.KeyEvent(kb.Escape), chromedp.KeyEvent(kb.Tab))
 	if eval[bool](tab, `document.activeElement.id === "editor"`) {
 		t.Error("Escape and Tab do not leave the editor")

@@ -8,7 +8,7 @@ import { xml } from "@codemirror/lang-xml";
 import { bracketMatching, foldGutter, foldKeymap, HighlightStyle, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
 import { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
 import { highlightSelectionMatches, openSearchPanel, searchKeymap } from "@codemirror/search";
-import { Compartment, EditorSelection, EditorState, Text } from "@codemirror/state";
+import { Compartment, EditorSelection, EditorState, Prec, Text } from "@codemirror/state";
 import { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, highlightSpecialChars, keymap, lineNumbers, rectangularSelection } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 
@@ -61,6 +61,37 @@ const highlight = HighlightStyle.define([
   { tag: tags.invalid, color: "var(--bad)" },
 ]);
 
+// tagsOf are the elements that are open at the end of a text, and how many of a name are not closed in the whole.
+const tagsOf = (text, end, name) => {
+  const open = [];
+  let left = 0;
+  for (const m of text.matchAll(/<!--.*?-->|<(\/?)([\w:.-]+)(?:"[^"]*"|'[^']*'|[^"'>])*?(\/?)>/gs)) {
+    if (!m[2] || m[3]) continue;
+    if (m[2] === name) left += m[1] ? -1 : 1;
+    if (m.index < end) m[1] ? open.pop() : open.push(m[2]);
+  }
+  return { inner: open.at(-1), left };
+};
+
+// closing puts the closing tag behind an opening one that is typed, and lets somebody who types that tag, too, go over it.
+const closing = Prec.highest(EditorView.inputHandler.of((view, from, to, text) => {
+  if (from !== to || text.length !== 1) return false;
+  const doc = view.state.doc.toString(), before = doc.slice(Math.max(0, from - 2000), from), after = doc.slice(from);
+  const type = (changes, anchor) => {
+    view.dispatch({ changes, selection: { anchor }, scrollIntoView: true, userEvent: "input.type" });
+    return true;
+  };
+  if (text === after[0] && /<\/[\w:.-]*$/.test(before)) return type([], from + 1);
+  const next = /^<\/([\w:.-]+)>/.exec(after)?.[1];
+  if (text === "/" && next && before.endsWith("<")) {
+    const { inner, left } = tagsOf(doc.slice(0, from - 1) + after, from - 1, next);
+    return inner === next && left === 0 && type({ from: from - 1, to: from }, from + 1);
+  }
+  const opened = /<([\w:.-]+)(?:\s(?:"[^"]*"|'[^']*'|[^"'<>])*)?$/.exec(before)?.[1];
+  if (text !== ">" || !opened || before.endsWith("/") || tagsOf(doc.slice(0, from) + ">" + after, 0, opened).left !== 1) return false;
+  return type({ from, insert: `></${opened}>` }, from + 1);
+}));
+
 // create puts an editor for text into host and gives what the page does with it.
 //
 // changed is called after each change of the text, save when Ctrl-S is pressed. Words
@@ -75,7 +106,7 @@ export const create = ({ host, text, label, describedBy, changed, save }) => {
       EditorState.lineSeparator.of("\n"),
       lineNumbers(), foldGutter(), lintGutter(), history(), drawSelection(), rectangularSelection(), highlightSpecialChars(),
       indentOnInput(), bracketMatching(), closeBrackets(), autocompletion(), highlightActiveLine(), highlightActiveLineGutter(),
-      highlightSelectionMatches(), indentUnit.of("  "), EditorView.lineWrapping, language.of(xml()),
+      highlightSelectionMatches(), indentUnit.of("  "), EditorView.lineWrapping, language.of(xml({ autoCloseTags: false })), closing,
       syntaxHighlighting(highlight), theme,
       keymap.of([
         { key: "Mod-s", preventDefault: true, run: () => { save(); return true; } },
@@ -115,7 +146,7 @@ export const create = ({ host, text, label, describedBy, changed, save }) => {
     focus: () => view.focus(),
     find: () => openSearchPanel(view),
     // complete brings the names of elements and attributes, as lang-xml takes them.
-    complete: (elements) => view.dispatch({ effects: language.reconfigure(xml({ elements })) }),
+    complete: (elements) => view.dispatch({ effects: language.reconfigure(xml({ elements, autoCloseTags: false })) }),
   };
 };
 

@@ -80,6 +80,7 @@
       found(data.findings, data);
     } catch (problem) {
       if (mine !== asking || problem.name === "AbortError") return;
+      saveButton.disabled = false;
       announce("Not checked: " + wrong(problem), "bad-text");
       if ([undefined, 429, 503].includes(problem.status)) later(3000);
     }
@@ -91,10 +92,12 @@
   };
   // broken says that the text has errors, as far as the service has said.
   const broken = () => judged === editor.text() && errors > 0;
+  const saveButton = form.querySelector("button[value=save]");
   const found = (findings, check) => {
     editor.mark(findings.filter((f) => ours(f.file) && f.line > 0));
     const of = (severity) => findings.filter((f) => f.severity === severity).length;
     errors = of("error");
+    saveButton.disabled = errors > 0;
     const warnings = of("warning"), notes = of("note");
     const said = [plural(errors, "error"), plural(warnings, "warning"), ...(notes ? [plural(notes, "note")] : [])].join(", ");
     if (errors) announce(`${said}. It cannot be saved.`, "bad-text");
