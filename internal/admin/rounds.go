@@ -90,7 +90,7 @@ func (r *round) end(counts events.Made) {
 	}
 }
 
-// begun returns what has begun between two sightings, "" for nothing.
+// begun names the round that began between two sightings, "" for none.
 func (now *roundOf) begun(before *sighting) string {
 	if now.discovery.After(before.discovery) {
 		return "discovery"
