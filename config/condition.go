@@ -21,7 +21,7 @@ func ParseCondition(name string, raw []byte) (actionrules.Condition, error) {
 			e.At.Line--
 		}
 		e.Message = strings.Replace(e.Message, " in <Rule>", "", 1)
-		one = one && !strings.Contains(e.Message, "<Rule>") // nobody wrote one
+		one = one && !strings.Contains(e.Message, "<Rule>") // an element that the user did not write
 	}
 	if !one {
 		return nil, fmt.Errorf(`%s %q: write one condition and nothing else, such as <Path val="/news/"/>; <And> and <Or> join several`, name, raw)

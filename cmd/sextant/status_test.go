@@ -18,7 +18,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
 )
 
-// TestWatch: the status is printed anew at each tick, and a look that the user breaks off is not.
+// TestWatch: the status is printed again at each tick, and a look that the user breaks off is not.
 func TestWatch(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ticks, n := make(chan time.Time, 2), 0

@@ -28,7 +28,7 @@ type Meter struct {
 	Rendered               Rendered
 	HostTimes              HostTimes
 	HostPages              HostPages
-	LastRound              atomic.Pointer[Round] // nil: none has begun yet
+	LastRound              atomic.Pointer[Round] // nil: before the first
 	pace                   pace
 }
 

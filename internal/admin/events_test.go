@@ -114,7 +114,7 @@ func mustRequest(t *testing.T) *http.Request {
 	return r
 }
 
-// TestRoundsAreEvents: what a round of discovery or a schedule did is told once nothing waits, and what comes often
+// TestRoundsAreEvents: a round of discovery or a schedule is an event when no URL waits; frequent rounds are recorded
 // together, once an hour.
 func TestRoundsAreEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -90,7 +90,7 @@ func (r *round) end(counts events.Made) {
 	}
 }
 
-// begun returns what has begun between two sightings, "" for nothing.
+// begun names the round that began between two sightings, "" for none.
 func (now *roundOf) begun(before *sighting) string {
 	if now.discovery.After(before.discovery) {
 		return "discovery"
@@ -103,7 +103,7 @@ func (now *roundOf) begun(before *sighting) string {
 	return ""
 }
 
-// made records the open round, which has ended, and tells the receivers of notices that want to know.
+// made records the open round, which has ended, and notifies the receivers that name the event.
 func (w *watcher) made(ctx context.Context, c Crawler, now *sighting) {
 	r := now.open
 	m := &events.Made{

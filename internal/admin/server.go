@@ -235,7 +235,7 @@ type About struct {
 	Notices func() []notices.Status
 	// Round is called with what each round did; nil: it is not.
 	Round func(crawler, words string)
-	// Once says that the process ends by itself, when nothing is left to do.
+	// Once is set if the process ends by itself, when nothing is left to do.
 	Once bool
 }
 

@@ -214,7 +214,7 @@ func TestEnd(t *testing.T) {
 	})
 }
 
-// TestRounds: what a round did is told once to a receiver that names the event, also as the process ends.
+// TestRounds: a receiver that names the event gets one notice of a round, also as the process ends.
 func TestRounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, r := range []Receiver{{}, {On: []Event{Round}}} {

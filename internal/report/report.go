@@ -1,4 +1,4 @@
-// Package report tells what a store knows: stored URLs one by one, links to a URL, and five
+// Package report reads a store: stored URLs one by one, links to a URL, and five
 // reports, of broken links, errors, documents, changes and rounds. It reads a store in short steps,
 // whether a crawl is running on it or not.
 //

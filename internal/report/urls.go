@@ -36,6 +36,8 @@ type Page struct {
 	URLs []StoredURL `json:"items"`
 	// Next is the cursor of the page after it, empty at the end.
 	Next string `json:"next,omitempty"`
+	// Total counts all that the filter finds, where the list is sorted; else it is 0: not known.
+	Total int `json:"total,omitempty"`
 	// Read is the number of stored URLs read for it.
 	Read int `json:"read"`
 }
@@ -108,16 +110,17 @@ func EachURL(ctx context.Context, store Store, f Filter, fn func(StoredURL) erro
 
 // EachURLSorted calls fn in the order of a column, for up to limit URLs (0: all) after o.After. It reads the whole
 // store, and keeps the rows in memory up to a bound, or the limit; more are sorted in files. at is the cursor after the
-// URL.
-func EachURLSorted(ctx context.Context, store Store, f Filter, o Order, limit int, fn func(s StoredURL, at string) error) error {
+// URL, total the number of URLs that f selects.
+func EachURLSorted(ctx context.Context, store Store, f Filter, o Order, limit int, fn func(s StoredURL, at string) error) (total int, err error) {
 	place := placer(urlColumns, o.By, func(s *StoredURL) string { return s.URL })
 	rows := newSorter(o, limit, place)
 	defer rows.close()
 	f.From = weburl.Key{}
-	if err := EachURL(ctx, store, f, func(s StoredURL) error { return rows.add(&s) }); err != nil {
-		return err
+	err = EachURL(ctx, store, f, func(s StoredURL) error { total++; return rows.add(&s) })
+	if err != nil {
+		return total, err
 	}
-	return rows.each(func(s *StoredURL) error { return fn(*s, place(s).String()) })
+	return total, rows.each(func(s *StoredURL) error { return fn(*s, place(s).String()) })
 }
 
 // Tables is a table of one row.

@@ -109,7 +109,7 @@ func TestSortedURLs(t *testing.T) {
 			o := Order{By: c.Name, Desc: desc}
 			var all []string
 			list := func(o Order, limit int) (urls []string, at string) {
-				err := EachURLSorted(t.Context(), s, Filter{}, o, limit, func(u StoredURL, cursor string) error {
+				_, err := EachURLSorted(t.Context(), s, Filter{}, o, limit, func(u StoredURL, cursor string) error {
 					urls, at = append(urls, u.URL), cursor
 					return nil
 				})
@@ -142,7 +142,7 @@ func TestSortedURLs(t *testing.T) {
 	}
 	o := Order{By: "fetched_at", Desc: true}
 	var times []time.Time
-	if err := EachURLSorted(t.Context(), s, Filter{}, o, 0, func(u StoredURL, _ string) error { times = append(times, *u.FetchedAt); return nil }); err != nil {
+	if n, err := EachURLSorted(t.Context(), s, Filter{}, o, 0, func(u StoredURL, _ string) error { times = append(times, *u.FetchedAt); return nil }); err != nil || n != len(times) {
 		t.Fatal(err)
 	}
 	if !slices.IsSortedFunc(times, func(a, b time.Time) int { return b.Compare(a) }) {

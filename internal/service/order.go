@@ -32,7 +32,7 @@ import (
 //     keeps a second service away, as the stores' own locks do.
 func (s *Service) Run(ctx context.Context, once crawl.Once) error {
 	door, closeDoor := context.WithCancel(ctx)
-	told, endNotices := context.WithCancel(ctx) // after the door, which tells of the last round
+	told, endNotices := context.WithCancel(ctx) // after the door, which reports the last round
 	group, ctx := errgroup.WithContext(ctx)
 	server := admin.NewServer(s.Crawlers(), s, s.config, s.access, s.log)
 	server.Tell(admin.About{Version: s.version, Notices: s.notices.Status, Round: s.notices.Tell, Once: once.Drain})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/report"
+	"github.com/sextant-crawler/sextant/scheduler"
 )
 
 // entriesShown bounds a report's entries on a page, pagesShown the pages with a broken link.
@@ -160,9 +161,41 @@ func (v *view) By(t report.Table) string { return "By " + strings.ToLower(t.Colu
 // Rows returns a table's cells.
 func (v *view) Rows(t report.Table) (list [][]tableCell) {
 	for _, values := range t.Rows {
-		list = append(list, v.row(t.Columns, values, func(c report.Column) bool { return c.Title != "" }))
+		row := v.row(t.Columns, values, func(c report.Column) bool { return c.Title != "" })
+		for i := range row {
+			if ask := counted(&t, values[0], row[i].Name); ask != nil {
+				v.linkCount(&row[i], ask)
+			}
+		}
+		list = append(list, row)
 	}
 	return list
+}
+
+// counted returns the filter of the URLs that a column of a row counts, nil without one.
+func counted(t *report.Table, of any, column string) url.Values {
+	name, _ := of.(string)
+	by := map[string]string{"source": "source", "status": "fate", "fifo": "fifo", "host": "host"}[t.Of]
+	if t.Columns[0].Name == "class" { // of errors
+		by = "error"
+	}
+	switch {
+	case by == "" || name == "":
+	case by == "error" && column == "urls":
+		return admin.Query("error", name, "host", t.Of)
+	case column == "urls":
+		return url.Values{by: {name}}
+	case column == "indexed":
+		return url.Values{by: {name}, "fate": {scheduler.FateIndexed.String()}}
+	}
+	return nil
+}
+
+// linkCount makes a count that is not 0 a link to the URLs that it counts.
+func (v *view) linkCount(cell *tableCell, ask url.Values) {
+	if cell.HTML != "0" {
+		cell.HTML = `<a href="` + template.HTML(template.HTMLEscapeString(v.visit.link("/urls", ask))) + `">` + cell.HTML + `</a>` //nolint:gosec // escaped
+	}
 }
 
 // row are the cells of the columns that are shown.

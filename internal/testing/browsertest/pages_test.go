@@ -32,8 +32,8 @@ func allPages(w *world) []shownPage {
 	of := func(path string) string { return url.Values{"url": {w.siteURL + path}}.Encode() }
 	return []shownPage{
 		{name: "overview", path: "/", ready: "The field nowhere was found in no page"},
-		{name: "urls", path: "/urls", ready: "In the order of the store"},
-		{name: "urls-filtered", path: "/urls?status=404&sort=-fetched_at&reason=not_found", ready: "Sorted over all"},
+		{name: "urls", path: "/urls", ready: "CSV of what is shown"},
+		{name: "urls-filtered", path: "/urls?status=404&sort=-fetched_at&reason=not_found", ready: "that the filter finds"},
 		{name: "rules", path: "/rules", operator: true, ready: "Test cases"},
 		{name: "manual", path: "/docs/"},
 		{name: "manual-page", path: "/docs/first-crawl"},
@@ -223,6 +223,31 @@ func pictureDir(t *testing.T) string {
 	return dir
 }
 
+// TestLists: every table can be sorted and saved as it is shown, shows its total and, on a phone, that it goes on; counts
+// are links to their URLs.
+func TestLists(t *testing.T) {
+	w := shared(t)
+	tab := newTab(t, w.origin)
+	tab.signIn(w.reader)
+	tab.see("You are signed in as a reader")
+	tab.open("/hosts/" + url.PathEscape(w.siteURL))
+	tab.press("main th", "Fifo")
+	if !eval[bool](tab, `document.querySelector("th[aria-sort=ascending]") && [...document.querySelectorAll("tbody th")].every((e, i, all) => !i || all[i - 1].textContent <= e.textContent)`) {
+		t.Error("the fifos are not sorted by their names")
+	}
+	saved := eval[string](tab, `(() => { let made; URL.createObjectURL = (b) => { made = b; return "#"; }; HTMLAnchorElement.prototype.click = () => {};
+		document.querySelector(".table-foot button").click(); return made.text(); })()`)
+	if lines := strings.Split(saved, "\r\n"); lines[0] != `"Fifo","URLs"` || lines[1] != `"follow","0"` {
+		t.Errorf("saved are %q", lines)
+	}
+	tab.open("/reports/errors")
+	count := eval[string](tab, `document.querySelector("td.num a").textContent`)
+	tab.do(chromedp.Evaluate[chromedp.Void](`document.querySelector("td.num a").click()`))
+	tab.wait("the total is the count", `location.pathname === "/urls" && document.querySelector("caption")?.textContent.startsWith(`+quoted(count+" URL")+`)`)
+	tab.size(390, 844)
+	tab.wait("it says that it goes on", `document.querySelector(".goes-on").checkVisibility()`)
+}
+
 // TestNavigation: it leads to every page that the tests know, and to no other.
 func TestNavigation(t *testing.T) {
 	w := shared(t)
@@ -257,6 +282,14 @@ func TestReaderIsRefused(t *testing.T) {
 		tab.open(p.path)
 		if h := eval[string](tab, `document.querySelector("h1").textContent`); h == "Configuration" {
 			t.Errorf("a reader sees %s", p.path)
+		}
+	}
+	for _, path := range []string{"/nosuch", "/api/v1/nosuch"} {
+		tab.expect(path, 404)
+		tab.open(path)
+		tab.see("there is no such path")
+		if !eval[bool](tab, `document.querySelectorAll("h1, nav a").length > 5`) {
+			t.Errorf("%s is no page of the console", path)
 		}
 	}
 	for _, ask := range []string{
