@@ -70,8 +70,8 @@ const (
 	hostsCompleted = 20_000
 )
 
-// valuesOf returns the values of a flag in a command line that is being written: the names of Crawlers, targets or hosts
-// of its data directory. Errors are ignored: a shell shows no message.
+// valuesOf returns the values of a flag in a command line that is being written: the names of Crawlers, targets or
+// hosts of its data directory. Errors are ignored: a shell shows no message.
 func valuesOf(c *cli.Context, words []string, flag string) (values []string) {
 	if flag != "--crawler" && flag != "--target" && flag != "--host" {
 		return nil

@@ -31,7 +31,7 @@ type Preview struct {
 	// Moved would wait in another fifo when they are next queued.
 	Moved PreviewGroup `json:"moved"`
 	// Deleted are the documents that would be deleted in the background: of excluded URLs, and of those that would only be
-	// crawled. Leaving are those that would leave a target, because their new source is not one of its own.
+	// crawled. Leaving are those that would leave a target, because it does not take their new source.
 	Deleted PreviewGroup `json:"deleted"`
 	Leaving PreviewGroup `json:"leaving"`
 	// Held are the documents that the edit deletes, including those of pending URLs, if they are more than Allowed, the

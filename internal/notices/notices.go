@@ -203,8 +203,8 @@ func (n *Notifier) End(err error) {
 	n.ended = &Condition{Event: Stop, Since: time.Now(), Words: "the crawl ended with an error: " + err.Error()}
 }
 
-// Tell sends a notice of a round of a Crawler to the receivers that name the event, from their goroutines. If many wait,
-// the oldest are dropped.
+// Tell sends a notice of a round of a Crawler to the receivers that name the event, from their goroutines. If many
+// wait, the oldest are dropped.
 func (n *Notifier) Tell(crawler, words string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

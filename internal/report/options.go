@@ -105,3 +105,14 @@ func ParseSince(s string, now time.Time) (time.Time, error) {
 	}
 	return time.Time{}, fmt.Errorf("since %q is no time and no duration: write for example 2026-01-31, 2026-01-31T08:00:00Z, 36h, 7d or 2w", s)
 }
+
+// DefaultOrder is the default order of a report: changes latest first, broken links with the most pages first.
+func DefaultOrder(kind string) Order {
+	switch kind {
+	case KindBroken:
+		return Order{By: "pages", Desc: true}
+	case KindChanges, KindRounds:
+		return Order{By: "at", Desc: true}
+	}
+	return Order{}
+}

@@ -6,17 +6,6 @@ import (
 	"slices"
 )
 
-// DefaultOrder is the default order of a report: changes latest first, broken links with the most pages first.
-func DefaultOrder(kind string) Order {
-	switch kind {
-	case KindBroken:
-		return Order{By: "pages", Desc: true}
-	case KindChanges, KindRounds:
-		return Order{By: "at", Desc: true}
-	}
-	return Order{}
-}
-
 // ordered calls put with the entries that each walks over, in the order of o, from o.From on. Entries beyond the limit
 // are dropped; entries that do not fit into memory are sorted in files.
 func ordered[E Entry](ctx context.Context, o *Options, place func(*E) Place, each func(context.Context, func(E) error) error, put func(Entry) error) error {

@@ -17,55 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-
-	"github.com/sextant-crawler/sextant/push"
-	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/weburl"
 )
-
-// Store is the part of a store that reports read. They hold no snapshot for long, so concurrent changes may or may not
-// be included.
-type Store interface {
-	scheduler.Reader
-	// Outlinks calls fn for the links of each page from a key on, in order of keys. fn
-	// must not keep them.
-	Outlinks(ctx context.Context, from weburl.Key, fn func(page weburl.Key, links scheduler.LinkPrints) error) error
-	// Gone calls fn for the trace of each URL that was forgotten after an error.
-	Gone(ctx context.Context, from weburl.Key, fn func(weburl.Key, scheduler.Gone) error) error
-	// Orders calls fn for the selected orders of the outbox.
-	Orders(ctx context.Context, sel push.Selection, fn func(push.Listed) error) error
-}
-
-// The kinds of reports.
-const (
-	KindBroken    = "broken"
-	KindErrors    = "errors"
-	KindDocuments = "documents"
-	KindChanges   = "changes"
-	KindRounds    = "rounds"
-	KindURLs      = "urls" // a list of stored URLs, which no report is made of
-)
-
-// Kinds are all of them.
-func Kinds() []string {
-	return []string{KindBroken, KindErrors, KindDocuments, KindChanges, KindRounds}
-}
-
-// Streamed reports whether a kind of report has many entries. The others have one.
-func Streamed(kind string) bool { return kind != KindErrors && kind != KindDocuments }
-
-// Entry is a part of a report: a Broken, a Change, a Round, a StoredURL, or the whole *Errors or *Documents.
-type Entry interface {
-	// Tables are the entry's rows.
-	Tables() []Table
-}
-
-// Sink takes the entries of a report one by one.
-type Sink interface {
-	Put(Entry) error
-	// End is called after the last entry.
-	End() error
-}
 
 // Write writes a report of a store, in the order of o, or in that of keys by default. A report with many entries ends
 // after o.Limit of them.

@@ -1,5 +1,36 @@
 package report
 
+// The kinds of reports.
+const (
+	KindBroken    = "broken"
+	KindErrors    = "errors"
+	KindDocuments = "documents"
+	KindChanges   = "changes"
+	KindRounds    = "rounds"
+	KindURLs      = "urls" // a list of stored URLs, which no report is made of
+)
+
+// Kinds are all of them.
+func Kinds() []string {
+	return []string{KindBroken, KindErrors, KindDocuments, KindChanges, KindRounds}
+}
+
+// Streamed reports whether a kind of report has many entries. The others have one.
+func Streamed(kind string) bool { return kind != KindErrors && kind != KindDocuments }
+
+// Entry is a part of a report: a Broken, a Change, a Round, a StoredURL, or the whole *Errors or *Documents.
+type Entry interface {
+	// Tables are the entry's rows.
+	Tables() []Table
+}
+
+// Sink takes the entries of a report one by one.
+type Sink interface {
+	Put(Entry) error
+	// End is called after the last entry.
+	End() error
+}
+
 // Column is a column of a report.
 type Column struct {
 	Name  string // in CSV; the JSON has the same name, except for groups of documents

@@ -135,7 +135,7 @@ func enoughFiles(crawlers []config.Crawler) error {
 		need += uint64(max(c.Workers, 0)) // a connection each
 	}
 	var limit unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil || uint64(limit.Cur) >= need {
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil || uint64(limit.Cur) >= need { //nolint:unconvert // it is signed on FreeBSD
 		return err
 	}
 	return fmt.Errorf("this process may open %d files, and its Crawlers need %d: set ulimit -n, or LimitNOFILE= in the systemd unit, to %d or more",

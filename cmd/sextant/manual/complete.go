@@ -31,8 +31,8 @@ func Quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) +
 type offer struct{ word, does string }
 
 // WriteOffers writes the completions of the last of words, the words after the program's name: a word a line, then a
-// tab and its description. values returns those of a flag that depend on the crawl, such as those of --host. It writes nothing for
-// any other value, or a file.
+// tab and its description. values returns those of a flag that depend on the crawl, such as those of --host. It writes
+// nothing for any other value, or a file.
 func WriteOffers(w io.Writer, commands []Command, words []string, values func(flag string) []string) error {
 	b := bufio.NewWriter(w)
 	before, last := words, ""

@@ -33,8 +33,8 @@ const (
 )
 
 // Judge reports whether one of two pages is a copy of the other, by their signatures and the frames of their hosts. In
-// doubt it says no: that costs a copy in the index, and a wrong yes costs a document. Judge is symmetric. If too little
-// is known of one host, it uses the other's frame, since the host may be a mirror.
+// doubt it returns false: that costs a copy in the index, and a wrong yes costs a document. Judge is symmetric. If too
+// little is known of one host, it uses the other's frame, since the host may be a mirror.
 func Judge(a, b *Signature, frameA, frameB *Frame) Verdict {
 	switch {
 	case a.IsZero() || b.IsZero():

@@ -103,7 +103,8 @@ func Sign(title, text string) Signature {
 	return s
 }
 
-// complete makes a whole signature of a text's head. If a frame is learnt from it, complete returns the places for that.
+// complete makes a whole signature of a text's head. If a frame is learnt from it, complete returns the places for
+// that.
 func (s *Signature) complete(text string, frame bool) (f *finePlaces) {
 	r := readers.Get().(*reader)
 	defer readers.Put(r)

@@ -181,7 +181,7 @@ func (tb *tab) accessible(label string) {
 func (tb *tab) looksForReader(pictures, name string) {
 	tb.t.Helper()
 	tb.accessible(name + " for a reader")
-	for _, control := range eval[[]string](tb, `[...document.querySelectorAll("main form[method=post i] :is(button, textarea, input:not([type=hidden])), [formmethod=post i], [hx-post], [hx-put], [hx-delete], [hx-patch]")].filter((e) => !e.matches(":disabled")).map((e) => e.outerHTML)`) {
+	for _, control := range eval[[]string](tb, `[...document.querySelectorAll("main form[method=post i] :is(button:not([type=button]), textarea, input:not([type=hidden])), [formmethod=post i], [hx-post], [hx-put], [hx-delete], [hx-patch]")].filter((e) => !e.matches(":disabled")).map((e) => e.outerHTML)`) {
 		tb.t.Errorf("%s: a reader is shown what changes something: %s", name, control)
 	}
 	if !eval[bool](tb, `[...document.querySelectorAll("main fieldset:disabled")].every((f) => f.innerText.includes("operator's token"))`) {
@@ -223,13 +223,12 @@ func pictureDir(t *testing.T) string {
 	return dir
 }
 
-// TestLists: every table can be sorted and saved as it is shown, shows its total and, on a phone, that it goes on; counts
-// are links to their URLs.
+// TestLists: every table can be sorted and saved as it is shown, shows its total and, on a phone, that it goes on;
+// counts are links to their URLs.
 func TestLists(t *testing.T) {
 	w := shared(t)
 	tab := newTab(t, w.origin)
 	tab.signIn(w.reader)
-	tab.see("You are signed in as a reader")
 	tab.open("/hosts/" + url.PathEscape(w.siteURL))
 	tab.press("main th", "Fifo")
 	if !eval[bool](tab, `document.querySelector("th[aria-sort=ascending]") && [...document.querySelectorAll("tbody th")].every((e, i, all) => !i || all[i - 1].textContent <= e.textContent)`) {
@@ -282,14 +281,6 @@ func TestReaderIsRefused(t *testing.T) {
 		tab.open(p.path)
 		if h := eval[string](tab, `document.querySelector("h1").textContent`); h == "Configuration" {
 			t.Errorf("a reader sees %s", p.path)
-		}
-	}
-	for _, path := range []string{"/nosuch", "/api/v1/nosuch"} {
-		tab.expect(path, 404)
-		tab.open(path)
-		tab.see("there is no such path")
-		if !eval[bool](tab, `document.querySelectorAll("h1, nav a").length > 5`) {
-			t.Errorf("%s is no page of the console", path)
 		}
 	}
 	for _, ask := range []string{

@@ -95,7 +95,6 @@
   };
   // broken says that the text has errors, as far as the service has said.
   const broken = () => judged === editor.text() && errors > 0;
-  const saveButton = form.querySelector("button[value=save]");
   const found = (findings, check) => {
     editor.mark(findings.filter((f) => ours(f.file) && f.line > 0));
     const of = (severity) => findings.filter((f) => f.severity === severity).length;
