@@ -23,13 +23,11 @@ func hashOf(sum [16]byte) [16]byte {
 type Content struct {
 	near.Signature // zero if the text is too short to compare
 
-	text   *near.Text // of a page that was just read, from which the frame of its host may be learnt; nil as well
+	text   *near.Text // of a page that was just read; nil as well
 	place  near.Place
 	hash   [16]byte
 	source string
 	host   weburl.HostKey
-	// The title and text of a page that was just read, from which complete makes the whole signature.
-	title, words string
 	// Of one in flight: its original if it is a copy, and whether that went or changed
 	// meanwhile; and the titles that are looked at again once it is stored.
 	copyOf weburl.Key
@@ -50,26 +48,21 @@ func (c *Content) titlesBy(f *near.Frame) []uint32 {
 // Compare computes the Content of the lease's document, whose hash is sum. The title is the page's own, "" if it has
 // none.
 func (d *Detector) Compare(l *scheduler.Lease, document *push.Document, title string, host weburl.HostKey, sum [16]byte) *Content {
-	c := &Content{hash: hashOf(sum), source: document.Source, host: host, title: title, words: document.Text}
-	if d.framed(host, l.Key) {
-		if c.text = near.Read(title, document.Text); c.text != nil {
-			c.Signature = c.text.Signature
-		}
-	} else {
-		c.Signature = near.Head(title, document.Text)
-		if stored, _ := near.DecodeSignature([]byte(l.Record.Signature)); stored.Same(&c.Signature) {
-			c.Signature = stored
-		}
+	c := &Content{hash: hashOf(sum), source: document.Source, host: host}
+	switch {
+	case d.framed(host, l.Key):
+		c.text = near.Read(title, document.Text)
+	case hashOf(l.Record.Hash) == c.hash && l.Record.Signature != "": // it has not changed
+		c.Signature, _ = near.DecodeSignature([]byte(l.Record.Signature))
+	}
+	if c.text == nil && c.IsZero() {
+		c.text = near.Sign(title, document.Text)
+	}
+	if c.text != nil {
+		c.Signature = c.text.Signature
 	}
 	c.setPlace()
 	return c
-}
-
-// complete makes the whole signature of a page that was just read.
-func (c *Content) complete() {
-	if c.words != "" && !c.IsWhole() {
-		c.Signature = near.Sign(c.title, c.words)
-	}
 }
 
 // documentOf returns the document described by a record.

@@ -142,10 +142,10 @@ func (d *Detector) isStillOf(s *search, copied, original *Content, why scheduler
 	case copied.IsZero(), original.IsZero():
 		return why == scheduler.ReasonCopy
 	case why == scheduler.ReasonCopy:
-		return copied.Same(&original.Signature)
+		return copied.Signature == original.Signature
 	}
-	v := d.judge(s, copied, original)
-	return v.Reason != near.OtherTitle && v.Reason != near.OtherText && v.Reason != near.Long && v.Reason != near.Unread
+	v := near.Judge(&copied.Signature, &original.Signature, d.frame(s, copied.host), d.frame(s, original.host))
+	return v.Reason != near.OtherTitle && v.Reason != near.OtherText && v.Reason != near.Long
 }
 
 func (d *Detector) isLoaded() bool {

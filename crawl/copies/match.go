@@ -14,7 +14,6 @@ type match struct {
 	why      scheduler.Reason
 	overlap  uint8
 	like     []weburl.Key // all that is like it, itself first
-	unread   bool         // it must be read again for its whole signature
 }
 
 // candidate is a page that may be similar, with the text by which it is held.
@@ -51,41 +50,26 @@ func (d *Detector) match(s *search, own weburl.Key, c *Content) (m match) {
 				continue
 			}
 			if i == 0 && isDocument && other.hash == c.hash {
-				return match{original: at.key, why: scheduler.ReasonCopy, overlap: percent(1), like: []weburl.Key{own, at.key}}
+				return match{at.key, scheduler.ReasonCopy, percent(1), []weburl.Key{own, at.key}}
 			}
-			v := d.judge(s, like[i], other)
+			v := near.Judge(&like[i].Signature, &other.Signature, d.frame(s, like[i].host), d.frame(s, other.host))
 			if s.lacks != nil {
 				return m
-			}
-			if v.Reason == near.Unread && i == 0 && (at.text == c.place.Body || !d.isCommon(other)) {
-				if c.complete(); c.IsWhole() {
-					v = d.judge(s, c, other)
-				} else {
-					m.unread = true
-				}
-				if o := d.inFlight[at.key]; v.Reason == near.Unread && o != nil {
-					o.review = append(o.review, o.place.Title)
-				}
 			}
 			if !v.Copy || v.Reason != near.SameWords && (isCommon || d.isCommon(other)) {
 				continue
 			}
 			like, keys = append(like, other), append(keys, at.key)
 			if isDocument && (m.why == scheduler.NoReason || at.key.Compare(m.original) < 0) {
-				m.original, m.why = at.key, scheduler.ReasonNearCopy
+				m = match{original: at.key, why: scheduler.ReasonNearCopy}
 			}
 		}
 	}
 	if m.why != scheduler.NoReason {
 		of := like[slices.Index(keys, m.original)]
-		m.like, m.overlap = keys, percent(d.judge(s, c, of).Overlap)
+		m.like, m.overlap = keys, percent(near.Judge(&c.Signature, &of.Signature, d.frame(s, c.host), d.frame(s, of.host)).Overlap)
 	}
 	return m
-}
-
-// judge compares two pages by the frames of their hosts. The mutex is held.
-func (d *Detector) judge(s *search, a, b *Content) near.Verdict {
-	return near.Judge(&a.Signature, &b.Signature, d.frame(s, a.host), d.frame(s, b.host))
 }
 
 // makesWay reports whether a document leaves the index in favour of a page: it moved there, or was renamed.
@@ -157,8 +141,8 @@ func (d *Detector) isCommon(c *Content) bool {
 	return !own
 }
 
-// page returns the Content of a page that is a document, or a copy of the document of. It returns nil if the page is
-// neither, or must be read first. The mutex is held.
+// page returns what is known about a page that is a document, or a copy of the document of. It returns nil if the page
+// is neither, or must be read first. The mutex is held.
 func (d *Detector) page(s *search, key weburl.Key) (c *Content, of weburl.Key) {
 	if c := d.inFlight[key]; c != nil && c.copyOf != (weburl.Key{}) {
 		if d.document(s, c.copyOf) == nil {
@@ -181,7 +165,7 @@ func (d *Detector) page(s *search, key weburl.Key) (c *Content, of weburl.Key) {
 	return contentOf(r, original.source), of
 }
 
-// document returns the Content of a document; nil if it is not one, or must be read first. The mutex is held.
+// document returns what is known about a document; nil if it is not one, or must be read first. The mutex is held.
 func (d *Detector) document(s *search, key weburl.Key) *Content {
 	if c := d.inFlight[key]; c != nil {
 		if c.copyOf != (weburl.Key{}) {

@@ -64,29 +64,6 @@ func TestAllCopiesOfAPage(t *testing.T) {
 	}
 }
 
-// TestWholeSignatureWhenNeeded: pages with titles of their own have the head of a signature, except those of the frame.
-// When a second page has the title of one, that page is fetched once more, and the copy is found.
-func TestWholeSignatureWhenNeeded(t *testing.T) {
-	pages := copysites.Site(copysites.Layout{Host: "h.example", Frame: 100, Own: 200, Pages: 100, Seed: 1})
-	again := pages[0]
-	again.Path, again.Text = "/again", again.Text+" here is one more sentence of ten words than before"
-	w := newWorld(t, append(pages, again))
-	w.crawl(in(2, pages)...)
-	heads := 0
-	for _, r := range w.records {
-		if len(r.Signature) < near.SignatureSize/2 {
-			heads++
-		}
-	}
-	if w.fetches != len(pages) || heads < len(pages)/3 || heads > len(pages)-32 {
-		t.Errorf("%d fetches of %d pages, %d heads", w.fetches, len(pages), heads)
-	}
-	w.crawl(len(pages))
-	if w.fetches > len(pages)+2 || w.found(0) != len(pages) && w.found(len(pages)) != 0 {
-		t.Errorf("%d fetches, the first page is found as %d, its copy as %d", w.fetches, w.found(0), w.found(len(pages)))
-	}
-}
-
 // TestCommonTitle: what was found to be nearly a copy by a title is none any more when many
 // pages turn out to have that title.
 func TestCommonTitle(t *testing.T) {

@@ -56,9 +56,8 @@ func (d *Detector) contradicted(ctx context.Context, titles []uint32) (again []*
 	return again, nil
 }
 
-// contradicts reports whether a stored page would be judged otherwise now. Of two
-// documents that are copies of each other it is the one with the higher key. The mutex is
-// held.
+// contradicts reports whether a stored page's result would differ now. If two documents are copies of each other, that
+// is the one with the higher key. The mutex is held.
 func (d *Detector) contradicts(s *search, key weburl.Key) bool {
 	if d.inFlight[key] != nil {
 		return false // it is told when it is stored
@@ -71,8 +70,6 @@ func (d *Detector) contradicts(s *search, key weburl.Key) bool {
 	switch {
 	case s.lacks != nil:
 		return false
-	case m.unread:
-		return true
 	case of == weburl.Key{}:
 		return m.why != scheduler.NoReason && m.original.Compare(key) < 0
 	default:

@@ -51,11 +51,9 @@ func (d *Detector) replaced(ctx context.Context, l *scheduler.Lease, r *schedule
 		if record != nil && record.Indexed && record.DuplicateOf == "" { // its deletion is held, or the error is passing
 			return nil
 		}
-		if record == nil || !IsCopy(record) { // a copy stands where enter put it
-			d.mu.Lock()
-			d.drop(&l.Record, l.Key)
-			d.mu.Unlock()
-		}
+		d.mu.Lock()
+		d.drop(&l.Record, l.Key)
+		d.mu.Unlock()
 	}
 	return d.Free(ctx, []weburl.Key{l.Key})
 }

@@ -96,8 +96,9 @@ func mix(a, b uint64) uint64 {
 func hashText(hash uint64, text string) uint64 {
 	hash = mix(hash, uint64(len(text)))
 	i := 0
-	for ; i+16 <= len(text); i += 16 {
-		hash = fold(hash^eightBytes(text, i), eightBytes(text, i+8))
+	for ; i+8 <= len(text); i += 8 {
+		hi, lo := bits.Mul64(hash^eightBytes(text, i), prime)
+		hash = hi ^ lo
 	}
 	for ; i < len(text); i++ {
 		hash = (hash ^ uint64(text[i])) * prime

@@ -151,7 +151,6 @@ func sample(key Key, t *Text) sampled {
 }
 
 func set(bits []uint64, i int)        { bits[i/64] |= 1 << (i % 64) }
-func toggle(bits []uint64, i int)     { bits[i/64] ^= 1 << (i % 64) }
 func isSet(bits []uint64, i int) bool { return bits[i/64]>>(i%64)&1 != 0 }
 
 // anySet reports whether one of n adjacent bits of a word is set; n is a power of two.

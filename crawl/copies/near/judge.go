@@ -23,8 +23,7 @@ const (
 	Short                      // there is too little text beyond the frame
 	Long                       // the text is longer than the compared part
 	OtherText                  // the texts differ
-	Unread                     // the texts differ, and one of the signatures is only a head
-	SameWords                  // the texts are equal
+	SameWords                  // all words are equal
 	Numbers                    // a few numbers differ, as in dates and counters
 	OneInHundred               // one word in a hundred differs at most
 	Addition                   // one has a sentence or two more
@@ -45,7 +44,7 @@ func Judge(a, b *Signature, frameA, frameB *Frame) Verdict {
 		return judge(a, b, frameA.known(), frameA.known())
 	case frameB.Ready():
 		return judge(a, b, frameB.known(), frameB.known())
-	case a.Same(b):
+	case a.sameWords(b):
 		return Verdict{Reason: SameWords, Copy: true, Overlap: 1}
 	}
 	return Verdict{Reason: UnknownFrame}
@@ -56,16 +55,6 @@ func judge(a, b *Signature, frameA, frameB *frame) Verdict {
 	sameTitle := a.title.whole == b.title.whole || a.title.n != b.title.n && titleA == titleB
 	if !sameTitle && !titleA.within(&titleB) && !titleB.within(&titleA) {
 		return Verdict{Reason: OtherTitle}
-	}
-	if a.text == b.text { // so the sketches are, too
-		if a.IsWhole() {
-			b = a
-		} else {
-			a = b
-		}
-	}
-	if !a.IsWhole() || !b.IsWhole() {
-		return Verdict{Reason: Unread}
 	}
 	d := differ(a, b, frameA, frameB)
 	v := Verdict{Overlap: overlap(d.pairs, d.own)}

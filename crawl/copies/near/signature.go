@@ -24,30 +24,21 @@ const (
 // are compared, by the frame that is known then. The zero Signature is that of a text
 // that is too short for one.
 //
-// Most pages are like no other. So a Signature has only its head at first, by which equal texts
-// and titles are found; the rest takes many times as long, and is made when it is needed.
-//
 // Sketches are of sets: each member changes one bit. So what two texts share falls out
 // of the difference of their sketches, however much it is, and a few members that they
 // do not share are counted well (Mitzenmacher, Pagh, Pham 2014, odd sketches).
 type Signature struct {
-	text    uint64 // a hash of all bytes, not 0
-	title   tokens
-	pairs   uint32              // how many different ones; 0: the signature is only a head
-	sketch  [sketchWords]uint64 // of pairs of words
+	text    uint64              // hash of all words in order
+	pairs   uint32              // how many different ones
+	sketch  [sketchWords]uint64 // sketch of the pairs of words
 	grams   [gramSets]uint64    // of grams
-	numbers numberSet           // of numbers, with the words before them
-	cut     bool                // the text is longer than the sketched part
+	numbers numberSet           // sketch of the numbers, with the words before them
+	title   tokens
+	cut     bool // the text is longer than the sketched part
 }
 
 // IsZero reports whether the text has no signature.
-func (s *Signature) IsZero() bool { return s.text == 0 }
-
-// IsWhole reports whether the signature is more than a head.
-func (s *Signature) IsWhole() bool { return s.pairs > 0 }
-
-// Same reports whether titles and texts are equal.
-func (s *Signature) Same(o *Signature) bool { return s.text == o.text && s.title == o.title }
+func (s *Signature) IsZero() bool { return s.pairs == 0 }
 
 // Place is the position of a page with the signature in a Table. Only pages of one source share titles. The highest
 // byte of Body distinguishes titles whose words have equal tokens, see SameTitle.
@@ -91,14 +82,14 @@ func titlePlace(t *tokens, source uint64) uint32 {
 	return uint32(mix(t.hash(), source)) | 1
 }
 
-// SignatureSize is the length of a Signature's binary form, headSize that of one that is only a head.
-const (
-	SignatureSize = headSize + 8*sketchWords + 8*gramSets + numeralBits/8
-	headSize      = 4 + 8 + tokensSize
-)
+// sameWords reports whether titles and texts are equal, ignoring the case of letters and white space.
+func (s *Signature) sameWords(o *Signature) bool { return *s == *o }
+
+// SignatureSize is the length of a Signature's binary form.
+const SignatureSize = 4 + 8 + 8*sketchWords + 8*gramSets + numeralBits/8 + tokensSize
 
 const (
-	signatureVersion = 2
+	signatureVersion = 1
 	versionMask      = 0x7f
 	cutFlag          = 0x80
 )
@@ -111,19 +102,17 @@ func (s *Signature) Append(b []byte) []byte {
 	}
 	b = binary.LittleEndian.AppendUint32(b, head|s.pairs<<8)
 	b = binary.LittleEndian.AppendUint64(b, s.text)
-	if b = s.title.append(b); !s.IsWhole() {
-		return b
-	}
 	b = appendAll(b, s.sketch[:])
 	b = appendAll(b, s.grams[:])
-	return s.numbers.append(b)
+	b = s.numbers.append(b)
+	return s.title.append(b)
 }
 
 // DecodeSignature decodes the result of Append.
 func DecodeSignature(b []byte) (Signature, error) {
 	var s Signature
-	if len(b) != SignatureSize && len(b) != headSize {
-		return s, fmt.Errorf("a signature of %d bytes, want %d or %d", len(b), headSize, SignatureSize)
+	if len(b) != SignatureSize {
+		return s, fmt.Errorf("a signature of %d bytes, want %d", len(b), SignatureSize)
 	}
 	head := binary.LittleEndian.Uint32(b)
 	if v := head & versionMask; v != signatureVersion {
@@ -131,14 +120,12 @@ func DecodeSignature(b []byte) (Signature, error) {
 	}
 	s.cut, s.pairs = head&cutFlag != 0, head>>8
 	s.text = binary.LittleEndian.Uint64(b[4:])
+	b = readAll(b[12:], s.sketch[:])
+	b = readAll(b, s.grams[:])
+	b = s.numbers.read(b)
 	var ok bool
-	if s.title, ok = tokensFrom(b[12:]); !ok || s.IsZero() || s.IsWhole() != (len(b) == SignatureSize) {
-		return Signature{}, errors.New("a damaged signature")
-	}
-	if s.IsWhole() {
-		b = readAll(b[headSize:], s.sketch[:])
-		b = readAll(b, s.grams[:])
-		s.numbers.read(b)
+	if s.title, ok = tokensFrom(b); !ok || s.pairs == 0 {
+		return s, errors.New("a damaged signature")
 	}
 	return s, nil
 }

@@ -2,7 +2,6 @@ package near
 
 import (
 	"math/bits"
-	"slices"
 	"sync"
 )
 
@@ -43,76 +42,39 @@ type reader struct {
 	gram   uint64
 	before uint64
 	words  uint
-	// The last word was a number, and chain is it with the words before it.
+	// The sketches, with room for any number that its place may have.
+	sketch [8]uint64
+	grams  [4]uint64
+	// The last word was a number; chain is it with the words before it.
 	inNumber bool
 	chain    uint64
 }
 
 var readers = sync.Pool{New: func() any { return new(reader) }}
 
-// Head makes the head of a page's signature. The title is the document's, "" if it has none: not
-// one that was made of the URL. A text of fewer than MinWords pairs of words has no signature.
-func Head(title, text string) (s Signature) {
-	if !isShort(text) {
-		s.text, s.title = max(hashText(0, text), 1), tokensOf(title)
-	}
-	return s
-}
+// Read returns the signature of a page's text, from which a frame can be learnt. The title is the document's own, "" if
+// it has none, never one derived from the URL. Read returns nil for a text with fewer than MinWords pairs of words.
+func Read(title, text string) *Text { return read(title, text, true) }
 
-// isShort reports whether a text has fewer than MinWords different pairs of words.
-func isShort(text string) bool {
-	var batch [2 * windowWords]word
-	var seen [MinWords]uint64
-	n, before, scan := 0, uint64(0), wordScanner{text: text}
-	for k := scan.fill(batch[:]); k > 0; k = scan.fill(batch[:]) {
-		for i := range batch[:k] {
-			hash := batch[i].hash
-			if batch[i].number {
-				hash = aNumber
-			}
-			pair := fold(hash, before)
-			before = pairWith(hash)
-			if slices.Contains(seen[:n], pair) {
-				continue
-			}
-			seen[n] = pair
-			if n++; n == MinWords {
-				return false
-			}
-		}
-	}
-	return true
-}
+// Sign makes the signature as Read does, of a page that no frame is learnt from.
+func Sign(title, text string) *Text { return read(title, text, false) }
 
-// Read makes the whole signature of a page's text, from which a frame can be learnt; nil if it has none.
-func Read(title, text string) *Text {
-	t := &Text{Signature: Head(title, text)}
-	if t.IsZero() {
-		return nil
-	}
-	t.fine = t.complete(text, true)
-	return t
-}
-
-// Sign makes the whole signature of a page that no frame is learnt from; zero if it has none.
-func Sign(title, text string) Signature {
-	s := Head(title, text)
-	if !s.IsZero() {
-		s.complete(text, false)
-	}
-	return s
-}
-
-// complete makes a whole signature of a text's head. If a frame is learnt from it, complete returns the places for
-// that.
-func (s *Signature) complete(text string, frame bool) (f *finePlaces) {
+func read(title, text string, frame bool) *Text {
+	t := &Text{Signature: Signature{title: tokensOf(title)}}
 	r := readers.Get().(*reader)
 	defer readers.Put(r)
-	*r = reader{}
-	if r.read(s, text); frame {
-		f = r.fine()
+	clear(r.pairs[:])
+	clear(r.numbers[:])
+	r.last, r.gram, r.before, r.words, r.inNumber = [gramWords]uint64{}, 0, 0, 0, false
+	r.sketch, r.grams = [8]uint64{}, [4]uint64{}
+	r.read(&t.Signature, text)
+	switch {
+	case t.pairs < MinWords:
+		return nil
+	case frame:
+		t.fine = r.fine()
 	}
-	return f
+	return t
 }
 
 // fine records where pairs are: one place for each half word.
@@ -150,43 +112,58 @@ func (r *reader) read(s *Signature, text string) {
 		if k == 0 {
 			break
 		}
-		for i := range r.batch[:k] {
-			r.take(s, r.batch[i])
-		}
+		r.take(s, r.batch[:k])
 		n += k
 	}
-	_, s.cut = scan.next()
+	copy(s.sketch[:], r.sketch[:])
+	copy(s.grams[:], r.grams[:])
+	at := scan.at
+	if _, more := scan.next(); more {
+		s.cut, s.text = true, hashText(s.text, text[at:])
+	}
 }
 
-// take takes in a word. It makes a pair with the one before and a gram with those before. Each pair counts once, and a
-// gram where its last pair is new. Several numbers in a row are one word.
-func (r *reader) take(s *Signature, w word) {
-	hash := w.hash
-	if w.number {
-		if r.takeNumber(s, hash); r.inNumber {
-			return
+// take adds words.
+func (r *reader) take(s *Signature, words []word) {
+	for len(words) > 0 {
+		n := plain(r, s, words)
+		r.inNumber = r.inNumber && n == 0
+		for words = words[n:]; len(words) > 0 && words[0].number; words = words[1:] {
+			r.takeNumber(s, words[0].hash)
 		}
-		hash = aNumber
-	}
-	r.inNumber = w.number
-	last := &r.last[r.words%gramWords]
-	r.gram = r.gram*gramStep + hash - *last*gramOut
-	*last = hash
-	r.words++
-	pair := int(scale(fold(hash, r.before), sketchBits*pairParts))
-	r.before = pairWith(hash)
-	if isSet(r.pairs[:], pair) {
-		return
-	}
-	set(r.pairs[:], pair)
-	s.pairs++
-	toggle(s.sketch[:], pair/pairParts)
-	if r.words >= gramWords {
-		toggle(s.grams[:], int(scale(r.gram*prime, gramBits)))
 	}
 }
 
-// takeNumber takes in a number. What stands before is part of it, so that each counts where it is.
+// plainOf adds words up to the first number, and returns how many. Each word forms a pair with the one before and a
+// gram with those before. A pair counts once, a gram if its last pair is new, without unpredictable branches. Hash,
+// gram and sketch are updated in one loop, so that the processor runs their dependency chains in parallel.
+func plainOf(r *reader, s *Signature, words []word) (n int) {
+	text, gram, before, count := s.text, r.gram, r.before, r.words
+	for ; n < len(words) && !words[n].number; n++ {
+		hash := words[n].hash
+		text = textWith(text, hash)
+		gram = gram*gramStep + hash - r.last[count%gramWords]*gramOut
+		r.last[count%gramWords] = hash
+		count++
+		p := scale(fold(hash, before), sketchBits*pairParts)
+		before = pairWith(hash)
+		seen := r.pairs[p/64]
+		isNew := ^(seen >> (p % 64)) & 1
+		r.pairs[p/64] = seen | 1<<(p%64)
+		s.pairs += uint32(isNew)
+		p /= pairParts
+		r.sketch[p/64%8] ^= isNew << (p % 64)
+		if count >= gramWords {
+			g := scale(gram*prime, gramBits)
+			r.grams[g/64%4] ^= isNew << (g % 64)
+		}
+	}
+	s.text, r.gram, r.before, r.words = text, gram, before, count
+	return n
+}
+
+// takeNumber adds a number together with the words before it, so that its position counts. Several in a row are one
+// word.
 func (r *reader) takeNumber(s *Signature, hash uint64) {
 	if !r.inNumber {
 		r.chain = r.before
@@ -197,9 +174,17 @@ func (r *reader) takeNumber(s *Signature, hash uint64) {
 		set(r.numbers[:], int(i))
 		s.numbers.toggle(i / numberParts)
 	}
+	text := textWith(s.text, hash)
+	if !r.inNumber {
+		plain(r, s, []word{{hash: aNumber}})
+	}
+	s.text, r.inNumber = text, true
 }
 
-// pairWith is what a word brings to the pair with the next one: not what that brings.
+// textWith returns the hash of a text and one more word.
+func textWith(text, hash uint64) uint64 { return bits.RotateLeft64(text, 5)*gramStep + hash }
+
+// pairWith returns a word's part in the pair with the next one.
 func pairWith(hash uint64) uint64 { return bits.RotateLeft64(hash, 23) }
 
 // scale brings a hash to less than n, in proportion, by its upper half.

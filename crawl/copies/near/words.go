@@ -37,17 +37,16 @@ var wordMasks = func() (masks [2 * inWindow][2]uint64) {
 	return masks
 }()
 
-// fill puts the next words into a slice while it has room for those of a window, and says
-// how many they are: none at the end of the text. Where a window shows none, it has characters
-// that are words, or begins with a long word; next takes its words.
+// fill stores the next words in a slice, as long as it has room for those of a window, and returns their number, 0 at
+// the end of the text.
 func (w *wordScanner) fill(words []word) (n int) {
 	for slowUntil := 0; n == 0 || n+windowWords <= len(words); {
-		if w.at >= slowUntil && w.at+window+inWindow <= len(w.text) && n+windowWords <= len(words) {
-			if end, k := windowOf(w.text[w.at:w.at+window+inWindow], words[n:n+windowWords]); k > 0 {
-				w.at, n = w.at+end, n+k
-				continue
-			}
+		if w.at >= slowUntil {
+			at, k := windows(w.text[w.at:], words[n:])
+			w.at += at
+			n += k
 			slowUntil = w.at + window
+			continue
 		}
 		next, ok := w.next()
 		if !ok {
@@ -59,10 +58,22 @@ func (w *wordScanner) fill(words []word) (n int) {
 	return n
 }
 
-// windowOf takes the words that end in a window, up to the first that is longer than inWindow,
-// and says where the last one ends. What next does byte by byte is done
-// here for up to sixteen bytes, and without branches that depend on the length of a word or on
-// signs: nothing foretells them.
+// windowsOf reads words window by window, and returns the end of the last one and their number. It stops at the end of
+// the text, if there is no room for the words of another window, or at a window for next: one with characters that are
+// words, or one that begins with a long word.
+func windowsOf(text string, words []word) (at, n int) {
+	for at+window+inWindow <= len(text) && n+windowWords <= len(words) {
+		end, k := windowOf(text[at:at+window+inWindow], words[n:n+windowWords])
+		if k == 0 {
+			break
+		}
+		at, n = at+end, n+k
+	}
+	return at, n
+}
+
+// windowOf reads the words that end in a window, up to the first longer than inWindow, and returns the end of the last
+// one. It processes up to sixteen bytes at once, without branches on lengths or signs, which would be unpredictable.
 func windowOf(text string, words []word) (end, n int) {
 	inWords, signs, ok := lookAt(text)
 	if !ok {
