@@ -163,6 +163,7 @@ func (m *ntlmMethod) ask(ctx context.Context, req *http.Request, authorization s
 		conn = i.Conn
 		if want != nil && conn != want {
 			cancel(errOtherConnection)
+			_ = conn.Close() // the transport may write the request before it sees the cancellation
 		}
 	}})
 	req = req.Clone(traced)
