@@ -37,7 +37,7 @@ func (s *sampled) at(level int) (p places) {
 	return p
 }
 
-// learn computes a frame from documents, of which there must be enough.
+// learn computes a frame from documents; there must be enough of them.
 func learn(all []*sampled) (f frame) {
 	f.learnPairs(all)
 	f.learnNumbers(all)
@@ -46,7 +46,7 @@ func learn(all []*sampled) (f frame) {
 	return f
 }
 
-// learnPairs finds the places that belong to the frame. It skips unusually long documents, of which less is known.
+// learnPairs finds the places that belong to the frame. It skips unusually long documents, about which less is known.
 func (f *frame) learnPairs(sampled []*sampled) {
 	levels := make([]int, len(sampled))
 	for i, s := range sampled {

@@ -140,7 +140,7 @@ export const create = ({ host, text, label, describedBy, changed, save }) => {
     focus: () => view.focus(),
     find: () => openSearchPanel(view),
     // complete brings the names of elements and attributes, as lang-xml takes them.
-    complete: (elements) => view.dispatch({ effects: language.reconfigure(xml({ elements, autoCloseTags: false })) }),
+    complete: (elements) => view.dispatch({ effects: language.reconfigure(xml({ elements })) }),
   };
 };
 
