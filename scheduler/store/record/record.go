@@ -176,7 +176,7 @@ func Decode(b []byte) (scheduler.Record, error) {
 	} else {
 		r.fail(errShort)
 	}
-	decodeHistory(r, f, &rec)
+	decodeHistory(&r, f, &rec)
 	return rec, r.end()
 }
 
