@@ -74,9 +74,11 @@ func (s *Store) eachQueued(key, value []byte, q *record.Queue, fn func(seq uint6
 	return nil
 }
 
-// waiting reads a URL of a queue's chunk, from memory if its record there is of this place in the queue. The record may
-// be older than the view: AsOf says so.
-func (s *Store) waiting(view kv.View, key []byte, seq uint64, k weburl.Key, asOf uint64) (w scheduler.WaitingURL, err error) {
+// waiting reads a URL of a queue's chunk, from memory if the record there has this place in the queue. That record may
+// be older than the view: AsOf is the batch that it is from.
+func (s *Store) waiting(view kv.View, key []byte, seq uint64, k weburl.Key, asOf uint64) (
+	w scheduler.WaitingURL, err error,
+) {
 	w.Key, w.Seq = k, seq
 	if r := s.queued.take(k); r.value != nil {
 		w.AsOf = r.asOf

@@ -9,6 +9,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// The mutex of queued guards its records: the committer adds them, and callers of Store.Queue take them out.
+
 // touchSlots is the number of slots for all stores of a process, together 2 MiB. With 16,384 URLs in memory, the most
 // that the frontier reads ahead, about one in 16 of them is read again unnecessarily.
 const touchSlots = 1 << 18
@@ -43,9 +45,8 @@ func (g *group) unchanged(k weburl.Key, asOf uint64) bool {
 // queuedBytes bounds the records that all stores of a process keep in memory for Queue.
 const queuedBytes = 2 << 20
 
-// queued holds stored records of URLs that wait, so that reading a queue soon after costs no read for each URL. If it is
-// full, it keeps those that came first, because they are read first. The mutex guards it: the committer adds records,
-// and Queue takes them out.
+// queued holds stored records of URLs that wait, so that reading a queue soon after costs no read for each URL. If it
+// is full, it keeps those that came first, because they are read first.
 type queued struct {
 	mu      sync.Mutex
 	records map[weburl.Key]queuedRecord
@@ -71,7 +72,7 @@ func (q *queued) learn(k weburl.Key, value []byte, asOf uint64) {
 	}
 }
 
-// take removes and returns a URL's record; its value is nil if there is none.
+// take removes and returns a URL's record. The value is nil if it is not in memory.
 func (q *queued) take(k weburl.Key) queuedRecord {
 	q.mu.Lock()
 	defer q.mu.Unlock()
