@@ -18,7 +18,7 @@ const leastMemory = 96 << 20
 // collectAt is the percentage of live heap by which the heap grows before Go collects. A third to two thirds of the
 // live heap are Badger's tables under construction, which hold no pointers, so a collection is cheap compared with what
 // it frees.
-const collectAt = 75
+const collectAt = 60
 
 // LimitMemory makes Go collect somewhat earlier than by default, unless the environment sets GOGC. It sets Go's memory
 // limit so that the process stays within budget bytes (0: DefaultMemoryBudget, or three quarters of what the process's

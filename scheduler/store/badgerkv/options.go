@@ -65,13 +65,13 @@ func badgerOptions(dir string, o Options) badger.Options {
 
 	// Memory. One memtable is open, up to NumMemtables wait to become tables, and one is being written. A table under
 	// construction takes twice BaseTableSize, rounded up to a power of two, and three times that if it is not enough;
-	// Badger keeps up to eight such buffers, each as large as the largest table that it ever held. So all tables are of
-	// one size, and a memtable fits into a buffer. Blocks begin with a buffer of BlockSize, and a longer value leaves
-	// its buffer unused: with 4 KiB and documents of 11 KiB a 20,000-page crawl took 2 to 3 times the memory that it
-	// takes with 16 KiB.
+	// Badger keeps up to eight such buffers, each as large as the largest table that it ever held. So the tables of all
+	// levels have one size, and a buffer is as large as a memtable, which therefore fits. Blocks begin with a buffer of
+	// BlockSize, and a longer value leaves its buffer unused: with 4 KiB and documents of 11 KiB a 20,000-page crawl
+	// took 2 to 3 times the memory that it takes with 16 KiB.
 	b.MemTableSize = o.MemtableBytes
 	b.NumMemtables = 3
-	b.BaseTableSize = o.MemtableBytes
+	b.BaseTableSize = o.MemtableBytes / 2
 	b.TableSizeMultiplier = 1
 	b.BlockSize = 16 << 10
 
