@@ -46,7 +46,7 @@ func runElsewhere() map[string]string {
 		`^curl .*(/papi/4/|/_bulk|/webhook/|count_synced|Idempotency-Key)|^SESSION=`:              "TestPushCurl runs the blocks of docs/push.md",
 		`^curl .*_search\?q=`:                            "asks an Elasticsearch, of which none is here",
 		`^curl .*(solr|push-api)`:                        "needs a Solr or a Funnelback; their tests hold the targets to these requests",
-		`^go tool pprof|^curl 'http://127\.0\.0\.1:6060`: "pprof_test.go has the address; the tool is Go's",
+		`^go tool pprof|^curl .*/debug/pprof/`: "TestProfiles reads them; the tool is Go's",
 		`^go (test|build) `:                              "Go's own; .ci/run tests and builds, figures take minutes and are run by hand",
 		`^go get `:                                       "fetches a published version; crawl's examples are what the page shows",
 		`^SEXTANT_\w+=`:                                  "figures, which take minutes; by hand",

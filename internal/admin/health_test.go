@@ -82,7 +82,7 @@ func TestDiskLow(t *testing.T) {
 		{0, 0, false},
 	} {
 		s := StoreStatus{DiskSize: tt.size, DiskFree: tt.free, DiskNeeded: need}
-		if _, low := s.DiskLow(); low != tt.low {
+		if low := s.DiskLow(); low != tt.low {
 			t.Errorf("%d of %d free: %v", tt.free, tt.size, low)
 		}
 	}

@@ -35,7 +35,7 @@ type fakeCrawler struct {
 	store  *teststore.Store
 	broken error
 	whole  bool          // it loses no document
-	round  *[2]time.Time // of discovery: when the last one began and ended
+	round  *time.Time // of discovery: when the last one began and ended
 }
 
 func (f fakeCrawler) Name() string { return f.name }

@@ -85,7 +85,7 @@ func knownURL(raw, text string) map[string]any {
 		"GET /report/broken":    report.Broken{URL: raw, Words: text, Error: "4xx", Pages: 9, LinkedFrom: []report.LinkedFrom{{Page: text, Redirect: text}}},
 		"GET /report/changes":   report.Change{Change: "new", URL: raw, Words: text, Source: text},
 		"GET /report/errors":    report.Errors{URLs: 1, Hosts: 1, Classes: []report.ErrorCount{{Class: "4xx", Example: raw, Words: text}}, ByHost: []report.HostErrors{{Host: text}}},
-		"GET /report/documents": report.Documents{BySource: []report.SourceCount{{Source: text}}, ByType: []report.TypeCount{{Type: text}}, ByHost: []report.HostCount{{Host: text}}},
+		"GET /report/documents": report.Documents{BySource: []report.GroupCount{{Name: text}}, ByType: []report.GroupCount{{Name: text}}, ByHost: []report.GroupCount{{Name: text}}},
 	}
 }
 

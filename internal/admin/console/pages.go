@@ -48,7 +48,6 @@ func pages() []page {
 		{pattern: "GET /hosts", role: admin.Reader, nav: "Hosts", title: "Hosts", template: "hosts", data: hosts},
 		{pattern: "GET /hosts/{host}", role: admin.Reader, title: "Host", template: "host", data: oneHost},
 		{pattern: "GET /rules", role: admin.Operator, nav: "Configuration", title: "Configuration", template: "rules", data: rules},
-		{pattern: "POST /rules", role: admin.Operator, title: "Configuration", answer: sendRules},
 		{pattern: "GET /outbox", role: admin.Reader, nav: "Outbox", title: "Outbox", template: "outbox", data: outbox},
 		{pattern: "POST /outbox/retry", role: admin.Operator, title: "Retry", answer: func(v *visit) error { return decideLetters(v, "retry") }},
 		{pattern: "POST /outbox/drop", role: admin.Operator, title: "Drop", template: "confirm", answer: func(v *visit) error { return decideLetters(v, "drop") }},
@@ -73,7 +72,7 @@ var templateFiles embed.FS
 
 // parseTemplates reads each page's template together with the layout.
 func parseTemplates(pages []page, f *files) (map[string]*template.Template, error) {
-	base, err := template.New("layout").Funcs(functions(f)).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html")
+	base, err := template.New("layout").Option("missingkey=zero").Funcs(functions(f)).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html")
 	if err != nil {
 		return nil, err
 	}

@@ -70,7 +70,7 @@ type choice struct {
 // Choice returns the field of a name.
 func (d *urlsData) Choice(name string) choice { return choice{name, d.Filter.Get(name), choices(name)} }
 
-func choices(of string) (words []string) {
+func choices(of string) []string {
 	switch of {
 	case "class":
 		return scheduler.ClassWords()
@@ -81,11 +81,9 @@ func choices(of string) (words []string) {
 	case "error":
 		return report.ErrorClasses()
 	case "fifo":
-		for s := range scheduler.Sources {
-			words = append(words, scheduler.Source(s).String())
-		}
+		return scheduler.SourceWords()
 	}
-	return words
+	return nil
 }
 
 func urls(v *visit) (any, error) {

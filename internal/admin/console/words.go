@@ -1,6 +1,7 @@
 package console
 
 import (
+	"fmt"
 	"html/template"
 	"math"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/sextant-crawler/sextant/internal/clock"
+	"github.com/sextant-crawler/sextant/scheduler"
 )
 
 // maxShown bounds the displayed characters of a URL or title.
@@ -33,6 +35,16 @@ func functions(f *files) template.FuncMap {
 		"plural":    plural,
 		"words":     spaced,
 		"textPlain": func(s string) string { return cut(s, 80) },
+		"minus":     func(n, by any) float64 { return number(n) - number(by) },
+		"percent":   percent,
+		"total": func(counts map[string]uint64) (n uint64) {
+			for _, one := range counts {
+				n += one
+			}
+			return n
+		},
+		"sources": scheduler.SourceWords,
+		"classes": scheduler.ClassWords,
 	}
 }
 
@@ -144,6 +156,13 @@ func rate(n any) string {
 		return strconv.FormatFloat(f, 'f', 1, 64)
 	}
 	return strconv.FormatFloat(f, 'f', 2, 64)
+}
+
+func percent(part, all any) string {
+	if number(all) == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.0f %%", 100*number(part)/number(all))
 }
 
 // spaced returns a word of the API with spaces.

@@ -5,41 +5,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strconv"
-
-	"github.com/sextant-crawler/sextant/crawl/review"
-	"github.com/sextant-crawler/sextant/internal/admin"
 )
-
-// foreseen is the total of what saving a configuration would delete, or take off a target.
-type foreseen struct {
-	Deleted, Leaving, Held, Indexed uint64
-	// By lists the responsible rules and gates, for each Crawler those with the most.
-	By []review.PreviewCause
-	// Unknown is why it could not be counted.
-	Unknown string
-}
-
-// foreseenCauses is the number listed for each Crawler.
-const foreseenCauses = 10
-
-// foresee counts what a configuration text would delete if put in force.
-func foresee(v *visit, text string) (*foreseen, error) {
-	sum, none := &foreseen{}, 0
-	for _, crawler := range v.console.settings.Crawlers {
-		var p review.Preview
-		if err := v.post("/preview", url.Values{"crawler": {crawler}}, admin.PreviewRequest{Config: text, Samples: &none}, &p); err != nil {
-			return nil, err
-		}
-		sum.Deleted += p.Deleted.Count
-		sum.Leaving += p.Leaving.Count
-		sum.Held += p.Held
-		sum.Indexed += p.Indexed
-		for _, by := range [][]review.PreviewCause{p.Deleted.By, p.Leaving.By} {
-			sum.By = append(sum.By, by[:min(len(by), foreseenCauses)]...)
-		}
-	}
-	return sum, nil
-}
 
 // inEditor returns the editor's address at a line of the configuration; empty if the line is elsewhere, or the visitor
 // may not see it.
