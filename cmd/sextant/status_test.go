@@ -76,7 +76,7 @@ func TestStatusOfEdits(t *testing.T) {
 	}
 	var out strings.Builder
 	printStatus(&out, &s, unpainted)
-	if got := out.String(); !strings.Contains(got, "5 older edits: 10 deletions and 5 moves off a target pending") ||
+	if got := out.String(); !strings.Contains(got, "5 older edits: see sextant deletions --by edit") ||
 		strings.Contains(got, "edit 5:") || !strings.Contains(got, "edit 6:") || !strings.Contains(got, "edit 25:") {
 		t.Error(got)
 	}

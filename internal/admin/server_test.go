@@ -34,7 +34,7 @@ type fakeCrawler struct {
 	name   string
 	store  *teststore.Store
 	broken error
-	whole  bool          // it loses no document
+	whole  bool       // it loses no document
 	round  *time.Time // of discovery: when the last one began and ended
 }
 

@@ -213,14 +213,8 @@ func removeOne(v *visit) error {
 		return err
 	}
 	if v.r.PostForm.Get("sure") == "" {
-		return confirm(v, &confirmation{
-			Head: "Remove this URL?", URLs: []string{raw}, Button: "Remove", Forever: true,
-			Words: []string{
-				"It is forgotten, and its document is deleted from the index.",
-				"If rules accept it and a page that is read again links to it, it comes back, unless it is removed for good.",
-			},
-			Action: v.link("/url/remove", nil), Fields: []field{{"url", raw}}, Back: v.link("/url", url.Values{"url": {raw}}),
-		})
+		c := confirmation{Action: v.link("/url/remove", nil), Fields: []field{{"url", raw}}, Back: v.link("/url", url.Values{"url": {raw}})}
+		return confirm(v, c.naming([]string{raw}))
 	}
 	done, err := v.api.Remove(v.r.Context(), admin.Selection{URLs: []string{raw}, Forever: v.r.PostForm.Get("forever") != ""})
 	if err != nil {

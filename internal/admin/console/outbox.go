@@ -48,10 +48,8 @@ type letter struct {
 // Dead reports whether dead letters are listed, which can be decided about.
 func (d *outboxData) Dead() bool { return d.Filter.State == "dead" }
 
-// Narrowed reports whether the list of a state is filtered.
-func (d *outboxData) Narrowed() bool {
-	return d.Filter.Target != "" || d.Filter.Source != "" || d.Filter.URL != ""
-}
+// Narrowed reports whether the filter of a state excludes anything.
+func (f outboxFilter) Narrowed() bool { return f.Target != "" || f.Source != "" || f.URL != "" }
 
 func outbox(v *visit) (any, error) {
 	status, err := statusOf(v)
@@ -123,7 +121,7 @@ func (f outboxFilter) letters() admin.DeadLetters {
 	if f.URL != "" {
 		d.URLs = []string{f.URL}
 	}
-	d.All = f.Target == "" && f.Source == "" && f.URL == ""
+	d.All = !f.Narrowed()
 	return d
 }
 
@@ -146,28 +144,29 @@ func lettersOf(values []string) []admin.DeadLetters {
 	return all
 }
 
+// chosenLetters is the data of the question about dead letters.
+type chosenLetters struct {
+	confirmation
+	Filter outboxFilter
+	All    bool // that the filter finds
+	Chosen int
+}
+
 func askLetters(v *visit, form url.Values, filter outboxFilter, orders []admin.DeadLetters) error {
-	c := &confirmation{
-		Words: []string{
-			"They are not sent any more: the indexer does not get these documents or deletions.",
-			"The next change of a page is sent as usual.",
-		},
-		Action: v.link("/outbox/drop", nil), Button: "Drop", Back: v.link("/outbox", filter.query()),
-		Fields: []field{{"target", filter.Target}, {"source", filter.Source}, {"url", filter.URL}},
-	}
-	if form.Get("which") == "all" {
-		c.Head, c.Fields = "Drop all dead letters?", append(c.Fields, field{"which", "all"})
-		if !orders[0].All {
-			c.Head = "Drop all dead letters that the filter finds?"
-		}
+	c := chosenLetters{Filter: filter, All: form.Get("which") == "all"}
+	c.Action, c.Back = v.link("/outbox/drop", nil), v.link("/outbox", filter.query())
+	c.Fields = []field{{"target", filter.Target}, {"source", filter.Source}, {"url", filter.URL}}
+	if c.All {
+		c.Fields = append(c.Fields, field{"which", "all"})
 		return confirm(v, c)
 	}
 	for _, value := range form["order"] {
 		c.Fields = append(c.Fields, field{"order", value})
 	}
+	var urls []string
 	for i := range orders {
-		c.URLs = append(c.URLs, orders[i].URLs...)
+		urls = append(urls, orders[i].URLs...)
 	}
-	c.Head = "Drop " + plural(len(c.URLs), "dead letter", "dead letters") + "?"
+	c.Chosen, c.confirmation = len(urls), c.naming(urls)
 	return confirm(v, c)
 }
