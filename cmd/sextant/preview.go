@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"path/filepath"
 
 	"github.com/urfave/cli/v2"
@@ -39,18 +38,6 @@ func preview(c *cli.Context) error {
 		return err
 	}
 	return showText(c, "preview", p)
-}
-
-// renewedWords describes when documents get other metas or another source.
-func renewedWords(p *review.Preview) string {
-	const what = "documents with other metas or another source"
-	switch p.AtOnce {
-	case 0:
-		return what + " when they are fetched next; at once with --now"
-	case p.Renewed.Count:
-		return what + ", fetched again at once"
-	}
-	return fmt.Sprintf("%s: %d are fetched again at once, the others when they are due; with --now all at once", what, p.AtOnce)
 }
 
 // loadFile reads a configuration that is not in force.

@@ -13,9 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/internal/admin"
-	"github.com/sextant-crawler/sextant/internal/clock"
 	"github.com/sextant-crawler/sextant/internal/report"
-	"github.com/sextant-crawler/sextant/push/wire"
 )
 
 // pagesShown is how many pages with a broken link are printed for people.
@@ -119,28 +117,4 @@ func (r *reportText) End() error {
 // Kinds returns the kinds of the changes, in order.
 func (r *reportText) Kinds() []string {
 	return slices.DeleteFunc(report.ChangeKinds(), func(kind string) bool { return r.Changes[kind] == 0 })
-}
-
-// reportCell formats a cell of a report. It removes control characters and changes of direction, which come from
-// strangers.
-func reportCell(c report.Column, v any) string {
-	switch v := v.(type) {
-	case time.Time:
-		return localOrDash(v)
-	case string:
-		if v == "" && c.Empty != "" {
-			return "(" + c.Empty + ")"
-		}
-		if c.Shows == report.Text {
-			return clock.Localize(wire.Plain(v))
-		}
-	}
-	return fmt.Sprint(v)
-}
-
-func localOrDash(t time.Time) string {
-	if t.IsZero() {
-		return "-"
-	}
-	return clock.Local(t)
 }

@@ -72,7 +72,7 @@ func TestStatusOfEdits(t *testing.T) {
 	s := admin.Status{}
 	s.Outbox.Pending = 75
 	for n := range uint64(25) {
-		s.Edits = append(s.Edits, admin.EditStatus{Edit: deletion.Edit{Number: n + 1, State: deletion.EditHeld}, Pending: 3, Moves: 1})
+		s.Edits = append(s.Edits, admin.EditStatus{Edit: deletion.Edit{Number: n + 1, State: deletion.EditHeld}, LossCounts: admin.LossCounts{Pending: 3, Moves: 1}})
 	}
 	var out strings.Builder
 	printStatus(&out, &s, unpainted)

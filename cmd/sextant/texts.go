@@ -95,7 +95,7 @@ func textFunctions(p paint) template.FuncMap {
 
 // What some texts are about.
 type (
-	// explained is an explanation, with the answer that it comes to.
+	// explained is an explanation with its verdict.
 	explained struct {
 		*admin.Explanation
 		Verdict admin.Answer
@@ -133,4 +133,40 @@ func begin(s string, n int) string {
 		return string([]rune(s)[:n]) + " ..."
 	}
 	return s
+}
+
+// reportCell formats a cell of a report. It removes control characters and changes of direction, which come from
+// strangers.
+func reportCell(c report.Column, v any) string {
+	switch v := v.(type) {
+	case time.Time:
+		return localOrDash(v)
+	case string:
+		if v == "" && c.Empty != "" {
+			return "(" + c.Empty + ")"
+		}
+		if c.Shows == report.Text {
+			return clock.Localize(wire.Plain(v))
+		}
+	}
+	return fmt.Sprint(v)
+}
+
+func localOrDash(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return clock.Local(t)
+}
+
+// renewedWords describes when documents get other metas or another source.
+func renewedWords(p *review.Preview) string {
+	const what = "documents with other metas or another source"
+	switch p.AtOnce {
+	case 0:
+		return what + " when they are fetched next; at once with --now"
+	case p.Renewed.Count:
+		return what + ", fetched again at once"
+	}
+	return fmt.Sprintf("%s: %d are fetched again at once, the others when they are due; with --now all at once", what, p.AtOnce)
 }

@@ -51,8 +51,8 @@ func TestDeletionsOfClient(t *testing.T) {
 		}
 	}
 	counts, err := asked[DeletionCounts](t, a, "/deletions/counts", "by", "host,class")
-	wantCounts := DeletionCounts{Pending: 3, NewTexts: 1, OfIllHosts: 2, UpTo: 3, Groups: 3, Items: []DeletionGroup{
-		{Host: "http://a.test", Class: "few", Pending: 1, NewTexts: 1}, {Host: "https://b.test", Class: "edit", Pending: 1}, {Host: "https://b.test", Class: "most", Pending: 1},
+	wantCounts := DeletionCounts{LossCounts: LossCounts{Pending: 3, NewTexts: 1}, OfIllHosts: 2, UpTo: 3, Groups: 3, Items: []DeletionGroup{
+		{DeletionKey{Host: "http://a.test", Class: "few"}, LossCounts{Pending: 1, NewTexts: 1}}, {DeletionKey{Host: "https://b.test", Class: "edit"}, LossCounts{Pending: 1}}, {DeletionKey{Host: "https://b.test", Class: "most"}, LossCounts{Pending: 1}},
 	}}
 	if diff := cmp.Diff(wantCounts, counts); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)

@@ -44,6 +44,9 @@ type Status struct {
 	HostList []HostStatus `json:"host_list,omitempty"`
 }
 
+// NotRunning is crawl.Status.Idle of a Crawler without a running service.
+const NotRunning = "not running"
+
 // AddSnapshot adds the state of the frontier.
 func (s *Status) AddSnapshot(now scheduler.Snapshot) {
 	for why, n := range now.ClosedFor {

@@ -174,7 +174,7 @@ func writeCertificate(t *testing.T, file string) {
 	}
 }
 
-// TestProfiles: operators read Go's profiles at the service's own door; without a token nobody does.
+// TestProfiles: operators read Go's profiles at the service's own door; a request without a token is refused.
 func TestProfiles(t *testing.T) {
 	s, err := openSmall(t, &admin.AccessSettings{})
 	if err != nil {

@@ -24,7 +24,6 @@ type inspected struct {
 	URL string // as requested
 	// Unreadable is why it is not a URL.
 	Unreadable string
-	Answer     shownAnswer
 	Explained  *admin.Explanation
 	// Stored is the store's record of it, nil if it is unknown.
 	Stored *report.StoredURL
@@ -57,7 +56,6 @@ func inspect(v *visit, raw string) (*inspected, error) {
 	if d.Sent, err = sentOf(v, d.Name()); err != nil {
 		return nil, err
 	}
-	d.Answer = d.judge(v)
 	if err := d.stands(v); err != nil {
 		return nil, err
 	}

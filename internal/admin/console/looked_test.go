@@ -76,7 +76,7 @@ func knownURL(raw, text string) map[string]any {
 		"GET /links":            report.LinkedFrom{Page: text, Redirect: text},
 		"GET /outbox":           map[string]any{"items": []any{order}, "next": "dead.1"},
 		"GET /deletions":        map[string]any{"items": []any{admin.Deletion{Class: text, URL: raw, Host: text, Reason: text, WaitsFor: text, Text: text, Source: text, Since: at}}, "next": "7"},
-		"GET /deletions/counts": admin.DeletionCounts{Pending: 3, Groups: 2, Items: []admin.DeletionGroup{{Host: text, Reason: text, Pending: 1}, {Host: text, Reason: text, Edit: 17, Pending: 1}}},
+		"GET /deletions/counts": admin.DeletionCounts{LossCounts: admin.LossCounts{Pending: 3}, Groups: 2, Items: []admin.DeletionGroup{{DeletionKey: admin.DeletionKey{Host: text, Reason: text}}, {DeletionKey: admin.DeletionKey{Host: text, Reason: text, Edit: 17}}}},
 		"POST /fetch": admin.Fetched{
 			URL: raw, Canonical: raw, Robots: "allowed", Location: text, Document: document, Stored: stored, Links: []crawl.TrialLink{{Href: text, URL: text, By: text}, {Href: text}},
 			Answer: &admin.FetchedAnswer{Status: 200, Headers: http.Header{"X-Odd": {text}}}, ExcludedBy: text,

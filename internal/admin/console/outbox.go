@@ -28,21 +28,9 @@ type outboxData struct {
 	Filter  outboxFilter
 	Counts  crawl.OutboxStatus
 	Lag     *admin.OutboxDetails
-	Targets []targetRow
-	Orders  []letter
+	Targets []crawl.TargetStatus
+	Orders  []push.Listed
 	Next    string
-}
-
-// targetRow is a target with its backlog.
-type targetRow struct {
-	crawl.TargetStatus
-	Behind any // time of the oldest order that it has not confirmed, nil if none
-}
-
-// letter is an order with its name in forms.
-type letter struct {
-	push.Listed
-	Value string
 }
 
 // Dead reports whether dead letters are listed, which can be decided about.
@@ -56,27 +44,14 @@ func outbox(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &outboxData{Filter: filterOf(v.r.URL.Query()), Counts: status.Outbox, Lag: status.OutboxLag}
+	d := &outboxData{Filter: filterOf(v.r.URL.Query()), Counts: status.Outbox, Lag: status.OutboxLag, Targets: status.Targets}
 	if d.Filter.State == "" {
 		d.Filter.State = "waiting"
 		if status.Outbox.Dead > 0 {
 			d.Filter.State = "dead"
 		}
 	}
-	for _, t := range status.Targets {
-		row := targetRow{TargetStatus: t}
-		if d.Lag != nil {
-			if at, ok := d.Lag.Behind[t.Name]; ok {
-				row.Behind = at
-			}
-		}
-		d.Targets = append(d.Targets, row)
-	}
-	var orders []push.Listed
-	orders, _, d.Next, err = paged[push.Listed](v, "/outbox", d.Filter.query(), "/outbox", d.Filter.query())
-	for _, o := range orders {
-		d.Orders = append(d.Orders, letter{o, url.QueryEscape(o.Target) + " " + o.URL})
-	}
+	d.Orders, _, d.Next, err = paged[push.Listed](v, "/outbox", d.Filter.query(), "/outbox", d.Filter.query())
 	return d, err
 }
 

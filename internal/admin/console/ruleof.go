@@ -23,11 +23,9 @@ func ruleOf(v *visit) error {
 	if err != nil {
 		return err
 	}
-	if d.Explained != nil {
-		if to := d.place(v); to != "" {
-			http.Redirect(v.w, v.r, to, http.StatusSeeOther)
-			return nil
-		}
+	if to := d.place(v); to != "" {
+		http.Redirect(v.w, v.r, to, http.StatusSeeOther)
+		return nil
 	}
 	return v.redirect("/url", url.Values{"url": {raw}}, "No line of the configuration decides about it alone.")
 }
@@ -35,6 +33,9 @@ func ruleOf(v *visit) error {
 // place returns the address of the configuration's line with the last word on the URL.
 func (d *inspected) place(v *visit) string {
 	x := d.Explained
+	if x == nil {
+		return ""
+	}
 	if by := x.ExcludedBy; by != nil {
 		return v.inEditor(by.File, by.Line)
 	}
@@ -48,3 +49,6 @@ func (d *inspected) place(v *visit) string {
 	}
 	return ""
 }
+
+// Line returns the address of the line that place returns, of the inspector's URL.
+func (v *view) Line() string { return v.Data.(*inspected).place(v.visit) }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"github.com/sextant-crawler/sextant/internal/admin"
 	"github.com/sextant-crawler/sextant/internal/clock"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
@@ -43,8 +45,10 @@ func functions(f *files) template.FuncMap {
 			}
 			return n
 		},
-		"sources": scheduler.SourceWords,
-		"classes": scheduler.ClassWords,
+		"escaped":  url.QueryEscape,
+		"sentence": func(a admin.Answer) string { return sentence(a.String()) },
+		"sources":  scheduler.SourceWords,
+		"classes":  scheduler.ClassWords,
 	}
 }
 
@@ -156,6 +160,12 @@ func rate(n any) string {
 		return strconv.FormatFloat(f, 'f', 1, 64)
 	}
 	return strconv.FormatFloat(f, 'f', 2, 64)
+}
+
+// sentence makes the first letter upper case.
+func sentence(words string) string {
+	first, size := utf8.DecodeRuneInString(words)
+	return string(unicode.ToUpper(first)) + words[size:]
 }
 
 func percent(part, all any) string {
