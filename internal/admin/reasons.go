@@ -96,6 +96,7 @@ func reasonTexts() []reasonText {
 		scheduler.ReasonNoBrowser:    {"no browser can be started to render it", itsText, "It goes on by itself when one can.", "See the page on rendering in the manual."},
 		scheduler.ReasonBodyLost:     {"its document was lost before it was sent, because the disk damaged it", itsText, "It is fetched again, before what is new; until then the indexer has an older version, or none.", ""},
 		scheduler.ReasonReader:       {"this machine could not read it", itsText, "It is tried again by itself; what is indexed of it stays.", "If it stays so, give the workers more time or memory: documentTimeoutS, documentMaxMemoryMB."},
+		scheduler.ReasonBotWall:      {"a bot wall refuses this crawler", itsText, "It is asked for again every hour; what is indexed of it stays.", "Ask the owner of the site to admit this crawler there, by its User-Agent and the address that it comes from. Sextant solves no challenge and shows no other name."},
 		scheduler.ReasonSessionWaits: {"its log-in does not work at present", itsText, "It goes on by itself when the log-in works; sextant status names those that fail.", ""},
 	}
 }
