@@ -137,20 +137,20 @@ func (p *parser) authKind(n *node, login *policy.Login) (auth.Kind, error) {
 		}
 		var err error
 		if n.written("certFile") {
-			k.Certificate, err = p.certificate(n, login)
+			k.Certificate, err = clientCertificate(p, n, login)
 		}
 		return k, err
 	case "certificate":
 		var err error
-		login.Certificate, err = p.certificate(n, login)
+		login.Certificate, err = clientCertificate(p, n, login)
 		return auth.Certificate{}, err
 	default:
 		return p.form(n), nil
 	}
 }
 
-// certificate reads certFile and keyFile, which count for the identity of the log-in.
-func (p *parser) certificate(n *node, login *policy.Login) (*tls.Certificate, error) {
+// clientCertificate reads certFile and keyFile, which count for the identity of the log-in.
+func clientCertificate(p *parser, n *node, login *policy.Login) (*tls.Certificate, error) {
 	keyFile := n.str("keyFile")
 	if keyFile != "" {
 		keyFile = p.resolvePath(keyFile)

@@ -12,8 +12,8 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/store"
 )
 
-// TestBotWallDeletesNothing, under the policy that deletes on any failure: the documents of the host stay, its URLs wait
-// and say why, and it gets few requests meanwhile. No page of the wall becomes a document.
+// TestBotWallDeletesNothing, under the policy that deletes on any failure: the documents of the host stay, its URLs
+// wait and say why, and it gets few requests meanwhile. No page of the wall becomes a document.
 func TestBotWallDeletesNothing(t *testing.T) {
 	const pages = 12
 	type wall struct {
@@ -78,7 +78,8 @@ func TestBotWallDeletesNothing(t *testing.T) {
 				t.Errorf("orders %v", orders)
 			}
 			r, _ := b.record(site.URL + "/")
-			if r.Indexed == c.before || r.Reason != scheduler.ReasonBotWall.String() || !strings.Contains(r.LastError, "answers in place of the site") {
+			if r.Indexed == c.before || r.Reason != scheduler.ReasonBotWall.String() || !strings.Contains(r.LastError,
+				"responds in place of the site") {
 				t.Errorf("%+v, want that it waits behind the wall", r)
 			}
 			if n := asked.Load(); n > c.most {

@@ -79,7 +79,7 @@ const (
 	ReasonListGone // the configuration no longer names its XML file
 	ReasonNoTarget // no target takes its source
 
-	ReasonBotWall // a product for bot management answers in place of the site: it waits
+	ReasonBotWall // a product for bot management responds in place of the site: it waits
 
 	reasonsEnd
 )

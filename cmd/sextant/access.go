@@ -48,11 +48,15 @@ func ownFiles(c *cli.Context) service.OwnFiles {
 // openIDFlags name the provider where people sign in to the console.
 func openIDFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "oidc-issuer", EnvVars: env("oidc-issuer"), Usage: "`URL` of an OpenID Connect provider where people may sign in to the console"},
+		&cli.StringFlag{Name: "oidc-issuer", EnvVars: env("oidc-issuer"),
+			Usage: "`URL` of an OpenID Connect provider where people may sign in to the console"},
 		&cli.StringFlag{Name: "oidc-client-id", EnvVars: env("oidc-client-id"), Usage: "`ID` of the console there"},
-		&cli.StringFlag{Name: "oidc-client-secret-file", EnvVars: env("oidc-client-secret-file"), Usage: "`FILE` that holds the client's secret; none for a public client"},
-		&cli.StringFlag{Name: "oidc-operator-group", EnvVars: env("oidc-operator-group"), Usage: "`GROUP` or role of those who get the operator's rights"},
-		&cli.StringFlag{Name: "oidc-reader-group", EnvVars: env("oidc-reader-group"), Usage: "`GROUP` or role of those who get a reader's rights"},
+		&cli.StringFlag{Name: "oidc-client-secret-file", EnvVars: env("oidc-client-secret-file"),
+			Usage: "`FILE` that holds the client's secret; none for a public client"},
+		&cli.StringFlag{Name: "oidc-operator-group", EnvVars: env("oidc-operator-group"),
+			Usage: "`GROUP` or role of those who get the operator's rights"},
+		&cli.StringFlag{Name: "oidc-reader-group", EnvVars: env("oidc-reader-group"),
+			Usage: "`GROUP` or role of those who get a reader's rights"},
 	}
 }
 
@@ -64,7 +68,7 @@ func openIDSettings(c *cli.Context) openid.Settings {
 	}
 }
 
-// checkOpenID refuses settings that let nobody in, and a provider whose answers others could change.
+// checkOpenID refuses settings that admit no account, and a provider whose responses others could change.
 func checkOpenID(c *cli.Context) error {
 	s := openIDSettings(c)
 	if s == (openid.Settings{}) {
@@ -72,7 +76,8 @@ func checkOpenID(c *cli.Context) error {
 	}
 	issuer, err := url.Parse(s.Issuer)
 	switch {
-	case err != nil || issuer.Host == "" || issuer.Scheme != "https" && (issuer.Scheme != "http" || !service.IsLoopbackHost(issuer.Hostname())):
+	case err != nil || issuer.Host == "" || issuer.Scheme != "https" && (issuer.Scheme != "http" ||
+		!service.IsLoopbackHost(issuer.Hostname())):
 		return wrongUse("--oidc-issuer %q: write the provider's https URL, as its /.well-known/openid-configuration names it", s.Issuer)
 	case s.ClientID == "":
 		return wrongUse("--oidc-issuer needs --oidc-client-id")

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// sharePoint is Entra ID and SharePoint Online as their documentation has them: an application gets a token by secret or
-// certificate, and SharePoint refuses the first kind.
+// sharePoint is Entra ID and SharePoint Online as their documentation has them: an application gets a token by secret
+// or certificate, and SharePoint refuses the first kind.
 func sharePoint(t *testing.T) *httptest.Server {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -40,7 +40,8 @@ func sharePoint(t *testing.T) *httptest.Server {
 		switch {
 		case r.Header.Get("Authorization") != "Bearer by-certificate":
 			http.Error(w, `{"error_description":"Unsupported app only token."}`, http.StatusUnauthorized)
-		case r.Header.Get("Accept") != "application/atom+xml" || r.URL.Path != "/sites/intranet/_api/web/lists/getbytitle('Site Pages')/items" ||
+		case strings.Contains(r.Header.Get("Accept"), "json") ||
+			r.URL.Path != "/sites/intranet/_api/web/lists/getbytitle('Site Pages')/items" ||
 			r.URL.Query().Get("$select") != "Title,CanvasContent1,FileRef,Modified":
 			http.Error(w, "not this list: "+r.URL.String(), http.StatusNotAcceptable)
 		default:
@@ -54,11 +55,15 @@ func sharePoint(t *testing.T) *httptest.Server {
 }
 
 // sitePages is a list as SharePoint writes it: the text is HTML, and what its web parts are made of.
-const sitePages = `<?xml version="1.0" encoding="utf-8"?><feed xml:base="https://contoso.sharepoint.com/sites/intranet/_api/"
- xmlns="http://www.w3.org/2005/Atom" xmlns:d="http://schemas.microsoft.com/ado/2007/08/dataservices" xmlns:m="http://schemas.microsoft.com/ado/2007/08/dataservices/metadata">
+const sitePages = `<?xml version="1.0" encoding="utf-8"?><feed
+ xml:base="https://contoso.sharepoint.com/sites/intranet/_api/" xmlns="http://www.w3.org/2005/Atom"
+ xmlns:d="http://schemas.microsoft.com/ado/2007/08/dataservices"
+ xmlns:m="http://schemas.microsoft.com/ado/2007/08/dataservices/metadata">
 <entry><id>1</id><title /><content type="application/xml"><m:properties>
-<d:Title>Holidays</d:Title><d:FileRef>/sites/intranet/SitePages/Holidays.aspx</d:FileRef><d:Modified m:type="Edm.DateTime">2026-03-04T05:06:07Z</d:Modified>
-<d:CanvasContent1>&lt;div&gt;&lt;div data-sp-rte=""&gt;&lt;p&gt;Ask for your holidays &lt;b&gt;in spring&lt;/b&gt;.&lt;/p&gt;&lt;/div&gt;&lt;/div&gt;</d:CanvasContent1>
+<d:Title>Holidays</d:Title><d:FileRef>/sites/intranet/SitePages/Holidays.aspx</d:FileRef>
+<d:Modified m:type="Edm.DateTime">2026-03-04T05:06:07Z</d:Modified>
+<d:CanvasContent1>&lt;div&gt;&lt;div data-sp-rte=""&gt;&lt;p&gt;Ask for your
+holidays &lt;b&gt;in spring&lt;/b&gt;.&lt;/p&gt;&lt;/div&gt;&lt;/div&gt;</d:CanvasContent1>
 </m:properties></content></entry>
 <entry><id>2</id><content type="application/xml"><m:properties>
 <d:Title>Empty</d:Title><d:FileRef>/sites/intranet/SitePages/Empty.aspx</d:FileRef><d:CanvasContent1 m:null="true" />
@@ -75,18 +80,21 @@ func isAssertion(token string) bool {
 	signature, err := base64.RawURLEncoding.DecodeString(token[end+1:])
 	header, _, _ := strings.Cut(token, ".")
 	head, err2 := base64.RawURLEncoding.DecodeString(header)
-	return err == nil && err2 == nil && strings.Contains(string(head), base64.RawURLEncoding.EncodeToString(thumbprint[:])) &&
+	return err == nil && err2 == nil && strings.Contains(string(head),
+		base64.RawURLEncoding.EncodeToString(thumbprint[:])) &&
 		rsa.VerifyPSS(certificate.PublicKey.(*rsa.PublicKey), crypto.SHA256, digest[:], signature, nil) == nil
 }
 
 // TestSharePointRecipe: the pages of the list become documents by a certificate; by a secret nothing does.
 func TestSharePointRecipe(t *testing.T) {
 	site := sharePoint(t).URL
-	text := strings.NewReplacer("https://login.microsoftonline.com", site, "https://contoso.sharepoint.com", site, "contoso.sharepoint.com", "127.0.0.1").
+	text := strings.NewReplacer("https://login.microsoftonline.com", site, "https://contoso.sharepoint.com", site,
+		"contoso.sharepoint.com", "127.0.0.1").
 		Replace(recipes(t)["Index SharePoint Online pages"])
 	documents := crawlRecipe(t, site, text)
 	d, ok := documents["sites/intranet/SitePages/Holidays.aspx"]
-	if !ok || d.Title != "Holidays" || d.Text != "Ask for your holidays in spring." || d.Metas["date"][0] != "2026-03-04T05:06:07Z" {
+	if !ok || d.Title != "Holidays" || d.Text != "Ask for your holidays in spring." ||
+		d.Metas["date"][0] != "2026-03-04T05:06:07Z" {
 		t.Errorf("documents %+v", documents)
 	}
 	if len(documents) != 2 {

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"testing"
 
-	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
-	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	collector "go.opentelemetry.io/proto/slim/otlp/collector/trace/v1"
+	tracepb "go.opentelemetry.io/proto/slim/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/sextant-crawler/sextant/internal/testing/testdir"
@@ -50,7 +50,8 @@ func TestTraces(t *testing.T) {
 	defer server.Close()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "CrawlConfig.xml")
-	testdir.Write(t, path, strings.ReplaceAll(`<CrawlConfig><Crawler name="a" throttleTimeMS="0" crawlSitemaps="false"><Root url="SITE/page"/>
+	testdir.Write(t, path, strings.ReplaceAll(`<CrawlConfig>
+<Crawler name="a" throttleTimeMS="0" crawlSitemaps="false"><Root url="SITE/page"/>
 <Push kind="webhook" url="SITE/hook"/></Crawler></CrawlConfig>`, "SITE", server.URL))
 	cmd := process(t, "run", "--once", "--listen=off", "-c", path, "-d", filepath.Join(dir, "data"))
 	cmd.Env = append(cmd.Environ(), "OTEL_EXPORTER_OTLP_ENDPOINT="+server.URL)

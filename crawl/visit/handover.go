@@ -146,7 +146,7 @@ func (v *visit) handOver(ctx context.Context, s *step, ended func(error)) {
 	ctx, storing := trace.Start(ctx, "store")
 	finish := func(err error) {
 		storing.End(err)
-		v.traced(err)
+		traced(v, err)
 		v.visitor.copies.Abandon(v.lease.Key)
 		ended(err)
 		busy()

@@ -91,7 +91,7 @@ func (v *visit) fetchRobots(ctx context.Context, verdict robots.Verdict) (step, 
 		return v.failed(ctx, s)
 	}
 	if wallOf(s.response) != "" {
-		return s, v.walled(ctx, s.response, true)
+		return s, walled(ctx, v, s.response, true)
 	}
 	if err := v.nameSitemaps(ctx, s.response); err != nil {
 		return s, err

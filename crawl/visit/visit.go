@@ -82,13 +82,13 @@ func (r *Visitor) Page(ctx context.Context, by *Rules, lease *scheduler.Lease, s
 		_ = v.giveBack(s.asked, time.Time{})
 	}
 	r.copies.Abandon(lease.Key)
-	v.traced(err)
+	traced(v, err)
 	ended(err)
 	return s.asked
 }
 
 // traced ends the visit's span.
-func (v *visit) traced(err error) {
+func traced(v *visit, err error) {
 	if !v.span.On() {
 		return
 	}
@@ -121,7 +121,7 @@ func (v *visit) stages(ctx context.Context) (step, error) {
 	if v.indexed, v.why, v.unindexed = v.policy.Indexes(&v.verdict); v.lease.Record.Kind.IsSource() {
 		v.indexed, v.why, v.unindexed = false, scheduler.ReasonSource, policy.SourceDetail
 	}
-	if err := v.behindWall(ctx); err != nil {
+	if err := behindWall(ctx, v); err != nil {
 		return step{}, err
 	}
 	if s, err := v.askRobots(ctx); err != nil || s.outcome != nil {
@@ -141,15 +141,15 @@ func (v *visit) stages(ctx context.Context) (step, error) {
 		sent := *s.response // what a browser makes of it takes its place
 		t.Answer = &sent
 	})
-	if err := v.walled(ctx, s.response, false); err != nil {
+	if err := walled(ctx, v, s.response, false); err != nil {
 		return s, err
 	}
-	err = v.answered(ctx, &s)
+	err = outcomeOf(ctx, v, &s)
 	return s, err
 }
 
-// answered sets the outcome of a response.
-func (v *visit) answered(ctx context.Context, s *step) (err error) {
+// outcomeOf sets the outcome of a response.
+func outcomeOf(ctx context.Context, v *visit, s *step) (err error) {
 	ctx, span := trace.Start(ctx, "read")
 	defer func() { span.End(err) }()
 	result := answer(s.response)
@@ -166,6 +166,32 @@ func (v *visit) answered(ctx context.Context, s *step) (err error) {
 		}
 	}
 	return err
+}
+
+// behindWall ends the lease while its host rests.
+func behindWall(ctx context.Context, v *visit) error {
+	one, rests := v.visitor.walls.rests(v.lease.Place.Host, time.Now())
+	if !rests {
+		return nil
+	}
+	return v.wait(ctx, one.until, scheduler.ReasonBotWall, wallWords(one.product))
+}
+
+// walled ends the lease if it met a bot wall: the page is as it was, and is requested again later. whole is as for
+// walls.met.
+func walled(ctx context.Context, v *visit, r *fetcher.Response, whole bool) error {
+	product, host := wallOf(r), v.lease.Place.Host
+	if product == "" {
+		v.visitor.walls.passed(host)
+		return nil
+	}
+	now := time.Now()
+	if v.visitor.walls.met(host, product, whole, now) {
+		v.log.Warn("a bot wall responds in place of a host, which rests: ask its owner to admit this crawler",
+			"host", v.lease.Record.Origin, "product", product)
+	}
+	words := fmt.Sprintf("%s (status %d)", wallWords(product), r.Status)
+	return v.wait(context.WithoutCancel(ctx), now.Add(wallWait), scheduler.ReasonBotWall, words)
 }
 
 // shutOut is the step of a URL that is not asked for.

@@ -1,14 +1,11 @@
 package visit
 
 import (
-	"context"
-	"fmt"
 	"sync"
 	"time"
 
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/botwall"
-	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -24,7 +21,7 @@ const (
 	wallHosts = 10_000
 )
 
-// walls are the hosts where a product for bot management answers in place of the site.
+// walls are the hosts where a product for bot management responds in place of the site.
 type walls struct {
 	mu    sync.Mutex
 	hosts map[weburl.HostKey]wall
@@ -54,7 +51,7 @@ func (w *walls) met(host weburl.HostKey, product string, whole bool, now time.Ti
 	return begins
 }
 
-// passed records that the host itself answered.
+// passed records that the host itself responded.
 func (w *walls) passed(host weburl.HostKey) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -69,38 +66,12 @@ func (w *walls) rests(host weburl.HostKey, now time.Time) (wall, bool) {
 	return one, one.until.After(now)
 }
 
-// behindWall ends the lease while its host rests.
-func (v *visit) behindWall(ctx context.Context) error {
-	one, rests := v.visitor.walls.rests(v.lease.Place.Host, time.Now())
-	if !rests {
-		return nil
-	}
-	return v.wait(ctx, one.until, scheduler.ReasonBotWall, wallWords(one.product))
-}
+func wallWords(product string) string { return product + " responds in place of the site" }
 
-func wallWords(product string) string { return product + " answers in place of the site" }
-
-// wallOf returns the product that answered in place of the host, "" for none.
+// wallOf returns the product that responded in place of the host, "" for none.
 func wallOf(r *fetcher.Response) string {
 	if r == nil {
 		return ""
 	}
 	return botwall.Of(r.Status, r.Header, r.Body)
-}
-
-// walled ends the lease if a bot wall answered it: the page is as it was, and is requested again later. whole is as for
-// walls.met.
-func (v *visit) walled(ctx context.Context, r *fetcher.Response, whole bool) error {
-	product, host := wallOf(r), v.lease.Place.Host
-	if product == "" {
-		v.visitor.walls.passed(host)
-		return nil
-	}
-	now := time.Now()
-	if v.visitor.walls.met(host, product, whole, now) {
-		v.log.Warn("a bot wall answers in place of a host, which rests: ask its owner to admit this crawler",
-			"host", v.lease.Record.Origin, "product", product)
-	}
-	words := fmt.Sprintf("%s (status %d)", wallWords(product), r.Status)
-	return v.wait(context.WithoutCancel(ctx), now.Add(wallWait), scheduler.ReasonBotWall, words)
 }

@@ -34,8 +34,8 @@ func certificateOf(t *testing.T, key crypto.Signer) *tls.Certificate {
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// proven returns what is wrong with an assertion, as a token endpoint finds it that knows the certificate and has seen
-// the others.
+// proven returns the fault of an assertion, as a token endpoint finds it that has the certificate and has seen the
+// others.
 func proven(certificate *tls.Certificate, written string, seen map[string]bool) string {
 	parts := strings.Split(written, ".")
 	if len(parts) != 3 {
@@ -63,15 +63,16 @@ func proven(certificate *tls.Certificate, written string, seen map[string]bool) 
 	}
 	thumbprint := sha256.Sum256(certificate.Certificate[0])
 	digest := sha256.Sum256([]byte(parts[0] + "." + parts[1]))
-	key, now := certificate.PrivateKey.(*rsa.PrivateKey), time.Now().Unix()
+	key, now := certificate.PrivateKey.(*rsa.PrivateKey), time.Now()
 	switch {
 	case head.Alg != "PS256" || head.Type != "JWT" || head.X != base64.RawURLEncoding.EncodeToString(thumbprint[:]):
 		return "the header"
-	case rsa.VerifyPSS(&key.PublicKey, crypto.SHA256, digest[:], decoded[2], &rsa.PSSOptions{SaltLength: rsa.PSSSaltLengthEqualsHash}) != nil:
+	case rsa.VerifyPSS(&key.PublicKey, crypto.SHA256, digest[:], decoded[2],
+		&rsa.PSSOptions{SaltLength: rsa.PSSSaltLengthEqualsHash}) != nil:
 		return "the signature"
 	case claims.Aud != tokens || claims.Iss != "me" || claims.Sub != "me":
 		return "the claims"
-	case claims.Nbf > now || claims.Exp <= now || claims.Exp > now+600:
+	case claims.Nbf > now.Unix() || claims.Exp <= now.Unix() || claims.Exp > now.Unix()+600:
 		return "the time"
 	case claims.Jti == "" || seen[claims.Jti]:
 		return "it was used before"
@@ -97,7 +98,8 @@ func TestOAuth2ByCertificate(t *testing.T) {
 				return
 			}
 			asked++
-			if _, _, basic := r.BasicAuth(); basic || r.PostFormValue("client_secret") != "" || r.PostFormValue("client_id") != "me" ||
+			if _, _, basic := r.BasicAuth(); basic || r.PostFormValue("client_secret") != "" ||
+				r.PostFormValue("client_id") != "me" ||
 				r.PostFormValue("client_assertion_type") != "urn:ietf:params:oauth:client-assertion-type:jwt-bearer" {
 				t.Errorf("the request is %v", r.PostForm)
 			}
@@ -125,11 +127,13 @@ func TestOAuth2NeedsOneProof(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, k := range map[string]auth.OAuth2{
-		"not an RSA key":       {TokenURL: tokens, ClientID: "me", Certificate: certificateOf(t, key)},
-		"either a client secr": {TokenURL: tokens, ClientID: "me", Certificate: certificateOf(t, key), ClientSecret: secret.New("x")},
-		"need a client id":     {TokenURL: tokens, ClientID: "me"},
+		"not an RSA key": {TokenURL: tokens, ClientID: "me", Certificate: certificateOf(t, key)},
+		"either a client secr": {TokenURL: tokens, ClientID: "me", Certificate: certificateOf(t, key),
+			ClientSecret: secret.New("x")},
+		"need a client id": {TokenURL: tokens, ClientID: "me"},
 	} {
-		_, err := auth.New(auth.Settings{Origins: []string{origin}, Do: inMemory(http.NotFoundHandler()), Logger: (&logs{}).logger()}, k)
+		_, err := auth.New(auth.Settings{Origins: []string{origin}, Do: inMemory(http.NotFoundHandler()),
+			Logger: (&logs{}).logger()}, k)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}

@@ -26,7 +26,7 @@ type OAuth2 struct {
 	TokenURL     string // https, unless the server has only http
 	ClientID     string
 	ClientSecret secret.Value
-	// Certificate, with an RSA key, proves who the client is in place of ClientSecret; nil: the secret does.
+	// Certificate, with an RSA key, authenticates the client in place of ClientSecret; nil: the secret does.
 	Certificate *tls.Certificate
 	Scopes      []string
 	// Params are further parameters of the request, such as "audience" or "resource".

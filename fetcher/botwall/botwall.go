@@ -21,13 +21,14 @@ type mark struct {
 	product string
 	// statuses are those that the page comes with; empty: any.
 	statuses []int
-	// header must be present, and contain value in upper or lower case; empty: none is required.
+	// header must be present, and contain value in upper or lower case; empty: any header will do.
 	header, value string
 	// body are texts that must all occur in the page.
 	body []string
 }
 
-// refused are the statuses of most pages that block. It is constant, as is marks, which has a row for each kind of page.
+// refused are the statuses of most pages that block. It is constant, as is marks, which has a row for each kind of
+// page.
 var refused = []int{http.StatusForbidden}
 
 var marks = [...]mark{
@@ -36,8 +37,8 @@ var marks = [...]mark{
 	// Error pages 1006 to 1020; those of an origin that fails have a status of 5xx.
 	{"Cloudflare", refused, "Server", "cloudflare", []string{`id="cf-error-details"`}},
 	{"Cloudflare", refused, "Server", "cloudflare", []string{"error code: 10"}},
-	// Denials have a reference that begins with 18; challenges of Bot Manager a container of their own, or a
-	// status of their own in place of JSON.
+	// The reference of a denial begins with 18. Bot Manager challenges by a page with these containers, or, where JSON
+	// is expected, with status 428.
 	{"Akamai", refused, "", "", []string{"Access Denied", "&#32;&#35;18&#46;"}},
 	{"Akamai", refused, "", "", []string{"Access Denied", "errors.edgesuite.net/18."}},
 	{"Akamai", nil, "", "", []string{`<div id="sec-if-cpt-container"`, `id="sec-bc-tile-container"`}},

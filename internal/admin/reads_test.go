@@ -22,7 +22,8 @@ func TestReads(t *testing.T) {
 		}
 		r := Read{Name: o.OperationID, Path: path, About: o.Summary}
 		for _, ref := range o.Parameters {
-			p := Parameter{Name: ref.Value.Name, About: ref.Value.Description, Type: ref.Value.Schema.Value.Type.Slice()[0], Required: ref.Value.Required}
+			p := Parameter{Name: ref.Value.Name, About: ref.Value.Description, Type: ref.Value.Schema.Value.Type.Slice()[0],
+				Required: ref.Value.Required}
 			for _, v := range ref.Value.Schema.Value.Enum {
 				p.Values = append(p.Values, v.(string))
 			}

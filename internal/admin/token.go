@@ -98,7 +98,7 @@ func readToken(path string, role Role) (token, error) {
 	return token{role, filepath.Base(path), sha256.Sum256([]byte(text))}, nil
 }
 
-// CheckSecretFile returns what is wrong with a file that holds another secret, or nil.
+// CheckSecretFile returns the fault of a file that holds another secret, or nil.
 func CheckSecretFile(path string) error {
 	info, err := os.Stat(path)
 	if err == nil && tooWide(info) {

@@ -26,7 +26,7 @@ const (
 	ErrorAppShell   = "app_shell"  // a page that only its scripts fill
 	ErrorNoField    = "no_field"   // a page without a field that the configuration looks for
 	ErrorRendering  = "rendering"  // the browser failed with a page, or is missing
-	ErrorBotWall    = "bot_wall"   // a product for bot management answers in place of the site
+	ErrorBotWall    = "bot_wall"   // a product for bot management responds in place of the site
 	ErrorOther      = "other"
 )
 

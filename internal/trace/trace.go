@@ -2,8 +2,8 @@
 // collector (OTEL_EXPORTER_OTLP_ENDPOINT, or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT). A context carries the tracer; without
 // one, a span costs a lookup in the context.
 //
-// The global provider of OpenTelemetry stays unset, so that libraries record nothing. The SDK has a goroutine that sends
-// spans in batches; the function that Begin returns waits for it.
+// The global provider of OpenTelemetry stays unset, so that libraries record nothing. The SDK has a goroutine that
+// sends spans in batches; the function that Begin returns waits for it.
 package trace
 
 import (
@@ -16,7 +16,6 @@ import (
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -24,6 +23,9 @@ import (
 
 // endTime bounds the sending of the last spans.
 const endTime = 5 * time.Second
+
+// scopeName names the program among the libraries that make spans.
+const scopeName = "github.com/sextant-crawler/sextant"
 
 type tracerKey struct{}
 
@@ -41,11 +43,12 @@ func Begin(ctx context.Context, version string, log *slog.Logger) (context.Conte
 	if !wanted() {
 		return ctx, func() {}, nil
 	}
-	exporter, err := otlptracehttp.New(ctx)
+	exporter, err := newExporter()
 	if err != nil {
 		return ctx, nil, err
 	}
-	about, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", "sextant"), attribute.String("service.version", version)), resource.WithFromEnv())
+	about, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", "sextant"),
+		attribute.String("service.version", version)), resource.WithFromEnv())
 	if err != nil {
 		return ctx, nil, err
 	}
@@ -65,7 +68,7 @@ func Begin(ctx context.Context, version string, log *slog.Logger) (context.Conte
 			log.Debug("the last traces are not sent", "error", err)
 		}
 	}
-	return context.WithValue(ctx, tracerKey{}, provider.Tracer("github.com/sextant-crawler/sextant")), end, nil
+	return context.WithValue(ctx, tracerKey{}, provider.Tracer(scopeName)), end, nil
 }
 
 // Span is a part of the way. The zero value records nothing.
@@ -98,7 +101,7 @@ func (s Span) Number(key string, value int) {
 	}
 }
 
-// End ends the span, with the error of what it is about, or nil.
+// End ends the span, with an error or nil.
 func (s Span) End(err error) {
 	if s.span == nil {
 		return

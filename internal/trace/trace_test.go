@@ -10,8 +10,8 @@ import (
 	"sync"
 	"testing"
 
-	"go.opentelemetry.io/proto/otlp/collector/trace/v1"
-	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	v1 "go.opentelemetry.io/proto/slim/otlp/collector/trace/v1"
+	tracepb "go.opentelemetry.io/proto/slim/otlp/trace/v1"
 	"go.uber.org/goleak"
 	"google.golang.org/protobuf/proto"
 
@@ -33,7 +33,7 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = proto.Unmarshal(body, &request)
 	}
-	if err != nil || r.URL.Path != "/v1/traces" {
+	if err != nil || r.URL.Path != "/v1/traces" || r.Header.Get("X-Key") != "a b" || r.Header.Get("X-Other") != "c" {
 		http.Error(w, "no traces", http.StatusBadRequest)
 		return
 	}
@@ -57,6 +57,7 @@ func TestSpansAreSent(t *testing.T) {
 	defer server.Close()
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", server.URL)
 	t.Setenv("OTEL_SERVICE_NAME", "another")
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "X-Key=a%20b, X-Other = c")
 	ctx, end, err := Begin(t.Context(), "1", slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +74,11 @@ func TestSpansAreSent(t *testing.T) {
 	}
 	inner, whole := c.spans[0], c.spans[1]
 	if inner.Name != "fetch" || whole.Name != "page" || string(inner.ParentSpanId) != string(whole.SpanId) ||
-		inner.Status.Code != tracepb.Status_STATUS_CODE_ERROR || len(whole.Attributes) != 1 || inner.Attributes[0].Value.GetIntValue() != 200 {
+		string(inner.TraceId) != string(whole.TraceId) || len(whole.TraceId) != 16 || len(whole.ParentSpanId) != 0 ||
+		whole.StartTimeUnixNano == 0 || whole.EndTimeUnixNano < inner.EndTimeUnixNano || whole.Kind != tracepb.Span_SPAN_KIND_INTERNAL ||
+		inner.Status.Message != "broken" || whole.Attributes[0].Value.GetStringValue() != "http://a.test/" ||
+		inner.Status.Code != tracepb.Status_STATUS_CODE_ERROR || len(whole.Attributes) != 1 ||
+		inner.Attributes[0].Value.GetIntValue() != 200 {
 		t.Errorf("%v in %v", inner, whole)
 	}
 }
@@ -121,6 +126,14 @@ func TestCollectorIsDown(t *testing.T) {
 	end()
 	if log.String() == "" {
 		t.Error("nothing is logged")
+	}
+}
+
+// TestWrongCollector is refused at the start.
+func TestWrongCollector(t *testing.T) {
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "127.0.0.1:4318")
+	if _, _, err := Begin(t.Context(), "1", slog.New(slog.DiscardHandler)); err == nil {
+		t.Error("an address without a scheme is accepted")
 	}
 }
 

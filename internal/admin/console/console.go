@@ -4,11 +4,12 @@
 // and the log of changes are handled in one place. Content of a crawled page cannot run in it: html/template escapes
 // it, the content security policy allows only the program's own scripts, and documents are shown as text.
 //
-// It owns the sessions of browsers, their sign-ins at a provider, the pages and their templates. It starts no goroutine.
-// Its locks, on the sessions, on each session and on the sign-ins, are held briefly.
+// It owns the sessions of browsers, their sign-ins at a provider, the pages and their templates. It starts no
+// goroutine. Its locks, on the sessions, on each session and on the sign-ins, are held briefly.
 package console
 
 import (
+	"context"
 	"html/template"
 	"log/slog"
 	"net/http"
@@ -26,6 +27,12 @@ type Service interface {
 	SignIn(r *http.Request, token string) (admin.Caller, *admin.Problem)
 	// As returns the API with the rights of a caller.
 	As(c admin.Caller) http.Handler
+}
+
+// Provider signs people in elsewhere: an openid.Provider.
+type Provider interface {
+	Begin(ctx context.Context, redirect, state, nonce, verifier string) (string, error)
+	Finish(ctx context.Context, redirect, code, nonce, verifier string) (admin.Caller, error)
 }
 
 // Settings are what the console shows besides the API's data.
@@ -57,7 +64,8 @@ type Console struct {
 
 // New returns a console; it fails only if its own templates are broken.
 func New(service Service, s Settings, log *slog.Logger) (*Console, error) {
-	c := &Console{service: service, settings: s, log: log, sessions: newSessions(), flows: newFlows(), mux: http.NewServeMux(), manual: sync.OnceValues(docs.Open)}
+	c := &Console{service: service, settings: s, log: log, sessions: newSessions(), flows: newFlows(),
+		mux: http.NewServeMux(), manual: sync.OnceValues(docs.Open)}
 	c.routes = pages()
 	var err error
 	if c.files, err = loadFiles(); err != nil {

@@ -28,7 +28,8 @@ func openProvider(t *testing.T) (*door, *testopenid.Provider) {
 	if err := os.WriteFile(secret, []byte(p.Secret+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d.console.settings.Provider = openid.New(openid.Settings{Issuer: p.Issuer, ClientID: p.ClientID, SecretFile: secret, Operators: "search-admins", Readers: "search"})
+	d.console.settings.Provider = openid.New(openid.Settings{Issuer: p.Issuer, ClientID: p.ClientID, SecretFile: secret,
+		Operators: "search-admins", Readers: "search"})
 	return d, p
 }
 
@@ -56,7 +57,8 @@ func TestSignInAtProvider(t *testing.T) {
 		name               string
 		readers, operators int // status of their paths
 	}{
-		{map[string]any{"groups": []string{"x", "search-admins", "search"}, "preferred_username": "ann\x1b[31m"}, "operator openid ann?[31m", 200, 422},
+		{map[string]any{"groups": []string{"x", "search-admins", "search"}, "preferred_username": "ann\x1b[31m"},
+			"operator openid ann?[31m", 200, 422},
 		{map[string]any{"groups": []string{"search"}, "email": "bob@a.test"}, "reader openid bob@a.test", 200, 403},
 		{map[string]any{"roles": []string{"search"}}, "reader openid 1", 200, 403},
 		{map[string]any{"groups": "search"}, "reader openid 1", 200, 403},
@@ -68,8 +70,10 @@ func TestSignInAtProvider(t *testing.T) {
 		b := d.browser(t)
 		p.Person(c.claims)
 		back := b.atProvider(t, "/hosts?show=ill")
-		answer, body := b.send(t, back, nil, "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document")
-		if (answer.StatusCode == http.StatusSeeOther) != (c.name != "") || c.name != "" && answer.Header.Get("Location") != "/hosts?show=ill" {
+		answer, body := b.send(t, back, nil, "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest",
+			"document")
+		if (answer.StatusCode == http.StatusSeeOther) != (c.name != "") || c.name != "" &&
+			answer.Header.Get("Location") != "/hosts?show=ill" {
 			t.Errorf("%v: %d to %q\n%s", c.claims, answer.StatusCode, answer.Header.Get("Location"), body)
 		}
 		if c.name == "" && !strings.Contains(body, "in no group that may use this console") {
@@ -92,7 +96,8 @@ func TestSignInAtProvider(t *testing.T) {
 			}
 		}
 		// A form of another site is refused with the Lax cookie, too.
-		if answer, _ := b.send(t, "/signout", url.Values{}, "Origin", "http://evil.test", "Sec-Fetch-Site", "cross-site"); answer.StatusCode != http.StatusForbidden {
+		if answer, _ := b.send(t, "/signout", url.Values{}, "Origin", "http://evil.test", "Sec-Fetch-Site",
+			"cross-site"); answer.StatusCode != http.StatusForbidden {
 			t.Errorf("a form of another site: %d", answer.StatusCode)
 		}
 		if answer, _ := b.send(t, "/signout", url.Values{}); answer.StatusCode != http.StatusSeeOther {
@@ -104,7 +109,7 @@ func TestSignInAtProvider(t *testing.T) {
 	}
 }
 
-// TestForgedTokens: the provider's token endpoint answers with tokens that are wrong in one point each.
+// TestForgedTokens: the provider's token endpoint responds with tokens that are wrong in one point each.
 func TestForgedTokens(t *testing.T) {
 	other, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -186,13 +191,15 @@ func TestReplayedSignIn(t *testing.T) {
 	if answer, _ := attacker.send(t, back, nil); answer.StatusCode != http.StatusBadRequest {
 		t.Errorf("once more: %d", answer.StatusCode)
 	}
-	for next, want := range map[string]string{"https://evil.test/": "/", "//evil.test": "/", "/\\evil.test": "/", "/signin/provider": "/", "/urls?text=a": "/urls?text=a"} {
+	for next, want := range map[string]string{"https://evil.test/": "/", "//evil.test": "/", "/\\evil.test": "/",
+		"/signin/provider": "/", "/urls?text=a": "/urls?text=a"} {
 		b := d.browser(t)
 		if answer, _ := b.send(t, b.atProvider(t, next), nil); answer.Header.Get("Location") != want {
 			t.Errorf("next %q leads to %q", next, answer.Header.Get("Location"))
 		}
 	}
-	if answer, body := victim.send(t, "/signin", nil); answer.StatusCode != http.StatusOK || !strings.Contains(body, "/signin/provider") || !strings.Contains(body, `name="token"`) {
+	if answer, body := victim.send(t, "/signin", nil); answer.StatusCode != http.StatusOK || !strings.Contains(body,
+		"/signin/provider") || !strings.Contains(body, `name="token"`) {
 		t.Errorf("the form: %d\n%s", answer.StatusCode, body)
 	}
 }
@@ -205,7 +212,8 @@ func TestProviderRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, body := b.send(t, back.Path+"?"+url.Values{"state": {back.Query().Get("state")}, "error": {"<script>access_denied"}}.Encode(), nil)
+	answer, body := b.send(t, back.Path+"?"+url.Values{"state": {back.Query().Get("state")},
+		"error": {"<script>access_denied"}}.Encode(), nil)
 	if answer.StatusCode != http.StatusForbidden || !strings.Contains(body, "&lt;script&gt;access_denied") {
 		t.Errorf("%d\n%s", answer.StatusCode, body)
 	}

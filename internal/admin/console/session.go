@@ -40,7 +40,7 @@ const ticketTime = time.Hour
 
 // session is one browser. Its methods do nothing on nil.
 type session struct {
-	// token is checked at each request, so a session ends when its token does. It is empty for a person who signed in at
+	// token is checked at each request, so a session ends when its token does. It is empty for a person that signed in at
 	// the provider: then caller identifies them until the session ends.
 	token  string
 	caller admin.Caller

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
@@ -22,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// door is a service without a Crawler, and the callers that it answered MCP for.
+// door is a service without a Crawler, and the callers of its MCP.
 type door struct {
 	*admin.Server
 	url              string
@@ -50,7 +51,8 @@ func openDoor(t *testing.T) *door {
 		return strings.TrimSpace(string(testdir.Read(t, path)))
 	}
 	d := &door{operator: token(admin.Operator), reader: token(admin.Reader)}
-	access, err := admin.NewAccess(admin.AccessSettings{OperatorToken: admin.TokenPath(data, admin.Operator), ReaderToken: admin.TokenPath(data, admin.Reader)})
+	access, err := admin.NewAccess(admin.AccessSettings{OperatorToken: admin.TokenPath(data, admin.Operator),
+		ReaderToken: admin.TokenPath(data, admin.Reader)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +98,8 @@ func connect(t *testing.T, over sdk.Transport) *sdk.ClientSession {
 
 func (d *door) client(t *testing.T, token string) *sdk.ClientSession {
 	t.Helper()
-	return connect(t, &sdk.StreamableClientTransport{Endpoint: d.url, HTTPClient: &http.Client{Transport: withToken(token)}, DisableStandaloneSSE: true, MaxRetries: -1})
+	return connect(t, &sdk.StreamableClientTransport{Endpoint: d.url,
+		HTTPClient: &http.Client{Transport: withToken(token)}, DisableStandaloneSSE: true, MaxRetries: -1})
 }
 
 // called returns the text of a tool's result.
@@ -130,15 +133,18 @@ func TestOverHTTP(t *testing.T) {
 				t.Errorf("there is no tool %s", name)
 			}
 		}
-		for _, name := range []string{"remove", "refresh", "reload", "readConfig", "writeConfig", "backup", "fetch", "release", "console"} {
+		for _, name := range []string{"remove", "refresh", "reload", "readConfig", "writeConfig", "backup", "fetch",
+			"release", "console"} {
 			if _, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: name}); err == nil || slices.Contains(names, name) {
 				t.Errorf("there is a tool %s", name)
 			}
 		}
-		if text, failed := called(t, s, "status", map[string]any{}); failed || strings.TrimSpace(text) != "[]" && strings.TrimSpace(text) != "null" {
+		if text, failed := called(t, s, "status", map[string]any{}); failed || strings.TrimSpace(text) != "[]" &&
+			strings.TrimSpace(text) != "null" {
 			t.Errorf("status: %s", text)
 		}
-		for _, arguments := range []map[string]any{{"yes": true}, {"limit": 1001}, {"limit": map[string]any{}}, {"crawler": "none"}} {
+		for _, arguments := range []map[string]any{{"yes": true}, {"limit": 1001}, {"limit": map[string]any{}},
+			{"crawler": "none"}} {
 			if text, failed := called(t, s, "urls", arguments); !failed {
 				t.Errorf("urls %v: %s", arguments, text)
 			}
@@ -156,7 +162,7 @@ func TestOverHTTP(t *testing.T) {
 	}
 }
 
-// TestAttackers: a page of another site, a name that was bound anew, and requests without a token get nothing.
+// TestAttackers: a page of another site, a name that was bound again, and requests without a token get nothing.
 func TestAttackers(t *testing.T) {
 	d := openDoor(t)
 	const message = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
@@ -165,15 +171,19 @@ func TestAttackers(t *testing.T) {
 		body   string
 		want   int
 	}{
-		"a program with a token":      {[]string{"Authorization", "Bearer " + d.reader}, message, 200},
-		"no token":                    {nil, message, 401},
-		"a wrong token":               {[]string{"Authorization", "Bearer " + strings.Repeat("x", 64)}, message, 401},
-		"a foreign origin":            {[]string{"Authorization", "Bearer " + d.reader, "Origin", "http://evil.test"}, message, 403},
-		"an opaque origin":            {[]string{"Authorization", "Bearer " + d.reader, "Origin", "null"}, message, 403},
-		"a browser's foreign request": {[]string{"Authorization", "Bearer " + d.reader, "Sec-Fetch-Site", "cross-site"}, message, 403},
-		"a name that was bound anew":  {[]string{"Authorization", "Bearer " + d.reader, "Host", "evil.test"}, message, 403},
-		"a form":                      {[]string{"Authorization", "Bearer " + d.reader, "Content-Type", "text/plain"}, message, 415},
-		"a huge message":              {[]string{"Authorization", "Bearer " + d.reader}, strings.Repeat(" ", maxMessage+1), 413},
+		"a program with a token": {[]string{"Authorization", "Bearer " + d.reader}, message, 200},
+		"no token":               {nil, message, 401},
+		"a wrong token":          {[]string{"Authorization", "Bearer " + strings.Repeat("x", 64)}, message, 401},
+		"a foreign origin": {[]string{"Authorization", "Bearer " + d.reader, "Origin", "http://evil.test"},
+			message, 403},
+		"an opaque origin": {[]string{"Authorization", "Bearer " + d.reader, "Origin", "null"}, message, 403},
+		"a browser's foreign request": {[]string{"Authorization", "Bearer " + d.reader, "Sec-Fetch-Site", "cross-site"},
+			message, 403},
+		"a name that was bound again": {[]string{"Authorization", "Bearer " + d.reader, "Host", "evil.test"}, message, 403},
+		"a form": {[]string{"Authorization", "Bearer " + d.reader, "Content-Type", "text/plain"},
+			message, 415},
+		"a huge message": {[]string{"Authorization", "Bearer " + d.reader}, strings.Repeat(" ", maxMessage+1),
+			413},
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, d.url, strings.NewReader(c.body))
 		if err != nil {
@@ -199,16 +209,18 @@ func TestAttackers(t *testing.T) {
 	}
 }
 
-// TestOverStreams: the client's messages are answered until they end; the service grants a reader's rights, although
+// TestOverStreams: the client's messages get responses until they end; the service grants a reader's rights, although
 // the socket's owner is the operator.
 func TestOverStreams(t *testing.T) {
 	d := openDoor(t)
 	owner := admin.ClientOf(d.Server.As(admin.Caller{Role: admin.Operator, Socket: true, Remote: "socket"}), "")
 	ask := func(_ context.Context, fn func(*admin.Client) error) error { return fn(owner) }
-	if err := owner.Get(t.Context(), "/console", nil, new(any)); err == nil || !strings.Contains(err.Error(), "has no console") {
+	if err := owner.Get(t.Context(), "/console", nil, new(any)); err == nil || !strings.Contains(err.Error(),
+		"has no console") {
 		t.Fatalf("the owner is no operator: %v", err)
 	}
-	if err := owner.AsReader().Get(t.Context(), "/console", nil, new(any)); err == nil || !strings.Contains(err.Error(), "a reader may not do this") {
+	if err := owner.AsReader().Get(t.Context(), "/console", nil, new(any)); err == nil || !strings.Contains(err.Error(),
+		"a reader may not do this") {
 		t.Errorf("with fewer rights: %v", err)
 	}
 	fromClient, toServer := io.Pipe()
@@ -230,6 +242,29 @@ func TestOverStreams(t *testing.T) {
 	}
 }
 
+// TestInputEnds: requests before the end of the input get their responses.
+func TestInputEnds(t *testing.T) {
+	release := make(chan struct{})
+	slow := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		<-release
+		_, _ = w.Write([]byte(`"late"`))
+	})
+	ask := func(_ context.Context, fn func(*admin.Client) error) error { return fn(admin.ClientOf(slow, "")) }
+	in := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize",` + `"params":{"protocolVersion":"2025-06-18",` +
+		`"capabilities":{},"clientInfo":{"name":"hand","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"status"}}
+{"jsonrpc":"2.0","id":3,"method":"no/such"}`)
+	var out bytes.Buffer
+	time.AfterFunc(10*time.Millisecond, func() { close(release) })
+	if err := Serve(t.Context(), "test", in, &out, ask); err != nil {
+		t.Error(err)
+	}
+	if text := out.String(); !strings.Contains(text, "late") || !strings.Contains(text, `"id":3`) {
+		t.Errorf("answers: %s", text)
+	}
+}
+
 // TestLongAnswers are refused with what to do.
 func TestLongAnswers(t *testing.T) {
 	long := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -237,7 +272,8 @@ func TestLongAnswers(t *testing.T) {
 	})
 	read := admin.Reads()[0]
 	ask := func(_ context.Context, fn func(*admin.Client) error) error { return fn(admin.ClientOf(long, "")) }
-	if _, err := call(t.Context(), ask, &read, json.RawMessage(`{}`)); err == nil || !strings.Contains(err.Error(), "fewer entries") {
+	if _, err := call(t.Context(), ask, &read, json.RawMessage(`{}`)); err == nil || !strings.Contains(err.Error(),
+		"fewer entries") {
 		t.Errorf("%v", err)
 	}
 }

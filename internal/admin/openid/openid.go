@@ -1,7 +1,7 @@
 // Package openid signs people in at a provider of OpenID Connect, such as Keycloak or Microsoft Entra ID: by the
 // authorization code flow with PKCE (OpenID Connect Core 3.1, RFC 7636). The groups of a person decide the role.
 //
-// The provider is asked for its addresses at the first sign-in, so a provider that is down stops no crawl. The lock of a
+// The first sign-in asks the provider for its addresses, so a provider that is down stops no crawl. The lock of a
 // Provider guards them, and is not held over a request. It starts no goroutine; the library's, which fetches keys, ends
 // with its request.
 package openid
@@ -26,7 +26,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
-// Settings describe the provider. The zero value is none.
+// Settings describe the provider. The zero value has no provider.
 type Settings struct {
 	Issuer, ClientID string
 	// SecretFile holds the client's secret, and is read at each sign-in; empty for a public client.
@@ -44,7 +44,7 @@ type Provider struct {
 	client   *http.Client
 
 	mu    sync.Mutex
-	known *oidc.Provider // nil before its first answer
+	known *oidc.Provider // nil before its first response
 }
 
 // New returns a Provider. It makes no request.
@@ -53,11 +53,14 @@ func New(s Settings) *Provider {
 	transport.DisableKeepAlives = true // people sign in rarely
 	return &Provider{settings: s, client: &http.Client{
 		Transport: transport, Timeout: requestTime,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // secrets go to the provider alone
+		CheckRedirect: func(*http.Request,
+			[]*http.Request) error {
+			return http.ErrUseLastResponse
+		}, // secrets go to the provider alone
 	}}
 }
 
-// discover asks the provider for its addresses, until it has answered once.
+// discover asks the provider for its addresses, until it has responded once.
 func (p *Provider) discover(ctx context.Context) (*oidc.Provider, error) {
 	p.mu.Lock()
 	known := p.known
@@ -75,9 +78,10 @@ func (p *Provider) discover(ctx context.Context) (*oidc.Provider, error) {
 	return known, nil
 }
 
-// config returns the client's settings. Groups are a scope of their own at some providers, and an unknown one at others.
+// config returns the client's settings. Groups are a separate scope at some providers, and an unknown one at others.
 func (p *Provider) config(known *oidc.Provider, redirect string) (*oauth2.Config, error) {
-	c := &oauth2.Config{ClientID: p.settings.ClientID, Endpoint: known.Endpoint(), RedirectURL: redirect, Scopes: []string{oidc.ScopeOpenID, "profile", "email"}}
+	c := &oauth2.Config{ClientID: p.settings.ClientID, Endpoint: known.Endpoint(), RedirectURL: redirect,
+		Scopes: []string{oidc.ScopeOpenID, "profile", "email"}}
 	var has struct {
 		Scopes []string `json:"scopes_supported"`
 	}
@@ -95,7 +99,8 @@ func (p *Provider) config(known *oidc.Provider, redirect string) (*oauth2.Config
 	return c, nil
 }
 
-// Begin returns the provider's address to send a browser to. State, nonce and verifier are unpredictable, and used once.
+// Begin returns the provider's address to send a browser to. State, nonce and verifier are unpredictable, and used
+// once.
 func (p *Provider) Begin(ctx context.Context, redirect, state, nonce, verifier string) (string, error) {
 	known, err := p.discover(ctx)
 	if err != nil {

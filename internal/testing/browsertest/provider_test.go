@@ -11,8 +11,8 @@ import (
 	"github.com/sextant-crawler/sextant/internal/testing/testopenid"
 )
 
-// TestSignInAtProvider signs in at a provider on another site, as a person does, and opens pages afterwards: the browser
-// must send the session's cookie with the request that the provider's page leads to.
+// TestSignInAtProvider signs in at a provider on another site, as a person does, and opens pages afterwards: the
+// browser must send the session's cookie with the request that the provider's page leads to.
 func TestSignInAtProvider(t *testing.T) {
 	needsBrowser(t)
 	p := testopenid.New(t)
@@ -26,7 +26,8 @@ func TestSignInAtProvider(t *testing.T) {
 	w.config = filepath.Join(w.dir, "CrawlConfig.xml")
 	testdir.Write(t, w.config, `<CrawlConfig><Crawler name="a"/></CrawlConfig>`)
 	w.environment = []string{
-		"SEXTANT_OIDC_ISSUER=" + p.Issuer, "SEXTANT_OIDC_CLIENT_ID=" + p.ClientID, "SEXTANT_OIDC_CLIENT_SECRET_FILE=" + secret,
+		"SEXTANT_OIDC_ISSUER=" + p.Issuer, "SEXTANT_OIDC_CLIENT_ID=" + p.ClientID, "SEXTANT_OIDC_CLIENT_SECRET_FILE=" +
+			secret,
 		"SEXTANT_OIDC_OPERATOR_GROUP=search-admins",
 	}
 	t.Cleanup(w.close)

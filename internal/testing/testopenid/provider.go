@@ -84,7 +84,8 @@ func answer(w http.ResponseWriter, status int, v any) {
 
 func (p *Provider) describe(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, map[string]any{
-		"issuer": p.Issuer, "authorization_endpoint": p.Issuer + "/authorize", "token_endpoint": p.Issuer + "/token", "jwks_uri": p.Issuer + "/keys",
+		"issuer": p.Issuer, "authorization_endpoint": p.Issuer + "/authorize", "token_endpoint": p.Issuer +
+			"/token", "jwks_uri": p.Issuer + "/keys",
 		"id_token_signing_alg_values_supported": []string{"RS256", "none"}, "scopes_supported": []string{"openid", "groups"},
 	})
 }
@@ -105,8 +106,10 @@ func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 	case err != nil || q.Get("client_id") != p.ClientID || back.Path != "/signin/callback":
 		http.Error(w, "unknown client or redirect_uri", http.StatusBadRequest)
 		return
-	case q.Get("response_type") != "code" || q.Get("code_challenge_method") != "S256" || len(q.Get("code_challenge")) != 43 ||
-		len(q.Get("state")) < 20 || len(q.Get("nonce")) < 20 || !strings.Contains(" "+q.Get("scope")+" ", " openid ") || !strings.Contains(q.Get("scope"), "groups"):
+	case q.Get("response_type") != "code" || q.Get("code_challenge_method") != "S256" ||
+		len(q.Get("code_challenge")) != 43 ||
+		len(q.Get("state")) < 20 || len(q.Get("nonce")) < 20 || !strings.Contains(" "+q.Get("scope")+" ", " openid ") ||
+		!strings.Contains(q.Get("scope"), "groups"):
 		http.Error(w, "invalid_request", http.StatusBadRequest)
 		return
 	}
@@ -118,7 +121,8 @@ func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 	back.RawQuery = url.Values{"code": {code}, "state": {q.Get("state")}}.Encode()
 	if page {
 		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprintf(w, `<!DOCTYPE html><html lang="en"><title>Provider</title><link rel="icon" href="data:,"><a href="%s">Sign in</a></html>`,
+		fmt.Fprintf(w, `<!DOCTYPE html><html lang="en"><title>Provider</title><link rel="icon" href="data:,">`+
+			`<a href="%s">Sign in</a></html>`,
 			strings.ReplaceAll(back.String(), "&", "&amp;"))
 		return
 	}
@@ -142,12 +146,14 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	g, ok := p.codes[r.PostFormValue("code")]
 	delete(p.codes, r.PostFormValue("code"))
 	challenge := sha256.Sum256([]byte(r.PostFormValue("code_verifier")))
-	if !ok || g.redirect != r.PostFormValue("redirect_uri") || g.challenge != base64.RawURLEncoding.EncodeToString(challenge[:]) {
+	if !ok || g.redirect != r.PostFormValue("redirect_uri") ||
+		g.challenge != base64.RawURLEncoding.EncodeToString(challenge[:]) {
 		answer(w, http.StatusBadRequest, map[string]string{"error": "invalid_grant"})
 		return
 	}
 	now := time.Now()
-	claims := map[string]any{"iss": p.Issuer, "aud": p.ClientID, "sub": "1", "nonce": g.nonce, "iat": now.Unix(), "exp": now.Add(5 * time.Minute).Unix()}
+	claims := map[string]any{"iss": p.Issuer, "aud": p.ClientID, "sub": "1", "nonce": g.nonce, "iat": now.Unix(),
+		"exp": now.Add(5 * time.Minute).Unix()}
 	maps.Copy(claims, p.claims)
 	token := p.Sign(claims, p.Key)
 	if p.forge != nil {
