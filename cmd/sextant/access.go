@@ -77,7 +77,7 @@ func checkOpenID(c *cli.Context) error {
 	issuer, err := url.Parse(s.Issuer)
 	switch {
 	case err != nil || issuer.Host == "" || issuer.Scheme != "https" && (issuer.Scheme != "http" ||
-		!service.IsLoopbackHost(issuer.Hostname())):
+		!service.IsLoopback(net.JoinHostPort(issuer.Hostname(), "0"))):
 		return wrongUse("--oidc-issuer %q: write the provider's https URL, as its /.well-known/openid-configuration names it", s.Issuer)
 	case s.ClientID == "":
 		return wrongUse("--oidc-issuer needs --oidc-client-id")
