@@ -6,7 +6,6 @@ import (
 	"crypto/rsa"
 	"crypto/sha256"
 	"encoding/base64"
-	"fmt"
 	"net/http"
 	"net/url"
 	"os"
@@ -246,27 +245,6 @@ func TestFlowsAreBounded(t *testing.T) {
 		}
 		if _, ok := f.redeem(oldest, one.state); ok || len(f.open) != maxFlows {
 			t.Errorf("%d sign-ins, the oldest among them: %v", len(f.open), ok)
-		}
-	})
-}
-
-// TestProviderSessionEnds after twelve hours, whatever it was used for.
-func TestProviderSessionEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSessions()
-		id := s.begin(&session{})
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://a.test/", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.AddCookie(&http.Cookie{Name: cookieName(r), Value: id})
-		time.Sleep(sessionTime - time.Second)
-		if s.of(r) == nil {
-			t.Error("the session ended early")
-		}
-		time.Sleep(time.Second)
-		if s.of(r) != nil {
-			t.Error(fmt.Sprint("the session lasts longer than ", sessionTime))
 		}
 	})
 }

@@ -52,7 +52,7 @@ func (s *stream) Read(p []byte) (int, error) {
 
 // awaitAnswers waits until no request is open.
 func (s *stream) awaitAnswers() {
-	defer time.AfterFunc(lastAnswers, s.end).Stop()
+	defer time.AfterFunc(lastAnswers, func() { s.end() }).Stop()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for s.open > 0 && !s.ended {
@@ -60,11 +60,13 @@ func (s *stream) awaitAnswers() {
 	}
 }
 
-func (s *stream) end() {
+// end lets awaitAnswers return. It reports whether it is the first call.
+func (s *stream) end() (first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ended = true
+	first, s.ended = !s.ended, true
 	s.change.Broadcast()
+	return first
 }
 
 // Write implements io.Writer. It is called once a message.
@@ -100,10 +102,10 @@ func (s *stream) count(line []byte, asked bool) {
 	s.change.Broadcast()
 }
 
-// Close implements io.Closer. It closes the input if it can be closed, which ends a read that waits.
+// Close implements io.Closer. It closes the input if it can be closed, which ends a read that waits. The SDK closes
+// reader and writer, which are the same here.
 func (s *stream) Close() error {
-	s.end()
-	if c, ok := s.from.(io.Closer); ok {
+	if c, ok := s.from.(io.Closer); s.end() && ok {
 		return c.Close()
 	}
 	return nil
