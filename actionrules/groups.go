@@ -67,7 +67,7 @@ func (e *Engine) strayRules() []Warning {
 		if len(roots) == 0 && !rootless[r.Group] && len(e.set.Roots) > 0 {
 			rootless[r.Group] = true
 			ws = append(ws, Warning{r.At, fmt.Sprintf(
-				"no root has the group %q of the rule%s; groups do not isolate rules, it applies to all URLs", r.Group, otherGroups(origins))})
+				"no root has the group %q of the rule%s; groups do not isolate rules: it applies to all URLs", r.Group, otherGroups(origins))})
 		}
 		if len(roots) == 0 || len(roots) > maxGroupOrigins {
 			continue
@@ -81,7 +81,7 @@ func (e *Engine) strayRules() []Warning {
 		})
 		if !possible {
 			ws = append(ws, Warning{r.At, fmt.Sprintf(
-				"the rule matches no root of its group %q; groups do not isolate rules, it applies to all other URLs", r.Group)})
+				"the rule matches no root of its group %q; groups do not isolate rules: it applies to all other URLs", r.Group)})
 		}
 	}
 	return ws

@@ -45,7 +45,7 @@ func TestPatternErrors(t *testing.T) {
 		{``, true, 0, "empty"},
 		{`ab\q`, false, 2, `\q means nothing`},
 		{`é\-`, false, 1, `\- means nothing`},
-		{`ab\`, false, 2, "backslash at the end"},
+		{`ab\`, false, 2, "ends with a backslash"},
 		{"ab\xff", false, 2, "not UTF-8"},
 		{`é\*\+x`, false, 1, "nested repetition"},
 		{`?\?a\+\+`, false, 4, "nested repetition"},

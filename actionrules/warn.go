@@ -65,7 +65,7 @@ func (e *Engine) excludedRoots() []Warning {
 				by = "the rule at " + at.String()
 			}
 		}
-		ws = append(ws, Warning{r.At, fmt.Sprintf("root %s is not crawled: %s decides so", r.URL, by)})
+		ws = append(ws, Warning{r.At, fmt.Sprintf("root %s is not crawled: excluded by %s", r.URL, by)})
 	}
 	if more > 0 {
 		ws = append(ws, Warning{Text: fmt.Sprintf("%d more roots are not crawled", more)})
@@ -125,7 +125,7 @@ func unreachable(a Atom) string {
 	case text == "":
 		return ""
 	case len(text) > weburl.MaxLength:
-		return "longer than any URL"
+		return "longer than the longest URL"
 	}
 	if expr, literal, _ := expression(a.Value, a.Regexp); !literal || expr == "" {
 		// With operators only the beginning is known.

@@ -38,7 +38,7 @@ func TestWarnings(t *testing.T) {
 		"CrawlConfig.xml:10:1: the rule has no effect: wherever it applies, later rules override it (one at CrawlConfig.xml:11:1)",
 		"f:1: the start URL http://forbidden.example.com/ is not in the crawl space: domain gate",
 		`f:2: the domain rules do not end in "forbid domain *"`,
-		"CrawlConfig.xml:1:14: nothing excludes images, scripts, styles; write <IgnoredExtensions/>",
+		"CrawlConfig.xml:1:14: no setting excludes images, scripts, styles; write <IgnoredExtensions/>",
 	} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no warning %s in\n%s", want, all)
@@ -133,12 +133,12 @@ func TestSlips(t *testing.T) {
 		"{flie}":                        {"", root + bounds + `<Converter mediaType="application/x-a" command="/bin/a --in {flie}"/>`, "write {file}", map[string][]byte{"/bin/a": nil}},
 		"--in={FILE":                    {"", root + bounds + `<Converter mediaType="application/x-a" command="/bin/a --in={FILE"/>`, "write {file}", map[string][]byte{"/bin/a": nil}},
 		"a converter of images":         {"", root + `<IgnoredExtensions list="js,css"/><Traps/><Converter mediaType="image/png" command="/bin/a"/>`, "", map[string][]byte{"/bin/a": nil}},
-		"a converter of all images":     {"", root + `<Traps/><Converter mediaType="image/*" command="/bin/a"/>`, `nothing excludes scripts, styles; write <IgnoredExtensions list="js,css"/>, which leaves images to the Converter`, map[string][]byte{"/bin/a": nil}},
-		"a converter of something else": {"", root + `<IgnoredExtensions list="js,css"/><Traps/><Converter mediaType="application/x-a" command="/bin/a"/>`, "nothing excludes images; write <IgnoredExtensions/>", map[string][]byte{"/bin/a": nil}},
+		"a converter of all images":     {"", root + `<Traps/><Converter mediaType="image/*" command="/bin/a"/>`, `no setting excludes scripts, styles; write <IgnoredExtensions list="js,css"/>, which leaves images to the Converter`, map[string][]byte{"/bin/a": nil}},
+		"a converter of something else": {"", root + `<IgnoredExtensions list="js,css"/><Traps/><Converter mediaType="application/x-a" command="/bin/a"/>`, "no setting excludes images; write <IgnoredExtensions/>", map[string][]byte{"/bin/a": nil}},
 		"an index with a capital":       {"", root + bounds + `<Push kind="elasticsearch" url="https://h" index="Web"/>`, `index="Web" has capitals, which only an alias may have: write web for an index`, nil},
 		"half an escape":                {"", root + rules(`<Rule><Url val="http://www.example.com/\.*"/><NoIndex/></Rule>`), `write "http://www\.example\.com/.*" with litteral="false"`, nil},
-		"half a repetition":             {"", root + rules(`<Rule><Path val="/x\d+"/><NoIndex/></Rule>`), `+ stands for itself here, it repeats nothing; write "/x\d+" with litteral="false"`, nil},
-		"a query with its mark":         {"", root + rules(`<Rule><InQuery val="?id=1"/><NoIndex/></Rule>`), `a query begins behind the ?: write "id=1"`, nil},
+		"half a repetition":             {"", root + rules(`<Rule><Path val="/x\d+"/><NoIndex/></Rule>`), `+ is literal here and does not repeat anything; write "/x\d+" with litteral="false"`, nil},
+		"a query with its mark":         {"", root + rules(`<Rule><InQuery val="?id=1"/><NoIndex/></Rule>`), `a query begins after the ?: write "id=1"`, nil},
 		"ignored, with a source":        {"", root + rules(`<Rule><Path val="/a/"/><Ignore/><Source name="a"/></Rule>`), "no later rule accepts them, so that its <Source> has no effect", nil},
 		"ignored, with a meta":          {"", root + rules(`<Rule><Path val="/a/"/><AddMeta name="a" value="b"/><Ignore/></Rule><Rule><Path val="/b/"/><Accept/></Rule>`), "so that its <AddMeta> has no effect", nil},
 		"accepted again":                {"", root + rules(`<Rule><Path val="/a/"/><Ignore/><Source name="a"/></Rule><Rule><Path val="/a/b/"/><Accept/></Rule>`), "", nil},

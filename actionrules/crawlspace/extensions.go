@@ -61,10 +61,10 @@ func extensionName(s string, at actionrules.Position) (string, error) {
 	name := lower(strings.TrimPrefix(s, "."))
 	bad := strings.ContainsAny(name, "*/?#&;,") || !printable(name)
 	if bad || name == "" || strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".") {
-		return "", fault(at, "%s is no extension; write for example mp4 or .mp4, several separated by , or ;", clip(s))
+		return "", fault(at, "%s is not an extension; write one such as mp4 or .mp4, and separate several with , or ;", clip(s))
 	}
 	if len(name) > longestExtension {
-		return "", fault(at, "the extension %s has more than %d bytes; use an exclude pattern", clip(s), longestExtension)
+		return "", fault(at, "the extension %s is longer than %d bytes; use an exclude pattern", clip(s), longestExtension)
 	}
 	return name, nil
 }

@@ -56,7 +56,7 @@ func (f *faults) readLines(content []byte, yield func(line)) {
 		number++
 		raw = strings.TrimRight(raw, "\r\n")
 		if column, what := notText(raw); column > 0 {
-			f.add(number, column, "%s; write the file as UTF-8 text", what)
+			f.add(number, column, "the line contains %s; write the file as UTF-8 text", what)
 			continue
 		}
 		if l := (line{number, words(raw)}); len(l.words) > 0 {
@@ -70,7 +70,7 @@ func notText(s string) (column int, what string) {
 	column = 1
 	for i, r := range s {
 		if _, size := utf8.DecodeRuneInString(s[i:]); r == utf8.RuneError && size == 1 {
-			return column, fmt.Sprintf("the byte %#x is not UTF-8", s[i])
+			return column, fmt.Sprintf("the non-UTF-8 byte %#x", s[i])
 		}
 		if r < ' ' && r != '\t' || r == 0x7f {
 			return column, fmt.Sprintf("the control character %q", r)

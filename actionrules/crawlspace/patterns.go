@@ -91,7 +91,7 @@ func parseValue(t Text, g Gate) ([]entry, []error) {
 	value := strings.TrimSpace(t.Value)
 	if strings.HasPrefix(value, regexpMark) {
 		if strings.Contains(value, ","+regexpMark) {
-			return nil, []error{fault(t.At, "%s has %s twice; write it once, and | between the alternatives", clip(value), regexpMark)}
+			return nil, []error{fault(t.At, "%s contains %s twice; write it once, with | between the alternatives", clip(value), regexpMark)}
 		}
 		e, err := parseEntry(value, reasonAt(g, t.At, value))
 		if err != nil {
@@ -127,7 +127,7 @@ func parseTexts(texts []Text, g Gate) (all []entry, errs []error) {
 	for _, t := range texts {
 		s := strings.TrimSpace(t.Value)
 		if _, what := notText(s); what != "" {
-			errs = append(errs, fault(t.At, "%s holds %s, which no URL does; write it percent-encoded", clip(s), what))
+			errs = append(errs, fault(t.At, "%s contains %s, which never occurs in a URL; percent-encode it", clip(s), what))
 		} else if s != "" {
 			all = append(all, entry{literal: spelled(s), reason: reasonAt(g, t.At, s)})
 		}
@@ -145,7 +145,7 @@ func parseList(f *File, g Gate) ([]entry, []error) {
 	p.readLines(f.Content, func(l line) {
 		text := l.text()
 		if len(l.words) > 1 && !strings.HasPrefix(text, regexpMark) {
-			p.add(l.number, l.words[1].column, "%s holds a blank, which no URL does; write one pattern a line, and %%20 for a blank", clip(text))
+			p.add(l.number, l.words[1].column, "%s contains a space, which never occurs in a URL; write one pattern per line, and %%20 for a space", clip(text))
 			return
 		}
 		e, err := parseEntry(text, Reason{Gate: g, File: f.Name, Line: l.number, Rule: text})

@@ -123,7 +123,7 @@ const (
 )
 
 // ErrTrapState means that the bytes passed to RestoreState are not a valid state.
-var ErrTrapState = errors.New("counts of traps are damaged")
+var ErrTrapState = errors.New("trap counts are damaged")
 
 // AppendState appends the counts to b, to survive a restart: 12 bytes a pattern, so at most 768 KiB by default.
 // Concurrent changes may or may not be included.
