@@ -68,6 +68,6 @@ func (p *parser) passOver(e *Markup, parent *node, scope *namespaces) bool {
 		p.errorf(e.Start, "unknown condition <%s>: a rule cannot be read without its condition, also with unknown=\"warn\"", clip(e.name.Local))
 		return true
 	}
-	p.warnf(e.Start, "unknown element <%s> in <%s> is passed over, with all that is inside", clip(e.name.Local), parent.spec.Name)
+	p.warnf(e.Start, "unknown element <%s> in <%s> is skipped with its contents", clip(e.name.Local), parent.spec.Name)
 	return true
 }

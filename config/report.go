@@ -107,7 +107,7 @@ func appendProblem(list *[]Problem, at actionrules.Position, what, format string
 	case n < maxProblems-1:
 		*list = append(*list, Problem{at, fmt.Sprintf(format, args...)})
 	case n == maxProblems-1:
-		*list = append(*list, Problem{at, fmt.Sprintf("too many %s: from here on not all of them are listed", what)})
+		*list = append(*list, Problem{at, fmt.Sprintf("too many %s: the rest are not all listed", what)})
 	}
 }
 

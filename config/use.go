@@ -19,7 +19,7 @@ func (l *Lookups) allows(u Use) bool { return l.Allow == nil || l.Allow(u) }
 func (p *parser) expand(value string) (string, []expandError) {
 	return expand(value, func(name string) (value, complaint string) {
 		if !p.lookups.allows(Use{Value: name}) {
-			return "", "may not be used by a configuration sent over the network, because the file on this machine does not use it: edit that file to add it"
+			return "", "cannot be used by a configuration sent over the network, because the file on this machine does not use it: add it to that file"
 		}
 		v, ok := p.lookups.Env(name)
 		if !ok {
@@ -52,7 +52,7 @@ func (p *parser) mayName(element string, spec *Attribute, written, value string,
 	if p.lookups.allows(use) {
 		return true
 	}
-	p.errorf(at.value, "%s: <%s %s> of a configuration sent over the network may be only what it %s in the file on this machine: edit that file to add this",
+	p.errorf(at.value, "%s: <%s %s> of a configuration sent over the network can only be what it %s in the file on this machine: add it to that file",
 		p.written(spec, written), element, spec.Name, does)
 	return false
 }

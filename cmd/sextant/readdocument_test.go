@@ -253,7 +253,7 @@ func TestFetchShowsConverter(t *testing.T) {
 		}
 	}
 	out, err := process(t, "check", "-c", path).CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "there is no file /none/at/all: nothing is run until there is") {
+	if err != nil || !strings.Contains(string(out), "the file /none/at/all does not exist: nothing is run until it does") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

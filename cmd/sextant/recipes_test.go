@@ -104,7 +104,7 @@ func TestRecipesAreAccepted(t *testing.T) {
 		}
 		_, report := config.Parse(filepath.Join(dir, "CrawlConfig.xml"), []byte(text), lookups)
 		for _, p := range append(report.Errors, report.Warnings...) {
-			if !strings.Contains(p.Message, "there is no file /usr/") {
+			if !strings.Contains(p.Message, "the file /usr/") {
 				t.Errorf("%s: %v", title, p)
 			}
 		}
