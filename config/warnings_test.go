@@ -31,7 +31,7 @@ func TestWarnings(t *testing.T) {
 	}
 	all := problemLines(report.Warnings) + problemLines(report.Notes)
 	for _, want := range []string{
-		"CrawlConfig.xml:3:12: root http://out.example.com/ is not crawled: the rule at CrawlConfig.xml:12:1",
+		"CrawlConfig.xml:3:12: root http://out.example.com/ is not crawled: excluded by the rule at CrawlConfig.xml:12:1",
 		`CrawlConfig.xml:7:18: pattern "\.gif": \. is an operator`,
 		`CrawlConfig.xml:8:18: pattern "WWW.example.com": no canonical URL matches it`,
 		"CrawlConfig.xml:9:1: the rule can never match",

@@ -34,7 +34,7 @@ import (
 )
 
 // ErrIndexerDown means that an indexer did not accept everything that was pushed.
-var ErrIndexerDown = errors.New("the indexer did not take everything")
+var ErrIndexerDown = errors.New("the indexer did not accept all documents and deletions")
 
 // Store is the part of the store that a crawl uses, besides the frontier's.
 type Store interface {

@@ -47,7 +47,7 @@ func (c *Crawl) Alive(ctx context.Context) error {
 		return fmt.Errorf("the frontier's loop is stuck: %w", err)
 	}
 	if err := c.store.SetValue(ctx, scheduler.CrawlValue(aliveName), nil); err != nil && ctx.Err() != nil {
-		return fmt.Errorf("the store does not answer: %w", err)
+		return fmt.Errorf("the store does not respond: %w", err)
 	}
 	return nil
 }

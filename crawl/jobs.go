@@ -38,15 +38,15 @@ func (c *Crawl) jobs(once bool) []job {
 		{"relay", c.relay.Run},
 		{"rates", c.meter.Run},
 		{"crawl log", c.crawlLog.Run},
-		{"review", c.retried("stored URLs cannot be judged by the new rules", retryPause, c.reviewer.Run)},
-		{"robots.txt", c.retried("stored URLs cannot be judged by robots.txt", retryPause, c.reviewer.RunRobots)},
+		{"review", c.retried("cannot judge stored URLs by the new rules", retryPause, c.reviewer.Run)},
+		{"robots.txt", c.retried("cannot judge stored URLs by robots.txt", retryPause, c.reviewer.RunRobots)},
 		{"reject list", c.watchRejectList},
 		{"traps", c.kept(scheduler.CrawlValue(policy.TrapsName), "the counts of traps", c.trapCounts)},
-		{"copies", c.retried("looking for copies goes no further", retryPause, c.copies.Run)},
-		{"schedules", c.retried("a scheduled refresh failed and is tried again", scheduleStep, func(ctx context.Context) error {
+		{"copies", c.retried("stopped looking for copies", retryPause, c.copies.Run)},
+		{"schedules", c.retried("a scheduled refresh failed; retrying", scheduleStep, func(ctx context.Context) error {
 			return c.runSchedules(ctx, caughtUp)
 		})},
-		{"rounds", c.retried("a round of discovery could not be begun or ended", retryPause, func(ctx context.Context) error {
+		{"rounds", c.retried("cannot begin or end a round of discovery", retryPause, func(ctx context.Context) error {
 			return c.runRounds(ctx, once, looked)
 		})},
 	}
@@ -81,7 +81,7 @@ func (c *Crawl) keepCookies(ctx context.Context) error {
 			sites = c.lasting.jar
 		}
 		if err := c.lasting.cookies.Save(now.Gear.Accesses.Kept(), sites); err != nil {
-			c.log.Error("cookies are not kept: after a restart log-ins are made anew", "error", err)
+			c.log.Error("cannot store cookies; sessions log in again after a restart", "error", err)
 		}
 	}
 	return nil

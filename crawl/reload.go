@@ -44,7 +44,7 @@ func (ch *Change) RenewNow() { ch.renew = true }
 // crawls can apply their settings together or not at all.
 func (c *Crawl) Prepare(ctx context.Context, s policy.Settings) (*Change, error) {
 	if s.Name != c.name {
-		return nil, fmt.Errorf("the Crawler is called %q while it runs and cannot become %q: restart for that", c.name, s.Name)
+		return nil, fmt.Errorf("the running Crawler %q cannot be renamed to %q: restart the service", c.name, s.Name)
 	}
 	c.replacing.Lock()
 	defer c.replacing.Unlock()
@@ -155,7 +155,7 @@ func (c *Crawl) enforce(ctx context.Context, old, next *visit.Rules, edit, renew
 	default:
 	}
 	if again {
-		c.log.Info("new rules or ages: all stored URLs are judged again", "rules", p.Fingerprint)
+		c.log.Info("the rules or ages changed; judging all stored URLs again", "rules", p.Fingerprint)
 		c.reviewer.Wake()
 	}
 	return c.addRoots(ctx, p)
@@ -179,7 +179,7 @@ func (c *Crawl) watchRejectList(ctx context.Context) error {
 		case <-time.After(every):
 		}
 		if err := c.rereadRejectList(ctx); err != nil {
-			c.log.Error("the reject list cannot be read: the old one stays in force", "error", err)
+			c.log.Error("cannot read the reject list; the old one stays in force", "error", err)
 		}
 	}
 }

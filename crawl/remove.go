@@ -86,8 +86,8 @@ func removes(ctx context.Context, p *policy.Policy, store scheduler.Reader, s Se
 // kill adds the URLs to the kill list, except roots, and has exactly these selected from then on.
 func (s *selector) kill(ctx context.Context, p *policy.Policy, store scheduler.Reader) error {
 	if p.Settings.AddKilled == nil {
-		return &SelectionError{fmt.Errorf("the Crawler %q has no kill list: write <Kill exact=\"kill_exact.cfg\"/> into it in CrawlConfig.xml, "+
-			"with an empty file of that name beside it, and reload", p.Settings.Name)}
+		return &SelectionError{fmt.Errorf("the Crawler %q has no kill list: write <Kill exact=\"kill_exact.cfg\"/> in it in CrawlConfig.xml, "+
+			"create an empty file of that name beside it, and reload", p.Settings.Name)}
 	}
 	roots := p.RootKeys()
 	var keys []weburl.Key
@@ -162,7 +162,7 @@ func refuseRoots(keys []weburl.Key, roots map[weburl.Key]string) error {
 	if len(refused) == 0 {
 		return nil
 	}
-	return &SelectionError{fmt.Errorf("a root of the configuration would come back: %s; take it out of CrawlConfig.xml, or exclude it by a rule, then remove it",
+	return &SelectionError{fmt.Errorf("a root of the configuration would come back: %s; remove it from CrawlConfig.xml, or exclude it with a rule, then remove it here",
 		named(refused))}
 }
 

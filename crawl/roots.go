@@ -25,7 +25,7 @@ const (
 // addRoots puts the configured roots in; known ones are not crawled sooner for it.
 func (c *Crawl) addRoots(ctx context.Context, p *policy.Policy) error {
 	links := p.RootLinks(func(root weburl.URL, v *policy.Verdict) {
-		c.log.Warn("a root is not crawled: the rules exclude it", "url", root.String(), "by", p.Detail(v))
+		c.log.Warn("a root is not crawled; the rules exclude it", "url", root.String(), "by", p.Detail(v))
 	})
 	if _, err := c.frontier.Add(ctx, links, false); err != nil {
 		return err
@@ -143,7 +143,7 @@ func (c *Crawl) addSources(ctx context.Context, p *policy.Policy) error {
 	for _, s := range p.Sources {
 		l, v, ok := p.SourceLink(s.URL, s.Kind, "")
 		if !ok {
-			c.log.Warn("a sitemap or feed is not read: the rules exclude it", "url", s.URL.String(), "by", p.Detail(&v))
+			c.log.Warn("a sitemap or feed is not read; the rules exclude it", "url", s.URL.String(), "by", p.Detail(&v))
 			continue
 		}
 		l.Root = true

@@ -82,7 +82,7 @@ func TestPageLeadsOut(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.open()
-		const words = "leads to " + hostB + "/page, out of the crawl space ("
+		const words = "leads to " + hostB + "/page, outside the crawl space ("
 		if r := w.record(hostA + "/out"); r.Reason != scheduler.ReasonRedirect || !strings.Contains(r.LastError, words) {
 			t.Errorf("out: %v, %s", r.Reason, r.LastError)
 		}

@@ -48,7 +48,7 @@ func (r RootStatus) String() string {
 		b.WriteString(", since " + clock.Stamp(*r.Since))
 	}
 	if r.Next != nil {
-		b.WriteString(", tried again from " + clock.Stamp(*r.Next) + " on")
+		b.WriteString(", retried from " + clock.Stamp(*r.Next) + " on")
 	}
 	return b.String()
 }
@@ -177,9 +177,9 @@ func (r *roots) nothing() error {
 	case r.fetched && r.known > r.sources:
 		return nil
 	case r.known > 0 && r.known <= r.sources:
-		return fmt.Errorf("%w: nothing that the sitemaps, feeds and files list is accepted by a rule; write a <Root>, a rule with <Accept/>, or <Discovery enabled=\"false\"/>", ErrNothing)
+		return fmt.Errorf("%w: no rule accepts the URLs that the sitemaps, feeds and files list; write a <Root>, a rule with <Accept/>, or <Discovery enabled=\"false\"/>", ErrNothing)
 	}
-	return fmt.Errorf("%w: there is no start URL, and no page is known; write <Root url=\"http://...\"/>, or give the crawl URLs by sextant add", ErrNothing)
+	return fmt.Errorf("%w: there is no start URL, and no known page; write <Root url=\"http://...\"/>, or add URLs with sextant add", ErrNothing)
 }
 
 // roots returns the state of the roots.
@@ -218,7 +218,7 @@ func (c *Crawl) addRoot(ctx context.Context, r *roots, u weburl.URL) error {
 	case s != nil:
 		r.fails(*s)
 	case pending:
-		r.fails(RootStatus{URL: u.String(), Words: "not asked for yet"})
+		r.fails(RootStatus{URL: u.String(), Words: "not requested yet"})
 	default:
 		r.had = true
 	}

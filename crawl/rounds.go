@@ -103,7 +103,7 @@ func (c *Crawl) round(ctx context.Context, r *round, interval time.Duration, beg
 		if _, err := c.frontier.Add(ctx, slices.Concat(roots, lists), true); err != nil {
 			return err
 		}
-		c.log.Info("a round of discovery begins", "roots", len(roots), "lists", len(lists))
+		c.log.Info("starting a round of discovery", "roots", len(roots), "lists", len(lists))
 	}
 	r.Running, r.Began = true, now
 	c.meter.LastRound.Store(&meter.Round{Began: now})

@@ -63,7 +63,7 @@ func (e *SelectionError) Error() string { return e.Err.Error() }
 func (e *SelectionError) Unwrap() error { return e.Err }
 
 // errNothingSelected is the error for an empty Selection.
-var errNothingSelected = errors.New("nothing is selected: name URLs, a group, a source or a condition, or all")
+var errNothingSelected = errors.New("no URLs are selected: name URLs, a group, a source, a condition, or all")
 
 // selects compiles a selection and finds the URLs that it names.
 func selects(ctx context.Context, p *policy.Policy, store scheduler.Reader, s Selection) (*selector, error) {
@@ -121,7 +121,7 @@ func (s *selector) find(ctx context.Context, p *policy.Policy, store scheduler.R
 		s.keys = append(s.keys, k)
 	}
 	if len(unknown) > 0 {
-		return fmt.Errorf("%w: %s; to crawl a new URL use add", scheduler.ErrNotFound, named(unknown))
+		return fmt.Errorf("%w: %s; to crawl a new URL, use add", scheduler.ErrNotFound, named(unknown))
 	}
 	slices.SortFunc(s.keys, weburl.Key.Compare)
 	s.keys = slices.Compact(s.keys)

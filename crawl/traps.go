@@ -32,7 +32,7 @@ func (c *Crawl) equipTraps(ctx context.Context, p *policy.Policy, old *visit.Rul
 		err = traps.RestoreState(counts.Patterns)
 	}
 	if errors.Is(err, crawlspace.ErrTrapState) {
-		c.log.Error("the stored counts of traps are damaged: they begin anew", "error", err)
+		c.log.Error("the stored trap counts are damaged; counting starts again", "error", err)
 		err = nil
 	}
 	return traps, err

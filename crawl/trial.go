@@ -133,7 +133,7 @@ func (c *Crawl) tryOne(ctx context.Context, u weburl.URL) (r scheduler.Record, e
 			return r, err
 		}
 		if lease.Key != u.Key() {
-			return r, fmt.Errorf("%s was taken instead of %s", lease.URL, u)
+			return r, fmt.Errorf("%s was leased instead of %s", lease.URL, u)
 		}
 		ended := make(chan error, 1)
 		c.page(ctx, lease, slot, func(err error) { ended <- err })

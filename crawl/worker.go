@@ -100,7 +100,7 @@ func (c *Crawl) awaitOutbox(ctx context.Context, patience time.Duration) error {
 		return nil
 	}
 	if c.gates.outboxFull.Add(1) == 1 {
-		c.log.Warn("the outbox is full: waiting for the indexer", "bytes", least, "outboxMaxBytes", c.policy().Settings.OutboxMaxBytes)
+		c.log.Warn("the outbox is full; waiting for the indexer", "bytes", least, "outboxMaxBytes", c.policy().Settings.OutboxMaxBytes)
 	}
 	defer c.gates.outboxFull.Add(-1)
 	defer c.relay.Urge()()
@@ -166,7 +166,7 @@ func (c *Crawl) drained(ctx context.Context, finish bool) error {
 
 // indexerDown is ErrIndexerDown with its consequences.
 func indexerDown(after time.Duration) error {
-	return fmt.Errorf("%w within %s: what is unsent stays in the outbox for the next run", ErrIndexerDown, after)
+	return fmt.Errorf("%w within %s: unsent documents stay in the outbox for the next run", ErrIndexerDown, after)
 }
 
 // drainOutbox waits until every target has stored the whole outbox safely.

@@ -44,7 +44,7 @@ func counterparts() map[string]counterpart {
 		"crawler.accept_cookies":          boolean("enableCookies"),
 		"crawler.start_urls_file":         startURLsFile,
 		"crawler.max_files_per_server":    filesPerServer,
-		"crawler.monitor_url_reject_list": advice("write the patterns into a file, one a line, and <RejectList file=\"...\"/>"),
+		"crawler.monitor_url_reject_list": advice("write the patterns to a file, one per line, and <RejectList file=\"...\"/>"),
 		"indexer_options":                 indexerOptions,
 		"http_user":                       advice(basicAuth),
 		"http_passwd":                     advice(basicAuth),
@@ -152,7 +152,7 @@ func (c *collection) write() {
 		for _, name := range []string{"defaultAccept", "defaultIndex", "defaultFollow"} {
 			c.set(name, "false")
 		}
-		c.notes = append(c.notes, "Without include_patterns the site of the start URL is crawled, no other.")
+		c.notes = append(c.notes, "Without include_patterns, only the site of the start URL is crawled.")
 	}
 	// Funnelback deletes nothing after a temporary error, refreshes each night, and ignores wildcards and Allow in
 	// robots.txt.
@@ -271,7 +271,7 @@ func filesPerServer(c *collection, v string) string {
 	least, most := limits("Traps", "maxURLsPerHost")
 	n, err := strconv.ParseInt(v, 10, 64)
 	if err != nil || n < least || n > most {
-		return "it is not a number from 1"
+		return "it is not a number of 1 or more"
 	}
 	c.traps = []attribute{{"maxURLsPerHost", v}}
 	return ""
@@ -284,7 +284,7 @@ func advice(words string) counterpart {
 func urlLength(c *collection, v string) string {
 	n, err := strconv.Atoi(v)
 	if err != nil || n < 1 {
-		return "it is not a number from 1"
+		return "it is not a number of 1 or more"
 	}
 	if n < weburl.MaxLength {
 		c.longest = n
@@ -304,7 +304,7 @@ func rejectFiles(c *collection, v string) string {
 
 func (d *document) userAgent(v string) string {
 	if strings.ContainsFunc(v, func(r rune) bool { return r < ' ' || r > '~' }) {
-		return "a header carries printable ASCII only"
+		return "a header contains only printable ASCII"
 	}
 	d.set("userAgent", v)
 	return ""

@@ -106,7 +106,7 @@ func readable(text []byte, name string, raw []byte) error {
 
 func bounded(errs []error) error {
 	if more := len(errs) - maxFaults; more > 0 {
-		errs = append(errs[:maxFaults:maxFaults], fmt.Errorf("and %d faults more", more))
+		errs = append(errs[:maxFaults:maxFaults], fmt.Errorf("and %d more faults", more))
 	}
 	return errors.Join(errs...)
 }

@@ -19,7 +19,7 @@ func scopeOf(n *node) (s scope, err error) {
 		}
 	}
 	if !s.domain && (s.port || s.protocol) {
-		return s, n.errorf("stayOnPort and stayOnProtocol are taken over with stayOnDomain=\"true\" only")
+		return s, n.errorf("stayOnPort and stayOnProtocol are imported only with stayOnDomain=\"true\"")
 	}
 	return s, nil
 }

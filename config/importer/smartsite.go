@@ -90,7 +90,7 @@ func smartsiteList(d *document, file *crawlspace.File) (errs []error) {
 		case !ok || key == "":
 			errs = append(errs, l.errorf("%s is not of the form key=value", clip(l.text)))
 		case seen[key]:
-			errs = append(errs, l.errorf("%s is written twice: write all values in one line", key))
+			errs = append(errs, l.errorf("%s is written twice: write all values on one line", key))
 		case translate == nil:
 			d.comment("Not translated: %s=%s", key, shown(key, v))
 			d.untranslated = append(d.untranslated, l.errorf("%s: it has no counterpart", key))
@@ -123,7 +123,7 @@ func (s *smartsite) write() {
 		s.add("Discovery", s.before...)
 	}
 	if s.off {
-		s.comment("Not in these settings: whether a start URL is an RSS feed, a sitemap or an XML file. Nothing that such a Root lists is crawled: write one of these in its place, which the interval reads again, and no StartURLMatch if no Root is left.")
+		s.comment("Not in these settings: whether a start URL is an RSS feed, a sitemap or an XML file. URLs that such a Root lists are not crawled: write one of these elements in its place, which is reread at the interval, and remove StartURLMatch if no Root is left.")
 		for _, kind := range []string{"Feed", "Sitemap"} {
 			s.comment("%s", element(kind, attribute{"url", s.roots[0]}))
 		}

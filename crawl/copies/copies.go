@@ -27,9 +27,9 @@ import (
 // Detail is the reason text for a copy that is not indexed; why is ReasonCopy or ReasonNearCopy.
 func Detail(why scheduler.Reason, original string) string {
 	if why == scheduler.ReasonNearCopy {
-		return "it has nearly the content of " + original
+		return "its content is nearly that of " + original
 	}
-	return "it has the content of " + original
+	return "its content is that of " + original
 }
 
 // IsCopy distinguishes copies from pages with another canonical URL.

@@ -63,7 +63,7 @@ func (d *Detector) readHost(ctx context.Context, k weburl.HostKey) error {
 	if len(b) > 0 {
 		if h.frame, err = near.DecodeFrame(b); err != nil {
 			// It is learnt anew; until then only equal pages are copies.
-			d.log.Warn("what the pages of a host have in common cannot be read", "value", frameValue(k), "error", err)
+			d.log.Warn("cannot read the parts that the pages of a host share", "value", frameValue(k), "error", err)
 		}
 	}
 	d.keepHost(h)

@@ -43,7 +43,7 @@ func (d *Detector) Load(ctx context.Context) error {
 			return err
 		}
 		if done {
-			d.log.Info("duplicates are looked for among all documents", "documents", d.Len(), "took", time.Since(began).Round(time.Millisecond))
+			d.log.Info("now looking for duplicates among all documents", "documents", d.Len(), "took", time.Since(began).Round(time.Millisecond))
 			return nil
 		}
 		select { // half of the time is the crawl's

@@ -63,7 +63,7 @@ func (p *Pattern) String() string {
 	case !p.isCut():
 		return s
 	case p.Parameter != "":
-		return s + "; new links are followed without it"
+		return s + "; new links are followed without the parameter"
 	}
 	return s + "; new links are not followed"
 }

@@ -63,7 +63,7 @@ func openCrawlLogFile(path string) (File, error) {
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY|syscall.O_NONBLOCK, 0o640)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("crawlLog %s: its folder is not there: make it, writable for the service", path)
+			return nil, fmt.Errorf("crawlLog %s: its folder does not exist: create it, writable for the service", path)
 		}
 		return nil, fmt.Errorf("crawlLog: %w", err)
 	}
@@ -189,7 +189,7 @@ func (l *Log) take() bool {
 // fails reports, once, that the file cannot be written.
 func (l *Log) fails(err error) {
 	if !l.failed {
-		l.log.Error("the crawl log cannot be written: the crawl goes on, lines wait in memory while there is room, then they are lost",
+		l.log.Error("cannot write the crawl log; the crawl continues, and lines are buffered in memory until it is full, then lost",
 			"path", l.path, "bytes", crawlLogBytes, "error", err)
 	}
 	l.failed = true
@@ -203,7 +203,7 @@ func (l *Log) works() {
 	l.lost = 0
 	l.mu.Unlock()
 	if l.failed || lost > 0 {
-		l.log.Warn("the crawl log is written again", "path", l.path, "lost_lines", lost)
+		l.log.Warn("writing the crawl log works again", "path", l.path, "lost_lines", lost)
 	}
 	l.failed = false
 }

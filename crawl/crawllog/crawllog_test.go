@@ -190,7 +190,7 @@ func TestCrawlLogRotation(t *testing.T) {
 	must(l.Reopen(path))
 	must(os.Truncate(path, 0))
 	l.Add([]byte("four\n"))
-	if err := l.Reopen(filepath.Join(dir, "missing", "crawl.log")); err == nil || !strings.Contains(err.Error(), "its folder is not there") {
+	if err := l.Reopen(filepath.Join(dir, "missing", "crawl.log")); err == nil || !strings.Contains(err.Error(), "its folder does not exist") {
 		t.Errorf("a folder that is not there: %v", err)
 	}
 	l.Add([]byte("five\n"))

@@ -127,7 +127,7 @@ func (l *Log) Add(ctx context.Context, e Event) error {
 		err = l.store.SetValue(ctx, nameOf(e.Number), b)
 	}
 	if err != nil {
-		return fmt.Errorf("an event is not kept: %w", err)
+		return fmt.Errorf("storing an event: %w", err)
 	}
 	l.next++
 	return nil
@@ -160,7 +160,7 @@ func List(ctx context.Context, s Reader) ([]Event, error) {
 		}
 		var e Event
 		if err := json.Unmarshal(b, &e); err != nil {
-			return nil, fmt.Errorf("event %d cannot be read: %w", n, err)
+			return nil, fmt.Errorf("reading event %d: %w", n, err)
 		}
 		all = append(all, e)
 	}

@@ -44,7 +44,7 @@ func (p *Policy) NoIndexCause(v *Verdict) crawlspace.Reason {
 		return p.CauseOf(v, actionrules.DimensionIndex)
 	}
 	c := p.CauseOf(v, actionrules.DimensionSource)
-	c.Gate, c.Rule = GateTargets, "no target takes the "+p.Settings.untaken(v.Decision.Source)
+	c.Gate, c.Rule = GateTargets, "no target accepts the "+p.Settings.untaken(v.Decision.Source)
 	return c
 }
 

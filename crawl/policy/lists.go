@@ -18,7 +18,7 @@ const (
 )
 
 // goneDetail is why a document goes whose XML file is not in the configuration any more.
-const goneDetail = "its <XMLDocuments> is not in the configuration any more"
+const goneDetail = "the configuration no longer has its <XMLDocuments>"
 
 // goneLists returns the XML files that are no longer configured. It returns none while others are configured: they may
 // list the same documents, and a record knows only the file that was read last.

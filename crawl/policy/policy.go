@@ -253,7 +253,7 @@ func (p *Policy) decide(g crawlspace.Verdict, by func(weburl.URL) actionrules.De
 // Detail explains why a URL is outside.
 func (p *Policy) Detail(v *Verdict) string {
 	if twin := p.moved(v); twin != "" {
-		return "its site moved: the page is looked for at " + twin
+		return "its site moved: the page is now expected at " + twin
 	}
 	if v.Gate.Gate != "" {
 		return v.Gate.String()
@@ -329,7 +329,7 @@ func (p *Policy) RedirectLink(l crawlspace.Link, shift int8) (scheduler.Link, Ve
 }
 
 // notIndexedByRule is why a page has no document that the rules crawl all the same.
-const notIndexedByRule = "not indexed by rule"
+const notIndexedByRule = "not indexed, by rule"
 
 // Indexes reports whether a URL that is inside becomes a document; otherwise why and words are the reason.
 func (p *Policy) Indexes(v *Verdict) (ok bool, why scheduler.Reason, words string) {

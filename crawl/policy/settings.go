@@ -180,5 +180,5 @@ func (s *Settings) untaken(source string) string {
 	for i, name := range s.OnlySources {
 		taken[i] = strconv.Quote(name)
 	}
-	return fmt.Sprintf("source %q: targets take only %s", source, strings.Join(taken, ", "))
+	return fmt.Sprintf("source %q: targets accept only %s", source, strings.Join(taken, ", "))
 }

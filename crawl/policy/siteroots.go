@@ -102,10 +102,10 @@ func (p *Policy) Stays(home weburl.URL, firm bool) string {
 	}
 	m := p.Moved[root.String()]
 	if s, seen := m.Seen[home.String()]; seen {
-		return "wait: its site moves there if it is still so after " + clock.Stamp(s.Since.Add(moveAfter))
+		return "wait: its site moves there if the redirect still exists after " + clock.Stamp(s.Since.Add(moveAfter))
 	}
 	if !firm {
-		return "wait: a temporary redirect moves no site of which documents are stored"
+		return "wait: a temporary redirect does not move a site with stored documents"
 	}
 	return ""
 }

@@ -20,7 +20,7 @@ import (
 const (
 	// widthName is the key of the stored value with the width of the rules.
 	widthName = "crawl.width"
-	widthWhat = "what the rules let in"
+	widthWhat = "the set of URLs that the rules accept"
 )
 
 // Width describes which links rules and crawl space allow, as far as that is comparable.

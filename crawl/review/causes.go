@@ -31,7 +31,7 @@ func (c PreviewCause) String() string {
 		}
 		return fmt.Sprintf("%s:%d: %s", c.File, c.Line, c.Rule)
 	case crawlspace.GateDefault:
-		return "no rule: what holds before the first one"
+		return "no rule: the state before the first rule"
 	}
 	return c.Reason.String()
 }

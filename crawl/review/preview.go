@@ -62,12 +62,12 @@ type Preview struct {
 }
 
 // keptNote is the note for settings that still name some of the XML files.
-const keptNote = "documents of an <XMLDocuments> that was taken out stay while there are others, which may list them too: " +
-	"sextant remove --match takes them out"
+const keptNote = "documents of a removed <XMLDocuments> stay while other ones exist, which may also list them: " +
+	"sextant remove --match removes them"
 
 // fragmentNote is the note for settings whose rules use fragments, which are stored only while rules do.
-const fragmentNote = "rules on fragment judge a stored page by the fragment that is stored with it: " +
-	"pages found while no rule named fragments have none"
+const fragmentNote = "rules on the fragment judge a stored page by its stored fragment: " +
+	"pages found before a rule used the fragment have none"
 
 // PreviewGroup counts URLs and names some.
 type PreviewGroup struct {

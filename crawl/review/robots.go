@@ -216,7 +216,7 @@ func (v *Reviewer) judgeByRobots(ctx context.Context, p *policy.Policy, origins 
 	if len(rules) == 0 {
 		return nil
 	}
-	v.Log.Info("robots.txt became stricter: the stored URLs are judged by it", "origins", len(rules))
+	v.Log.Info("robots.txt became stricter; judging the stored URLs by it", "origins", len(rules))
 	ofThese := func(r *scheduler.Record) bool { return rules[r.Origin] != nil }
 	return scheduler.Walk(ctx, v.Store, weburl.Key{}, ofThese, func(batch []scheduler.KeyedRecord) error { return v.forbid(ctx, p, rules, batch) })
 }

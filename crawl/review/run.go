@@ -24,7 +24,7 @@ import (
 const (
 	// passName is the key of the stored value with the pass.
 	passName = "crawl.rules"
-	passWhat = "how far the stored URLs are judged"
+	passWhat = "the progress of judging the stored URLs"
 	// passBatch is how many URLs are read, judged and changed together.
 	passBatch = 1000
 	// passPart is the number of URLs that justifies a goroutine.
@@ -173,7 +173,7 @@ func (v *Reviewer) judgeBatch(ctx context.Context, p *policy.Policy, from place)
 		return err
 	}
 	if s, _ := v.pass.status(); s.Done && s.by(p) {
-		v.Log.Info("all stored URLs are judged", "rules", s.Rules, "judged", s.Judged, "excluded", s.Excluded, "elsewhere", s.Elsewhere,
+		v.Log.Info("judged all stored URLs", "rules", s.Rules, "judged", s.Judged, "excluded", s.Excluded, "elsewhere", s.Elsewhere,
 			"readmitted", s.Readmitted, "moved", s.Moved, "unindexed", s.Unindexed, "leaving", s.Leaving, "retimed", s.Retimed, "reread", s.Reread, "renewed", s.Renewed)
 	}
 	return nil

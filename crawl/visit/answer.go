@@ -82,7 +82,7 @@ func (v *visit) redirect(ctx context.Context, location string, status int, resul
 	result.Location = link.URL.String()
 	if link.URL.Key() == v.lease.Key { // they differ only in parts that are dropped from URLs
 		result.Fault = fault.BadRedirect
-		result.Words = fmt.Sprintf("redirect: %v: %s is known under this name (%s)", errRedirectLoop, target, p.Space.Renamed(target).Gate)
+		result.Words = fmt.Sprintf("redirect: %v: %s is stored under this URL (%s)", errRedirectLoop, target, p.Space.Renamed(target).Gate)
 		return nil
 	}
 	reason, ok, err := v.admits(ctx, now, link.URL)

@@ -196,7 +196,7 @@ func (v *visit) feedPage(r *fetcher.Response) (p extract.Page, ok bool) {
 			return nil
 		})
 		if err != nil {
-			v.log.Debug("a feed is cut off or damaged", "url", v.lease.URL.String(), "error", err)
+			v.log.Debug("a feed is truncated or damaged", "url", v.lease.URL.String(), "error", err)
 		}
 		p.Title, p.Language, p.Text = summary.Title, summary.Language, strings.TrimSpace(text.String())
 	case format == feeds.URLSet || format == feeds.Index:
@@ -207,7 +207,7 @@ func (v *visit) feedPage(r *fetcher.Response) (p extract.Page, ok bool) {
 			return nil
 		})
 		if err != nil {
-			v.log.Debug("a sitemap is cut off or damaged", "url", v.lease.URL.String(), "error", err)
+			v.log.Debug("a sitemap is truncated or damaged", "url", v.lease.URL.String(), "error", err)
 		}
 		p.Links = v.ofHost(p.Links)
 		v.indexed, v.unindexed = false, format.String()

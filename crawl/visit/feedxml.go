@@ -24,7 +24,7 @@ import (
 // back after the caller gave up.
 
 // goneElement is the reason for deleting a document that left its XML file.
-const goneElement = "its element is gone from the XML file"
+const goneElement = "the XML file no longer contains its element"
 
 // xmlFields are the paths in the order of xmlPage's values.
 func xmlFields(x *policy.XMLDocuments) []feeds.Path {

@@ -208,7 +208,7 @@ func partReason(failed string) documents.Reason {
 // unsearched counts and logs a page that could not be searched.
 func (v *visit) unsearched(body []byte, reason documents.Reason, words string) {
 	v.meter.Fields.Fail(string(reason))
-	v.log.Warn("a page cannot be searched: its document is without some of its fields, or has its whole text",
+	v.log.Warn("cannot search a page; its document lacks some fields, or has the whole text",
 		"url", v.lease.URL.String(), "bytes", len(body), "error", words)
 }
 

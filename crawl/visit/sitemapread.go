@@ -49,7 +49,7 @@ type reading struct {
 	// unsure means that a robots.txt was not available: the next reading may accept more.
 	unsure bool
 	n, foreign, outside, full,
-	bad int // entries: all, of other hosts, that rules exclude, for which there is no room, that are no URLs
+	bad int // entries: all, of other hosts, that rules exclude, for which there is no room, that are not URLs
 }
 
 // readSource takes links and documents out of the 200 of a source.
@@ -57,7 +57,7 @@ func (v *visit) readSource(ctx context.Context, response *fetcher.Response, resu
 	directives := extract.XRobotsTag(response.Header.Values("X-Robots-Tag"), v.policy.Settings.RobotsAgent)
 	if directives.NoFollow && !v.policy.Settings.IgnoreNoFollow {
 		result.Reason = scheduler.ReasonSource
-		result.NoDocument = "its header says nofollow: it is not read"
+		result.NoDocument = "not read: its X-Robots-Tag is nofollow"
 		return nil
 	}
 	s := v.policy.SourceOf(v.lease.Key)
@@ -71,7 +71,7 @@ func (v *visit) readSource(ctx context.Context, response *fetcher.Response, resu
 		return v.readItems(ctx, response, result)
 	case kind == scheduler.KindXML: // by several redirects
 		result.Reason = scheduler.ReasonSource
-		result.NoDocument = "the configuration names a URL that redirects here in several steps: name this one"
+		result.NoDocument = "the configuration names a URL that redirects here in several steps; name this one"
 		return nil
 	}
 	return v.readSitemap(ctx, response, result)
@@ -98,7 +98,7 @@ func (v *visit) readSitemap(ctx context.Context, response *fetcher.Response, res
 	result.Links = r.links
 	r.sum.Sum(result.LinksHash[:0])
 	v.sourceWords(result, summary.Format.String(), summary, readErr, r.words())
-	r.v.tellRefused("sitemaps of an index are not read: their host has as many as it may, or a trap is in the way", r.full)
+	r.v.tellRefused("not reading sitemaps of an index; their host has reached its limit, or a trap excludes them", r.full)
 	if r.unsure || r.full > 0 { // there may be room then
 		forgetValidators(result)
 	}
@@ -113,10 +113,10 @@ func (v *visit) sourceWords(result *scheduler.Result, what string, s feeds.Summa
 	case err != nil:
 		result.NoDocument += "; not read further: " + err.Error()
 		forgetValidators(result)
-		v.log.Warn("a sitemap or feed is cut off or damaged: what was read is used", "url", v.lease.URL.String(), "error", err)
+		v.log.Warn("a sitemap or feed is truncated or damaged; using the part that was read", "url", v.lease.URL.String(), "error", err)
 	case s.Cut != "":
 		result.NoDocument += "; not read further: " + s.Cut
-		v.log.Warn("a sitemap or feed is too large: what was read is used", "url", v.lease.URL.String(), "why", s.Cut)
+		v.log.Warn("a sitemap or feed is too large; using the part that was read", "url", v.lease.URL.String(), "why", s.Cut)
 	}
 }
 
@@ -130,7 +130,7 @@ func (r *reading) words() string {
 	for _, c := range []struct {
 		n    int
 		what string
-	}{{r.foreign, "of other hosts"}, {r.outside, "outside of the rules"}, {r.full, "for which their host has no room"}, {r.bad, "that are no URLs"}} {
+	}{{r.foreign, "of other hosts"}, {r.outside, "excluded by the rules"}, {r.full, "beyond the limit of their host"}, {r.bad, "that are not URLs"}} {
 		if c.n > 0 {
 			s += fmt.Sprintf(", %d %s", c.n, c.what)
 		}

@@ -268,7 +268,7 @@ func (v *visit) read(ctx context.Context, response *fetcher.Response, result *sc
 		if v.machineFailed == nil {
 			result.Reason, result.Words = scheduler.ReasonTruncated, tooLong
 		}
-		v.log.Warn("a page is longer than maxBodyBytes: the rest of it is not read", "url", v.lease.URL.String(), "bytes", len(response.Body))
+		v.log.Warn("a page is longer than maxBodyBytes; the rest is not read", "url", v.lease.URL.String(), "bytes", len(response.Body))
 	}
 	v.linkHeaders(response, &p)
 	result.LoginPage, result.LoginForm = v.visitor.logins.is(v.lease, &p), p.Password
@@ -289,7 +289,7 @@ func (v *visit) read(ctx context.Context, response *fetcher.Response, result *sc
 	})
 	if follows {
 		if p.LinksCut {
-			v.log.Info("a page has more links than are read: the rest is ignored",
+			v.log.Info("a page has too many links; the rest are ignored",
 				"url", v.lease.URL.String(), "links", len(p.Links))
 		}
 		if result.Links, err = v.admitted(ctx, v.links(p)); err != nil {
