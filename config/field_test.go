@@ -50,18 +50,18 @@ func TestPageFields(t *testing.T) {
 // TestFaultyPageFields: each fault is told at its place, with what to write instead.
 func TestFaultyPageFields(t *testing.T) {
 	for line, want := range map[string]string{
-		`<Field name="a" select=".price"/>`:                                                        `2:25: select=".price" does not begin with css:, xpath:, jsonld:, meta:, header: or content: and what to look for`,
+		`<Field name="a" select=".price"/>`:                                                        `2:25: select=".price" does not begin with css:, xpath:, jsonld:, meta:, header: or content:, followed by a selector`,
 		`<Field name="a" select="css:p["/>`:                                                        `2:25: select="css:p[" is not a CSS selector: `,
 		`<Field name="a" select="css:p::text"/>`:                                                   `2:25: select="css:p::text" ends with ::text: `,
 		`<Field name="a" select="xpath://p["/>`:                                                    `2:25: select="xpath://p[" is not an XPath 1.0 expression: `,
-		`<Field name="a" select="jsonld:b[0]"/>`:                                                   `2:25: select="jsonld:b[0]" has "b[0]" where the name of a property is expected: `,
+		`<Field name="a" select="jsonld:b[0]"/>`:                                                   `2:25: select="jsonld:b[0]" has "b[0]" in the place of a property name`,
 		`<Field name="a" select="meta:b" attribute="c"/>`:                                          `2:33: attribute has no meaning for meta: remove it`,
 		`<Field name="a"/>`:                                                                        `2:1: <Field> needs the attribute select`,
 		`<Field select="css:p"/>`:                                                                  `2:1: <Field> needs the attribute name`,
 		`<Field name="a" value="b"/>`:                                                              `2:1: <Field> needs the attribute select`,
-		`<Field name="a" select="css:img"/>`:                                                       `warning: 2:25: select="css:img" finds nothing: img has no text inside: write attribute="src", too`,
-		`<Field name="a" select="xpath://DIV"/>`:                                                   `warning: 2:25: select="xpath://DIV" finds nothing: names of elements are in lower case in a page's tree: write div`,
-		`<Field name="a" select="content:md"/>`:                                                    `2:25: select="content:md" has no form of content "md": write content:text, content:markdown, content:html`,
+		`<Field name="a" select="css:img"/>`:                                                       `warning: 2:25: select="css:img" finds nothing: img never contains text: write attribute="src", too`,
+		`<Field name="a" select="xpath://DIV"/>`:                                                   `warning: 2:25: select="xpath://DIV" finds nothing: element names are in lower case in a page's tree: write div`,
+		`<Field name="a" select="content:md"/>`:                                                    `2:25: select="content:md" has the unknown form of content "md": write content:text, content:markdown, content:html`,
 		`<Field name="a" select="content:text" attribute="b"/>`:                                    `2:39: attribute has no meaning for content: remove it`,
 		`<Field name="a" select="content:text" multiple="true"/>`:                                  `warning: 2:39: multiple has no effect for content: a page has only one`,
 		`<Field name="a" select="css:p" maxBytes="2000"/>`:                                         `warning: 2:32: maxBytes has no effect for css: it is for content`,

@@ -83,13 +83,13 @@ func TestKerberos(t *testing.T) {
 		`keytab="k" kdc="h" krb5Conf="krb5.conf"`:                            complaint + "kdc and krb5Conf exclude each other: both name the KDCs; remove one of the two\n",
 		`user="crawler" krb5Conf="krb5.conf"`:                                complaint + "write one of password, keytab and credentialCache\n",
 		`password="p" krb5Conf="krb5.conf"`:                                  complaint + "password requires user: write it, too\n",
-		`user="other" keytab="k" krb5Conf="krb5.conf"`:                       complaint + "the keytab has no key of other@EXAMPLE.COM that can be used (AES, RC4): it has keys of crawler@EXAMPLE.COM\n",
-		`keytab="bad" krb5Conf="krb5.conf"`:                                  complaint + "keytab: it is not a keytab, or an empty one: make it with kadmin ktadd, ktutil or ktpass\n",
+		`user="other" keytab="k" krb5Conf="krb5.conf"`:                       complaint + "the keytab has no usable key of other@EXAMPLE.COM (AES or RC4): it has keys of crawler@EXAMPLE.COM\n",
+		`keytab="bad" krb5Conf="krb5.conf"`:                                  complaint + "keytab: it is not a keytab, or is empty: create it with kadmin ktadd, ktutil or ktpass\n",
 		`keytab="k" krb5Conf="other.conf"`:                                   complaint + "krb5Conf=\"other.conf\": line 1: \"x\" is not a line of a krb5.conf: write name = value\n",
 		`keytab="absent" krb5Conf="krb5.conf"`:                               complaint + "keytab=\"absent\": the file cannot be read: no such file\n",
 		`keytab="k" realm="example.com" krb5Conf="krb5.conf"`:                "",
-		`user="crawler" realm="example.com" keytab="k" krb5Conf="krb5.conf"`: complaint + "no KDC of the realm example.com is named: names of realms are written in capitals as a rule, and files that a krb5.conf includes are not read\n",
-		`keytab="k" krb5Conf="krb5.conf" spn="a"`:                            complaint + "a service is written with its kind and host, such as HTTP/web.example.com\n",
+		`user="crawler" realm="example.com" keytab="k" krb5Conf="krb5.conf"`: complaint + "no KDC of the realm example.com is named: realm names are usually in capitals, and files that a krb5.conf includes are not read\n",
+		`keytab="k" krb5Conf="krb5.conf" spn="a"`:                            complaint + "write a service as its kind and host, such as HTTP/web.example.com\n",
 		`keytab="k" realm="A" kdc="a/b"`:                                     complaint + "\"a/b\" is not the address of a KDC: write a host, with :port if it is not 88, such as kdc.example.com\n",
 	} {
 		text := `<CrawlConfig><Crawler name="a"><Fetch auth="kerberos" origins="https://a" ` + attributes + `><Host val="a"/></Fetch></Crawler></CrawlConfig>`

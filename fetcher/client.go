@@ -123,7 +123,7 @@ func (f *Fetcher) Close() {
 // fault in the body does not invalidate the status.
 func (f *Fetcher) Fetch(ctx context.Context, r Request) (*Response, error) {
 	if r.URL.IsZero() {
-		return nil, &Error{Fault: fault.Protocol, Err: errors.New("no URL to fetch")}
+		return nil, &Error{Fault: fault.Protocol, Err: errors.New("the URL is missing")}
 	}
 	ctx, end, err := permit.Begin(ctx, f.settings.Permit)
 	if err != nil {

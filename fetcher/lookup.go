@@ -51,7 +51,7 @@ func (d *dialer) sureOf(ctx context.Context, host string, err error) error {
 	}
 	_, again := d.strict.LookupNetIP(ctx, "ip", host)
 	if again == nil {
-		return &net.DNSError{Err: "the DNS server failed for a moment", Name: host, IsTemporary: true}
+		return &net.DNSError{Err: "the DNS server failed temporarily", Name: host, IsTemporary: true}
 	}
 	return again
 }

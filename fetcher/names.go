@@ -154,8 +154,8 @@ func (n *Names) makeRoom() {
 }
 
 var (
-	errGarbled  = errors.New("the answer of the DNS server is garbled")
-	errReferral = errors.New("the DNS server sends to other servers instead of asking them")
+	errGarbled  = errors.New("the DNS server's response is malformed")
+	errReferral = errors.New("the DNS server refers to other servers instead of querying them")
 )
 
 // lifetime returns how long a response to a question of a kind may be cached, 0 for not at all. trouble is why it shows
@@ -182,7 +182,7 @@ func lifetime(message []byte, kind dnsmessage.Type) (ttl time.Duration, trouble 
 	case dnsmessage.RCodeNameError:
 		return negativeLifetime(authorities), nil
 	default:
-		return troubleTTL, fmt.Errorf("the DNS server fails: %s", strings.TrimPrefix(code.String(), "RCode"))
+		return troubleTTL, fmt.Errorf("the DNS server failed: %s", strings.TrimPrefix(code.String(), "RCode"))
 	}
 	if len(answers) == 0 && !h.Authoritative && !h.RecursionAvailable {
 		return troubleTTL, errReferral

@@ -78,9 +78,9 @@ func (e *proxyError) Error() string {
 	case e.status == http.StatusProxyAuthRequired:
 		return "the proxy requires other credentials (407): set the proxy's user and password"
 	case e.said != "":
-		return fmt.Sprintf("the proxy answers itself: %d %s (%q)", e.status, http.StatusText(e.status), e.said)
+		return fmt.Sprintf("the proxy itself responds: %d %s (%q)", e.status, http.StatusText(e.status), e.said)
 	case e.status != 0:
-		return fmt.Sprintf("the proxy does not connect: %d %s", e.status, http.StatusText(e.status))
+		return fmt.Sprintf("the proxy refuses to connect: %d %s", e.status, http.StatusText(e.status))
 	}
 	return "proxy: " + e.err.Error()
 }

@@ -99,7 +99,7 @@ func TestClientCertificate(t *testing.T) {
 			t.Errorf("%s: %v, words %q", name, c.result, c.waits)
 		}
 	}
-	if c, s := crawl(); len(c.result) > 0 || s.Status().State != "failed" || !strings.Contains(fmt.Sprint(c.waits), "mtls: the server refuses the client certificate: tls: certificate required") {
+	if c, s := crawl(); len(c.result) > 0 || s.Status().State != "failed" || !strings.Contains(fmt.Sprint(c.waits), "mtls: the server rejects the client certificate: tls: certificate required") {
 		t.Errorf("without certificate: %v, %+v, words %q", c.result, s.Status(), c.waits)
 	}
 	otherCertificate, otherKey := issued(t, now.Add(-time.Hour), now.Add(time.Hour))

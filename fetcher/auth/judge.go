@@ -125,7 +125,7 @@ func wordsOf(sg sign, resp *fetcher.Response) string {
 	case sg == loginPage:
 		return fmt.Sprintf("status %d with a log-in page", resp.Status)
 	case resp.Status == http.StatusUnauthorized:
-		return "status 401, the server offers " + offered(resp.Header)
+		return "status 401; the server offers " + offered(resp.Header)
 	}
 	return fmt.Sprintf("status %d", resp.Status)
 }
@@ -138,7 +138,7 @@ func (s *Session) broken(err error) (sign, string) {
 	// With TLS 1.3 a server reports only after the handshake what it thinks of a certificate, and crypto/tls has no
 	// type for its alert.
 	if alert, ok := errors.AsType[*net.OpError](err); ok && alert.Op == "remote error" && s.method.nature().certificate {
-		return denied, "the server refuses the client certificate: " + tidy(alert.Err.Error(), 100)
+		return denied, "the server rejects the client certificate: " + tidy(alert.Err.Error(), 100)
 	}
 	return silent, ""
 }
@@ -171,7 +171,7 @@ func (s *Session) deny(st *Step, sg sign, now time.Time, why string) Answer {
 	case s.proved && known && s.goodSeq > old.seq: // other pages were opened since, this one was not
 		s.vain++
 		if sg == loginPage {
-			return s.temporary(key, now, "logged in and other pages work, but "+why)
+			return s.temporary(key, now, "the log-in and other pages work, but "+why)
 		}
 		delete(s.suspects, key)
 		return Answer{Action: Proceed, Words: why}
@@ -194,11 +194,11 @@ func (s *Session) deny(st *Step, sg sign, now time.Time, why string) Answer {
 		return s.waits(now, 1, sg, why)
 	case nature.direct && sg == denied && !s.everProved:
 		if st.answered {
-			why = "the credentials are refused: " + why
+			why = "the server rejects the credentials: " + why
 		}
 		s.fail(now, why)
 	case s.denials >= maxDenials:
-		s.fail(now, fmt.Sprintf("%d pages in a row are denied, the last one with %s", s.denials, why))
+		s.fail(now, fmt.Sprintf("%d pages in a row are denied, the last with %s", s.denials, why))
 	case sg == loginPage:
 		s.suspects.put(key, suspect{seq: s.seq, count: old.count})
 		return s.temporary(key, now, "logged in, but "+why)
@@ -219,7 +219,7 @@ func (s *Session) doubt() {
 func (s *Session) waits(now time.Time, before int, sg sign, why string) Answer {
 	return Answer{
 		Action: Wait, Until: now.Add(s.backoff(before)),
-		Words: s.settings.Name + ": " + why + "; not yet known whether it is the page's own",
+		Words: s.settings.Name + ": " + why + "; it is not yet known whether only this page is denied",
 	}
 }
 

@@ -30,7 +30,7 @@ type Kerberos struct {
 
 func (k Kerberos) start(s *Session) (method, error) {
 	if kind, host, ok := strings.Cut(k.Service, "/"); k.Service != "" && (!ok || kind == "" || host == "") {
-		return nil, errors.New("a service is written with its kind and host, such as HTTP/web.example.com")
+		return nil, errors.New("write a service as its kind and host, such as HTTP/web.example.com")
 	}
 	client, err := kerberos.New(k.Settings)
 	if err != nil {
@@ -62,7 +62,7 @@ func (*kerberosMethod) risks(*url.URL) bool { return false }
 
 // login contacts the KDCs, not a web server: its step has no URL.
 func (m *kerberosMethod) login(ctx context.Context) (bool, error) {
-	tell(ctx, "the KDC is asked for a ticket-granting ticket")
+	tell(ctx, "requests a ticket-granting ticket from the KDC")
 	if err := m.client.LogIn(ctx); err != nil {
 		return false, errors.New(m.clean(err.Error()))
 	}
@@ -89,7 +89,7 @@ func (m *kerberosMethod) exchange(ctx context.Context, req *http.Request) (*http
 		tell(ctx, "no ticket for %s: %s", tidy(spn, 100), m.clean(err.Error()))
 		return nil, false, m.fault(ctx, err)
 	}
-	tell(ctx, "there is a ticket for %s", tidy(spn, 100))
+	tell(ctx, "has a ticket for %s", tidy(spn, 100))
 	token, proof, err := ticket.Token()
 	if err != nil {
 		return nil, false, m.fault(ctx, err)

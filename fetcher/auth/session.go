@@ -123,7 +123,7 @@ func New(set Settings, k Kind) (*Session, error) {
 	}
 	wrap := func(err error) error { return fmt.Errorf("%s: %w", set.Name, err) }
 	if set.Do == nil {
-		return nil, wrap(errors.New("no Do: say how requests are made"))
+		return nil, wrap(errors.New("Do is missing: set the function that makes requests"))
 	}
 	if set.MinBackoff <= 0 {
 		set.MinBackoff = 2 * time.Minute

@@ -67,12 +67,12 @@ func TestNewRefuses(t *testing.T) {
 		want string
 	}{
 		"no Do":             {auth.Settings{Origins: []string{origin}}, auth.Basic{}, "no Do"},
-		"no origins":        {auth.Settings{Do: do}, auth.Basic{Username: "u"}, "no origins: say which servers"},
+		"no origins":        {auth.Settings{Do: do}, auth.Basic{Username: "u"}, "origins are missing: name the servers"},
 		"origin no URL":     {auth.Settings{Do: do, Origins: []string{"intranet"}}, auth.Basic{}, `origin "intranet" is not an origin`},
-		"origin with path":  {auth.Settings{Do: do, Origins: []string{origin + "/x"}}, auth.Basic{}, "scheme, host and port only"},
-		"origin all":        {auth.Settings{Do: do, Origins: []string{"https://*"}}, auth.Basic{}, "star for whole names"},
-		"origin top level":  {auth.Settings{Do: do, Origins: []string{"https://*.com"}}, auth.Basic{}, "star for whole names"},
-		"origin inner star": {auth.Settings{Do: do, Origins: []string{"https://a*.example.com"}}, auth.Basic{}, "star for whole names"},
+		"origin with path":  {auth.Settings{Do: do, Origins: []string{origin + "/x"}}, auth.Basic{}, "write only scheme, host and port"},
+		"origin all":        {auth.Settings{Do: do, Origins: []string{"https://*"}}, auth.Basic{}, "a star only in place of whole names"},
+		"origin top level":  {auth.Settings{Do: do, Origins: []string{"https://*.com"}}, auth.Basic{}, "a star only in place of whole names"},
+		"origin inner star": {auth.Settings{Do: do, Origins: []string{"https://a*.example.com"}}, auth.Basic{}, "a star only in place of whole names"},
 		"colon":             {auth.Settings{Do: do, Origins: []string{origin}}, auth.Basic{Username: "a:b"}, "no colon"},
 		"bearer empty":      {auth.Settings{Do: do, Origins: []string{origin}}, auth.Bearer{}, "bearer token is empty"},
 		"bearer word":       {auth.Settings{Do: do, Origins: []string{origin}}, auth.Bearer{Token: secret.New("Bearer abc")}, "without the word Bearer"},

@@ -10,9 +10,9 @@ import (
 // of its kind.
 var (
 	// ErrEncrypted reports that a document requires a password.
-	ErrEncrypted = errors.New("it asks for a password")
+	ErrEncrypted = errors.New("it requires a password")
 	// ErrTooLarge reports that a document unpacks to more than the limit.
-	ErrTooLarge = errors.New("it is too large when it is unpacked")
+	ErrTooLarge = errors.New("it is too large after decompression")
 )
 
 const (

@@ -45,13 +45,13 @@ func (m *Removal) add(element string) error {
 	case element == "":
 		return errors.New("it is empty: write name, name.class, .class or #id")
 	case !isElementName(name):
-		return fmt.Errorf("%q is not the name of an element: write name, name.class, .class or #id, and nothing else of CSS", element)
+		return fmt.Errorf("%q is not the name of an element: write name, name.class, .class or #id; other CSS is not supported", element)
 	case isPage(markup.Lookup([]byte(name))):
-		return fmt.Errorf("%s cannot be removed, as nothing would be left", name)
+		return fmt.Errorf("%s cannot be removed, because nothing would be left", name)
 	case at >= 0:
 		word := element[at+1:]
 		if word == "" || strings.ContainsAny(word, " \t\n\f\r.#>+~*[]:,") {
-			return fmt.Errorf("%q is not a class or id: write one name behind . or #, and nothing else of CSS", word)
+			return fmt.Errorf("%q is not a class or id: write one name after . or #; other CSS is not supported", word)
 		}
 		if element[at] == '.' {
 			m.classes[word] = append(m.classes[word], name)

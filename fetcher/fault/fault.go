@@ -47,7 +47,7 @@ func (f Fault) String() string {
 	case DNSNotFound:
 		return "host not found"
 	case DNSNoAnswer:
-		return "no answer of DNS"
+		return "no response from DNS"
 	case TLS:
 		return "tls"
 	case Protocol:

@@ -22,8 +22,8 @@ import (
 // Errors for exceeded limits. Their Timeout method is that of net.Error.
 var (
 	ErrHeader   error = &timeout{"timeout awaiting response headers"}
-	ErrIdle     error = &timeout{"no byte of the body within the idle time-out"}
-	ErrDownload error = &timeout{"not finished within the download time-out"}
+	ErrIdle     error = &timeout{"timeout awaiting the next byte of the body"}
+	ErrDownload error = &timeout{"timeout of the whole download"}
 )
 
 type timeout struct{ text string }

@@ -12,7 +12,7 @@ import (
 
 // ErrEnded reports that a request was not made, or was cut, because this process may not make requests at the moment.
 // It does not concern the server.
-var ErrEnded = errors.New("this process may not ask sites and indexers for anything now")
+var ErrEnded = errors.New("this process must not send requests to sites and indexers now")
 
 // Permit grants requests. Its methods may be called concurrently.
 type Permit interface {

@@ -12,7 +12,7 @@ import (
 
 // ErrPaused is the cause of contexts that end because no beat was confirmed in time. The next confirmed beat restores
 // the right, unless Lose has ended it.
-var ErrPaused = errors.New("no sign of life was confirmed in time")
+var ErrPaused = errors.New("no heartbeat was confirmed in time")
 
 // Lasts is how long a process may act after it sent a beat that was confirmed. Another process may take its place only
 // after it saw no new beat for TakenAfter, counted from the end of the read that saw the last one. A beat is sent

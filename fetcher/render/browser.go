@@ -80,7 +80,7 @@ func start(ctx context.Context, s Settings, log *slog.Logger) (*browser, error) 
 		var b *browser
 		if b, err = startProcess(s, isolated); err == nil {
 			if b, err = b.greet(ctx); err == nil {
-				log.Debug("a browser was started", "program", s.Command[0], "network of its own", isolated && isolates)
+				log.Debug("started a browser", "program", s.Command[0], "network of its own", isolated && isolates)
 				return b, nil
 			}
 		}
@@ -158,7 +158,7 @@ func (b *browser) greet(ctx context.Context) (*browser, error) {
 		return b, nil
 	}
 	b.end()
-	words := "it gives no answer: " + err.Error()
+	words := "it does not respond: " + err.Error()
 	if said := b.words.String(); said != "" {
 		words = said
 	}
@@ -244,9 +244,9 @@ func (b *browser) weigh() {
 // failure returns the error of a page whose browser has ended.
 func (b *browser) failure() error {
 	if b.heavy.Load() {
-		return failed(Crashed, "the page took more than %d MiB of memory", b.limit>>20)
+		return failed(Crashed, "the page used more than %d MiB of memory", b.limit>>20)
 	}
-	return failed(Crashed, "the browser has ended while it rendered the page")
+	return failed(Crashed, "the browser ended while it rendered the page")
 }
 
 // removeAll retries: a killed process may still write for a moment.

@@ -98,7 +98,7 @@ type Page struct {
 }
 
 // ErrRefused is the error of a request that must not be made.
-var ErrRefused = errors.New("the request may not be made")
+var ErrRefused = errors.New("the request is not allowed")
 
 // Request is a request of a page.
 type Request struct {

@@ -89,8 +89,8 @@ func (t *tab) render(ctx context.Context, timeout time.Duration) (out Rendered, 
 }
 
 var (
-	errSlow        = &Error{TimedOut, "the page gives no answer: its scripts do not pause, or the machine is too busy"}
-	errPageCrashed = &Error{Crashed, "the page crashed: it took too much memory, or met a fault of the browser"}
+	errSlow        = &Error{TimedOut, "the page does not respond: its scripts do not pause, or the machine is too busy"}
+	errPageCrashed = &Error{Crashed, "the page crashed: it used too much memory, or hit a bug in the browser"}
 )
 
 // explained adds the kind to an error.
@@ -101,7 +101,7 @@ func (t *tab) explained(err error) error {
 	if t.browser.lost() {
 		return t.browser.failure()
 	}
-	return failed(Crashed, "the page cannot be rendered: %v", err)
+	return failed(Crashed, "rendering the page: %v", err)
 }
 
 // open creates the tab and navigates it to the page's URL.

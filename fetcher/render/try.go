@@ -33,7 +33,7 @@ func (r *Renderer) Try(ctx context.Context) (version string, err error) {
 	case err != nil:
 		return "", err
 	case !bytes.Contains(out.HTML, []byte(tryMade)):
-		return "", failed(Crashed, "the browser starts, and does not render what it should: %.300q", out.HTML)
+		return "", failed(Crashed, "the browser starts, but does not render the test page correctly: %.300q", out.HTML)
 	}
 	return r.Status().Version, nil
 }

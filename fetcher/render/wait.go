@@ -87,7 +87,7 @@ func (t *tab) waitForElement(ctx context.Context) error {
 		var is bool
 		err := t.evaluate(ctx, "document.querySelector("+string(wanted)+") !== null", &is)
 		if wrong := (*scriptError)(nil); errors.As(err, &wrong) {
-			return failed(TimedOut, "the selector %s is wrong: %v", wanted, err)
+			return failed(TimedOut, "the selector %s is invalid: %v", wanted, err)
 		}
 		switch {
 		case err == nil && is:
@@ -97,7 +97,7 @@ func (t *tab) waitForElement(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case t.isOver():
-			return failed(TimedOut, "the page has no element %s when its time is over", wanted)
+			return failed(TimedOut, "the element %s did not appear in time", wanted)
 		}
 		if err := t.until(ctx, time.Now().Add(lookAgain), func() bool { return false }); err != nil {
 			return err

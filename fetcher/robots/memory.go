@@ -32,7 +32,7 @@ func valueName(origin string) (scheduler.ValueName, error) {
 func (c *Cache) save(ctx context.Context, origin string, k known) error {
 	for {
 		if err := c.write(ctx, origin, k); err != nil {
-			return fmt.Errorf("keep robots.txt of %s: %w", origin, err)
+			return fmt.Errorf("storing robots.txt of %s: %w", origin, err)
 		}
 		c.mu.Lock()
 		element, ok := c.entries[origin]
@@ -80,7 +80,7 @@ func (c *Cache) load(ctx context.Context, origin string) (known, weburl.URL, err
 	}
 	value, err := c.memory.Value(ctx, name)
 	if err != nil {
-		return known{}, weburl.URL{}, fmt.Errorf("look up robots.txt of %s: %w", origin, err)
+		return known{}, weburl.URL{}, fmt.Errorf("reading robots.txt of %s: %w", origin, err)
 	}
 	var k known
 	var s stored

@@ -164,13 +164,13 @@ func (r *conversion) judge(verdict string) error {
 	case how == verdictFailed:
 		return &Error{Unavailable, detail}
 	case how == "":
-		return &Error{Crashed, "what runs " + program + " ended" + said}
+		return &Error{Crashed, "the supervisor of " + program + " ended" + said}
 	case converterOutOfMemory(r.said.String()):
-		return &Error{OutOfMemory, program + " had no memory left" + said}
+		return &Error{OutOfMemory, program + " ran out of memory" + said}
 	case how == verdictSignal && detail == fileTooLarge:
-		return &Error{TooLarge, program + " wrote too large a file" + said}
+		return &Error{TooLarge, program + " wrote a file that is too large" + said}
 	case how == verdictSignal:
-		return &Error{Crashed, program + " ended by the signal " + detail + said}
+		return &Error{Crashed, program + " was ended by the signal " + detail + said}
 	}
 	return &Error{Failed, fmt.Sprintf("%s ended with status %s%s", program, detail, said)}
 }

@@ -121,7 +121,7 @@ var errClosed = errors.New("the pool is closed")
 func (p *Pool) Read(ctx context.Context, contentType string, body []byte) (read extract.Page, err error) {
 	kind, ok := KindOf(contentType, body)
 	if !ok {
-		return extract.Page{}, &Error{Damaged, fmt.Sprintf("%q is not a readable document type", contentType)}
+		return extract.Page{}, &Error{Damaged, fmt.Sprintf("%q is not a supported document type", contentType)}
 	}
 	err = p.ask(ctx, &request{kind: kind, body: body}, &read)
 	return read, err
@@ -170,7 +170,7 @@ func (p *Pool) ask(ctx context.Context, asked *request, to any) (err error) {
 			return err
 		}
 		// The cause may be a document that the worker read before.
-		p.log.Debug("a worker ended: the document is read again in a new one", "error", err)
+		p.log.Debug("a worker ended; reading the document again in a new one", "error", err)
 	}
 }
 

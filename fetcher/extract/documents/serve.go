@@ -40,7 +40,7 @@ func Serve(in io.Reader, out io.Writer, timeout time.Duration, r Reader) error {
 		for {
 			t, payload, err := readFrame(in, maxRequest)
 			if err == nil && t != frameRequest {
-				err = fmt.Errorf("a frame of type %q where a request was expected", t)
+				err = fmt.Errorf("a frame has type %q instead of that of a request", t)
 			}
 			if err != nil {
 				ended <- err

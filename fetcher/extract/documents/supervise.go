@@ -79,7 +79,7 @@ func supervised(in io.Reader, starter []string, l Limits, program []string) (wor
 	adoptOrphans()
 	command, started, err := start(starter, l, program, dir, body)
 	if err != nil {
-		return "", fmt.Errorf("%s cannot be started: %w", program[0], err)
+		return "", fmt.Errorf("cannot start %s: %w", program[0], err)
 	}
 	go func() {
 		_, _ = io.Copy(io.Discard, in) // ends with the crawler, or at its request
@@ -91,7 +91,7 @@ func supervised(in io.Reader, starter []string, l Limits, program []string) (wor
 	endConverter(command.Process)
 	endOrphans()
 	if len(failure) > 0 {
-		return "", fmt.Errorf("%s cannot be started: %s", program[0], failure)
+		return "", fmt.Errorf("cannot start %s: %s", program[0], failure)
 	}
 	var ended *exec.ExitError
 	switch state := command.ProcessState.Sys().(syscall.WaitStatus); {

@@ -88,7 +88,7 @@ func (w *worker) read(ctx context.Context, r *request, to any) error {
 	case slow.Load():
 		return &Error{TooSlow, tooSlow(w.timeout)}
 	case outOfMemory(words):
-		return &Error{OutOfMemory, "its worker had no memory left"}
+		return &Error{OutOfMemory, "its worker ran out of memory"}
 	default:
 		return &Error{Crashed, fmt.Sprintf("its worker ended: %v: %s", err, firstLine(words))}
 	}

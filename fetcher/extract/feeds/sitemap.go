@@ -61,7 +61,7 @@ func (s *sitemap) read(in input) error {
 	case err != nil:
 		return err
 	case root.kind == endOfFile:
-		return w.fault(1, 1, "the file has no element: it is not a sitemap")
+		return w.fault(1, 1, "the file has no element, so it is not a sitemap")
 	}
 	switch s.Format = formatOf(root.name); s.Format {
 	case URLSet:
@@ -217,11 +217,11 @@ func (s *sitemap) list(in input) error {
 		}
 		switch {
 		case s.Entries == 0 && (line == tries || errors.Is(err, io.EOF)):
-			return &SyntaxError{Line: 1, Column: 1, Words: "the file is neither XML nor a list of URLs, one a line"}
+			return &SyntaxError{Line: 1, Column: 1, Words: "the file is neither XML nor a list of URLs, one per line"}
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
-			return &SyntaxError{Line: line, Column: 1, Words: "the file cannot be read further: " + err.Error()}
+			return &SyntaxError{Line: line, Column: 1, Words: "reading stopped in the file: " + err.Error()}
 		}
 	}
 }

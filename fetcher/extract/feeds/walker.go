@@ -37,7 +37,7 @@ func (w *walker) next() (token, error) {
 		switch t.kind {
 		case startTag:
 			if len(w.open) == maxDepth {
-				return t, w.fault(t.line, t.column, "more than %d elements lie inside each other", maxDepth)
+				return t, w.fault(t.line, t.column, "elements are nested deeper than %d", maxDepth)
 			}
 			w.begun = true
 			w.open = append(w.open, strings.ToLower(t.name))

@@ -71,12 +71,12 @@ func readPackage(ctx context.Context, format Format, body []byte, b *extract.Bui
 		return readODF(a, b)
 	case RTF, DOC, XLS, PPT: // not archives: handled above
 	}
-	return fmt.Errorf("%q is not a format that is read", format)
+	return fmt.Errorf("%q is not a supported format", format)
 }
 
 func compoundError(body []byte) error {
 	if bytes.Contains(body, []byte("E\x00n\x00c\x00r\x00y\x00p\x00t\x00e\x00d\x00P\x00a\x00c\x00k\x00a\x00g\x00e\x00")) {
 		return extract.ErrEncrypted
 	}
-	return errors.New("it is of an old binary format, and declared as a new one")
+	return errors.New("it has an old binary format, but is declared as a new one")
 }

@@ -144,7 +144,7 @@ func (p *page) pick(what Pick) (found Picked) {
 		case Content:
 			err = p.content(&what, s.content, &found)
 		case Meta, Header:
-			err = errors.New("it needs no tree")
+			err = errors.New("it does not need a tree")
 		}
 	}
 	if err != nil {
