@@ -67,5 +67,5 @@ func (d *delivery) repeats() {
 		return
 	}
 	d.repeat, d.known = time.Time{}, false
-	d.relay.log.Info("pushing once more what followed the cursor when this process took over: requests of the last one may have come late", "target", d.name)
+	d.relay.log.Info("repeating the orders after the cursor because this process took over; requests of the previous one may have arrived late", "target", d.name)
 }

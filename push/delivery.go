@@ -237,7 +237,7 @@ func (d *delivery) narrow(e Entry) (Entry, bool, error) {
 	}
 	body, err := json.Marshal(Deletion{URL: e.URL, Reason: "rule", At: time.Now().UTC()})
 	if err != nil {
-		return e, false, fmt.Errorf("making the deletion of a document that changed its source: %w", err)
+		return e, false, fmt.Errorf("creating the deletion of a document that changed its source: %w", err)
 	}
 	if d.moved == nil {
 		d.moved = map[uint64]Entry{}
@@ -307,7 +307,7 @@ func (d *delivery) checkpoint(ctx context.Context) error {
 		d.times.madeSafe(ctx, began)
 		if err != nil {
 			d.doubtful = d.doubtful || !errors.Is(err, permit.ErrEnded)
-			return fmt.Errorf("making entries up to %d safe: %w", d.sent, err)
+			return fmt.Errorf("confirming entries up to %d: %w", d.sent, err)
 		}
 	}
 	if d.repeat.IsZero() { // else all of it is pushed once more
@@ -331,6 +331,6 @@ func (d *delivery) stop(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
 	defer cancel()
 	if err := d.checkpoint(ctx); err != nil {
-		d.relay.log.Warn("stopped before all that was pushed was safe; the next run pushes it again", "target", d.name, "error", err)
+		d.relay.log.Warn("stopped before all pushed documents were safe; the next run pushes the rest again", "target", d.name, "error", err)
 	}
 }

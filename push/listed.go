@@ -25,7 +25,7 @@ func ParseState(word string) (State, error) {
 	if word == "" || slices.Contains(States(), State(word)) {
 		return State(word), nil
 	}
-	return "", fmt.Errorf("no order is in state %q: write waiting, pending or dead", word)
+	return "", fmt.Errorf("state %q does not exist: write waiting, pending or dead", word)
 }
 
 // Listed is an order of the outbox as the operator sees it: without its body.
@@ -60,7 +60,7 @@ type UnknownTarget struct {
 }
 
 func (e *UnknownTarget) Error() string {
-	there := "none has been opened yet: the first sextant run opens those of the configuration"
+	there := "none was opened yet: the first sextant run opens those of the configuration"
 	if len(e.Known) > 0 {
 		there = "write " + strings.Join(e.Known, " or ")
 	}

@@ -118,7 +118,7 @@ type Outbox interface {
 
 // ErrRewind means that the indexer lost orders that were not confirmed yet (it restarted): the relay restarts after the
 // target's cursor.
-var ErrRewind = errors.New("the indexer lost unconfirmed orders: pushing them again")
+var ErrRewind = errors.New("the indexer lost unconfirmed orders; pushing them again")
 
 // Refusal is an entry that the indexer refused permanently.
 type Refusal struct {

@@ -88,10 +88,10 @@ func NewRelay(outbox Outbox, targets []TargetSettings, log *slog.Logger) (*Relay
 	for _, s := range targets {
 		name := s.Target.Name()
 		if name == "" {
-			return nil, errors.New("a push target has no name: give it one, its cursor is stored under it")
+			return nil, errors.New("a push target has no name: its cursor is stored under the name; set one")
 		}
 		if seen[name] {
-			return nil, fmt.Errorf("two push targets are named %q: give one another name", name)
+			return nil, fmt.Errorf("two push targets are named %q: rename one", name)
 		}
 		seen[name] = true
 		if err := s.setDefaults(); err != nil {
@@ -104,7 +104,7 @@ func NewRelay(outbox Outbox, targets []TargetSettings, log *slog.Logger) (*Relay
 
 func (s *TargetSettings) setDefaults() error {
 	if s.BatchCount < 0 || s.BatchBytes < 0 || s.BatchAge < 0 || s.CheckpointEvery < 0 || s.CheckpointAge < 0 {
-		return errors.New("batch and checkpoint limits are 0 (the default) or more")
+		return errors.New("batch and checkpoint limits must be 0 (the default) or more")
 	}
 	orDefault(&s.BatchCount, DefaultBatchCount)
 	orDefault(&s.BatchBytes, DefaultBatchBytes)
@@ -130,7 +130,7 @@ func (r *Relay) Run(ctx context.Context) (err error) {
 	r.started = true
 	r.mu.Unlock()
 	if again {
-		return errors.New("the relay was run before")
+		return errors.New("the relay already ran")
 	}
 	defer close(r.done)
 	defer func() { err = errors.Join(err, r.closeTargets()) }()

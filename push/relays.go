@@ -75,7 +75,7 @@ func NewRelays(log *slog.Logger) *Relays {
 	return &Relays{log: log, running: map[int]*running{}, changed: make(chan struct{})}
 }
 
-var errRelay = errors.New("the relay is there already, or none may be added any more")
+var errRelay = errors.New("the relay exists already, or no more can be added")
 
 // Add starts a relay, under a number that is free.
 func (r *Relays) Add(number int, relay *Relay) error {
@@ -94,7 +94,7 @@ func (r *Relays) Add(number int, relay *Relay) error {
 	go func() {
 		defer close(n.ended)
 		if n.err = relay.Run(ctx); n.err != nil {
-			r.log.Error("nothing is pushed out of a part", "part", number, "error", n.err)
+			r.log.Error("cannot push the documents of a part", "part", number, "error", n.err)
 		}
 	}()
 	return nil

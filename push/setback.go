@@ -14,7 +14,7 @@ import (
 func (d *delivery) refuse(ctx context.Context, r Refusal) error {
 	i := slices.IndexFunc(d.batch, func(e Entry) bool { return e.Seq == r.Seq })
 	if i < 0 {
-		return fmt.Errorf("the target refused entry %d, which it was not given", r.Seq)
+		return fmt.Errorf("the target refused entry %d, which was not sent to it", r.Seq)
 	}
 	e := d.batch[i]
 	if o, ok := d.moved[e.Seq]; ok {
@@ -25,7 +25,7 @@ func (d *delivery) refuse(ctx context.Context, r Refusal) error {
 
 func (d *delivery) bury(ctx context.Context, e Entry, words string) error {
 	if err := d.relay.outbox.Bury(ctx, d.name, e, words, time.Now()); err != nil {
-		return fmt.Errorf("keeping the order for %s as a dead letter: %w", e.URL, err)
+		return fmt.Errorf("storing the order for %s as a dead letter: %w", e.URL, err)
 	}
 	d.relay.log.Warn("an entry of the outbox becomes a dead letter", "target", d.name, "op", e.Op.String(), "url", e.URL, "seq", e.Seq,
 		"bytes", len(e.Body), "words", words)
@@ -55,7 +55,7 @@ func (d *delivery) fail(err error) time.Duration {
 			s.Rewinds++
 		}
 	})
-	d.relay.log.Warn("push failed; trying again", "target", d.name, "error", err, "failures", d.failures, "in", pause)
+	d.relay.log.Warn("push failed; retrying", "target", d.name, "error", err, "failures", d.failures, "in", pause)
 	return pause
 }
 

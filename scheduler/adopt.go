@@ -14,7 +14,7 @@ import (
 // part, or everything if the store is not divided. The Frontier's mutex guards all shares.
 
 // ErrNotHere is returned by a Parted store, and by a Frontier on one, for a part that it does not hold.
-var ErrNotHere = errors.New("the part is not here")
+var ErrNotHere = errors.New("the part is not on this node")
 
 // Parted is a Store that holds some parts of a crawl, each with everything that is known of its hosts. Parts come and
 // go. Values of OfPart belong to the parts: SetValue returns ErrNotHere for one that is gone.
@@ -83,7 +83,7 @@ func (f *Frontier) placeAgain(ctx context.Context) {
 		return
 	}
 	if err := f.readPlaces(ctx); err != nil && ctx.Err() == nil {
-		f.log.Error("cannot read where work waits", "error", err)
+		f.log.Error("cannot read the hosts with pending work", "error", err)
 		f.mu.Lock()
 		f.unplaced = true // Run tries again when it next has work
 		f.mu.Unlock()
@@ -103,7 +103,7 @@ func (f *Frontier) begun() {
 // overlap.
 func (f *Frontier) Adopt(ctx context.Context, number int) error {
 	if f.parted == nil {
-		return fmt.Errorf("part %d: the store has none", number)
+		return fmt.Errorf("part %d: the store has no parts", number)
 	}
 	clean, err := f.parted.LeftCleanly(number)
 	if err != nil {
@@ -111,7 +111,7 @@ func (f *Frontier) Adopt(ctx context.Context, number int) error {
 	}
 	stored, err := f.storedRests(ctx, restsOf(number))
 	if err != nil {
-		return fmt.Errorf("reading which hosts must rest: %w", err)
+		return fmt.Errorf("reading the resting hosts: %w", err)
 	}
 	f.mu.Lock()
 	if f.shares[number] != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // errEnded reports a bug in the caller.
-var errEnded = errors.New("the lease was ended before")
+var errEnded = errors.New("the lease has already ended")
 
 // ending is what the end of a lease must store besides its outcome.
 type ending struct {
@@ -235,10 +235,10 @@ func (f *Frontier) committed(l *Lease, c *Completion, e ending, is Completed) er
 			f.dueBy(c.Next.NextAt)
 		}
 	case errors.Is(err, ErrNotFound):
-		f.log.Info("a URL was removed or re-queued while it was fetched", "url", l.Record.URL)
+		f.log.Info("a URL was removed or requeued while it was being fetched", "url", l.Record.URL)
 		err = nil
 	case h.share.gone: // the URL is still queued, wherever its part is now
-		f.log.Debug("a page was not completed: its part was released", "url", l.Record.URL, "error", err)
+		f.log.Debug("a page was not completed; its part was released", "url", l.Record.URL, "error", err)
 		places, err = nil, nil
 	case errors.Is(err, ErrChanged): // judged again by the stored record
 		f.unread(l, true)

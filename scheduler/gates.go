@@ -196,7 +196,7 @@ func (f *Frontier) saveGates(ctx context.Context, of *share, name ValueName) err
 	}
 	f.mu.Unlock()
 	if err := f.store.SetValue(ctx, name, b); err != nil {
-		return fmt.Errorf("storing which hosts must rest: %w", err)
+		return fmt.Errorf("storing the resting hosts: %w", err)
 	}
 	return nil
 }

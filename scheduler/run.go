@@ -22,7 +22,7 @@ func (f *Frontier) Run(ctx context.Context) error {
 		return err
 	}
 	if err := f.readPlaces(ctx); err != nil && ctx.Err() == nil {
-		return fmt.Errorf("reading what waits to be crawled: %w", err)
+		return fmt.Errorf("reading the URLs to be crawled: %w", err)
 	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -73,7 +73,7 @@ func (f *Frontier) moveDue(ctx context.Context) {
 			if ctx.Err() == nil {
 				f.log.Error("cannot move due URLs", "pause", errorPause, "error", err)
 				if err := f.readPlaces(ctx); err != nil {
-					f.log.Error("cannot read where work waits", "error", err)
+					f.log.Error("cannot read the hosts with pending work", "error", err)
 				}
 			}
 		}
@@ -114,7 +114,7 @@ func (f *Frontier) load(ctx context.Context) error {
 		return nil
 	}
 	if err := f.loadGates(ctx); err != nil {
-		return fmt.Errorf("reading which hosts must rest: %w", err)
+		return fmt.Errorf("reading the resting hosts: %w", err)
 	}
 	return nil
 }
@@ -144,7 +144,7 @@ func (f *Frontier) Drained(ctx context.Context) error {
 		}
 		if idle {
 			if silent.hosts > 0 {
-				f.log.Warn("hosts do not answer, or ask for a long pause: their URLs wait for another run", "hosts", silent.hosts, "urls", silent.urls)
+				f.log.Warn("hosts do not respond, or request a long pause; their URLs wait for another run", "hosts", silent.hosts, "urls", silent.urls)
 			}
 			return nil
 		}

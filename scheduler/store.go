@@ -13,7 +13,7 @@ var (
 	ErrNotFound = errors.New("URL is not known")
 	ErrLocked   = errors.New("the store is in use by another process")
 	ErrDamaged  = errors.New("the store is damaged")
-	ErrFormat   = errors.New("the store has a format that this version does not know")
+	ErrFormat   = errors.New("this version does not support the format of the store")
 	ErrClosed   = errors.New("the store is closed")
 	ErrFull     = errors.New("the disk is nearly full")
 	// ErrChanged is returned for a completion whose URL was changed in the meantime, unknown to it: nothing is stored,

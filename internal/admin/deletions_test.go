@@ -31,7 +31,7 @@ func TestDeletionsOfClient(t *testing.T) {
 	want := []Deletion{
 		{Number: 1, Since: at(1), LastSeen: at(1), Visits: 1, Reason: "not_found", Class: "most", NotBefore: utc(at(9e9)), WaitsFor: "well_host", Host: "https://b.test", URL: "https://b.test/1", Text: "404 Not Found"},
 		{Number: 2, Since: at(2), LastSeen: at(2), Visits: 1, Reason: "rules", Class: "edit", WaitsFor: "word", Edit: 17, Host: "https://b.test", URL: "https://b.test/2", Text: "rule 3 at CrawlConfig.xml:9:1"},
-		{Number: 3, Since: at(3), LastSeen: at(3), Visits: 1, Reason: "new_text", Class: "few", NotBefore: utc(at(63)), WaitsFor: "visit", Replaces: true, Host: "http://a.test", URL: "http://a.test/3", Source: "s", Text: "its text is another one"},
+		{Number: 3, Since: at(3), LastSeen: at(3), Visits: 1, Reason: "new_text", Class: "few", NotBefore: utc(at(63)), WaitsFor: "visit", Replaces: true, Host: "http://a.test", URL: "http://a.test/3", Source: "s", Text: "its text has changed"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

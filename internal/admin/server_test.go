@@ -112,7 +112,7 @@ func fakeDeletions() []scheduler.StoredDeletion {
 	return []scheduler.StoredDeletion{
 		{Seq: 1, URL: "https://b.test/1", Reason: scheduler.ReasonNotFound, Loss: loss(1), Text: "404 Not Found"},
 		{Seq: 2, URL: "https://b.test/2", Reason: scheduler.ReasonRules, Edit: 17, Loss: loss(2), Text: "rule 3 at CrawlConfig.xml:9:1"},
-		{Seq: 3, URL: "http://a.test/3", Source: "s", Reason: scheduler.ReasonNewText, Replaces: true, Loss: loss(3), Text: "its text is another one"},
+		{Seq: 3, URL: "http://a.test/3", Source: "s", Reason: scheduler.ReasonNewText, Replaces: true, Loss: loss(3), Text: "its text has changed"},
 	}
 }
 

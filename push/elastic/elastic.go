@@ -127,7 +127,7 @@ func (t *Target) send(ctx context.Context, items []wire.Item) ([]push.Refusal, e
 			return refused, nil
 		}
 		if attempt == t.Client.Retries() {
-			return nil, fmt.Errorf("_bulk: %d of %d entries were turned away for now, %d times: %s", len(v.again), len(items), attempt+1, v.words)
+			return nil, fmt.Errorf("_bulk: the indexer temporarily rejected %d of %d entries, %d times: %s", len(v.again), len(items), attempt+1, v.words)
 		}
 		if err := t.Client.Pause(ctx, attempt); err != nil {
 			return nil, err
@@ -172,7 +172,7 @@ func (t *Target) bulk(ctx context.Context, items []wire.Item) (v itemAnswers, er
 		case turnedAway:
 			v.again, v.words = append(v.again, item), a.Error.words()
 		case broken:
-			return v, fmt.Errorf("_bulk: the indexer answers %d for an entry, which is a matter of the index %q and not of the entry: %s",
+			return v, fmt.Errorf("_bulk: the indexer responded with %d to an entry, which is a problem of the index %q and not of the entry: %s",
 				a.Status, t.set.Index, a.Error.words())
 		}
 	}

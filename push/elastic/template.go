@@ -25,7 +25,7 @@ func (t *Target) createTemplate(ctx context.Context) error {
 	}
 	_, err = t.Client.Do(ctx, wire.Request{Name: "_index_template", Method: http.MethodPut, Path: path, ContentType: "application/json", Body: body})
 	if status, ok := errors.AsType[*wire.StatusError](err); ok {
-		return fmt.Errorf("making the index template %q: %w", t.templateName(), status)
+		return fmt.Errorf("creating the index template %q: %w", t.templateName(), status)
 	}
 	return err
 }

@@ -96,7 +96,7 @@ func Open(s Settings) (*Target, error) {
 		return nil, errors.New("the file target has no directory: set dir")
 	}
 	if s.RotateBytes < 0 || s.Retention < 0 {
-		return nil, errors.New("rotateBytes and retentionS of the file target are 0 or more")
+		return nil, errors.New("rotateBytes and retentionS of the file target must be 0 or more")
 	}
 	if s.RotateBytes == 0 {
 		s.RotateBytes = DefaultRotateBytes
@@ -105,7 +105,7 @@ func Open(s Settings) (*Target, error) {
 		s.Log = slog.New(slog.DiscardHandler)
 	}
 	if err := os.MkdirAll(s.Dir, 0o750); err != nil {
-		return nil, fmt.Errorf("making the directory of the file target: %w", err)
+		return nil, fmt.Errorf("creating the directory of the file target: %w", err)
 	}
 	t := &Target{set: s, create: create, sync: syncDir}
 	if err := t.resume(); err != nil {
@@ -135,7 +135,7 @@ func (t *Target) resume() error {
 	t.out = f
 	size, whole, err := wholeLines(f)
 	if err == nil && whole < size {
-		t.set.Log.Warn("cutting off part of a line at the end of the last output file", "file", t.path, "bytes", size-whole)
+		t.set.Log.Warn("removing part of a line from the end of the last output file", "file", t.path, "bytes", size-whole)
 		err = f.Truncate(whole)
 	}
 	if err == nil {
@@ -147,7 +147,7 @@ func (t *Target) resume() error {
 		err = t.sync(t.set.Dir)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("mending the last output file %s: %w", t.path, err), f.Close())
+		return errors.Join(fmt.Errorf("repairing the last output file %s: %w", t.path, err), f.Close())
 	}
 	t.size, t.synced = whole, whole
 	return nil
@@ -239,7 +239,7 @@ func (t *Target) cut() error {
 		return nil
 	}
 	if err := t.out.Truncate(t.size); err != nil {
-		return fmt.Errorf("cutting off a line written in part to %s: %w", t.path, err)
+		return fmt.Errorf("removing a partly written line from %s: %w", t.path, err)
 	}
 	t.torn = false
 	return nil

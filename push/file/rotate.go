@@ -71,11 +71,11 @@ func (t *Target) rotate(seq uint64) error {
 	path := filepath.Join(t.set.Dir, fileName(number))
 	out, err := t.create(path)
 	if err != nil {
-		return fmt.Errorf("beginning an output file: %w", err)
+		return fmt.Errorf("creating an output file: %w", err)
 	}
 	if t.out != nil {
 		if err := t.out.Close(); err != nil { // synced: nothing is lost
-			t.set.Log.Warn("closing an output file", "file", t.path, "error", err)
+			t.set.Log.Warn("cannot close an output file", "file", t.path, "error", err)
 		}
 	}
 	t.out, t.path, t.number = out, path, number
@@ -91,7 +91,7 @@ func (t *Target) removeOld() {
 	}
 	names, err := outputs(t.set.Dir)
 	if err != nil {
-		t.set.Log.Warn("looking for output files to remove", "error", err)
+		t.set.Log.Warn("cannot list the output files to remove", "error", err)
 		return
 	}
 	oldest := time.Now().Add(-t.set.Retention)
@@ -102,7 +102,7 @@ func (t *Target) removeOld() {
 			err = os.Remove(path)
 		}
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			t.set.Log.Warn("removing an output file past its retention", "file", path, "error", err)
+			t.set.Log.Warn("cannot remove an output file past its retention", "file", path, "error", err)
 		}
 	}
 }

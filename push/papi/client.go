@@ -90,7 +90,7 @@ func (t *Target) currentSession(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if id, err := strconv.ParseUint(body, 10, 64); err != nil || id > math.MaxInt64 {
-		return "", fmt.Errorf("get_current_session_id: the answer %q is not a session id: is url the address of a Push API?", wire.Clip(body, 100))
+		return "", fmt.Errorf("get_current_session_id: the response %q is not a session id: is url the address of a Push API?", wire.Clip(body, 100))
 	}
 	return body, nil
 }

@@ -45,7 +45,7 @@ func (t *Target) Enumerate(ctx context.Context, root string, fn func(uri, stamp 
 		line, held = lines.Text(), true
 	}
 	if err := lines.Err(); err != nil {
-		return fmt.Errorf("%s: reading the answer: %w", command, err)
+		return fmt.Errorf("%s: reading the response: %w", command, err)
 	}
 	if !held {
 		return nil
@@ -74,7 +74,7 @@ func (t *Target) Count(ctx context.Context, root string) (uint64, error) {
 	}
 	n, err := strconv.ParseUint(answer, 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("%s: the answer %q is not a number", command, wire.Clip(answer, 100))
+		return 0, fmt.Errorf("%s: the response %q is not a number", command, wire.Clip(answer, 100))
 	}
 	return n, nil
 }
@@ -122,7 +122,7 @@ func statuses(answer string, uris []string, out map[string]bool) error {
 		uri, err := url.QueryUnescape(escaped)
 		there, boolErr := strconv.ParseBool(word)
 		if err != nil || boolErr != nil || uri != uris[i] {
-			return fmt.Errorf("the line %q does not say of %s whether it is there", wire.Clip(wire.Plain(line), 200), wire.Clip(uris[i], 200))
+			return fmt.Errorf("the line %q does not state whether %s exists", wire.Clip(wire.Plain(line), 200), wire.Clip(uris[i], 200))
 		}
 		out[uri] = there
 	}

@@ -183,7 +183,7 @@ func (t *Target) checkpoint(ctx context.Context, seq uint64) error {
 			return nil
 		}
 		if time.Until(deadline) < pause {
-			return fmt.Errorf("get_checkpoint: after %s the server has not synced %q, but %q", t.set.SyncTimeout, t.mark.value, wire.Clip(synced, 100))
+			return fmt.Errorf("get_checkpoint: after %s the server has synced %[3]q instead of %[2]q", t.set.SyncTimeout, t.mark.value, wire.Clip(synced, 100))
 		}
 		timer := time.NewTimer(pause)
 		select {

@@ -146,10 +146,10 @@ func check(body []byte) error {
 		} `json:"responseHeader"`
 	}
 	if err := json.Unmarshal(body, &answer); err != nil || answer.Header == nil || answer.Header.Status == nil {
-		return fmt.Errorf("update: the answer %q is not Solr's: is url the address of Solr, with /solr at its end?", wire.Clip(wire.Plain(string(body)), 100))
+		return fmt.Errorf("update: the response %q is not from Solr: is url the address of Solr, ending in /solr?", wire.Clip(wire.Plain(string(body)), 100))
 	}
 	if status := *answer.Header.Status; status != 0 {
-		return fmt.Errorf("update: Solr answers status %d", status)
+		return fmt.Errorf("update: Solr responded with status %d", status)
 	}
 	return nil
 }

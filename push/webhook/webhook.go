@@ -152,7 +152,7 @@ func refusals(answer []byte, items []wire.Item) ([]push.Refusal, error) {
 		return nil, nil
 	}
 	if err := json.Unmarshal(trimmed, &a); err != nil {
-		return nil, fmt.Errorf("webhook: the answer is not JSON of {\"refused\":[{\"seq\":1,\"error\":\"...\"}]}: %w", err)
+		return nil, fmt.Errorf("webhook: the response is not JSON such as {\"refused\":[{\"seq\":1,\"error\":\"...\"}]}: %w", err)
 	}
 	sent := make(map[uint64]bool, len(items))
 	for _, item := range items {
@@ -161,7 +161,7 @@ func refusals(answer []byte, items []wire.Item) ([]push.Refusal, error) {
 	var out []push.Refusal
 	for _, r := range a.Refused {
 		if !sent[r.Seq] {
-			return nil, fmt.Errorf("webhook: the answer refuses seq %d, which was not sent or is refused twice", r.Seq)
+			return nil, fmt.Errorf("webhook: the response refuses seq %d, which was not sent or is refused twice", r.Seq)
 		}
 		delete(sent, r.Seq)
 		words := wire.Clip(wire.Plain(r.Error), wire.MaxWords)

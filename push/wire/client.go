@@ -89,7 +89,7 @@ type attempts struct {
 // errSilent is a timeout, with a message for the operator.
 type errSilent struct{ after time.Duration }
 
-func (e errSilent) Error() string { return fmt.Sprintf("the server said nothing for %s", e.after) }
+func (e errSilent) Error() string { return fmt.Sprintf("the server sent nothing for %s", e.after) }
 
 // RoundTrip implements http.RoundTripper.
 func (a *attempts) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -239,9 +239,9 @@ func (c *Client) Do(ctx context.Context, r Request) ([]byte, error) {
 	answer, err := io.ReadAll(io.LimitReader(body, most+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%s: reading the answer: %w", r.Name, withoutURL(err))
+		return nil, fmt.Errorf("%s: reading the response: %w", r.Name, withoutURL(err))
 	case int64(len(answer)) > most:
-		return nil, fmt.Errorf("%s: the answer is longer than %d bytes: is url the address of the indexer?", r.Name, most)
+		return nil, fmt.Errorf("%s: the response is longer than %d bytes: is url the address of the indexer?", r.Name, most)
 	}
 	return answer, nil
 }

@@ -18,7 +18,7 @@ func Document(e push.Entry) (*push.Document, error) {
 }
 
 func noDocument(err error) error {
-	return fmt.Errorf("the outbox holds no document here: %w", err)
+	return fmt.Errorf("the outbox contains no valid document here: %w", err)
 }
 
 // Append writes the body of an entry on one line: as it is where n has no names, else

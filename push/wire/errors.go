@@ -16,16 +16,16 @@ type StatusError struct {
 
 // Error includes advice, as far as the status allows.
 func (e *StatusError) Error() string {
-	s := fmt.Sprintf("%s: the server answered %d %s", e.Name, e.Status, http.StatusText(e.Status))
+	s := fmt.Sprintf("%s: the server responded with %d %s", e.Name, e.Status, http.StatusText(e.Status))
 	switch {
 	case e.Status >= 300 && e.Status < 400:
 		s += ", a redirect: write the address that it leads to as url"
 	case e.Status == http.StatusUnauthorized:
-		s += ": check the user and password, or the key; nothing is lost, and it is tried again"
+		s += ": check the user and password, or the key; nothing is lost, and the request is retried"
 	case e.Status == http.StatusForbidden:
-		s += ": the user or the key lacks the right to do this; nothing is lost, and it is tried again"
+		s += ": the user or the key lacks permission for this; nothing is lost, and the request is retried"
 	case e.Status == http.StatusNotFound:
-		s += ": check url and the names after it"
+		s += ": check url and the names in it"
 	}
 	if e.Words != "" {
 		s += ": " + strconv.Quote(e.Words)

@@ -72,7 +72,7 @@ func (s *Settings) base() (string, error) {
 		return "", fmt.Errorf("url %q is not the address of a server: write http://HOST:PORT", u.Redacted())
 	}
 	if u.User != nil {
-		return "", errors.New("url has a user in it: write user and password into their own attributes")
+		return "", errors.New("url contains a user: write user and password as separate attributes")
 	}
 	return strings.TrimRight(u.String(), "/"), nil
 }

@@ -105,7 +105,7 @@ func (s *sending) insist(ctx context.Context, pause func(context.Context, int) e
 		s.trust -= len(open)
 	}
 	for _, item := range open {
-		words := fmt.Sprintf("the indexer does not say what became of it (%d bytes, %d times alone in a request), though it takes other orders: %s",
+		words := fmt.Sprintf("the indexer reports no result for it (%d bytes, sent alone %d times), but accepts other orders: %s",
 			len(item.Body), maxTries, Plain(item.err.Error()))
 		refused = append(refused, push.Refusal{Seq: item.Seq, Words: Clip(words, MaxWords)})
 	}

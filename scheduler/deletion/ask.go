@@ -187,7 +187,7 @@ func (d *Owner) queueReturned(ctx context.Context) error {
 			return err
 		}
 		if len(keys) > 0 {
-			d.log.Info("a deleted document is back: the others of its host are asked for again", "urls", len(keys))
+			d.log.Info("a deleted document is back; requesting the others of its host again", "urls", len(keys))
 		}
 		d.mu.Lock()
 		d.returned[k] = now

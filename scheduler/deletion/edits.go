@@ -244,8 +244,8 @@ func (d *Owner) decideEdits(
 					room, open = room-min(room, n), open-min(open, n)
 				}
 			} else if news {
-				d.log.Warn(fmt.Sprintf("edit %d of the rules takes too many documents out: they stay; "+
-					"`sextant deletions release --edit %d` takes them out", e.Number, e.Number), "edit", e.Number, "deletions", n)
+				d.log.Warn(fmt.Sprintf("edit %d of the rules removes too many documents, so they stay; "+
+					"`sextant deletions release --edit %d` removes them", e.Number, e.Number), "edit", e.Number, "deletions", n)
 			}
 		}
 		for number, n := range pending { // of edits that were dropped long ago

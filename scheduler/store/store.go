@@ -112,7 +112,7 @@ func (s *Store) reach(point string) {
 }
 
 // errReadOnly is returned by changes of a store that was opened read-only.
-var errReadOnly = errors.New("the store is open for reading only")
+var errReadOnly = errors.New("the store is open only for reading")
 
 // enter begins a method; leave ends it.
 func (s *Store) enter(ctx context.Context) error {

@@ -27,7 +27,7 @@ func roomIn(dir string, minFree int64) error {
 	if free >= minFree {
 		return nil
 	}
-	return fmt.Errorf("store %s: %w: %d MiB are free, %d are needed: free some space, nothing is lost",
+	return fmt.Errorf("store %s: %w: %d MiB are free, %d are required: free some space; nothing is lost",
 		dir, scheduler.ErrFull, free>>20, minFree>>20)
 }
 

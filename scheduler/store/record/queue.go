@@ -71,7 +71,7 @@ func DecodeQueue(b []byte) (Queue, error) {
 	}
 	q.Done = Done(r.bytes(uint64(len(r.b))))
 	if r.err == nil && !q.Done.valid() {
-		r.fail(errors.New("what is done of its chunks cannot be"))
+		r.fail(errors.New("its record of completed chunks is impossible"))
 	}
 	return q, r.end()
 }
