@@ -17,8 +17,8 @@ import (
 // tokenFlags name the files of the tokens.
 func tokenFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "operator-token-file", EnvVars: env("operator-token-file"), Usage: "`FILE` that holds the operator's token (default: operator.token in the data directory, which is created)"},
-		&cli.StringFlag{Name: "reader-token-file", EnvVars: env("reader-token-file"), Usage: "`FILE` that holds the readers' token (default: reader.token in the data directory, if it is there)"},
+		&cli.StringFlag{Name: "operator-token-file", EnvVars: env("operator-token-file"), Usage: "`FILE` with the operator's token (default: operator.token in the data directory, created if missing)"},
+		&cli.StringFlag{Name: "reader-token-file", EnvVars: env("reader-token-file"), Usage: "`FILE` with the readers' token (default: reader.token in the data directory, if it exists)"},
 	}
 }
 
@@ -47,12 +47,12 @@ func ownFiles(c *cli.Context) service.OwnFiles {
 func checkListen(c *cli.Context) error {
 	address, certificate, key := c.String("listen"), c.String("tls-cert"), c.String("tls-key")
 	if (certificate == "") != (key == "") {
-		return wrongUse("--tls-cert and --tls-key go together: name both files")
+		return wrongUse("--tls-cert and --tls-key require each other: name both files")
 	}
 	if address == "off" {
 		return nil
 	}
-	beyond := "beyond loopback (127.0.0.1, [::1], localhost) the service needs --tls-cert and --tls-key"
+	beyond := "on an address other than loopback (127.0.0.1, [::1], localhost) the service requires --tls-cert and --tls-key"
 	if certificate != "" {
 		beyond = ""
 	}
@@ -86,14 +86,14 @@ func printToken(c *cli.Context) error {
 		var err error
 		path, made, err = admin.EnsureToken(c.String("data"), role)
 		if errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("there is no data directory %s: start the service first, or name its --data", c.String("data"))
+			return fmt.Errorf("the data directory %s does not exist: start the service first, or name its directory with --data", c.String("data"))
 		}
 		if err != nil {
 			return err
 		}
 		if made && role == admin.Reader {
 			if running, err := admin.Dial(c.Context, c.String("data"), ""); running != nil || err != nil {
-				fmt.Fprintln(c.App.ErrWriter, "sextant: the token is new: the running service knows it after sextant reload")
+				fmt.Fprintln(c.App.ErrWriter, "sextant: the token is new: run sextant reload before you use it")
 			}
 		}
 	}
@@ -105,7 +105,7 @@ func printToken(c *cli.Context) error {
 
 // listenLoopback listens on a loopback address, for services without tokens.
 func listenLoopback(ctx context.Context, address string) (net.Listener, error) {
-	if err := checkAddress("listen", address, "only loopback addresses (127.0.0.1, [::1], localhost) in this version"); err != nil {
+	if err := checkAddress("listen", address, "this version supports only loopback addresses (127.0.0.1, [::1], localhost)"); err != nil {
 		return nil, err
 	}
 	return service.ListenTCP(ctx, address)

@@ -24,7 +24,7 @@ func configHistory(c *cli.Context) error {
 		n, _ = strconv.Atoi(c.Args().Get(1))
 	}
 	if !slices.Contains([]string{"history", "diff", "rollback"}, verb) || c.NArg() > 2 || c.NArg() == 2 && n < 1 {
-		return wrongUse("config: write history, diff N or rollback N, with a number of the history")
+		return wrongUse("config: write history, diff N or rollback N, where N is a number of the history")
 	}
 	client, err := theService(c, "", "start it, or copy a text of "+filepath.Join(c.String("data"), "config-history")+" over the file")
 	if err != nil {
@@ -79,7 +79,7 @@ func versionOf(c *cli.Context, client *admin.Client, of []admin.ConfigVersion, o
 			return text, v.Kept, err
 		}
 	}
-	return "", kept, no(errors.New("no version asked for differs from the file"))
+	return "", kept, no(errors.New("the version does not differ from the file"))
 }
 
 // configText reads a text of the API, and its entity tag.

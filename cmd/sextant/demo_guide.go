@@ -58,7 +58,7 @@ func (g *guide) show(ctx context.Context, link string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(g.out, "%d pages so far. A night passes: the library loses four manuals, the harbour office writes a notice.\n", status.Totals.Pages)
+	fmt.Fprintf(g.out, "%d pages so far. A night passes: the library loses four manuals, and the harbour office writes a notice.\n", status.Totals.Pages)
 	if err := g.change(ctx); err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (g *guide) wait(ctx context.Context, more func(admin.Status) bool) (admin.S
 		case <-ctx.Done():
 			return status, ctx.Err()
 		case <-late.C:
-			return status, fmt.Errorf("the sample sites are not crawled in time: %d URLs and orders wait, %d deletions are pending, %d dead letters", waiting, status.Outbox.Pending, status.Outbox.Dead)
+			return status, fmt.Errorf("the sample sites were not crawled in time: %d URLs and orders wait, %d deletions are pending, %d dead letters", waiting, status.Outbox.Pending, status.Outbox.Dead)
 		case <-tick.C:
 		}
 	}
@@ -139,15 +139,15 @@ func (g *guide) suggest(link string) {
 	sextant, data := ownCommand(), " -d "+shellWord(g.data())
 	library := address(g.sites[1])
 	for _, try := range [][2]string{
-		{"status", "how the crawl stands"},
+		{"status", "how the crawl is doing"},
 		{"deletions", "four manuals are gone: believe it?"},
 		{"deletions release --host " + library, "yes: delete them from the index"},
 		{"outbox --state dead", "what the indexer refused, and why"},
 		{"report broken", "broken links, and the pages that have them"},
 		{"report changes", "what changed, page by page"},
 		{"urls --class permanent", "what went wrong"},
-		{"explain " + address(g.sites[0]) + "/news/2024/storm-edda", "why a page is crawled as it is"},
-		{"fetch " + library + "/manuals/heron-50", "what would become of a page"},
+		{"explain " + address(g.sites[0]) + "/news/2024/storm-edda", "why a page is crawled the way it is"},
+		{"fetch " + library + "/manuals/heron-50", "what would happen to a page"},
 	} {
 		command, config := try[0], ""
 		if strings.HasPrefix(command, "explain") || strings.HasPrefix(command, "fetch") {
@@ -155,7 +155,7 @@ func (g *guide) suggest(link string) {
 		}
 		fmt.Fprintf(g.out, "    # %s\n    %s %s%s%s\n", try[1], sextant, command, config, data)
 	}
-	fmt.Fprintf(g.out, "\nThe documents as files: %s\nThe operator's token:   %s\nServing until Ctrl-C; all of it is removed then.\n",
+	fmt.Fprintf(g.out, "\nThe documents as files: %s\nThe operator's token:   %s\nServing until Ctrl-C, which removes all of it.\n",
 		filepath.Join(g.data(), "out"), admin.TokenPath(g.data(), admin.Operator))
 }
 

@@ -126,10 +126,10 @@ func (e explanation) decision(x *admin.Explanation) {
 	}
 	e.row("decision", "%s: %s, %s; fifo %s (%d), shift %d", e.paint(good, "crawl"), yesNo(x.Index, "index"), yesNo(x.Follow, "follow"), *x.Fifo, *x.FifoNumber, x.Shift)
 	e.some("source", "%s", x.Source)
-	e.some("fetch", "by the settings %s", x.Fetch)
+	e.some("fetch", "with the settings %s", x.Fetch)
 	switch x.Render {
 	case "auto":
-		e.row("render", "by a browser, if it is an application shell")
+		e.row("render", "by a browser if it is an application shell")
 	case "browser":
 		e.row("render", "by a browser")
 	}
@@ -161,7 +161,7 @@ func (e explanation) reasons(x *admin.Explanation) {
 }
 
 func (e explanation) stored(k *admin.StoredExplanation) {
-	e.row("robots", "%s by the robots.txt at hand", k.Robots)
+	e.row("robots", "%s by the stored robots.txt", k.Robots)
 	s := k.StoredURL
 	if s == nil {
 		return

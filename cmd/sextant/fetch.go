@@ -87,10 +87,10 @@ func printFetched(w io.Writer, f *admin.Fetched, text int, p paint) {
 	printExplanation(w, f.Explain, f.Verdict(), p)
 	row("robots", "robots.txt: %s", f.Robots)
 	if f.CrawlDelay > 0 {
-		row("", "it asks for a pause of %s", time.Duration(max(f.CrawlDelay, f.AskedDelay))*time.Millisecond)
+		row("", "it requests a pause of %s", time.Duration(max(f.CrawlDelay, f.AskedDelay))*time.Millisecond)
 	}
 	if f.AskedDelay > 0 {
-		row("", "kept is one of %s, by maxCrawlDelayS", time.Duration(f.CrawlDelay)*time.Millisecond)
+		row("", "%s are used, because of maxCrawlDelayS", time.Duration(f.CrawlDelay)*time.Millisecond)
 	}
 	if f.ExcludedBy != "" {
 		row("fetch", "not fetched: %s", f.ExcludedBy)
@@ -106,9 +106,9 @@ func printFetched(w io.Writer, f *admin.Fetched, text int, p paint) {
 	printRendered(f, row)
 	switch shell := f.Page != nil && f.Page.Shell; {
 	case shell && f.Rendered != nil:
-		row("page", "hardly any text, though its scripts ran: its document is as good as empty")
+		row("page", "it has hardly any text although its scripts ran: its document is almost empty")
 	case shell:
-		row("page", "an application shell: only its scripts fill it, and they were not run; --render shows it rendered")
+		row("page", "it is an application shell: only scripts fill it, and they were not run; --render shows it rendered")
 	}
 	if f.Page != nil {
 		e.page(f.Page, text)
@@ -122,10 +122,10 @@ func printFetched(w io.Writer, f *admin.Fetched, text int, p paint) {
 func printAnswer(a *admin.FetchedAnswer, row func(string, string, ...any)) {
 	row("answer", "%d %s, %d bytes in %d ms from %s", a.Status, http.StatusText(a.Status), a.Bytes, a.TimeMS, a.Address)
 	if a.Truncated {
-		row("", "cut off at the limit of a body's size")
+		row("", "the body is cut off at its maximum size")
 	}
 	if a.Unread {
-		row("", "its body is not read: its MIME type is excluded")
+		row("", "the body is not read: its MIME type is excluded")
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Headers)) {
 		for _, value := range a.Headers[name] {
@@ -162,13 +162,13 @@ func printRendered(f *admin.Fetched, row func(string, string, ...any)) {
 	if p := f.Plain; p != nil {
 		row("before", "title %q, %d characters, %s", p.Title, utf8.RuneCountInString(p.Text), count(p.Links, "link"))
 		if p.Shell {
-			row("", "an application shell: only its scripts fill it")
+			row("", "an application shell: only scripts fill it")
 		}
 	}
 	r := f.Rendered
 	switch {
 	case r == nil && f.Plain != nil && f.Page == nil:
-		row("rendered", "it was not: %s", f.Stored.LastError)
+		row("rendered", "not rendered: %s", f.Stored.LastError)
 		return
 	case r == nil:
 		return
@@ -188,16 +188,16 @@ func printRendered(f *admin.Fetched, row func(string, string, ...any)) {
 		row("", "refused: %s", refused)
 	}
 	if r.TooMany {
-		row("", "further requests were refused: a page has %d", render.MaxRequests)
+		row("", "further requests were refused: a page can make %d", render.MaxRequests)
 	}
 	if r.Location != "" {
-		row("", "its scripts lead to %s, which was not followed: that is a redirect", r.Location)
+		row("", "its scripts redirect to %s, which was not followed", r.Location)
 	}
 	if r.Emptied {
-		row("", "nothing was left of it, maybe by an error of its scripts: it is read as its server sent it")
+		row("", "its scripts removed all text, perhaps by an error: it is read as its server sent it")
 	}
 	if r.Restless {
-		row("", "it was still at work when its time was over, and was read as it was then")
+		row("", "it was still loading when its time was over, and was read as it was then")
 	}
 }
 
@@ -205,10 +205,10 @@ func printRendered(f *admin.Fetched, row func(string, string, ...any)) {
 func unreadWords(p *admin.FetchedPage) string {
 	for _, m := range p.Metas {
 		if m.Name == "extraction_error" && m.Content != "not-read" {
-			return "its text cannot be read (extraction_error " + m.Content + "): it has its URL and metas alone"
+			return "its text cannot be read (extraction_error " + m.Content + "): its document has only its URL and metas"
 		}
 	}
-	return "nothing reads its type: it has its URL and metas alone"
+	return "no reader supports its type: its document has only its URL and metas"
 }
 
 func (e explanation) page(p *admin.FetchedPage, text int) {
@@ -237,10 +237,10 @@ func (e explanation) page(p *admin.FetchedPage, text int) {
 		row("main", "%d characters are its main content, and the document's text", utf8.RuneCountInString(p.MainText))
 	}
 	if !p.Follows {
-		row("links", "not followed, by the rules or by what the page says")
+		row("links", "not followed, because of the rules or the page")
 	}
 	if p.LinksCut {
-		row("links", "%d of more: the rest of the page's links is not read", p.Links)
+		row("links", "only the first %d links of the page are read", p.Links)
 	}
 }
 
@@ -261,7 +261,7 @@ func printField(f *visit.Found, row func(string, string, ...any), text int) {
 	case len(f.Values) == 0 && isContent:
 		row("field", "%s: the page has no content as %s", f.Name, form)
 	case len(f.Values) == 0:
-		row("field", "%s: nothing matches %s", f.Name, f.Selector)
+		row("field", "%s: %s matches nothing", f.Name, f.Selector)
 	case isContent:
 		cut := ""
 		if f.Cut {
@@ -306,7 +306,7 @@ func printOutcome(f *admin.Fetched, row func(string, string, ...any)) {
 			row("", "meta %s = %s", name, begin(strings.Join(f.Document.Metas[name], ", "), longestMeta))
 		}
 	} else if f.Stored.LastError == "" && f.Location != "" {
-		row("push", "nothing: it leads elsewhere")
+		row("push", "none, because it redirects")
 	} else {
 		row("push", "nothing: %s", f.Stored.LastError)
 	}

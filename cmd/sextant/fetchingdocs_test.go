@@ -68,7 +68,7 @@ func TestRenderingDocumentation(t *testing.T) {
 	}
 	var out strings.Builder
 	printFetched(&out, f, 100, unpainted)
-	for _, want := range []string{`before    title "App", 0 characters, 0 links`, "an application shell: only its scripts fill it", "by a browser in ", "title     A lamp of tin", "script " + site.URL + "/app.js: 200", " " + site.URL + "/api/products/7: 200", " ms for a browser, its start included"} {
+	for _, want := range []string{`before    title "App", 0 characters, 0 links`, "an application shell: only scripts fill it", "by a browser in ", "title     A lamp of tin", "script " + site.URL + "/app.js: 200", " " + site.URL + "/api/products/7: 200", " ms for a browser, its start included"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, &out)
 		}

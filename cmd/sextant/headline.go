@@ -63,10 +63,10 @@ func stateOf(s *admin.Status, waiting uint64) (state string, meaning colour) {
 	case crawl.IdleStoreSlow:
 		return "waiting for the disk", bad
 	case crawl.IdleSourcesOff:
-		return "idle, what waits is in fifos of weight 0", doubtful
+		return "idle, all waiting URLs are in fifos of weight 0", doubtful
 	case crawl.IdleNoURL:
 		if waiting == 0 && s.InFlight == 0 {
-			return "idle, nothing waits", good
+			return "idle, no URLs waiting", good
 		}
 	}
 	return "crawling", good

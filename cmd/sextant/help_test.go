@@ -92,10 +92,10 @@ func TestWrongOptions(t *testing.T) {
 		{[]string{"urls", "--hoost", "x"}, "sextant: urls: there is no option --hoost: did you mean --host? (sextant help urls lists them)\n"},
 		{[]string{"urls", "-x"}, "sextant: urls: there is no option -x (sextant help urls lists them)\n"},
 		{[]string{"--hlep"}, "sextant: sextant: there is no option --hlep: did you mean --help? (sextant help lists them)\n"},
-		{[]string{"status", "--hosts", "many"}, "sextant: status: --hosts cannot be \"many\" (sextant help status says what it takes)\n"},
-		{[]string{"run", "--drain-timeout", "5"}, "sextant: run: --drain-timeout cannot be \"5\" (it is a time with its unit, such as 90s or 10m)\n"},
-		{[]string{"run", "--once=perhaps"}, "sextant: run: --once cannot be \"perhaps\" (sextant help run says what it takes)\n"},
-		{[]string{"report", "broken", "--top"}, "sextant: report: the option --top needs a value (sextant help report says which)\n"},
+		{[]string{"status", "--hosts", "many"}, "sextant: status: --hosts cannot be \"many\" (sextant help status describes its values)\n"},
+		{[]string{"run", "--drain-timeout", "5"}, "sextant: run: --drain-timeout cannot be \"5\" (write a time with its unit, such as 90s or 10m)\n"},
+		{[]string{"run", "--once=perhaps"}, "sextant: run: --once cannot be \"perhaps\" (sextant help run describes its values)\n"},
+		{[]string{"report", "broken", "--top"}, "sextant: report: the option --top requires a value (see sextant help report)\n"},
 		{[]string{"statsu"}, "sextant: there is no command \"statsu\": did you mean \"status\"? (sextant help lists them)\n"},
 		{[]string{"help", "statsu"}, "sextant: there is no command \"statsu\": did you mean \"status\"?\n"},
 	} {
@@ -133,17 +133,17 @@ func TestHeadline(t *testing.T) {
 			s.Rates.PagesPerS = 0.84
 			return s
 		}(),
-		"a: idle, nothing waits, 1 deletion pending, 2 dead letters": busy(crawl.Status{
+		"a: idle, no URLs waiting, 1 deletion pending, 2 dead letters": busy(crawl.Status{
 			Crawler: "a", IdleCode: crawl.IdleNoURL, Outbox: crawl.OutboxStatus{Pending: 1, Dead: 2},
 		}),
-		"a: idle, nothing waits, 3 deletions and 60 new texts pending": {
+		"a: idle, no URLs waiting, 3 deletions and 60 new texts pending": {
 			Status:        crawl.Status{Crawler: "a", IdleCode: crawl.IdleNoURL, Outbox: crawl.OutboxStatus{Pending: 63}},
 			PendingCounts: admin.PendingCounts{NewTexts: 60},
 		},
 		"a: paused, 1,188 waiting":                                      busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdlePaused, Pending: waiting}),
 		"a: waiting for the indexer, the outbox is full, 1,188 waiting": busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdleOutboxFull, Pending: waiting}),
 		"a: waiting for the disk":                                       busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdleStoreSlow}),
-		"a: idle, what waits is in fifos of weight 0, 1,188 waiting":    busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdleSourcesOff, Pending: waiting}),
+		"a: idle, all waiting URLs are in fifos of weight 0, 1,188 waiting":    busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdleSourcesOff, Pending: waiting}),
 		"a: not running, 1,188 waiting":                                 busy(crawl.Status{Crawler: "a", Idle: admin.NotRunning, Pending: waiting}),
 		"crawl: not running, and paused":                                busy(crawl.Status{Idle: admin.NotRunning, Paused: true}),
 	} {

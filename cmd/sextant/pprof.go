@@ -15,7 +15,7 @@ func startPprof(c *cli.Context, log *slog.Logger) (stop func(), err error) {
 	if address == "" {
 		return func() {}, nil
 	}
-	if err := checkAddress("pprof", address, "only loopback addresses (127.0.0.1, [::1], localhost); from elsewhere use ssh -L"); err != nil {
+	if err := checkAddress("pprof", address, "only loopback addresses are allowed (127.0.0.1, [::1], localhost); from another machine use ssh -L"); err != nil {
 		return nil, err
 	}
 	l, err := (&net.ListenConfig{}).Listen(c.Context, "tcp", address)

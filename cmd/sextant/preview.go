@@ -55,12 +55,12 @@ func printPreview(w io.Writer, p *review.Preview) {
 	}{
 		{"excluded (760)", p.Excluded},
 		{"left to another crawler (761)", p.Elsewhere},
-		{"excluded when they are next taken", p.ExcludedWhenTaken},
+		{"excluded when they are next visited", p.ExcludedWhenTaken},
 		{"crawled again", p.Readmitted},
 		{"in another fifo", p.Moved},
 		{"documents deleted", p.Deleted},
-		{"read again, for links that were outside", p.Reread},
-		{"documents leave a target, by another source", p.Leaving},
+		{"read again, for links that were out of scope", p.Reread},
+		{"documents leave a target, because their source changes", p.Leaving},
 		{renewedWords(p), p.Renewed},
 	} {
 		if changed += g.group.Count; g.group.Count == 0 {
@@ -90,9 +90,9 @@ func printPreview(w io.Writer, p *review.Preview) {
 	if p.Pending > 0 {
 		fate := "they stay so"
 		if p.Narrowed {
-			fate = "so few are left that they go without your word"
+			fate = "so few are left that they are deleted without your confirmation"
 		}
-		fmt.Fprintf(w, "%8d  pending by earlier edits, and still to go: %s\n", p.Pending, fate)
+		fmt.Fprintf(w, "%8d  pending by earlier edits, and still to be deleted: %s\n", p.Pending, fate)
 	}
 	if p.Cancelled > 0 {
 		fmt.Fprintf(w, "%8d  pending by earlier edits, and cancelled: these documents stay\n", p.Cancelled)
@@ -104,7 +104,7 @@ func printPreview(w io.Writer, p *review.Preview) {
 		fmt.Fprintln(w, p.Note)
 	}
 	if p.Held > 0 {
-		fmt.Fprintf(w, "edits may take %s out without your word now: all %s would stay pending, unless you reload with --yes\n",
+		fmt.Fprintf(w, "edits may now delete %s without your confirmation: all %s would stay pending, unless you reload with --yes\n",
 			count(p.Allowed, "more document"), comma(p.Held))
 	}
 }
@@ -114,7 +114,7 @@ func renewedWords(p *review.Preview) string {
 	const what = "documents with other metas or another source"
 	switch p.AtOnce {
 	case 0:
-		return what + " when they are fetched next; at once with --now"
+		return what + " when they are next fetched; at once with --now"
 	case p.Renewed.Count:
 		return what + ", fetched again at once"
 	}

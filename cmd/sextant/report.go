@@ -45,10 +45,10 @@ func reportOptions(c *cli.Context, kind string) (report.Options, error) {
 		query.Set("pages", fmt.Sprint(pagesShown))
 	}
 	if kind == report.KindDocuments && c.IsSet("since") {
-		return report.Options{}, wrongUse("report documents says what is there now: it takes no --since; report changes does")
+		return report.Options{}, wrongUse("report documents shows the current state and takes no --since; report changes does")
 	}
 	if kind == report.KindRounds && c.IsSet("host") {
-		return report.Options{}, wrongUse("report rounds is about all hosts: it takes no --host")
+		return report.Options{}, wrongUse("report rounds covers all hosts and takes no --host")
 	}
 	o, err := report.ParseOptions(kind, query, time.Now())
 	if err != nil {

@@ -39,7 +39,7 @@ func reload(c *cli.Context) error {
 	}
 	said := "reloaded"
 	if len(done.AfterRestart) > 0 {
-		said += "; changed, and in force only after a restart: " + join(done.AfterRestart)
+		said += "; changed, but takes effect only after a restart: " + join(done.AfterRestart)
 	}
 	return saidDone(c, said)
 }
@@ -53,7 +53,7 @@ func yesToEdit() cli.Flag {
 // renewNow sets when documents with other metas or another source are fetched. It has no environment variable, which
 // would apply to every later change.
 func renewNow() cli.Flag {
-	return &cli.BoolFlag{Name: "now", Usage: "fetch documents at once that get other metas, or another source, by rules or roots"}
+	return &cli.BoolFlag{Name: "now", Usage: "fetch documents at once that get other metas, or another source, from rules or roots"}
 }
 
 // ready is the health check of containers: without a running service it fails, whatever the state of the store.

@@ -25,7 +25,7 @@ func catchSignals(ctx context.Context, log *slog.Logger) (*signals, func()) {
 	stop, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s := &signals{stop: stop, hangups: make(chan struct{}, 1)}
 	return s, onSignals(cancel, func() {
-		log.Warn("ended at once by a second signal: what was committed is kept, what was in flight is fetched again")
+		log.Warn("ended at once by a second signal; committed data is kept, and URLs in flight are fetched again")
 		os.Exit(exitFailed)
 	}, func() {
 		select {

@@ -118,7 +118,7 @@ func printStatus(w io.Writer, s *admin.Status, p paint) {
 	row(w, "outcomes", "%d ok, %d redirect, %d ignored, %d temporary, %d permanent, %d pending",
 		s.ByClass["ok"], s.ByClass["redirect"], s.ByClass["ignored"], s.ByClass["temporary"], s.ByClass["permanent"], s.ByClass["pending"])
 	if s.Lost > 0 {
-		row(w, "lost", "%s lost before they were sent, because the disk damaged them: they are fetched again first", count(s.Lost, "document"))
+		row(w, "lost", "%s damaged on disk before they were sent: they are fetched again first", count(s.Lost, "document"))
 	}
 	var waiting string
 	for source := scheduler.User; source < scheduler.Sources; source++ {
@@ -134,7 +134,7 @@ func printStatus(w io.Writer, s *admin.Status, p paint) {
 	}
 	row(w, "outbox", "%d waiting, %d pending, %d dead", s.Outbox.Waiting, s.Outbox.Pending, s.Outbox.Dead)
 	if s.Idle == admin.NotRunning {
-		row(w, "service", "not running%s", map[bool]string{true: "; paused: it fetches nothing before sextant resume"}[s.Paused])
+		row(w, "service", "not running%s", map[bool]string{true: "; paused: it fetches nothing until sextant resume"}[s.Paused])
 	} else {
 		printRunning(w, s)
 	}
@@ -150,17 +150,17 @@ func printRunning(w io.Writer, s *admin.Status) {
 	row(w, "in flight", "%s; %s with work, %d of them resting", count(s.InFlight, "URL"), count(s.Hosts.WithWork, "host"), s.Hosts.Closed)
 	row(w, "pace", "%.1f requests/s, %.1f pages/s, %s/s", s.Rates.RequestsPerS, s.Rates.PagesPerS, size(int64(s.Rates.BytesPerS)))
 	if s.ConfigError != "" {
-		row(w, "config", "not reloaded, the old one is in force: %s", s.ConfigError)
+		row(w, "config", "not reloaded; the old one is in force: %s", s.ConfigError)
 	}
 	for _, n := range s.Notices {
 		row(w, "notices", "%s", n)
 	}
 	if r := s.Rules; r != nil && r.Running {
-		row(w, "rules", "changed: %s of %s judged again, %d excluded, %d readmitted, %d at other times, %d read again, %d to get other metas or another source",
+		row(w, "rules", "changed: %s of %s judged again, %d excluded, %d readmitted, %d rescheduled, %d to be read again, %d to get other metas or another source",
 			comma(r.Judged), count(r.Known, "stored URL"), r.Excluded+r.Elsewhere, r.Readmitted, r.Retimed, r.Reread, r.Renewed)
 	}
 	if r := s.Robots; r != nil {
-		row(w, "robots", "stricter robots.txt: %s judged by it, %d excluded; hosts still to judge %d",
+		row(w, "robots", "stricter robots.txt: %s judged by it, %d excluded; hosts still to judge: %d",
 			count(r.Judged, "stored URL"), r.Excluded, r.Origins)
 	}
 	if s.Trapped > 0 {
@@ -188,7 +188,7 @@ func printRunning(w io.Writer, s *admin.Status) {
 	}
 	switch {
 	case s.IdleCode == crawl.IdleSlotsFull:
-		row(w, "busy", "all threads are at work (%s)", s.IdleCode)
+		row(w, "busy", "all threads are busy (%s)", s.IdleCode)
 	case s.Idle != "":
 		row(w, "idle", "%s (%s)", s.Idle, s.IdleCode)
 	}
@@ -283,11 +283,11 @@ func printStore(w io.Writer, s *admin.StoreStatus) {
 	}
 	row(w, "store", "%s on disk: tables %s, logs %s, bodies %s", size(s.DiskBytes()), size(s.TableBytes), size(s.LogBytes), size(s.BodyBytes))
 	if s.Commits > 0 {
-		row(w, "commits", "the last took %.0f ms, the longest of the last minute %.0f ms, %d changes wait", 1000*s.LastCommitS, 1000*s.LongestCommitS, s.WritesWaiting)
+		row(w, "commits", "last %.0f ms, longest of the last minute %.0f ms, %d changes waiting", 1000*s.LastCommitS, 1000*s.LongestCommitS, s.WritesWaiting)
 	}
 	switch {
 	case s.FingerprintLoading:
-		row(w, "memory", "the known URLs are being read; until then each link costs a read")
+		row(w, "memory", "the known URLs are being read; until then each link requires a read")
 	case s.Fingerprints > 0:
 		row(w, "memory", "%s known in %s", count(s.Fingerprints, "URL"), size(s.FingerprintBytes))
 	}

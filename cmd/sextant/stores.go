@@ -54,7 +54,7 @@ func dial(c *cli.Context, crawler, packaged string) (*admin.Client, error) {
 		return client, err
 	}
 	if client, err = admin.Dial(c.Context, packaged, crawler); client != nil {
-		fmt.Fprintf(c.App.ErrWriter, "%s is not there: asking the service of %s\n", data, packaged)
+		fmt.Fprintf(c.App.ErrWriter, "%s does not exist: asking the service of %s\n", data, packaged)
 	}
 	return client, err
 }
@@ -157,7 +157,7 @@ func withSettings(of storeOf) storeOf {
 		}
 		crawler, err := configuredCrawler(c, o.Home.Crawler)
 		if err != nil {
-			o.Log.Info("the configuration is not read: the defaults count", "error", err)
+			o.Log.Info("the configuration is not read: the defaults apply", "error", err)
 			o.Settings.Frontier = scheduler.DefaultSettings()
 			return o, nil
 		}
@@ -176,7 +176,7 @@ func toConfigured(c *cli.Context, log *slog.Logger) (service.Offline, error) {
 func toSelect(c *cli.Context, log *slog.Logger) (service.Offline, error) {
 	o, err := toConfigured(c, log)
 	if err == nil && !store.Exists(o.Home.Store()) {
-		err = fmt.Errorf("%s holds no store: nothing was crawled there yet, or --data names another directory", o.Home.Dir)
+		err = fmt.Errorf("%s contains no store: nothing was crawled there yet, or --data names another directory", o.Home.Dir)
 	}
 	return o, err
 }
@@ -214,7 +214,7 @@ func configuredCrawler(c *cli.Context, name string) (config.Crawler, error) {
 func theService(c *cli.Context, crawler, then string) (*admin.Client, error) {
 	client, err := dial(c, crawler, packagedData)
 	if err == nil && client == nil {
-		err = fmt.Errorf("no service runs on %s: %s", c.String("data"), then)
+		err = fmt.Errorf("no service is running on %s: %s", c.String("data"), then)
 	}
 	return client, err
 }
@@ -253,7 +253,7 @@ func decision(c *cli.Context, verbs ...string) (verb string, urls []string, err 
 		return "", nil, nil
 	}
 	if !slices.Contains(verbs, verb) {
-		return "", nil, wrongUse("%s %q: write %s and URLs or --all; without, they are listed", c.Command.Name, verb, strings.Join(verbs, " or "))
+		return "", nil, wrongUse("%s %q: write %s with URLs or --all; without it, they are listed", c.Command.Name, verb, strings.Join(verbs, " or "))
 	}
 	urls, err = expandStdin(c, c.Args().Tail())
 	return verb, urls, err

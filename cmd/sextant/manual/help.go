@@ -43,8 +43,8 @@ func appHelp(app *cli.App) string {
 	for _, v := range Variables(app) {
 		helpRow(&b, 30, v.Name, v.Sets)
 	}
-	helpRow(&b, 30, "NO_COLOR", "no colours, if it is set")
-	b.WriteString("\nOptions may stand before or after the arguments, and override the environment.\n" +
+	helpRow(&b, 30, "NO_COLOR", "if set, output has no colours")
+	b.WriteString("\nOptions may be before or after the arguments, and override the environment.\n" +
 		"sextant help COMMAND shows the options of a command, sextant man the whole manual page.\n")
 	return b.String()
 }

@@ -85,5 +85,5 @@ func TestReadingOfHostAndURL(t *testing.T) {
 		t.Error("it shows the log-in of another host")
 	}
 	_, body = visitPage(t, c, "/url?url=http://a.test/")
-	saysAll(t, "the URL", textOf(body), "Rendering by a browser, if it is an application shell; no browser starts no sandbox here", "Log-in wiki : form , fails until")
+	saysAll(t, "the URL", textOf(body), "Rendering by a browser if it is an application shell; no browser starts no sandbox here", "Log-in wiki : form , fails until")
 }
