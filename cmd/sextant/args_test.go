@@ -58,7 +58,7 @@ func TestWrongUseGoesToStderr(t *testing.T) {
 		{"run --listen nowhere", "write HOST:PORT"},
 		{"run --listen 0.0.0.0:7370", "needs --tls-cert"},
 		{"indexer --fail nonsense", "--fail"},
-		{"urls --status many", "is no HTTP code"},
+		{"urls --status many", "is not an HTTP code"},
 	} {
 		code, stdout, stderr := sextant(t, "", withData(t, tt.args)...)
 		if code != exitUsage || stdout != "" || !strings.Contains(stderr, tt.want) {

@@ -18,7 +18,7 @@ func TestPrintDeletion(t *testing.T) {
 		"its text has changed; seen by 1 visit, last " + now + "; gets its new text: when its host is well, or gone: " + now + "\n": {
 			Text: "its text has changed", Visits: 1, WaitsFor: "well_host", Replaces: true,
 		},
-		"rule 3; leaves: not before the operator's word\n": {Text: "rule 3", Visits: 1, WaitsFor: "word", Edit: 17},
+		"rule 3; leaves: not until the operator confirms it\n": {Text: "rule 3", Visits: 1, WaitsFor: "word", Edit: 17},
 	} {
 		d.Since, d.LastSeen, d.NotBefore, d.URL = at, at, &at, "http://a/"
 		var out strings.Builder

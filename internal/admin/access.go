@@ -100,7 +100,7 @@ func (a *Access) Reload() error {
 			continue
 		}
 		if errors.Is(err, fs.ErrNotExist) {
-			return &TokenError{f.path, "there is no such file to hold the " + f.role.String() + "'s token: write one there, as openssl rand -hex 32 makes it, with mode 0600"}
+			return &TokenError{f.path, "the file of the " + f.role.String() + "'s token does not exist: create it with mode 0600, for example with openssl rand -hex 32"}
 		}
 		if err != nil {
 			return fmt.Errorf("the %s's token: %w", f.role, err)
@@ -108,7 +108,7 @@ func (a *Access) Reload() error {
 		tokens = append(tokens, t)
 	}
 	if len(tokens) == 2 && tokens[0].sum == tokens[1].sum {
-		return &TokenError{a.settings.ReaderToken, "it holds the operator's token: readers would be operators; write another into it"}
+		return &TokenError{a.settings.ReaderToken, "it contains the operator's token, so readers would be operators: write another token to it"}
 	}
 	var certificate *tls.Certificate
 	if a.settings.Certificate != "" {

@@ -299,7 +299,7 @@ func TestTokenFiles(t *testing.T) {
 			t.Errorf("%.10q with mode %o: %v", tt.text, tt.mode, err)
 		}
 	}
-	if _, err := NewAccess(AccessSettings{OperatorToken: filepath.Join(t.TempDir(), "none")}); err == nil || !strings.Contains(err.Error(), "to hold the operator's token: write one there") {
+	if _, err := NewAccess(AccessSettings{OperatorToken: filepath.Join(t.TempDir(), "none")}); err == nil || !strings.Contains(err.Error(), "the file of the operator's token does not exist: create it") {
 		t.Errorf("a token file that is not there: %v", err)
 	}
 	if _, err := NewAccess(AccessSettings{OperatorToken: t.TempDir()}); err == nil {

@@ -153,7 +153,7 @@ func (c *Client) decode(ctx context.Context, method, path string, query url.Valu
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body) // complete, or its writer is interrupted
 	if err != nil {
-		return fmt.Errorf("the answer of %s broke off: %w", path, err)
+		return fmt.Errorf("the response of %s was cut off: %w", path, err)
 	}
 	return json.Unmarshal(text, into)
 }
@@ -173,7 +173,7 @@ func Each[T any](ctx context.Context, c *Client, path string, query url.Values, 
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("the list broke off: %w", err)
+			return fmt.Errorf("the list was cut off: %w", err)
 		}
 		if err := fn(v); err != nil {
 			return err

@@ -66,7 +66,7 @@ func (c *Client) Backup(ctx context.Context, w io.Writer) error {
 	}
 	defer answer.Body.Close()
 	if _, err := io.Copy(w, answer.Body); err != nil {
-		return fmt.Errorf("the backup broke off: %w", err)
+		return fmt.Errorf("the backup was cut off: %w", err)
 	}
 	return nil
 }

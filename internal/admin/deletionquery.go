@@ -60,7 +60,7 @@ func (d *Deletion) Waits() string {
 	case deletion.NeedsVisit:
 		return "not before " + at
 	case deletion.NeedsGood:
-		return "when another document of its host gives a good response"
+		return "when another document of its host has a good response"
 	case deletion.NeedsHealth:
 		if at != "" {
 			return "when its host is well, or gone: " + at
@@ -74,7 +74,7 @@ func (d *Deletion) Waits() string {
 	case deletion.NeedsPass:
 		return fmt.Sprintf("when all stored URLs have been judged by edit %d", d.Edit)
 	case deletion.NeedsWord:
-		return "not before the operator's word"
+		return "not until the operator confirms it"
 	}
 	return d.WaitsFor
 }
@@ -155,7 +155,7 @@ func (q *DeletionQuery) Decide(ctx context.Context, list DeletionLister, by func
 		if err == nil {
 			var done int
 			if done, err = by(ctx, f); f.Edit != 0 && errors.Is(err, scheduler.ErrNotFound) {
-				err = &Declined{Err: fmt.Errorf("no edit %d of the rules is remembered: sextant status names those whose deletions are pending", f.Edit)}
+				err = &Declined{Err: fmt.Errorf("edit %d of the rules is unknown: sextant status lists those with pending deletions", f.Edit)}
 			}
 			n += done
 		}
@@ -184,7 +184,7 @@ func ParseDeletionQuery(v url.Values) (q DeletionQuery, err error) {
 	q.Host, q.Reason = v.Get("host"), v.Get("reason")
 	if written := v.Get("edit"); written != "" {
 		if q.Edit, err = strconv.ParseUint(written, 10, 64); err != nil || q.Edit == 0 {
-			return q, wrong("edit %q is not the number of an edit: sextant status names them", written)
+			return q, wrong("edit %q is not the number of an edit: sextant status lists them", written)
 		}
 	}
 	if written := v.Get("up_to"); written != "" {

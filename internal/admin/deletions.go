@@ -70,9 +70,9 @@ func (n *Decided) Stay() string {
 	}
 	words := LossWords(uint64(max(n.OfEdits, 0)), 0, uint64(max(n.Moves, 0)))
 	if n.OfEdits == 1 {
-		return words + " by an edit of the rules stays: taking the edit back cancels it"
+		return words + " by an edit of the rules stays: reverting the edit cancels it"
 	}
-	return words + " by an edit of the rules stay: taking the edit back cancels them"
+	return words + " by an edit of the rules stay: reverting the edit cancels them"
 }
 
 // Add adds the counts of another request.
@@ -106,7 +106,7 @@ func confirmedRelease(c *call, q *DeletionQuery) (n Decided, err error) {
 	if err != nil || c.says("yes") || n.Deletions <= ReleasedUnasked {
 		return n, err
 	}
-	return n, newProblem(http.StatusConflict, codeUnconfirmed, "this releases %s: send it with yes=true in the query, if that is meant", n.Words())
+	return n, newProblem(http.StatusConflict, codeUnconfirmed, "this releases %s: if that is intended, send it with yes=true in the query", n.Words())
 }
 
 // count counts what the query selects.
@@ -148,7 +148,7 @@ func (c *call) decision() (q DeletionQuery, err error) {
 		return q, err
 	}
 	if q.narrowed() == q.All {
-		return q, wrong("name URLs, a host, a reason or an edit, or all of them")
+		return q, wrong("name URLs, a host, a reason, an edit, or all")
 	}
 	return q, nil
 }
@@ -157,7 +157,7 @@ func (c *call) decision() (q DeletionQuery, err error) {
 func decided(c *call, done Decided, err error) (any, error) {
 	c.result = []any{"count", done.Deletions}
 	c.nothing = done.Deletions == 0 && err == nil
-	return done, soFar(err, "%d were decided before", done.Deletions)
+	return done, soFar(err, "%d were already decided", done.Deletions)
 }
 
 // DecideDeletions releases or drops the selected deletions, however many, and returns their number. Those of edits are

@@ -44,7 +44,7 @@ func newGuard(a *Access) *guard { return &guard{access: a, paces: map[netip.Addr
 func (g *guard) judge(r *http.Request) *Problem {
 	if !g.knowsHost(r) {
 		return newProblem(http.StatusForbidden, codeForbidden,
-			"the Host header must name a loopback address, or a name of the service's certificate: a page in a browser must not reach this service by a name of its own")
+			"the Host header must name a loopback address, or a name of the service's certificate: this keeps web pages from reaching the service under another name")
 	}
 	if !sameSite(r) {
 		return newProblem(http.StatusForbidden, codeForbidden, "requests from pages of other sites are refused")
@@ -83,7 +83,7 @@ func (g *guard) attempt(r *http.Request, identify func() (c Caller, known bool))
 	c, known := identify()
 	if !known {
 		wrongTokens.Allow()
-		return c, newProblem(http.StatusUnauthorized, codeNoToken, "this token is wrong: sextant token prints the file that holds the right one")
+		return c, newProblem(http.StatusUnauthorized, codeNoToken, "this token is wrong: sextant token prints the path of the file with the right one")
 	}
 	return c, nil
 }

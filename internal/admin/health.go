@@ -106,10 +106,10 @@ func (s *Status) problems() (out []ReadinessProblem) {
 	case crawl.IdleStopping:
 		add(notReadyStopping, "the service is stopping")
 	case crawl.IdleStarting:
-		add(notReadyStarting, "what waits is still being read")
+		add(notReadyStarting, "the pending URLs are still being read")
 	}
 	if d := s.Store; d != nil && d.DiskFull() {
-		add(notReadyDisk, fmt.Sprintf("%d MiB are free on the disk of the store, %d are needed: nothing more is stored", d.DiskFree>>20, d.DiskNeeded>>20))
+		add(notReadyDisk, fmt.Sprintf("%d MiB are free on the disk of the store, and %d are required: nothing more is stored", d.DiskFree>>20, d.DiskNeeded>>20))
 	}
 	return out
 }

@@ -61,12 +61,12 @@ func (h HostStatus) String() string {
 func closedWords(reason string) string {
 	words := map[string]string{
 		scheduler.ByThrottle.String():   "the pause between two requests",
-		scheduler.ByCrawlDelay.String(): "its robots.txt asks for a pause",
+		scheduler.ByCrawlDelay.String(): "its robots.txt requires a pause",
 		scheduler.ByBackoff.String():    "it failed",
-		scheduler.ByRetryAfter.String(): "it asked for it by Retry-After",
-		scheduler.ByHours.String():      "not at this time of day, by the hours of its Throttle",
-		scheduler.ByAddress.String():    "another host of its address was visited",
-		scheduler.ByStore.String():      "its outcome could not be stored",
+		scheduler.ByRetryAfter.String(): "it requested a pause with Retry-After",
+		scheduler.ByHours.String():      "outside the hours of its Throttle",
+		scheduler.ByAddress.String():    "another host at its address was visited",
+		scheduler.ByStore.String():      "the outcome of a visit could not be stored",
 	}[reason]
 	if words == "" {
 		return reason

@@ -33,7 +33,7 @@ type Page struct {
 var errPageFull = errors.New("the page is full")
 
 // errCursor is the error for a cursor that is not from a page.
-var errCursor = wrong("the cursor is not from a page of this list: begin without one")
+var errCursor = wrong("the cursor is not from a page of this list: start without one")
 
 // wantsLines reports whether the caller asks for the whole list as JSON Lines.
 func wantsLines(r *http.Request) bool {

@@ -131,7 +131,7 @@ func crawlMetrics() []metric {
 		one("sextant_documents_lost", gauge, "Unsent documents that were lost to disk damage: they are fetched again.", func(s *Status) float64 { return float64(s.Lost) }),
 		one("sextant_documents_indexed", gauge, "URLs with a document as their newest order to the indexer.", func(s *Status) float64 { return float64(s.Indexed) }),
 		one("sextant_paused", gauge, "1 while an operator has paused the crawl.", func(s *Status) float64 { return yes(s.Paused) }),
-		{name: "sextant_idle", kind: gauge, labels: []string{"reason"}, help: "1 for the reason why workers are idle, 0 for the others; slots_full means that all work.",
+		{name: "sextant_idle", kind: gauge, labels: []string{"reason"}, help: "1 for the reason why workers are idle, 0 for the others; slots_full means that all are busy.",
 			value: func(s *Status, emit emitValue) {
 				for _, reason := range idleReasons() {
 					emit(yes(s.IdleCode == reason), reason)
@@ -162,7 +162,7 @@ func pageMetrics() []metric {
 					emit(float64(s.Errors[class]), class)
 				}
 			}},
-		byWord("sextant_documents_total", counter, "change", "Documents that were added to the index, updated in it or deleted from it.", func(s *Status) map[string]uint64 {
+		byWord("sextant_documents_total", counter, "change", "Documents added to the index, updated in it or deleted from it.", func(s *Status) map[string]uint64 {
 			store := orNone(s.Store)
 			return map[string]uint64{"added": store.DocumentsAdded, "updated": store.DocumentsUpdated, "deleted": store.DocumentsDeleted}
 		}),

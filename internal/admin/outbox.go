@@ -93,11 +93,11 @@ type DecidedLetters struct {
 func decidesDead(by func(Crawler, context.Context, push.Selection) (int, error)) func(*call) (any, error) {
 	return posted(func(c *call, chosen DeadLetters) (any, error) {
 		if chosen.All == chosen.some() {
-			return nil, wrong("name URLs, a target or a source, or all of them")
+			return nil, wrong("name URLs, a target, a source, or all")
 		}
 		n, err := by(c.crawler, c.r.Context(), chosen.selection())
 		c.result = []any{"count", n}
-		return DecidedLetters{n}, soFar(err, "%d were decided before", n)
+		return DecidedLetters{n}, soFar(err, "%d were already decided", n)
 	})
 }
 

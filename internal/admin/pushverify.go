@@ -66,7 +66,7 @@ func (p crawlerPushed) Waiting(ctx context.Context, target string) (map[string]b
 func (p crawlerPushed) Still(ctx context.Context) error {
 	s, err := p.Status(ctx)
 	if n := s.Outbox.Waiting; err == nil && s.Idle != NotRunning && (!s.Paused || n > 0) {
-		err = &Declined{Err: fmt.Errorf("--delete-foreign could delete documents that are being pushed: pause the crawl and wait until its outbox is empty (%d wait), or stop the service", n)}
+		err = &Declined{Err: fmt.Errorf("--delete-foreign could delete documents that are being pushed: pause the crawl and wait until its outbox is empty (%d are waiting), or stop the service", n)}
 	}
 	return err
 }

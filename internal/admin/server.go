@@ -90,7 +90,7 @@ func (s *Server) mount(route *route) {
 		}
 		if _, within := r.Context().Value(ownerKey{}).(Caller); caller.Role == Reader && !within {
 			if !s.readers.take(maxReaderRequests) {
-				busy("%d requests of readers are being answered: try again in a moment", maxReaderRequests).write(w, r)
+				busy("%d requests of readers are in progress: retry in a moment", maxReaderRequests).write(w, r)
 				return
 			}
 			defer s.readers.free()
@@ -191,7 +191,7 @@ func (s *Server) overTCP() http.Handler {
 		defer end()
 		secure(w.Header(), r.TLS != nil)
 		if p := s.guard.judge(r); p != nil {
-			s.log.Debug("a request is refused", "remote", r.RemoteAddr, "why", p.Detail)
+			s.log.Debug("refused a request", "remote", r.RemoteAddr, "why", p.Detail)
 			p.write(w, r)
 			return
 		}

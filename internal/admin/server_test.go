@@ -312,9 +312,9 @@ func TestHostWords(t *testing.T) {
 	for want, info := range map[string]scheduler.HostInfo{
 		"http://h                                      3 URLs": {Origin: "http://h", Waiting: [scheduler.Sources]uint64{1, 2}},
 		": the pause between two requests":                     {Until: soon},
-		": its robots.txt asks for a pause":                    {Until: soon, Closing: scheduler.ByCrawlDelay},
+		": its robots.txt requires a pause":                    {Until: soon, Closing: scheduler.ByCrawlDelay},
 		": it failed; failed 3 times in a row":                 {Until: soon, Closing: scheduler.ByBackoff, Errors: 3},
-		": not at this time of day, by the hours":              {Until: soon, Closing: scheduler.ByHours},
+		": outside the hours":              {Until: soon, Closing: scheduler.ByHours},
 		": asked for": {Until: soon, Closing: scheduler.ByCaller},
 		"0 URLs; ill: none of its documents is deleted or replaced": {Ill: true},
 	} {

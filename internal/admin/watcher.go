@@ -70,7 +70,7 @@ func (w *watcher) note(ctx context.Context, c Crawler, e events.Event) {
 		e.At = time.Now()
 	}
 	if err := c.Note(ctx, e); err != nil {
-		w.server.log.Warn("an event is not kept", "crawler", c.Name(), "kind", e.Kind, "error", err)
+		w.server.log.Warn("cannot store an event", "crawler", c.Name(), "kind", e.Kind, "error", err)
 	}
 }
 
@@ -130,7 +130,7 @@ func (w *watcher) started(ctx context.Context, c Crawler) {
 	version := w.server.about.Version
 	all, err := events.List(ctx, c.Reports())
 	if err != nil {
-		w.server.log.Warn("the events cannot be read", "crawler", c.Name(), "error", err)
+		w.server.log.Warn("cannot read the events", "crawler", c.Name(), "error", err)
 		return
 	}
 	is := func(e events.Event) bool { return e.Kind == events.Start }

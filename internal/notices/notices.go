@@ -165,7 +165,7 @@ func (n *Notifier) Run(ctx context.Context) error {
 		}
 		all, err := n.postmen(next)
 		if err != nil {
-			n.set.Log.Error("the notices of the new configuration cannot be sent: the old ones stay", "error", err)
+			n.set.Log.Error("cannot send the notices of the new configuration; the old ones stay in force", "error", err)
 			continue
 		}
 		n.mu.Lock()
@@ -330,7 +330,7 @@ func (n *Notifier) notice(c *Condition, state State, until time.Time) Notice {
 		until = until.UTC().Truncate(time.Second)
 		lasted := max(until.Sub(c.Since), 0)
 		out.Until, out.LastedS = &until, int64(lasted.Seconds())
-		words = fmt.Sprintf("over after %s; it was: %s", lasted, c.Words)
+		words = fmt.Sprintf("ended after %s; it was: %s", lasted, c.Words)
 	}
 	out.Text = strings.Join(append(parts, words), ": ")
 	return out

@@ -189,7 +189,7 @@ func (p *postman) deliver(ctx context.Context, notice Notice) error {
 	if err != nil {
 		p.failed++
 		p.lastError = err.Error()
-		p.n.set.Log.Error("a notice could not be sent", "receiver", p.name, "event", string(notice.Event), "state", string(notice.State), "text", notice.Text, "error", err)
+		p.n.set.Log.Error("cannot send a notice", "receiver", p.name, "event", string(notice.Event), "state", string(notice.State), "text", notice.Text, "error", err)
 		return err
 	}
 	p.sent++
@@ -204,7 +204,7 @@ func (p *postman) remember(change func()) {
 	defer p.mu.Unlock()
 	change()
 	if err := p.n.memory.keep(p.id, p.list()); err != nil {
-		p.n.set.Log.Error("cannot store which notices were sent: they are sent again after a restart", "error", err)
+		p.n.set.Log.Error("cannot store which notices were sent; they are sent again after a restart", "error", err)
 	}
 }
 

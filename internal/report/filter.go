@@ -131,7 +131,7 @@ func parseStatuses(word string) (*Statuses, error) {
 	}
 	n, err := strconv.Atoi(word)
 	if err != nil || n < 0 || n > 999 {
-		return nil, fmt.Errorf("status %q is no HTTP code: write for example 404, 4xx, 760", word)
+		return nil, fmt.Errorf("status %q is not an HTTP code: write one such as 404, 4xx or 760", word)
 	}
 	return &Statuses{n, n}, nil
 }
@@ -150,7 +150,7 @@ func parseHost(text string) (string, error) {
 	}
 	u, err := weburl.Parse("http://" + text)
 	if err != nil || u.PathAndQuery() != "/" {
-		return "", fmt.Errorf("%q is no host: write for example www.example.com, www.example.com:8443 or https://www.example.com", text)
+		return "", fmt.Errorf("%q is not a host: write one such as www.example.com, www.example.com:8443 or https://www.example.com", text)
 	}
 	return strings.TrimPrefix(u.Origin(), "http://"), nil
 }

@@ -65,7 +65,7 @@ func ParseOptions(kind string, q url.Values, now time.Time) (o Options, err erro
 		}
 	}
 	if o.From > FromMax {
-		return o, fmt.Errorf("from %d: at most %d entries are left out; narrow the report by host or since", o.From, FromMax)
+		return o, fmt.Errorf("from %d: at most %d entries can be skipped; narrow the report by host or since", o.From, FromMax)
 	}
 	if o.Order, err = ParseOrder(q.Get("sort"), Columns(kind)); err != nil {
 		return o, err
@@ -103,7 +103,7 @@ func ParseSince(s string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(s); err == nil && d >= 0 {
 		return now.Add(-d), nil
 	}
-	return time.Time{}, fmt.Errorf("since %q is no time and no duration: write for example 2026-01-31, 2026-01-31T08:00:00Z, 36h, 7d or 2w", s)
+	return time.Time{}, fmt.Errorf("since %q is neither a time nor a duration: write one such as 2026-01-31, 2026-01-31T08:00:00Z, 36h, 7d or 2w", s)
 }
 
 // DefaultOrder is the default order of a report: changes latest first, broken links with the most pages first.

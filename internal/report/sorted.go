@@ -27,7 +27,7 @@ type Order struct {
 type Place struct{ Cell, URL string }
 
 // ErrPlace is a cursor that no page gave.
-var ErrPlace = errors.New("the cursor is not from a page of this list: begin without one")
+var ErrPlace = errors.New("the cursor is not from a page of this list: start without one")
 
 // String is the place as a cursor.
 func (p Place) String() string {
@@ -63,7 +63,7 @@ func ParseOrder(word string, columns []Column) (o Order, err error) {
 		names = append(names, c.Name)
 	}
 	if !slices.Contains(names, o.By) {
-		return o, fmt.Errorf("sort %q: write one of %s; with - before it the greatest comes first", word, strings.Join(names, ", "))
+		return o, fmt.Errorf("sort %q: write one of %s; with - before it, the greatest comes first", word, strings.Join(names, ", "))
 	}
 	return o, nil
 }
@@ -171,7 +171,7 @@ func (s *sorter[R]) sort() {
 func (s *sorter[R]) spill() error {
 	f, err := os.CreateTemp("", "sextant-sort-")
 	if err != nil {
-		return fmt.Errorf("more rows than memory holds are sorted in a file: %w", err)
+		return fmt.Errorf("sorting rows in a file, because memory is too small: %w", err)
 	}
 	s.runs = append(s.runs, f)
 	if err := os.Remove(f.Name()); err != nil { // it goes with the process

@@ -53,7 +53,7 @@ func (l *Lines) broken(b *Broken) {
 		}
 		fmt.Fprintf(l.out, "%s  %s\n  since %s, %s", b.URL, clock.Localize(wire.Plain(words)), at(b.Since), plural(b.Visits, "visit"))
 		if b.LastAt != nil {
-			fmt.Fprintf(l.out, ", the last one %s", at(*b.LastAt))
+			fmt.Fprintf(l.out, ", the last at %s", at(*b.LastAt))
 		}
 		if b.Forgotten {
 			fmt.Fprint(l.out, "; forgotten since")
@@ -73,7 +73,7 @@ func (l *Lines) broken(b *Broken) {
 		fmt.Fprintf(l.out, "    %s\n", from.Page)
 	}
 	if more := b.Pages - len(b.LinkedFrom); more > 0 && b.Part == 0 {
-		fmt.Fprintf(l.out, "    and %d more (--pages 0 names all)\n", more)
+		fmt.Fprintf(l.out, "    and %d more (--pages 0 lists all)\n", more)
 	}
 }
 
@@ -113,7 +113,7 @@ func (l *Lines) errors(e *Errors) error {
 		textRows(table, &of)
 	}
 	if more := e.Hosts - len(e.ByHost); more > 0 {
-		fmt.Fprintf(table, "and %d more (--top 0 names all)\n", more)
+		fmt.Fprintf(table, "and %d more (--top 0 lists all)\n", more)
 	}
 	return table.Flush()
 }
@@ -134,13 +134,13 @@ func (l *Lines) documents(d *Documents) error {
 	for _, group := range groups {
 		title := "by " + group.Of
 		if group.Of == "type" {
-			title += ", of pages that were had"
+			title += ", of pages that were fetched before"
 		}
 		textHead(table, title, group.Columns)
 		textRows(table, &group)
 	}
 	if more := d.Hosts - len(d.ByHost); more > 0 {
-		fmt.Fprintf(table, "  and %d more (--top 0 names all)\n", more)
+		fmt.Fprintf(table, "  and %d more (--top 0 lists all)\n", more)
 	}
 	return table.Flush()
 }
@@ -192,7 +192,7 @@ func (l *Lines) End() error {
 	case KindBroken:
 		fmt.Fprint(l.out, plural(l.urls, "broken URL"))
 		if l.alone > 0 {
-			fmt.Fprintf(l.out, ", %d of them without a page that is known to link there", l.alone)
+			fmt.Fprintf(l.out, ", %d of them without a known page that links there", l.alone)
 		}
 		fmt.Fprintln(l.out)
 	case KindChanges:

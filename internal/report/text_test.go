@@ -38,7 +38,7 @@ all hosts      URLs  forgotten  first                       last                
   dns          2     1          ` + clock.Local(at) + `  ` + clock.Local(at) + `  http://a.test/  no such host
 http://a.test  2     1                                                                                  
   dns          2     1          ` + clock.Local(at) + `  ` + clock.Local(at) + `  http://a.test/  no such host
-and 1 more (--top 0 names all)
+and 1 more (--top 0 lists all)
 `},
 		{KindDocuments, &Documents{
 			URLs: 3, Indexed: 1, Hosts: 1, BySource: []SourceCount{{Indexed: 1, Waiting: 2, Pending: 3, Dead: 4}}, ByStatus: []StatusCount{{"indexed", 1}},
@@ -55,7 +55,7 @@ by source    indexed  waiting  pending  dead
 by fifo  URLs  indexed
   user   3     1
 
-by type, of pages that were had  URLs  indexed
+by type, of pages that were fetched before  URLs  indexed
   (not known)                    3     1
 
 by host          URLs  indexed

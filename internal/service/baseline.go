@@ -159,7 +159,7 @@ func (b *baseline) restore() {
 	}
 	if err != nil {
 		b.now = kept{}
-		b.log.Warn("what the configuration last written on this machine named cannot be read: the file on disk counts as written here", "file", b.file, "error", err)
+		b.log.Warn("cannot read which programs and files the configuration last written on this machine named; the file on disk counts as written here", "file", b.file, "error", err)
 	}
 	if len(b.now.Received) == 0 {
 		b.now.Local = ""
@@ -169,7 +169,7 @@ func (b *baseline) restore() {
 // tryToKeep is keep for callers that an error need not stop.
 func (b *baseline) tryToKeep() {
 	if err := b.keep(); err != nil {
-		b.log.Warn("what the configuration on this machine names cannot be stored: after a restart, the file on disk counts as written here", "error", err)
+		b.log.Warn("cannot store which programs and files the configuration on this machine names; after a restart, the file on disk counts as written here", "error", err)
 	}
 }
 

@@ -102,7 +102,7 @@ func (r *running) setConfigError(err error) {
 func openCrawl(ctx context.Context, crawler config.Crawler, h Home, memtable int64, o *Options) (*running, error) {
 	log := o.Log.With("crawler", crawler.Name)
 	if half, ok := store.HalfRestored(h.Store()); ok {
-		return nil, fmt.Errorf("%s is left of a restore that did not end, and there is no store: wait for it, or remove that folder and restore again, or remove it to begin with an empty store", half)
+		return nil, fmt.Errorf("%s remains of a restore that did not end, and the store is missing: wait for the restore, or remove that folder and restore again, or remove it to start with an empty store", half)
 	}
 	options := StoreOptions(crawler)
 	options.Logger, options.MemtableBytes, options.Stores = log, memtable, len(o.Crawlers)

@@ -40,11 +40,11 @@ func (s *Service) openDoor(ctx context.Context, data, listen string, access *adm
 func listenSocket(ctx context.Context, data string, log *slog.Logger) (net.Listener, error) {
 	path := admin.SocketPath(data)
 	if isListenedTo(ctx, path) {
-		return nil, fmt.Errorf("%w: a service runs on %s already: stop it, or choose another --data", scheduler.ErrLocked, data)
+		return nil, fmt.Errorf("%w: a service is already running on %s: stop it, or choose another --data", scheduler.ErrLocked, data)
 	}
 	if info, err := os.Lstat(path); err == nil {
 		if info.Mode().Type() != os.ModeSocket {
-			return nil, fmt.Errorf("%s is in the way of the service's socket: move it away", path)
+			return nil, fmt.Errorf("%s occupies the path of the service's socket: move it away", path)
 		}
 		if err := os.Remove(path); err != nil {
 			return nil, err
@@ -53,7 +53,7 @@ func listenSocket(ctx context.Context, data string, log *slog.Logger) (net.Liste
 	l, err := (&net.ListenConfig{}).Listen(ctx, "unix", path)
 	if err != nil {
 		if len(path) > 100 { // sun_path holds 108 bytes
-			log.Warn("no socket: the path of the data directory is too long for one; commands cannot talk to this service", "path", path)
+			log.Warn("the path of the data directory is too long for a socket; commands cannot reach this service", "path", path)
 			return nil, nil
 		}
 		return nil, fmt.Errorf("socket %s: %w", path, err)
@@ -100,7 +100,7 @@ func ListenTCP(ctx context.Context, address string) (net.Listener, error) {
 type takenError struct{ address string }
 
 func (e *takenError) Error() string {
-	return fmt.Sprintf("port %s is taken: stop what listens there, or choose another with --listen HOST:PORT (port 0 takes a free one)", e.address)
+	return fmt.Sprintf("port %s is in use: stop the program that listens there, or choose another port with --listen HOST:PORT (port 0 chooses a free one)", e.address)
 }
 
 func (e *takenError) Unwrap() error { return syscall.EADDRINUSE }

@@ -83,9 +83,9 @@ func (r *running) tryBrowser(ctx context.Context) (end func()) {
 		switch {
 		case errors.Is(err, context.Canceled) || errors.Is(err, render.ErrEnded):
 		case err != nil:
-			r.log.Warn("pages that are to be rendered wait: the browser cannot be used", "program", r.renderer.Status().Program, "error", err)
+			r.log.Warn("cannot use the browser; pages to be rendered wait", "program", r.renderer.Status().Program, "error", err)
 		default:
-			r.log.Info("the browser that renders pages starts", "version", version)
+			r.log.Info("the browser for rendering pages works", "version", version)
 		}
 	})
 	return func() {
@@ -110,7 +110,7 @@ func TryBrowser(ctx context.Context, s render.Settings) error {
 	defer runBeside(ctx, renderer)()
 	_, err := renderer.Try(ctx)
 	if ctx.Err() != nil {
-		return fmt.Errorf("the browser %s has rendered nothing within %s: it is not the Chromium that is meant, or the machine is too busy", program, browserTrial)
+		return fmt.Errorf("the browser %s did not render the test page within %s: it is not Chromium, or the machine is too busy", program, browserTrial)
 	}
 	return err
 }

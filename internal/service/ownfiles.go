@@ -31,7 +31,7 @@ func (o OwnFiles) owner(path string) string {
 	}
 	// A store lies in the data directory, or in a Crawler's folder there.
 	if filepath.Base(inside) == cookieFile && strings.Count(inside, string(filepath.Separator)) < 2 && !strings.HasPrefix(inside, "..") {
-		return "the file of kept cookies"
+		return "the file of stored cookies"
 	}
 	folders := strings.Split(filepath.Dir(inside), string(filepath.Separator))
 	if slices.Index(folders[:min(len(folders), 2)], storeFolder) >= 0 {

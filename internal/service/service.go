@@ -138,7 +138,7 @@ func enoughFiles(crawlers []config.Crawler) error {
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil || uint64(limit.Cur) >= need { //nolint:unconvert // it is signed on FreeBSD
 		return err
 	}
-	return fmt.Errorf("this process may open %d files, and its Crawlers need %d: set ulimit -n, or LimitNOFILE= in the systemd unit, to %d or more",
+	return fmt.Errorf("this process may open %d files, but its Crawlers require %d: set ulimit -n, or LimitNOFILE= in the systemd unit, to %d or more",
 		limit.Cur, need, 4*need)
 }
 
@@ -195,7 +195,7 @@ func (s *Service) crawlOf(c admin.Crawler) (*running, error) {
 			return r, nil
 		}
 	}
-	return nil, fmt.Errorf("no Crawler %q runs", c.Name())
+	return nil, fmt.Errorf("no Crawler %q is running", c.Name())
 }
 
 // Crawlers returns the Crawlers of the service, for display.

@@ -53,7 +53,7 @@ func (n *notifier) send(state ...string) {
 		err = errors.Join(err, conn.Close())
 	}
 	if err != nil && !n.failed.Swap(true) {
-		n.log.Warn("systemd cannot be told how the service stands", "socket", n.socket, "error", err)
+		n.log.Warn("cannot notify systemd of the state of the service", "socket", n.socket, "error", err)
 	}
 }
 
@@ -85,7 +85,7 @@ func (n *notifier) extend(d time.Duration) {
 func (n *notifier) reloading() {
 	var at unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &at); err != nil {
-		n.log.Warn("the monotonic clock cannot be read", "error", err)
+		n.log.Warn("cannot read the monotonic clock", "error", err)
 	}
 	n.send("RELOADING=1", fmt.Sprintf("MONOTONIC_USEC=%d", at.Nano()/1000), statusLine("reading the configuration"))
 }
@@ -157,7 +157,7 @@ func (s *Service) keepAlive(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
-			s.log.Error("watchdog: no progress, systemd is not notified", "error", err)
+			s.log.Error("watchdog: no progress; not notifying systemd", "error", err)
 			continue
 		}
 		s.notify.alive()

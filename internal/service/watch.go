@@ -28,7 +28,7 @@ func (s *Service) watch(ctx context.Context) error {
 		err = watcher.Add(filepath.Dir(s.config.path))
 	}
 	if err != nil {
-		s.log.Warn("changes of the configuration are not noticed: reload by SIGHUP or sextant reload", "error", err)
+		s.log.Warn("cannot watch the configuration; reload it with SIGHUP or sextant reload", "error", err)
 		return nil
 	}
 	quiet := time.NewTimer(0)

@@ -49,7 +49,7 @@ func allPages(w *world) []shownPage {
 		{name: "report-documents", path: "/reports/documents", ready: "By push source"},
 		{name: "report-changes", path: "/reports/changes"},
 		{name: "inspector", path: "/url", ready: "URL inspector"},
-		{name: "url", path: "/url?" + of("/products/"), ready: "crawled for its links only"},
+		{name: "url", path: "/url?" + of("/products/"), ready: "crawled only for its links"},
 		{name: "url-missing", path: "/url?" + of("/hostile/headers.html"), ready: "Not in the index"},
 		{name: "url-unknown", path: "/url?" + of("/nobody-links-here.html"), ready: "not known"},
 		{name: "url-log-in", path: "/url?" + of("/old/x.html"), ready: "if it is an application shell"},
