@@ -35,7 +35,7 @@ func decideDeletions(v *visit, do string) error {
 		return err
 	}
 	if d.many == 0 {
-		return v.redirect("/deletions", d.filter.back(), "None was selected: nothing was done.")
+		return v.redirect("/deletions", d.filter.back(), "Nothing was selected, so nothing was done.")
 	}
 	if form.Get("sure") == "" {
 		return d.ask(v)
@@ -116,7 +116,7 @@ func (d *decided) ask(v *visit) error {
 		Action: v.link("/deletions/"+d.do, nil), Back: v.link("/deletions", d.filter.back()),
 	}
 	if d.do == "release" && d.ofIll > 0 {
-		c.Words = append(c.Words, plural(d.ofIll, "is of a host that is ill: its page may well be there.", "are of hosts that are ill: their pages may well be there."))
+		c.Words = append(c.Words, plural(d.ofIll, "is of an ill host: its page may still exist.", "are of ill hosts: their pages may still exist."))
 	}
 	c.Fields = []field{{"in_url", d.filter.URL}}
 	values := d.filter.Values()
@@ -161,19 +161,19 @@ func (d *decided) words() string {
 func (d *decided) consequences() []string {
 	if d.do == "drop" {
 		return []string{
-			"The documents stay in the index as they are.", "Each URL is fetched again. If the fault is still there, the deletion is pending again.",
-			"What an edit of the rules made stays pending: taking the edit back cancels it.",
+			"The documents stay in the index unchanged.", "Each URL is fetched again. If the fault is still there, the deletion is pending again.",
+			"Deletions by an edit of the rules stay pending: reverting the edit cancels them.",
 		}
 	}
 	var all []string
 	if d.many > d.texts+d.moves {
-		all = append(all, "Deletions are sent to the indexers, and the documents are no longer found. A page that comes back is pushed again when it is next read: such pages are asked for again within a day.")
+		all = append(all, "Deletions are sent to the indexers, and the documents are no longer found. A page that comes back is pushed again when it is next read: such pages are requested again within a day.")
 	}
 	if d.moves > 0 {
 		all = append(all, "Documents that leave a target stay in the index: their pages are fetched, or their lists read, and they are pushed under their new source.")
 	}
 	if d.texts > 0 {
-		all = append(all, "New texts take the place of the old ones; these documents stay in the index.")
+		all = append(all, "New texts replace the old ones; these documents stay in the index.")
 	}
 	return all
 }

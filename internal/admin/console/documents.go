@@ -91,7 +91,7 @@ func download(v *visit, media, name string, part func(*admin.Sent) []byte) error
 		return err
 	}
 	if sent == nil || sent.Document == nil {
-		return &admin.Problem{Title: "Not found", Status: http.StatusNotFound, Detail: "no document of this URL waits in the outbox"}
+		return &admin.Problem{Title: "Not found", Status: http.StatusNotFound, Detail: "the outbox contains no document of this URL"}
 	}
 	b := part(sent)
 	h := v.w.Header()

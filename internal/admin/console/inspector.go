@@ -83,7 +83,7 @@ func explained(v *visit, raw string) (*inspected, error) {
 		return nil, err
 	}
 	if len(answers) != 1 {
-		return nil, fmt.Errorf("explain answered about %d URLs, not one", len(answers))
+		return nil, fmt.Errorf("explain returned %d URLs instead of one", len(answers))
 	}
 	if d.Unreadable = answers[0].Error; d.Unreadable != "" {
 		return d, nil
@@ -157,7 +157,7 @@ func lines[T any](v *visit, path string, query url.Values, most int) (list []T, 
 func formURL(v *visit) (string, error) {
 	form, err := v.form()
 	if err == nil && form.Get("url") == "" {
-		err = &admin.Problem{Title: "Bad request", Status: http.StatusBadRequest, Detail: "the form names no URL"}
+		err = &admin.Problem{Title: "Bad request", Status: http.StatusBadRequest, Detail: "the form has no URL"}
 	}
 	return form.Get("url"), err
 }
@@ -195,14 +195,14 @@ func refreshOne(v *visit) error {
 	if err != nil {
 		return err
 	}
-	words := "It waits to be fetched again."
+	words := "It is queued to be fetched again."
 	switch {
 	case done.HeldUp > 0:
-		words = "It is queued, and is fetched when its robots.txt, proxy or log-in can be had: see why it waits below."
+		words = "It is queued, and fetched when its robots.txt, proxy or log-in is available: see the reason below."
 	case done.Excluded > 0:
-		words = "Not queued: rules or gates keep it out."
+		words = "Not queued: rules or gates exclude it."
 	case done.URLs == 0:
-		words = "It waits in a queue already, or is being fetched."
+		words = "It is already queued, or being fetched."
 	}
 	return toURL(v, raw, words)
 }
@@ -217,7 +217,7 @@ func removeOne(v *visit) error {
 			Head: "Remove this URL?", URLs: []string{raw}, Button: "Remove", Forever: true,
 			Words: []string{
 				"It is forgotten, and its document is deleted from the index.",
-				"If rules accept it and a page that is read again links to it, it comes back, unless it is removed for good.",
+				"If rules accept it and a page that is read again links to it, it comes back, unless it is removed permanently.",
 			},
 			Action: v.link("/url/remove", nil), Fields: []field{{"url", raw}}, Back: v.link("/url", url.Values{"url": {raw}}),
 		})
@@ -226,12 +226,12 @@ func removeOne(v *visit) error {
 	if err != nil {
 		return err
 	}
-	words := "It was not known: nothing was removed."
+	words := "The URL is unknown: nothing was removed."
 	switch {
 	case slices.Contains(done.Roots, raw), done.URLs == 0 && len(done.Roots) > 0:
-		words = "It stays: it is a start URL of the configuration. Take it out there first."
+		words = "It stays: it is a start URL of the configuration. Remove it there first."
 	case done.Deletions > 0:
-		words = "Removed; the deletion of its document is on its way."
+		words = "Removed; its document is about to be deleted."
 	case done.URLs > 0:
 		words = "Removed; it had no document in the index."
 	}

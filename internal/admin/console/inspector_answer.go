@@ -92,7 +92,7 @@ func (d *inspected) advise(v *visit, r *shownAnswer, a *admin.Answer) {
 	}
 	if operator && d.Explained.ExcludedBy != nil && (d.Stored == nil || !d.Stored.Indexed && !a.Reason.Operators()) && v.may("/rules") {
 		path, link := d.editor(v)
-		r.do("If it is to be crawled, change what leaves it out.", path, link)
+		r.do("To crawl it, change the setting that excludes it.", path, link)
 	}
 }
 
@@ -113,12 +113,12 @@ func (r *shownAnswer) judgeOrder(v *visit, o *push.Listed) {
 		r.do("", v.link("/outbox", url.Values{"state": {"dead"}}), "Dead letters")
 	case push.Waiting:
 		if deletion {
-			r.why("The deletion of its document waits in the outbox: an indexer may still have it.")
+			r.why("The deletion of its document is still in the outbox: an indexer may still have it.")
 		} else {
 			r.Kind = "warn"
-			r.why("Its newest document waits in the outbox: not every indexer has it safely.")
+			r.why("Its newest document is still in the outbox: not every indexer has stored it safely.")
 		}
-		r.do("If it waits long, see whether an indexer is down.", v.link("/outbox", nil), "Outbox")
+		r.do("If this takes long, check whether an indexer is down.", v.link("/outbox", nil), "Outbox")
 	case push.Pending: // part of the answer already
 	}
 }

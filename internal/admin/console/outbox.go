@@ -95,7 +95,7 @@ func decideLetters(v *visit, do string) error {
 		orders = []admin.DeadLetters{filter.letters()}
 	}
 	if len(orders) == 0 {
-		return v.redirect("/outbox", filter.query(), "None was selected: nothing was done.")
+		return v.redirect("/outbox", filter.query(), "Nothing was selected, so nothing was done.")
 	}
 	if do == "drop" && form.Get("sure") == "" {
 		return askLetters(v, form, filter, orders)
@@ -149,7 +149,7 @@ func lettersOf(values []string) []admin.DeadLetters {
 func askLetters(v *visit, form url.Values, filter outboxFilter, orders []admin.DeadLetters) error {
 	c := &confirmation{
 		Words: []string{
-			"They are not sent any more: the indexer does not get these documents or deletions.",
+			"They are no longer sent: the indexer does not get these documents or deletions.",
 			"The next change of a page is sent as usual.",
 		},
 		Action: v.link("/outbox/drop", nil), Button: "Drop", Back: v.link("/outbox", filter.query()),
@@ -158,7 +158,7 @@ func askLetters(v *visit, form url.Values, filter outboxFilter, orders []admin.D
 	if form.Get("which") == "all" {
 		c.Head, c.Fields = "Drop all dead letters?", append(c.Fields, field{"which", "all"})
 		if !orders[0].All {
-			c.Head = "Drop all dead letters that the filter finds?"
+			c.Head = "Drop all dead letters that match the filter?"
 		}
 		return confirm(v, c)
 	}

@@ -103,16 +103,16 @@ func troubles(v *visit, s *admin.Status) []trouble {
 		all = append(all, t)
 	}
 	if s.ConfigError != "" {
-		say("config", "bad", "The changed configuration is refused, the old one is in force: "+s.ConfigError, "/rules", "Correct it", nil)
+		say("config", "bad", "The changed configuration is refused; the old one is in force: "+s.ConfigError, "/rules", "Correct it", nil)
 	}
 	if s.Store != nil {
 		if below, low := s.Store.DiskLow(); low {
-			say("disk", "bad", fmt.Sprintf("The disk is nearly full: %s are free, it should be %s; the crawl ends at %s.", byteWords(s.Store.DiskFree), byteWords(below), byteWords(s.Store.DiskNeeded)), "", "", nil)
+			say("disk", "bad", fmt.Sprintf("The disk is nearly full: %s are free and %s are recommended; the crawl ends at %s.", byteWords(s.Store.DiskFree), byteWords(below), byteWords(s.Store.DiskNeeded)), "", "", nil)
 		}
 	}
 	for i, t := range s.Targets {
 		if t.DownSince != nil {
-			say("target-"+strconv.Itoa(i), "bad", fmt.Sprintf("The indexer %s is unreachable since %s: %s", t.Name, clock.Stamp(*t.DownSince), t.LastError), "/outbox", "Look at the outbox", nil)
+			say("target-"+strconv.Itoa(i), "bad", fmt.Sprintf("The indexer %s has been unreachable since %s: %s", t.Name, clock.Stamp(*t.DownSince), t.LastError), "/outbox", "Look at the outbox", nil)
 		}
 	}
 	if n := s.Outbox.Dead; n > 0 {
@@ -123,16 +123,16 @@ func troubles(v *visit, s *admin.Status) []trouble {
 		decide = "Release or drop them"
 	}
 	if n := s.DeletionsByClass[scheduler.LossMost.String()]; n > 0 {
-		words := plural(n, "pending deletion or new text is", "pending deletions or new texts are") + " among more than a fifth of a host's documents"
+		words := plural(n, "pending deletion or new text is", "pending deletions or new texts are") + " on a host with more than a fifth of its documents affected"
 		if s.DeletionsSince != nil {
 			words += ", the oldest since " + clock.Stamp(*s.DeletionsSince)
 		}
-		say("losses", "warn", words+": the index keeps what it has until they are confirmed or released.", "/deletions", decide, nil)
+		say("losses", "warn", words+": the index stays unchanged until they are confirmed or released.", "/deletions", decide, nil)
 	}
 	for _, e := range s.Edits {
 		if e.State == deletion.EditHeld && e.Pending > 0 {
 			edit := strconv.FormatUint(e.Number, 10)
-			words := "Edit " + edit + " of the rules: " + e.Words() + " pending until the operator's word."
+			words := "Edit " + edit + " of the rules: " + e.Words() + " pending until the operator releases them."
 			say("edit-"+edit, "warn", words, "/deletions", "Look at them", url.Values{"edit": {edit}})
 		}
 	}
@@ -140,21 +140,21 @@ func troubles(v *visit, s *admin.Status) []trouble {
 		say("ill", "warn", plural(n, "host is ill: none of its documents is deleted or gets a new text.", "hosts are ill: none of their documents is deleted or gets a new text."), "/hosts", "Show "+plural(n, "host", "hosts"), url.Values{"show": {"ill"}})
 	}
 	if n := s.Lost; n > 0 {
-		say("lost", "warn", plural(n, "document was lost before it was sent", "documents were lost before they were sent")+", because the disk damaged it: fetched again first.", "/urls", "Show "+plural(n, "URL", "URLs"), url.Values{"fate": {scheduler.FateBodyLost.String()}})
+		say("lost", "warn", plural(n, "document was damaged on disk before it was sent", "documents were damaged on disk before they were sent")+": fetched again first.", "/urls", "Show "+plural(n, "URL", "URLs"), url.Values{"fate": {scheduler.FateBodyLost.String()}})
 	}
 	for i, l := range s.Sessions {
 		if l.State == "failed" {
-			say("login-"+strconv.Itoa(i), "warn", fmt.Sprintf("The log-in %s fails, its pages wait: %s", l.Name, l.Words), "", "", nil)
+			say("login-"+strconv.Itoa(i), "warn", fmt.Sprintf("The log-in %s fails; its pages wait: %s", l.Name, l.Words), "", "", nil)
 		}
 	}
 	if b := s.Browser; b != nil && b.Trouble != "" {
-		say("browser", "bad", "No browser can be started, pages to be rendered wait: "+b.Trouble, "/urls", "Show them", url.Values{"reason": {scheduler.ReasonNoBrowser.String()}})
+		say("browser", "bad", "No browser can be started; pages to be rendered wait: "+b.Trouble, "/urls", "Show them", url.Values{"reason": {scheduler.ReasonNoBrowser.String()}})
 	}
 	for i, name := range fieldTroubles(s) {
-		say("field-"+strconv.Itoa(i), "warn", fmt.Sprintf("The field %s was found in no page that was searched for it: its selector may be wrong.", name), "/urls", "Show such pages", url.Values{"reason": {scheduler.ReasonNoField.String()}})
+		say("field-"+strconv.Itoa(i), "warn", fmt.Sprintf("The field %s was not found in any searched page: its selector may be wrong.", name), "/urls", "Show such pages", url.Values{"reason": {scheduler.ReasonNoField.String()}})
 	}
 	if s.Paused {
-		say("paused", "warn", "The crawl is paused: nothing is fetched.", "", "", nil)
+		say("paused", "warn", "The crawl is paused: no pages are fetched.", "", "", nil)
 	}
 	return all
 }

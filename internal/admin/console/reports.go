@@ -51,10 +51,10 @@ func (d *reportData) Head(kind string) string {
 func (d *reportData) About(kind string) string {
 	return map[string]string{
 		"broken":    "URLs that cannot be fetched, each with the pages that link to it",
-		"errors":    "what goes wrong, by kind and host",
-		"documents": "how many URLs and documents there are, by push source, outcome, fifo, media type and host",
-		"changes":   "what came, changed and went, in the last 24 hours or since another time",
-		"rounds":    "what each round of discovery, schedule and run that ended by itself did",
+		"errors":    "errors by kind and host",
+		"documents": "counts of URLs and documents by push source, outcome, fifo, media type and host",
+		"changes":   "documents added, changed and deleted in the last 24 hours or since another time",
+		"rounds":    "the results of each round of discovery, schedule and completed run",
 	}[kind]
 }
 

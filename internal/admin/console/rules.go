@@ -120,7 +120,7 @@ func notEdited(text []byte) string {
 		return "The file is larger than 4 MiB. Edit it on the machine of the service, then run sextant reload."
 	}
 	if m := declared.FindSubmatch(text); m != nil && !strings.EqualFold(string(m[1]), "utf-8") && !strings.EqualFold(string(m[1]), "us-ascii") {
-		return "The text says that it is in " + cut(string(m[1]), 40) + ". The editor writes UTF-8: write encoding=\"UTF-8\" in its first line; a file in another encoding must be converted on the machine of the service."
+		return "The text declares the encoding " + cut(string(m[1]), 40) + ". The editor writes UTF-8: write encoding=\"UTF-8\" in its first line; a file in another encoding must be converted on the machine of the service."
 	}
 	if !utf8.Valid(text) {
 		return "The file is not in UTF-8. Convert it on the machine of the service, or edit it there and run sextant reload."

@@ -54,7 +54,7 @@ func signInByTicket(v *visit, written, next string) (any, error) {
 		return nil, &elsewhere{path: next}
 	}
 	if !ok {
-		return signInData{Next: next, Wrong: "This link was used already, or is too old: sign in with a token."}, nil
+		return signInData{Next: next, Wrong: "This link was already used or has expired: sign in with a token."}, nil
 	}
 	caller, problem := v.console.service.SignIn(v.r, token)
 	if problem != nil {

@@ -144,7 +144,7 @@ func (v *view) toRule(s *report.StoredURL, reason template.HTML) template.HTML {
 		return reason
 	}
 	to := template.HTMLEscapeString(v.visit.link("/url/rule", url.Values{"url": {s.URL}}))
-	return template.HTML(`<a href="` + to + `" title="The line of the configuration that says so">` + string(reason) + `</a>`) //nolint:gosec // escaped
+	return template.HTML(`<a href="` + to + `" title="The line of the configuration that decides this">` + string(reason) + `</a>`) //nolint:gosec // escaped
 }
 
 // decideURLs fetches or removes the URLs selected in a form.
@@ -161,7 +161,7 @@ func decideURLs(v *visit, do string) error {
 		selection.All = selection.Empty()
 	}
 	if selection.Empty() {
-		return v.redirect("/urls", filter.Values, "None was selected: nothing was done.")
+		return v.redirect("/urls", filter.Values, "Nothing was selected, so nothing was done.")
 	}
 	selection.Forever = form.Get("forever") != ""
 	n, err := v.api.CountSelected(v.r.Context(), selection)
@@ -173,7 +173,7 @@ func decideURLs(v *visit, do string) error {
 	}
 	switch {
 	case n.URLs == 0:
-		return v.redirect("/urls", filter.Values, "The selection has no URL that this can be done to: nothing was done.")
+		return v.redirect("/urls", filter.Values, "This action applies to no selected URL: nothing was done.")
 	case form.Get("sure") == "" && (do == "remove" || n.URLs > admin.RemovedUnasked):
 		return confirm(v, askURLs(v, do, n, filter, all, selection.URLs))
 	}
@@ -200,7 +200,7 @@ func sendURLs(v *visit, do string, selection admin.Selection) (string, error) {
 		words += " " + plural(done.Waiting, "was waiting already.", "were waiting already.")
 	}
 	if done.HeldUp > 0 {
-		words += " " + plural(done.HeldUp, "of these waits", "of these wait") + " until robots.txt, proxy or log-in can be had."
+		words += " " + plural(done.HeldUp, "of these waits", "of these wait") + " until robots.txt, proxy or log-in is available."
 	}
 	if done.Excluded > 0 {
 		words += " " + plural(done.Excluded, "is", "are") + " excluded by the rules."
@@ -214,7 +214,7 @@ func askURLs(v *visit, do string, n crawl.SelectedCount, filter urlFilter, all b
 	things := plural(n.URLs, "URL", "URLs")
 	if all {
 		c.Fields = append(c.Fields, field{"which", "all"})
-		if c.Words = append(c.Words, "All that are stored: no filter is set."); filter.Narrowed() {
+		if c.Words = append(c.Words, "All stored URLs: no filter is set."); filter.Narrowed() {
 			var parts []string
 			for _, f := range filter.Hidden() {
 				parts = append(parts, f.Name+" "+cut(f.Value, maxShown))
@@ -227,13 +227,13 @@ func askURLs(v *visit, do string, n crawl.SelectedCount, filter urlFilter, all b
 	}
 	if do == "refresh" {
 		c.Head, c.Button = "Recrawl "+things+"?", "Recrawl "+things
-		c.Words = append(c.Words, "They wait in a fifo and are fetched at the polite pace of their hosts. What did not change is not pushed again.")
+		c.Words = append(c.Words, "They are queued in a fifo and fetched at the polite pace of their hosts. Unchanged documents are not pushed again.")
 		return c
 	}
 	c.Head, c.Button, c.Forever = "Remove "+things+"?", "Remove "+things, true
 	c.Words = append(c.Words,
 		"They are forgotten, and "+plural(n.Documents, "document is", "documents are")+" deleted from the index.",
-		"What rules accept and a page links to comes back when that page is read again, unless it is removed for good.")
+		"A URL that rules accept and a page links to comes back when that page is read again, unless it is removed permanently.")
 	if n.Roots > 0 {
 		c.Words = append(c.Words, plural(n.Roots, "start URL of the configuration stays.", "start URLs of the configuration stay."))
 	}

@@ -31,9 +31,9 @@ func allPages(w *world) []shownPage {
 	host := strings.TrimPrefix(w.siteURL, "http://")
 	of := func(path string) string { return url.Values{"url": {w.siteURL + path}}.Encode() }
 	return []shownPage{
-		{name: "overview", path: "/", ready: "The field nowhere was found in no page"},
+		{name: "overview", path: "/", ready: "The field nowhere was not found in any searched page"},
 		{name: "urls", path: "/urls", ready: "CSV of what is shown"},
-		{name: "urls-filtered", path: "/urls?status=404&sort=-fetched_at&reason=not_found", ready: "that the filter finds"},
+		{name: "urls-filtered", path: "/urls?status=404&sort=-fetched_at&reason=not_found", ready: "matching the filter"},
 		{name: "rules", path: "/rules", operator: true, ready: "Test cases"},
 		{name: "manual", path: "/docs/"},
 		{name: "manual-page", path: "/docs/first-crawl"},
