@@ -189,14 +189,14 @@ func (f *fixture) waiting(l scheduler.Link) scheduler.WaitingURL {
 	f.Helper()
 	r := f.lookup(l)
 	if r.State != scheduler.Waiting {
-		f.Fatalf("%s is in state %d, want it waiting", l.URL, r.State)
+		f.Fatalf("%s is in state %d, want waiting", l.URL, r.State)
 	}
 	for _, w := range f.queue(placeOf(r)) {
 		if w.Key == l.URL.Key() {
 			return w
 		}
 	}
-	f.Fatalf("%s waits but does not stand in its queue", l.URL)
+	f.Fatalf("%s waits but is not in its queue", l.URL)
 	return scheduler.WaitingURL{}
 }
 

@@ -38,7 +38,7 @@ func completeWaiting(f *fixture) {
 	c.Next.State = scheduler.Waiting
 	f.equal("places", f.complete(c), []scheduler.Place{placeOf(w.Record)})
 	if got := f.waiting(l); got.Seq <= second.Seq {
-		f.Errorf("Seq = %d, want it behind %d", got.Seq, second.Seq)
+		f.Errorf("Seq = %d, want above %d", got.Seq, second.Seq)
 	}
 	c = completion(f.waiting(l))
 	c.Next.State, c.Next.Source = scheduler.Waiting, scheduler.Follow
@@ -351,12 +351,12 @@ func cancelDeletion(f *fixture) {
 	for _, o := range []*scheduler.Order{replacing(0), leaving(0), leaving(3)} {
 		again(o, false)
 		again(nil, false)
-		f.equal("loss pending after a page that says nothing of it", f.lookup(l).LossPending, true)
+		f.equal("loss pending after a page that does not mention it", f.lookup(l).LossPending, true)
 		again(nil, true)
 		f.equal("outbox after cancelling", f.counts().Outbox, scheduler.OutboxCounts{})
 		f.equal("loss pending after cancelling", f.lookup(l).LossPending, false)
 	}
 	again(&scheduler.Order{Op: scheduler.OrderAdd, Body: []byte("{}")}, false)
 	again(nil, true)
-	f.equal("outbox after cancelling what is not pending", f.counts().Outbox, scheduler.OutboxCounts{Waiting: 1})
+	f.equal("outbox after cancelling a loss that is not pending", f.counts().Outbox, scheduler.OutboxCounts{Waiting: 1})
 }

@@ -73,7 +73,7 @@ func (f *fixture) deletionOf(l scheduler.Link) scheduler.StoredDeletion {
 		f.Fatalf("deletions of %s: %+v, want one", l.URL, list)
 	}
 	if !f.lookup(l).LossPending {
-		f.Errorf("the record of %s does not say that a loss is pending", l.URL)
+		f.Errorf("the record of %s has no pending loss", l.URL)
 	}
 	return list[0]
 }

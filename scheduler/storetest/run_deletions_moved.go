@@ -144,7 +144,7 @@ func deletionsMany(f *fixture) {
 	var last uint64
 	for _, d := range f.deletions(scheduler.DeletionFilter{}) {
 		if d.Seq <= last {
-			f.Fatalf("number %d comes behind %d", d.Seq, last)
+			f.Fatalf("number %d follows %d", d.Seq, last)
 		}
 		last = d.Seq
 	}

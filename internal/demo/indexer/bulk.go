@@ -69,7 +69,7 @@ func parseAction(line []byte, index string) (action, error) {
 	var m metadata
 	for op, raw := range ops {
 		if len(ops) != 1 || op != "index" && op != "delete" {
-			return a, fmt.Errorf("one of index and delete, found %d members, such as %s", len(ops), quote(op))
+			return a, fmt.Errorf("want index or delete, found %d members, such as %s", len(ops), quote(op))
 		}
 		d := json.NewDecoder(bytes.NewReader(raw))
 		d.DisallowUnknownFields()
@@ -80,13 +80,13 @@ func parseAction(line []byte, index string) (action, error) {
 	}
 	switch {
 	case a.op == "":
-		return a, fmt.Errorf("one of index and delete, found none")
+		return a, fmt.Errorf("want index or delete, found none")
 	case m.ID == nil || *m.ID == "":
 		return a, fmt.Errorf("this receiver requires an _id")
 	case len(*m.ID) > maxID:
 		return a, fmt.Errorf("id [%s] is too long, must be no longer than %d bytes but was: %d", quote(*m.ID), maxID, len(*m.ID))
 	case (m.Version == nil) != (m.VersionType == ""), m.VersionType != "" && m.VersionType != "external_gte":
-		return a, fmt.Errorf("version goes with version_type external_gte")
+		return a, fmt.Errorf("version requires version_type external_gte")
 	}
 	if m.Index != "" {
 		a.index = m.Index

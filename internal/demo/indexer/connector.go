@@ -150,7 +150,7 @@ func (s *Server) connector(name string) (*connector, error) {
 		return c, nil
 	}
 	if len(s.connectors) >= maxConnectors {
-		return nil, badRequest("there are %d connectors already: use one of them", maxConnectors)
+		return nil, badRequest("there are already %d connectors: use one of them", maxConnectors)
 	}
 	c = newConnector(name, state{})
 	s.connectors[name] = c

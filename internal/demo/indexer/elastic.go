@@ -130,11 +130,11 @@ func readLimited(r *http.Request, limit int64) ([]byte, error) {
 		}
 		in = z
 	default:
-		return nil, &refusal{status: http.StatusUnsupportedMediaType, words: "Content-Encoding: gzip, or none"}
+		return nil, &refusal{status: http.StatusUnsupportedMediaType, words: "Content-Encoding must be gzip or absent"}
 	}
 	body, err := io.ReadAll(io.LimitReader(in, limit+1))
 	if err != nil {
-		return nil, badRequest("the body broke off: %v", err)
+		return nil, badRequest("the body was cut off: %v", err)
 	}
 	if int64(len(body)) > limit {
 		return nil, &refusal{status: http.StatusRequestEntityTooLarge, words: fmt.Sprintf("the body is longer than %d bytes: send fewer documents at once", limit)}

@@ -62,7 +62,7 @@ func ParseFail(text string) (Fail, error) {
 		setting = strings.TrimSpace(setting)
 		name, value, _ := strings.Cut(setting, "=")
 		if seen[name] && name != "status" && name != "bad" {
-			return Fail{}, fmt.Errorf("fail setting %q: %s is given twice: give it once", setting, name)
+			return Fail{}, fmt.Errorf("fail setting %q: %s is written twice: remove one", setting, name)
 		}
 		seen[name] = true
 		if err := f.set(name, value); err != nil {
@@ -70,7 +70,7 @@ func ParseFail(text string) (Fail, error) {
 		}
 	}
 	if f.RetryAfter > 0 && len(f.Status) == 0 {
-		return Fail{}, errors.New("fail setting \"retry-after\": it goes with status=429:N or status=503:N: add one")
+		return Fail{}, errors.New("fail setting \"retry-after\": it requires status=429:N or status=503:N: add one")
 	}
 	return f, nil
 }
@@ -111,14 +111,14 @@ func (f *Fail) set(name, value string) (err error) {
 		return nil
 	case "bad":
 		if value == "" {
-			return errors.New("write bad=SUBSTRING, with a substring of the URIs to refuse")
+			return errors.New("write bad=SUBSTRING, a substring of the URIs to refuse")
 		}
 		f.Bad = append(f.Bad, value)
 		return nil
 	case "slow":
 		f.Slow, err = time.ParseDuration(value)
 		if err != nil || f.Slow <= 0 {
-			return errors.New("write slow=DURATION, as 200ms or 2s")
+			return errors.New("write slow=DURATION, such as 200ms or 2s")
 		}
 		return nil
 	}

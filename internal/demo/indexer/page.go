@@ -53,7 +53,7 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
 	var out bytes.Buffer
 	if err := s.page.Execute(&out, v); err != nil {
 		s.log.Error("search page", "error", err)
-		http.Error(w, "the page could not be made", http.StatusInternalServerError)
+		http.Error(w, "cannot build the page", http.StatusInternalServerError)
 		return
 	}
 	header := w.Header()

@@ -66,7 +66,7 @@ var errClosed = errors.New("the indexer is closed")
 // states what to do.
 func Open(dir string, settings Settings, log *slog.Logger) (*Server, error) {
 	if (settings.User == "") != (settings.Password == "") {
-		return nil, errors.New("indexer: User and Password go together: give both, or none")
+		return nil, errors.New("indexer: User and Password require each other: set both or neither")
 	}
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -132,7 +132,7 @@ func (s *Server) Run(ctx context.Context, l net.Listener) error {
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
 	defer cancel()
 	if err := server.Shutdown(grace); err != nil {
-		s.log.Warn("requests were cut off at the stop", "error", err)
+		s.log.Warn("requests were aborted when the indexer stopped", "error", err)
 		_ = server.Close()
 	}
 	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
@@ -165,7 +165,7 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("/papi/4/connectors/{connector}/{command}", s.serveCommand)
 	mux.HandleFunc("/papi/", func(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, &refusal{status: http.StatusNotFound,
-			words: "no such address: write /papi/4/connectors/NAME/COMMAND"})
+			words: "this path does not exist: write /papi/4/connectors/NAME/COMMAND"})
 	})
 	mux.HandleFunc("/elastic/{path...}", s.serveElastic)
 	mux.HandleFunc("POST /webhook/{name}", s.protocol(true, s.refuseHook, s.webhook))

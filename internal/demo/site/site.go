@@ -66,7 +66,7 @@ func (s *site) sitemap(origin string) []byte {
 func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
-		http.Error(w, "this site is only for reading: use GET", http.StatusMethodNotAllowed)
+		http.Error(w, "this site is read-only: use GET", http.StatusMethodNotAllowed)
 		return
 	}
 	if target, ok := s.redirects[r.URL.Path]; ok {

@@ -74,7 +74,7 @@ func report(events io.Reader, out io.Writer, allowed map[string]bool) error {
 	unexpected := r.skips(out, allowed)
 	r.print(out)
 	if len(unexpected) > 0 {
-		return fmt.Errorf("skipped, and not in the file of allowed skips: %s", strings.Join(unexpected, ", "))
+		return fmt.Errorf("skipped, but not in the file of allowed skips: %s", strings.Join(unexpected, ", "))
 	}
 	return nil
 }
