@@ -22,7 +22,7 @@ type compiler struct {
 	at       Position
 }
 
-// atomKey is an Atom without its place.
+// atomKey is an Atom without its position.
 type atomKey struct {
 	field  Field
 	kind   Kind
@@ -83,7 +83,7 @@ func (c *compiler) list(name string, of []Condition, depth int) []node {
 	return nodes
 }
 
-// valid returns whether an atom compiles, without adding to the faults.
+// valid reports whether an atom compiles, without adding to the faults.
 func (c *compiler) valid(cond Condition) bool {
 	before := len(c.errs)
 	m := c.atom(cond.(Atom))
@@ -140,8 +140,8 @@ func compileAtom(a Atom) (*matcher, error) {
 	return m, nil
 }
 
-// anchored compiles an expression with the anchors of the atom's kind around it
-// as one group. A dot is any character, a decoded line feed too.
+// anchored compiles an expression with the anchors of the atom's kind around it as one group. A dot matches any
+// character, including a decoded line feed.
 func anchored(a Atom, expr string) (*regexp.Regexp, error) {
 	flags := "(?s)"
 	if a.Norm != NormNone {
@@ -234,8 +234,7 @@ func validShift(n int) bool { return -2 <= n && n <= 2 }
 // Matcher is a compiled condition by itself. It is safe for concurrent use.
 type Matcher struct{ node node }
 
-// CompileCondition compiles a condition that belongs to no rule. The errors, all
-// that there are, are *Error.
+// CompileCondition compiles a condition that belongs to no rule. It returns all errors, each an *Error.
 func CompileCondition(cond Condition) (*Matcher, []error) {
 	c := newCompiler(0)
 	n := c.condition(cond, 0)

@@ -104,7 +104,7 @@ func pathEnds(text string, i int) string {
 	return fmt.Sprintf("a path ends before the ?: write %q, and <InQuery val=%q/> beside it in an <And> if the query matters", text[:i], query)
 }
 
-// isPlain reports whether a value holds no operator.
+// isPlain reports whether a value contains no operator.
 func isPlain(a Atom) bool {
 	_, literal, err := expression(a.Value, a.Regexp)
 	return err == nil && literal
@@ -113,7 +113,7 @@ func isPlain(a Atom) bool {
 // shownMost is the maximum length of a value in a message.
 const shownMost = 100
 
-// short is a value as messages repeat it.
+// short returns a value as shown in messages.
 func short(s string) string {
 	if len(s) <= shownMost {
 		return s

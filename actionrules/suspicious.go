@@ -135,7 +135,7 @@ func unescapedOperator(value string, i int) string {
 	return ""
 }
 
-// repeatable reports whether the text before i is made to be repeated: a class, any one character, or the end of a
+// repeatable reports whether the text before i is meant to be repeated: a class, any one character, or the end of a
 // group or set. Escaping that, but not the repetition, is a common mistake.
 func repeatable(value string, i int) bool {
 	before := value[:i]
@@ -176,8 +176,8 @@ func withStars(value string) string {
 	return b.String()
 }
 
-// withOperators takes the value for an ordinary expression, except for dots and question
-// marks that nothing makes an operator: people write those as they are.
+// withOperators treats the value as an ordinary expression, except for dots and question marks that are not clearly
+// operators: people often write those literally.
 func withOperators(value string) string {
 	var b strings.Builder
 	for i := 0; i < len(value); i++ {

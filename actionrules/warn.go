@@ -8,7 +8,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Warning is something that is allowed but hardly meant.
+// Warning is a setting that is allowed but probably unintended.
 type Warning struct {
 	At   Position
 	Text string
@@ -44,8 +44,7 @@ func DoubtfulPatterns(rules []Rule) []Warning {
 	return ws
 }
 
-// excludedRoots warns of roots that the rules do not crawl, beyond a hundred of
-// them with their number alone.
+// excludedRoots warns of roots that the rules do not crawl; beyond a hundred, only their number is given.
 func (e *Engine) excludedRoots() []Warning {
 	const most = 100
 	var ws []Warning
@@ -160,7 +159,7 @@ func unreachable(a Atom) string {
 	return fmt.Sprintf("no canonical URL matches it; the canonical form is %q", canonical)
 }
 
-// literalStart is the text that each match of an atom begins with.
+// literalStart returns the text that each match of an atom begins with.
 func literalStart(a Atom) string {
 	expr, _, err := expression(a.Value, a.Regexp)
 	if err != nil {
@@ -195,8 +194,7 @@ func urlStart(s string) bool {
 	return false
 }
 
-// candidates are URLs in which a field holds text at the place that kind says,
-// the plainest first.
+// candidates returns URLs in which a field has text at the position that kind requires, simplest first.
 func candidates(f Field, kind Kind, text string) []string {
 	lefts, rights := []string{""}, []string{""}
 	if kind == KindSuffix || kind == KindInside {

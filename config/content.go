@@ -133,7 +133,7 @@ func (p *parser) checkProgram(command *attr) {
 // misspeltFile matches an argument that was probably meant for the file with the document.
 var misspeltFile = regexp.MustCompile(`(?i)^\{+[\w-]+\}*$|^[\w-]+\}+$|\{ *file\b|\bfile *\}`)
 
-// checkPlaceholder warns of arguments that resemble extract.ConverterFile, but are passed on unchanged.
+// checkPlaceholder warns of arguments that resemble extract.ConverterFile but are passed unchanged.
 func (p *parser) checkPlaceholder(command *attr, words []string) {
 	for _, word := range words[min(1, len(words)):] {
 		if misspeltFile.MatchString(word) && !strings.Contains(word, extract.ConverterFile) {

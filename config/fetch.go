@@ -99,7 +99,7 @@ func (p *parser) fetch(n *node, c *Crawler) policy.Fetch {
 	return f
 }
 
-// rendering reads which pages of a Fetch are rendered in a browser, nil for none.
+// rendering reads which pages of a Fetch are rendered in a browser; it returns nil if none are.
 func (p *parser) rendering(n *node) *policy.Render {
 	selector, wait := n.attr("renderSelector"), n.attr("renderWaitMS")
 	if selector != nil {
@@ -163,7 +163,7 @@ func (p *parser) browser(n, crawler *node, c *Crawler) {
 	}
 }
 
-// warnOfInsecure warns of insecureTLS; what names what it endangers.
+// warnOfInsecure warns of insecureTLS; what names the endangered data.
 func (p *parser) warnOfInsecure(n *node, what string) {
 	if !n.boolean("insecureTLS") {
 		return

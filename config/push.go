@@ -115,7 +115,8 @@ func (p *parser) ofKind(n *node, kind *pushKind) {
 	}
 }
 
-// fieldInTargets warns of a Field that does not reach a target. The title does, since it is made from its Field.
+// fieldInTargets warns of a Field that does not reach a target. The title always does, since it is taken from its
+// Field.
 func (p *parser) fieldInTargets(n, crawler *node, f *policy.Field) {
 	for _, target := range crawler.children {
 		if target.spec.Name != "Push" || slices.Contains(target.faulty, "kind") {

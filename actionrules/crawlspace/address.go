@@ -15,7 +15,7 @@ type addressRule struct {
 	v4         bool
 }
 
-// bits holds the bits of an address; IPv4 uses the lowest 32.
+// bits contains the bits of an address; IPv4 uses the lowest 32.
 type bits struct{ high, low uint64 }
 
 func bitsOf(a netip.Addr) bits {
@@ -27,8 +27,8 @@ func bitsOf(a netip.Addr) bits {
 	return v
 }
 
-// AddressRules are the address rules of crawl.rules, for the address really
-// dialled. It is immutable and safe for concurrent use; nil has no rules.
+// AddressRules are the address rules of crawl.rules, for the address that is dialled. It is immutable and safe for
+// concurrent use; nil has no rules.
 type AddressRules struct{ rules []addressRule }
 
 // Judge applies the rules to one address; the first match decides. matched reports whether a rule matched, and reason

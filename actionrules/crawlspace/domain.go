@@ -49,7 +49,7 @@ func parseDomain(target string, fold bool) (r domainRule, problem string) {
 	return r, problem
 }
 
-// cutPort takes the port off the target.
+// cutPort splits the port from the target.
 func (r *domainRule) cutPort(target string) (host, problem string) {
 	colon := strings.LastIndexByte(target, ':')
 	bracket := strings.LastIndexByte(target, ']')
@@ -151,7 +151,7 @@ func isASCII(s string) bool {
 	return true
 }
 
-// domainGate asks the domain rules; the first that applies decides.
+// domainGate applies the domain rules; the first match decides.
 type domainGate struct {
 	rules  []domainRule
 	fold   bool
@@ -183,8 +183,8 @@ func (g *domainGate) size() int {
 	return len(g.rules)
 }
 
-// host is the host that rules are compared with: as the link spelled it where
-// that differs in nothing but case, and case counts.
+// host returns the host to compare with the rules. If case matters, that is the host as the link spelled it, provided
+// that only the case differs.
 func (g *domainGate) host(l Link) string {
 	if host := l.URL.Host(); g.fold || len(host) != len(l.Host) || strings.Contains(host, ":") || !strings.EqualFold(host, l.Host) {
 		return host

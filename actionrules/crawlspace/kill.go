@@ -35,8 +35,7 @@ type killList struct {
 	patterns patternList
 }
 
-// killList reads both files. URLs are compared as they are known, that is, after
-// the query filter.
+// killList reads both files. URLs are compared in their stored form, that is, after the query filter.
 func (c *compiler) killList() killList {
 	k := killList{exact: map[string]Reason{}, patterns: newPatternList(c.entries(parseList(c.s.settings.KillPatterns, GateKill)))}
 	f := c.s.settings.KillExact

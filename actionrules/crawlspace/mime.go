@@ -66,7 +66,7 @@ const unknownType = "application/octet-stream"
 // mimeGate judges responses by their type, before the body is read.
 type mimeGate struct {
 	on      bool              // MimeTypes are listed
-	include bool              // they are all that is taken
+	include bool              // only they are accepted
 	listed  map[string]Reason // type/subtype, or type/* for a whole type
 	missing Reason            // reason for a type that is not included
 	// ignored are the types that belong to an ignored extension.

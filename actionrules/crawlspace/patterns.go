@@ -53,7 +53,7 @@ func (l *patternList) first(text string) *entry {
 	return &l.entries[best]
 }
 
-// patternGate refuses URLs that match an entry or, with want, those that match none.
+// patternGate refuses URLs that match an entry or, if want is set, those that match none.
 type patternGate struct {
 	list    patternList
 	want    bool
@@ -122,7 +122,7 @@ func parseEntry(s string, reason Reason) (entry, error) {
 // spelled returns a substring as canonical URLs spell it, with blanks and non-ASCII characters escaped.
 func spelled(s string) string { return escape(strings.ReplaceAll(s, " ", "%20")) }
 
-// parseTexts reads substrings; empty ones are left out.
+// parseTexts reads substrings and skips empty ones.
 func parseTexts(texts []Text, g Gate) (all []entry, errs []error) {
 	for _, t := range texts {
 		s := strings.TrimSpace(t.Value)

@@ -13,8 +13,8 @@ import (
 // time for some, and a compiled one about a hundred times its length.
 const maxExpression = 1 << 16
 
-// compile compiles an expression in the syntax of Perl 5, as far as RE2 goes.
-// What RE2 lacks is refused by name.
+// compile compiles an expression in the syntax of Perl 5, as far as RE2 supports it. Errors name the constructs that
+// RE2 lacks.
 func compile(expr string) (*expression, error) {
 	switch {
 	case strings.TrimSpace(expr) == "":

@@ -70,8 +70,8 @@ func noScheme(target string) string {
 		clip("http://"+strings.TrimLeft(target, "/")), clip("https://"+strings.TrimLeft(target, "/")))
 }
 
-// canonicalAuthority spells host and port as canonical URLs do. A host that is
-// not complete, because nothing follows it, stays open.
+// canonicalAuthority spells host and port as canonical URLs do. A host at the end of the prefix may be incomplete and
+// stays open.
 func canonicalAuthority(scheme, authority string, complete bool) (string, string) {
 	if complete && !strings.Contains(authority, "*") {
 		if scheme != "https" { // http, or with a wildcard
@@ -141,7 +141,7 @@ func lowerByte(c byte) byte {
 	return c
 }
 
-// prefixGate asks the prefix rules; the first that applies decides.
+// prefixGate applies the prefix rules; the first match decides.
 type prefixGate struct {
 	rules   []prefixRule
 	matcher *matcher

@@ -18,7 +18,7 @@ type ruleParser struct {
 	fold   bool
 }
 
-// parseRules reads the rules with all faults.
+// parseRules reads the rules and reports all faults.
 func parseRules(f File, global, fold bool) (ruleSet, []error) {
 	p := ruleParser{faults: faults{file: f.Name}, global: global, fold: fold}
 	p.readLines(f.Content, p.line)
@@ -57,7 +57,7 @@ func (p *ruleParser) line(l line) {
 	p.target(l, r, kind.text, targets)
 }
 
-// target reads the rest of a line, behind action and type.
+// target reads the rest of a line, after action and type.
 func (p *ruleParser) target(l line, r rule, kind string, targets []word) {
 	if kind == "address" {
 		p.address(l, r, targets)

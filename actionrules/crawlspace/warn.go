@@ -10,7 +10,8 @@ import (
 )
 
 // Warnings lists settings that are allowed but probably unintended. roots are the start URLs as written. ignored
-// reports which URLs the action rules ignore; nil means none. converted are the media types that programs read.
+// reports whether the action rules ignore a URL; nil means none. converted are the media types that external programs
+// read.
 func (s *Space) Warnings(roots []Link, ignored func(weburl.URL) bool, converted ...string) []actionrules.Warning {
 	var ws []actionrules.Warning
 	add := func(at actionrules.Position, format string, args ...any) {
@@ -85,10 +86,9 @@ func (s *Space) warnOfAddresses(add func(actionrules.Position, string, ...any)) 
 	}
 }
 
-// images is what their media types begin with.
+// images is the prefix of image media types.
 const images = "image/"
 
-// unexcluded says which of images, if they are not wanted, scripts and styles would be visited: those
 // unexcluded returns which of unwanted images, scripts and styles would be visited: those for which a file in the
 // folder of some start URL passes all gates and rules.
 func (s *Space) unexcluded(roots []Link, ignored func(weburl.URL) bool, wantsImages bool) string {

@@ -62,7 +62,7 @@ func TestWarnings(t *testing.T) {
 		"a proxy and address rules":   {proxy, "", []string{"crawl.rules:1: address rules have no effect on requests through a proxy, which resolves names itself; limit hosts with domain rules"}},
 		"case matters":                {caseful, "http://h/", []string{caseMatter}},
 		"a reject list":               {reject, "", []string{"reject.patterns: the reject list is meant for a running crawl; move its 2 patterns to the exclude attribute of Patterns later"}},
-		"no setting excludes images":     {Settings{}, "http://h/ http://g/", []string{"no setting excludes images, scripts, styles; write <IgnoredExtensions/>"}},
+		"no setting excludes images":  {Settings{}, "http://h/ http://g/", []string{"no setting excludes images, scripts, styles; write <IgnoredExtensions/>"}},
 		"something excludes images":   {Settings{Exclude: text(1, ".png,.css")}, "http://h/a/b", []string{"no setting excludes scripts; write <IgnoredExtensions/>"}},
 		"their MIME type is excluded": {Settings{MIME: &MIMETypes{Include: true, Types: []Text{text(1, "text/html")}}}, "http://h/", nil},
 	} {

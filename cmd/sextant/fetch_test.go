@@ -37,8 +37,8 @@ func TestRenderedWords(t *testing.T) {
 	plain, lost := &admin.FetchedPage{Title: "Home"}, new(report.StoredURL)
 	lost.LastError = "the browser does not start"
 	for want, f := range map[string]*admin.Fetched{
-		"rendered  not rendered: the browser does not start":                                   {Plain: plain, Stored: lost},
-		"its scripts redirect to http://a/new, which was not followed":       {Plain: plain, Rendered: &admin.FetchedRendered{Location: "http://a/new"}},
+		"rendered  not rendered: the browser does not start":                          {Plain: plain, Stored: lost},
+		"its scripts redirect to http://a/new, which was not followed":                {Plain: plain, Rendered: &admin.FetchedRendered{Location: "http://a/new"}},
 		"its scripts removed all text, perhaps by an error: it is read as its server": {Plain: plain, Page: plain, Rendered: &admin.FetchedRendered{Emptied: true}},
 	} {
 		var b strings.Builder

@@ -140,12 +140,12 @@ func TestHeadline(t *testing.T) {
 			Status:        crawl.Status{Crawler: "a", IdleCode: crawl.IdleNoURL, Outbox: crawl.OutboxStatus{Pending: 63}},
 			PendingCounts: admin.PendingCounts{NewTexts: 60},
 		},
-		"a: paused, 1,188 waiting":                                      busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdlePaused, Pending: waiting}),
-		"a: waiting for the indexer, the outbox is full, 1,188 waiting": busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdleOutboxFull, Pending: waiting}),
-		"a: waiting for the disk":                                       busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdleStoreSlow}),
-		"a: idle, all waiting URLs are in fifos of weight 0, 1,188 waiting":    busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdleSourcesOff, Pending: waiting}),
-		"a: not running, 1,188 waiting":                                 busy(crawl.Status{Crawler: "a", Idle: admin.NotRunning, Pending: waiting}),
-		"crawl: not running, and paused":                                busy(crawl.Status{Idle: admin.NotRunning, Paused: true}),
+		"a: paused, 1,188 waiting":                                          busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdlePaused, Pending: waiting}),
+		"a: waiting for the indexer, the outbox is full, 1,188 waiting":     busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdleOutboxFull, Pending: waiting}),
+		"a: waiting for the disk":                                           busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdleStoreSlow}),
+		"a: idle, all waiting URLs are in fifos of weight 0, 1,188 waiting": busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdleSourcesOff, Pending: waiting}),
+		"a: not running, 1,188 waiting":                                     busy(crawl.Status{Crawler: "a", Idle: admin.NotRunning, Pending: waiting}),
+		"crawl: not running, and paused":                                    busy(crawl.Status{Idle: admin.NotRunning, Paused: true}),
 	} {
 		if got := headline(s, unpainted); got != want {
 			t.Errorf("%s, want %s", got, want)

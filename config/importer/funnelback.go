@@ -116,7 +116,7 @@ func collectionConfig(d *document, file *crawlspace.File) (errs []error) {
 	return nil
 }
 
-// leaveOut records a setting without a counterpart; with told it is an error, too.
+// leaveOut records a setting without a counterpart; if told is set it is also an error.
 func (c *collection) leaveOut(l line, key, value, why string, told bool) {
 	note := "Not translated: " + key + "=" + shown(key, value)
 	if why != "" {

@@ -37,8 +37,8 @@ func Formats() []Format { return []Format{IBM, Funnelback, List, Smartsite, Norc
 // maxFaults bounds the errors that are listed for a file.
 const maxFaults = 100
 
-// Untranslated are the settings that were left out as allowed, each with its line. The text is complete without them,
-// and has them as comments.
+// Untranslated contains the settings that were left out as allowed, each with its line. The text is complete without
+// them and contains them as comments.
 type Untranslated []error
 
 func (u Untranslated) Error() string { return bounded(u).Error() }

@@ -180,7 +180,7 @@ func (x *norconex) startURLs(n *node) {
 	}
 }
 
-// start adds a start URL, or that of a sitemap, and the bounds around it.
+// start adds the URL of a start page or sitemap, and the bounds around it.
 func (x *norconex) start(s scope, kind string, u weburl.URL) {
 	if x.roots[kind+u.String()] {
 		return

@@ -23,8 +23,8 @@ type smartsite struct {
 	off        bool // Discovery is
 }
 
-// smartsiteKeys returns the settings of the web crawler (Smartsite, "Web crawler"), by names made of their titles, and
-// those of Web.config by their own. A complaint describes the fault.
+// smartsiteKeys returns the settings of the web crawler (Smartsite, "Web crawler"), by names derived from their titles,
+// and those of Web.config by their own names. A complaint describes the fault.
 func smartsiteKeys() map[string]func(s *smartsite, value string) (complaint string) {
 	text := func(element string) func(*smartsite, string) string {
 		return func(s *smartsite, v string) string {
@@ -111,8 +111,7 @@ func smartsiteList(d *document, file *crawlspace.File) (errs []error) {
 	return nil
 }
 
-// write puts all that was translated into the document. Start URLs are accepted, with what matches
-// one of them.
+// write writes the translation to the document. Start URLs are accepted, as are URLs that match one of them.
 func (s *smartsite) write() {
 	s.set("errorPolicy", "smartsite")
 	if !slices.ContainsFunc(s.attributes, func(a attribute) bool { return a.name == "minimumAgedS" }) {
@@ -174,7 +173,7 @@ func smartsiteDiscovery(s *smartsite, v string) string {
 	return ""
 }
 
-// scaled hands a number in units over as an attribute, if it is in its range.
+// scaled sets an attribute to a number in units, if it is in range.
 func scaled(elementName, name string, unit int64, set func(*smartsite, attribute)) func(*smartsite, string) string {
 	return func(s *smartsite, v string) string {
 		n, err := strconv.ParseInt(v, 10, 64)

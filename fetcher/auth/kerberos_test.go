@@ -98,7 +98,7 @@ func TestKerberosRefused(t *testing.T) {
 	for want, k := range map[string]auth.Kerberos{
 		"the KDC rejects the password of robot@" + testRealm:                                        with(func(*kerberos.Settings) {}),
 		"the KDC rejects the keytab's key of robot@" + testRealm:                                    with(func(s *kerberos.Settings) { s.Keytab = keytab }),
-		"the KDC does not know nobody@" + testRealm:                                                      with(func(s *kerberos.Settings) { s.Principal = "nobody" }),
+		"the KDC does not know nobody@" + testRealm:                                                 with(func(s *kerberos.Settings) { s.Principal = "nobody" }),
 		"no KDC answers for the realm " + testRealm + " (" + dead + ": connect: connection refused": with(func(s *kerberos.Settings) { s.Realms.KDCs = map[string][]string{testRealm: {dead}} }),
 		"no ticket for HTTP/absent: the realm " + testRealm + " has no such service":                {Settings: withPassword(good), Service: "HTTP/absent"},
 		"the server cannot read the ticket for HTTP/other.example.test":                             {Settings: withPassword(good), Service: "HTTP/other.example.test"},

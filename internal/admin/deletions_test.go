@@ -180,12 +180,12 @@ func TestWaits(t *testing.T) {
 		"now":                             {},
 		"not before 2026-03-04T05:06:00Z": {WaitsFor: "visit", NotBefore: &at},
 		"when its host is well":           {WaitsFor: "well_host"},
-		"when its host is well, or gone: 2026-03-04T05:06:00Z":    {WaitsFor: "well_host", NotBefore: &at},
-		"when its host is gone":                                   {WaitsFor: "gone_host"},
-		"when its host is gone: 2026-03-04T05:06:00Z":             {WaitsFor: "gone_host", NotBefore: &at},
+		"when its host is well, or gone: 2026-03-04T05:06:00Z":  {WaitsFor: "well_host", NotBefore: &at},
+		"when its host is gone":                                 {WaitsFor: "gone_host"},
+		"when its host is gone: 2026-03-04T05:06:00Z":           {WaitsFor: "gone_host", NotBefore: &at},
 		"when another document of its host has a good response": {WaitsFor: "response", NotBefore: &at},
-		"when all stored URLs have been judged by edit 3":         {WaitsFor: "judging", Edit: 3},
-		"not until the operator confirms it":                          {WaitsFor: "word", Edit: 3},
+		"when all stored URLs have been judged by edit 3":       {WaitsFor: "judging", Edit: 3},
+		"not until the operator confirms it":                    {WaitsFor: "word", Edit: 3},
 	} {
 		if got := d.Waits(); got != want {
 			t.Errorf("%+v: %q, want %q", d, got, want)

@@ -106,8 +106,8 @@ func TestAnswers(t *testing.T) {
 // TestHelpOnDeletions: what is advised is possible. Drop leaves alone what an edit made.
 func TestHelpOnDeletions(t *testing.T) {
 	for want, d := range map[string]Deletion{
-		"Release the deletion to delete the document at once. Drop it to keep the document and fetch the page again.":          {},
-		"Release it to index the new text at once. Drop it to keep the old text and fetch the page again.": {Replaces: true},
+		"Release the deletion to delete the document at once. Drop it to keep the document and fetch the page again.": {},
+		"Release it to index the new text at once. Drop it to keep the old text and fetch the page again.":            {Replaces: true},
 		"To delete the document, release the edit: sextant deletions release --edit 17. To keep it, revert the edit.": {Edit: 17},
 	} {
 		if got := d.Help(); got != want {
@@ -225,7 +225,7 @@ func TestRefusedDocuments(t *testing.T) {
 func TestForetold(t *testing.T) {
 	for want, x := range map[string]Explanation{
 		"would be crawled and indexed":                                            {Index: true, Follow: true},
-		"would be crawled and indexed, but its links not followed":                    {Index: true},
+		"would be crawled and indexed, but its links not followed":                {Index: true},
 		"would be crawled, but not indexed: it is crawled only for its links":     {Follow: true},
 		"would be ignored: rule 2, x.xml:7":                                       {ExcludedBy: &crawlspace.Reason{Gate: "rules", File: "x.xml", Line: 7, Rule: "rule 2"}},
 		"would be crawled, but not indexed: the kill list names it: kill gate, k": {Index: true, Follow: true, KilledBy: &crawlspace.Reason{Gate: "kill", File: "k"}},
