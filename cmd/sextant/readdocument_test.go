@@ -231,7 +231,7 @@ echo "<title>Note</title><a href='/beyond.note'>x</a><p>It says: $(cat "$1")"
 			t.Errorf("%s: %+v", name, d)
 		}
 	}
-cannot start 	for _, want := range []string{"ended with status 4: a bad note", "/none/at/all: no such file or directory"} {
+	for _, want := range []string{"ended with status 4: a bad note", "cannot start /none/at/all: no such file or directory"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the log does not have %q:\n%s", want, out)
 		}
