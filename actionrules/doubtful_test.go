@@ -45,7 +45,7 @@ func TestDoubtfulPatterns(t *testing.T) {
 		{of(Path, `\[^/\]`), `write \[\^`},
 		{of(Path, "/x.*"), `.* is literal here; for a regular expression write "/x.*" with`},
 		{of(Path, "/[0-9]+/"), `write "/[0-9]+/" with`},
-		{of(Path, `/\d{4}/`), `{4} stands for these characters themselves here; for a regular expression write "/\d{4}/" with`},
+		{of(Path, `/\d{4}/`), `{4} is literal here; for a regular expression write "/\d{4}/" with`},
 		{of(URL, `http://127.0.0.1:8101/\.*`), `write "http://127\.0\.0\.1:8101/.*" with`},
 		{of(Path, `/\.+`), `+ is literal here and does not repeat anything; write "/.+" with`},
 		{of(Path, `/x\d+`), `write "/x\d+" with`},

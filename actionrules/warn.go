@@ -109,7 +109,7 @@ func doubtful(a Atom) string {
 		}
 		text := Suspicious(a.Value)
 		// Queries do hold asterisks.
-		if text != "" && (a.Field != FieldQuery || !strings.HasPrefix(text, "* stands")) {
+		if text != "" && (a.Field != FieldQuery || !strings.HasPrefix(text, "* is literal")) {
 			return text
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// refuse keeps an entry as a dead letter. One that narrow made a deletion of is kept as
-// the document that it was: a retry reaches all targets, and each narrows it again.
+// refuse stores an entry as a dead letter. An entry that narrow turned into a deletion is stored as the original
+// document: a retry reaches all targets, and each narrows it again.
 func (d *delivery) refuse(ctx context.Context, r Refusal) error {
 	i := slices.IndexFunc(d.batch, func(e Entry) bool { return e.Seq == r.Seq })
 	if i < 0 {
@@ -32,8 +32,7 @@ func (d *delivery) bury(ctx context.Context, e Entry, words string) error {
 	return nil
 }
 
-// fail notes a failure and returns how long to wait: 1 s doubling to 60 s, up to half of it
-// by chance.
+// fail records a failure and returns how long to wait: 1 s doubling to 60 s, up to half of it by chance.
 func (d *delivery) fail(err error) time.Duration {
 	d.failures++
 	d.times.failures.Add(1)

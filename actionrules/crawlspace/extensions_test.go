@@ -42,7 +42,7 @@ func TestExtensionLists(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	for list, want := range map[string]string{"*.mp4": "is not an extension", "a b": "separate several with , or ;", "a/b": "not an extension", ".": "not an extension",
-		"..a": "not an extension", "a.": "not an extension", "ü": "not an extension", strings.Repeat("x", 33): "more than 32 bytes"} {
+		"..a": "not an extension", "a.": "not an extension", "ü": "not an extension", strings.Repeat("x", 33): "longer than 32 bytes"} {
 		if _, errs := Compile(extensions(list, "ok", ""), nil); len(errs) != 1 || !strings.Contains(errs[0].Error(), want) || !strings.HasPrefix(errs[0].Error(), "CrawlConfig.xml:1:5: ") {
 			t.Errorf("%s: %v", list, errs)
 		}

@@ -17,7 +17,7 @@ type answer struct {
 	Error  failure `json:"error"`
 }
 
-// failure is why an entry was not taken.
+// failure is the reason why an entry was rejected.
 type failure struct {
 	Type     string   `json:"type"`
 	Reason   string   `json:"reason"`

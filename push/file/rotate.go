@@ -18,13 +18,13 @@ const (
 	digits = 20 // of the largest uint64
 )
 
-// fileName of a file: its number is the seq of its first line, or one more than
-// the number of the file before it, where lines came again after a crash.
+// fileName returns the name of a file: its number is the seq of its first line or, if lines were repeated after a
+// crash, one more than the number of the previous file.
 func fileName(number uint64) string {
 	return fmt.Sprintf("%s%0*d%s", prefix, digits, number, suffix)
 }
 
-// numberOf is the inverse of fileName, 0 for other names.
+// numberOf is the inverse of fileName; it returns 0 for other names.
 func numberOf(name string) uint64 {
 	number, ok := strings.CutPrefix(name, prefix)
 	if !ok {
@@ -130,7 +130,7 @@ func wholeLines(f *os.File) (size, whole int64, err error) {
 	return size, 0, nil
 }
 
-// syncDir makes the names in dir durable.
+// syncDir makes the file names in dir durable.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

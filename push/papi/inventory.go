@@ -19,7 +19,7 @@ const maxLine = 256 << 10
 
 // Enumerate calls fn for each synced document of the connector whose URI is below root, or all if root is empty, while
 // the response arrives. A line of it is the escaped URI, a space and the stamp (ours: the vendor documents this form
-// for another command). It fails where the answer ends within a line.
+// for another command). It fails if the response ends within a line.
 func (t *Target) Enumerate(ctx context.Context, root string, fn func(uri, stamp string) error) error {
 	const command = "enumerate_synced_entries"
 	r, err := t.inSession(ctx, request{method: http.MethodGet, command: command, query: url.Values{
@@ -129,8 +129,7 @@ func statuses(answer string, uris []string, out map[string]bool) error {
 	return nil
 }
 
-// refreshed is err; where the server may have meant the session, the next command
-// asks for a new one.
+// refreshed returns err. If the error may concern the session, the next command requests a new one.
 func (t *Target) refreshed(ctx context.Context, err error) error {
 	if status, ok := errors.AsType[*wire.StatusError](err); ok && status.OfContent() && ctx.Err() == nil {
 		t.session = ""
