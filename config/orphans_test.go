@@ -31,7 +31,7 @@ func TestWordsOfOtherProducts(t *testing.T) {
 	}
 	_, report := Parse(FileName, []byte(`<CrawlConfig><Crawler name="a" obeyRobots="true" maxDepth="3" colour="x" maxPages="5"/></CrawlConfig>`), Lookups{})
 	got := problemLines(report.Errors)
-	for _, want := range []string{"write ignoreRobotsTxt", `write <CrawlSpace maxLinkDepth="..."/> in it`, "unknown attribute colour of <Crawler>: the manual", "--max-pages N"} {
+	for _, want := range []string{"write ignoreRobotsTxt", `write <CrawlSpace maxLinkDepth="..."/> in it`, "unknown attribute colour of <Crawler>: see the manual", "--max-pages N"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %s in %s", want, got)
 		}

@@ -110,7 +110,7 @@ func (p *parser) ofKind(n *node, kind *pushKind) {
 		case child.spec.Name == "PushHeader" && !kind.overHTTP():
 			p.errorf(child.at, "<PushHeader> is for targets over HTTP: remove it")
 		case child.spec.Name == "PushField" && !kind.fields:
-			p.errorf(child.at, "<PushField> belongs to kind=\"%s\": remove it, or write that kind", strings.Join(kindsWithFields(), `" or "`))
+			p.errorf(child.at, "<PushField> is only for kind=\"%s\": remove it, or write that kind", strings.Join(kindsWithFields(), `" or "`))
 		}
 	}
 }

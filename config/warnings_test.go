@@ -96,7 +96,7 @@ func TestSlips(t *testing.T) {
 		"permission for robots.txt":     {`ignoreRobotsTxt="true"`, root + bounds, "ignoreRobotsTxt fetches pages that the sites' owners forbid", nil},
 		"no effect, once":               {`verbose="true" version="3" buildGroup="x"`, root + bounds, "none of verbose, version, buildGroup has an effect here", nil},
 		"storeTextOnly":                 {`storeTextOnly="false"`, root + bounds, `write content="true" in <Push>`, nil},
-		"only address rules":            {"", alone + bounds + `<CrawlSpace rules="c"/>`, "c: there is no domain rule: with this file every URL is accepted", map[string][]byte{"c": []byte("allow address 10.0.0.0 255.0.0.0\n")}},
+		"only address rules":            {"", alone + bounds + `<CrawlSpace rules="c"/>`, "c: there is no domain rule: this file accepts every URL", map[string][]byte{"c": []byte("allow address 10.0.0.0 255.0.0.0\n")}},
 		"a sitemap that names nothing":  {"", bounds + `<Sitemap url="http://www.example.com/s.xml"/>`, "nothing listed here is crawled, because no rule accepts it", nil},
 		"rounds alone":                  {`smartRefresh="false"`, root + bounds + `<Discovery intervalS="3600"/>`, "intervalS refetches only start URLs: ", nil},
 		"rounds and an age":             {`minimumAgedS="3600" smartRefresh="false"`, root + bounds + `<Discovery intervalS="3600"/>`, "", nil},
@@ -139,13 +139,13 @@ func TestSlips(t *testing.T) {
 		"half an escape":                {"", root + rules(`<Rule><Url val="http://www.example.com/\.*"/><NoIndex/></Rule>`), `write "http://www\.example\.com/.*" with litteral="false"`, nil},
 		"half a repetition":             {"", root + rules(`<Rule><Path val="/x\d+"/><NoIndex/></Rule>`), `+ is literal here and does not repeat anything; write "/x\d+" with litteral="false"`, nil},
 		"a query with its mark":         {"", root + rules(`<Rule><InQuery val="?id=1"/><NoIndex/></Rule>`), `a query begins after the ?: write "id=1"`, nil},
-		"ignored, with a source":        {"", root + rules(`<Rule><Path val="/a/"/><Ignore/><Source name="a"/></Rule>`), "no later rule accepts them, so that its <Source> has no effect", nil},
-		"ignored, with a meta":          {"", root + rules(`<Rule><Path val="/a/"/><AddMeta name="a" value="b"/><Ignore/></Rule><Rule><Path val="/b/"/><Accept/></Rule>`), "so that its <AddMeta> has no effect", nil},
+		"ignored, with a source":        {"", root + rules(`<Rule><Path val="/a/"/><Ignore/><Source name="a"/></Rule>`), "no later rule accepts them, so its <Source> has no effect", nil},
+		"ignored, with a meta":          {"", root + rules(`<Rule><Path val="/a/"/><AddMeta name="a" value="b"/><Ignore/></Rule><Rule><Path val="/b/"/><Accept/></Rule>`), "so its <AddMeta> has no effect", nil},
 		"accepted again":                {"", root + rules(`<Rule><Path val="/a/"/><Ignore/><Source name="a"/></Rule><Rule><Path val="/a/b/"/><Accept/></Rule>`), "", nil},
 		"an ignored extension's source": {"", root + rules(`<Rule><Ext val=".xml"/><Source name="a"/></Rule>`), `<IgnoredExtensions> excludes ".xml" before the rules are evaluated`, nil},
 		"an ignored extension's meta":   {"", root + rules(`<Rule><Ext val=".xml"/><AddMeta name="a" value="b"/></Rule>`), `<IgnoredExtensions> excludes ".xml" before the rules are evaluated`, nil},
 		"a proxy and address rules": {"", alone + bounds + `<CrawlSpace rules="c"/><Fetch proxy="http://proxy:3128"><Host val="www.example.com"/></Fetch>`,
-			"address rules do not limit what a proxy fetches", map[string][]byte{"c": []byte("allow address 10.0.0.0 255.0.0.0\nallow domain www.example.com\nforbid domain *\n")}},
+			"address rules have no effect on requests through a proxy", map[string][]byte{"c": []byte("allow address 10.0.0.0 255.0.0.0\nallow domain www.example.com\nforbid domain *\n")}},
 	} {
 		got := warned(t, c.attributes, c.inside, c.files)
 		switch {

@@ -9,8 +9,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// hashKeyName is the value with the key of document hashes. It goes with the hashes that are stored, so that a
-// backup has it, too.
+// hashKeyName is the value with the key of document hashes. It is stored with the hashes, so that a backup contains it.
 const hashKeyName = "crawl.hashkey"
 
 // hashKey returns the store's key for the hashes of documents. A new store gets one.

@@ -15,16 +15,16 @@ import (
 // Each job runs in a goroutine of its own, which Run starts and waits for. What jobs keep is
 // stored as JSON.
 
-// job runs beside the workers, in a separate goroutine, until its context ends. If it fails, the crawl ends.
+// job runs in a separate goroutine, until its context ends. If it fails, the crawl ends.
 type job struct {
 	name string
 	run  func(context.Context) error
 }
 
 const (
-	// retryPause is how long a job rests after an error of the store.
+	// retryPause is the pause of a job after an error of the store.
 	retryPause = 5 * time.Second
-	// keepEvery is how often a constantly changing value is stored; a crash loses the counts since then.
+	// keepEvery is the interval at which a constantly changing value is stored; a crash loses later changes.
 	keepEvery = time.Minute
 )
 
@@ -62,10 +62,10 @@ func (c *Crawl) jobs(once bool) []job {
 	return jobs
 }
 
-// keepCookiesEvery is how often changed cookies are written; a crash costs a log-in.
+// keepCookiesEvery is the interval at which changed cookies are written; a crash costs a log-in.
 const keepCookiesEvery = 10 * time.Second
 
-// keepCookies writes those that outlive the process.
+// keepCookies writes the cookies that outlive the process.
 func (c *Crawl) keepCookies(ctx context.Context) error {
 	tick := time.NewTicker(keepCookiesEvery)
 	defer tick.Stop()

@@ -219,7 +219,7 @@ func TestFaults(t *testing.T) {
 		"unknown format":  {"yaml", "", []string{`unknown format "yaml": write one of [ibm funnelback list smartsite norconex]`}},
 		"NUL":             {List, "allow begins /\n\x00", []string{"f:2:1: NUL byte"}},
 		"not UTF-8":       {Funnelback, "a=\xFF", []string{"f:1:3: byte 0xFF"}},
-		"IBM":             {IBM, "allow domain a\ndeny domain b\n forbid address 1.2.3.4 /8\n", []string{`f:2:1: "deny" is no action`, "f:3:25: /8 is no netmask"}},
+		"IBM":             {IBM, "allow domain a\ndeny domain b\n forbid address 1.2.3.4 /8\n", []string{`f:2:1: "deny" is not an action`, "f:3:25: /8 is not a netmask"}},
 		"not key=value":   {Funnelback, "start_url=http://a/\n nonsense\n=x\n", []string{`f:2:2: "nonsense" is not of the form key=value`, `f:3:1: "=x"`}},
 		"not a rule":      {List, "http://a/\npermit begins /\nwww.example.com\n", []string{`f:2:1: "permit begins /" is neither`, "f:3:1: "}},
 		"no type":         {List, "allow /blog\n", []string{`f:1:1: "/blog" is not a type of rule: write allow begins`}},
@@ -239,7 +239,7 @@ func TestFaults(t *testing.T) {
 		}
 	}
 	_, err := Import(List, "f", []byte(strings.Repeat("nonsense\n", 1000)))
-	if n := strings.Count(err.Error(), "\n") + 1; n != maxFaults+1 || !strings.Contains(err.Error(), "and 900 faults more") {
+	if n := strings.Count(err.Error(), "\n") + 1; n != maxFaults+1 || !strings.Contains(err.Error(), "and 900 more faults") {
 		t.Errorf("%d lines of error:\n%.200s", n, err)
 	}
 }

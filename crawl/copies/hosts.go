@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// maxHosts is of how many hosts frames are held; the others' are read when needed.
+	// maxHosts is the number of hosts whose frames are kept in memory; other frames are read when needed.
 	maxHosts = 1000
-	// maxTitles is how many titles of a host are compared again when its frame changes.
+	// maxTitles is the number of a host's titles that are compared again when its frame changes.
 	maxTitles = 4096
-	// frameEach is after how many changes a frame is stored with a page.
+	// frameEach is the number of changes after which a frame is stored with a page.
 	frameEach = 8
-	// maxNotes bounds how many frames are stored with one page.
+	// maxNotes limits the number of frames stored with one page.
 	maxNotes = 8
 )
 
@@ -25,7 +25,7 @@ const (
 type host struct {
 	key     weburl.HostKey
 	frame   *near.Frame
-	changed bool // the frame, since its pages were looked at again
+	changed bool // changes of the frame since its pages were last reviewed
 	unsaved int  // changes of the frame that are not stored
 	// titles are those that several pages have or may have had.
 	titles map[uint32]struct{}
@@ -141,8 +141,8 @@ func (d *Detector) Notes(k weburl.HostKey) (notes []scheduler.Note) {
 	return notes
 }
 
-// Tend compares pages of hosts again after more became known of the host, and stores that knowledge. The crawl calls it
-// from time to time, and when it has nothing left to do. It returns the number of pages to refetch.
+// Tend compares the pages of hosts again after their frames changed, and stores the frames. The crawl calls it
+// periodically and when it is otherwise done. It returns the number of pages to refetch.
 func (d *Detector) Tend(ctx context.Context) (again int, err error) {
 	if d == nil {
 		return 0, nil

@@ -12,7 +12,7 @@ import (
 const (
 	// loadPatience limits the time that Begin reads. It suffices for small stores.
 	loadPatience = 500 * time.Millisecond
-	// loadBatch is how many records are read before others get the lock.
+	// loadBatch is the number of records read before the lock is released.
 	loadBatch = 5000
 	// tendEvery is the time between two comparisons of the known frames with the copies found.
 	tendEvery = time.Minute

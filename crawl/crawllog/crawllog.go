@@ -1,10 +1,9 @@
 // Package crawllog writes a file with one line for each URL that was asked for.
 //
-// Workers put lines into memory; one goroutine, which the crawl starts with Run, writes
-// them. A file that takes nothing (a full disk) stops no worker: lines wait in memory up to
-// a limit, those beyond it are lost and counted, and the operator is told once that it
-// begins and once that it is over. Of the two locks of a Log, writing is held while the file
-// is used, and mu for a moment while lines are put in or taken out.
+// Workers put lines into memory; one goroutine, which the crawl starts with Run, writes them. A file that takes nothing
+// (a full disk) stops no worker: lines wait in memory up to a limit, those beyond it are lost and counted, and the
+// operator is told once that it begins and once that it is over. Of the two locks of a Log, writing is held while the
+// file is used, and mu for a moment while lines are put in or taken out.
 package crawllog
 
 import (
@@ -56,9 +55,8 @@ func New(log *slog.Logger) *Log {
 	return &Log{log: log, some: make(chan struct{}, 1), full: make(chan struct{}, 1)}
 }
 
-// openCrawlLogFile opens a file so that it may be renamed, or cut to nothing, by
-// others while it is written to. It does not wait for somebody to read a named pipe: a
-// reload would not end.
+// openCrawlLogFile opens a file in a way that lets others rename or truncate it during writing. It does not wait for a
+// reader of a named pipe, because a reload would then hang.
 func openCrawlLogFile(path string) (File, error) {
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY|syscall.O_NONBLOCK, 0o640)
 	if err != nil {
@@ -70,7 +68,7 @@ func openCrawlLogFile(path string) (File, error) {
 	return f, nil
 }
 
-// Reopen writes the remaining lines, closes the file, and opens that of path, or none for "". The same path is opened
+// Reopen writes the remaining lines, closes the file, and opens path, or no file if path is "". The same path is opened
 // again, since its file may have been renamed. On an error the old file stays open.
 func (l *Log) Reopen(path string) error {
 	file, err := l.Open(path)
@@ -106,7 +104,7 @@ func (l *Log) SwitchTo(path string, file File) {
 	}
 }
 
-// Add puts a line with its end into memory.
+// Add adds a line, with its line end, to the buffer.
 func (l *Log) Add(line []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -31,7 +31,7 @@ func (p *Policy) RootLinks(refused func(root weburl.URL, v *Verdict)) []schedule
 	return links
 }
 
-// RootKeys are the configured roots that would come back: those inside.
+// RootKeys returns the configured roots that are in scope, and would therefore come back.
 func (p *Policy) RootKeys() map[weburl.Key]string {
 	keys := map[weburl.Key]string{}
 	for _, r := range p.roots {
@@ -82,8 +82,8 @@ func (p *Policy) SitelessRoots(group string) map[weburl.Key]bool {
 	return roots
 }
 
-// RootOf returns the configured root whose home page u is, at its own place or at the one that it moved to. A root with
-// a path does not count.
+// RootOf returns the configured root whose home page u is, at its original or its new place. A root with a path does
+// not count.
 func (p *Policy) RootOf(u weburl.URL) (root weburl.URL, ok bool) {
 	for _, root := range p.Settings.Rules.Roots {
 		name := root.URL.String()

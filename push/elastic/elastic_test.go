@@ -124,7 +124,7 @@ func TestVerdicts(t *testing.T) {
 		"two operations":        {[]string{`200 {"errors":false,"items":[{"index":{"status":201},"b":{}}]}`}, "", "not one operation", 5},
 		"whole request":         {[]string{`400 {"error":{"type":"parse","reason":"bad line"},"status":400}`}, "7: parse: bad line 8: parse: bad line 9: parse: bad line", "", 5},
 		"words only":            {[]string{`400 {"error":"no handler found"}`}, "7: no handler found 8: no handler found 9: no handler found", "", 5},
-		"whole request 403":     {[]string{`403 {"error":{"type":"security_exception","reason":"no"}}`}, "", "lacks the right", 1},
+		"whole request 403":     {[]string{`403 {"error":{"type":"security_exception","reason":"no"}}`}, "", "lacks permission", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &scripted{answers: tt.answers}

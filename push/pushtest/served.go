@@ -166,7 +166,7 @@ func testTargetErrors(t *testing.T, r Served) {
 		words string
 	}{
 		"401":           {Fault{Status: 401}, "check the user and password"},
-		"403":           {Fault{Status: 403}, "lacks the right"},
+		"403":           {Fault{Status: 403}, "lacks permission"},
 		"404":           {Fault{Status: 404, Body: "no such thing"}, "no such thing"},
 		"garbage":       {Fault{Status: 200, Body: "{<html>\x00\xff"}, ""},
 		"garbage array": {Fault{Status: 200, Body: "[]"}, ""},
@@ -221,7 +221,7 @@ func testTimeOut(t *testing.T, r Served) {
 	target := r.Open(t, s)
 	defer target.Close()
 	g.Next(slices.Repeat([]Fault{{Stall: true}}, 10)...)
-	if _, err := target.Push(t.Context(), Numbered(1, Doc("http://h/a", "x"))); err == nil || !strings.Contains(err.Error(), "said nothing for 20ms") {
+	if _, err := target.Push(t.Context(), Numbered(1, Doc("http://h/a", "x"))); err == nil || !strings.Contains(err.Error(), "sent nothing for 20ms") {
 		t.Errorf("error %v", err)
 	}
 	s.Timeout = time.Hour

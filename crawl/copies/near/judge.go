@@ -32,8 +32,8 @@ const (
 )
 
 // Judge reports whether one of two pages is a copy of the other, by their signatures and the frames of their hosts. In
-// doubt it returns false: that costs a copy in the index, and a wrong yes costs a document. Judge is symmetric. If too
-// little is known of one host, it uses the other's frame, since the host may be a mirror.
+// doubt it returns false: a false negative costs a copy in the index, a false positive a document. Judge is symmetric.
+// If too little is known of one host, it uses the other's frame, since the host may be a mirror.
 func Judge(a, b *Signature, frameA, frameB *Frame) Verdict {
 	switch {
 	case a.IsZero() || b.IsZero():
