@@ -20,10 +20,10 @@ var ErrNoRoot = errors.New("no root could be fetched")
 var ErrNothing = errors.New("nothing was crawled")
 
 const (
-	// rootsLooked is how many roots a status examines, and rootsNamed how many an error names.
+	// rootsLooked is the number of roots that a status examines, rootsNamed the number that an error names.
 	rootsLooked = 1000
 	rootsNamed  = 3
-	// redirectSteps bounds how far redirects are followed through the store.
+	// redirectSteps limits the number of stored redirects that are followed.
 	redirectSteps = 10
 )
 
@@ -225,9 +225,9 @@ func (c *Crawl) addRoot(ctx context.Context, r *roots, u weburl.URL) error {
 	return nil
 }
 
-// RootsFailed is ErrNoRoot, with why, if there are roots and none of them could be fetched; but not if they only
-// redirect out of the crawl space and other pages were fetched. It is ErrNothing if no home page was fetched, and no
-// page is stored.
+// RootsFailed returns ErrNoRoot, with reasons, if there are roots and none could be fetched, unless they only redirect
+// out of the crawl space and other pages were fetched. It returns ErrNothing if no home page was fetched and no page is
+// stored.
 func (c *Crawl) RootsFailed(ctx context.Context) error {
 	r, err := c.roots(ctx)
 	if err != nil {

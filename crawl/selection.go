@@ -19,12 +19,12 @@ type RecordFilter interface {
 	Selects(r *scheduler.Record) bool
 }
 
-// Selection names stored URLs: those that all set fields select. One with nothing
-// set is an error; All alone selects everything.
+// Selection selects stored URLs: those that all set fields select. An empty Selection is an error; All alone selects
+// everything.
 type Selection struct {
 	URLs   []string              // these alone; each must be known, except with Forever
 	Group  string                // in the sites of this group's roots, or such a root itself, or found from one without a site
-	Source string                // pushed under this source last
+	Source string                // last pushed under this source
 	If     actionrules.Condition // for which the condition holds
 	Filter RecordFilter          // that it selects; nil: all
 	All    bool
@@ -37,7 +37,7 @@ type Selection struct {
 	before time.Time // if it is set: fetched before, and not being tried again
 }
 
-// maxNamed is how many URLs an error names.
+// maxNamed is the number of URLs that an error names.
 const maxNamed = 10
 
 // selector is a compiled Selection.
@@ -47,10 +47,10 @@ type selector struct {
 	match *actionrules.Matcher  // nil: any
 	group *actionrules.Engine   // nil: any; accepts the group's sites
 	found *lineage              // URLs found from the group's roots without a site; nil for none
-	adds  map[weburl.Key]string // roots that may be named though they are not known; nil: not looked up
+	adds  map[weburl.Key]string // roots that can be named although they are unknown; nil if not looked up
 
-	killed  []string // that a removal added to the kill list; before that, those that are not known
-	unknown int      // how many of killed were not known
+	killed  []string // URLs that a removal added to the kill list; before that, the unknown ones
+	unknown int      // number of unknown URLs in killed
 }
 
 // SelectionError means that a Selection, or a list of URLs, is invalid and the user must correct it. All other errors
@@ -155,8 +155,7 @@ func (s *selector) selects(r *scheduler.Record) bool {
 	return ok && (s.match == nil || s.match.Match(u)) && (s.group == nil || s.found != nil || s.group.Decide(u).Accept)
 }
 
-// addRoots makes the selected roots of the configuration known that are not, and returns how
-// many there were.
+// addRoots adds the selected roots of the configuration that are unknown, and returns their number.
 func (s *selector) addRoots(ctx context.Context, p *policy.Policy, frontier *scheduler.Frontier) (int, error) {
 	if s.Source != "" || s.Filter != nil {
 		return 0, nil // an unknown URL was never pushed, and has no status

@@ -41,7 +41,7 @@ type Status struct {
 	// waiting, work is reading and judging.
 	Spent   map[string]float64 `json:"spent_s,omitempty"`
 	Targets []TargetStatus     `json:"targets,omitempty"`
-	// DeletionBrake is on, or off where losses are carried out at once.
+	// DeletionBrake is on, or off if losses are carried out at once.
 	DeletionBrake string       `json:"deletion_brake"`
 	Rules         *RulesStatus `json:"rules,omitempty"`
 	// RootsFailing are the roots of the configuration that cannot be crawled, of the first
@@ -58,7 +58,7 @@ type Status struct {
 	Trapped int64 `json:"trapped,omitempty"`
 	// Documents counts documents other than pages; nil if there were none.
 	Documents *meter.DocumentsStatus `json:"documents,omitempty"`
-	// Rendered counts pages that a browser made, since the process started; nil for none.
+	// Rendered counts the pages rendered since the process started; nil for none.
 	Rendered *meter.RenderedStatus `json:"rendered,omitempty"`
 	// Browser describes rendering; nil if it is off. Its owner sets it.
 	Browser *render.Status `json:"browser,omitempty"`
@@ -83,8 +83,8 @@ type Status struct {
 	ConfigError string `json:"config_error,omitempty"`
 }
 
-// RulesStatus identifies the rules in force, and how many stored URLs have been judged by them. The counts are those of
-// the last change of the rules.
+// RulesStatus identifies the rules in force and counts the stored URLs judged by them. The counts are those of the last
+// change of the rules.
 type RulesStatus struct {
 	Version string    `json:"version"` // identifies rules and crawl space
 	Since   time.Time `json:"since"`

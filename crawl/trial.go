@@ -112,7 +112,7 @@ func Try(ctx context.Context, s policy.Settings, store Store, of TrialOf, log *s
 	return t, t.trapped(&of)
 }
 
-// withoutHours lets a person ask at any time of the day.
+// withoutHours allows a dry run at any time of day.
 func withoutHours(throttles []scheduler.Throttle) []scheduler.Throttle {
 	out := make([]scheduler.Throttle, len(throttles))
 	for i, t := range throttles {
@@ -122,8 +122,7 @@ func withoutHours(throttles []scheduler.Throttle) []scheduler.Throttle {
 	return out
 }
 
-// tryOne takes the URL through its stages until it has an outcome: log-ins and
-// robots.txt come first.
+// tryOne takes the URL through its stages until it has an outcome, including log-ins and robots.txt.
 func (c *Crawl) tryOne(ctx context.Context, u weburl.URL) (r scheduler.Record, err error) {
 	slot := c.meter.Activities.Begin()
 	defer slot.Close()
@@ -156,7 +155,7 @@ func (c *Crawl) tryOne(ctx context.Context, u weburl.URL) (r scheduler.Record, e
 // toldPause is the shortest pause that a dry run speaks of before it waits.
 const toldPause = 3 * time.Second
 
-// tellPause reports how long the dry run waits for the host, and why.
+// tellPause reports how long and why the dry run waits for the host.
 func (c *Crawl) tellPause(ctx context.Context, u weburl.URL) error {
 	h, err := c.frontier.Host(ctx, u.HostKey())
 	if err != nil {

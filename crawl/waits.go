@@ -7,11 +7,11 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// waitsEvery is how often a crawl with --once logs what it waits for.
+// waitsEvery is the interval at which a crawl with --once logs the reason why it waits.
 const waitsEvery = time.Minute
 
-// tellWaits logs what the crawl waits for, until ctx ends. Otherwise a run under cron that obeys a Retry-After seems to
-// hang. Errors of the store are left to callers that need it.
+// tellWaits logs the reason why the crawl waits, until ctx ends. Otherwise a run under cron that obeys a Retry-After
+// seems to hang. Errors of the store are left to callers that need it.
 func tellWaits(ctx context.Context, c *Crawl) error {
 	tick := time.NewTicker(waitsEvery)
 	defer tick.Stop()

@@ -1,9 +1,7 @@
-// Package crawllog writes a file with one line for each URL that was asked for.
-//
-// Workers put lines into memory; one goroutine, which the crawl starts with Run, writes them. A file that takes nothing
-// (a full disk) stops no worker: lines wait in memory up to a limit, those beyond it are lost and counted, and the
-// operator is told once that it begins and once that it is over. Of the two locks of a Log, writing is held while the
-// file is used, and mu for a moment while lines are put in or taken out.
+// Package crawllog writes a file with one line for each requested URL. Workers add lines to a buffer; one goroutine,
+// which the crawl starts with Run, writes them. A failing file (a full disk) does not block workers: lines are buffered
+// up to a limit, further ones are lost and counted, and the log reports the beginning and the end of the failure. A Log
+// has two locks: writing is held while the file is used, and mu briefly while lines are added or removed.
 package crawllog
 
 import (

@@ -1,8 +1,8 @@
-// Package policy decides about URLs: by settings, crawl space, rules, and the sites that have moved. It says what is
-// crawled, what becomes a document, and why not, and explains that to people.
+// Package policy decides about URLs: by settings, crawl space, rules, and the sites that have moved. It decides which
+// URLs are crawled and which pages become documents, and explains its decisions. A Policy is immutable: a reload
+// creates another, and a page keeps the one under which it began.
 //
-// A Policy is immutable: a reload makes another, and a page keeps the one that it began under. The package starts no
-// goroutine and has no lock.
+// The package starts no goroutine and has no lock.
 package policy
 
 import (

@@ -88,8 +88,7 @@ type PreviewSample struct {
 	Words  string `json:"words,omitempty"` // why it is excluded, or its document deleted
 }
 
-// NewPreview judges all URLs of a store by new settings and changes nothing. It
-// names up to samples URLs of each group.
+// NewPreview judges all URLs of a store by new settings, without changes. It names up to samples URLs of each group.
 func NewPreview(ctx context.Context, s policy.Settings, store scheduler.Reader, samples int) (*Preview, error) {
 	p, err := policy.Stored(ctx, s, store)
 	if err != nil {

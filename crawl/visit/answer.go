@@ -13,7 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// answer classifies an HTTP response by its status and headers alone.
+// answer classifies an HTTP response by its status and headers.
 func answer(r *fetcher.Response) scheduler.Result {
 	result := scheduler.Result{
 		Status: r.Status, Conditional: r.Conditional,

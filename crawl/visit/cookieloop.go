@@ -86,8 +86,8 @@ func (v *visit) againWithCookies(r *fetcher.Response) error {
 	return nil
 }
 
-// backWithCookies has a redirect's target asked for again that has led here, perhaps over
-// others, if it would get cookies now. Link is the target.
+// backWithCookies requests a redirect's target again if it has led to this URL, perhaps through others, and would now
+// receive cookies. Link is the target.
 func (v *visit) backWithCookies(ctx context.Context, link scheduler.Link) error {
 	if !v.hasCookies(link.URL) {
 		return nil

@@ -19,9 +19,9 @@ import (
 // extractionError is the meta with the reason, in one word, why a document could not be read.
 const extractionError = "extraction_error"
 
-// readDocument reads a PDF or office document. One that cannot be read is indexed by its URL and metas alone, like a
-// type without a reader; an error is that of ctx. With quiet, a document without text is not reported yet, because a
-// converter follows.
+// readDocument reads a PDF or office document. One that cannot be read is indexed by its URL and metas only, like a
+// type without a reader; the error is that of ctx. If quiet is set, a document without text is not reported yet,
+// because a converter follows.
 func (v *visit) readDocument(ctx context.Context, contentType string, body []byte, quiet bool) (p extract.Page, read bool, err error) {
 	kind, ok := documents.KindOf(contentType, body)
 	switch {
@@ -91,8 +91,8 @@ func (v *visit) convert(ctx context.Context, c *extract.Converter, body []byte) 
 	return p, true, nil
 }
 
-// convertTextless has an external program read a body in which nothing else has found text.
-// What was found, such as title, metas and links, stays.
+// convertTextless runs an external program to read a body in which no text was found. Other results, such as title,
+// metas and links, are kept.
 func (v *visit) convertTextless(ctx context.Context, c *extract.Converter, body []byte, found extract.Page, read bool) (extract.Page, bool, error) {
 	p, converts, err := v.convert(ctx, c, body)
 	if !read || err != nil {
@@ -110,7 +110,7 @@ func (v *visit) convertTextless(ctx context.Context, c *extract.Converter, body 
 	return found, true, nil
 }
 
-// Words of extraction_error for files without text though nothing failed.
+// Values of extraction_error for files without text that caused no failure.
 const (
 	noTextInside = "no-text"  // it was read
 	notRead      = "not-read" // nothing reads its type
@@ -123,8 +123,8 @@ func (v *visit) hasNoText(p *extract.Page, kind string) {
 	v.log.Info("a document has no text; indexing only its URL and metas", "url", v.lease.URL.String(), "kind", kind)
 }
 
-// unreadType is the page of a body that nothing reads. Each type is logged once; pictures,
-// sound and films are expected to have no text, and are neither logged nor counted.
+// unreadType returns the page for a body whose type has no reader. Each type is logged once; images, audio and video
+// are expected to have no text, and are neither logged nor counted.
 func (v *visit) unreadType(contentType string) extract.Page {
 	t := mediaType(contentType)
 	if !isMedia(t) {
@@ -163,7 +163,7 @@ func (f *firstOf) first(word string) bool {
 	return true
 }
 
-// lacksText puts into the result why a page has no text, or hardly any.
+// lacksText sets in the result why a page has no text, or hardly any.
 func (v *visit) lacksText(p *extract.Page, contentType string, result *scheduler.Result) {
 	for i := range p.Metas {
 		if p.Metas[i].Name != extractionError {
@@ -186,7 +186,7 @@ func (v *visit) lacksText(p *extract.Page, contentType string, result *scheduler
 	}
 }
 
-// noteShell puts into the result that only scripts fill the page, and why they did not if they ran.
+// noteShell sets in the result that only scripts fill the page, and, if they ran, why they did not fill it.
 func noteShell(v *visit, result *scheduler.Result) {
 	result.Reason, result.Words = scheduler.ReasonAppShell, "only scripts fill the page"
 	message := "a page is an application shell: only scripts fill it, and they run only with render in its Fetch"

@@ -19,10 +19,10 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// itemBatch is how many items are stored together.
+// itemBatch is the number of items that are stored together.
 const itemBatch = 100
 
-// items is one reading of a feed whose items are documents.
+// items is the state of reading a feed whose items are documents.
 type items struct {
 	v     *visit
 	ctx   context.Context
@@ -39,8 +39,8 @@ func isSyntax(err error) bool {
 	return ok
 }
 
-// readItems makes a document of each item that the rules index. Its URL is then known, and rests: its page is not
-// fetched. A URL known as a page stays a page.
+// readItems creates a document for each item that the rules index. The item's URL is then known and at rest: its page
+// is not fetched. A URL known as a page stays a page.
 func (v *visit) readItems(ctx context.Context, response *fetcher.Response, result *scheduler.Result) error {
 	r, options, err := v.newItems(ctx, response)
 	if err != nil {
@@ -164,7 +164,7 @@ func textOf(content string, html bool) string {
 	return p.Text
 }
 
-// flush stores the items of a batch. What is stored already changes nothing.
+// flush stores the items of a batch. Items that are already stored change nothing.
 func (r *items) flush() error {
 	if len(r.batch) == 0 {
 		return nil

@@ -16,7 +16,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// browserWait is how long a URL waits if no browser can be started.
+// browserWait is the time that a URL waits if no browser can be started.
 const browserWait = 10 * time.Minute
 
 // pageOf reads the body of a 200, after rendering if its Fetch requires it. If the result has a fault, nothing was
@@ -103,7 +103,7 @@ func (v *visit) render(ctx context.Context, how *policy.Render, r *fetcher.Respo
 	return out.Failed, nil
 }
 
-// notRendered is the outcome of a page whose rendering failed: a separate error, or a wait for a browser.
+// notRendered returns the outcome of a page whose rendering failed: a specific error, or a wait for a browser.
 func (v *visit) notRendered(ctx context.Context, err error, result *scheduler.Result) error {
 	result.Fault, result.Words = fault.Render, err.Error()
 	if known, ok := errors.AsType[*render.Error](err); ok {
@@ -123,7 +123,7 @@ func (v *visit) notRendered(ctx context.Context, err error, result *scheduler.Re
 // differently.
 func (a *Access) refreshes() bool { return a.render != nil }
 
-// sent are the headers that a page's own request adds to those of the crawler.
+// sent returns the headers that a page's own request adds to those of the crawler.
 func sent(to, page http.Header) {
 	for name, values := range page {
 		if name == "Accept" || to[name] == nil {

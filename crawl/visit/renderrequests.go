@@ -46,7 +46,7 @@ type PageRequest struct {
 	Error  string `json:"error,omitempty"`
 }
 
-// askedHost is one that a page asks.
+// askedHost is a host that a page makes requests to.
 type askedHost struct {
 	enter    sync.Once
 	err      error // of entering
@@ -236,7 +236,7 @@ func (q *pageRequests) learnRobots(ctx context.Context, u weburl.URL, by *Access
 	return nil
 }
 
-// allows asks robots.txt.
+// allows reports whether robots.txt permits a request.
 func (q *pageRequests) allows(ctx context.Context, u weburl.URL, by *Access) error {
 	verdict, err := q.visit.gear.Robots.Verdict(ctx, q.visit.policy.Settings.RobotsAgent, u)
 	switch {

@@ -49,14 +49,14 @@ func (v *visit) askRobots(ctx context.Context) (step, error) {
 	return step{}, nil
 }
 
-// robotsUnreachable is the reason of URLs whose robots.txt responds with an error.
+// robotsUnreachable is the reason for URLs whose robots.txt returns an error.
 const robotsUnreachable = "robots.txt is unavailable"
 
-// robotsPause is how long a lease waits while another worker fetches its host's robots.txt.
+// robotsPause is the time that a lease waits while another worker fetches its host's robots.txt.
 const robotsPause = 100 * time.Millisecond
 
-// warnOfRobots logs that a cannot fetch robots.txt. Anybody can link to any number of hosts that must not be
-// asked: of these it logs the first, and their URLs are counted by reason.
+// warnOfRobots logs that robots.txt cannot be fetched. Any page can link to any number of hosts with refused addresses:
+// only the first of these is logged, and their URLs are counted by reason.
 func warnOfRobots(v *visit, failure error) {
 	words := "cannot fetch robots.txt"
 	if e, ok := errors.AsType[*fetcher.Error](failure); ok && (e.Fault == fault.Address || e.Fault == fault.AddressForbidden) {

@@ -80,13 +80,13 @@ func kindOf(r *scheduler.Record, l *scheduler.Link) scheduler.Kind {
 	return r.Kind
 }
 
-// unnamed reports whether a source was given up because nothing names it.
+// unnamed reports whether a source was dropped because it is no longer named.
 func unnamed(r *scheduler.Record) bool {
 	return r.Class == scheduler.Ignored && r.Reason == scheduler.ReasonNotNamed
 }
 
-// nameSitemaps makes the sitemaps known that a robots.txt names, before it is
-// recorded: so no crash comes in between.
+// nameSitemaps adds the sitemaps that a robots.txt names, before the robots.txt is recorded, so that a crash in between
+// loses none.
 func (v *visit) nameSitemaps(ctx context.Context, response *fetcher.Response) error {
 	if !v.policy.Settings.CrawlSitemaps || response == nil || response.Status/100 != 2 {
 		return nil

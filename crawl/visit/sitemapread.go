@@ -19,15 +19,15 @@ import (
 )
 
 const (
-	// sourceBatch is how many links of a source are stored together if it has more than sourceWhole. Fewer links are
+	// sourceBatch is the number of links that are stored together if a source has more than sourceWhole. Fewer links are
 	// stored together with its outcome.
 	sourceBatch = 2000
 	sourceWhole = 5000
 	// indexDepth is the allowed nesting of indexes (sitemaps.org has one level; real sites have two).
 	indexDepth = 2
-	// foreignOrigins limits how many other hosts' robots.txt are consulted for one sitemap.
+	// foreignOrigins limits the number of other hosts whose robots.txt is consulted for one sitemap.
 	foreignOrigins = 1000
-	// lineage is how many steps before a sitemap may be named by a robots.txt: the index that lists it, and redirects to
+	// lineage is the maximum number of steps between a robots.txt and a sitemap: the index that lists it, and redirects to
 	// it.
 	lineage = 4
 )
@@ -49,7 +49,7 @@ type reading struct {
 	// unsure means that a robots.txt was not available: the next reading may accept more.
 	unsure bool
 	n, foreign, outside, full,
-	bad int // entries: all, of other hosts, that rules exclude, for which there is no room, that are not URLs
+	bad int // entries: all, of other hosts, excluded by rules, beyond the host's limit, not URLs
 }
 
 // readSource takes links and documents out of the 200 of a source.
@@ -301,7 +301,7 @@ func (r *reading) speaksFor(u weburl.URL) (bool, error) {
 	return ok, nil
 }
 
-// namedByHost asks the robots.txt of u's host.
+// namedByHost consults the robots.txt of u's host.
 func (r *reading) namedByHost(u weburl.URL) (bool, error) {
 	if r.ancestors == nil {
 		r.ancestors = map[weburl.Key]bool{r.v.lease.Key: true}
@@ -331,7 +331,7 @@ func (r *reading) namedByHost(u weburl.URL) (bool, error) {
 	return false, nil
 }
 
-// sameSite reports whether two URLs are of one host and port, whatever their scheme.
+// sameSite reports whether two URLs have the same host and port; schemes can differ.
 func sameSite(a, b weburl.URL) bool {
 	port := func(u weburl.URL) string {
 		if p := u.Port(); p != "80" && p != "443" {

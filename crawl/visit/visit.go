@@ -26,7 +26,7 @@ type visit struct {
 	meter    *meter.Meter
 
 	began   *policy.Policy // in force when it began
-	policy  *policy.Policy // that it goes by: began, unless the page moved its site
+	policy  *policy.Policy // the rules that apply: began, unless the page moved its site
 	gear    *Gear
 	access  *Access // of gear, for the lease's URL
 	lease   *scheduler.Lease
@@ -139,7 +139,7 @@ func (v *visit) stages(ctx context.Context) (step, error) {
 	return s, err
 }
 
-// shutOut is the step of a URL that is not asked for.
+// shutOut is the step of a URL that is not requested.
 func shutOut(by *scheduler.Exclusion) step {
 	return step{outcome: &scheduler.Result{Excluded: by}}
 }
@@ -168,7 +168,7 @@ func (v *visit) outside(ctx context.Context) (step, error) {
 	return shutOut(v.policy.Exclusion(&v.verdict)), nil
 }
 
-// proxyWait is how long a URL waits if its proxy fails. That is never held against the page.
+// proxyWait is the time that a URL waits if its proxy fails, which does not count as an error of the page.
 const proxyWait = 10 * time.Minute
 
 // request returns a conditional request if an unchanged response suffices: the page was good before, by the rules in
@@ -189,7 +189,7 @@ func (v *visit) request() fetcher.Request {
 	return conditional(q, r)
 }
 
-// conditional makes a request conditional on changes since the record.
+// conditional adds the validators of the record to a request.
 func conditional(q fetcher.Request, r *scheduler.Record) fetcher.Request {
 	q.ETag, q.LastModified = r.ETag, r.LastModified
 	if q.ETag == "" && q.LastModified == "" {
@@ -218,18 +218,18 @@ func (v *visit) failed(ctx context.Context, s step) (step, error) {
 	return s, nil
 }
 
-// readerWait is how long a URL with a document waits after maxTemporaryErrors attempts to read its new version. That is
-// never held against the page.
+// readerWait is how long a URL with a document waits after maxTemporaryErrors attempts to read its new version. This
+// does not count as an error of the page.
 const readerWait = scheduler.RetryLongest
 
-// lastAttempt reports whether one more temporary error would be too many, however far apart they are.
+// lastAttempt reports whether another temporary error would exceed the limit, regardless of their times.
 func lastAttempt(v *visit) bool {
 	set := &v.policy.Settings.Frontier
 	return set.Policy == scheduler.Smartsite || v.lease.Record.Errors+1 >= set.MaxTemporaryErrors
 }
 
-// readAgain puts into the result that the page is tried again soon, as this machine did not get it
-// read. A further error could delete its document: the URL waits then.
+// readAgain sets in the result that the page is retried soon, because this machine failed to read it. If a further
+// error could delete its document, the URL waits instead.
 func readAgain(ctx context.Context, v *visit, result *scheduler.Result) error {
 	words := cannotReadFile + v.machineFailed.Error()
 	if lastAttempt(v) {
