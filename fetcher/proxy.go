@@ -64,7 +64,7 @@ func (p Proxy) parse() (u *url.URL, hostPort string, err error) {
 	return u, net.JoinHostPort(host, port), nil
 }
 
-// proxyError is a proxy's failure to pass a request on. Its fault is fault.Proxy: it says nothing about the page, and
+// proxyError is a proxy's failure to pass a request on. Its fault is fault.Proxy: it does not concern the page, and
 // ends when the proxy or the configuration is repaired. It includes a proxy's reports about a host (unknown name, no
 // response), because a proxy that lost its own connection reports the same.
 type proxyError struct {

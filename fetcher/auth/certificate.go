@@ -12,7 +12,8 @@ import (
 
 // LoadCertificate reads a client certificate with its chain, and its private key, from PEM files; if both are in one
 // file, keyFile is empty. It is for tls.Config.Certificates of the connections that Settings.Do uses, and of no others.
-// read returns a file's content; it may refuse. The error names the file and the problem, and shows nothing of a key.
+// read returns a file's content; it may refuse. The error names the file and the problem, and contains no part of a
+// key.
 func LoadCertificate(read func(file string) ([]byte, error), certFile, keyFile string) (tls.Certificate, error) {
 	if keyFile == "" {
 		keyFile = certFile
@@ -39,7 +40,7 @@ func LoadCertificate(read func(file string) ([]byte, error), certFile, keyFile s
 	return pair, nil
 }
 
-// readPEM reads a file that holds a block whose type ends in kind.
+// readPEM reads a file that contains a block whose type ends in kind.
 func readPEM(read func(string) ([]byte, error), file, kind string) ([]byte, error) {
 	content, err := read(file)
 	if err != nil {

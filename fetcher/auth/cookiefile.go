@@ -22,7 +22,7 @@ import (
 // writers of the file wait for it. Form: a line with the name, the version and the SHA-256 of what follows, and then
 // JSON.
 
-// CookieFile keeps cookies over a restart: those of sessions, identified by a hash of their settings, and those of all
+// CookieFile keeps cookies across restarts: those of sessions, identified by a hash of their settings, and those of all
 // sites. Only its owner may read the file. A damaged file counts as missing, which costs log-ins. The nil CookieFile
 // keeps nothing.
 type CookieFile struct {

@@ -32,7 +32,7 @@ type Form struct {
 	Success Success
 	// LoggedOut are texts in the source of a page that show that no user is logged in.
 	LoggedOut []string
-	// LogInPages are further pages (scheme, host and path) to which visitors are redirected who are not logged in.
+	// LogInPages are further pages (scheme, host and path) to which visitors without a session are redirected.
 	LogInPages []string
 }
 
@@ -42,7 +42,7 @@ type Field struct {
 	Value secret.Value
 }
 
-// Success is what must be true after the form was sent; all set conditions count.
+// Success is the condition after submitting the form; all set fields must hold.
 type Success struct {
 	Text     string // occurs in the source of the last response
 	Cookie   string // a cookie of this name is set

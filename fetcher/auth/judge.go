@@ -45,7 +45,8 @@ func (a answered) signOf() sign {
 	return silent
 }
 
-// maxDenials is how many pages in a row may be denied before the session, and not the pages, is considered at fault.
+// maxDenials is the number of consecutive denied pages after which the session, and not the pages, is considered
+// faulty.
 const maxDenials = 3
 
 // maxSuspects bounds the remembered denied URLs. A forgotten one is requested once more.
@@ -53,7 +54,7 @@ const maxSuspects = 10_000
 
 // suspect is a URL that was denied while the cause was uncertain.
 type suspect struct {
-	seq   uint64 // of the last request at the denial: later ones count
+	seq   uint64 // number of the last request at the denial: later ones count
 	count int    // of denials
 }
 
@@ -159,7 +160,7 @@ func (s *Session) opened(st *Step) {
 	}
 }
 
-// deny decides what follows from a response that denies the page, by the table in the package's documentation. Its
+// deny decides what follows from a response that denies the page, by the table in the package's documentation. The
 // caller holds mu.
 func (s *Session) deny(st *Step, sg sign, now time.Time, why string) Answer {
 	nature, key := s.method.nature(), st.url.Key()
@@ -215,7 +216,7 @@ func (s *Session) doubt() {
 	s.proved = false
 }
 
-// waits makes one URL wait. Its caller holds mu.
+// waits makes one URL wait. The caller holds mu.
 func (s *Session) waits(now time.Time, before int, sg sign, why string) Answer {
 	return Answer{
 		Action: Wait, Until: now.Add(s.backoff(before)),
@@ -224,7 +225,7 @@ func (s *Session) waits(now time.Time, before int, sg sign, why string) Answer {
 }
 
 // temporary returns the answer to a page that shows a log-in page although the log-in succeeded. It waits longer each
-// time, and keeps the original time and reason of the suspicion. Its caller holds mu.
+// time, and keeps the original time and reason of the suspicion. The caller holds mu.
 func (s *Session) temporary(key weburl.Key, now time.Time, why string) Answer {
 	old, known := s.suspects[key]
 	if !known {

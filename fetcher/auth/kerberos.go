@@ -19,9 +19,9 @@ import (
 
 // Kerberos proves the crawler's identity to servers that require Negotiate (SPNEGO, RFC 4559), with tickets of KDCs:
 // the log-in is at the KDC, and servers never see a password. The first request to a server carries no ticket; once the
-// server has returned 401 with Negotiate, each request to its origin carries a token of its own. A token from the
-// server must prove its identity; a server that sends none is trusted as far as TLS goes. NTLM within Negotiate is
-// never used. HTTP/1.1 is required, because IIS refuses Negotiate over HTTP/2.
+// server has returned 401 with Negotiate, each request to its origin carries a separate token. A token from the server
+// must prove its identity; a server that sends none is trusted as far as TLS goes. NTLM within Negotiate is never used.
+// HTTP/1.1 is required, because IIS refuses Negotiate over HTTP/2.
 type Kerberos struct {
 	Settings kerberos.Settings
 	// Service is the principal of the servers, such as "HTTP/web.example.com"; empty: HTTP and the host of the URL.

@@ -75,7 +75,7 @@ func (m *ntlmMethod) take(ctx context.Context, o origin) (*turn, error) {
 	}
 }
 
-// handshakes is how often a handshake is tried: an idle connection may be closed in its middle.
+// handshakes is the maximum number of attempts: an idle connection may be closed during a handshake.
 const handshakes = 2
 
 func (m *ntlmMethod) exchange(ctx context.Context, req *http.Request) (*http.Response, bool, error) {

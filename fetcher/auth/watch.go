@@ -13,7 +13,7 @@ type Event struct {
 	Method string `json:"method,omitempty"` // of a request; empty: only Words
 	URL    string `json:"url,omitempty"`    // without its query
 	Status int    `json:"status,omitempty"` // of the response, 0 for none
-	// Words describe what was sent and received, or found.
+	// Words describe the request and its response, or a finding.
 	Words []string `json:"words"`
 	Error string   `json:"error,omitempty"`
 }

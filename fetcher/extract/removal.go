@@ -8,8 +8,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract/markup"
 )
 
-// Removal is a list of elements that are left out of the text of pages. It is
-// immutable; nil removes nothing.
+// Removal is a list of elements that are removed from the text of pages. It is immutable; nil removes nothing.
 type Removal struct {
 	tags    [markup.Tags]bool   // by name
 	others  map[string]struct{} // by names that markup does not know
@@ -79,7 +78,7 @@ func isElementName(name string) bool {
 	return true
 }
 
-// matches reports whether the element of the present start tag is to be removed.
+// matches reports whether the element of the current start tag must be removed.
 func (m *Removal) matches(r *reader, tag markup.Tag) bool {
 	if m.tags[tag] || tag == markup.Other && len(m.others) > 0 && m.hasOther(r.z.Data()) {
 		return true

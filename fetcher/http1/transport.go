@@ -1,5 +1,5 @@
-// Package http1 makes GET requests over kept connections of plain HTTP/1.1 (RFC 9112), which are most of a crawl of
-// sites without TLS, at a part of the cost of net/http. One goroutine handles a request; net/http has two more for each
+// Package http1 makes GET requests over kept connections of plain HTTP/1.1 (RFC 9112), which dominate a crawl of sites
+// without TLS, at a fraction of the cost of net/http. One goroutine handles a request; net/http has two more for each
 // connection. A response that is not of the simplest form is parsed by net/http itself.
 //
 // A Transport owns its connections. It starts no goroutine, except briefly when a context ends or idle connections are
@@ -260,7 +260,7 @@ func (h *host) sit(ctx context.Context, until time.Time) error {
 	}
 }
 
-// stand returns a seat.
+// stand releases a seat.
 func (h *host) stand() { <-h.seats }
 
 // connection returns a kept connection to h or, if none is usable, a new one. With fresh set it is new, and all kept

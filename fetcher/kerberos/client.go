@@ -58,7 +58,7 @@ type Client struct {
 	services map[string]*service
 }
 
-// service is the state of one service: a ticket, or why there is none.
+// service is the state of one service: a ticket, or the reason why there is none.
 type service struct {
 	ticket  *ticket // nil: none, because of err
 	err     error
@@ -217,7 +217,7 @@ func (c *Client) Service(ctx context.Context, spn string) (*Ticket, error) {
 	return c.keep(spn, t, err)
 }
 
-// known returns what is known without contacting a KDC.
+// known returns the stored state of a service without contacting a KDC.
 func (c *Client) known(spn string, now time.Time) (*Ticket, error, bool) { //nolint:revive // the error may be a stored one
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -77,7 +77,7 @@ func newTicket(t messages.Ticket, e messages.EncKDCRepPart) *ticket {
 	return &ticket{ticket: t, key: e.Key, start: start, end: e.EndTime}
 }
 
-// unusable is a KDC's response that proves nothing or cannot be decoded.
+// unusable is the error for a KDC's response that proves nothing or cannot be decoded.
 type unusable struct{ err error }
 
 func (u *unusable) Error() string { return u.err.Error() }

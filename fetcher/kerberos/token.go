@@ -31,15 +31,15 @@ func (t *Ticket) String() string { return "ticket for " + t.spn }
 // GoString returns String for %#v.
 func (t *Ticket) GoString() string { return t.String() }
 
-// Proof is what a server's response to a token is verified with.
+// Proof verifies a server's response to a token.
 type Proof struct {
 	proof types.Authenticator
 	key   types.EncryptionKey
 	spn   string
 }
 
-// Token makes the token of one request. Each is used once, because servers reject a second use as a replay. It requires
-// the server to prove its identity, too.
+// Token creates the token for one request. Each is used once, because servers reject a second use as a replay. It also
+// requires the server to prove its identity.
 func (t *Ticket) Token() ([]byte, *Proof, error) {
 	proof, err := types.NewAuthenticator(t.realm, t.name)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 const (
 	// startTime is the time limit for a browser's first response.
 	startTime = 2 * time.Minute
-	// endTime is how long a browser may take to end before it is killed.
+	// endTime is the time that a browser has to end before it is killed.
 	endTime = 3 * time.Second
 	// lookEvery is the interval at which a browser's memory is checked.
 	lookEvery = 250 * time.Millisecond
@@ -52,7 +52,7 @@ type browser struct {
 	pages   int
 	limit   int64
 
-	process *exec.Cmd // nil: behind a socket
+	process *exec.Cmd // nil if behind a socket
 	profile string
 	words   *tail
 	reaped  chan struct{} // closed when the process has ended
@@ -101,8 +101,8 @@ func profiles(temporary string) string {
 	return temporary
 }
 
-// startProcess starts the program, with a profile of its own that is removed at the end. It does not pass on this
-// process's environment, which may hold secrets.
+// startProcess starts the program, with a separate profile that is removed at the end. It does not pass on this
+// process's environment, which may contain secrets.
 func startProcess(s Settings, isolated bool) (*browser, error) {
 	profile, err := os.MkdirTemp(profiles(os.TempDir()), "sextant-browser-")
 	if err != nil {

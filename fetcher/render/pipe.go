@@ -33,7 +33,7 @@ type pipe struct {
 	in, out io.ReadWriteCloser
 	on      func(*message) // handles events, in the goroutine that reads; must not block
 	work    sync.WaitGroup
-	ended   chan struct{} // closed when nothing more can be read
+	ended   chan struct{} // closed when reading has ended
 
 	mu      sync.Mutex
 	room    sync.Cond // of mu: there is something to write, or the pipe is closed

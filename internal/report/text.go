@@ -134,7 +134,7 @@ func (l *Lines) documents(d *Documents) error {
 	for _, group := range groups {
 		title := "by " + group.Of
 		if group.Of == "type" {
-			title += ", of pages that were fetched before"
+			title += ", for pages ever fetched"
 		}
 		textHead(table, title, group.Columns)
 		textRows(table, &group)

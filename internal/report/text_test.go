@@ -55,7 +55,7 @@ by source    indexed  waiting  pending  dead
 by fifo  URLs  indexed
   user   3     1
 
-by type, of pages that were fetched before  URLs  indexed
+by type, for pages ever fetched  URLs  indexed
   (not known)                    3     1
 
 by host          URLs  indexed

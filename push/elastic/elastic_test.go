@@ -121,7 +121,7 @@ func TestVerdicts(t *testing.T) {
 		"one is named late":     {[]string{none, none, items(201, 200), none, items(201)}, "", "", 5},
 		"no items":              {[]string{`200 {"acknowledged":true}`}, "", "order 7 (add http://h/a, 77 bytes) was sent alone: _bulk: the response has 0 entries", 5},
 		"garbage":               {[]string{"200 <html>"}, "", "is url its address", 5},
-		"two operations":        {[]string{`200 {"errors":false,"items":[{"index":{"status":201},"b":{}}]}`}, "", "not one operation", 5},
+		"two operations":        {[]string{`200 {"errors":false,"items":[{"index":{"status":201},"b":{}}]}`}, "", "not have exactly one operation", 5},
 		"whole request":         {[]string{`400 {"error":{"type":"parse","reason":"bad line"},"status":400}`}, "7: parse: bad line 8: parse: bad line 9: parse: bad line", "", 5},
 		"words only":            {[]string{`400 {"error":"no handler found"}`}, "7: no handler found 8: no handler found 9: no handler found", "", 5},
 		"whole request 403":     {[]string{`403 {"error":{"type":"security_exception","reason":"no"}}`}, "", "lacks permission", 1},

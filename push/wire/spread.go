@@ -31,16 +31,16 @@ type Limits struct {
 // DefaultBytes is the default of Limits.Bytes.
 const DefaultBytes = 8 << 20
 
-// Spread sends entries in as few requests as the limits allow, several at once. Two entries of one URL are never in one
-// request nor on their way at once, and the later leaves after the earlier was answered.
+// Spread sends entries in as few requests as the limits allow, several concurrently. Two entries of one URL are never
+// in the same request or in concurrent ones; the later is sent after the response to the earlier.
 //
-// encode gives an entry its form on the wire; one that it fails for is refused with its words. send makes one request
-// and gives back what the indexer refused of it. Where it fails with an *Unfit the items are sent by halves, until what
-// is unfit is one item, which is refused with the words of the error. Where it fails with an *Unanswered they are sent
-// by halves, too; an item that is alone in a request and stays unanswered three times is refused if the target takes
-// others. Any other error ends all.
+// encode returns the wire form of an entry; if it fails, the entry is refused with its error. send makes one request
+// and returns the entries that the indexer refused. If it fails with an *Unfit, the items are split into halves until a
+// single item is unfit, which is refused with the error's words. If it fails with an *Unanswered, they are also split;
+// an item that remains unanswered three times alone in a request is refused if the target accepts others. Any other
+// error ends Spread.
 //
-// Refusals are in the order of their numbers.
+// Refusals are ordered by sequence number.
 func (e *Endpoint) Spread(ctx context.Context, entries []push.Entry, l Limits, encode func(push.Entry) ([]byte, error), send func(context.Context, []Item) ([]push.Refusal, error)) ([]push.Refusal, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

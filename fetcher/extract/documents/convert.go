@@ -22,7 +22,7 @@ import (
 const ConverterCommand = "convert-document"
 
 const (
-	// endGrace is how long a supervisor may take to end its processes.
+	// endGrace is the time that a supervisor has to end its processes.
 	endGrace = 5 * time.Second
 	// verdictBytes bounds a supervisor's final output.
 	verdictBytes = 4 << 10
@@ -197,7 +197,7 @@ func converterEnvironment() []string {
 	return env
 }
 
-// enter takes a slot, or returns why there is none.
+// enter acquires a slot, or returns the reason why there is none.
 func (p *Pool) enter(ctx context.Context, slots chan struct{}) error {
 	select {
 	case slots <- struct{}{}:

@@ -42,7 +42,7 @@ const (
 	verdictFailed = "failed" // why it could not be started
 )
 
-// Supervise runs a converter: it writes the body from in to a file in a folder of its own, runs the program there, and
+// Supervise runs a converter: it writes the body from in to a file in a separate folder, runs the program there, and
 // waits for its end or for that of in. Then it ends all remaining processes of the converter, removes the folder, and
 // writes its verdict. starter is the command that starts a program by StartConverter, this program's own if it is
 // empty. The converter inherits output and errors of this process, whose last call this must be.

@@ -161,7 +161,7 @@ func (f *feed) item(start *token) error {
 	return f.give(&e)
 }
 
-// give completes an item and passes it on.
+// give completes an item and passes it to fn.
 func (f *feed) give(e *entry) error {
 	if e.Link == "" {
 		e.Link = e.guid

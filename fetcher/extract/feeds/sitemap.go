@@ -88,7 +88,7 @@ func isXML(in input) bool {
 	return len(head) > 0 && head[0] == '<'
 }
 
-// give passes an entry on.
+// give passes an entry to fn.
 func (s *sitemap) give(e Entry) error {
 	if s.o.MaxEntries > 0 && s.Entries == s.o.MaxEntries {
 		return errEnough
@@ -164,7 +164,7 @@ func (s *sitemap) url(w *walker, name string) error {
 	return s.entry(&e, bare.String())
 }
 
-// entry passes an entry on if it has a URL.
+// entry passes an entry to fn if it has a URL.
 func (s *sitemap) entry(e *Entry, bare string) error {
 	if e.Loc == "" {
 		e.Loc = strings.TrimSpace(bare)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// walker goes through the elements of a file. It produces one end tag for each open element, whatever the file has.
+// walker iterates over the elements of a file. It produces one end tag for each open element, whatever the file has.
 type walker struct {
 	*scanner
 	open    []string // names in lower case, outermost first

@@ -1,6 +1,7 @@
 // Package office reads the documents of word processors, spreadsheets and presentations: Office Open XML (ECMA-376),
 // OpenDocument (ISO/IEC 26300), RTF 1.9.1, and the binary formats of Office 97 to 2003 (MS-DOC, MS-XLS, MS-PPT). It
-// reads text, properties and links, unpacks no more than it needs, runs nothing and opens nothing outside of the body.
+// reads text, properties and links, unpacks no more than it needs, executes nothing, and opens nothing outside the
+// body.
 package office
 
 import (
@@ -29,8 +30,8 @@ const (
 	PPT  Format = "ppt"
 )
 
-// Read reads a document. If a part of it is damaged or too large, or ctx ends, the page holds what was read until
-// there, and has the meta truncated; if that is nothing, it returns an error: extract.ErrEncrypted, extract.ErrTooLarge
+// Read reads a document. If a part of it is damaged or too large, or ctx ends, the page contains the part that was
+// read, and has the meta truncated; if that is empty, Read returns an error: extract.ErrEncrypted, extract.ErrTooLarge
 // or another.
 func Read(ctx context.Context, format Format, body []byte) (extract.Page, error) {
 	b := &extract.Builder{}

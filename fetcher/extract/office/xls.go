@@ -170,7 +170,7 @@ func (x *xlsReader) cell(text string) {
 	}
 }
 
-// formula writes the value of a formula; a string value follows in a record of its own.
+// formula writes the value of a formula; a string value follows in a separate record.
 func (x *xlsReader) formula(style int, value []byte) {
 	switch {
 	case len(value) < 8:

@@ -85,7 +85,7 @@ func (p *page) content(what *Pick, c content, to *Picked) error {
 	return nil
 }
 
-// maxTries is how often a shorter part of a page is tried if the result is too long.
+// maxTries is the number of attempts with a shorter part of a page if the result is too long.
 const maxTries = 5
 
 // inForm writes the content of a node in a form of at most limit bytes. Escapes may lengthen the result; cutting it
