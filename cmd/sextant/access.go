@@ -59,8 +59,8 @@ func checkListen(c *cli.Context) error {
 	return checkAddress("listen", address, beyond)
 }
 
-// checkAddress returns an error if address is not HOST:PORT. If it is beyond loopback, the error says beyond, unless
-// that is empty.
+// checkAddress returns an error if address is not HOST:PORT. If it is not a loopback address, the error is beyond,
+// unless that is empty.
 func checkAddress(flag, address, beyond string) error {
 	if _, _, err := net.SplitHostPort(address); err != nil {
 		return wrongUse("--%s %q: write HOST:PORT, for example 127.0.0.1:7370", flag, address)

@@ -17,7 +17,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/clock"
 )
 
-// configHistory lists the texts that were the configuration, compares one with the file, or puts it back.
+// configHistory lists earlier texts of the configuration, compares one with the file, or restores it.
 func configHistory(c *cli.Context) error {
 	verb, n := c.Args().First(), 0
 	if c.NArg() == 2 {
@@ -93,8 +93,8 @@ func configText(c *cli.Context, client *admin.Client, path string, query ...stri
 	return string(body), answer.Header.Get("ETag"), err
 }
 
-// differing shows the lines from the first to the last that two texts do not share, those of old marked by -, those
-// of now by +; "" if they are the same.
+// differing returns the lines from the first to the last difference of two texts, those of old marked with -, those of
+// now with +; "" if they are equal.
 func differing(old, now string) string {
 	from, to := slices.Collect(strings.Lines(old)), slices.Collect(strings.Lines(now))
 	first := 0

@@ -74,7 +74,7 @@ func (g *guide) show(ctx context.Context, link string) error {
 	return nil
 }
 
-// change changes the sites, and makes the crawl visit them again.
+// change changes the sites, and recrawls them.
 func (g *guide) change(ctx context.Context) error {
 	g.world.Change()
 	for _, group := range []string{"library", "harbour"} {
@@ -85,7 +85,7 @@ func (g *guide) change(ctx context.Context) error {
 	return nil
 }
 
-// compare compares the index with the store: it lacks what the indexer refused.
+// compare compares the index with the store; documents that the indexer refused are missing.
 func (g *guide) compare(status admin.Status) error {
 	n, err := g.server.Count()
 	if err != nil {

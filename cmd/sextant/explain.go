@@ -17,8 +17,8 @@ import (
 	"github.com/sextant-crawler/sextant/internal/service"
 )
 
-// explainGC lets the heap grow further before a collection than in a service: in a command with 100,000 rules that ends
-// after a second, the collector would take a quarter of the time.
+// explainGC lets the heap grow more between collections than in a service: a command with 100,000 rules ends after a
+// second, of which the collector would take a quarter.
 const explainGC = 300
 
 func explain(c *cli.Context) error {
@@ -92,7 +92,7 @@ func (e explanation) row(name, format string, args ...any) {
 	fmt.Fprintf(e.w, "  %-9s "+format+"\n", append([]any{name}, args...)...)
 }
 
-// some is row for a value that may be empty: then it writes nothing.
+// some writes a row unless the value is empty.
 func (e explanation) some(name, format, value string) {
 	if value != "" {
 		e.row(name, format, value)

@@ -49,8 +49,8 @@ func askRemoval(c *cli.Context, selection admin.Selection) error {
 	return sure(c, "remove", "forgets "+what, "nothing was removed")
 }
 
-// sure asks at a terminal whether to go on with a command; does names its effect. Without a terminal it returns an
-// error that asks for --yes.
+// sure asks on a terminal whether to continue; does describes the command's effect. Without a terminal it returns an
+// error that requires --yes.
 func sure(c *cli.Context, command, does, nothing string) error {
 	in, isFile := c.App.Reader.(*os.File)
 	if !isFile || !term.IsTerminal(int(in.Fd())) {

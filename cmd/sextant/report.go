@@ -13,7 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/report"
 )
 
-// pagesShown is how many pages with a broken link are printed for people.
+// pagesShown is the number of pages per broken link in text output.
 const pagesShown = 10
 
 func makeReport(c *cli.Context) error {

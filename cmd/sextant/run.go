@@ -105,7 +105,7 @@ func copiesLeft(crawls []service.CrawlSummary) error {
 	return &failure{exitLeft, fmt.Errorf("documents left the index, but %s that should replace them %s not fetched yet: run it again", count(left, "page"), map[bool]string{true: "was", false: "were"}[left == 1])}
 }
 
-// checkRun returns what is wrong in the command line.
+// checkRun returns an error for an invalid command line.
 func checkRun(c *cli.Context) error {
 	if c.Int("threads") < 0 {
 		return wrongUse("--threads must be 0 (the sum of the Crawlers' nthreads) or more")

@@ -19,7 +19,7 @@ func pause(c *cli.Context) error {
 	return saidDone(c, "paused")
 }
 
-// resume ends a pause. Without a service it ends one that a service left, for a run that is to end by itself.
+// resume ends a pause. Without a service it ends the pause that a previous service stored, so that run --once can end.
 func resume(c *cli.Context) error {
 	if err := ask(c, toChange, func(client *admin.Client) error { return client.Post(c.Context, "/resume", nil, nil, new(struct{})) }); err != nil {
 		return err
@@ -44,7 +44,7 @@ func reload(c *cli.Context) error {
 	return saidDone(c, said)
 }
 
-// yesToEdit is the operator's approval of what changed rules delete. It has no environment variable, which would
+// yesToEdit is the operator's approval of deletions by changed rules. It has no environment variable, which would
 // approve every later change.
 func yesToEdit() cli.Flag {
 	return &cli.BoolFlag{Name: "yes", Usage: "let changed rules delete any number of documents"}

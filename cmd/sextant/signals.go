@@ -75,7 +75,7 @@ const together = 100 * time.Millisecond
 
 // stops counts the requests to stop.
 type stops struct {
-	first time.Time // zero: none yet
+	first time.Time // zero if none yet
 }
 
 // take returns 1 for the first request, 2 for a later one, 0 for a repetition of the first one.

@@ -232,7 +232,7 @@ func printHosts(w io.Writer, s *admin.Status) {
 	}
 }
 
-// printDeletions describes the pending deletions, and what to do.
+// printDeletions prints the pending deletions, and the commands for them.
 func printDeletions(w io.Writer, s *admin.Status) {
 	if s.Outbox.Pending == 0 {
 		return
@@ -271,7 +271,7 @@ func printDeletions(w io.Writer, s *admin.Status) {
 	}
 }
 
-// editsShown is how many edits are listed on separate lines.
+// editsShown is the number of edits listed on separate lines.
 const editsShown = 20
 
 func printStore(w io.Writer, s *admin.StoreStatus) {

@@ -62,7 +62,7 @@ func dial(c *cli.Context, crawler, packaged string) (*admin.Client, error) {
 // clientCall is a method of a client.
 type clientCall[In, Out any] = func(*admin.Client, context.Context, In) (Out, error)
 
-// asked is ask for the result of a client's method.
+// asked calls ask and returns the result of a client's method.
 func asked[In, Out any](c *cli.Context, of storeOf, call clientCall[In, Out], in In) (out Out, err error) {
 	err = ask(c, of, func(client *admin.Client) (err error) {
 		out, err = call(client, c.Context, in)
@@ -209,8 +209,8 @@ func configuredCrawler(c *cli.Context, name string) (config.Crawler, error) {
 	return config.Crawler{}, errors.New("it has no such Crawler")
 }
 
-// theService returns the running service, for a command that requires it; the error reports that there is none, and
-// then as the consequence, or why it cannot be used.
+// theService returns the running service for a command that requires it. If there is none, the error says so and adds
+// then as the remedy; otherwise it reports why the service cannot be used.
 func theService(c *cli.Context, crawler, then string) (*admin.Client, error) {
 	client, err := dial(c, crawler, packagedData)
 	if err == nil && client == nil {
@@ -222,7 +222,7 @@ func theService(c *cli.Context, crawler, then string) (*admin.Client, error) {
 // lister calls fn for each item of a list.
 type lister[T any] = func(client *admin.Client, fn func(T) error) error
 
-// list prints the items of each, by text for people. none is the message for an empty list, on stderr, so that stdout
+// list prints the items of each, as JSON or with text. none is the message for an empty list, on stderr, so that stdout
 // contains only the list.
 func list[T any](c *cli.Context, of storeOf, none string, text func(*T) error, each lister[T]) error {
 	shown := 0

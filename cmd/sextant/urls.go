@@ -104,7 +104,7 @@ func urlPrinter(c *cli.Context) (text func(*report.StoredURL) error, end func() 
 	}
 }
 
-// printURL prints a URL on a line, behind its columns.
+// printURL prints a URL on a line, after its columns.
 func printURL(w io.Writer, u *report.StoredURL) error {
 	fate, at := u.Fate, "-"
 	if u.Reason != "" && u.Reason != u.Fate {

@@ -154,7 +154,7 @@ func saidDone(c *cli.Context, word string) error {
 	return say(c, map[string]string{"result": word}, word)
 }
 
-// say prints v, for people as a line of text.
+// say prints v as JSON, or words as text.
 func say(c *cli.Context, v any, words string) error {
 	return show(c, v, func() error {
 		_, err := fmt.Fprintln(c.App.Writer, words)

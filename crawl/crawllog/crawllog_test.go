@@ -133,7 +133,7 @@ func TestCrawlLogFullDisk(t *testing.T) {
 			time.Sleep(2 * crawlLogEvery)
 			synctest.Wait()
 		}
-		if n := strings.Count(told.String(), "cannot be written"); n != 1 {
+		if n := strings.Count(told.String(), "cannot write the crawl log"); n != 1 {
 			t.Errorf("it was told %d times:\n%s", n, &told)
 		}
 		if n := l.Failures.Load(); n < 2 { // one each second
@@ -147,7 +147,7 @@ func TestCrawlLogFullDisk(t *testing.T) {
 		disk.room.Store(1 << 30)
 		time.Sleep(2 * crawlLogEvery)
 		synctest.Wait()
-		if !strings.Contains(told.String(), "written again") || strings.Contains(told.String(), "lost_lines=0") {
+		if !strings.Contains(told.String(), "works again") || strings.Contains(told.String(), "lost_lines=0") {
 			t.Errorf("that lines were lost is not told:\n%s", &told)
 		}
 		cancel()

@@ -270,7 +270,7 @@ func TestNTLMOverHTTP2(t *testing.T) {
 		resp.ProtoMajor = 2
 		return resp, err
 	}, "/a")
-	if !strings.Contains(fmt.Sprint(c.waits), "NTLM needs HTTP/1.1") {
+	if !strings.Contains(fmt.Sprint(c.waits), "NTLM requires HTTP/1.1") {
 		t.Errorf("words %q", c.waits)
 	}
 }

@@ -66,26 +66,26 @@ func TestNewRefuses(t *testing.T) {
 		kind auth.Kind
 		want string
 	}{
-		"no Do":             {auth.Settings{Origins: []string{origin}}, auth.Basic{}, "no Do"},
+		"no Do":             {auth.Settings{Origins: []string{origin}}, auth.Basic{}, "Do is missing"},
 		"no origins":        {auth.Settings{Do: do}, auth.Basic{Username: "u"}, "origins are missing: name the servers"},
 		"origin no URL":     {auth.Settings{Do: do, Origins: []string{"intranet"}}, auth.Basic{}, `origin "intranet" is not an origin`},
 		"origin with path":  {auth.Settings{Do: do, Origins: []string{origin + "/x"}}, auth.Basic{}, "write only scheme, host and port"},
 		"origin all":        {auth.Settings{Do: do, Origins: []string{"https://*"}}, auth.Basic{}, "a star only in place of whole names"},
 		"origin top level":  {auth.Settings{Do: do, Origins: []string{"https://*.com"}}, auth.Basic{}, "a star only in place of whole names"},
 		"origin inner star": {auth.Settings{Do: do, Origins: []string{"https://a*.example.com"}}, auth.Basic{}, "a star only in place of whole names"},
-		"colon":             {auth.Settings{Do: do, Origins: []string{origin}}, auth.Basic{Username: "a:b"}, "no colon"},
+		"colon":             {auth.Settings{Do: do, Origins: []string{origin}}, auth.Basic{Username: "a:b"}, "cannot contain a colon"},
 		"bearer empty":      {auth.Settings{Do: do, Origins: []string{origin}}, auth.Bearer{}, "bearer token is empty"},
 		"bearer word":       {auth.Settings{Do: do, Origins: []string{origin}}, auth.Bearer{Token: secret.New("Bearer abc")}, "without the word Bearer"},
-		"digest nobody":     {auth.Settings{Do: do, Origins: []string{origin}}, auth.Digest{}, "no user name"},
+		"digest nobody":     {auth.Settings{Do: do, Origins: []string{origin}}, auth.Digest{}, "the user name is missing"},
 		"ntlm nobody":       {auth.Settings{Do: do, Origins: []string{origin}}, auth.NTLM{}, `DOMAIN\user`},
-		"oauth2 URL":        {auth.Settings{Do: do, Origins: []string{origin}}, auth.OAuth2{TokenURL: "token"}, "write it whole"},
-		"oauth2 secret":     {auth.Settings{Do: do, Origins: []string{origin}}, auth.OAuth2{TokenURL: tokens, ClientID: "me"}, "need both"},
-		"form URL":          {auth.Settings{Do: do}, auth.Form{URL: "/login", Fields: field}, "write it whole"},
-		"form URL garbage":  {auth.Settings{Do: do}, auth.Form{URL: "http://[", Fields: field}, "write it whole"},
+		"oauth2 URL":        {auth.Settings{Do: do, Origins: []string{origin}}, auth.OAuth2{TokenURL: "token"}, "is not a URL: write one such as"},
+		"oauth2 secret":     {auth.Settings{Do: do, Origins: []string{origin}}, auth.OAuth2{TokenURL: tokens, ClientID: "me"}, "require both"},
+		"form URL":          {auth.Settings{Do: do}, auth.Form{URL: "/login", Fields: field}, "is not a URL: write one such as"},
+		"form URL garbage":  {auth.Settings{Do: do}, auth.Form{URL: "http://[", Fields: field}, "is not a URL: write one such as"},
 		"form fields":       {auth.Settings{Do: do}, auth.Form{URL: origin}, "no fields"},
 		"form field name":   {auth.Settings{Do: do}, auth.Form{URL: origin, Fields: []auth.Field{{}}}, "has no name"},
 		"form index":        {auth.Settings{Do: do}, auth.Form{URL: origin, Fields: field, Index: -1}, "count from 1"},
-		"form log-in pages": {auth.Settings{Do: do}, auth.Form{URL: origin, Fields: field, LogInPages: []string{"x"}}, "write it whole"},
+		"form log-in pages": {auth.Settings{Do: do}, auth.Form{URL: origin, Fields: field, LogInPages: []string{"x"}}, "is not a URL: write one such as"},
 	} {
 		c.set.Name = "wiki"
 		_, err := auth.New(c.set, c.kind)

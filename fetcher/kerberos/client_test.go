@@ -261,7 +261,7 @@ func TestProof(t *testing.T) {
 		"does not respond to the ticket with a Kerberos message": token2(t, token),
 		"the server: its Negotiate token is malformed":           []byte("NTLMSSP\x00"),
 		"the server: it rejects the ticket":                      {0xa1, 7, 0x30, 5, 0xa0, 3, 0x0a, 1, 2},
-		"the server's Negotiate token has 20000 bytes, and may":  make([]byte, 20_000),
+		"the server's Negotiate token has 20000 bytes, more than":  make([]byte, 20_000),
 	} {
 		if proved, err := proof.Verify(b); proved || err == nil || !strings.Contains(err.Error()+" ", name) {
 			t.Errorf("%v, %v, want %q", proved, err, name)

@@ -61,7 +61,8 @@ type AccessSettings struct {
 	ReaderMayLack bool
 	// Certificate and Key are PEM files; both empty for plain HTTP.
 	Certificate, Key string
-	// Beyond is set if the service listens beyond loopback: then only its health is shown without a token.
+	// Beyond is set if the service listens on an address other than loopback: then only its health is shown without a
+	// token.
 	Beyond bool
 }
 

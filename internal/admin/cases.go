@@ -17,7 +17,7 @@ import (
 //	http://www.example.com/logo.gif    ignore by=rules line=12
 //	http://intra.example.com/          crawl crawler=intranet
 //
-// Text after " #" is a comment, values with spaces stand in double quotes.
+// Text after " #" is a comment; values with spaces are in double quotes.
 type TestCase struct {
 	file string
 	line int

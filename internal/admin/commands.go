@@ -41,7 +41,7 @@ func (s *Server) remove(c *call, selection crawl.Selection) (any, error) {
 	return done, soFar(err, "%d URLs were already removed", done.URLs)
 }
 
-// RemovedUnasked is how many URLs are removed without confirmation.
+// RemovedUnasked is the maximum number of URLs that are removed without confirmation.
 const RemovedUnasked = 100
 
 // confirmed refuses a large removal that the caller has not confirmed.
@@ -58,7 +58,7 @@ func confirmed(c *call, s crawl.Selection) error {
 		counted(uint64(max(n.URLs, 0)), "URL"), counted(uint64(max(n.Documents, 0)), "document"))
 }
 
-// reloadOptions reads those of a request that reloads the configuration.
+// reloadOptions reads the options of a request that reloads the configuration.
 func (c *call) reloadOptions() ReloadOptions {
 	return ReloadOptions{Yes: c.says("yes"), Now: c.says("now")}
 }

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// configVersions lists what is kept, newest first.
+// configVersions lists the stored versions, newest first.
 func (s *Server) configVersions(c *call) (any, error) {
 	kept, err := s.config.History().list()
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 // Deletion is the printed form of a pending deletion; the names are a contract.
 type Deletion struct {
 	Number   uint64    `json:"number"` // rises with each new one
-	Since    time.Time `json:"since"`  // when it was first seen
+	Since    time.Time `json:"since"`  // time when it was first seen
 	LastSeen time.Time `json:"last_seen"`
 	Visits   int       `json:"visits"` // that saw it; 0 for those of an edit
 	Reason   string    `json:"reason"`
@@ -48,7 +48,7 @@ func (l *Losses) Deletion(s *scheduler.StoredDeletion, now time.Time) Deletion {
 	}
 }
 
-// Waits describes what it waits for.
+// Waits describes the condition that it waits for.
 func (d *Deletion) Waits() string {
 	at := ""
 	if d.NotBefore != nil {
@@ -101,7 +101,7 @@ type DeletionQuery struct {
 // DeletionLister calls fn for the deletions that f selects, like scheduler.Reader.PendingDeletions.
 type DeletionLister func(ctx context.Context, f scheduler.DeletionFilter, fn func(scheduler.StoredDeletion) error) error
 
-// filter puts the query into the scheduler's terms. Exact is false if Host is the name of a host, which may have
+// filter converts the query to the scheduler's terms. Exact is false if Host is the name of a host, which may have
 // several origins: the filter has none then.
 func (q *DeletionQuery) filter() (f scheduler.DeletionFilter, exact bool, err error) {
 	f.URLs, f.Edit, f.UpTo = q.URLs, q.Edit, q.UpTo
@@ -163,7 +163,7 @@ func (q *DeletionQuery) Decide(ctx context.Context, list DeletionLister, by func
 	return n, err
 }
 
-// Check returns what is wrong with the query.
+// Check returns an error for an invalid query.
 func (q *DeletionQuery) Check() error {
 	_, _, err := q.filter()
 	return err

@@ -12,7 +12,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// chosen walks over the deletions that a request selects, where url may be a part of a URL.
+// chosen iterates over the deletions that a request selects; url can be a part of a URL.
 func (c *call) chosen() (each func(fn func(scheduler.StoredDeletion) error) error, err error) {
 	q, err := ParseDeletionQuery(c.query)
 	if err != nil {
@@ -96,7 +96,7 @@ func (s *Server) release(c *call) (any, error) {
 	return answer, err
 }
 
-// ReleasedUnasked is how many deletions are released without confirmation.
+// ReleasedUnasked is the maximum number of deletions that are released without confirmation.
 const ReleasedUnasked = RemovedUnasked
 
 // confirmedRelease counts what would be released, and refuses a large release that the caller has not confirmed.
@@ -109,7 +109,7 @@ func confirmedRelease(c *call, q *DeletionQuery) (n Decided, err error) {
 	return n, newProblem(http.StatusConflict, codeUnconfirmed, "this releases %s: if that is intended, send it with yes=true in the query", n.Words())
 }
 
-// count counts what the query selects.
+// count counts the deletions that the query selects.
 func (q *DeletionQuery) count(ctx context.Context, list DeletionLister) (n Decided, err error) {
 	err = q.Each(ctx, list, func(d scheduler.StoredDeletion) error {
 		n.Deletions++
@@ -127,7 +127,7 @@ func (q *DeletionQuery) count(ctx context.Context, list DeletionLister) (n Decid
 	return n, err
 }
 
-// drop leaves out the deletions of edits: their URLs would be fetched, excluded, and deleted again. Reverting the edit
+// drop skips the deletions of edits: their URLs would be fetched, excluded, and deleted again. Reverting the edit
 // cancels them.
 func (s *Server) drop(c *call) (any, error) {
 	q, err := c.decision()

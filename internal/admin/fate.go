@@ -19,8 +19,8 @@ type Answer struct {
 	Reason scheduler.Reason
 	// Head is the short form, Why the reason; both have no full stop, and Why may be empty.
 	Head, Why string
-	// Notes are additional sentences, including what follows by itself. Help is what an operator can do, empty for
-	// nothing.
+	// Notes are additional sentences, also about automatic consequences. Help suggests what an operator can do; may be
+	// empty.
 	Notes []string
 	Help  string
 	// Other is the URL of the document that replaces this one, empty if there is none.
@@ -35,8 +35,8 @@ func (a Answer) String() string {
 	return a.Head + ": " + a.Why
 }
 
-// Answer returns the answer for a URL: from its stored state and the present decision. Without a store it is what would
-// become of the URL.
+// Answer returns the answer for a URL: from its stored state and the present decision. Without a store it predicts the
+// fate of the URL.
 func (x *Explanation) Answer() Answer {
 	s := x.Stored
 	switch {
@@ -100,7 +100,7 @@ func (f *Fetched) Verdict() Answer {
 	return a
 }
 
-// renewed is when a document gets the source that the rules give it.
+// renewed describes when a document gets the source that the rules set.
 const renewed = "its page is fetched, or its list is read; an item that its feed no longer lists stays"
 
 // AnswerOf answers for a URL by its stored state.
@@ -184,7 +184,7 @@ func (a *Answer) ends(s *StoredExplanation) {
 	}
 }
 
-// refused says that a target refused the newest order about a URL.
+// refused adds that a target refused the newest order about a URL.
 func (a *Answer) refused(o *push.Listed) {
 	if o == nil {
 		return
@@ -199,7 +199,7 @@ func (a *Answer) refused(o *push.Listed) {
 	a.Help = "Correct the reported problem, then send it again: sextant outbox retry, or the dead letters in the console."
 }
 
-// say adds the consequences of a reason, and what can be done.
+// say adds the consequences of a reason, and remedies.
 func (a *Answer) say(t reasonText) {
 	if t.note != "" {
 		a.Notes = append(a.Notes, t.note)

@@ -40,7 +40,7 @@ type pace struct {
 
 func newGuard(a *Access) *guard { return &guard{access: a, paces: map[netip.Addr]*pace{}} }
 
-// judge returns what is wrong with the origin of a request, or nil.
+// judge returns the fault in the origin of a request, or nil.
 func (g *guard) judge(r *http.Request) *Problem {
 	if !g.knowsHost(r) {
 		return newProblem(http.StatusForbidden, codeForbidden,
@@ -102,7 +102,7 @@ func addressOf(remote string) netip.Addr {
 	return address
 }
 
-// paceOf finds or makes the pace of an address.
+// paceOf finds or creates the pace of an address.
 func (g *guard) paceOf(remote string) *pace {
 	address := addressOf(remote)
 	g.mu.Lock()
@@ -182,9 +182,8 @@ func secure(h http.Header, tls bool) {
 	}
 }
 
-// SignIn identifies the caller by a token that was typed. Wrong tokens are counted by remote
-// address together with those in headers. After a few wrong ones, even the right one must
-// wait.
+// SignIn identifies the caller by a token that a user entered. Wrong tokens are counted by remote address together with
+// those in headers. After a few wrong ones, even the right one must wait.
 func (s *Server) SignIn(r *http.Request, token string) (Caller, *Problem) {
 	c, p := s.guard.attempt(r, func() (Caller, bool) { return s.access.ByToken(token) })
 	c.Remote = r.RemoteAddr

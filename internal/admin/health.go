@@ -15,10 +15,11 @@ import (
 const readyTimeout = 5 * time.Second
 
 // Readiness is whether the service can work now: its stores are open and their figures readable, the disk has space,
-// and it is not stopping. It tries no write. A crawl that is paused, has nothing to do, or waits for a target is ready.
+// and it is not stopping. It does not test a write. A crawl that is paused, has nothing to do, or waits for a target is
+// ready.
 type Readiness struct {
 	Ready bool `json:"ready"`
-	// Problems are the reasons why not; none if it is ready.
+	// Problems lists the reasons why it is not ready; empty if it is.
 	Problems []ReadinessProblem `json:"problems,omitempty"`
 }
 

@@ -23,7 +23,7 @@ type HostStatus struct {
 	ClosedUntil *time.Time `json:"closed_until,omitempty"`
 	ClosedBy    string     `json:"closed_by,omitempty"`
 	Errors      int        `json:"errors,omitempty"`  // failures in a row
-	Ill         bool       `json:"ill,omitempty"`     // its documents turn bad: none is replaced, or deleted unasked
+	Ill         bool       `json:"ill,omitempty"`     // its documents mostly fail: none is replaced, or deleted without a release
 	Address     string     `json:"address,omitempty"` // with perAddress
 }
 

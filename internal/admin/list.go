@@ -25,7 +25,7 @@ type Page struct {
 	Items []any `json:"items"`
 	// Next is the cursor of the following page; empty at the end.
 	Next string `json:"next,omitempty"`
-	// Total counts the whole list, where it is known; else it is 0.
+	// Total counts the whole list, if known; otherwise it is 0.
 	Total int `json:"total,omitempty"`
 }
 
@@ -101,7 +101,7 @@ func (s *Server) stream(c *call, what string, write func(io.Writer) error) (any,
 	}
 }
 
-// writePatience is how long a reader may take to accept a part of a stream.
+// writePatience is the time that a reader has to accept a part of a stream.
 const writePatience = time.Minute
 
 // patientWriter records whether anything was written, and gives up on a reader that accepts nothing.

@@ -91,7 +91,7 @@ func (d *Deletion) Help() string {
 	return "Release the deletion to delete the document at once. Drop it to keep the document and fetch the page again."
 }
 
-// cancels describes what ends the loss without removing the document.
+// cancels describes how the loss can end without removing the document.
 func (d *Deletion) cancels() string {
 	switch {
 	case d.Edit != 0 && d.Moves:

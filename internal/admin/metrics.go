@@ -45,7 +45,7 @@ func newCollector(s *Server) *collector {
 	return c
 }
 
-// metrics returns the scrape handler with a registry of its own.
+// metrics returns the scrape handler with a separate registry.
 func (s *Server) metrics() http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(newCollector(s), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

@@ -112,7 +112,7 @@ func readingMetrics() []metric {
 	}
 }
 
-// renderingMetrics are of what makes pages, and of their main content.
+// renderingMetrics returns the metrics of rendering and of main content.
 func renderingMetrics() []metric {
 	browser := section(func(s *Status) *render.Status { return s.Browser })
 	main := section(func(s *Status) *meter.MainStatus { return orNone(s.Fields).Main })

@@ -46,7 +46,7 @@ type emitValue = func(v float64, labels ...string)
 
 type emitTimes = func(h histogram.Snapshot, labels ...string)
 
-// one makes a metric with one value. Like a value of series, it is absent while it is NaN.
+// one returns a metric with one value. Like a value of series, it is absent while it is NaN.
 func one(name string, kind metricKind, help string, value func(s *Status) float64) metric {
 	return metric{name: name, kind: kind, help: help, value: func(s *Status, emit emitValue) {
 		if v := value(s); !math.IsNaN(v) {
@@ -63,7 +63,7 @@ func stamp(t *time.Time) float64 {
 	return float64(t.Unix())
 }
 
-// section makes metrics of a part of a status. They are absent while the part is.
+// section returns metrics of a part of a status. They are absent while the part is.
 func section[T any](part func(*Status) *T) func(name string, kind metricKind, help string, value func(*T) float64) metric {
 	return func(name string, kind metricKind, help string, value func(*T) float64) metric {
 		return metric{name: name, kind: kind, help: help, value: func(s *Status, emit emitValue) {
@@ -74,7 +74,7 @@ func section[T any](part func(*Status) *T) func(name string, kind metricKind, he
 	}
 }
 
-// series makes metrics that have a value for each of several parts of a status, which the labels tell apart.
+// series returns metrics with a value for each of several parts of a status, which the labels distinguish.
 func series[T any](parts func(*Status) []T, labels []string, values func(*T) []string) func(name string, kind metricKind, help string, value func(*T) float64) metric {
 	return func(name string, kind metricKind, help string, value func(*T) float64) metric {
 		return metric{name: name, kind: kind, labels: labels, help: help, value: func(s *Status, emit emitValue) {
@@ -96,7 +96,7 @@ func orNone[T any](part *T) *T {
 	return part
 }
 
-// byWord makes a metric with a value for each word of a label.
+// byWord returns a metric with a value for each word of a label.
 func byWord[T int | int64 | uint64 | float64](name string, kind metricKind, label, help string, values func(*Status) map[string]T) metric {
 	return metric{name: name, kind: kind, labels: []string{label}, help: help, value: func(s *Status, emit emitValue) {
 		for word, n := range values(s) {

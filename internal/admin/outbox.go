@@ -10,7 +10,7 @@ import (
 	"github.com/sextant-crawler/sextant/push"
 )
 
-// DeadLetters is the body of retry and drop: all, or what the others say.
+// DeadLetters is the body of retry and drop: all, or those that the other fields select.
 type DeadLetters struct {
 	urlList
 	Target string  `json:"target,omitempty"`
@@ -85,7 +85,7 @@ func parseOrderCursor(written string) (o orderCursor, err error) {
 	return o, nil
 }
 
-// DecidedLetters is how many dead letters were sent again or dropped.
+// DecidedLetters counts the dead letters that were sent again or dropped.
 type DecidedLetters struct {
 	DeadLetters int `json:"dead_letters"`
 }

@@ -35,7 +35,7 @@ func (s *Server) pushVerify(c *call) (any, error) {
 	return report, nil
 }
 
-// crawlerPushed gives access to what a Crawler of the service has pushed.
+// crawlerPushed gives access to the pushed documents of a Crawler of the service.
 type crawlerPushed struct{ Crawler }
 
 // Stored implements compare.Pushed.

@@ -9,11 +9,11 @@ import (
 type reasonText struct {
 	words string // a sentence without its full stop
 	more  more
-	note  string // what follows by itself, or is found elsewhere; may be empty
-	help  string // what an operator can do; empty for nothing
+	note  string // automatic consequences, or references; may be empty
+	help  string // remedies for the operator; may be empty
 }
 
-// more selects what a stored URL adds to the text of a reason.
+// more selects the details that a stored URL adds to the text of a reason.
 type more uint8
 
 const (

@@ -21,11 +21,11 @@ import (
 type route struct {
 	method, path string
 	role         Role   // the least that may ask for it
-	crawler      bool   // it is about one Crawler, which ?crawler= names; it may stand in every query
-	change       string // what it changes, or hands out whole, for the log; empty: nothing
-	heavy        bool   // it reads a whole store, or asks other servers: few run at once
+	crawler      bool   // it concerns one Crawler, which ?crawler= names; every query can have it
+	change       string // what it changes or exports, for the log; may be empty
+	heavy        bool   // it reads a whole store or contacts other servers, so few run concurrently
 	body         int64  // bytes that a request may have; 0 is maxRequestBytes
-	query        string // parameters that it takes beside crawler, with spaces between; see names
+	query        string // parameters other than crawler, separated by spaces; see names
 
 	answer func(*call) (any, error)
 	// plain writes the response itself.
@@ -163,13 +163,13 @@ func (c *call) number(name string) int {
 	return n
 }
 
-// says returns the value of a parameter marked ?, or false without it. The parameter yes confirms large changes.
+// says returns the value of a parameter marked ?, or false if absent. The parameter yes confirms large changes.
 func (c *call) says(name string) bool {
 	yes, _ := strconv.ParseBool(c.query.Get(name)) // it was checked
 	return yes
 }
 
-// refusal says why a caller may not.
+// refusal returns the reason why a caller is refused.
 func refusal(route *route, caller Caller) *Problem {
 	if caller.Role <= Local {
 		whose := "the operator's"
@@ -263,7 +263,7 @@ func told(body []byte) string {
 	return strings.Join(parts, ", ")
 }
 
-// posted makes the answer of a route that reads its body into a T.
+// posted returns the function of a route that decodes its body into a T.
 func posted[T any](answer func(*call, T) (any, error)) func(*call) (any, error) {
 	return func(c *call) (any, error) {
 		var in T

@@ -19,14 +19,14 @@ type Status struct {
 	// Edits are the edits of the rules with pending deletions, or by which stored URLs are being judged, oldest first.
 	Edits []EditStatus      `json:"edits,omitempty"`
 	sent  map[uint64]uint64 // see sentByWord
-	// ClosedFor counts the hosts that may not be visited yet, by the word for the reason. NextOpening is when the first
-	// of them opens, nil if there is none.
+	// ClosedFor counts the hosts that may not be visited yet, by the word for the reason. NextOpening is the time when the
+	// first of them opens, nil if there is none.
 	ClosedFor   map[string]int `json:"closed_for,omitempty"`
 	NextOpening *time.Time     `json:"next_opening,omitempty"`
-	// IllHosts is how many hosts are ill; Ill names the first few.
+	// IllHosts is the number of ill hosts; Ill names the first few.
 	IllHosts int                 `json:"ill_hosts,omitempty"`
 	Ill      []scheduler.IllHost `json:"ill,omitempty"`
-	// NextDue is when the first retry or refresh is due, nil if none is known.
+	// NextDue is the time of the first retry or refresh, nil if unknown.
 	NextDue *time.Time `json:"next_due,omitempty"`
 	// Schedules are those of the configuration, and when each runs next.
 	Schedules []crawl.Schedule `json:"schedules,omitempty"`
@@ -122,8 +122,8 @@ func (s *Server) status(c *call) (any, error) {
 	return all, nil
 }
 
-// DiskLow reports whether the disk of a store is nearly full, and below how much free space
-// it counts as such. It is false if the disk is not known.
+// DiskLow reports whether the disk of a store is nearly full, and the threshold of free space. It returns false if the
+// disk is unknown.
 func (s *StoreStatus) DiskLow() (below int64, low bool) {
 	below = max(min(diskLowBytes, s.DiskSize/diskLowShare), 2*s.DiskNeeded)
 	return below, s.DiskSize > 0 && s.DiskFree < below

@@ -29,7 +29,7 @@ type token struct {
 	sum  [sha256.Size]byte
 }
 
-// TokenError is an unusable file for access, with what to do.
+// TokenError is the error for an unusable token or certificate file, with a remedy.
 type TokenError struct {
 	Path, Words string
 }
@@ -59,7 +59,7 @@ func EnsureToken(data string, role Role) (path string, made bool, err error) {
 	return path, true, nil
 }
 
-// CheckToken returns what is wrong with the file of a token, or nil.
+// CheckToken returns an error for an unusable token file, or nil.
 func CheckToken(path string) error {
 	_, err := readToken(path, Nobody)
 	return err

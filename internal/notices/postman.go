@@ -21,7 +21,7 @@ type postman struct {
 	send     func(context.Context, Notice) error
 	close    func()
 
-	// For run's goroutine, and after it for Notifier.last.
+	// Owned by run's goroutine, and afterwards by Notifier.last.
 	seen  map[string]time.Time // first observation of conditions without a Since
 	gone  map[string]time.Time // when reported conditions were first absent
 	tried map[string]time.Time // last notice of it, or attempt
@@ -49,7 +49,7 @@ func newPostman(n *Notifier, r Receiver) (*postman, error) {
 	return p, err
 }
 
-// inherit takes over the state of the same receiver before a reload. Neither may be running.
+// inherit copies the state of the same receiver from before a reload. Neither may be running.
 func (p *postman) inherit(before []*postman) {
 	i := slices.IndexFunc(before, func(b *postman) bool { return b.id == p.id })
 	if i < 0 {

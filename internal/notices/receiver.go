@@ -33,7 +33,7 @@ type Receiver struct {
 	Command []string
 	// On are its events; an empty list stands for all.
 	On []Event
-	// IndexerDown is how long a target must be down before a notice.
+	// IndexerDown is the time for which a target must be down before a notice.
 	IndexerDown time.Duration
 }
 

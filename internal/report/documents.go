@@ -16,8 +16,7 @@ import (
 type Documents struct {
 	URLs    int `json:"urls"`
 	Indexed int `json:"indexed"`
-	// BySource counts documents by the source that they are pushed under: a URL that has
-	// none belongs to no source.
+	// BySource counts documents by push source; a URL without a document belongs to no source.
 	BySource []SourceCount `json:"by_source"`
 	ByStatus []StatusCount `json:"by_status"`
 	ByFifo   []FifoCount   `json:"by_fifo"`
@@ -65,7 +64,7 @@ type HostCount struct {
 }
 
 const (
-	// typesMax and sourcesMax limit how many are counted separately: a hostile server can send any.
+	// typesMax and sourcesMax limit the number that is counted separately: a hostile server can send any.
 	typesMax   = 500
 	sourcesMax = 10_000
 	// othersWord is the label of the rest.
@@ -227,7 +226,7 @@ func (n *documentCount) outbox(ctx context.Context, store Store) error {
 	})
 }
 
-// list puts the counts in order.
+// list returns the counts in order.
 func (n *documentCount) list(d *Documents) {
 	d.BySource, d.ByStatus, d.ByFifo, d.ByType = []SourceCount{}, []StatusCount{}, []FifoCount{}, []TypeCount{}
 	for _, name := range slices.Sorted(maps.Keys(n.sources)) {

@@ -23,7 +23,7 @@ type Filter struct {
 	Source string                // that its document is, or was, pushed under
 	Text   string                // a part of the URL, in lower case
 	Match  func(weburl.URL) bool // nil: any
-	// From is the least key that is looked at; keys are in the order of their bytes.
+	// From is the lowest key that is examined; keys are ordered by their bytes.
 	From weburl.Key
 }
 
@@ -108,7 +108,7 @@ func ParseFilter(q url.Values) (f Filter, err error) {
 	return f, err
 }
 
-// parsed is the value of a parameter; nil of none.
+// parsed returns the value of a parameter, or nil.
 func parsed[T any](q url.Values, name string, parse func(string) (T, error)) (*T, error) {
 	if q.Get(name) == "" {
 		return nil, nil //nolint:nilnil // none is asked for

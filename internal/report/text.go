@@ -17,7 +17,7 @@ type Lines struct {
 	kind    string
 	since   time.Time
 	urls    int            // broken ones
-	alone   int            // those of them that no page is known to link to
+	alone   int            // those without a known page that links to them
 	changes map[string]int // by kind
 }
 

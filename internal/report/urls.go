@@ -36,7 +36,7 @@ type Page struct {
 	URLs []StoredURL `json:"items"`
 	// Next is the cursor of the page after it, empty at the end.
 	Next string `json:"next,omitempty"`
-	// Total counts all that the filter finds, where the list is sorted; else it is 0: not known.
+	// Total is the number of URLs that match the filter if the list is sorted, otherwise 0.
 	Total int `json:"total,omitempty"`
 	// Read is the number of stored URLs read for it.
 	Read int `json:"read"`

@@ -23,16 +23,13 @@ import (
 // baselineFile keeps the baseline in the data directory.
 const baselineFile = "config-baseline.json"
 
-// baseline is what a configuration sent over the network may name: whatever the file names
-// that was last written on the machine.
-//
-// A text on disk counts as written on the machine unless it was received over the network,
-// which its digest tells. A received text never names anything beyond the baseline, so
-// mistaking it for one of the machine, as after the loss of the baseline's file, widens
-// nothing: it only forgets what the text left out.
+// baseline contains what a configuration sent over the network can name: everything that the file last written on this
+// machine names. A text on disk counts as written on the machine unless its digest shows that it was received over the
+// network. A received text never names anything outside the baseline, so mistaking it for one of the machine, as after
+// the loss of the baseline's file, cannot extend the baseline; it only drops what the text does not name.
 type baseline struct {
 	path string // of the configuration
-	file string // that keeps it; empty: none
+	file string // file that stores it; empty for none
 	log  *slog.Logger
 
 	mu   sync.Mutex
@@ -67,7 +64,7 @@ func (b *baseline) look() {
 	_ = b.update() // whoever needs the file is told
 }
 
-// allowed returns what a configuration from the network may name now.
+// allowed returns what a configuration from the network can name now.
 func (b *baseline) allowed() (func(config.Use) bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -143,8 +140,8 @@ func usesOf(path string, text []byte) []config.Use {
 	return uses
 }
 
-// restore reads what was kept, once. If no text was received since, the file on disk is
-// read again, since its variables may have changed their values.
+// restore reads the stored baseline, once. If no text was received since, the file on disk is read again, since its
+// variables may have changed their values.
 func (b *baseline) restore() {
 	if b.read {
 		return

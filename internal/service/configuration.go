@@ -33,7 +33,7 @@ func newConfiguration(o *Options) *configuration {
 	return c
 }
 
-// keep stores the text that came into force. A failure is logged, and stops nothing else.
+// keep stores the text that came into force. A failure is only logged.
 func (c *configuration) keep(log *slog.Logger) {
 	text, err := config.OSLookups().ReadFile(c.path)
 	if err == nil {

@@ -45,7 +45,7 @@ type running struct {
 	loaded atomic.Pointer[time.Time]
 }
 
-// Run is the crawl's, with what renders its pages beside it.
+// Run runs the crawl, together with the renderer of its pages.
 func (r *running) Run(ctx context.Context, once crawl.Once) error {
 	defer runBeside(ctx, r.renderer)()
 	if r.inForce.Load().Renders() {
@@ -117,7 +117,7 @@ func openCrawl(ctx context.Context, crawler config.Crawler, h Home, memtable int
 	return r, nil
 }
 
-// newCrawl makes the crawl on an open store, and opens its targets.
+// newCrawl creates the crawl on an open store, and opens its targets.
 func newCrawl(
 	ctx context.Context, crawler config.Crawler, h Home, store *store.Store, agent string, log *slog.Logger,
 ) (*running, error) {
@@ -138,8 +138,8 @@ func newCrawl(
 	return r, rememberSources(ctx, store, crawler.Push, log)
 }
 
-// configured notes a configuration that came into force while the Crawler runs. It logs and
-// returns what takes effect only after a restart.
+// configured records a configuration that came into force while the Crawler runs. It logs and returns what takes effect
+// only after a restart.
 func (r *running) configured(crawler *config.Crawler, log *slog.Logger) (later []string) {
 	r.weights.Store(&crawler.Frontier.Weights)
 	r.comesIntoForce(crawler)
@@ -160,7 +160,7 @@ func (r *running) configured(crawler *config.Crawler, log *slog.Logger) (later [
 	return later
 }
 
-// comesIntoForce notes which configuration is in force, and since when.
+// comesIntoForce records which configuration is in force, and since when.
 func (r *running) comesIntoForce(crawler *config.Crawler) {
 	now := time.Now().UTC()
 	r.inForce.Store(crawler)

@@ -13,9 +13,8 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// openDoor opens the socket, which keeps other services away, reads the tokens, and listens
-// on TCP. Until opened is called, both answer that the service is starting, and how many of
-// its stores are open.
+// openDoor opens the socket, which keeps other services away, reads the tokens, and listens on TCP. Until opened is
+// called, both respond that the service is starting, and how many of its stores are open.
 func (s *Service) openDoor(ctx context.Context, data, listen string, access *admin.AccessSettings) (opened func(), err error) {
 	if s.owner, err = listenSocket(ctx, data, s.log); err != nil {
 		return nil, err
@@ -64,8 +63,8 @@ func listenSocket(ctx context.Context, data string, log *slog.Logger) (net.Liste
 	return l, nil
 }
 
-// isListenedTo reports whether a process has a socket open. One that died leaves a file that
-// refuses; one that is only slow to answer does not, and its socket must not be taken away.
+// isListenedTo reports whether a process has a socket open. The socket of a dead process refuses connections; that of a
+// slow one does not, and must not be removed.
 func isListenedTo(ctx context.Context, path string) bool {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
 	if err == nil {
@@ -96,7 +95,7 @@ func ListenTCP(ctx context.Context, address string) (net.Listener, error) {
 	return l, err
 }
 
-// takenError says what to do about a port that is taken. It is a syscall.EADDRINUSE.
+// takenError returns an error with a remedy for a port that is in use. It is a syscall.EADDRINUSE.
 type takenError struct{ address string }
 
 func (e *takenError) Error() string {
@@ -105,8 +104,8 @@ func (e *takenError) Error() string {
 
 func (e *takenError) Unwrap() error { return syscall.EADDRINUSE }
 
-// openAccess reads tokens and certificate, and makes the operator's token if none is named.
-// It is nil if nothing listens on TCP.
+// openAccess reads tokens and certificate, and creates the operator's token if none is named. It returns nil if nothing
+// listens on TCP.
 func openAccess(data, listen string, s admin.AccessSettings) (*admin.Access, error) {
 	if listen == "off" {
 		return nil, nil

@@ -73,8 +73,8 @@ func runBeside(ctx context.Context, r *render.Renderer) (end func()) {
 	}
 }
 
-// tryBrowser looks beside the crawl whether the browser can be used, and says so in the log: its pages wait if not. The
-// returned function waits for that, which ends with ctx.
+// tryBrowser tests in the background whether the browser can be used, and logs the result; if not, pages to be rendered
+// wait. The returned function waits for the test, which ends with ctx.
 func (r *running) tryBrowser(ctx context.Context) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var trying sync.WaitGroup

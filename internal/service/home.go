@@ -18,7 +18,7 @@ import (
 // storeFolder is the folder of a Crawler's store in its part of the data directory.
 const storeFolder = "store"
 
-// cookieFile is where cookies outlive the process, beside the store: no backup has them.
+// cookieFile is the file of cookies that outlive the process. It is next to the store, so backups do not contain it.
 const cookieFile = "cookies"
 
 // Home is the part of a data directory that is one Crawler's: the directory itself, or a

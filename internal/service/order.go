@@ -77,8 +77,8 @@ func (s *Service) Stop() {
 	}
 }
 
-// stopSlowly asks systemd for patience from the first step of stopping on, until ctx
-// ends: pages in flight may take their time.
+// stopSlowly asks systemd for patience from the first step of stopping on, until ctx ends: pages in flight may take
+// long.
 func (s *Service) stopSlowly(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -89,7 +89,7 @@ func (s *Service) stopSlowly(ctx context.Context) error {
 	return nil
 }
 
-// endReloads waits for a reload in progress, and lets none begin after it.
+// endReloads waits for a reload in progress, and prevents further ones.
 func (s *Service) endReloads() {
 	s.ending.Store(true)
 	s.reloading.Lock()
@@ -144,8 +144,7 @@ func (s *Service) Reload(ctx context.Context, o admin.ReloadOptions) (out admin.
 	return out, nil
 }
 
-// reloadChanged reloads unless the files are as they were at the last reload, as after
-// one that a command asked for.
+// reloadChanged reloads unless the files are unchanged since the last reload, for example one requested by a command.
 func (s *Service) reloadChanged(ctx context.Context) {
 	s.reloading.Lock()
 	same := s.judged != "" && s.judged == s.configFiles()

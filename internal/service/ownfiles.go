@@ -9,11 +9,11 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
-// OwnFiles are files that the program keeps for itself or is given by flags. A configuration
-// must not have anything else written to them. The zero value has none.
+// OwnFiles lists the program's own files, including those named by flags. A configuration must not cause other data to
+// be written to them. The zero value has none.
 type OwnFiles struct {
 	data  string            // the data directory, with links followed
-	named map[string]string // what a file is, by its path with links followed
+	named map[string]string // descriptions of the files, by resolved path
 }
 
 // owner describes the file at a path with links followed; "" if it is not one of them.

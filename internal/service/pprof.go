@@ -29,8 +29,8 @@ func ServePprof(ctx context.Context, l net.Listener, log *slog.Logger) (stop fun
 	}
 }
 
-// servePprof serves profiles until ctx ends, to requests that name a loopback host: a
-// page in a browser must not read them through a name that it bends to this machine.
+// servePprof serves profiles until ctx ends, to requests that name a loopback host: a page in a browser must not read
+// them by DNS rebinding.
 func servePprof(ctx context.Context, l net.Listener) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)

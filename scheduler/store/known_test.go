@@ -234,7 +234,7 @@ func TestKnownUnsynced(t *testing.T) {
 	closeStore(t, s)
 	var words strings.Builder
 	s = settled(t, openStore(t, killed, Options{Durability: OS, Logger: textLogger(&words)}))
-	if !strings.Contains(words.String(), "had not synced") || has(s, links) != 100 {
+	if !strings.Contains(words.String(), "killed before it synced") || has(s, links) != 100 {
 		t.Errorf("%d of 100 in the set; the log says %s", has(s, links), words.String())
 	}
 }

@@ -51,7 +51,7 @@ func names(flags []Flag) string {
 	return strings.Join(all, ", ")
 }
 
-// sentence makes a usage line a sentence.
+// sentence turns a usage line into a sentence.
 func sentence(s string) string {
 	if s != "" && s[0] >= 'a' && s[0] <= 'z' {
 		s = strings.ToUpper(s[:1]) + s[1:]

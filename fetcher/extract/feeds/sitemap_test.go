@@ -218,7 +218,7 @@ func TestLimits(t *testing.T) {
 // TestHostileSizes: what has no end costs no memory.
 func TestHostileSizes(t *testing.T) {
 	for name, tt := range map[string]struct{ begin, repeat, want string }{
-		"elements inside each other": {"<urlset>", "<a>", "more than 256 elements"},
+		"elements inside each other": {"<urlset>", "<a>", "nested deeper than 256"},
 		"a text":                     {"<urlset><url><loc>http://a.test/", "x", "ends inside <loc>"},
 		"an attribute":               {`<urlset><url a="`, "x", "ends inside the tag <url>"},
 		"attributes":                 {"<urlset><url ", "a=b ", "ends inside the tag <url>"},

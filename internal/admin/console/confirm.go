@@ -12,7 +12,7 @@ type confirmation struct {
 	// Action is the path that receives the form with Fields, and "sure".
 	Action, Button string
 	Fields         []field
-	Forever        bool // offers "forever", which keeps what is removed out of the index
+	Forever        bool // offers "forever", which keeps the removed URLs out of the index
 	Back           string
 }
 

@@ -28,7 +28,7 @@ type Service interface {
 	As(c admin.Caller) http.Handler
 }
 
-// Settings are what the console shows besides the API's data.
+// Settings contains data that the console shows in addition to that of the API.
 type Settings struct {
 	// Crawlers are the names of the process's Crawlers, in order.
 	Crawlers []string
@@ -79,7 +79,7 @@ func (c *Console) Patterns() []string {
 	return patterns
 }
 
-// ServeHTTP handles one request, whose origin was checked before.
+// ServeHTTP handles one request, whose origin has been checked.
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	secure(w.Header())
 	c.mux.ServeHTTP(w, r)

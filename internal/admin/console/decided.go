@@ -21,7 +21,7 @@ type decided struct {
 	ofIll  uint64 // of hosts that are ill
 }
 
-// decideDeletions releases or drops those that a form selects.
+// decideDeletions releases or drops the deletions that a form selects.
 func decideDeletions(v *visit, do string) error {
 	form, err := v.form()
 	if err != nil {

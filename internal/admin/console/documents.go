@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// textShown is how many characters of a document's text a page shows, contentShown how many bytes of the original
-	// page.
+	// textShown is the number of characters of a document's text that are shown, contentShown the number of bytes of the
+	// original page.
 	textShown    = 100_000
 	contentShown = 20_000
 	metasShown   = 200

@@ -10,7 +10,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
-// foreseen is the total of what saving a configuration would delete, or take off a target.
+// foreseen counts the documents that saving a configuration would delete, or remove from a target.
 type foreseen struct {
 	Deleted, Leaving, Held, Indexed uint64
 	// By lists the responsible rules and gates, for each Crawler those with the most.
@@ -22,7 +22,7 @@ type foreseen struct {
 // foreseenCauses is the number listed for each Crawler.
 const foreseenCauses = 10
 
-// foresee counts what a configuration text would delete if put in force.
+// foresee counts the documents that a configuration text would delete if put in force.
 func foresee(v *visit, text string) (*foreseen, error) {
 	sum, none := &foreseen{}, 0
 	for _, crawler := range v.console.settings.Crawlers {
@@ -66,7 +66,7 @@ func ruleOf(v *visit) error {
 	return v.redirect("/url", url.Values{"url": {raw}}, "No single line of the configuration decides this.")
 }
 
-// place returns the address of the configuration's line with the last word on the URL.
+// place returns the address of the configuration line that decides about the URL.
 func (d *inspected) place(v *visit) string {
 	x := d.Explained
 	if by := x.ExcludedBy; by != nil {

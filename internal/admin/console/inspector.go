@@ -241,12 +241,12 @@ func removeOne(v *visit) error {
 // fetched is a dry run for display.
 type fetched struct {
 	*admin.Fetched
-	Text      string // what was read, as lines
+	Text      string // the text that was read, as lines
 	Links     []crawl.TrialLink
 	MoreLinks int
 }
 
-// fetchOne fetches a URL and stores nothing.
+// fetchOne fetches a URL without storing anything.
 func fetchOne(v *visit) error {
 	raw, err := formURL(v)
 	if err != nil {

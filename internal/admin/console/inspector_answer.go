@@ -104,7 +104,7 @@ func (d *inspected) editor(v *visit) (path, link string) {
 	return v.link("/rules", nil), "Configuration"
 }
 
-// judgeOrder adds what the newest order in the outbox says.
+// judgeOrder adds the state of the newest order in the outbox.
 func (r *shownAnswer) judgeOrder(v *visit, o *push.Listed) {
 	deletion := o.Op == push.Delete
 	switch o.State {

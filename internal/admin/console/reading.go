@@ -68,5 +68,5 @@ func fieldTroubles(s *admin.Status) (names []string) {
 	return names
 }
 
-// nowherePages is how many pages must lack a field before it is reported.
+// nowherePages is the number of pages that must lack a field before it is reported.
 const nowherePages = 20

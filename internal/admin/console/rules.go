@@ -29,7 +29,7 @@ type rulesData struct {
 	Taken    string
 	Versions []admin.ConfigVersion
 
-	// Asked is what saving would delete, if that needs confirmation.
+	// Asked describes the deletions that saving would cause, if they need confirmation.
 	Asked *foreseen
 	// Line is the editor's initial line; 0 for none.
 	Line int
@@ -100,7 +100,7 @@ func (d *rulesData) readCases(v *visit) error {
 	return err
 }
 
-// take puts a text into the editor.
+// take loads a text into the editor.
 func (d *rulesData) take(text []byte) {
 	d.Text, d.Refused = "", notEdited(text)
 	if d.Refused != "" {
@@ -163,7 +163,7 @@ func sendRules(v *visit) error {
 	return nil
 }
 
-// save saves the text with the API, or first asks about what that deletes: do is save, then save-delete or save-hold. A
+// save saves the text with the API, or first asks about its deletions: do is save, then save-delete or save-hold. A
 // refusal is shown on the page, not returned as an error.
 func (d *rulesData) save(v *visit, text, do string) error {
 	header := http.Header{"Content-Type": {"application/xml"}, "If-Match": {d.ETag}}
@@ -205,8 +205,8 @@ func (d *rulesData) save(v *visit, text, do string) error {
 	return err
 }
 
-// Crawlers returns the names of the configuration's Crawlers, as JSON: the script asks for each what the text would
-// delete.
+// Crawlers returns the names of the configuration's Crawlers, as JSON: the script requests the effect of the text on
+// each.
 func (d *rulesData) Crawlers(v *view) (string, error) {
 	names, err := json.Marshal(v.Crawlers)
 	return string(names), err
@@ -227,7 +227,7 @@ func (d *rulesData) CaseLines() int {
 	return min(max(strings.Count(d.Cases, "\n")+2, 4), 16)
 }
 
-// Newest is when the newest text was kept; zero if none is.
+// Newest is the time when the newest text was stored; zero if there is none.
 func (d *rulesData) Newest() time.Time {
 	if len(d.Versions) == 0 {
 		return time.Time{}

@@ -13,7 +13,7 @@ import (
 // both.
 
 const (
-	// sessionTime is how long a session lasts, whether or not it is used.
+	// sessionTime is the lifetime of a session, whether or not it is used.
 	sessionTime = 12 * time.Hour
 	// maxSessions bounds the sessions; one more ends the oldest.
 	maxSessions = 1000
@@ -33,7 +33,7 @@ type ticket struct {
 	ends  time.Time
 }
 
-// ticketTime is how long a ticket is valid.
+// ticketTime is the time for which a ticket is valid.
 const ticketTime = time.Hour
 
 // session is one browser. Its methods do nothing on nil.
@@ -133,7 +133,7 @@ func (s *session) say(words string) {
 	s.words = words
 }
 
-// said returns the message once.
+// said returns the message and removes it.
 func (s *session) said() string {
 	if s == nil {
 		return ""

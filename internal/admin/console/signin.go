@@ -31,8 +31,8 @@ type signInData struct {
 	Next, Wrong string
 }
 
-// Admit makes a link sign in once, in place of the token that it stands for: the path /signin?ticket=TICKET. The ticket
-// must be unpredictable.
+// Admit accepts a ticket that signs in once, in place of its token: the path /signin?ticket=TICKET. The ticket must be
+// unpredictable.
 func (c *Console) Admit(ticket, token string) { c.sessions.admit(ticket, token) }
 
 func signInForm(v *visit) (any, error) {
@@ -64,8 +64,8 @@ func signInByTicket(v *visit, written, next string) (any, error) {
 	return nil, &elsewhere{path: next}
 }
 
-// openSession begins a session for the browser. Its previous session ends, so that nobody can make it use a session
-// that they know.
+// openSession begins a session for the browser. Its previous session ends, so that an attacker cannot make it use a
+// known session.
 func (v *visit) openSession(caller admin.Caller, token string) {
 	v.console.sessions.end(v.r)
 	http.SetCookie(v.w, cookie(v.r, v.console.sessions.begin(token)))

@@ -53,7 +53,7 @@ func (f urlFilter) Hidden() (list []field) {
 type urlsData struct {
 	Filter  urlFilter
 	Sort    string
-	Wrong   string // what is wrong with the filter
+	Wrong   string // error in the filter
 	Columns []report.Column
 	Items   []report.StoredURL
 	Read    int
@@ -136,8 +136,8 @@ func (v *view) CellsOf(columns []report.Column, s report.StoredURL) (row []table
 	return row
 }
 
-// toRule makes the reason a link to the configuration line that keeps the URL out of the index. The line is looked up
-// when the link is followed.
+// toRule turns the reason into a link to the configuration line that keeps the URL out of the index. The line is looked
+// up when the link is followed.
 func (v *view) toRule(s *report.StoredURL, reason template.HTML) template.HTML {
 	why, err := scheduler.ParseReason(s.Reason)
 	if err != nil || !why.Operators() || !v.visit.may("/rules") || len(s.URL) > maxLinked {
