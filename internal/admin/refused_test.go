@@ -82,7 +82,7 @@ func TestSilent(t *testing.T) {
 	}
 	want := fmt.Sprintf("a service is running on %s but did not respond within 20ms: ", data)
 	if runtime.GOOS == "linux" {
-		want += fmt.Sprintf("its process %d lives", os.Getpid())
+		want += fmt.Sprintf("its process %d exists", os.Getpid())
 	}
 	if !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("%v, want %s", err, want)

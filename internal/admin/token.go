@@ -109,5 +109,5 @@ func notInToken(r rune) bool {
 func tooWide(info fs.FileInfo) bool { return info.Mode().Perm()&0o037 != 0 }
 
 func wideWords(info fs.FileInfo) string {
-	return fmt.Sprintf("its mode %04o lets others read or change it: set it to 600 (640 if a group must read it)", info.Mode().Perm())
+	return fmt.Sprintf("its mode %04o lets others read or change it: run chmod 600 (640 if a group must read it)", info.Mode().Perm())
 }

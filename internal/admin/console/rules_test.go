@@ -214,7 +214,7 @@ func TestRulesAskFirst(t *testing.T) {
 		return w.Body.String()
 	}
 	for text, words := range map[string][]string{
-		"<deletes/>": {"It deletes 12 of 20 documents.", "without your word", "12 documents by <bdi>rule 2, CrawlConfig.xml:7", `value="save-delete"`, `value="save-hold"`, "&lt;deletes/&gt;</textarea>", "data-unsaved"},
+		"<deletes/>": {"It deletes 12 of 20 documents.", "without your confirmation", "12 documents by <bdi>rule 2, CrawlConfig.xml:7", `value="save-delete"`, `value="save-hold"`, "&lt;deletes/&gt;</textarea>", "data-unsaved"},
 		"<slow/>":    {"could not be counted: <bdi>too much at once", `value="save-hold"`},
 	} {
 		body := send("save", text)
