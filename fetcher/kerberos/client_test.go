@@ -255,13 +255,13 @@ func TestProof(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, b := range map[string][]byte{
-		"the server does not prove that it is HTTP/web":          reply(t, proof, time.Second),
-		"the server does not prove that it is HTTP/web ":         reply(t, &other, 0),
-		"the clocks of this machine and of the server":           framed(krbError, refused),
-		"does not respond to the ticket with a Kerberos message": token2(t, token),
-		"the server: its Negotiate token is malformed":           []byte("NTLMSSP\x00"),
-		"the server: it rejects the ticket":                      {0xa1, 7, 0x30, 5, 0xa0, 3, 0x0a, 1, 2},
-		"the server's Negotiate token has 20000 bytes, more than":  make([]byte, 20_000),
+		"the server does not prove that it is HTTP/web":           reply(t, proof, time.Second),
+		"the server does not prove that it is HTTP/web ":          reply(t, &other, 0),
+		"the clocks of this machine and of the server":            framed(krbError, refused),
+		"does not respond to the ticket with a Kerberos message":  token2(t, token),
+		"the server: its Negotiate token is malformed":            []byte("NTLMSSP\x00"),
+		"the server: it rejects the ticket":                       {0xa1, 7, 0x30, 5, 0xa0, 3, 0x0a, 1, 2},
+		"the server's Negotiate token has 20000 bytes, more than": make([]byte, 20_000),
 	} {
 		if proved, err := proof.Verify(b); proved || err == nil || !strings.Contains(err.Error()+" ", name) {
 			t.Errorf("%v, %v, want %q", proved, err, name)
