@@ -4,8 +4,8 @@ import "strings"
 
 // Use is a resource of the machine that a configuration names: a file or folder, a program, or an environment variable.
 type Use struct {
-	// Attribute names it as Element.attribute: a file that one attribute names is not read for another. Empty for a
-	// variable, which may be used anywhere.
+	// Attribute names it as Element.attribute: a file may be read only for the attribute that names it. It is empty for a
+	// variable, which any attribute may use.
 	Attribute string `json:"attribute,omitempty"`
 	// Value is an absolute path, or one relative to the working directory if the configuration's own is; a program with
 	// its arguments, separated by single blanks; or a variable's name.

@@ -38,7 +38,7 @@ type share struct {
 	inFlight  int
 	leaving   bool          // its URLs are no longer handed out
 	gone      bool          // forgotten; leases of it may remain
-	empty     chan struct{} // closed when nothing of it is in flight; nil if nobody waits
+	empty     chan struct{} // closed when none of its URLs is in flight; nil if no caller waits
 }
 
 // begin sets the time at which the rests are read. The mutex is held.
@@ -171,7 +171,7 @@ func (f *Frontier) Release(ctx context.Context, number int) error {
 	return err
 }
 
-// leaves wakes Release if nothing of its share is in flight. landed and Release call it.
+// leaves wakes Release if no URL of its share is in flight. landed and Release call it.
 func (f *Frontier) leaves(s *share) {
 	if s.empty != nil && s.inFlight == 0 {
 		close(s.empty)

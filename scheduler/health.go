@@ -154,7 +154,7 @@ func (f *Frontier) IsIll(ctx context.Context, k weburl.HostKey) (bool, error) {
 // illNamed is the most hosts that Ill returns.
 const illNamed = 1000
 
-// IllHost is a host whose documents turn bad: none of them is deleted or replaced.
+// IllHost is a host whose documents mostly fail: none of them is deleted or replaced.
 type IllHost struct {
 	Host   weburl.HostKey `json:"-"`
 	Origin string         `json:"host"`

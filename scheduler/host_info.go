@@ -24,7 +24,7 @@ type HostInfo struct {
 	// The rest is set for hosts with URLs in memory or in flight.
 	Delay, Backoff time.Duration
 	Errors         int        // failures in a row
-	Ill            bool       // its documents turn bad: none is deleted or replaced
+	Ill            bool       // its documents mostly fail: none is deleted or replaced
 	Address        netip.Addr // with Settings.PerAddress
 }
 
@@ -122,7 +122,7 @@ func (f *Frontier) restLongest(n int) []weburl.HostKey {
 	return best.hosts()
 }
 
-// fillIn adds to each info what memory and the store hold.
+// fillIn adds the state in memory and in the store to each info.
 func (f *Frontier) fillIn(ctx context.Context, infos map[weburl.HostKey]*HostInfo) error {
 	for _, info := range infos {
 		for s := range info.Waiting {
@@ -151,7 +151,7 @@ func (f *Frontier) fillIn(ctx context.Context, infos map[weburl.HostKey]*HostInf
 	return nil
 }
 
-// describe adds what memory holds of a host.
+// describe adds the state of a host in memory.
 func (f *Frontier) describe(info *HostInfo) {
 	h := f.hosts[info.Host]
 	if h == nil {

@@ -194,8 +194,8 @@ const (
 )
 
 // final handles an error that is not retried soon. The document goes; the record stays and is visited ever less often,
-// so that a page that returns is found even if no page with a link to it changes. Roots stay whatever their response
-// is, since they are the operator's own links. (Exalead CloudView forgets at once: forgetDeleted.)
+// so that a page that returns is found even if no page with a link to it changes. Roots stay regardless of their
+// response, since they are the operator's own links. (Exalead CloudView forgets at once: forgetDeleted.)
 func (j *judgement) final() {
 	n, old := &j.c.Next, j.old
 	j.remove(j.failure())

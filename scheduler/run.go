@@ -15,7 +15,7 @@ const (
 )
 
 // Run reads the places with work, then opens gates and moves due URLs until ctx ends, which is not an error. End it
-// after the last lease has ended: what it stores at its end keeps the next run polite.
+// after the last lease has ended, because the state that it stores then keeps the next run polite.
 func (f *Frontier) Run(ctx context.Context) error {
 	// Load everything even if ctx has already ended, since save replaces it.
 	if err := f.load(context.WithoutCancel(ctx)); err != nil {
@@ -88,7 +88,7 @@ func (f *Frontier) moveDue(ctx context.Context) {
 	}
 }
 
-// sleep returns how long Run may sleep; false if it may wait for a kick.
+// sleep returns the time that Run may sleep, or false if it can wait for a kick.
 func (f *Frontier) sleep() (time.Duration, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -107,7 +107,7 @@ func (f *Frontier) sleep() (time.Duration, bool) {
 	return min(time.Duration(at-f.now()), lookAgain), true
 }
 
-// load reads what the last run saved, before the first pick.
+// load reads the state that the last run saved, before the first pick.
 func (f *Frontier) load(ctx context.Context) error {
 	if f.parted != nil {
 		f.begun()
@@ -119,7 +119,7 @@ func (f *Frontier) load(ctx context.Context) error {
 	return nil
 }
 
-// save stores what the next run would otherwise not know.
+// save stores the state that the next run would otherwise lose.
 func (f *Frontier) save(ctx context.Context) error {
 	if f.parted != nil {
 		return f.saveShares(ctx)
@@ -128,7 +128,7 @@ func (f *Frontier) save(ctx context.Context) error {
 }
 
 // Drained blocks until no URL waits and none is in flight. It ignores sources of weight 0, retries and refreshes that
-// are due later, and the URLs of hosts that failed too often in a row or ask for a pause of more than leftAfter. It
+// are due later, and the URLs of hosts that failed too often in a row or request a pause of more than leftAfter. It
 // returns ctx's error or the store's.
 func (f *Frontier) Drained(ctx context.Context) error {
 	for {

@@ -127,7 +127,7 @@ type Record struct {
 	// Given is a hash of the metas that the rules and roots gave the document (Document.Given); 0 if none, or if
 	// unknown.
 	Given uint32
-	// Lively counts the losses of the text in a row that were carried out, up to livelyAfter.
+	// Lively counts the consecutive losses of the text that were carried out, up to livelyAfter.
 	Lively uint8
 	// LossPending is set while a loss of the document or its text is pending: Indexed stays set.
 	LossPending bool

@@ -38,7 +38,7 @@ type grams struct {
 	// table holds the groups by hash, with linear probing.
 	table   []group
 	texts   string   // the literals of each group, one after the other
-	numbers []uint32 // of those in groups of several
+	numbers []uint32 // numbers of the literals in groups of several
 	// head and tail are the lengths examined at both ends of a text if no literal is Inside.
 	head, tail int
 }

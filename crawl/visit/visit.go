@@ -144,8 +144,8 @@ func shutOut(by *scheduler.Exclusion) step {
 	return step{outcome: &scheduler.Result{Excluded: by}}
 }
 
-// outside judges the lease's URL again. Its outcome is an exclusion if the URL is outside
-// now, or has another name, which is made known then.
+// outside judges the lease's URL again. Its outcome is an exclusion if the URL is now out of scope, or has been
+// renamed; the new URL is then added.
 func (v *visit) outside(ctx context.Context) (step, error) {
 	if v.lease.Record.Kind.IsSource() {
 		return v.sourceOutside(ctx)

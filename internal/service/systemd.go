@@ -80,8 +80,8 @@ func (n *notifier) extend(d time.Duration) {
 	n.send(fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d", d.Microseconds()))
 }
 
-// reloading announces a reload; ready ends it. With Type=notify-reload systemd
-// takes the time to tell this reload from an earlier one.
+// reloading announces a reload; ready ends it. With Type=notify-reload systemd uses the timestamp to distinguish this
+// reload from an earlier one.
 func (n *notifier) reloading() {
 	var at unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &at); err != nil {

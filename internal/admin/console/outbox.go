@@ -45,7 +45,7 @@ type letter struct {
 	Value string
 }
 
-// Dead reports whether dead letters are listed, which can be decided about.
+// Dead reports whether dead letters are listed, which can be retried or dropped.
 func (d *outboxData) Dead() bool { return d.Filter.State == "dead" }
 
 // Narrowed reports whether the list of a state is filtered.
