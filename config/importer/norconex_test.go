@@ -117,7 +117,7 @@ func TestNorconexRefuses(t *testing.T) {
 		`<crawler id="a"/>`:  "there is no start URL",
 		"<crawler>\n</craw>": "c.xml:2:8: this is not XML",
 		`plain`:              "one element",
-		strings.Repeat("<a>", 60) + strings.Repeat("</a>", 60): "more than 50 deep",
+		strings.Repeat("<a>", 60) + strings.Repeat("</a>", 60): "nested deeper than 50",
 	} {
 		text, err := Import(Norconex, "c.xml", []byte(raw))
 		if text != nil || err == nil || !strings.Contains(err.Error(), want) {
