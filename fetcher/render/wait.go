@@ -10,7 +10,7 @@ import (
 // The goroutine of a page waits here. One more ends the page when it takes too long.
 
 const (
-	// quiet is how long no request may be in flight for a page to be at rest.
+	// quiet is the time without a request in flight after which a page is at rest.
 	quiet = 500 * time.Millisecond
 	// lookAgain is the interval at which an awaited element is looked for.
 	lookAgain = 100 * time.Millisecond
@@ -61,7 +61,7 @@ func (t *tab) wait(ctx context.Context) error {
 	return nil
 }
 
-// holds calls what under the lock.
+// holds calls what while it holds the lock.
 func (t *tab) holds(what func() bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

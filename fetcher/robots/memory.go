@@ -100,7 +100,7 @@ func (c *Cache) load(ctx context.Context, origin string) (known, weburl.URL, err
 	return e.known, e.hop, nil
 }
 
-// entry returns origin's entry, a new one of size 0 if there is none. Its caller holds mu, and calls resize.
+// entry returns origin's entry, a new one of size 0 if there is none. The caller holds mu, and calls resize.
 func (c *Cache) entry(origin string) *entry {
 	element, ok := c.entries[origin]
 	if !ok {
@@ -110,8 +110,8 @@ func (c *Cache) entry(origin string) *entry {
 	return element.Value.(*entry)
 }
 
-// resize updates e's size and evicts the least recently used entries, but not e, if that is the last used. Its caller
-// holds mu.
+// resize updates e's size and evicts the least recently used entries, but not e if it is the most recently used one.
+// The caller holds mu.
 func (c *Cache) resize(e *entry) {
 	const perEntry = 400 // entry, list element, map slot, origin
 	size := perEntry + 2*len(e.origin)

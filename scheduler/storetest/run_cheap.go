@@ -44,7 +44,7 @@ func placesCount(f *fixture) {
 	f.equal("after reopening", f.counted(), want)
 }
 
-// withOld is a completion that carries what Queue gave.
+// withOld returns a completion with the record that Queue returned.
 func withOld(w scheduler.WaitingURL) scheduler.Completion {
 	c := completion(w)
 	c.Old, c.AsOf = &w.Record, w.AsOf

@@ -14,7 +14,7 @@ import (
 type action struct {
 	op        string // index or delete
 	index, id string
-	version   int64           // external_gte; -1: none
+	version   int64           // external_gte; -1 for none
 	source    json.RawMessage // nil for delete
 }
 
@@ -119,7 +119,7 @@ func newBulkDocument(a action, version int64) (*document, error) {
 	return d, nil
 }
 
-// fromFields returns a document from a crawler's JSON. Fields without a place of their own become metas.
+// fromFields returns a document from a crawler's JSON. Other fields become metas.
 func fromFields(fields map[string]any) (*document, error) {
 	d := &document{}
 	metas := map[string][]string{}

@@ -47,8 +47,8 @@ type draft struct {
 	stamped     bool
 }
 
-// readDocuments reads the body of add_documents, in the order of the first parts of its ids. It holds as many requests
-// in memory at once as fit into MaxRequestBytes.
+// readDocuments reads the body of add_documents, in the order of the first parts of its ids. It keeps as many requests
+// in memory as fit into MaxRequestBytes.
 func (s *Server) readDocuments(r *http.Request) ([]*document, error) {
 	limit := s.settings.MaxRequestBytes
 	room := r.ContentLength
@@ -101,8 +101,8 @@ func parseDocuments(body io.Reader, boundary string, maxParts int) ([]*document,
 	return docs, nil
 }
 
-// tailReader keeps the end of what it read, since multipart.Reader takes a body that is cut off between two parts for a
-// complete one.
+// tailReader keeps the last bytes that it read, because multipart.Reader accepts a body that is cut off between two
+// parts.
 type tailReader struct {
 	r    io.Reader
 	last []byte // the last cap(last) bytes

@@ -116,7 +116,7 @@ func (s *Server) readBody(r *http.Request) ([]byte, func(), error) {
 	return body, done, nil
 }
 
-// readers is how many bodies are in memory at once; MaxRequestBytes bounds all of them together.
+// readers is the number of bodies in memory at a time; MaxRequestBytes limits their total size.
 const readers = 4
 
 func readLimited(r *http.Request, limit int64) ([]byte, error) {

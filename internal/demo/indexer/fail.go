@@ -17,8 +17,8 @@ type Fail struct {
 	Bad          []string        // documents with a URI that contains one of these are refused
 	RestartEvery int             // after so many commands: new session, pending operations lost
 	DieAfter     int             // the process ends at the command after so many; 0: never
-	DieAmid      int             // the process ends at this change, of which half was taken; 0: never
-	Stall        int             // so many commands are never answered
+	DieAmid      int             // the process ends in the middle of this change; 0 for never
+	Stall        int             // number of commands that get no response
 	Garbage      int             // so many commands get a 200 with garbage, and are not done
 	LoseAnswer   int             // so many changes are done, and the connection is closed without a response
 	Lose         int             // so many changes are confirmed, but not done

@@ -16,7 +16,7 @@ var searchPage string
 //go:embed style.css
 var searchStyle []byte
 
-// contentPolicy allows the page its own style and form, and nothing else.
+// contentPolicy allows only the page's own style and form.
 const contentPolicy = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 func parsePage() (*template.Template, error) {

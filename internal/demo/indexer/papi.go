@@ -170,8 +170,8 @@ func (s *Server) checkSessionLocked(query url.Values) error {
 	return nil
 }
 
-// change runs f where operations may change: under the lock and in the session of the call, since the session may have
-// ended while the body was read.
+// change runs f, which may change operations, under the lock and in the session of the call, because the session may
+// have ended while the body was read.
 func (s *Server) change(c *call, f func(*connector) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -192,7 +192,8 @@ type errorBody struct {
 	Message string   `xml:"message"`
 }
 
-// drainLimit is how much of a refused body is read, so that the client can read the response in place of a broken pipe.
+// drainLimit is the number of bytes read from a refused body, so that the client receives the response instead of a
+// broken pipe.
 const drainLimit = 1 << 30
 
 // refused prepares the response to any protocol's error. An error that is not a refusal is a 500.

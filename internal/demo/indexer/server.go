@@ -26,7 +26,7 @@ import (
 // Settings configures a Server. The zero value accepts any connector from any client.
 type Settings struct {
 	Connectors      []string       // names accepted; empty: any
-	User, Password  string         // HTTP Basic for all but /healthz; both empty: none
+	User, Password  string         // HTTP Basic for all paths except /healthz; both empty for none
 	Fail            Fail           // scripted failures
 	MaxRequestBytes int64          // of one add_documents, and of all that are read at once; default 256 MiB
 	MaxParts        int            // of one add_documents; default 100,000
@@ -49,7 +49,7 @@ type Server struct {
 	connectors map[string]*connector
 	pending    int64                 // bytes in all connectors
 	keys       map[string]remembered // by Idempotency-Key
-	older      map[string]remembered // those before them
+	older      map[string]remembered // earlier keys
 	closed     bool
 }
 
@@ -59,7 +59,7 @@ const (
 	readTimeout   = 5 * time.Minute
 )
 
-// errClosed answers commands that arrive after Close.
+// errClosed is the response to commands after Close.
 var errClosed = errors.New("the indexer is closed")
 
 // Open opens or creates the index in dir/bleve. A nil log discards. If another process has the index open, the error

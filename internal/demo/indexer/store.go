@@ -66,8 +66,8 @@ func openStore(dir string) (*store, error) {
 	return &store{index: idx}, nil
 }
 
-// createStore creates the index beside its place and moves it there, because a crash between Bleve's steps would leave
-// an unusable one.
+// createStore creates the index in a temporary place and moves it, because a crash between Bleve's steps would leave an
+// unusable one.
 func createStore(dir, path string) error {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return err

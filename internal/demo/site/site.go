@@ -46,7 +46,7 @@ type resource struct {
 type site struct {
 	resources map[string]resource
 	redirects map[string]string
-	listed    []*page // in the sitemap: those at the top of the site
+	listed    []*page // pages in the sitemap: those at the top of the site
 	newest    time.Time
 	guest     string // the name of a site other than the main one
 }

@@ -74,7 +74,7 @@ func newNeighbour(folderName, name string, slow time.Duration, quick bool, names
 	return n
 }
 
-// neverFail makes failing pages gone.
+// neverFail turns failing pages into missing ones.
 func (s *site) neverFail() {
 	for path, res := range s.resources {
 		if res.status >= http.StatusInternalServerError {
