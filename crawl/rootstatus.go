@@ -137,7 +137,7 @@ type roots struct {
 	had     bool         // one, at least
 	failed  []RootStatus // the first of those that could not be fetched
 	more    int          // that are not named
-	others  bool         // one failed, at least, and does not just redirect
+	others  bool         // at least one failed, and does not merely redirect
 	pages   int64        // that the process fetched
 	known   uint64       // URLs
 	fetched bool         // whether any of these was ever fetched

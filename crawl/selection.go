@@ -34,7 +34,7 @@ type Selection struct {
 	// Forever makes a removal add the URLs to the kill list. Refresh ignores it.
 	Forever bool
 
-	before time.Time // if it is set: fetched before, and not being tried again
+	before time.Time // if set: only URLs last fetched before it that are not being retried
 }
 
 // maxNamed is the number of URLs that an error names.

@@ -107,7 +107,7 @@ func (u URL) with(cut int, path, query string) URL {
 	return v
 }
 
-// wwwLength is the length of all "www." that go.
+// wwwLength returns the length of all leading "www." that are removed.
 func wwwLength(host string) (n int) {
 	const www = "www."
 	for strings.HasPrefix(host[n:], www) {

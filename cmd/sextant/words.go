@@ -16,7 +16,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/admin"
 )
 
-// colour is a meaning of text, for a terminal.
+// colour is the meaning of a text, shown by its colour on a terminal.
 type colour string
 
 const (

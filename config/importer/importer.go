@@ -22,8 +22,7 @@ const (
 	IBM Format = "ibm"
 	// Funnelback is a collection.cfg: lines key=value. The crawler's keys are translated.
 	Funnelback Format = "funnelback"
-	// List is a flat list of rules, one a line, in the terms of Elastic's or
-	// Norconex's crawlers; see Import.
+	// List is a flat list of rules, one per line, in the terms of Elastic's or Norconex's crawlers; see Import.
 	List Format = "list"
 	// Smartsite is a list key=value of the settings of its web crawler; see docs/moving/smartsite.md.
 	Smartsite Format = "smartsite"

@@ -32,7 +32,7 @@ type Log struct {
 
 	mu      sync.Mutex
 	waiting []byte // whole lines
-	lost    int    // lines that found no room, not reported yet
+	lost    int    // lost lines that have not been reported yet
 
 	writing sync.Mutex // held while file is used; taken before mu
 	path    string

@@ -16,7 +16,7 @@ type Fields struct {
 	main   MainStatus
 }
 
-// FieldsStatus counts since the process started.
+// FieldsStatus contains counts since the process started.
 type FieldsStatus struct {
 	Fields []FieldStatus `json:"fields"` // by name
 	// Main counts the pages whose main content was searched for; nil if there was none.

@@ -98,7 +98,7 @@ func (e *Explainer) Explain(raw string, u weburl.URL, by Found) Explained {
 	return x
 }
 
-// explainPatterns adds the pattern of copies that cuts new links like this off.
+// explainPatterns adds the pattern of copies that excludes such new links.
 func (e *Explainer) explainPatterns(x *Explained, known bool) {
 	if !e.policy.Settings.DetectPatterns || !e.policy.Settings.NearDuplicates {
 		return

@@ -41,7 +41,7 @@ type Policy struct {
 	Engine   *actionrules.Engine
 	Space    *crawlspace.Space
 	Moved    Moves
-	roots    []actionrules.Root // in force: moved sites at their new place
+	roots    []actionrules.Root // roots in force, moved sites at their new place
 	left     *left              // former places of moved sites; nil if none moved
 	Sources  []Source           // sorted by key
 	Since    time.Time

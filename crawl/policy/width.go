@@ -144,8 +144,8 @@ func (p *Policy) since(old *Width) *Widening {
 	return &n
 }
 
-// placesOf returns the origins at which a site of a root in force is and was crawled. Pages of a place
-// that was left may be inside still, by another root.
+// placesOf returns the origins at which a site of a root in force is and was crawled. Pages at a former place may still
+// be in scope because of another root.
 func (p *Policy) placesOf(site weburl.URL) []string {
 	origins := OriginsOf(site)
 	for _, root := range p.Settings.Rules.Roots {

@@ -66,7 +66,7 @@ func (v *visit) newItems(ctx context.Context, response *fetcher.Response) (*item
 	}, err
 }
 
-// item takes one item of the feed.
+// item processes one item of the feed.
 func (r *items) item(i feeds.Item) error {
 	p := extract.Page{Title: i.Title, Text: textOf(i.Content, i.HTML), Language: i.Language}
 	add := func(name, value string) {

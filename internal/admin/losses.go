@@ -44,7 +44,7 @@ func (l *Losses) hostOf(d *scheduler.StoredDeletion) (state *deletion.HostState,
 	return &deletion.HostState{Documents: scheduler.PoolBelow}, false
 }
 
-// classOfEdits is the class word of deletions that an edit of the rules caused, for which the host does not matter.
+// classOfEdits is the class of deletions that an edit of the rules caused, regardless of their host.
 const classOfEdits = "edit"
 
 // class returns the word for the class of a loss.

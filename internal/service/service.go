@@ -60,7 +60,7 @@ type Options struct {
 	Version string // version of the program, for display
 	Agent   string // the User-Agent of Crawlers that name none
 	Memory  int64  // budget in bytes; 0 is the default one, NoMemoryLimit none
-	Threads int    // of all Crawlers together; 0: as many as they have
+	Threads int    // maximum of all Crawlers together; 0 for the sum of theirs
 
 	notify  *notifier // nil without systemd
 	hangups <-chan struct{}

@@ -4,7 +4,7 @@ package near
 // be a near-duplicate.
 const MinOwn = 50
 
-// Verdict is whether one of two pages is a copy of the other.
+// Verdict is the decision whether one of two pages is a copy of the other.
 type Verdict struct {
 	Copy bool
 	// Overlap estimates the share of own text in common, from 0 to 1.

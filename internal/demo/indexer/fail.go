@@ -19,7 +19,7 @@ type Fail struct {
 	DieAfter     int             // the process ends at the command after so many; 0: never
 	DieAmid      int             // the process ends in the middle of this change; 0 for never
 	Stall        int             // number of commands that get no response
-	Garbage      int             // so many commands get a 200 with garbage, and are not done
+	Garbage      int             // number of commands that get a 200 with garbage and have no effect
 	LoseAnswer   int             // so many changes are done, and the connection is closed without a response
 	Lose         int             // so many changes are confirmed, but not done
 	MaxBytes     int             // longer bodies get 413; 0: only MaxRequestBytes counts

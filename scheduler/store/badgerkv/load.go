@@ -101,7 +101,7 @@ func publish(part, dir string) error {
 	return badgerfiles.SyncDir(filepath.Dir(part))
 }
 
-// loadBytes is about how much is passed to Badger at once.
+// loadBytes is the approximate number of bytes passed to Badger at once.
 const loadBytes = 1 << 20
 
 // load fills a new database with what next returns, up to io.EOF, in order of keys. It writes tables of the last level,
