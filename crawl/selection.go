@@ -173,8 +173,8 @@ func (s *selector) addRoots(ctx context.Context, p *policy.Policy, frontier *sch
 	return frontier.Add(ctx, links, false)
 }
 
-// each calls fn with the selected URLs in batches, in order of their keys. A URL
-// that is stored meanwhile may be among them or not.
+// each calls fn with the selected URLs in batches, in order of their keys. URLs that are stored in the meantime may or
+// may not be included.
 func (s *selector) each(ctx context.Context, store scheduler.Reader, fn func([]scheduler.KeyedRecord) error) error {
 	if len(s.URLs) > 0 {
 		return s.eachNamed(ctx, store, fn)

@@ -90,8 +90,8 @@ type Dead struct {
 	At     time.Time
 }
 
-// Outbox is the durable queue of orders that the relay empties. Entries enter it with the page that they belong to,
-// elsewhere. Methods may be called at once.
+// Outbox is the durable queue of orders that the relay empties. Entries are added elsewhere, together with the outcome
+// of their page. Methods are safe for concurrent use.
 //
 // Each target has its own cursor: the highest Seq up to which the target has stored all entries safely. An entry is
 // removed when no target needs it any more.

@@ -89,8 +89,8 @@ type Completion struct {
 	Host *HostState
 	// Notes are stored in the same step.
 	Notes []Note
-	// Outlinks selects what happens to the stored links of the page. Gone, if not nil, is what remains of a URL that is
-	// forgotten (joined with what remained before: Gone.After). Both are for reports: a Store may keep neither.
+	// Outlinks selects what happens to the stored links of the page. Gone, if not nil, is the trace of a forgotten URL
+	// (joined with an earlier trace: Gone.After). Both are for reports: a Store may keep neither.
 	Outlinks Outlinks
 	Gone     *Gone
 }

@@ -138,8 +138,8 @@ func (o *review) moves(r *scheduler.Record) bool {
 
 func (o *review) settings() *scheduler.Settings { return &o.policy.Settings.Frontier }
 
-// loses reports whether a document is to leave the index, or a target, by the operator's rules, which is not pending
-// yet for such a reason.
+// loses reports whether the operator's rules remove a document from the index, or from a target, and no such loss is
+// pending yet.
 func (o *review) loses(r *scheduler.Record, e effect) bool {
 	switch {
 	case !r.Indexed || r.LossPending && r.Reason.Operators() && e != leaves:

@@ -87,8 +87,8 @@ func URLPage(ctx context.Context, store Store, f Filter, limit, read int) (p Pag
 	}
 }
 
-// EachURL calls fn for each stored URL that f selects, in order of keys. One that is
-// stored meanwhile may be among them or not.
+// EachURL calls fn for each stored URL that f selects, in order of keys. URLs that are stored in the meantime may or
+// may not be included.
 func EachURL(ctx context.Context, store Store, f Filter, fn func(StoredURL) error) error {
 	c, err := withRefusals(ctx, store)
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 // them; else they stay pending.
 
 const (
-	// editsKept is how many are kept; older ones only while they hold losses, or are open.
+	// editsKept is the number of edits that are kept; older ones are kept only while they have pending losses, or are
+	// open.
 	editsKept = 20
 	// editLasts is how long after an edit was judged the losses that visits find count as its own, unless it is held:
 	// later ones belong to their host.

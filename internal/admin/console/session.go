@@ -19,7 +19,7 @@ const (
 	maxSessions = 1000
 )
 
-// sessions are the signed-in browsers. They are in memory alone: a restart ends them all.
+// sessions are the signed-in browsers. They exist only in memory: a restart ends them all.
 type sessions struct {
 	mu   sync.Mutex
 	open map[[sha256.Size]byte]*session // by the hash of the id in the cookie
