@@ -27,7 +27,7 @@ const (
 	FieldFragment
 )
 
-// Kind is how an atom's pattern is anchored. KindLength measures instead.
+// Kind defines how an atom's pattern is anchored. KindLength measures instead.
 type Kind uint8
 
 // The kinds, in the spelling of CrawlConfig.xml.
@@ -39,7 +39,7 @@ const (
 	KindLength
 )
 
-// Norm is how both sides are normalized before comparison.
+// Norm defines how both sides are normalized before comparison.
 type Norm uint8
 
 // The norms. NormNorm, the default, ignores case, percent-decodes once and strips

@@ -19,7 +19,7 @@ const (
 	schedulesWhat = "the last runs of the schedules"
 	// scheduleStep is the interval at which the clock is checked, because it may be set.
 	scheduleStep = time.Minute
-	// scheduleAhead is how far a last run can be in the future, because the clock was set back, before it is ignored.
+	// scheduleAhead limits how far a last run can be in the future, because the clock was set back, before it is ignored.
 	scheduleAhead = time.Hour
 )
 

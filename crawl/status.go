@@ -16,7 +16,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// Status is what the status command prints of one Crawler.
+// Status is the output of the status command for one Crawler.
 type Status struct {
 	Crawler  string            `json:"crawler"`
 	Known    uint64            `json:"known"`
@@ -78,8 +78,8 @@ type Status struct {
 	// process started, are for metrics alone.
 	Timings          meter.Timings `json:"-"`
 	CrawlLogFailures int64         `json:"-"`
-	// ConfigError is why the configuration could not be reloaded; the old one is in
-	// force then. Whoever reloads sets it.
+	// ConfigError is the reason why the configuration could not be reloaded; the old one is in force then. Whoever reloads
+	// sets it.
 	ConfigError string `json:"config_error,omitempty"`
 }
 

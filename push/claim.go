@@ -46,8 +46,8 @@ func (d *delivery) permitted(ctx context.Context, ask func(context.Context) erro
 	return err
 }
 
-// endedPause is how long a delivery waits after its permit ended. If the end is permanent, Run's context ends shortly
-// after.
+// endedPause is the time for which a delivery waits after its permit ended. If the end is permanent, Run's context ends
+// shortly after.
 const endedPause = 100 * time.Millisecond
 
 // failed records an error, and returns how long to wait. A permit that ended before a push or a checkpoint is not a

@@ -40,7 +40,7 @@ type TargetSettings struct {
 	// BatchBytes closes a batch when its bodies reach it; the last entry of a
 	// batch may pass it.
 	BatchBytes int
-	// BatchAge is how long the first entry of a batch waits for others.
+	// BatchAge is the time for which the first entry of a batch waits for others.
 	BatchAge time.Duration
 	// CheckpointEvery is the maximum number of pushed entries that are not safe yet, and CheckpointAge the maximum age of
 	// one.

@@ -131,7 +131,7 @@ func (f *Frontier) LookForDue() {
 // is not fetched. A Store that adds the link stores the item in the same step, whether or not the URL is new.
 type Item struct {
 	Document
-	// At is when the feed was read, RulesVersion the rules that it was read with.
+	// At is the time when the feed was read, RulesVersion the rules that it was read with.
 	At           time.Time
 	RulesVersion uint64
 	// Always pushes the item even if it equals the last pushed version.

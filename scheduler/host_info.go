@@ -18,7 +18,7 @@ type HostInfo struct {
 	Waiting [Sources]uint64 // URLs by source, those in flight included
 	// InFlight counts its leases without a stored outcome.
 	InFlight int
-	// Until is when it may be visited next, zero if now; Closing is the reason why not earlier.
+	// Until is the time when it may be visited next, zero if now; Closing is the reason why not earlier.
 	Until   time.Time
 	Closing Closing
 	// The rest is set for hosts with URLs in memory or in flight.

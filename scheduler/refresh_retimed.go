@@ -9,9 +9,9 @@ import (
 
 // Retimed gives a stored URL the time that the present settings imply. It returns false, and the unchanged record, if
 // nothing changes. A URL at rest becomes due if it must be refreshed; one that is due too late becomes due sooner; one
-// that is no longer refreshed rests. since is when the settings came into force: the new times are spread evenly over
-// the age from then on, by key, so that a second call changes nothing. URLs that wait, that are retried after temporary
-// errors, or that are visited to confirm a loss keep their times.
+// that is no longer refreshed rests. since is the time when the settings came into force: the new times are spread
+// evenly over the age from then on, by key, so that a second call changes nothing. URLs that wait, that are retried
+// after temporary errors, or that are visited to confirm a loss keep their times.
 func Retimed(rec Record, k weburl.Key, set *Settings, since time.Time) (Record, bool) {
 	if rec.State == Waiting || rec.Errors > 0 || rec.Kind == KindItem || rec.LossPending && !rec.Reason.Operators() {
 		return rec, false

@@ -7,7 +7,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/sketch"
 )
 
-// Exclusion is why a URL that was taken is not crawled, or its page not indexed.
+// Exclusion is the reason why a URL that was taken is not crawled, or its page not indexed.
 type Exclusion struct {
 	Status int // 760 or 761 for rules and crawl space, else 0
 	Reason Reason

@@ -7,7 +7,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/clock"
 )
 
-// Idle is why no URL can be given out, a word that stays the same between versions.
+// Idle is the reason why no URL can be given out, a word that stays the same between versions.
 type Idle string
 
 // The reasons, in the order in which they are checked.

@@ -137,7 +137,7 @@ type Revision struct {
 	Move DeletionMove
 }
 
-// DeletionMove is what happens to a pending loss.
+// DeletionMove describes what happens to a pending loss.
 type DeletionMove uint8
 
 // The moves.

@@ -21,7 +21,7 @@ const (
 	othersAlike    = 2
 	// sharedTarget is the number of documents that redirect to one place from which on that is a bad response.
 	sharedTarget = 3
-	// templateAge is how long the template of a host's documents is valid.
+	// templateAge is the time for which the template of a host's documents is valid.
 	templateAge = 10 * time.Minute
 	// textHosts is the number of hosts whose texts are kept in memory: 3 KB each.
 	textHosts = 1000

@@ -15,7 +15,7 @@ const wildcard = 0
 // none exceeds every rule's index.
 const none = math.MaxInt32
 
-// anchoring is where in a text a pattern must match.
+// anchoring defines where in a text a pattern must match.
 type anchoring uint8
 
 const (

@@ -4,7 +4,7 @@ package match
 
 import "slices"
 
-// Kind is where in a text a literal must occur.
+// Kind defines where in a text a literal must occur.
 type Kind uint8
 
 // The kinds.

@@ -69,8 +69,8 @@ func onSignals(first, second, hangup func()) (stop func()) {
 	}
 }
 
-// together is how soon after the first signal another one counts as the same request: timeout(1), and programs that
-// stop a process and its group, send two at once. No user types that fast.
+// together is the time after the first signal within which another one counts as the same request: timeout(1), and
+// programs that stop a process and its group, send two at once. No user types that fast.
 const together = 100 * time.Millisecond
 
 // stops counts the requests to stop.

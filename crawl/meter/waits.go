@@ -9,7 +9,7 @@ import (
 // taken only when a worker begins or ends, and for a snapshot: workers do not wait for each
 // other.
 
-// Activity is what a worker does or waits for.
+// Activity is the state of a worker: its work, or the reason why it waits.
 type Activity uint8
 
 // What a worker may be at.

@@ -49,8 +49,8 @@ func NewExplainer(s Settings, moved Moves, counts TrapCounts) (*Explainer, error
 	return &Explainer{policy: p, traps: traps, learnt: learnt}, traps.RestoreState(counts.Patterns)
 }
 
-// Found is how a URL was found: the link that admitted it, for a stored page. The zero value is a new link on a start
-// page.
+// Found describes how a URL was found: the link that admitted it, for a stored page. The zero value is a new link on a
+// start page.
 type Found struct {
 	// Known means that the URL is stored: gates for new links let it pass.
 	Known        bool

@@ -32,7 +32,7 @@ import (
 // StatusExcluded is the status of a stored URL that rules exclude (IBM crawl space, 760).
 const StatusExcluded = crawlspace.StatusExcluded
 
-// RobotsForbids is why a URL is excluded that its robots.txt forbids.
+// RobotsForbids is the reason why a URL is excluded that its robots.txt forbids.
 const RobotsForbids = "robots.txt forbids it"
 
 // Policy is the part of a crawl that a reload replaces: settings, rules and crawl space.
@@ -276,7 +276,7 @@ func (p *Policy) Exclusion(v *Verdict) *scheduler.Exclusion {
 	}
 }
 
-// Reason is why a URL is outside.
+// Reason is the reason why a URL is outside.
 func (p *Policy) Reason(v *Verdict) scheduler.Reason {
 	switch {
 	case p.moved(v) != "":

@@ -17,8 +17,8 @@ import (
 // nothing else.
 
 const (
-	// cookieTurnAgain is how long a URL is not requested again for its cookies, so that a site that redirects everyone in
-	// a circle costs one more request, not endless ones.
+	// cookieTurnAgain is the time for which a URL is not requested again for its cookies, so that a site that redirects
+	// everyone in a circle costs one more request, not endless ones.
 	cookieTurnAgain = time.Hour
 	// maxCookieTurns are remembered; with more, redirects in a circle are errors.
 	maxCookieTurns = 10_000

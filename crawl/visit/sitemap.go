@@ -17,7 +17,7 @@ import (
 // does; what an index names is one, too.
 
 const (
-	// notNamed is why a source is not fetched any more.
+	// notNamed is the reason why a source is not fetched any more.
 	notNamed = "no longer named by the configuration or a robots.txt"
 
 	// maxSitemaps of one robots.txt are read, the first ones.

@@ -218,8 +218,8 @@ func (v *visit) failed(ctx context.Context, s step) (step, error) {
 	return s, nil
 }
 
-// readerWait is how long a URL with a document waits after maxTemporaryErrors attempts to read its new version. This
-// does not count as an error of the page.
+// readerWait is the time for which a URL with a document waits after maxTemporaryErrors attempts to read its new
+// version. This does not count as an error of the page.
 const readerWait = scheduler.RetryLongest
 
 // lastAttempt reports whether another temporary error would exceed the limit, regardless of their times.

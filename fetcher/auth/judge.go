@@ -11,7 +11,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// sign is what a response shows about the session.
+// sign describes what a response shows about the session.
 type sign uint8
 
 const (
@@ -74,7 +74,8 @@ func (all suspects) put(k weburl.Key, s suspect) {
 type Answer struct {
 	// Action is Proceed, Return, Wait or Temporary.
 	Action Action
-	// Until is when the URL may be requested again, unless Action is Proceed; zero: at once. Words are the reason.
+	// Until is the time when the URL may be requested again, unless Action is Proceed; zero: at once. Words are the
+	// reason.
 	Until time.Time
 	Words string
 }

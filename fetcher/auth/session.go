@@ -32,7 +32,8 @@ type Settings struct {
 	// Do makes the requests. For NTLM it must use HTTP/1.1 over connections that no other session uses, for Kerberos
 	// HTTP/1.1; for a client certificate, separate connections that present it.
 	Do Do
-	// MinBackoff is how long URLs wait after a failed log-in, doubling up to MaxBackoff; by default 2 min and 1 h.
+	// MinBackoff is the time for which URLs wait after a failed log-in, doubling up to MaxBackoff; by default 2 min and 1
+	// h.
 	MinBackoff, MaxBackoff time.Duration
 	// Logger receives what the operator should know; nil: no log.
 	Logger *slog.Logger

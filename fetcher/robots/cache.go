@@ -82,12 +82,12 @@ func (s State) String() string {
 	return "unknown"
 }
 
-// Verdict is whether a URL may be fetched.
+// Verdict is the decision whether a URL may be fetched.
 type Verdict struct {
 	State State
 	// URL is the URL to fetch for NeedsFetch: robots.txt, or the target of its redirect, possibly on another host.
 	URL weburl.URL
-	// Until is when to try again after Unreachable.
+	// Until is the time to try again after Unreachable.
 	Until time.Time
 	// CrawlDelay is the delay in the copy at hand, at most Settings.MaxDelay; AskedDelay is the delay as written, at
 	// most a day.

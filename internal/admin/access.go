@@ -16,7 +16,7 @@ import (
 // The lock of Access guards tokens and certificate. Requests take it to read for a moment;
 // Reload takes it once the files are read.
 
-// Role is what a caller may do. Each role includes those below it.
+// Role defines what a caller may do. Each role includes those below it.
 type Role uint8
 
 // The roles, lowest first.

@@ -24,7 +24,8 @@ type Deletion struct {
 	Visits   int       `json:"visits"` // that saw it; 0 for those of an edit
 	Reason   string    `json:"reason"`
 	Class    string    `json:"class"` // one of Classes
-	// NotBefore is when it can leave by itself, nil if unknown. WaitsFor is its condition until then, a deletion.Need.
+	// NotBefore is the time when it can leave by itself, nil if unknown. WaitsFor is its condition until then, a
+	// deletion.Need.
 	NotBefore *time.Time `json:"not_before,omitempty"`
 	WaitsFor  string     `json:"waits_for,omitempty"`
 	// Replaces is set if the document stays and gets another text.

@@ -14,9 +14,9 @@ import (
 // readyTimeout bounds the check of the Crawlers for /readyz.
 const readyTimeout = 5 * time.Second
 
-// Readiness is whether the service can work now: its stores are open and their figures readable, the disk has space,
-// and it is not stopping. It does not test a write. A crawl that is paused, has nothing to do, or waits for a target is
-// ready.
+// Readiness reports whether the service can work now: its stores are open and their figures readable, the disk has
+// space, and it is not stopping. It does not test a write. A crawl that is paused, has nothing to do, or waits for a
+// target is ready.
 type Readiness struct {
 	Ready bool `json:"ready"`
 	// Problems lists the reasons why it is not ready; empty if it is.

@@ -18,7 +18,7 @@ type HostStatus struct {
 	Host     string `json:"host"`    // scheme, host and port
 	Waiting  uint64 `json:"waiting"` // URLs, in flight ones included
 	InFlight int    `json:"in_flight"`
-	// ClosedUntil is when the host may be contacted again, nil if now. ClosedBy is the word for the reason, a
+	// ClosedUntil is the time when the host may be contacted again, nil if now. ClosedBy is the word for the reason, a
 	// scheduler.Closing.
 	ClosedUntil *time.Time `json:"closed_until,omitempty"`
 	ClosedBy    string     `json:"closed_by,omitempty"`

@@ -126,8 +126,8 @@ func (c *Client) DecideLetters(ctx context.Context, do string, d DeadLetters) (n
 // OutboxDetails is the backlog of the outbox.
 type OutboxDetails struct {
 	Bytes uint64 `json:"bytes"` // of waiting bodies
-	// Oldest is when the oldest waiting order was made, and Behind the same for each target's unconfirmed orders, by
-	// name; targets without any are absent.
+	// Oldest is the time when the oldest waiting order was made, and Behind the same for each target's unconfirmed orders,
+	// by name; targets without any are absent.
 	Oldest *time.Time           `json:"oldest,omitempty"`
 	Behind map[string]time.Time `json:"behind,omitempty"`
 }

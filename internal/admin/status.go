@@ -31,8 +31,8 @@ type Status struct {
 	// Schedules are those of the configuration, and when each runs next.
 	Schedules []crawl.Schedule `json:"schedules,omitempty"`
 	Store     *StoreStatus     `json:"store,omitempty"`
-	// ConfigLoadedAt is when the configuration in force was read, StartedAt when the service started, and Version is
-	// the program's. All are absent without a running service.
+	// ConfigLoadedAt is the time when the configuration in force was read, StartedAt when the service started, and Version
+	// is the program's. All are absent without a running service.
 	ConfigLoadedAt *time.Time `json:"config_loaded_at,omitempty"`
 	StartedAt      *time.Time `json:"started_at,omitempty"`
 	Version        string     `json:"version,omitempty"`
@@ -65,7 +65,7 @@ func utc(t time.Time) *time.Time {
 	return &t
 }
 
-// StoreStatus is how a store does. The counts are since it was opened.
+// StoreStatus is the state of a store. The counts are since it was opened.
 type StoreStatus struct {
 	TableBytes     int64   `json:"table_bytes"` // on disk, as the others
 	LogBytes       int64   `json:"log_bytes"`

@@ -242,7 +242,7 @@ func (w *watcher) gone(ctx context.Context, c Crawler, s *Status, before, now *s
 	}
 }
 
-// illNoted is how many hosts an event lists that became ill, or well, at once.
+// illNoted is the number of hosts in an event that became ill, or well, at once.
 const illNoted = 20
 
 func (w *watcher) fellIll(ctx context.Context, c Crawler, before, now *sighting) {

@@ -52,8 +52,8 @@ type StoredURL struct {
 	FoundAt          *time.Time `json:"found_at,omitempty"`   // when it became known
 	Was              string     `json:"was,omitempty"`        // the class before this one
 	ClassAt          *time.Time `json:"class_at,omitempty"`   // when it got this one
-	// EnteredAt is when its document entered the index, if it has not changed since;
-	// ChangedAt is when it was last found changed, or was deleted.
+	// EnteredAt is the time when its document entered the index, if it has not changed since; ChangedAt is when it was
+	// last found changed, or was deleted.
 	EnteredAt *time.Time `json:"entered_at,omitempty"`
 	ChangedAt *time.Time `json:"changed_at,omitempty"`
 	CheckedAt *time.Time `json:"checked_at,omitempty"` // time of the last comparison with its earlier version

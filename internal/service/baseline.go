@@ -44,7 +44,7 @@ type kept struct {
 	// Received are the digests of texts received over the network since then: the last
 	// one, preceded by the one before while that may still be on disk.
 	Received []string `json:"received,omitempty"`
-	// Uses are what Local names.
+	// Uses lists what Local names.
 	Uses []config.Use `json:"uses"`
 }
 

@@ -41,7 +41,7 @@ type running struct {
 	pages  *documents.Pool
 	losses admin.PendingTally
 	events *events.Log
-	// loaded is when the configuration in force was.
+	// loaded is the time when the configuration in force was loaded.
 	loaded atomic.Pointer[time.Time]
 }
 

@@ -97,7 +97,7 @@ func (n *notifier) end() (enough func()) {
 }
 
 const (
-	// statusEvery is how often the status is sent.
+	// statusEvery is the interval at which the status is sent.
 	statusEvery = 30 * time.Second
 	// extendBy is asked for anew every third of it, while a start or a stop goes on,
 	// longestEnd in all: a page in flight may take its downloadTimeoutMS, a store has to

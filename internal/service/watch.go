@@ -14,8 +14,7 @@ import (
 	"github.com/sextant-crawler/sextant/config"
 )
 
-// settle is how long a folder must be quiet before a changed file is read: editors
-// write in several steps.
+// settle is the time for which a folder must be quiet before a changed file is read: editors write in several steps.
 const settle = 500 * time.Millisecond
 
 // watch reloads when a file of the configuration's folder changes. It watches the

@@ -208,7 +208,7 @@ func (c *Client) Pause(ctx context.Context, attempt int) error {
 	}
 }
 
-// Retries is how often a request is repeated.
+// Retries is the number of times that a request is repeated.
 func (c *Client) Retries() int { return c.set.Retries }
 
 // Request is one command. It must be idempotent, because it may be repeated.

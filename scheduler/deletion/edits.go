@@ -19,8 +19,8 @@ const (
 	// editsKept is the number of edits that are kept; older ones are kept only while they have pending losses, or are
 	// open.
 	editsKept = 20
-	// editLasts is how long after an edit was judged the losses that visits find count as its own, unless it is held:
-	// later ones belong to their host.
+	// editLasts is the time after an edit was judged within which losses found by visits count as its own, unless it is
+	// held: later ones belong to their host.
 	editLasts = 24 * time.Hour
 	// editFew and editPercent bound the documents that edits may remove within a day without the operator's approval:
 	// two documents, else up to editFew and editPercent of the index.

@@ -54,7 +54,7 @@ func (n *known) apply(k weburl.Key, isKnown bool) {
 	n.changes++
 }
 
-// knowledge is what a link must know of its URL.
+// knowledge is the state of a URL that its links need.
 type knowledge uint8
 
 const (

@@ -8,7 +8,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/sketch"
 )
 
-// lossSeen is when losses were seen first.
+// lossSeen is the time when losses were seen first.
 func lossSeen() time.Time { return time.Unix(1e9, 0).UTC() }
 
 // confirmDay is the time between two visits that count.

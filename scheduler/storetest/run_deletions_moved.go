@@ -7,7 +7,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// move is what reviseDeletions does with all of them.
+// move describes what reviseDeletions does with all of them.
 func move(m scheduler.DeletionMove) func(scheduler.StoredDeletion, scheduler.Record) *scheduler.Revision {
 	return func(d scheduler.StoredDeletion, r scheduler.Record) *scheduler.Revision {
 		if m == scheduler.SendDeletion {

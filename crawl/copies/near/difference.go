@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// difference is how two texts differ. Numbers of pairs are estimates.
+// difference describes how two texts differ. Numbers of pairs are estimates.
 type difference struct {
 	own       float64 // pairs outside the frame in the text that has fewer
 	counted   bool    // own was counted without a frame

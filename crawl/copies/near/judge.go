@@ -1,7 +1,7 @@
 package near
 
-// MinOwn is how many different pairs of words, roughly the number of words, a page must have beyond its host's frame to
-// be a near-duplicate.
+// MinOwn is the number of different pairs of words, roughly the number of words, that a page must have outside its
+// host's frame to be a near-duplicate.
 const MinOwn = 50
 
 // Verdict is the decision whether one of two pages is a copy of the other.

@@ -56,7 +56,7 @@ type Found struct {
 // Picked are the values of one pick.
 type Picked struct {
 	Values []string `json:",omitempty"`
-	// Failed is why the search failed or was not finished: Late, or an error text.
+	// Failed is the reason why the search failed or was not finished: Late, or an error text.
 	Failed string `json:",omitempty"`
 	// Cut is set if a content was longer than its limit.
 	Cut bool `json:",omitempty"`

@@ -15,7 +15,7 @@ type foreseen struct {
 	Deleted, Leaving, Held, Indexed uint64
 	// By lists the responsible rules and gates, for each Crawler those with the most.
 	By []review.PreviewCause
-	// Unknown is why it could not be counted.
+	// Unknown is the reason why it could not be counted.
 	Unknown string
 }
 

@@ -22,7 +22,7 @@ const (
 // inspected is the data about one URL.
 type inspected struct {
 	URL string // as requested
-	// Unreadable is why it is not a URL.
+	// Unreadable is the reason why it is not a URL.
 	Unreadable string
 	Answer     shownAnswer
 	Explained  *admin.Explanation

@@ -101,7 +101,7 @@ func parseTemplates(pages []page, f *files) (map[string]*template.Template, erro
 	return all, nil
 }
 
-// maxBody is how large a form may be.
+// maxBody is the maximum size of a form.
 const maxBody = 9 << 20
 
 // serve handles one page for visitors with the right role.

@@ -23,7 +23,7 @@ type rulesData struct {
 	// Text has line ends of one character. Windows is set if the file has CR LF.
 	Text    string
 	Windows bool
-	// Refused is why the text cannot be edited here.
+	// Refused is the reason why the text cannot be edited here.
 	Refused string
 	// Taken is the version whose text is in the editor, unsaved.
 	Taken    string
@@ -35,12 +35,12 @@ type rulesData struct {
 	Line int
 	// Cases are the test cases beside the configuration.
 	Cases, CasesTag string
-	// CasesRefused is why they cannot be edited here.
+	// CasesRefused is the reason why they cannot be edited here.
 	CasesRefused string
 	// Results of a button without scripts.
 	Check *admin.Check
 	Saved *admin.Written
-	// Problem is why it was not saved; Theirs is the text that another user has saved in the meantime.
+	// Problem is the reason why it was not saved; Theirs is the text that another user has saved in the meantime.
 	Problem *admin.Problem
 	Theirs  string
 }

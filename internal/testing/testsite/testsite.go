@@ -53,8 +53,8 @@ type Visit struct {
 	Status      int    // of the response
 	Conditional bool   // the request carried If-None-Match or If-Modified-Since
 	UserAgent   string
-	// Begin is when the header was read, End when the response was complete before it was passed to the network: a
-	// client that has read it is never earlier.
+	// Begin is the time when the header was read, End when the response was complete before it was passed to the network:
+	// a client that has read it is never earlier.
 	Begin, End time.Time
 }
 

@@ -12,7 +12,7 @@ import (
 // longestValue is the size of the longest value expected: the body of one document.
 const longestValue = 64 << 20
 
-// collectAfter is how many bytes enter the value log before collectGarbage runs again.
+// collectAfter is the number of bytes that enter the value log before collectGarbage runs again.
 const collectAfter = 2 * longestValue
 
 // roomIn checks that the disk of a store's directory has minFree bytes free.

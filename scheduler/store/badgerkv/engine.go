@@ -44,7 +44,7 @@ type Engine struct {
 
 var _ kv.Engine = (*Engine)(nil)
 
-// gatherFor is how long a small commit waits for more changes, since each costs syncs.
+// gatherFor is the time for which a small commit waits for more changes, since each costs syncs.
 const gatherFor = 10 * time.Millisecond
 
 // Open opens the database in dir and creates it if needed. Errors wrap scheduler.ErrLocked, ErrDamaged or ErrFull where
