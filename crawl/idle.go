@@ -44,13 +44,13 @@ func (c *Crawl) idle(f scheduler.Snapshot, a meter.ActivitySnapshot) (code, word
 	}
 	code, words = frontierIdle(f), f.Idle
 	if code == IdleNoURL && !c.policy().Refreshes() {
-		words += "; " + neverAgain
+		words += "; " + noRefresh
 	}
 	return code, words
 }
 
-// neverAgain is logged if nothing makes fetched pages due again.
-const neverAgain = "no refresh is configured: pages are fetched only once"
+// noRefresh is logged if nothing makes fetched pages due again.
+const noRefresh = "no refresh is configured: pages are fetched only once"
 
 // frontierIdle is the code of the frontier's own reason.
 func frontierIdle(f scheduler.Snapshot) string {

@@ -146,7 +146,7 @@ func (c *Crawl) tryOne(ctx context.Context, u weburl.URL) (r scheduler.Record, e
 		if r.State != scheduler.Waiting {
 			return r, nil
 		}
-		if err := c.tellPause(ctx, u); err != nil {
+		if err := c.reportPause(ctx, u); err != nil {
 			return r, err
 		}
 	}
@@ -155,8 +155,8 @@ func (c *Crawl) tryOne(ctx context.Context, u weburl.URL) (r scheduler.Record, e
 // toldPause is the shortest pause that a dry run speaks of before it waits.
 const toldPause = 3 * time.Second
 
-// tellPause reports how long and why the dry run waits for the host.
-func (c *Crawl) tellPause(ctx context.Context, u weburl.URL) error {
+// reportPause reports how long and why the dry run waits for the host.
+func (c *Crawl) reportPause(ctx context.Context, u weburl.URL) error {
 	h, err := c.frontier.Host(ctx, u.HostKey())
 	if err != nil {
 		return err

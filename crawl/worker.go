@@ -142,7 +142,7 @@ func (c *Crawl) drained(ctx context.Context, finish bool) error {
 		if !c.reviewer.Progress().Done {
 			continue
 		}
-		if again, err := c.copies.Tend(ctx); err != nil || again > 0 && round < finishRounds {
+		if again, err := c.copies.Recheck(ctx); err != nil || again > 0 && round < finishRounds {
 			if round++; err != nil {
 				return err
 			}

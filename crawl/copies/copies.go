@@ -103,8 +103,8 @@ func (d *Detector) drop(r *scheduler.Record, key weburl.Key) {
 	d.pages.Remove(contentOf(r, "").place.Body, key)
 }
 
-// Whole reports whether a page's text is required, so that a "not modified" response would not suffice.
-func (d *Detector) Whole(key weburl.Key) bool {
+// NeedsBody reports whether a page's text is required, so that a "not modified" response would not suffice.
+func (d *Detector) NeedsBody(key weburl.Key) bool {
 	if d == nil {
 		return false
 	}

@@ -141,13 +141,13 @@ func (d *Detector) Notes(k weburl.HostKey) (notes []scheduler.Note) {
 	return notes
 }
 
-// Tend compares the pages of hosts again after their frames changed, and stores the frames. The crawl calls it
+// Recheck compares the pages of hosts again after their frames changed, and stores the frames. The crawl calls it
 // periodically and when it is otherwise done. It returns the number of pages to refetch.
-func (d *Detector) Tend(ctx context.Context) (again int, err error) {
+func (d *Detector) Recheck(ctx context.Context) (again int, err error) {
 	if d == nil {
 		return 0, nil
 	}
-	titles, notes := d.tended()
+	titles, notes := d.recheckWork()
 	for _, n := range notes {
 		if err := d.store.SetValue(ctx, n.Name, n.Value); err != nil {
 			return 0, err
@@ -156,8 +156,8 @@ func (d *Detector) Tend(ctx context.Context) (again int, err error) {
 	return d.review(ctx, titles)
 }
 
-// tended returns the work of Tend.
-func (d *Detector) tended() (titles []uint32, notes []scheduler.Note) {
+// recheckWork returns the work of Recheck.
+func (d *Detector) recheckWork() (titles []uint32, notes []scheduler.Note) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for e := d.recent.Front(); e != nil; e = e.Next() {

@@ -70,7 +70,7 @@ func (d *Detector) Run(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
-		if _, err := d.Tend(ctx); err != nil {
+		if _, err := d.Recheck(ctx); err != nil {
 			return err
 		}
 	}

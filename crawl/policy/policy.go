@@ -272,7 +272,7 @@ func OutByDefault(d actionrules.Decision) string {
 // Exclusion is the frontier's form of the reason why a URL is outside.
 func (p *Policy) Exclusion(v *Verdict) *scheduler.Exclusion {
 	return &scheduler.Exclusion{
-		Status: v.Status, Reason: p.Reason(v), Words: p.Detail(v), Keep: v.Status == crawlspace.StatusElsewhere, MovedTo: p.Twin(v),
+		Status: v.Status, Reason: p.Reason(v), Words: p.Detail(v), Keep: v.Status == crawlspace.StatusElsewhere, MovedTo: p.NewURL(v),
 	}
 }
 

@@ -94,8 +94,8 @@ func (p *Policy) RootOf(u weburl.URL) (root weburl.URL, ok bool) {
 	return weburl.URL{}, false
 }
 
-// Stays returns why the site of a home page that redirects does not move, or "" if it belongs to no root.
-func (p *Policy) Stays(home weburl.URL, firm bool) string {
+// WhyNotMoved returns why the site of a home page that redirects does not move, or "" if it belongs to no root.
+func (p *Policy) WhyNotMoved(home weburl.URL, firm bool) string {
 	root, ok := p.RootOf(home)
 	if !ok {
 		return ""

@@ -75,7 +75,7 @@ func reviewWith(p *policy.Policy, u weburl.URL, r *scheduler.Record, s *actionru
 		p.Rename(&o.Verdict, u)
 	}
 	if !o.Inside() {
-		o.reason, o.twin = p.Reason(&o.Verdict), p.Twin(&o.Verdict)
+		o.reason, o.twin = p.Reason(&o.Verdict), p.NewURL(&o.Verdict)
 		return o
 	}
 	if policy.Outside(r) != 0 {

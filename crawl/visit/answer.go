@@ -76,7 +76,7 @@ func (v *visit) redirect(ctx context.Context, location string, status int, resul
 	}, v.lease.Record.Shift)
 	if !ok {
 		result.RedirectIgnored = true
-		v.leadsOut(p, target, &verdict, result)
+		v.redirectsOut(p, target, &verdict, result)
 		return nil
 	}
 	result.Location = link.URL.String()

@@ -158,7 +158,7 @@ func (v *visit) stored(ctx context.Context, s *step, err error, finish func(erro
 	if err == nil {
 		v.meter.Outcomes.Count(v.lease.Became())
 		v.logFetched(s)
-		v.tellRoot(s.outcome)
+		v.logRoot(s.outcome)
 		named = v.reconsider(s.outcome)
 		if s.outcome.Document == nil || !v.lease.Became().Pending { // else the index has the old text
 			copied = v.visitor.copies.Settle(v.lease, s.outcome)

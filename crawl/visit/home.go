@@ -23,9 +23,9 @@ func (v *visit) knowRoot() {
 	}
 }
 
-// leadsOut reports that a redirect leads out of the crawl space, by a verdict of p. For a root it also logs a warning,
+// redirectsOut reports that a redirect leads out of the crawl space, by a verdict of p. For a root it also logs a warning,
 // because the root must be changed.
-func (v *visit) leadsOut(p *policy.Policy, target weburl.URL, verdict *policy.Verdict, result *scheduler.Result) {
+func (v *visit) redirectsOut(p *policy.Policy, target weburl.URL, verdict *policy.Verdict, result *scheduler.Result) {
 	by := p.Detail(verdict)
 	if !v.isRoot() || v.visitor.trial != nil {
 		result.Words += fmt.Sprintf(": leads to %s, outside the crawl space (%s)", target, by)
@@ -35,7 +35,7 @@ func (v *visit) leadsOut(p *policy.Policy, target weburl.URL, verdict *policy.Ve
 	if g := verdict.Gate.Gate; g != "" && g != crawlspace.GateStartURL {
 		advice = fmt.Sprintf("make the %s gate pass it, and %s", g, advice)
 	}
-	if wait := p.Stays(v.lease.URL, result.Moved); wait != "" {
+	if wait := p.WhyNotMoved(v.lease.URL, result.Moved); wait != "" {
 		advice = wait + ", or " + advice
 	}
 	result.Words += fmt.Sprintf(": leads to %s, outside the crawl space (%s): %s", target, by, advice)
@@ -43,8 +43,8 @@ func (v *visit) leadsOut(p *policy.Policy, target weburl.URL, verdict *policy.Ve
 		"url", v.lease.URL.String(), "status", result.Status, "to", target.String(), "by", by, "do", advice)
 }
 
-// tellRoot logs that a root could not be fetched.
-func (v *visit) tellRoot(r *scheduler.Result) {
+// logRoot logs that a root could not be fetched.
+func (v *visit) logRoot(r *scheduler.Result) {
 	if !v.isRoot() || v.visitor.trial != nil {
 		return
 	}

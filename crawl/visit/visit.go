@@ -180,7 +180,7 @@ func (v *visit) request() fetcher.Request {
 	}
 	q := fetcher.Request{URL: v.lease.URL, Refuse: v.refuse}
 	switch {
-	case r.LossPending, v.policy.Settings.Unconditional, v.access.refreshes(), v.visitor.copies.Whole(v.lease.Key), r.Class != scheduler.OK, r.Reason == scheduler.ReasonReader,
+	case r.LossPending, v.policy.Settings.Unconditional, v.access.refreshes(), v.visitor.copies.NeedsBody(v.lease.Key), r.Class != scheduler.OK, r.Reason == scheduler.ReasonReader,
 		r.RulesVersion != v.policy.Version,
 		v.indexed != r.Indexed, v.indexed && (d.Source != r.PushedSource || policy.Given(d.Metas) != r.Given),
 		isOver(r.UnavailableAt):

@@ -241,8 +241,8 @@ func (t *Transport) take(h *host) *conn {
 	return c
 }
 
-// sit waits for one of the host's seats.
-func (h *host) sit(ctx context.Context, until time.Time) error {
+// acquire waits for one of the host's seats.
+func (h *host) acquire(ctx context.Context, until time.Time) error {
 	select {
 	case h.seats <- struct{}{}:
 		return nil
@@ -260,8 +260,8 @@ func (h *host) sit(ctx context.Context, until time.Time) error {
 	}
 }
 
-// stand releases a seat.
-func (h *host) stand() { <-h.seats }
+// release releases a seat.
+func (h *host) release() { <-h.seats }
 
 // connection returns a kept connection to h or, if none is usable, a new one. With fresh set it is new, and all kept
 // ones are closed.

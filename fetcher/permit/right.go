@@ -11,7 +11,7 @@ import (
 // Acting take it.
 
 // ErrPaused is the cause of contexts that end because no beat was confirmed in time. The next confirmed beat restores
-// the right, unless Lose has ended it.
+// the right, unless Revoke has ended it.
 var ErrPaused = errors.New("no heartbeat was confirmed in time")
 
 // Lasts is the time for which a process may act after it sent a beat that was confirmed. Another process may take its
@@ -85,8 +85,8 @@ func (r *Right) Confirmed(sent time.Duration) {
 	r.change()
 }
 
-// Lose ends the right permanently. why becomes the cause of the contexts that end.
-func (r *Right) Lose(why error) {
+// Revoke ends the right permanently. why becomes the cause of the contexts that end.
+func (r *Right) Revoke(why error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.lost == nil {
