@@ -148,7 +148,7 @@ func (a *pass) open(ctx context.Context, p *policy.Policy, word, now bool) error
 			return err
 		}
 	}
-	return a.restart(ctx, p, counts.Known == 0, now)
+	return a.startOver(ctx, p, counts.Known == 0, now)
 }
 
 // Stored returns the state of the pass, and its next key, or the zero state if none is stored.
@@ -171,11 +171,11 @@ func Stored(ctx context.Context, store scheduler.Reader) (s Progress, next webur
 func (a *pass) begin(ctx context.Context, p *policy.Policy, now bool) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.restart(ctx, p, false, now)
+	return a.startOver(ctx, p, false, now)
 }
 
-// restart begins a pass by p, which takes over the unfinished work of the previous one. The mutex is held.
-func (a *pass) restart(ctx context.Context, p *policy.Policy, done, now bool) error {
+// startOver begins a pass by p, which takes over the unfinished work of the previous one. The mutex is held.
+func (a *pass) startOver(ctx context.Context, p *policy.Policy, done, now bool) error {
 	s := Progress{Rules: p.Fingerprint, Since: p.Since, Timing: p.Timing, At: time.Now().UTC().Truncate(time.Second), Done: done}
 	if a.state.Rules == p.Fingerprint {
 		s.Since = a.state.Since

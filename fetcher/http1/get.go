@@ -180,7 +180,7 @@ func (a *Answer) Close() {
 	alive := a.end && !a.last && c.failure == nil && c.reader.Buffered() == 0
 	alive = a.detach() && alive
 	c.transport.leave(c.host, c, alive)
-	c.host.stand() // after leave, so that the goroutine that waits for the seat finds the connection
+	c.host.release() // after leave, so that the goroutine that waits for the seat finds the connection
 }
 
 // detach takes the connection from the response and from ctx. It returns false if ctx has ended.
