@@ -44,8 +44,7 @@ type Status struct {
 	// DeletionBrake is on, or off if losses are carried out at once.
 	DeletionBrake string       `json:"deletion_brake"`
 	Rules         *RulesStatus `json:"rules,omitempty"`
-	// RootsFailing are the roots of the configuration that cannot be crawled, of the first
-	// thousand.
+	// RootsFailing lists the configured roots that cannot be crawled, among the first thousand.
 	RootsFailing []RootStatus `json:"roots_failing,omitempty"`
 	// Taken counts the URLs that workers took since the process started, by source.
 	Taken map[string]uint64 `json:"taken,omitempty"`

@@ -67,7 +67,7 @@ func (d *delivery) recover() {
 	d.report(func(s *TargetStatus) { s.DownSince = time.Time{} })
 }
 
-// report brings the status up to date.
+// report updates the status.
 func (d *delivery) report(change func(*TargetStatus)) {
 	d.relay.mu.Lock()
 	defer d.relay.mu.Unlock()

@@ -205,7 +205,7 @@ func (x *norconex) number(n *node, element, name string, set func(attribute)) {
 	least, most := limits(element, name)
 	v, err := strconv.ParseInt(n.text, 10, 64)
 	if err != nil || v < least || v > most {
-		x.leaveOut(n, fmt.Sprintf("%s is %d to %d", name, least, most))
+		x.leaveOut(n, fmt.Sprintf("%s must be %d to %d", name, least, most))
 		return
 	}
 	set(attribute{name, strconv.FormatInt(v, 10)})

@@ -42,7 +42,7 @@ type reading struct {
 	children []scheduler.Link
 	seen     spellings[weburl.Key] // of this batch
 	hints    map[weburl.Key]time.Time
-	sum      hash.Hash // of all that it lists
+	sum      hash.Hash // of all entries
 
 	origins   map[string]bool // other hosts, and whether their robots.txt names the sitemap
 	ancestors map[weburl.Key]bool

@@ -42,7 +42,6 @@ type Reloaded struct {
 type ReloadOptions struct {
 	// Yes lets changed rules delete any number of documents.
 	Yes bool
-	// Now fetches documents at once that rules and roots give other metas, or another source, than they were pushed
-	// with.
+	// Now refetches at once the documents whose metas or source, as set by rules and roots, differ from those last pushed.
 	Now bool
 }

@@ -70,8 +70,8 @@ func (l *ledger) carriedOut(now time.Time, n, gone int) {
 	c.N, c.Gone = c.N+n, c.Gone+gone
 }
 
-// within returns how many losses were carried out within a day, and how many documents left by them. Slots in the
-// future, after a clock was set back, count as new.
+// within returns the number of losses that were carried out within a day, and of documents that they removed. Slots in
+// the future, after a clock was set back, count as new.
 func (l *ledger) within(now time.Time) (n, gone int) {
 	for i := range l.Left {
 		if c := &l.Left[i]; c.At.After(now) {
