@@ -62,8 +62,9 @@ func ignoredForGood(rules []actionrules.Rule) []actionrules.Warning {
 // maxCompared bounds how many pairs of rules are compared.
 const maxCompared = 20_000
 
-// unaccepted warns of rules that index or follow what nothing accepts, and of those that accept what nothing indexes or
-// follows: neither causes any crawling. It finds the simple cases, in which no other rule can add the missing action.
+// unaccepted warns of rules that index or follow URLs that no rule accepts, and of rules that accept URLs that no rule
+// indexes or follows: neither has any effect. It finds the simple cases, in which no other rule can add the missing
+// action.
 func unaccepted(set *actionrules.RuleSet) []actionrules.Warning {
 	if slices.ContainsFunc(set.Roots, func(r actionrules.Root) bool { return r.Site }) {
 		return nil // sites begin accepted, indexed and followed

@@ -83,7 +83,7 @@ func TestSitemapsInHostBudget(t *testing.T) {
 			t.Errorf("crawl %d: %d trapped, the log: %s", crawl, status.Trapped, log)
 		}
 	}
-	if r := b.wantRecord(site.Origins()[0] + "/index.xml"); !strings.Contains(r.LastError, "beyond the limit of their host") {
+	if r := b.wantRecord(site.Origins()[0] + "/index.xml"); !strings.Contains(r.LastError, "beyond the limit of") {
 		t.Errorf("the index: %+v", r)
 	}
 }

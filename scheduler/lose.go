@@ -22,8 +22,8 @@ func askAfter(visits uint8, d *Deletions) time.Duration {
 	return d.Confirm
 }
 
-// lose returns the order to delete a URL's document. It is pending, and the document counts as indexed: next keeps what
-// old says of it, and a possible mishap of the site does not count as a change of the page. If losses are not
+// lose returns the order to delete a URL's document. It is pending, and the document counts as indexed: next keeps
+// old's state of it, and a possible failure of the site does not count as a change of the page. If losses are not
 // confirmed, the document leaves at once. next.Reason is the reason; reason is its text for people and the target.
 // Forget is as in Completion. lose returns no order if a pending loss for the operator's rules stays: see staysLost.
 func lose(next, old *Record, edit uint64, reason string, set *Settings, now time.Time) (o *Order, forget bool) {

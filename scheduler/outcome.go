@@ -88,8 +88,8 @@ func outcome(old *Record, r *Result, set *Settings, edit uint64, now time.Time, 
 	return j.c
 }
 
-// still keeps two states that a failed visit does not end: that a document was lost before it was sent, until it is
-// sent or goes, and that a loss for the operator's rules is pending.
+// still keeps two states that a failed visit does not end: a document that was lost before it was sent, until it is
+// sent or deleted, and a pending loss for the operator's rules.
 func (j *judgement) still() {
 	n, old := &j.c.Next, j.old
 	switch {

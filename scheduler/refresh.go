@@ -36,8 +36,8 @@ func (h History) observed(since, quiet time.Duration, changed bool) History {
 	return h
 }
 
-// faded halves the sums. Changes are rounded down, which keeps the estimate, since
-// the prior's half comes on top, and busy time goes with them.
+// faded halves the sums. Changes are rounded down, and the busy time with them; the estimate stays, because the prior's
+// half is added.
 func (h History) faded() History {
 	if h.Changes > 0 {
 		h.Busy = h.Busy / time.Duration(h.Changes) * time.Duration(h.Changes/2)

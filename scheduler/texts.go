@@ -27,7 +27,7 @@ const (
 	textHosts = 1000
 )
 
-// hostTexts holds what the last responses of a host returned in place of its documents.
+// hostTexts holds the texts that a host last returned in place of its documents.
 type hostTexts struct {
 	responses []newText // the newest last
 	targets   []target  // of the documents that redirected, the newest last
@@ -67,8 +67,9 @@ func (t texts) host(k weburl.HostKey) *hostTexts {
 	return h
 }
 
-// responded records the response for a document with the record old, and its new text if is. It returns how similar
-// that is to the text in the index, and whether it is a look-alike. template is that of the host's documents.
+// responded records the response for a document with the record old, with its new text if is. It returns how similar
+// the new text is to the text in the index, and whether it is a look-alike. template is the template of the host's
+// documents.
 func (t texts) responded(
 	old *Record, k weburl.Key, text sketch.Sketch, is bool, template *sketch.Template,
 ) (alike float64, lookAlike bool) {

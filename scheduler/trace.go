@@ -84,8 +84,8 @@ type Gone struct {
 // GoneFor is the time for which a store keeps a Gone.
 const GoneFor = 366 * 24 * time.Hour
 
-// After joins g with what remained of the same URL before: found again through a link, and gone again without a good
-// response between.
+// After joins g with the earlier trace of the same URL, which was found again through a link and is gone again without
+// a good response between.
 func (g Gone) After(before Gone) Gone {
 	if !before.At.After(g.GoodAt) {
 		return g

@@ -1,7 +1,8 @@
 // Command sextant crawls web sites into an index by the rules of a CrawlConfig.xml. commands.go has a row for each
 // command. Package service implements the service.
 //
-// It starts one goroutine for signals, and those of the demo. Each is waited for where it is started. It has no lock.
+// It starts one goroutine for signals and the goroutines of the demo. Each is waited for where it is started. It has no
+// lock.
 package main
 
 import (

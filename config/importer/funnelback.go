@@ -225,7 +225,7 @@ func number(elementName, name string, unit int64) counterpart {
 		}
 		least, most := limits(elementName, name)
 		if n < 0 || n > most/unit || n*unit < least {
-			return name + " is " + strconv.FormatInt(least, 10) + " to " + strconv.FormatInt(most, 10)
+			return name + " must be " + strconv.FormatInt(least, 10) + " to " + strconv.FormatInt(most, 10)
 		}
 		a := attribute{name, strconv.FormatInt(n*unit, 10)}
 		if elementName == "Crawler" {

@@ -10,8 +10,7 @@ import (
 
 // All workers add to the times by host; mu guards the map.
 
-// maxMeteredHosts are remembered: with more than that, one that is new takes the place of any
-// other.
+// maxMeteredHosts is the number of hosts that are remembered. After that, a new host replaces any other.
 const maxMeteredHosts = 50_000
 
 // byHost holds a value for each host since the process started. The zero value is empty.

@@ -46,8 +46,7 @@ func newLeft(rules actionrules.RuleSet, roots []actionrules.Root, moved Moves) (
 	return &l, errors.Join(errs...)
 }
 
-// NewURL returns the new URL of a page that is outside only because its site has moved or because it has another name, or
-// "".
+// NewURL returns the new URL of a page that is outside only because its site has moved or has another name, or "".
 func (p *Policy) NewURL(v *Verdict) string {
 	if renamed(v) {
 		return v.URL.String()

@@ -111,7 +111,7 @@ func (m Move) cameBack(root, place weburl.URL, h *Heading) Move {
 	return m.seen(root, &sure)
 }
 
-// moveTo leaves the root's own place, or that at place, for the site that a page leads to.
+// moveTo replaces the root's own site, or the one at place, by the site that a page leads to.
 func (m Move) moveTo(root, place weburl.URL, h *Heading) Move {
 	m = m.leaving(root, h.Own && (m.To == "" || m.Back)).leaving(place, h.There)
 	return Move{To: h.To.String(), Left: minus(m.Left, OriginsOf(h.To))}

@@ -138,7 +138,8 @@ func (r *items) document(href string, p extract.Page) error {
 	return nil
 }
 
-// source is that under which a document is pushed that is to have a source, and scheduler.Document.MovesTo.
+// source returns the source under which a document is pushed that is to have the given source, and
+// scheduler.Document.MovesTo.
 func (r *items) source(k weburl.Key, source string) (string, *string, error) {
 	set := &r.v.policy.Settings.Frontier
 	if set.LeavesTarget == nil {

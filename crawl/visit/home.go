@@ -23,8 +23,8 @@ func (v *visit) knowRoot() {
 	}
 }
 
-// redirectsOut reports that a redirect leads out of the crawl space, by a verdict of p. For a root it also logs a warning,
-// because the root must be changed.
+// redirectsOut reports that a redirect leads out of the crawl space, by a verdict of p. For a root it also logs a
+// warning, because the root must be changed.
 func (v *visit) redirectsOut(p *policy.Policy, target weburl.URL, verdict *policy.Verdict, result *scheduler.Result) {
 	by := p.Detail(verdict)
 	if !v.isRoot() || v.visitor.trial != nil {

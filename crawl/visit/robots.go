@@ -68,8 +68,8 @@ func warnOfRobots(v *visit, failure error) {
 	v.log.Warn(words, "host", v.lease.Record.Origin, "error", failure)
 }
 
-// fetchRobots fetches robots.txt and ends the lease: the host's pause comes between that
-// and the page. Only if there is no such host is that the page's outcome, too.
+// fetchRobots fetches robots.txt and ends the lease: the host's pause comes between that and the page. If the host does
+// not exist, that is the page's outcome, too.
 func (v *visit) fetchRobots(ctx context.Context, verdict robots.Verdict) (step, error) {
 	host := v.lease.Place.Host
 	if _, taken := v.visitor.robotsInFlight.LoadOrStore(host, nil); taken {

@@ -122,7 +122,7 @@ func TestOAuth2Failures(t *testing.T) {
 		"mac":          {tokenSite{answer: `{"access_token":"x","token_type":"mac"}`}, "not a bearer token"},
 		"split header": {tokenSite{answer: `{"access_token":"x\r\nSet-Cookie: a=b","token_type":"bearer"}`}, "not a bearer token"},
 		"redirect":     {tokenSite{location: "https://evil.example.net/token"}, "responds with 307"},
-		"huge":         {tokenSite{answer: `{"access_token":"` + strings.Repeat("x", 2<<20)}, "responds without a valid token"},
+		"huge":         {tokenSite{answer: `{"access_token":"` + strings.Repeat("x", 2<<20)}, "without a valid token"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

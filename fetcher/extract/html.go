@@ -251,7 +251,7 @@ func (r *reader) enter(tag markup.Tag) {
 	}
 }
 
-// leave leaves the element at an index, and all inside it, at a position in the page, for a tag.
+// leave closes the element at an index, and all elements inside it, at a position in the page, because of a tag.
 func (r *reader) leave(at uint16, position int, tag markup.Tag) {
 	if at == 0 {
 		return

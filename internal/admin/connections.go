@@ -28,7 +28,7 @@ type connections struct {
 	mu    sync.Mutex
 	open  map[*connection]struct{}
 	from  map[netip.Addr]int
-	turns uint64 // counts waits, and requests of strangers
+	turns uint64 // counts waits and requests without credentials
 }
 
 func newConnections() *connections {

@@ -95,7 +95,7 @@ func ListenTCP(ctx context.Context, address string) (net.Listener, error) {
 	return l, err
 }
 
-// takenError returns an error with a remedy for a port that is in use. It is a syscall.EADDRINUSE.
+// takenError is the error for a port that is in use, with a remedy. errors.Is finds syscall.EADDRINUSE in it.
 type takenError struct{ address string }
 
 func (e *takenError) Error() string {

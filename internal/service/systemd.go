@@ -99,9 +99,8 @@ func (n *notifier) end() (enough func()) {
 const (
 	// statusEvery is the interval at which the status is sent.
 	statusEvery = 30 * time.Second
-	// extendBy is asked for anew every third of it, while a start or a stop goes on,
-	// longestEnd in all: a page in flight may take its downloadTimeoutMS, a store has to
-	// write what it has in memory.
+	// extendBy is requested again after a third of it while a start or a stop goes on, for longestEnd at most: a page in
+	// flight may take its downloadTimeoutMS, a store must write the changes it has in memory.
 	extendBy   = 30 * time.Second
 	longestEnd = 15 * time.Minute
 )
@@ -142,9 +141,9 @@ func (s *Service) keepTelling(ctx context.Context) error {
 	}
 }
 
-// keepAlive feeds the watchdog while each Crawler proves that it is alive: a proof that
-// does not come leaves systemd without a sign of life, and it ends and restarts the
-// process. SIGABRT, by which it does so, makes Go print what every goroutine is at.
+// keepAlive notifies systemd's watchdog while each Crawler proves that it is alive. Without the proof systemd gets no
+// notification: it ends and restarts the process. It does so by SIGABRT, for which Go prints the stack of every
+// goroutine.
 func (s *Service) keepAlive(ctx context.Context) error {
 	if s.notify.socket == "" || s.notify.watchdog == 0 {
 		return nil
@@ -169,9 +168,9 @@ func (s *Service) keepAlive(ctx context.Context) error {
 	}
 }
 
-// alive proves of each Crawler that its frontier goes round, so that its mutex is free
-// and gates open, and that the committer answers a write, so that it and the disk go on.
-// An answer that is an error is a sign of life too: a full disk ends the crawl by itself.
+// alive checks each Crawler: that its frontier loops, so its mutex is free and its gates are open, and that the
+// committer completes a write, so the committer and the disk work. An answer that is an error is a sign of life too: a
+// full disk ends the crawl by itself.
 func (s *Service) alive(ctx context.Context) error {
 	for _, r := range s.crawls {
 		if err := r.Alive(ctx); err != nil {

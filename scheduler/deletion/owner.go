@@ -33,8 +33,8 @@ type Owner struct {
 
 	mu    sync.Mutex
 	hosts map[weburl.HostKey]*host
-	// returned holds the hosts where a lost document is back, with the time when the others were queued, zero if not
-	// yet.
+	// returned holds the hosts with a lost document that is back, and the time at which the others were queued, zero if
+	// not yet.
 	returned  map[weburl.HostKey]time.Time
 	edits     edits
 	finishing time.Time // when Finish was first called, zero if it was not

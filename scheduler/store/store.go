@@ -72,7 +72,7 @@ type Store struct {
 	onWork    func([]scheduler.Place) // see OnWork
 
 	// Owned by the committer.
-	failed     error  // of a commit that may be stored: no more writes
+	failed     error  // the error of a commit that may be stored: no more writes
 	dueFloor   uint64 // no timed URL is due earlier
 	touched    touched
 	known      known

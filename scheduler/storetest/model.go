@@ -157,8 +157,8 @@ func (m *model) completeOne() {
 	m.completeBoth("Complete", of)
 }
 
-// taken returns a waiting URL as the store under test gave it once: now, or, like a URL
-// that was in flight for a while, earlier, if it is still the same place.
+// taken returns a waiting URL as the store under test returned it: now, or earlier if its place is still the same, as
+// for a URL that was in flight.
 func (m *model) taken(ref scheduler.WaitingURL) scheduler.WaitingURL {
 	for _, w := range m.queue(placeOf(ref.Record)) {
 		at := taken{w.Key, w.Seq}
