@@ -42,7 +42,7 @@ func TestRoles(t *testing.T) {
 			}
 		}
 	}
-	if _, body := d.do(t, d.request(t, "GET", "/api/v1/urls", "", "")); !strings.Contains(body, "needs a reader's or the operator's token") {
+	if _, body := d.do(t, d.request(t, "GET", "/api/v1/urls", "", "")); !strings.Contains(body, "requires a reader's or the operator's token") {
 		t.Errorf("no token: %s", body)
 	}
 	answer, body := d.do(t, d.request(t, "POST", "/api/v1/pause", d.reader, ""))

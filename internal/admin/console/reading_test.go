@@ -42,7 +42,7 @@ func TestOverviewOfReading(t *testing.T) {
 	body, text := show(readingStatus(""))
 	saysAll(t, "the overview", text,
 		"price 40 30 75 % 10 3", "nowhere 25 0 0 % 25 0", "main content 8 6 75 % 2", "1 page could not be searched: too-slow", "Pages that lack a field",
-		"runs 1 of 2", "1 page in work, 3 waiting", "6 pages, 2.5 s each", "2 , of these 1 by a time-out", "4 visits", "/usr/bin/chromium , HeadlessChrome/156.0",
+		"runs 1 of 2", "1 page in progress, 3 waiting", "6 pages, 2.5 s each", "2 , timed out: 1", "4 visits", "/usr/bin/chromium , HeadlessChrome/156.0",
 		"wiki form fails until", "no form", "shop basic good 1",
 		"The field nowhere was not found in any searched page: its selector may be wrong. Show such pages", "The log-in wiki fails; its pages wait: no form",
 	)
@@ -79,7 +79,7 @@ func TestReadingOfHostAndURL(t *testing.T) {
 	}))
 	_, body := visitPage(t, c, "/hosts/http:%2F%2Fa.test")
 	saysAll(t, "the host", textOf(body), "Rendered 3 pages by a browser, 1 failed", "5 pages searched since the service started, 2 of them without one of the fields",
-		"looked for in 4 pages since the service started, none in 1", "Log-in shop basic , good ; 1 log-in")
+		"searched for in 4 pages since the service started, none in 1", "Log-in shop basic , good ; 1 log-in")
 	saysAll(t, "the host", body, `href="/urls?host=http%3A%2F%2Fa.test&amp;reason=no_field"`)
 	if strings.Contains(textOf(body), "wiki") {
 		t.Error("it shows the log-in of another host")
