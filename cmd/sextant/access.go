@@ -55,7 +55,7 @@ func checkListen(c *cli.Context) error {
 	if certificate != "" {
 		return checkAddress(address, "")
 	}
-	return checkAddress(address, "beyond loopback (127.0.0.1, [::1], localhost) the service needs --tls-cert and --tls-key")
+	return checkAddress(address, "on an address other than loopback (127.0.0.1, [::1], localhost) the service requires --tls-cert and --tls-key")
 }
 
 // checkAddress returns an error if the value of --listen is not HOST:PORT. If it is not a loopback address, the error

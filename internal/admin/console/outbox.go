@@ -123,7 +123,7 @@ func lettersOf(values []string) []admin.DeadLetters {
 type chosenLetters struct {
 	confirmation
 	Filter outboxFilter
-	All    bool // that the filter finds
+	All    bool // matching the filter
 	Chosen int
 }
 

@@ -212,7 +212,7 @@ type chosenURLs struct {
 	Do     string // refresh or remove
 	N      crawl.SelectedCount
 	Filter urlFilter
-	All    bool // that the filter finds
+	All    bool // matching the filter
 }
 
 func askURLs(v *visit, do string, filter urlFilter, all bool, chosen []string) confirmation {
