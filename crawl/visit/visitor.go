@@ -3,8 +3,9 @@
 //
 // A visit belongs to the worker that calls Visitor.Page. What follows when its outcome is stored may go on in a
 // goroutine that Visitor.AwaitStored waits for (handover.go). Each kind of shared knowledge (addresses, log-in pages,
-// pending canonicals, sitemaps by host, redirects for cookies) has a separate mutex. None is held while a page is
-// fetched or the store is read, except that of the count of sitemaps. Parts lists everything else that a visit uses.
+// bot walls, pending canonicals, sitemaps by host, redirects for cookies) has a separate mutex. None is held while a
+// page is fetched or the store is read, except that of the count of sitemaps. Parts lists everything else that a visit
+// uses.
 package visit
 
 import (
@@ -36,6 +37,7 @@ type Visitor struct {
 
 	addresses      addresses
 	logins         logins
+	walls          walls
 	namers         namers
 	sitemaps       sitemapCounts
 	cookieTurns    cookieTurns

@@ -79,7 +79,7 @@ func TestNewRefuses(t *testing.T) {
 		"digest nobody":     {auth.Settings{Do: do, Origins: []string{origin}}, auth.Digest{}, "the user name is missing"},
 		"ntlm nobody":       {auth.Settings{Do: do, Origins: []string{origin}}, auth.NTLM{}, `DOMAIN\user`},
 		"oauth2 URL":        {auth.Settings{Do: do, Origins: []string{origin}}, auth.OAuth2{TokenURL: "token"}, "is not a URL: write one such as"},
-		"oauth2 secret":     {auth.Settings{Do: do, Origins: []string{origin}}, auth.OAuth2{TokenURL: tokens, ClientID: "me"}, "require both"},
+		"oauth2 secret":     {auth.Settings{Do: do, Origins: []string{origin}}, auth.OAuth2{TokenURL: tokens, ClientID: "me"}, "require a client id"},
 		"form URL":          {auth.Settings{Do: do}, auth.Form{URL: "/login", Fields: field}, "is not a URL: write one"},
 		"form URL garbage":  {auth.Settings{Do: do}, auth.Form{URL: "http://[", Fields: field}, "is not a URL: write one"},
 		"form fields":       {auth.Settings{Do: do}, auth.Form{URL: origin}, "no fields"},
